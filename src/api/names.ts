@@ -1,0 +1,54 @@
+/** Fixed names. The admission policies and the RBAC in `config/` spell the same values out in full. */
+
+export const group = 'management.platform.sh';
+export const version = 'v1';
+export const apiVersion = `${group}/${version}`;
+
+/** Where Latchkey runs and keeps its own Secrets and ConfigMaps. Policies name it in full, so it cannot be changed. */
+export const systemNamespace = 'latchkey-system';
+
+export const serviceAccounts = {
+  operator: 'latchkey-operator',
+  gateway: 'latchkey-gateway',
+  reader: 'latchkey-reader',
+  activity: 'latchkey-activity',
+} as const;
+
+/** The field manager of every write that the operator makes. */
+export const fieldManager = 'latchkey-operator';
+
+export const groups = {
+  selfService: `${group}:self-service`,
+  users: `${group}:users`,
+} as const;
+
+export const annotations = {
+  requester: `${group}/requester`,
+  requesterGroups: `${group}/requester-groups`,
+  createdWith: `${group}/created-with`,
+  rotate: `${group}/rotate`,
+} as const;
+
+export const labels = {
+  ephemeral: `${group}/ephemeral`,
+  project: `${group}/project`,
+  ownerKind: `${group}/owner-kind`,
+  ownerName: `${group}/owner-name`,
+  ownerUID: `${group}/owner-uid`,
+  serial: `${group}/serial`,
+} as const;
+
+export const finalizers = {
+  OwnedAccessKey: `${group}/ownedaccesskey`,
+  DirectClusterEndpointToken: `${group}/directclusterendpointtoken`,
+  VirtualClusterInstanceKubeConfig: `${group}/virtualclusterinstancekubeconfig`,
+  VirtualClusterInstance: `${group}/virtualclusterinstance`,
+  Cluster: `${group}/cluster`,
+} as const;
+
+/** Objects of ours in the system namespace. */
+export const systemObjects = {
+  lease: 'latchkey-operator',
+  signingKeys: 'latchkey-signing-keys',
+  discovery: 'latchkey-oidc-discovery',
+} as const;

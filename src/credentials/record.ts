@@ -1,0 +1,110 @@
+import type { Condition } from '../api/conditions.ts';
+import type { Identity } from './identity.ts';
+
+/** What the operator confirmed in `status`; absent fields were never confirmed. Instants are epoch milliseconds. */
+export interface Confirmation {
+  readonly credentialHash?: string;
+  readonly fingerprint?: string;
+  readonly serial: number;
+  /** The hard end. */
+  readonly notAfter?: number;
+  readonly issuedAt?: number;
+  /** Seconds; 0: no end. */
+  readonly confirmedTTL?: number;
+  readonly previous?: PreviousCredential;
+  readonly accessKeyUID?: string;
+  readonly chain?: string;
+  readonly keyID?: string;
+  readonly keySource?: KeySource;
+  readonly observedRotation?: string;
+  readonly disabledByExpiry?: number;
+  readonly lastActivity?: number;
+  readonly expirationTimestamp?: number;
+}
+
+export type KeySource = 'Generated' | 'Plain' | 'Hash' | 'Secret';
+
+export interface PreviousCredential {
+  readonly credentialHash: string;
+  readonly serial: number;
+  readonly expirationTimestamp: number;
+  readonly keyID?: string;
+}
+
+export interface SecretReference {
+  /** Absent on namespaced kinds: the object's own namespace. */
+  readonly namespace?: string;
+  readonly name: string;
+  readonly key?: string;
+}
+
+/** `spec.key` without the secret: which form stands there, and the SHA-256 (64 hex) of the key. */
+export interface SpecKey {
+  readonly form: 'Plain' | 'Hash';
+  readonly hash: string;
+  /** False for a whole `lk_` key whose checksum does not fit. */
+  readonly wellFormed: boolean;
+}
+
+/** Who the stamps of the mutating policy say asked for the object. */
+export interface Requester {
+  readonly user: string;
+  readonly groups: readonly string[];
+}
+
+export type CredentialKind =
+  | 'OwnedAccessKey'
+  | 'DirectClusterEndpointToken'
+  | 'VirtualClusterInstanceKubeConfig';
+
+/**
+ * One credential object as operator and gateway keep it in memory: no prose, no managed fields, no secret.
+ * Instants are epoch milliseconds.
+ */
+export interface CredentialRecord {
+  readonly kind: CredentialKind;
+  /** `name`, or `namespace/name`. */
+  readonly key: string;
+  readonly name: string;
+  readonly namespace?: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly generation: number;
+  readonly created: number;
+  /** `metadata.deletionTimestamp`. */
+  readonly deleted?: number;
+  readonly finalizers: readonly string[];
+  readonly requester?: Requester;
+  /** `name/uid` of the credential that the creating request came with. */
+  readonly createdWith?: string;
+  readonly rotate?: string;
+  readonly ephemeral: boolean;
+  /** Fingerprint of the present spec: by the present algorithm first, then the one before where there is one. */
+  readonly fingerprints: readonly string[];
+  readonly specKey?: SpecKey;
+  /** Absent: the identity of parent or requester. */
+  readonly identity?: Identity;
+  readonly type?: string;
+  readonly disabled: boolean;
+  /** Who owns `spec.disabled` by managed fields. */
+  readonly disabledOwner: 'nobody' | 'operator' | 'other';
+  /** True when the operator's field manager wrote the plain `spec.key`. */
+  readonly keyWrittenByOperator: boolean;
+  readonly ttl?: number;
+  readonly ttlAfterLastActivity: boolean;
+  readonly renewBefore?: number;
+  /** As it stands in spec; `undefined`: no scope. */
+  readonly scope?: unknown;
+  readonly rules?: readonly unknown[];
+  readonly allowPlatformCli: boolean;
+  readonly secretRef?: SecretReference;
+  readonly accessKey?: string;
+  readonly allowedNamespaces: readonly string[];
+  /** True when spec still holds connectorData or tokens of oidcLogin. */
+  readonly holdsLoginSecrets: boolean;
+  /** True when a credential stands in status now (token or kubeConfig). */
+  readonly holdsCredential: boolean;
+  readonly status: Confirmation;
+  readonly observedGeneration: number;
+  readonly conditions: readonly Condition[];
+}

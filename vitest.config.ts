@@ -1,0 +1,54 @@
+import { defineConfig } from 'vitest/config';
+
+const report = process.env.LATCHKEY_TEST_REPORT ?? 'coverage/test-report.json';
+
+export default defineConfig({
+  test: {
+    passWithNoTests: false,
+    teardownTimeout: 60_000,
+    reporters: ['default', ['json', { outputFile: report }]],
+    coverage: {
+      provider: 'v8',
+      include: ['src/**/*.ts'],
+      exclude: ['**/*.test.ts', 'src/**/generated/**'],
+      reporter: ['text-summary', 'html', 'json-summary'],
+      reportsDirectory: 'coverage/report',
+    },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: [
+            'src/**/*.test.ts',
+            'tools/**/*.test.ts',
+            'bench/**/*.test.ts',
+            'test/component/**/*.test.ts',
+          ],
+          pool: 'forks',
+          // Without it vitest unwraps the default export of CommonJS packages, and `class X extends module.default` fails in tests alone.
+          deps: { interopDefault: false },
+          testTimeout: 15_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'integration',
+          include: [
+            'test/integration/**/*.test.ts',
+            'test/e2e/**/*.test.ts',
+            'test/controlplane/**/*.test.ts',
+          ],
+          globalSetup: ['test/controlplane/global-setup.ts'],
+          pool: 'forks',
+          deps: { interopDefault: false },
+          // The control plane needs a core of its own: one file at a time, or time limits of leases and probes are missed.
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 180_000,
+        },
+      },
+    ],
+  },
+});
