@@ -1,0 +1,91 @@
+import type { ControlPlaneFiles } from './files.ts';
+import type { ControlPlaneOptions } from './options.ts';
+
+export interface Ports {
+  readonly etcdClient: number;
+  readonly etcdPeer: number;
+  readonly apiServer: number;
+}
+
+export const serviceAccountIssuer = 'https://kubernetes.default.svc.cluster.local';
+
+/** The controllers that a credential platform meets; those that run pods would only cost time. */
+const defaultControllers = [
+  'certificatesigningrequest-approving-controller',
+  'certificatesigningrequest-cleaner-controller',
+  'certificatesigningrequest-signing-controller',
+  'clusterrole-aggregation-controller',
+  'garbage-collector-controller',
+  'namespace-controller',
+  'root-ca-certificate-publisher-controller',
+  'serviceaccount-controller',
+  'serviceaccount-token-controller',
+  'validatingadmissionpolicy-status-controller',
+];
+
+export function etcdArgs(files: ControlPlaneFiles, ports: Ports, options: ControlPlaneOptions): string[] {
+  const client = `http://127.0.0.1:${ports.etcdClient}`;
+  const peer = `http://127.0.0.1:${ports.etcdPeer}`;
+  return [
+    `--data-dir=${files.etcdData}`,
+    `--listen-client-urls=${client}`,
+    `--advertise-client-urls=${client}`,
+    `--listen-peer-urls=${peer}`,
+    `--initial-advertise-peer-urls=${peer}`,
+    `--initial-cluster=default=${peer}`,
+    '--quota-backend-bytes=8589934592',
+    '--auto-compaction-retention=5m',
+    ...(options.fsync === true ? [] : ['--unsafe-no-fsync']),
+    ...(options.extraEtcdArgs ?? []),
+  ];
+}
+
+export function apiServerArgs(
+  files: ControlPlaneFiles,
+  ports: Ports,
+  options: ControlPlaneOptions,
+): string[] {
+  return [
+    `--etcd-servers=http://127.0.0.1:${ports.etcdClient}`,
+    '--bind-address=127.0.0.1',
+    `--secure-port=${ports.apiServer}`,
+    '--advertise-address=127.0.0.1',
+    // The endpoints of the service "kubernetes" may not be loopback addresses; nothing here uses that service.
+    '--endpoint-reconciler-type=none',
+    '--service-cluster-ip-range=10.0.0.0/24',
+    `--client-ca-file=${files.ca.certificate}`,
+    `--tls-cert-file=${files.server.certificate}`,
+    `--tls-private-key-file=${files.server.key}`,
+    '--authorization-mode=RBAC',
+    `--service-account-issuer=${serviceAccountIssuer}`,
+    `--service-account-key-file=${files.serviceAccountPublicKey}`,
+    `--service-account-signing-key-file=${files.serviceAccountKey}`,
+    ...((options.users ?? []).length > 0 ? [`--token-auth-file=${files.tokens}`] : []),
+    ...auditArgs(files, options),
+    ...(options.extraApiServerArgs ?? []),
+  ];
+}
+
+function auditArgs(files: ControlPlaneFiles, options: ControlPlaneOptions): string[] {
+  if (options.auditPolicy === undefined) return [];
+  return [`--audit-policy-file=${files.auditPolicy}`, `--audit-log-path=${files.auditLog}`];
+}
+
+export function controllerManagerArgs(
+  files: ControlPlaneFiles,
+  kubeconfig: string,
+  options: ControlPlaneOptions,
+): string[] {
+  return [
+    `--kubeconfig=${kubeconfig}`,
+    '--secure-port=0',
+    '--leader-elect=false',
+    '--use-service-account-credentials=true',
+    `--root-ca-file=${files.ca.certificate}`,
+    `--cluster-signing-cert-file=${files.ca.certificate}`,
+    `--cluster-signing-key-file=${files.ca.key}`,
+    `--service-account-private-key-file=${files.serviceAccountKey}`,
+    `--controllers=${(options.controllers ?? defaultControllers).join(',')}`,
+    ...(options.extraControllerManagerArgs ?? []),
+  ];
+}

@@ -1,0 +1,154 @@
+import {
+  apiServerArgs,
+  controllerManagerArgs,
+  etcdArgs,
+  type Ports,
+  serviceAccountIssuer,
+} from './arguments.ts';
+import { createClient, type Identity } from './certificates.ts';
+import type { ControlPlaneConnection } from './connection.ts';
+import { type PreparedFiles, prepareFiles } from './files.ts';
+import type { Guard, GuardedProcess } from './guard.ts';
+import { base64, type KubeconfigTarget, writeKubeconfig } from './kubeconfig.ts';
+import type { ControlPlaneOptions } from './options.ts';
+import { freePorts } from './ports.ts';
+import { type ProbeTarget, statusOf, untilReady } from './probe.ts';
+import type { Binaries } from './versions.ts';
+
+/** The controllers fill the default namespace last; once they have, they work. */
+const controllerWork = [
+  '/api/v1/namespaces/default/serviceaccounts/default',
+  '/api/v1/namespaces/default/configmaps/kube-root-ca.crt',
+];
+
+interface Parts {
+  readonly guard: Guard;
+  readonly binaries: Binaries;
+  readonly options: ControlPlaneOptions;
+  readonly ports: Ports;
+  readonly prepared: PreparedFiles;
+}
+
+/** The processes of one control plane, on ports chosen once. */
+export class Components {
+  readonly #guard: Guard;
+  readonly #binaries: Binaries;
+  readonly #options: ControlPlaneOptions;
+  readonly #ports: Ports;
+  readonly #prepared: PreparedFiles;
+  readonly #admin: Identity;
+  #apiServer: GuardedProcess | undefined;
+
+  static async prepare(guard: Guard, binaries: Binaries, options: ControlPlaneOptions): Promise<Components> {
+    const [etcdClient = 0, etcdPeer = 0, apiServer = 0] = await freePorts(3);
+    const prepared = await prepareFiles(guard.folder, options.users ?? [], options.auditPolicy);
+    return new Components({ guard, binaries, options, ports: { etcdClient, etcdPeer, apiServer }, prepared });
+  }
+
+  private constructor(parts: Parts) {
+    this.#guard = parts.guard;
+    this.#binaries = parts.binaries;
+    this.#options = parts.options;
+    this.#ports = parts.ports;
+    this.#prepared = parts.prepared;
+    this.#admin = createClient(parts.prepared.authority, {
+      user: 'platform-admin',
+      groups: ['system:masters'],
+    });
+  }
+
+  async startAll(signal: AbortSignal): Promise<void> {
+    await this.#startEtcd(signal);
+    await this.startApiServer(signal);
+    await this.#startControllerManager(signal);
+  }
+
+  async startApiServer(signal: AbortSignal): Promise<void> {
+    const args = apiServerArgs(this.#prepared.files, this.#ports, this.#options);
+    this.#apiServer = await this.#run('kube-apiserver', args);
+    await untilReady(this.#apiServer, signal, async () => (await statusOf(this.#target, '/readyz')) === 200);
+  }
+
+  async stopApiServer(): Promise<void> {
+    if (this.#apiServer === undefined) return;
+    process.kill(this.#apiServer.pid, 'SIGKILL');
+    await this.#apiServer.exited;
+    this.#apiServer = undefined;
+  }
+
+  tokenOf(user: string): string {
+    const token = this.#prepared.tokens.get(user);
+    if (token === undefined) throw new Error(`user "${user}" has no token: name it in the option "users"`);
+    return token;
+  }
+
+  async connection(): Promise<ControlPlaneConnection> {
+    const { folder, auditLog } = this.#prepared.files;
+    const adminKubeconfig = await writeKubeconfig(this.#kubeconfigTarget, 'platform-admin', {
+      identity: this.#admin,
+    });
+    return {
+      ...this.#kubeconfigTarget,
+      adminKubeconfig,
+      binaries: this.#binaries,
+      folder,
+      etcdServer: `http://127.0.0.1:${this.#ports.etcdClient}`,
+      serviceAccountIssuer,
+      ...(this.#options.auditPolicy === undefined ? {} : { auditLog }),
+    };
+  }
+
+  get #target(): ProbeTarget {
+    return { server: this.#server, authority: this.#prepared.authority, client: this.#admin };
+  }
+
+  get #server(): string {
+    return `https://127.0.0.1:${this.#ports.apiServer}`;
+  }
+
+  get #kubeconfigTarget(): KubeconfigTarget {
+    const caData = base64(this.#prepared.authority.certificate);
+    return {
+      name: this.#options.name ?? 'local',
+      server: this.#server,
+      caData,
+      folder: this.#prepared.files.folder,
+    };
+  }
+
+  async #startEtcd(signal: AbortSignal): Promise<void> {
+    const etcd = await this.#run('etcd', etcdArgs(this.#prepared.files, this.#ports, this.#options));
+    const health = `http://127.0.0.1:${this.#ports.etcdClient}/health`;
+    await untilReady(etcd, signal, async () => await fetch(health).then(isOk, () => false));
+  }
+
+  async #startControllerManager(signal: AbortSignal): Promise<void> {
+    const { authority, files } = this.#prepared;
+    const user = 'system:kube-controller-manager';
+    const kubeconfig = await writeKubeconfig(this.#kubeconfigTarget, user, {
+      identity: createClient(authority, { user }),
+    });
+    const manager = await this.#run(
+      'kube-controller-manager',
+      controllerManagerArgs(files, kubeconfig, this.#options),
+    );
+    await untilReady(manager, signal, async () => {
+      const answers = await Promise.all(
+        controllerWork.map(async (path) => await statusOf(this.#target, path)),
+      );
+      return answers.every((status) => status === 200);
+    });
+  }
+
+  async #run(
+    name: 'etcd' | 'kube-apiserver' | 'kube-controller-manager',
+    args: string[],
+  ): Promise<GuardedProcess> {
+    // Nobody reads the data afterwards, so there is nothing to wait for at the end.
+    return await this.#guard.run({ name, command: this.#binaries[name], args, graceSeconds: 0 });
+  }
+}
+
+function isOk(response: Response): boolean {
+  return response.ok;
+}

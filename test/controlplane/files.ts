@@ -1,0 +1,91 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createAuthority, createServer, type Identity } from './certificates.ts';
+import type { TokenUser } from './options.ts';
+
+export interface IdentityFiles {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** Paths in the folder of one control plane. */
+export interface ControlPlaneFiles {
+  readonly folder: string;
+  readonly ca: IdentityFiles;
+  readonly server: IdentityFiles;
+  readonly serviceAccountKey: string;
+  readonly serviceAccountPublicKey: string;
+  readonly tokens: string;
+  readonly auditPolicy: string;
+  readonly auditLog: string;
+  readonly etcdData: string;
+}
+
+export interface PreparedFiles {
+  readonly files: ControlPlaneFiles;
+  readonly authority: Identity;
+  readonly tokens: ReadonlyMap<string, string>;
+}
+
+const serverNames = [
+  'localhost',
+  'kubernetes',
+  'kubernetes.default',
+  'kubernetes.default.svc',
+  'kubernetes.default.svc.cluster.local',
+];
+
+/** Makes the keys, certificates and tokens that do not depend on the ports. */
+export async function prepareFiles(
+  folder: string,
+  users: readonly TokenUser[],
+  auditPolicy: object | undefined,
+): Promise<PreparedFiles> {
+  const files = pathsIn(folder);
+  const authority = createAuthority('latchkey-local-control-plane');
+  const tokens = new Map(users.map(({ user }) => [user, randomBytes(24).toString('base64url')]));
+  await mkdir(path.dirname(files.ca.certificate), { recursive: true });
+  await Promise.all([
+    writeIdentity(files.ca, authority),
+    writeIdentity(files.server, createServer(authority, serverNames)),
+    writeServiceAccountKeys(files),
+    writeFile(files.tokens, users.map((user) => tokenLine(user, tokens)).join('')),
+    auditPolicy === undefined ? undefined : writeFile(files.auditPolicy, JSON.stringify(auditPolicy)),
+  ]);
+  return { files, authority, tokens };
+}
+
+function pathsIn(folder: string): ControlPlaneFiles {
+  const inFolder = (...names: string[]): string => path.join(folder, ...names);
+  return {
+    folder,
+    ca: { certificate: inFolder('pki', 'ca.crt'), key: inFolder('pki', 'ca.key') },
+    server: { certificate: inFolder('pki', 'server.crt'), key: inFolder('pki', 'server.key') },
+    serviceAccountKey: inFolder('pki', 'service-account.key'),
+    serviceAccountPublicKey: inFolder('pki', 'service-account.pub'),
+    tokens: inFolder('pki', 'tokens.csv'),
+    auditPolicy: inFolder('audit-policy.json'),
+    auditLog: inFolder('audit.jsonl'),
+    etcdData: inFolder('etcd-data'),
+  };
+}
+
+async function writeIdentity(files: IdentityFiles, identity: Identity): Promise<void> {
+  await writeFile(files.certificate, identity.certificate);
+  await writeFile(files.key, identity.key, { mode: 0o600 });
+}
+
+async function writeServiceAccountKeys(files: ControlPlaneFiles): Promise<void> {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  await writeFile(files.serviceAccountKey, privateKey.export({ format: 'pem', type: 'pkcs8' }), {
+    mode: 0o600,
+  });
+  await writeFile(files.serviceAccountPublicKey, publicKey.export({ format: 'pem', type: 'spki' }));
+}
+
+/** `token,user,uid,"group,group"`, the form of the API server's --token-auth-file. */
+function tokenLine({ user, groups = [] }: TokenUser, tokens: ReadonlyMap<string, string>): string {
+  const fields = [tokens.get(user) ?? '', user, user, groups.join(',')];
+  return `${fields.map((field) => `"${field.replaceAll('"', '""')}"`).join(',')}\n`;
+}

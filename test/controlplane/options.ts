@@ -1,0 +1,27 @@
+import type { Binaries } from './versions.ts';
+
+/** A user that proves itself with a static bearer token. */
+export interface TokenUser {
+  readonly user: string;
+  readonly groups?: readonly string[];
+}
+
+export interface ControlPlaneOptions {
+  /** For people: in the kubeconfigs, in the temporary folder's name and in errors. Default: `local`. */
+  readonly name?: string;
+  /** Whether etcd waits for the disk. Default: false, which is right for tests; benchmarks say true. */
+  readonly fsync?: boolean;
+  readonly extraEtcdArgs?: readonly string[];
+  readonly extraApiServerArgs?: readonly string[];
+  readonly extraControllerManagerArgs?: readonly string[];
+  /** What `kube-controller-manager --controllers` gets. Default: those that credentials need, none that runs pods. */
+  readonly controllers?: readonly string[];
+  /** An `audit.k8s.io/v1` Policy; what it selects goes to the file `auditLog`. Default: no audit log. */
+  readonly auditPolicy?: object;
+  /** Users that get a static bearer token, see `tokenOf`. Default: none. */
+  readonly users?: readonly TokenUser[];
+  /** How long the start may take, without finding the programs. Default: 60 000. */
+  readonly readyTimeoutMs?: number;
+  /** Default: found as README.md says. */
+  readonly binaries?: Binaries;
+}
