@@ -1,0 +1,136 @@
+/** What each process exit code means. Documented in docs/reference/errors.md. */
+export const exitCodes = { success: 0, failure: 1, usage: 2 } as const;
+
+interface ErrorDescription {
+  /** Shown to people; `{name}` stands for a value that is given with the error. Never takes a secret. */
+  readonly message: string;
+  /** What to do about it. */
+  readonly fix: string;
+  /** Exit code of the process when the error ends it. */
+  readonly exitCode?: number;
+  /** Status of the answer when the error ends an HTTP request. */
+  readonly httpStatus?: number;
+}
+
+/**
+ * Every error that Latchkey raises by itself. Codes are stable: scripts and alerts may compare them.
+ * Bugs of the calling code are plain TypeErrors and have no entry here.
+ */
+export const errorCatalogue = {
+  ERR_NODE_VERSION: {
+    message: 'Latchkey needs Node {minimum} or newer; this is Node {version}',
+    fix: 'Run it with a newer Node, or use the container image.',
+    exitCode: exitCodes.failure,
+  },
+  ERR_COMMAND_UNKNOWN: {
+    message: 'unknown command "{command}"; the commands are: {commands}',
+    fix: 'Call `latchkey --help` for the commands and what they do.',
+    exitCode: exitCodes.usage,
+  },
+  ERR_USAGE: {
+    message: '{problem}',
+    fix: 'Call `latchkey --help`. Commands take their settings from the environment, not from options.',
+    exitCode: exitCodes.usage,
+  },
+  ERR_SETTINGS_INVALID: {
+    message: 'the settings are not usable:\n{problems}',
+    fix: 'Each line names the variable and what to write; settings.md lists them all.',
+    exitCode: exitCodes.usage,
+  },
+  ERR_LISTEN: {
+    message: 'cannot listen on {address} for {purpose}: {cause}',
+    fix: 'Choose a free address, or stop what listens there.',
+    exitCode: exitCodes.failure,
+  },
+  ERR_KUBECONFIG: {
+    message: 'cannot use the kubeconfig: {problem}',
+    fix: 'Set KUBECONFIG to a readable file with a current context, or run inside a cluster with a ServiceAccount.',
+    exitCode: exitCodes.usage,
+  },
+  ERR_KUBERNETES_VERSION: {
+    message: 'Latchkey needs Kubernetes {minimum} or newer; the API server is {version}',
+    fix: 'Upgrade the control plane.',
+    exitCode: exitCodes.failure,
+  },
+  ERR_INSTALLATION: {
+    message: 'the installation is not complete: {problem}',
+    fix: 'Apply `config/default` of the same release; names of its namespace, accounts and policies must stay as they are.',
+    exitCode: exitCodes.failure,
+  },
+  ERR_LEADERSHIP_LOST: {
+    message: 'this process does not lead (any more): {action} was not sent',
+    fix: 'None is needed: another replica leads, or this one takes the lease again.',
+    exitCode: exitCodes.failure,
+  },
+  ERR_KUBE_STATUS: {
+    message: 'the API server answered {status} {reason} to {verb} {resource}',
+    fix: 'The reason says which side has to act: Forbidden (roles), NotFound (the object), Conflict (retried), TooManyRequests (retried).',
+  },
+  ERR_KUBE_UNREACHABLE: {
+    message: 'cannot reach the API server: {cause}',
+    fix: 'Check address, network and certificate authority. Requests are retried with back-off.',
+  },
+  ERR_KUBE_TIMEOUT: {
+    message: 'no answer to {verb} {resource} within {milliseconds} ms',
+    fix: 'Check the load of the API server. Requests are retried with back-off.',
+  },
+  ERR_KUBE_RESPONSE: {
+    message: 'unusable answer to {verb} {resource}: {problem}',
+    fix: 'Check for a proxy between Latchkey and the API server that changes answers.',
+  },
+  ERR_SHUTDOWN_TIMEOUT: {
+    message: '{part} did not stop within {milliseconds} ms',
+    fix: 'The process ended without it. Report what it was doing if it happens again.',
+    exitCode: exitCodes.failure,
+  },
+  ERR_INTERNAL: {
+    message: 'unexpected failure: {cause}',
+    fix: 'This is a defect: report it with the log around it.',
+    exitCode: exitCodes.failure,
+    httpStatus: 500,
+  },
+} as const satisfies Record<string, ErrorDescription>;
+
+export type ErrorCode = keyof typeof errorCatalogue;
+
+type Placeholders<Template extends string> = Template extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Placeholders<Rest>
+  : never;
+
+/** The values that the message of a code needs. */
+export type ErrorValues<Code extends ErrorCode> = Readonly<
+  Record<Placeholders<(typeof errorCatalogue)[Code]['message']>, string | number>
+>;
+
+/** The catalogue's message of a code with its values filled in. */
+export function errorMessage<Code extends ErrorCode>(code: Code, values: ErrorValues<Code>): string {
+  const given: Readonly<Record<string, string | number>> = values;
+  return errorCatalogue[code].message.replace(/\{(\w+)\}/g, (_, name: string) => String(given[name]));
+}
+
+/** An error that Latchkey raises on purpose. `code` is stable, the message is for people. */
+export class LatchkeyError<Code extends ErrorCode = ErrorCode> extends Error {
+  override readonly name = 'LatchkeyError';
+  readonly code: Code;
+
+  constructor(code: Code, values: ErrorValues<Code>, options?: ErrorOptions) {
+    super(errorMessage(code, values), options);
+    this.code = code;
+  }
+}
+
+/** The exit code that an error ends the process with; anything unknown is a failure. */
+export function exitCodeOf(error: unknown): number {
+  return descriptionOf(error)?.exitCode ?? exitCodes.failure;
+}
+
+/** The advice that belongs to an error of the catalogue. */
+export function fixOf(error: unknown): string | undefined {
+  return descriptionOf(error)?.fix;
+}
+
+function descriptionOf(error: unknown): ErrorDescription | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  const catalogue: Readonly<Record<string, ErrorDescription>> = errorCatalogue;
+  return Object.hasOwn(catalogue, String(error.code)) ? catalogue[String(error.code)] : undefined;
+}

@@ -1,0 +1,115 @@
+import { formatDuration, parseDuration } from './duration.ts';
+
+/** How the text of an environment variable becomes a value. */
+export interface SettingType<Value> {
+  /** For people, e.g. `duration from 1s to 1h`. */
+  readonly description: string;
+  /** The value, or what is wrong and what to write instead. */
+  readonly parse: (text: string) => Parsed<Value>;
+}
+
+export type Parsed<Value> = { readonly value: Value } | { readonly problem: string };
+
+/** Where a server listens. Without `host`: on every interface. Port 0: any free port. */
+export interface ListenAddress {
+  readonly host?: string;
+  readonly port: number;
+}
+
+/** An https address in exactly the form that a URL parser gives back, because issuers are compared byte by byte. */
+export const httpsURL: SettingType<string> = {
+  description: 'https URL without trailing slash',
+  parse: (text) => {
+    const problem = urlProblem(text);
+    return problem === undefined ? { value: text } : { problem };
+  },
+};
+
+function urlProblem(text: string): string | undefined {
+  if (!URL.canParse(text)) return 'is no URL: write https://<host>[:<port>][/<path>]';
+  const url = new URL(text);
+  if (url.protocol !== 'https:') return 'must begin with https://';
+  if (url.username !== '' || url.password !== '') return 'must not hold a user name or password: remove them';
+  if (text.includes('?') || text.includes('#')) return 'must not have a query or fragment: remove it';
+  if (text.endsWith('/')) return 'must not end with a slash: remove it';
+  const canonical = url.href.replace(/\/$/, '');
+  if (text !== canonical) return `is not in its plain form: write ${canonical}`;
+  return text.length > 255 ? 'must have at most 255 characters' : undefined;
+}
+
+/** `host:port`, `[IPv6]:port`, or `:port` for every interface. */
+export const listenAddress: SettingType<ListenAddress> = {
+  description: 'address',
+  parse: (text) => {
+    const match = /^(?:\[(?<six>[0-9a-fA-F:.%]+)\]|(?<host>[A-Za-z0-9.-]*)):(?<port>\d{1,5})$/.exec(text);
+    const port = Number(match?.groups?.port);
+    if (match === null || port > 65_535)
+      return { problem: 'is no address: write :8080, 127.0.0.1:8080 or [::1]:8080' };
+    const host = match.groups?.six ?? match.groups?.host ?? '';
+    return { value: host === '' ? { port } : { host, port } };
+  },
+};
+
+/** Value in milliseconds; bounds are written as durations. */
+export function duration(minimum: string, maximum: string): SettingType<number> {
+  const [low, high] = [bound(minimum), bound(maximum)];
+  const range = `from ${formatDuration(low)} to ${formatDuration(high)}`;
+  return {
+    description: `duration ${range}`,
+    parse: (text) => {
+      const value = parseDuration(text);
+      if (value === undefined) return { problem: 'is no duration: write it like 30s, 10m, 720h or 30d' };
+      return value < low || value > high ? { problem: `must be a duration ${range}` } : { value };
+    },
+  };
+}
+
+/** The same text as `duration`, as whole seconds: for what the API counts in seconds. */
+export function seconds(minimum: string, maximum: string): SettingType<number> {
+  const milliseconds = duration(minimum, maximum);
+  return {
+    description: milliseconds.description,
+    parse: (text) => {
+      const parsed = milliseconds.parse(text);
+      if ('problem' in parsed) return parsed;
+      return parsed.value % 1_000 === 0
+        ? { value: parsed.value / 1_000 }
+        : { problem: 'must be whole seconds' };
+    },
+  };
+}
+
+function bound(text: string): number {
+  const value = parseDuration(text);
+  if (value === undefined) throw new TypeError(`"${text}" is no duration`);
+  return value;
+}
+
+export function integer(minimum: number, maximum: number): SettingType<number> {
+  const range = `whole number from ${minimum} to ${maximum}`;
+  return {
+    description: range,
+    parse: (text) => {
+      const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+      return value >= minimum && value <= maximum ? { value } : { problem: `must be a ${range}` };
+    },
+  };
+}
+
+export function oneOf<const Choice extends string>(...choices: readonly Choice[]): SettingType<Choice> {
+  return {
+    description: `one of ${choices.join(', ')}`,
+    parse: (text) => {
+      const value = choices.find((choice) => choice === text);
+      return value === undefined ? { problem: `must be one of ${choices.join(', ')}` } : { value };
+    },
+  };
+}
+
+/** Text that matches `pattern`; `rule` says in words what the pattern asks for. */
+export function text(pattern: RegExp, rule: string): SettingType<string> {
+  return {
+    description: rule,
+    parse: (value) => (pattern.test(value) ? { value } : { problem: `must be ${rule}` }),
+  };
+}
