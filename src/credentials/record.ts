@@ -1,5 +1,5 @@
 import type { Condition } from '../api/conditions.ts';
-import type { Identity } from './identity.ts';
+import type { Identity, Refusal } from './identity.ts';
 
 /** What the operator confirmed in `status`; absent fields were never confirmed. Instants are epoch milliseconds. */
 export interface Confirmation {
@@ -9,7 +9,7 @@ export interface Confirmation {
   /** The hard end. */
   readonly notAfter?: number;
   readonly issuedAt?: number;
-  /** Seconds; 0: no end. */
+  /** Seconds; 0: no end. -1: unreadable, so the life is over. Absent: never confirmed. */
   readonly confirmedTTL?: number;
   readonly previous?: PreviousCredential;
   readonly accessKeyUID?: string;
@@ -84,14 +84,19 @@ export interface CredentialRecord {
   readonly specKey?: SpecKey;
   /** Absent: the identity of parent or requester. */
   readonly identity?: Identity;
+  /** Why this spec can never be used as it stands: an identity or a reference that is refused or cannot be read. */
+  readonly problem?: Refusal;
   readonly type?: string;
   readonly disabled: boolean;
   /** Who owns `spec.disabled` by managed fields. */
   readonly disabledOwner: 'nobody' | 'operator' | 'other';
   /** True when the operator's field manager wrote the plain `spec.key`. */
   readonly keyWrittenByOperator: boolean;
+  /** Seconds; 0 or absent: the default of the kind. -1: what stands there is no life time, so the life is over. */
   readonly ttl?: number;
   readonly ttlAfterLastActivity: boolean;
+  /** Kubeconfigs only; seconds, as `ttl`. */
+  readonly certificateTTL?: number;
   readonly renewBefore?: number;
   /** As it stands in spec; `undefined`: no scope. */
   readonly scope?: unknown;

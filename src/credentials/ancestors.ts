@@ -1,0 +1,73 @@
+import { hash } from 'node:crypto';
+import { type Reason, reasons } from '../api/reasons.ts';
+import { canonicalJson } from './canonical-json.ts';
+import type { CredentialRecord } from './record.ts';
+
+/** Finds the present OwnedAccessKey of a name. */
+export type AccessKeyLookup = (name: string) => CredentialRecord | undefined;
+
+/** Levels of parents that a credential may have. */
+export const maxAncestors = 8;
+
+export type AncestorsResult =
+  | { readonly ancestors: readonly CredentialRecord[] }
+  | { readonly reason: Reason; readonly accessKey: string };
+
+/**
+ * The parents of a credential, nearest first. Each is found by name and must still be the object whose UID its child pinned at its
+ * first issue. With `firstIssue` the record itself may be without a pin; its ancestors never may.
+ */
+export function ancestorsOf(
+  record: CredentialRecord,
+  lookup: AccessKeyLookup,
+  options: { readonly firstIssue?: boolean } = {},
+): AncestorsResult {
+  const ancestors: CredentialRecord[] = [];
+  let child = record;
+  while (child.accessKey !== undefined) {
+    const accessKey = child.accessKey;
+    const parent = lookup(accessKey);
+    const reason = linkProblem(child, parent, child === record && options.firstIssue === true);
+    if (reason !== undefined || parent === undefined)
+      return { reason: reason ?? reasons.accessKeyGone, accessKey };
+    const known = parent.uid === record.uid || ancestors.some(({ uid }) => uid === parent.uid);
+    if (known || ancestors.length === maxAncestors)
+      return { reason: reasons.accessKeyChainInvalid, accessKey };
+    ancestors.push(parent);
+    child = parent;
+  }
+  return { ancestors };
+}
+
+function linkProblem(
+  child: CredentialRecord,
+  parent: CredentialRecord | undefined,
+  mayPin: boolean,
+): Reason | undefined {
+  const pinned = child.status.accessKeyUID;
+  if (pinned === undefined && !mayPin) return reasons.unconfirmed;
+  if (parent === undefined) return pinned === undefined ? reasons.accessKeyNotFound : reasons.accessKeyGone;
+  if (parent.kind !== 'OwnedAccessKey') return reasons.accessKeyChainInvalid;
+  return pinned === undefined || pinned === parent.uid ? undefined : reasons.accessKeyGone;
+}
+
+/**
+ * `status.chain` of a credential that carries the scopes of its day: a hash over the UIDs and fingerprints of all ancestors, by the
+ * present algorithm first, then by the one before, so that an upgrade does not end every token. Empty without ancestors.
+ */
+export function chainsOf(ancestors: readonly CredentialRecord[]): readonly string[] {
+  const known = Math.min(...ancestors.map(({ fingerprints }) => fingerprints.length));
+  if (!Number.isFinite(known)) return [];
+  return Array.from({ length: known }, (_, algorithm) =>
+    hash(
+      'sha256',
+      canonicalJson(ancestors.map(({ uid, fingerprints }) => [uid, fingerprints[algorithm]])),
+      'hex',
+    ),
+  );
+}
+
+/** The chain to write into `status.chain`; `undefined` without ancestors. */
+export function chainOf(ancestors: readonly CredentialRecord[]): string | undefined {
+  return chainsOf(ancestors)[0];
+}

@@ -1,0 +1,44 @@
+import { reasons } from '../api/reasons.ts';
+import type { IdentityResult } from './identity.ts';
+import type { CredentialRecord } from './record.ts';
+import { identityOfRequester } from './requester.ts';
+
+/**
+ * Who a credential speaks for. With `spec.accessKey` that is the parent's identity as a whole, and what the spec names itself may
+ * only repeat it. Otherwise it is what the spec names, or for tokens and kubeconfigs the stamped requester.
+ */
+export function identityOf(record: CredentialRecord, ancestors: readonly CredentialRecord[]): IdentityResult {
+  if (record.problem !== undefined) return { refusal: record.problem };
+  const parent = ancestors[0];
+  if (record.accessKey !== undefined)
+    return parent === undefined ? noIdentity : inherited(record, parent, ancestors);
+  if (record.identity !== undefined) return { identity: record.identity };
+  return record.kind === 'OwnedAccessKey' ? noIdentity : identityOfRequester(record.requester);
+}
+
+function inherited(
+  record: CredentialRecord,
+  parent: CredentialRecord,
+  ancestors: readonly CredentialRecord[],
+): IdentityResult {
+  const result = identityOf(parent, ancestors.slice(1));
+  const own = record.identity;
+  if ('refusal' in result || own === undefined) return result;
+  const { user, groups } = result.identity;
+  return own.user === user && own.groups.every((group) => groups.includes(group)) ? result : otherIdentity;
+}
+
+const noIdentity: IdentityResult = {
+  refusal: {
+    reason: reasons.identityInvalid,
+    message: 'set one of spec.user, spec.team, spec.subject or spec.accessKey',
+  },
+};
+
+const otherIdentity: IdentityResult = {
+  refusal: {
+    reason: reasons.identityInvalid,
+    message:
+      'with spec.accessKey the identity is that of the access key; leave spec.user, spec.team, spec.subject and spec.groups out',
+  },
+};

@@ -1,0 +1,111 @@
+import { type Reason, reasons } from '../api/reasons.ts';
+import { type AccessKeyLookup, ancestorsOf, chainsOf } from './ancestors.ts';
+import { compareFingerprint } from './fingerprint.ts';
+import type { Identity } from './identity.ts';
+import { identityOf } from './identity-of.ts';
+import { endOfAccessKey } from './life.ts';
+import type { CredentialRecord } from './record.ts';
+import { endOfIssued } from './token-life.ts';
+
+export interface LiveOptions {
+  /** Milliseconds between two writes of `status.lastActivity`; an idle end is refused this much later. */
+  readonly activityInterval: number;
+  /** The last use of an access key (by UID) that this process saw itself, in epoch milliseconds. */
+  readonly ownActivity?: (uid: string) => number | undefined;
+}
+
+export type Liveness =
+  | {
+      readonly live: true;
+      /** When it ends unless something changes, in epoch milliseconds: the earliest of its own end and its ancestors'. `Infinity`: never. */
+      readonly end: number;
+      readonly identity: Identity;
+      /** Nearest first; the scope of each applies. */
+      readonly ancestors: readonly CredentialRecord[];
+    }
+  | {
+      readonly live: false;
+      readonly reason: Reason;
+      /** The ancestor that is not live, and why. */
+      readonly accessKey?: string;
+      readonly accessKeyReason?: Reason;
+    };
+
+/**
+ * Whether a credential grants anything at `now`. The one answer that operator, gateway and tests share: only what the operator
+ * confirmed in `status` counts, and whatever is missing or unreadable refuses. The caller answers for objects that are gone, and
+ * compares the presented credential with `status.credentialHash` (or see `acceptsPrevious`).
+ */
+export function isLive(
+  record: CredentialRecord,
+  lookup: AccessKeyLookup,
+  now: number,
+  options: LiveOptions,
+): Liveness {
+  const own = stateOf(record, now, options);
+  if ('reason' in own) return { live: false, reason: own.reason };
+  const line = ancestorsOf(record, lookup);
+  if ('reason' in line) return { live: false, reason: line.reason, accessKey: line.accessKey };
+  let end = own.end;
+  for (const ancestor of line.ancestors) {
+    const state = stateOf(ancestor, now, options);
+    if ('reason' in state) return deadAncestor(ancestor, state.reason);
+    end = Math.min(end, state.end);
+  }
+  const result = identityOf(record, line.ancestors);
+  if ('refusal' in result) return { live: false, reason: result.refusal.reason };
+  if (!chainHolds(record, line.ancestors)) return { live: false, reason: reasons.chainChanged };
+  return { live: true, end, identity: result.identity, ancestors: line.ancestors };
+}
+
+/** Whether the predecessor of a planned renewal is still accepted. The record itself must be live as well. */
+export function acceptsPrevious(record: CredentialRecord, now: number): boolean {
+  const { previous } = record.status;
+  return previous !== undefined && now < previous.expirationTimestamp;
+}
+
+/** Whether the operator confirmed exactly this spec: fingerprint, credential and serial, and for a key in spec that very key. */
+export function isConfirmed(record: CredentialRecord): boolean {
+  const { status, specKey } = record;
+  if (record.uid === '' || status.credentialHash === undefined || status.serial < 1) return false;
+  if (compareFingerprint(record.fingerprints, status.fingerprint) === 'different') return false;
+  if (specKey !== undefined) return specKey.wellFormed && specKey.hash === status.credentialHash;
+  return record.kind !== 'OwnedAccessKey' || record.secretRef !== undefined;
+}
+
+/** When a verifier refuses this credential, its ancestors left aside. `undefined`: never confirmed. */
+export function endOf(record: CredentialRecord, now: number, options: LiveOptions): number | undefined {
+  if (record.kind !== 'OwnedAccessKey') return endOfIssued(record);
+  const ownActivity = options.ownActivity?.(record.uid);
+  return endOfAccessKey(record, now, {
+    activityInterval: options.activityInterval,
+    ...(ownActivity !== undefined && { ownActivity }),
+  });
+}
+
+function stateOf(
+  record: CredentialRecord,
+  now: number,
+  options: LiveOptions,
+): { reason: Reason } | { end: number } {
+  if (record.deleted !== undefined) return { reason: reasons.deleting };
+  if (record.problem !== undefined) return { reason: record.problem.reason };
+  if (record.disabled) return { reason: reasons.disabled };
+  if (record.specKey?.wellFormed === false) return { reason: reasons.malformedKey };
+  const end = endOf(record, now, options);
+  if (end === undefined || !isConfirmed(record)) return { reason: reasons.unconfirmed };
+  return now < end ? { end } : { reason: reasons.expired };
+}
+
+function deadAncestor(ancestor: CredentialRecord, reason: Reason): Liveness {
+  return { live: false, reason: reasons.accessKeyNotLive, accessKey: ancestor.name, accessKeyReason: reason };
+}
+
+/** A token carries the scopes of its day. An access key does not: its parents are looked up at every use. */
+function chainHolds(record: CredentialRecord, ancestors: readonly CredentialRecord[]): boolean {
+  if (record.kind === 'OwnedAccessKey') return true;
+  const { chain } = record.status;
+  return ancestors.length === 0
+    ? chain === undefined
+    : chain !== undefined && chainsOf(ancestors).includes(chain);
+}

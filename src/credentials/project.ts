@@ -1,0 +1,130 @@
+import type { Condition } from '../api/conditions.ts';
+import { annotations as annotationNames, labels as labelNames } from '../api/names.ts';
+import { reasons } from '../api/reasons.ts';
+import { toConfirmation, toLifetime } from './confirmation.ts';
+import { fingerprintsOf, type RawSpec } from './fingerprint.ts';
+import { identityOfSpec, type Refusal } from './identity.ts';
+import { parseEnd, parseInstant } from './instant.ts';
+import { asCount, asObject, asText, asTexts, defined, type JsonObject } from './json.ts';
+import { isWrittenByOperator, ownerOfSpecField } from './managed-fields.ts';
+import type { CredentialKind, CredentialRecord, SecretReference, SpecKey } from './record.ts';
+import { parseRequester } from './requester.ts';
+import { parseSpecKey } from './spec-key.ts';
+
+/**
+ * Turns one credential object, as the API server sent it, into the slim record: no plain key or token, no prose, no managed
+ * fields. Lists carry no `kind` in their items, so it is passed in. Never throws for anything that JSON can hold; what cannot be
+ * read makes the record narrower: unconfirmed, ended, or with a `problem`.
+ */
+export function toCredentialRecord(object: unknown, kind: CredentialKind): CredentialRecord {
+  const { metadata: rawMetadata, spec: rawSpec, status: rawStatus } = asObject(object);
+  const [metadata, spec, status] = [asObject(rawMetadata), asObject(rawSpec), asObject(rawStatus)];
+  return defined({
+    kind,
+    ...fromMetadata(metadata),
+    ...fromSpec(spec),
+    disabledOwner: ownerOfSpecField(metadata['managedFields'], 'disabled'),
+    keyWrittenByOperator: isWrittenByOperator(metadata['managedFields'], 'key'),
+    holdsCredential: asText(status['token'] ?? status['kubeConfig']) !== undefined,
+    status: toConfirmation(status),
+    observedGeneration: asCount(status['observedGeneration']) ?? -1,
+    conditions: conditionsOf(status['conditions']),
+  }) as CredentialRecord;
+}
+
+function fromMetadata(metadata: JsonObject) {
+  const name = asText(metadata['name']) ?? '';
+  const namespace = asText(metadata['namespace']);
+  const annotations = asObject(metadata['annotations']);
+  return {
+    key: namespace === undefined ? name : `${namespace}/${name}`,
+    name,
+    namespace,
+    uid: asText(metadata['uid']) ?? '',
+    resourceVersion: asText(metadata['resourceVersion']) ?? '',
+    generation: asCount(metadata['generation']) ?? 0,
+    created: parseInstant(metadata['creationTimestamp']) ?? 0,
+    deleted: parseEnd(metadata['deletionTimestamp']),
+    finalizers: asTexts(metadata['finalizers']),
+    requester: parseRequester(annotations),
+    createdWith: asText(annotations[annotationNames.createdWith]),
+    rotate: asText(annotations[annotationNames.rotate]),
+    ephemeral: asObject(metadata['labels'])[labelNames.ephemeral] === 'true',
+  };
+}
+
+function fromSpec(spec: RawSpec) {
+  const identity = identityOfSpec(spec) ?? {};
+  return {
+    fingerprints: fingerprintsOf(spec),
+    specKey: specKeyOf(spec['key']),
+    identity: 'identity' in identity ? identity.identity : undefined,
+    problem: 'refusal' in identity ? identity.refusal : referenceProblem(spec),
+    type: asText(spec['type']),
+    disabled: spec['disabled'] !== undefined && spec['disabled'] !== null && spec['disabled'] !== false,
+    ttl: toLifetime(spec['ttl']),
+    ttlAfterLastActivity: spec['ttlAfterLastActivity'] === true,
+    certificateTTL: toLifetime(spec['certificateTTL']),
+    renewBefore: asCount(spec['renewBefore']),
+    scope: spec['scope'],
+    rules: Array.isArray(spec['rules']) && spec['rules'].length > 0 ? spec['rules'] : undefined,
+    allowPlatformCli: spec['allowPlatformCli'] === true,
+    secretRef: secretRefOf(spec['secretRef']),
+    accessKey: asText(spec['accessKey']),
+    allowedNamespaces: asTexts(spec['allowedNamespaces']),
+    holdsLoginSecrets: holdsLoginSecrets(spec),
+  };
+}
+
+function specKeyOf(value: unknown): SpecKey | undefined {
+  try {
+    return parseSpecKey(value);
+  } catch (error) {
+    if (error instanceof RangeError) return { form: 'Plain', hash: '', wellFormed: false };
+    throw error;
+  }
+}
+
+function secretRefOf(value: unknown): SecretReference | undefined {
+  const reference = asObject(value);
+  const name = asText(reference['name']);
+  if (name === undefined) return undefined;
+  const [namespace, key] = [asText(reference['namespace']), asText(reference['key'])];
+  return defined({ name, namespace, key }) as SecretReference;
+}
+
+/** A reference that cannot be read must not count as none: without `accessKey` a token would speak for its requester. */
+function referenceProblem(spec: RawSpec): Refusal | undefined {
+  const { accessKey, secretRef } = spec;
+  if (typeof (accessKey ?? '') !== 'string') {
+    return {
+      reason: reasons.accessKeyNotFound,
+      message: 'spec.accessKey must be the name of an OwnedAccessKey',
+    };
+  }
+  if ((secretRef ?? undefined) !== undefined && secretRefOf(secretRef) === undefined) {
+    return {
+      reason: reasons.secretFailed,
+      message: 'spec.secretRef must name a Secret in spec.secretRef.name',
+    };
+  }
+  return undefined;
+}
+
+function holdsLoginSecrets(spec: RawSpec): boolean {
+  const login = asObject(spec['oidcLogin']);
+  const secrets = [
+    asObject(spec['identity'])['connectorData'],
+    login['idToken'],
+    login['accessToken'],
+    login['refreshToken'],
+  ];
+  return secrets.some((secret) => asText(secret) !== undefined);
+}
+
+function conditionsOf(value: unknown): readonly Condition[] {
+  if (!Array.isArray(value)) return [];
+  return value
+    .map(asObject)
+    .filter((condition) => asText(condition['type']) !== undefined) as unknown as Condition[];
+}

@@ -1,0 +1,83 @@
+import { annotations as names } from '../api/names.ts';
+import { reasons } from '../api/reasons.ts';
+import { type IdentityResult, isCleanName, isReserved } from './identity.ts';
+import type { CredentialRecord, Requester } from './record.ts';
+
+/**
+ * Reads the stamps of the mutating policy. `undefined` when one of them is missing or is not exactly what the policy writes:
+ * half a stamp must not count as a requester with fewer groups.
+ */
+export function parseRequester(annotations: Readonly<Record<string, unknown>>): Requester | undefined {
+  const user = annotations[names.requester];
+  const groups = parseQuotedList(annotations[names.requesterGroups]);
+  if (typeof user !== 'string' || user === '' || groups === undefined) return undefined;
+  return { user, groups };
+}
+
+/**
+ * Who a token or kubeconfig without `spec.accessKey` speaks for. Reserved groups are left out, so that nobody turns a
+ * membership of `system:masters` into something that lasts; a requester in one of the reserved names gets nothing.
+ */
+export function identityOfRequester(requester: Requester | undefined): IdentityResult {
+  if (requester === undefined) return { refusal: unknownRequester };
+  const { user, groups } = requester;
+  const team = user.startsWith('team:') && !isReserved(user.slice('team:'.length)) && user !== 'team:';
+  if (!isCleanName(user) || (isReserved(user) && !team)) return { refusal: requesterNotAllowed(user) };
+  const kept = groups.filter((name) => isCleanName(name) && (!isReserved(name) || (team && name === user)));
+  return { identity: { kind: 'requester', user, groups: [...new Set(team ? [user, ...kept] : kept)] } };
+}
+
+const unknownRequester = {
+  reason: reasons.requesterUnknown,
+  message: `the annotations ${names.requester} and ${names.requesterGroups} do not say who asked for this; create the object again, or set spec.accessKey`,
+} as const;
+
+const requesterNotAllowed = (user: string) =>
+  ({
+    reason: reasons.requesterNotAllowed,
+    message: `${JSON.stringify(user)} cannot have a credential of its own; set spec.accessKey to the access key that this one belongs to`,
+  }) as const;
+
+/** `management.platform.sh/requester` and the like on an object that names a parent. */
+export interface NamingChild {
+  /** The namespace of a namespaced child. */
+  readonly namespace?: string;
+  /** The user that the parent speaks for, when it takes its identity from a parent of its own. */
+  readonly parentUser?: string;
+}
+
+/**
+ * Whether this requester may set `spec.accessKey` to that parent: it is the parent's own user, or it made the parent (which a
+ * `system:` account, that makes keys for many people, may not use), or the parent invites the child's namespace.
+ */
+export function mayNameAccessKey(
+  requester: Requester | undefined,
+  parent: CredentialRecord,
+  child: NamingChild = {},
+): boolean {
+  if (child.namespace !== undefined && parent.allowedNamespaces.includes(child.namespace)) return true;
+  if (requester === undefined || requester.user === '') return false;
+  if (requester.user.startsWith('system:')) return false;
+  const parentUser = parent.accessKey === undefined ? parent.identity?.user : child.parentUser;
+  return requester.user === parentUser || requester.user === parent.requester?.user;
+}
+
+const listForm = /^\[(?:"(?:[^"\\]|\\[abfnrtv\\"])*"(?:, ?(?=")|(?=\])))*\]$/su;
+const entryForm = /"((?:[^"\\]|\\[abfnrtv\\"])*)"/gsu;
+const escapes: Readonly<Record<string, string>> = {
+  a: '\x07',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  v: '\v',
+};
+
+/** A list of strings as `strings.quote` of CEL writes them; it escapes as Go does, which JSON does not read (`\a`, `\v`). */
+function parseQuotedList(value: unknown): readonly string[] | undefined {
+  if (typeof value !== 'string' || !listForm.test(value)) return undefined;
+  return [...value.matchAll(entryForm)].map(([, text = '']) =>
+    text.replace(/\\(.)/gsu, (_, character: string) => escapes[character] ?? character),
+  );
+}

@@ -1,0 +1,19 @@
+import { checkAccessKey } from './access-key.ts';
+import { canonicalJson } from './canonical-json.ts';
+import { credentialHash } from './credential-hash.ts';
+import type { SpecKey } from './record.ts';
+
+const plainForm = /^[A-Za-z0-9._~+/=-]{20,512}$/;
+const hashForm = /^sha256:([0-9a-f]{64})$/;
+
+/** What `spec.key` holds, without the secret. `undefined`: no key (absent, null or empty). Never throws for JSON of sane depth. */
+export function parseSpecKey(value: unknown): SpecKey | undefined {
+  if (value === undefined || value === null || value === '') return undefined;
+  if (typeof value !== 'string') {
+    return { form: 'Plain', hash: credentialHash(canonicalJson(value)), wellFormed: false };
+  }
+  const hash = hashForm.exec(value)?.[1];
+  if (hash !== undefined) return { form: 'Hash', hash, wellFormed: true };
+  const wellFormed = plainForm.test(value) && checkAccessKey(value) !== 'malformed';
+  return { form: 'Plain', hash: credentialHash(value), wellFormed };
+}

@@ -1,0 +1,68 @@
+import { entriesOf, hasPlatformCli, type Scope } from './effective-scope.ts';
+
+export interface AudienceRequest {
+  /** The base URL, without a slash at the end. */
+  readonly issuer: string;
+  /** The token's own effective scope; `undefined`: no narrowing. */
+  readonly own: Scope | undefined;
+  /** The effective scopes of all ancestors. A request must pass each of them. */
+  readonly ancestors: readonly (Scope | undefined)[];
+  /** `spec.allowPlatformCli` (deprecated); it adds the platform's own audience also where there is no scope. */
+  readonly allowPlatformCli: boolean;
+}
+
+/**
+ * Where a token may be used, made from names only. `<issuer>/cluster/<name>` for each cluster that all scopes allow by name, or
+ * `<issuer>/clusters` when none of them names clusters only; `<issuer>` with the role `platform-cli`, unless an ancestor
+ * cannot reach the platform at all. Empty: nowhere.
+ */
+export function audiencesOf({
+  issuer,
+  own,
+  ancestors,
+  allowPlatformCli,
+}: AudienceRequest): readonly string[] {
+  const reach = [own, ...ancestors].map(clustersOf).reduce(intersection);
+  const clusters =
+    reach === 'all' ? [`${issuer}/clusters`] : [...reach].sort().map((name) => `${issuer}/cluster/${name}`);
+  const asksForPlatform = allowPlatformCli || (own !== undefined && hasPlatformCli(own));
+  return asksForPlatform && ancestors.every(reachesPlatform) ? [...clusters, issuer] : clusters;
+}
+
+type Clusters = 'all' | ReadonlySet<string>;
+
+/** The clusters that a scope can reach, as far as its names tell. Roles reach none: they are about the platform. */
+function clustersOf(scope: Scope | undefined): Clusters {
+  if (scope === undefined || namelessEntries(scope)) return 'all';
+  const names = [...entriesOf(scope, 'clusters'), ...entriesOf(scope, 'rules')].map(({ cluster }) => cluster);
+  return names.includes('*') ? 'all' : new Set(names.filter(isClusterName));
+}
+
+/** Whether some entry can match in a cluster that it does not name. An entry with an empty name matches nothing. */
+function namelessEntries(scope: Scope): boolean {
+  return (
+    entriesOf(scope, 'projects').some(({ project }) => isName(project)) ||
+    entriesOf(scope, 'spaces').some(({ project, space }) => isName(project) && isName(space)) ||
+    entriesOf(scope, 'virtualClusters').some(
+      (entry) => isName(entry['project']) && isName(entry['virtualCluster']),
+    ) ||
+    entriesOf(scope, 'rules').some(({ cluster }) => (cluster ?? '') === '')
+  );
+}
+
+/** Whether a scope can allow any request to the platform itself beyond what every credential may ask. */
+function reachesPlatform(scope: Scope | undefined): boolean {
+  if (scope === undefined || hasPlatformCli(scope)) return true;
+  return namelessEntries(scope);
+}
+
+function intersection(one: Clusters, other: Clusters): Clusters {
+  if (one === 'all') return other;
+  return other === 'all' ? one : new Set([...one].filter((name) => other.has(name)));
+}
+
+const isName = (value: unknown): boolean => typeof value === 'string' && value !== '';
+
+/** Other text names no cluster, and a slash in it would make the audience of another one. */
+const isClusterName = (value: unknown): value is string =>
+  typeof value === 'string' && /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(value);

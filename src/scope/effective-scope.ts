@@ -1,0 +1,52 @@
+/** The part of a spec that limits what a credential may do. `undefined`: absent. */
+export interface ScopeSource {
+  readonly scope?: unknown;
+  /** Deprecated: the same as `scope.rules`. */
+  readonly rules?: readonly unknown[];
+  /** Deprecated: the same as the role `platform-cli`. */
+  readonly allowPlatformCli?: boolean;
+}
+
+export type Scope = Readonly<Record<string, unknown>>;
+
+/**
+ * The scope that a spec means, with the deprecated fields in their place: `rules` in `scope.rules`; `allowPlatformCli` and
+ * `scope.allowLoftCli` as a role. `undefined`: no narrowing. `{}`: nothing allowed, also for a scope that cannot be read.
+ */
+export function effectiveScope({
+  scope,
+  rules = [],
+  allowPlatformCli = false,
+}: ScopeSource): Scope | undefined {
+  if (scope === undefined && rules.length === 0) return undefined;
+  const { allowLoftCli, ...entries } = asEntries(scope);
+  const role = allowPlatformCli || allowLoftCli === true ? [{ role: platformCli }] : [];
+  return {
+    ...entries,
+    ...append('rules', entries['rules'], rules),
+    ...append('roles', entries['roles'], role),
+  };
+}
+
+export const platformCli = 'platform-cli';
+const platformCliNames: readonly unknown[] = [platformCli, 'loft-cli'];
+
+/** Whether a scope holds the role `platform-cli`, or `loft-cli`, its former name. */
+export function hasPlatformCli(scope: Scope): boolean {
+  return entriesOf(scope, 'roles').some(({ role }) => platformCliNames.includes(role));
+}
+
+/** The entries of one list of a scope; whatever is no object is left out and so allows nothing. */
+export function entriesOf(scope: Scope, list: string): readonly Scope[] {
+  const entries = scope[list];
+  return Array.isArray(entries) ? entries.filter((entry) => typeof entry === 'object' && entry !== null) : [];
+}
+
+function asEntries(scope: unknown): Scope {
+  return typeof scope === 'object' && scope !== null && !Array.isArray(scope) ? (scope as Scope) : {};
+}
+
+function append(name: string, own: unknown, added: readonly unknown[]): Scope {
+  if (added.length === 0) return {};
+  return { [name]: [...(Array.isArray(own) ? own : []), ...added] };
+}
