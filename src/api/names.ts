@@ -32,10 +32,14 @@ export const annotations = {
 export const labels = {
   ephemeral: `${group}/ephemeral`,
   project: `${group}/project`,
+  /** On every shipped admission policy and binding. */
+  policyVersion: `${group}/policy-version`,
   ownerKind: `${group}/owner-kind`,
   ownerName: `${group}/owner-name`,
   ownerUID: `${group}/owner-uid`,
   serial: `${group}/serial`,
+  /** What a Secret of ours holds: one of `purposes`. */
+  purpose: `${group}/purpose`,
 } as const;
 
 export const finalizers = {
@@ -44,6 +48,14 @@ export const finalizers = {
   VirtualClusterInstanceKubeConfig: `${group}/virtualclusterinstancekubeconfig`,
   VirtualClusterInstance: `${group}/virtualclusterinstance`,
   Cluster: `${group}/cluster`,
+} as const;
+
+export const purposes = {
+  /** The credential that `spec.secretRef` asks for. */
+  credential: 'credential',
+  /** Login data taken out of `spec`. */
+  login: 'login',
+  signingKeys: 'signing-keys',
 } as const;
 
 /** Objects of ours in the system namespace. */
