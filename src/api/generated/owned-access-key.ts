@@ -1,0 +1,269 @@
+// Generated from crds/ownedaccesskeys.yaml by `npm run generate`. Do not edit.
+
+import type { Condition } from '../conditions.ts';
+import type { ObjectMeta } from '../object-meta.ts';
+import type { Scope } from './scope.ts';
+
+/**
+ * A key that authenticates API calls and the command line client, for people and for automation. It works exactly as long as this object exists and is enabled.
+ */
+export interface OwnedAccessKey {
+  /**
+   * Version of the API, `management.platform.sh/v1`.
+   */
+  apiVersion: string;
+  /**
+   * Kind of the object, `OwnedAccessKey`.
+   */
+  kind: string;
+  metadata: ObjectMeta;
+  spec: OwnedAccessKeySpec;
+  status?: OwnedAccessKeyStatus;
+}
+/**
+ * What the key is, whom it speaks for and what it may be used for.
+ */
+export interface OwnedAccessKeySpec {
+  /**
+   * Name shown to people.
+   */
+  displayName?: string;
+  /**
+   * What the key is for, in free text.
+   */
+  description?: string;
+  /**
+   * The user that the key speaks for. When user, team and subject are all missing, the creator of the object. It never changes.
+   */
+  user?: string;
+  /**
+   * The team that the key speaks for: user and group `team:<name>`. It never changes.
+   */
+  team?: string;
+  /**
+   * Any other identity that the key speaks for, in place of a user or a team. It never changes.
+   */
+  subject?: string;
+  /**
+   * Groups that the identity gets in addition when the key is used.
+   */
+  groups?: string[];
+  /**
+   * The bearer token: the key itself (20 to 512 characters of `A-Z a-z 0-9 . _ ~ + / = -`), or `sha256:` and the SHA-256 of the key in hexadecimal, so that no secret stands here. Absent or empty, and without secretRef, the operator generates a key and writes it here.
+   */
+  key?: string;
+  /**
+   * If true, the key stays stored and grants no access.
+   */
+  disabled?: boolean;
+  /**
+   * Life in seconds, from the creation of the object or, with ttlAfterLastActivity, from the last use. 0 or absent means no end, unless a policy sets one.
+   */
+  ttl?: number;
+  /**
+   * If true, ttl counts from status.lastActivity in place of the creation of the object.
+   */
+  ttlAfterLastActivity?: boolean;
+  /**
+   * What the credential may be used for. It only takes rights away; it never adds any. A request passes when any one entry allows it. Without this field nothing is narrowed. `{}` or null leaves nothing but Self and discovery. Prefer `{}` to null: in a merge patch null removes the field, and with it the restriction.
+   */
+  scope?: Scope | null;
+  /**
+   * Who manages the key. `User`: the user. `Other` and empty: no particular party. The others are set by the platform alone: `Login` is the session of a login and is deleted after its end, `Reset` a password reset, `OIDCRefreshToken` a refresh token, `NetworkPeer` a tunnel client, `Workspace` a development workspace.
+   */
+  type?: '' | 'Login' | 'User' | 'Other' | 'Reset' | 'OIDCRefreshToken' | 'NetworkPeer' | 'Workspace';
+  identity?: OwnedAccessKeySpecIdentity;
+  /**
+   * Older position of identity.identityRefresh, accepted for clients that send it here.
+   */
+  identityRefresh?: string;
+  oidcProvider?: OwnedAccessKeySpecOidcProvider;
+  /**
+   * @deprecated
+   * without replacement. Name of a key with which login data was shared. It never decides about access; the parent of a key is accessKey.
+   */
+  parent?: string;
+  oidcLogin?: OwnedAccessKeySpecOidcLogin;
+  secretRef?: OwnedAccessKeySpecSecretRef;
+  /**
+   * Addition to the contract. Name of the parent OwnedAccessKey. Identity comes from the parent, scope and life stay within it, and this credential is refused whenever the parent is. Pinned to the parent's UID at the first issue; it never changes.
+   */
+  accessKey?: string;
+  /**
+   * Addition to the contract. Namespaces whose kubeconfigs may name this key as accessKey.
+   */
+  allowedNamespaces?: string[];
+}
+/**
+ * What single sign-on told about the user, if anything. Stored for the platform; it never decides about access.
+ */
+export interface OwnedAccessKeySpecIdentity {
+  /**
+   * Subject of the user at the identity provider.
+   */
+  userId?: string;
+  /**
+   * User name.
+   */
+  username?: string;
+  /**
+   * Name that the user prefers to be shown.
+   */
+  preferredUsername?: string;
+  /**
+   * E-mail address of the user.
+   */
+  email?: string;
+  /**
+   * Whether the identity provider verified the e-mail address.
+   */
+  emailVerified?: boolean;
+  extraClaims?: OwnedAccessKeySpecIdentityExtraClaims;
+  /**
+   * Groups of the user at the identity provider.
+   */
+  groups?: string[];
+  /**
+   * Name of the connector that made the key.
+   */
+  connector?: string;
+  /**
+   * Data that the connector keeps for later requests. It is moved to a Secret at once and never returned.
+   */
+  connectorData?: string;
+  /**
+   * When the identity was last refreshed.
+   */
+  identityRefresh?: string;
+}
+/**
+ * Further claims of the identity provider, as far as the configuration lets them in.
+ */
+export interface OwnedAccessKeySpecIdentityExtraClaims {
+  [k: string]: unknown;
+}
+/**
+ * Set when the key is a refresh token that the platform issued as identity provider.
+ */
+export interface OwnedAccessKeySpecOidcProvider {
+  /**
+   * Client that the token was made for.
+   */
+  clientId?: string;
+  /**
+   * Nonce to use.
+   */
+  nonce?: string;
+  /**
+   * Redirect URI to use.
+   */
+  redirectUri?: string;
+  /**
+   * Scopes to use.
+   */
+  scopes?: string;
+}
+/**
+ * @deprecated
+ * use identity. Tokens of the login.
+ */
+export interface OwnedAccessKeySpecOidcLogin {
+  /**
+   * ID token of the login. It is moved to a Secret at once and never returned.
+   */
+  idToken?: string;
+  /**
+   * Access token of the login. It is moved to a Secret at once and never returned.
+   */
+  accessToken?: string;
+  /**
+   * Refresh token of the login. It is moved to a Secret at once and never returned.
+   */
+  refreshToken?: string;
+  /**
+   * When the ID token was last refreshed.
+   */
+  lastRefresh?: string;
+}
+/**
+ * Addition to the contract. Secret that the operator makes, owns and fills with the credential, which then never stands in this object. A Secret that exists already and was not made for this object is never touched.
+ */
+export interface OwnedAccessKeySpecSecretRef {
+  /**
+   * Namespace of the Secret.
+   */
+  namespace: string;
+  /**
+   * Name of the Secret.
+   */
+  name: string;
+  /**
+   * Key within the Secret. Defaults to `key`.
+   */
+  key?: string;
+}
+/**
+ * What the operator confirmed and what it observed. Nobody else may write it.
+ */
+export interface OwnedAccessKeyStatus {
+  /**
+   * When the key was last used for an API call.
+   */
+  lastActivity?: string;
+  /**
+   * Addition to the contract. Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind.
+   */
+  conditions?: Condition[];
+  /**
+   * Addition to the contract. metadata.generation that the operator last worked on; -1 until it did so once.
+   */
+  observedGeneration?: number;
+  /**
+   * Addition to the contract. Whether the key granted access when the operator last looked; for people to read.
+   */
+  active?: boolean;
+  /**
+   * Addition to the contract. When the credential ends by its ttl, for people to read; absent when it has no end.
+   */
+  expirationTimestamp?: string;
+  /**
+   * Addition to the contract. SHA-256, in hexadecimal, of the credential that the operator confirmed.
+   */
+  credentialHash?: string;
+  /**
+   * Addition to the contract. Hash of the parts of spec that decide rights, as the operator confirmed them. A verifier grants only while spec has this fingerprint.
+   */
+  fingerprint?: string;
+  /**
+   * Addition to the contract. Number of the issued credential; every successor has the next one.
+   */
+  serial?: number;
+  /**
+   * Addition to the contract. Hard end of the credential; absent when it has none.
+   */
+  notAfter?: string;
+  /**
+   * Addition to the contract. Life in seconds that the operator confirmed; 0 means no end.
+   */
+  confirmedTTL?: number;
+  /**
+   * Addition to the contract. UID of the parent that spec.accessKey was pinned to.
+   */
+  accessKeyUID?: string;
+  /**
+   * Addition to the contract. First 16 hexadecimal digits of credentialHash, to name the key in talk and logs.
+   */
+  keyID?: string;
+  /**
+   * Addition to the contract. Value of the annotation `management.platform.sh/rotate` that the operator last acted on.
+   */
+  observedRotation?: string;
+  /**
+   * Addition to the contract. Where the key came from: made by the operator, given in plain, given as a hash, or made by the operator in the Secret of secretRef.
+   */
+  keySource?: 'Generated' | 'Plain' | 'Hash' | 'Secret';
+  /**
+   * Addition to the contract. metadata.generation at which the operator set spec.disabled because the key had ended; only then does it take that back.
+   */
+  disabledByExpiry?: number;
+}
