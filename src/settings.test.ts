@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import { LatchkeyError } from './errors.ts';
+import { type Environment, readSettings, settingDefinitions, unknownSettings } from './settings.ts';
+
+const required: Environment = { LATCHKEY_BASE_URL: 'https://latchkey.example.com' };
+const computed = { identity: 'host-1a2b' };
+
+const read = (changes: Environment = {}) => readSettings({ ...required, ...changes }, computed);
+
+function problemsOf(environment: Environment): string[] {
+  try {
+    readSettings(environment, computed);
+  } catch (error) {
+    expect(error).toBeInstanceOf(LatchkeyError);
+    expect(error).toMatchObject({ code: 'ERR_SETTINGS_INVALID' });
+    return (error as Error).message.split('\n').slice(1);
+  }
+  return [];
+}
+
+describe('readSettings', () => {
+  it('needs only the base URL; everything else has a default', () => {
+    expect(read()).toEqual({
+      baseURL: 'https://latchkey.example.com',
+      logLevel: 'info',
+      healthAddress: { port: 8081 },
+      metricsAddress: { port: 8080 },
+      identity: 'host-1a2b',
+      leaseDurationMs: 15_000,
+      concurrency: 16,
+      activityIntervalMs: 60_000,
+      rotationOverlapMs: 600_000,
+      expiredRetentionMs: 3_600_000,
+      signingKeyRotationMs: 2_592_000_000,
+      maxTokenTTLSeconds: 7_776_000,
+      expiryWritesPerSecond: 100,
+      projectNamespacePrefix: 'p-',
+    });
+  });
+
+  it('takes what the environment says over default and computed values', () => {
+    const settings = read({ LATCHKEY_IDENTITY: 'a', LATCHKEY_CONCURRENCY: '3', LATCHKEY_LOG_LEVEL: 'debug' });
+    expect(settings).toMatchObject({ identity: 'a', concurrency: 3, logLevel: 'debug' });
+  });
+
+  it('reports every problem at once, each with the variable and the fix', () => {
+    const environment = {
+      LATCHKEY_CONCURRENCY: '0',
+      LATCHKEY_ROTATION_OVERLAP: '10',
+      LATCHKEY_LOG_LEVEL: 'loud',
+    };
+    expect(problemsOf(environment)).toEqual([
+      '  LATCHKEY_BASE_URL is required: set it to a value (https URL without trailing slash)',
+      '  LATCHKEY_LOG_LEVEL must be one of trace, debug, info, warn, error, fatal',
+      '  LATCHKEY_CONCURRENCY must be a whole number from 1 to 256',
+      '  LATCHKEY_ROTATION_OVERLAP is no duration: write it like 30s, 10m, 720h or 30d',
+    ]);
+  });
+
+  it.each(Object.values(settingDefinitions))('refuses an empty $name', ({ name }) => {
+    expect(problemsOf({ ...required, [name]: '' })).toEqual([
+      `  ${name} is set but empty: give it a value or remove it`,
+    ]);
+  });
+
+  it('never repeats a refused value, which may be a password', () => {
+    const [problem] = problemsOf({ LATCHKEY_BASE_URL: 'https://admin:hunter2@latchkey.example.com' });
+    expect(problem).toContain('must not hold a user name or password');
+    expect(problem).not.toContain('hunter2');
+  });
+
+  it('has a usable default wherever it has one', () => {
+    for (const { name, type, default: value } of Object.values(settingDefinitions).filter(
+      (one) => 'default' in one,
+    )) {
+      expect(type.parse(value ?? ''), name).toHaveProperty('value');
+    }
+  });
+});
+
+describe('unknownSettings', () => {
+  it('names what looks like a setting and is none', () => {
+    expect(unknownSettings({ ...required, LATCHKEY_LOG_LEVL: 'info', PATH: '/bin' })).toEqual([
+      'LATCHKEY_LOG_LEVL',
+    ]);
+  });
+
+  it('leaves out what Kubernetes adds for a Service of ours', () => {
+    const links = {
+      LATCHKEY_GATEWAY_SERVICE_HOST: '10.0.0.1',
+      LATCHKEY_GATEWAY_SERVICE_PORT_HTTPS: '443',
+      LATCHKEY_GATEWAY_PORT: 'tcp://10.0.0.1:443',
+      LATCHKEY_GATEWAY_PORT_443_TCP_ADDR: '10.0.0.1',
+    };
+    expect(unknownSettings(links)).toEqual([]);
+  });
+});
