@@ -1,0 +1,58 @@
+export interface RequestOptions {
+  readonly signal?: AbortSignal;
+  /** For the whole call, waits and retries included. Default 10 s. */
+  readonly timeoutMs?: number;
+  /** How often an idempotent request is sent again after 429 or 503. Default 4. */
+  readonly retries?: number;
+  /** Leave out the write guard: for what a process may write without leading (its lease, its events). */
+  readonly unguarded?: boolean;
+}
+
+export interface ListOptions extends RequestOptions {
+  /** Absent: all namespaces. */
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  /** Objects a page; absent: all in one answer. */
+  readonly limit?: number;
+  /** From the page before. */
+  readonly continue?: string;
+  readonly resourceVersion?: string;
+  readonly resourceVersionMatch?: 'NotOlderThan' | 'Exact';
+}
+
+export interface WriteOptions extends RequestOptions {
+  readonly subresource?: string;
+  readonly fieldManager?: string;
+  /** The API server does everything but store. */
+  readonly dryRun?: boolean;
+  /** What the API server does with unknown fields. Its default: `Warn`. */
+  readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
+}
+
+export interface ApplyOptions extends WriteOptions {
+  readonly fieldManager: string;
+  /** Take fields over from other managers instead of failing with a conflict. */
+  readonly force?: boolean;
+}
+
+export interface DeleteOptions extends RequestOptions {
+  /** Refused with a conflict when the object is another one, or has changed. */
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  readonly propagationPolicy?: 'Foreground' | 'Background' | 'Orphan';
+  readonly dryRun?: boolean;
+}
+
+export interface JsonPatchOperation {
+  readonly op: 'add' | 'remove' | 'replace' | 'move' | 'copy' | 'test';
+  readonly path: string;
+  readonly from?: string;
+  readonly value?: unknown;
+}
+
+export interface RawRequestOptions extends RequestOptions {
+  readonly query?: URLSearchParams;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly contentType?: string;
+}

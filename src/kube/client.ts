@@ -1,0 +1,249 @@
+import type { KubeConfig } from '@kubernetes/client-node';
+import type { Resource } from '../api/resources.ts';
+import type {
+  ApplyOptions,
+  DeleteOptions,
+  JsonPatchOperation,
+  ListOptions,
+  RawRequestOptions,
+  RequestOptions,
+  WriteOptions,
+} from './client-options.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { fixedSource, type KubeConfigSource } from './kube-config.ts';
+import { type Logger, silentLogger } from './logger.ts';
+import type { KubeList, KubeObject, ObjectKey } from './object.ts';
+import { type RequestInit, RequestSender } from './request-sender.ts';
+import { collectionPath, objectPath } from './resource-path.ts';
+import { Transport } from './transport.ts';
+import { type WatchEvent, type WatchStreamOptions, watchEvents } from './watch-stream.ts';
+
+export type {
+  ApplyOptions,
+  DeleteOptions,
+  JsonPatchOperation,
+  ListOptions,
+  RawRequestOptions,
+  RequestOptions,
+  WriteOptions,
+} from './client-options.ts';
+export type { ObjectKey } from './object.ts';
+
+export interface KubeClientOptions {
+  /** Our own credentials. Files are read again while the client runs; a whole kubeconfig only from a source. */
+  readonly kubeConfig: KubeConfig | KubeConfigSource;
+  readonly userAgent: string;
+  readonly log?: Logger;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+  /** Called right before each write goes out, retries included; throws when this process may not write (now). */
+  readonly writeGuard?: () => void;
+  /** Connections for short requests. Default 16. */
+  readonly connections?: number;
+  /** Connections for watches; one more watch waits. Default 128. */
+  readonly watchConnections?: number;
+  /** Requests that may wait for a connection; one more fails at once. Default 1,000. */
+  readonly maxWaiting?: number;
+  /** Default 10 s. */
+  readonly timeoutMs?: number;
+  /** How long credentials are used before their files are looked at again. Default 20 s. */
+  readonly refreshMs?: number;
+  /** Called after each short request, for metrics. `status` is 0 where no answer came. */
+  readonly observe?: (request: { method: string; path: string; status: number; durationMs: number }) => void;
+}
+
+/** One object weighs at most 1.5 MiB in etcd; JSON escapes and managed fields make it a few times that. */
+const maxObjectBytes = 16 * 2 ** 20;
+/** A page of 500 objects of half a mebibyte. */
+const maxListBytes = 256 * 2 ** 20;
+
+/** Makes the client of one API server. Close it to end its connections. */
+export function createKubeClient(options: KubeClientOptions): KubeClient {
+  return new KubeClient(options);
+}
+
+/**
+ * Requests to the API server as plain JSON: objects go out and come back with every field, known to us or not. Each
+ * method rejects with a KubeError, with the reason of the signal, or with what the write guard threw.
+ */
+export class KubeClient {
+  readonly #transport: Transport;
+  readonly #sender: RequestSender;
+  readonly #clock: Clock;
+
+  constructor(options: KubeClientOptions) {
+    const { kubeConfig, clock = systemClock, log = silentLogger, random = Math.random } = options;
+    this.#clock = clock;
+    this.#transport = new Transport({
+      source: 'load' in kubeConfig ? kubeConfig : fixedSource(kubeConfig),
+      clock,
+      log,
+      userAgent: options.userAgent,
+      connections: options.connections ?? 16,
+      watchConnections: options.watchConnections ?? 128,
+      maxWaiting: options.maxWaiting ?? 1_000,
+      ...(options.refreshMs === undefined ? {} : { refreshMs: options.refreshMs }),
+    });
+    this.#sender = new RequestSender({ ...options, transport: this.#transport, clock, random });
+  }
+
+  get<T extends KubeObject>(resource: Resource, key: ObjectKey, options: RequestOptions = {}): Promise<T> {
+    return this.#send<T>({ method: 'GET', path: objectPath(resource, key) }, options);
+  }
+
+  /** One page, or everything when no limit is given. */
+  list<T extends KubeObject>(resource: Resource, options: ListOptions = {}): Promise<KubeList<T>> {
+    const path = collectionPath(resource, options.namespace);
+    return this.#send(
+      { method: 'GET', path, query: listQuery(options).toString(), maxBytes: maxListBytes },
+      options,
+    );
+  }
+
+  /** An object without a name needs `metadata.generateName`. */
+  create<T extends KubeObject>(
+    resource: Resource,
+    object: object,
+    options: WriteOptions & { readonly namespace?: string } = {},
+  ): Promise<T> {
+    const path = collectionPath(resource, options.namespace);
+    return this.#send({ method: 'POST', path, query: writeQuery(options), body: object }, options);
+  }
+
+  /** PUT: `object` must hold every field that shall stay, and the resourceVersion that it was made from. */
+  replace<T extends KubeObject>(
+    resource: Resource,
+    key: ObjectKey,
+    object: object,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    const path = objectPath(resource, key, options.subresource);
+    return this.#send({ method: 'PUT', path, query: writeQuery(options), body: object }, options);
+  }
+
+  /** `metadata.uid` and `metadata.resourceVersion` in the patch are preconditions. */
+  mergePatch<T extends KubeObject>(
+    resource: Resource,
+    key: ObjectKey,
+    patch: object,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    return this.#patch(
+      objectPath(resource, key, options.subresource),
+      patch,
+      'application/merge-patch+json',
+      options,
+    );
+  }
+
+  jsonPatch<T extends KubeObject>(
+    resource: Resource,
+    key: ObjectKey,
+    patch: readonly JsonPatchOperation[],
+    options: WriteOptions = {},
+  ): Promise<T> {
+    return this.#patch(
+      objectPath(resource, key, options.subresource),
+      patch,
+      'application/json-patch+json',
+      options,
+    );
+  }
+
+  /** Server-side apply; creates the object where it is not there. */
+  apply<T extends KubeObject>(
+    resource: Resource,
+    key: ObjectKey,
+    object: object,
+    options: ApplyOptions,
+  ): Promise<T> {
+    return this.#patch(
+      objectPath(resource, key, options.subresource),
+      object,
+      'application/apply-patch+yaml',
+      options,
+    );
+  }
+
+  async delete(resource: Resource, key: ObjectKey, options: DeleteOptions = {}): Promise<void> {
+    const { preconditions, propagationPolicy, dryRun } = options;
+    const body = {
+      kind: 'DeleteOptions',
+      apiVersion: 'v1',
+      preconditions,
+      propagationPolicy,
+      ...(dryRun ? { dryRun: ['All'] } : {}),
+    };
+    await this.#send({ method: 'DELETE', path: objectPath(resource, key), body }, options);
+  }
+
+  /** Anything else, such as `/version` or an access review. Every method but GET and HEAD counts as a write. */
+  request<T>(method: string, path: string, options: RawRequestOptions = {}): Promise<T> {
+    const { query, body, contentType } = options;
+    return this.#send<T>(
+      {
+        method,
+        path,
+        ...(query === undefined ? {} : { query: query.toString() }),
+        ...(body === undefined ? {} : { body }),
+        ...(contentType === undefined ? {} : { contentType }),
+      },
+      options,
+    );
+  }
+
+  /** For reflectors: the events of one watch, until it ends. */
+  watch(
+    path: string,
+    query: URLSearchParams,
+    options: Omit<WatchStreamOptions, 'clock'>,
+  ): AsyncIterable<WatchEvent> {
+    const open = (signal: AbortSignal) => this.#transport.stream(path, query.toString(), signal);
+    return watchEvents(open, path, { ...options, clock: this.#clock });
+  }
+
+  /** Cuts every connection, watches included; requests under way fail. */
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  #patch<T>(
+    path: string,
+    body: object,
+    contentType: string,
+    options: WriteOptions & { readonly force?: boolean },
+  ): Promise<T> {
+    return this.#send({ method: 'PATCH', path, query: writeQuery(options), body, contentType }, options);
+  }
+
+  #send<T>(init: Omit<RequestInit, 'maxBytes'> & { maxBytes?: number }, options: RequestOptions): Promise<T> {
+    return this.#sender.send({ maxBytes: maxObjectBytes, ...init }, options) as Promise<T>;
+  }
+}
+
+/** Query parameters of a list or watch. */
+export function listQuery(options: ListOptions): URLSearchParams {
+  const { labelSelector, fieldSelector, limit, resourceVersion, resourceVersionMatch } = options;
+  const given = {
+    labelSelector,
+    fieldSelector,
+    limit,
+    continue: options.continue,
+    resourceVersion,
+    resourceVersionMatch,
+  };
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(given)) if (value !== undefined) query.set(name, String(value));
+  return query;
+}
+
+function writeQuery(options: WriteOptions & { readonly force?: boolean }): string {
+  const { fieldManager, dryRun, fieldValidation, force } = options;
+  if (fieldManager === undefined && !dryRun && fieldValidation === undefined && !force) return '';
+  const query = new URLSearchParams();
+  if (fieldManager !== undefined) query.set('fieldManager', fieldManager);
+  if (dryRun) query.set('dryRun', 'All');
+  if (fieldValidation !== undefined) query.set('fieldValidation', fieldValidation);
+  if (force) query.set('force', 'true');
+  return query.toString();
+}

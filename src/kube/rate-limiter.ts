@@ -1,0 +1,37 @@
+export interface WriteBudgetOptions {
+  /** Writes a second, in the long run. */
+  readonly rate: number;
+  /** Writes that may be made at once after a pause. */
+  readonly burst: number;
+}
+
+/**
+ * A token bucket that says how long to wait instead of waiting. Each reservation takes its place in line, so callers
+ * go in the order in which they asked; whoever then does not write has still used it.
+ */
+export class WriteBudget {
+  readonly #intervalMs: number;
+  readonly #burst: number;
+  /** When the bucket would be full again were nothing more reserved. */
+  #fullAt = Number.NEGATIVE_INFINITY;
+
+  constructor({ rate, burst }: WriteBudgetOptions) {
+    if (!(rate > 0) || !(burst >= 1))
+      throw new RangeError('WriteBudget: rate must be above 0 and burst at least 1');
+    this.#intervalMs = 1000 / rate;
+    this.#burst = burst;
+  }
+
+  /** Takes one write. Returns the milliseconds until it may be made. `now` is monotonic. */
+  reserve(now: number): number {
+    this.#fullAt = Math.max(this.#fullAt, now) + this.#intervalMs;
+    return Math.max(0, this.#fullAt - now - this.#burst * this.#intervalMs);
+  }
+
+  /** Takes one write when it may be made now, otherwise none. */
+  tryReserve(now: number): boolean {
+    if (Math.max(this.#fullAt, now) + this.#intervalMs - now > this.#burst * this.#intervalMs) return false;
+    this.reserve(now);
+    return true;
+  }
+}

@@ -1,0 +1,138 @@
+export interface StoredRecord {
+  /** `name`, or `namespace/name`. */
+  readonly key: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
+/** Another UID under the same key arrives as `deleted`, then `added`. */
+export interface StoreChange<R> {
+  readonly type: 'added' | 'updated' | 'deleted';
+  readonly key: string;
+  readonly previous?: R;
+  readonly current?: R;
+}
+
+export type StoreListener<R> = (change: StoreChange<R>) => void;
+/** The values under which a record is found; pure, because it is asked again to take the record out. */
+export type StoreIndex<R> = (record: R) => readonly string[];
+
+const none: readonly never[] = Object.freeze([]);
+
+/**
+ * What a reflector knows, by key and by index. Listeners run at once and in order; one that throws stops neither the
+ * others nor the change: the writer gets its error after all have run.
+ */
+export class Store<R extends StoredRecord> {
+  readonly #records = new Map<string, R>();
+  readonly #indexes: ReadonlyMap<string, Index<R>>;
+  readonly #listeners = new Set<StoreListener<R>>();
+
+  constructor(indexes: Record<string, StoreIndex<R>> = {}) {
+    this.#indexes = new Map(Object.entries(indexes).map(([name, values]) => [name, new Index(values)]));
+  }
+
+  get size(): number {
+    return this.#records.size;
+  }
+
+  get(key: string): R | undefined {
+    return this.#records.get(key);
+  }
+
+  values(): IterableIterator<R> {
+    return this.#records.values();
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#records.keys();
+  }
+
+  /** The records under a value, in no order. A name that was not given to the constructor throws. */
+  byIndex(name: string, value: string): readonly R[] {
+    const index = this.#indexes.get(name);
+    if (index === undefined) throw new TypeError(`the store has no index ${JSON.stringify(name)}`);
+    return index.find(value);
+  }
+
+  /** The listener hears of later changes only. Returns what ends the subscription. */
+  subscribe(listener: StoreListener<R>): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** For the reflector. A record that is there already with this UID and resourceVersion changes nothing. */
+  upsert(current: R): void {
+    const { key } = current;
+    const previous = this.#records.get(key);
+    if (previous === undefined) return this.#change({ type: 'added', key, current });
+    if (previous.uid !== current.uid) {
+      this.#change({ type: 'deleted', key, previous });
+      return this.#change({ type: 'added', key, current });
+    }
+    if (previous.resourceVersion === current.resourceVersion) return;
+    this.#change({ type: 'updated', key, previous, current });
+  }
+
+  /** For the reflector. With a UID, a record of another UID stays. */
+  remove(key: string, uid?: string): void {
+    const previous = this.#records.get(key);
+    if (previous === undefined || (uid !== undefined && uid !== previous.uid)) return;
+    this.#change({ type: 'deleted', key, previous });
+  }
+
+  #change(change: StoreChange<R>): void {
+    const { key, previous, current } = change;
+    if (current === undefined) this.#records.delete(key);
+    else this.#records.set(key, current);
+    for (const index of this.#indexes.values()) index.replace(previous, current);
+    this.#notify(change);
+  }
+
+  #notify(change: StoreChange<R>): void {
+    const errors: unknown[] = [];
+    for (const listener of this.#listeners) {
+      try {
+        listener(change);
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw new AggregateError(errors, 'a store listener failed');
+  }
+}
+
+/** Most values have one record; a Set for each would cost more memory than the records at 100,000 keys. */
+class Index<R extends StoredRecord> {
+  readonly #valuesOf: StoreIndex<R>;
+  readonly #found = new Map<string, R | Set<R>>();
+
+  constructor(valuesOf: StoreIndex<R>) {
+    this.#valuesOf = valuesOf;
+  }
+
+  find(value: string): readonly R[] {
+    const found = this.#found.get(value);
+    if (found === undefined) return none;
+    return found instanceof Set ? [...found] : [found];
+  }
+
+  replace(previous: R | undefined, current: R | undefined): void {
+    if (previous !== undefined) for (const value of this.#valuesOf(previous)) this.#drop(value, previous);
+    if (current !== undefined) for (const value of this.#valuesOf(current)) this.#put(value, current);
+  }
+
+  #put(value: string, record: R): void {
+    const found = this.#found.get(value);
+    if (found === undefined || found === record) this.#found.set(value, record);
+    else if (found instanceof Set) found.add(record);
+    else this.#found.set(value, new Set([found, record]));
+  }
+
+  #drop(value: string, record: R): void {
+    const found = this.#found.get(value);
+    if (found === record) this.#found.delete(value);
+    if (!(found instanceof Set) || !found.delete(record)) return;
+    if (found.size === 1) for (const last of found) this.#found.set(value, last);
+  }
+}
