@@ -18,9 +18,10 @@ export function toConfirmation(status: JsonObject): Confirmation {
     keySource: keySources.find((source) => source === status['keySource']),
     observedRotation: typeof status['observedRotation'] === 'string' ? status['observedRotation'] : undefined,
     disabledByExpiry: asCount(status['disabledByExpiry']),
+    active: typeof status['active'] === 'boolean' ? status['active'] : undefined,
     lastActivity: parseInstant(status['lastActivity']),
     expirationTimestamp: parseInstant(status['expirationTimestamp']),
-  }) as Confirmation;
+  });
 }
 
 /** Seconds of a life time. `undefined`: absent. -1: present, and no number of seconds from 0 on. */
@@ -43,7 +44,7 @@ function toPrevious(value: unknown): PreviousCredential | undefined {
     serial,
     expirationTimestamp,
     keyID: asText(previous['keyID']),
-  }) as PreviousCredential;
+  });
 }
 
 function asHash(value: unknown): string | undefined {

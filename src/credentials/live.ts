@@ -102,7 +102,7 @@ function deadAncestor(ancestor: CredentialRecord, reason: Reason): Liveness {
 }
 
 /** A token carries the scopes of its day. An access key does not: its parents are looked up at every use. */
-function chainHolds(record: CredentialRecord, ancestors: readonly CredentialRecord[]): boolean {
+export function chainHolds(record: CredentialRecord, ancestors: readonly CredentialRecord[]): boolean {
   if (record.kind === 'OwnedAccessKey') return true;
   const { chain } = record.status;
   return ancestors.length === 0

@@ -8,7 +8,7 @@ import { parseEnd, parseInstant } from './instant.ts';
 import { asCount, asObject, asText, asTexts, defined, type JsonObject } from './json.ts';
 import { isWrittenByOperator, ownerOfSpecField } from './managed-fields.ts';
 import type { CredentialKind, CredentialRecord, SecretReference, SpecKey } from './record.ts';
-import { parseRequester } from './requester.ts';
+import { isCreatedWith, parseRequester } from './requester.ts';
 import { parseSpecKey } from './spec-key.ts';
 
 /**
@@ -19,17 +19,18 @@ import { parseSpecKey } from './spec-key.ts';
 export function toCredentialRecord(object: unknown, kind: CredentialKind): CredentialRecord {
   const { metadata: rawMetadata, spec: rawSpec, status: rawStatus } = asObject(object);
   const [metadata, spec, status] = [asObject(rawMetadata), asObject(rawSpec), asObject(rawStatus)];
+  const fields = { ...fromMetadata(metadata), ...fromSpec(spec) };
   return defined({
     kind,
-    ...fromMetadata(metadata),
-    ...fromSpec(spec),
+    ...fields,
+    problem: fields.problem ?? stampProblem(fields.createdWith),
     disabledOwner: ownerOfSpecField(metadata['managedFields'], 'disabled'),
     keyWrittenByOperator: isWrittenByOperator(metadata['managedFields'], 'key'),
     holdsCredential: asText(status['token'] ?? status['kubeConfig']) !== undefined,
     status: toConfirmation(status),
     observedGeneration: asCount(status['observedGeneration']) ?? -1,
     conditions: conditionsOf(status['conditions']),
-  }) as CredentialRecord;
+  });
 }
 
 function fromMetadata(metadata: JsonObject) {
@@ -54,12 +55,12 @@ function fromMetadata(metadata: JsonObject) {
 }
 
 function fromSpec(spec: RawSpec) {
-  const identity = identityOfSpec(spec) ?? {};
+  const named = identityOfSpec(spec);
   return {
     fingerprints: fingerprintsOf(spec),
     specKey: specKeyOf(spec['key']),
-    identity: 'identity' in identity ? identity.identity : undefined,
-    problem: 'refusal' in identity ? identity.refusal : referenceProblem(spec),
+    identity: named !== undefined && 'identity' in named ? named.identity : undefined,
+    problem: named !== undefined && 'refusal' in named ? named.refusal : referenceProblem(spec),
     type: asText(spec['type']),
     disabled: spec['disabled'] !== undefined && spec['disabled'] !== null && spec['disabled'] !== false,
     ttl: toLifetime(spec['ttl']),
@@ -90,7 +91,7 @@ function secretRefOf(value: unknown): SecretReference | undefined {
   const name = asText(reference['name']);
   if (name === undefined) return undefined;
   const [namespace, key] = [asText(reference['namespace']), asText(reference['key'])];
-  return defined({ name, namespace, key }) as SecretReference;
+  return defined({ name, namespace, key });
 }
 
 /** A reference that cannot be read must not count as none: without `accessKey` a token would speak for its requester. */
@@ -109,6 +110,13 @@ function referenceProblem(spec: RawSpec): Refusal | undefined {
     };
   }
   return undefined;
+}
+
+/** A stamp that cannot be read must not count as a request without a credential: that would lift its limits. */
+function stampProblem(createdWith: string | undefined): Refusal | undefined {
+  if (createdWith === undefined || isCreatedWith(createdWith)) return undefined;
+  const message = `the annotation ${annotationNames.createdWith} does not name one credential; create the object again`;
+  return { reason: reasons.requesterUnknown, message };
 }
 
 function holdsLoginSecrets(spec: RawSpec): boolean {

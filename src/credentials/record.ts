@@ -18,6 +18,8 @@ export interface Confirmation {
   readonly keySource?: KeySource;
   readonly observedRotation?: string;
   readonly disabledByExpiry?: number;
+  /** Access keys only, for people: whether the key granted access when this was written. */
+  readonly active?: boolean;
   readonly lastActivity?: number;
   readonly expirationTimestamp?: number;
 }

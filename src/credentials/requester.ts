@@ -9,7 +9,7 @@ import type { CredentialRecord, Requester } from './record.ts';
  */
 export function parseRequester(annotations: Readonly<Record<string, unknown>>): Requester | undefined {
   const user = annotations[names.requester];
-  const groups = parseQuotedList(annotations[names.requesterGroups]);
+  const groups = parseGroups(annotations[names.requesterGroups]);
   if (typeof user !== 'string' || user === '' || groups === undefined) return undefined;
   return { user, groups };
 }
@@ -62,22 +62,22 @@ export function mayNameAccessKey(
   return requester.user === parentUser || requester.user === parent.requester?.user;
 }
 
-const listForm = /^\[(?:"(?:[^"\\]|\\[abfnrtv\\"])*"(?:, ?(?=")|(?=\])))*\]$/su;
-const entryForm = /"((?:[^"\\]|\\[abfnrtv\\"])*)"/gsu;
-const escapes: Readonly<Record<string, string>> = {
-  a: '\x07',
-  b: '\b',
-  f: '\f',
-  n: '\n',
-  r: '\r',
-  t: '\t',
-  v: '\v',
-};
+/** The policy writes a JSON array of strings. */
+function parseGroups(value: unknown): readonly string[] | undefined {
+  const groups = typeof value === 'string' ? parseJson(value) : undefined;
+  if (!Array.isArray(groups)) return undefined;
+  return groups.every((group) => typeof group === 'string') ? groups : undefined;
+}
 
-/** A list of strings as `strings.quote` of CEL writes them; it escapes as Go does, which JSON does not read (`\a`, `\v`). */
-function parseQuotedList(value: unknown): readonly string[] | undefined {
-  if (typeof value !== 'string' || !listForm.test(value)) return undefined;
-  return [...value.matchAll(entryForm)].map(([, text = '']) =>
-    text.replace(/\\(.)/gsu, (_, character: string) => escapes[character] ?? character),
-  );
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `name/uid` of one credential; the policy joins several claims with a comma, which no honest request has. */
+export function isCreatedWith(stamp: string): boolean {
+  return /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?\/[0-9a-zA-Z-]{1,64}$/.test(stamp);
 }

@@ -1,12 +1,12 @@
-import { entriesOf, hasPlatformCli, type Scope } from './effective-scope.ts';
+import { entriesOf, hasPlatformCli, type RawScope } from './effective-scope.ts';
 
 export interface AudienceRequest {
   /** The base URL, without a slash at the end. */
   readonly issuer: string;
   /** The token's own effective scope; `undefined`: no narrowing. */
-  readonly own: Scope | undefined;
+  readonly own: RawScope | undefined;
   /** The effective scopes of all ancestors. A request must pass each of them. */
-  readonly ancestors: readonly (Scope | undefined)[];
+  readonly ancestors: readonly (RawScope | undefined)[];
   /** `spec.allowPlatformCli` (deprecated); it adds the platform's own audience also where there is no scope. */
   readonly allowPlatformCli: boolean;
 }
@@ -32,14 +32,14 @@ export function audiencesOf({
 type Clusters = 'all' | ReadonlySet<string>;
 
 /** The clusters that a scope can reach, as far as its names tell. Roles reach none: they are about the platform. */
-function clustersOf(scope: Scope | undefined): Clusters {
+function clustersOf(scope: RawScope | undefined): Clusters {
   if (scope === undefined || namelessEntries(scope)) return 'all';
   const names = [...entriesOf(scope, 'clusters'), ...entriesOf(scope, 'rules')].map(({ cluster }) => cluster);
   return names.includes('*') ? 'all' : new Set(names.filter(isClusterName));
 }
 
 /** Whether some entry can match in a cluster that it does not name. An entry with an empty name matches nothing. */
-function namelessEntries(scope: Scope): boolean {
+function namelessEntries(scope: RawScope): boolean {
   return (
     entriesOf(scope, 'projects').some(({ project }) => isName(project)) ||
     entriesOf(scope, 'spaces').some(({ project, space }) => isName(project) && isName(space)) ||
@@ -51,7 +51,7 @@ function namelessEntries(scope: Scope): boolean {
 }
 
 /** Whether a scope can allow any request to the platform itself beyond what every credential may ask. */
-function reachesPlatform(scope: Scope | undefined): boolean {
+function reachesPlatform(scope: RawScope | undefined): boolean {
   if (scope === undefined || hasPlatformCli(scope)) return true;
   return namelessEntries(scope);
 }

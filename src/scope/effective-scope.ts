@@ -7,7 +7,7 @@ export interface ScopeSource {
   readonly allowPlatformCli?: boolean;
 }
 
-export type Scope = Readonly<Record<string, unknown>>;
+export type RawScope = Readonly<Record<string, unknown>>;
 
 /**
  * The scope that a spec means, with the deprecated fields in their place: `rules` in `scope.rules`; `allowPlatformCli` and
@@ -17,7 +17,7 @@ export function effectiveScope({
   scope,
   rules = [],
   allowPlatformCli = false,
-}: ScopeSource): Scope | undefined {
+}: ScopeSource): RawScope | undefined {
   if (scope === undefined && rules.length === 0) return undefined;
   const { allowLoftCli, ...entries } = asEntries(scope);
   const role = allowPlatformCli || allowLoftCli === true ? [{ role: platformCli }] : [];
@@ -32,21 +32,21 @@ export const platformCli = 'platform-cli';
 const platformCliNames: readonly unknown[] = [platformCli, 'loft-cli'];
 
 /** Whether a scope holds the role `platform-cli`, or `loft-cli`, its former name. */
-export function hasPlatformCli(scope: Scope): boolean {
+export function hasPlatformCli(scope: RawScope): boolean {
   return entriesOf(scope, 'roles').some(({ role }) => platformCliNames.includes(role));
 }
 
 /** The entries of one list of a scope; whatever is no object is left out and so allows nothing. */
-export function entriesOf(scope: Scope, list: string): readonly Scope[] {
+export function entriesOf(scope: RawScope, list: string): readonly RawScope[] {
   const entries = scope[list];
   return Array.isArray(entries) ? entries.filter((entry) => typeof entry === 'object' && entry !== null) : [];
 }
 
-function asEntries(scope: unknown): Scope {
-  return typeof scope === 'object' && scope !== null && !Array.isArray(scope) ? (scope as Scope) : {};
+function asEntries(scope: unknown): RawScope {
+  return typeof scope === 'object' && scope !== null && !Array.isArray(scope) ? (scope as RawScope) : {};
 }
 
-function append(name: string, own: unknown, added: readonly unknown[]): Scope {
+function append(name: string, own: unknown, added: readonly unknown[]): RawScope {
   if (added.length === 0) return {};
   return { [name]: [...(Array.isArray(own) ? own : []), ...added] };
 }
