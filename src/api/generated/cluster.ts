@@ -1,0 +1,79 @@
+// Generated from crds/clusters.yaml by `npm run generate`. Do not edit.
+
+import type { Condition } from '../conditions.ts';
+import type { ObjectMeta } from '../object-meta.ts';
+
+/**
+ * A connected cluster, where spaces and virtual clusters run.
+ */
+export interface Cluster {
+  /**
+   * Version of the API, `management.platform.sh/v1`.
+   */
+  apiVersion: string;
+  /**
+   * Kind of the object, `Cluster`.
+   */
+  kind: string;
+  metadata: ObjectMeta;
+  spec: ClusterSpec;
+  status?: ClusterStatus;
+}
+/**
+ * How the cluster is reached.
+ */
+export interface ClusterSpec {
+  /**
+   * Name shown to people.
+   */
+  displayName?: string;
+  kubeConfigSecretRef?: ClusterSpecKubeConfigSecretRef;
+  directEndpoint?: ClusterSpecDirectEndpoint;
+}
+/**
+ * Secret with an administrator kubeconfig of the cluster. It never changes.
+ */
+export interface ClusterSpecKubeConfigSecretRef {
+  /**
+   * Namespace of the Secret.
+   */
+  namespace: string;
+  /**
+   * Name of the Secret.
+   */
+  name: string;
+  /**
+   * Key within the Secret. Defaults to `config`.
+   */
+  key?: string;
+}
+/**
+ * Where clients reach the cluster without the detour through the central platform.
+ */
+export interface ClusterSpecDirectEndpoint {
+  /**
+   * Host name or address, with a port when it is not 443.
+   */
+  host?: string;
+  /**
+   * Certificates that sign the server certificate of the endpoint, as PEM in base64. Absent when clients trust it anyway.
+   */
+  caData?: string;
+}
+/**
+ * What the operator observed. Nobody else may write it.
+ */
+export interface ClusterStatus {
+  /**
+   * State of the cluster in one word, for people and older clients.
+   */
+  phase?: string;
+  /**
+   * Addition to the contract. Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind.
+   */
+  conditions?: Condition[];
+  /**
+   * Addition to the contract. metadata.generation that the operator last worked on; -1 until it did so once.
+   */
+  observedGeneration?: number;
+}

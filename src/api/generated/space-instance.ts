@@ -1,0 +1,61 @@
+// Generated from crds/spaceinstances.yaml by `npm run generate`. Do not edit.
+
+import type { Condition } from '../conditions.ts';
+import type { ObjectMeta } from '../object-meta.ts';
+
+/**
+ * A namespace of a connected cluster that belongs to a project and that credentials can point at.
+ */
+export interface SpaceInstance {
+  /**
+   * Version of the API, `management.platform.sh/v1`.
+   */
+  apiVersion: string;
+  /**
+   * Kind of the object, `SpaceInstance`.
+   */
+  kind: string;
+  metadata: ObjectMeta;
+  spec: SpaceInstanceSpec;
+  status?: SpaceInstanceStatus;
+}
+/**
+ * Where the space is.
+ */
+export interface SpaceInstanceSpec {
+  /**
+   * Name shown to people.
+   */
+  displayName?: string;
+  clusterRef?: SpaceInstanceSpecClusterRef;
+}
+/**
+ * The namespace that the space is. It never changes.
+ */
+export interface SpaceInstanceSpecClusterRef {
+  /**
+   * Name of the connected Cluster.
+   */
+  cluster?: string;
+  /**
+   * Namespace in that cluster.
+   */
+  namespace?: string;
+}
+/**
+ * What the operator observed. Nobody else may write it.
+ */
+export interface SpaceInstanceStatus {
+  /**
+   * State of the space in one word, for people and older clients.
+   */
+  phase?: string;
+  /**
+   * Addition to the contract. Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind.
+   */
+  conditions?: Condition[];
+  /**
+   * Addition to the contract. metadata.generation that the operator last worked on; -1 until it did so once.
+   */
+  observedGeneration?: number;
+}

@@ -1,0 +1,153 @@
+// Generated from crds/virtualclusterinstances.yaml by `npm run generate`. Do not edit.
+
+import type { Condition } from '../conditions.ts';
+import type { ObjectMeta } from '../object-meta.ts';
+
+/**
+ * A virtual cluster that belongs to a project and that credentials can point at.
+ */
+export interface VirtualClusterInstance {
+  /**
+   * Version of the API, `management.platform.sh/v1`.
+   */
+  apiVersion: string;
+  /**
+   * Kind of the object, `VirtualClusterInstance`.
+   */
+  kind: string;
+  metadata: ObjectMeta;
+  spec: VirtualClusterInstanceSpec;
+  status?: VirtualClusterInstanceStatus;
+}
+/**
+ * Where the virtual cluster runs, how it is reached and who may do what inside.
+ */
+export interface VirtualClusterInstanceSpec {
+  /**
+   * Name shown to people.
+   */
+  displayName?: string;
+  /**
+   * What the virtual cluster is for, in free text.
+   */
+  description?: string;
+  owner?: VirtualClusterInstanceSpecOwner;
+  clusterRef?: VirtualClusterInstanceSpecClusterRef;
+  accessPoint?: VirtualClusterInstanceSpecAccessPoint;
+  access?: VirtualClusterInstanceSpecAccess;
+  kubeConfigSecretRef?: VirtualClusterInstanceSpecKubeConfigSecretRef;
+}
+/**
+ * The user or the team that the instance belongs to.
+ */
+export interface VirtualClusterInstanceSpecOwner {
+  /**
+   * Name of the user.
+   */
+  user?: string;
+  /**
+   * Name of the team.
+   */
+  team?: string;
+}
+/**
+ * Where the virtual cluster runs. It never changes.
+ */
+export interface VirtualClusterInstanceSpecClusterRef {
+  /**
+   * Name of the connected Cluster.
+   */
+  cluster?: string;
+  /**
+   * Namespace in that cluster.
+   */
+  namespace?: string;
+  /**
+   * Name of the virtual cluster in that namespace. Defaults to metadata.name.
+   */
+  virtualCluster?: string;
+}
+/**
+ * How the virtual cluster is reached from outside.
+ */
+export interface VirtualClusterInstanceSpecAccessPoint {
+  ingress?: VirtualClusterInstanceSpecAccessPointIngress;
+}
+/**
+ * Access through an ingress that passes TLS through to the virtual cluster.
+ */
+export interface VirtualClusterInstanceSpecAccessPointIngress {
+  /**
+   * Whether there is such an ingress.
+   */
+  enabled?: boolean;
+  /**
+   * Host name of the ingress, with a port when it is not 443.
+   */
+  host?: string;
+}
+/**
+ * What users of the instance may do inside the virtual cluster.
+ */
+export interface VirtualClusterInstanceSpecAccess {
+  /**
+   * Name of the ClusterRole that they get there. Defaults to `cluster-admin`.
+   */
+  clusterRole?: string;
+}
+/**
+ * Secret in the same namespace with an administrator kubeconfig of the virtual cluster. It never changes.
+ */
+export interface VirtualClusterInstanceSpecKubeConfigSecretRef {
+  /**
+   * Name of the Secret. Defaults to `vc-` and the name of the virtual cluster.
+   */
+  name?: string;
+  /**
+   * Key within the Secret. Defaults to `config`.
+   */
+  key?: string;
+}
+/**
+ * What the operator observed. Nobody else may write it.
+ */
+export interface VirtualClusterInstanceStatus {
+  /**
+   * State of the instance in one word, for people and older clients; `Ready` when it can be used.
+   */
+  phase?: string;
+  /**
+   * Addition to the contract. Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind.
+   */
+  conditions?: Condition[];
+  /**
+   * Addition to the contract. metadata.generation that the operator last worked on; -1 until it did so once.
+   */
+  observedGeneration?: number;
+  virtualCluster?: VirtualClusterInstanceStatusVirtualCluster;
+  /**
+   * Address at which the virtual cluster answers.
+   */
+  endpoint?: string;
+}
+/**
+ * What was found of the virtual cluster.
+ */
+export interface VirtualClusterInstanceStatusVirtualCluster {
+  accessPoint?: VirtualClusterInstanceStatusVirtualClusterAccessPoint;
+}
+/**
+ * How the virtual cluster is reached from outside.
+ */
+export interface VirtualClusterInstanceStatusVirtualClusterAccessPoint {
+  ingress?: VirtualClusterInstanceStatusVirtualClusterAccessPointIngress;
+}
+/**
+ * Access through an ingress.
+ */
+export interface VirtualClusterInstanceStatusVirtualClusterAccessPointIngress {
+  /**
+   * Whether the ingress can be used.
+   */
+  enabled?: boolean;
+}
