@@ -5,9 +5,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 const minimum = [24, 9];
-const packages = path.join(import.meta.dirname, '..', 'node_modules');
+const packages = fileURLToPath(new URL('../node_modules', import.meta.url));
 const packageOf = { tsc: 'typescript', biome: '@biomejs/biome' };
 
 function fail(message, exitCode = 1) {

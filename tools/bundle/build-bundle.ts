@@ -1,0 +1,31 @@
+import path from 'node:path';
+import { build, type Metafile } from 'esbuild';
+
+const root = path.join(import.meta.dirname, '../..');
+
+// Some packages are CommonJS inside and call require() for modules of Node: an ES module has none of its own.
+const banner = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
+
+/**
+ * Writes the whole program as one ES module that needs Node and nothing else.
+ * Names are kept, so that stack traces stay readable.
+ */
+export async function buildBundle(outfile: string): Promise<Metafile> {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: ['src/main.ts'],
+    outfile: path.resolve(root, outfile),
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node24.9',
+    banner: { js: banner },
+    minifyWhitespace: true,
+    minifySyntax: true,
+    minifyIdentifiers: false,
+    legalComments: 'none',
+    metafile: true,
+    logLevel: 'warning',
+  });
+  return metafile;
+}

@@ -1,0 +1,20 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { errorsPage } from './reference/errors-page.ts';
+import { metricsPage } from './reference/metrics-page.ts';
+import { settingsPage } from './reference/settings-page.ts';
+
+const pages = {
+  'docs/reference/settings.md': settingsPage,
+  'docs/reference/errors.md': errorsPage,
+  'docs/reference/metrics.md': metricsPage,
+};
+
+const check = process.argv.includes('--check');
+
+for (const [file, render] of Object.entries(pages)) {
+  if (!check) writeFileSync(file, render());
+  else if (readFileSync(file, 'utf8') !== render()) {
+    console.error(`${file} is not what the code says: run npm run generate`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { errorCatalogue } from '../../src/errors.ts';
+import { settingDefinitions } from '../../src/settings.ts';
+import { Metrics } from '../../src/telemetry/metrics.ts';
+import { errorsPage } from './errors-page.ts';
+import { table } from './markdown.ts';
+import { metricsPage } from './metrics-page.ts';
+import { settingsPage } from './settings-page.ts';
+
+const pages = [
+  {
+    file: 'docs/reference/settings.md',
+    text: settingsPage(),
+    names: Object.values(settingDefinitions).map(({ name }) => name),
+  },
+  { file: 'docs/reference/errors.md', text: errorsPage(), names: Object.keys(errorCatalogue) },
+  {
+    file: 'docs/reference/metrics.md',
+    text: metricsPage(),
+    names: new Metrics().registry.getMetricsAsArray().map(({ name }) => name),
+  },
+];
+
+describe('the reference pages', () => {
+  it.each(pages)('$file says what the code says', ({ file, text }) => {
+    expect(readFileSync(file, 'utf8')).toBe(text);
+  });
+
+  it.each(pages)('$file has one line for each name and no other', ({ text, names }) => {
+    const documented = [...text.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+    expect(documented).toEqual(expect.arrayContaining(names));
+    expect(documented.filter((name) => name !== 'latchkey_build_info')).toHaveLength(names.length);
+  });
+
+  it('keep bars and line breaks inside a cell', () => {
+    expect(table(['a'], [['x|y\nz']])).toBe('| a |\n| --- |\n| x\\|y z |');
+  });
+});
