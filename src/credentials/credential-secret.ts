@@ -1,4 +1,4 @@
-import { apiVersion, labels as labelNames } from '../api/names.ts';
+import { apiVersion, labels as labelNames, purposes } from '../api/names.ts';
 import { credentialHash } from './credential-hash.ts';
 import { asObject, asText, type JsonObject } from './json.ts';
 import type { CredentialKind, CredentialRecord } from './record.ts';
@@ -95,6 +95,7 @@ function labelsOf(record: CredentialRecord, serial: number): Record<string, stri
     ...(isLabelValue(record.name) && { [labelNames.ownerName]: record.name }),
     [labelNames.ownerUID]: record.uid,
     [labelNames.serial]: String(serial),
+    [labelNames.purpose]: purposes.credential,
   };
 }
 
