@@ -13,7 +13,7 @@ import { type Clock, systemClock } from './clock.ts';
 import { fixedSource, type KubeConfigSource } from './kube-config.ts';
 import { type Logger, silentLogger } from './logger.ts';
 import type { KubeList, KubeObject, ObjectKey } from './object.ts';
-import { type RequestInit, RequestSender } from './request-sender.ts';
+import { type ObservedRequest, type RequestInit, RequestSender } from './request-sender.ts';
 import { collectionPath, objectPath } from './resource-path.ts';
 import { Transport } from './transport.ts';
 import { type WatchEvent, type WatchStreamOptions, watchEvents } from './watch-stream.ts';
@@ -48,8 +48,15 @@ export interface KubeClientOptions {
   readonly timeoutMs?: number;
   /** How long credentials are used before their files are looked at again. Default 20 s. */
   readonly refreshMs?: number;
-  /** Called after each short request, for metrics. `status` is 0 where no answer came. */
-  readonly observe?: (request: { method: string; path: string; status: number; durationMs: number }) => void;
+  /** Called after each short request, for metrics. */
+  readonly observe?: (request: ObservedRequest) => void;
+}
+
+interface Patch {
+  readonly resource: Resource;
+  readonly key: ObjectKey;
+  readonly body: object;
+  readonly contentType: string;
 }
 
 /** One object weighs at most 1.5 MiB in etcd; JSON escapes and managed fields make it a few times that. */
@@ -88,7 +95,7 @@ export class KubeClient {
   }
 
   get<T extends KubeObject>(resource: Resource, key: ObjectKey, options: RequestOptions = {}): Promise<T> {
-    return this.#send<T>({ method: 'GET', path: objectPath(resource, key) }, options);
+    return this.#send<T>({ method: 'GET', resource, path: objectPath(resource, key) }, options);
   }
 
   /** One page, or everything when no limit is given. */
@@ -107,7 +114,7 @@ export class KubeClient {
     options: WriteOptions & { readonly namespace?: string } = {},
   ): Promise<T> {
     const path = collectionPath(resource, options.namespace);
-    return this.#send({ method: 'POST', path, query: writeQuery(options), body: object }, options);
+    return this.#send({ method: 'POST', resource, path, query: writeQuery(options), body: object }, options);
   }
 
   /** PUT: `object` must hold every field that shall stay, and the resourceVersion that it was made from. */
@@ -118,22 +125,17 @@ export class KubeClient {
     options: WriteOptions = {},
   ): Promise<T> {
     const path = objectPath(resource, key, options.subresource);
-    return this.#send({ method: 'PUT', path, query: writeQuery(options), body: object }, options);
+    return this.#send({ method: 'PUT', resource, path, query: writeQuery(options), body: object }, options);
   }
 
-  /** `metadata.uid` and `metadata.resourceVersion` in the patch are preconditions. */
+  /** `metadata.uid` and `metadata.resourceVersion` in the patch are preconditions: see `isConflict`. */
   mergePatch<T extends KubeObject>(
     resource: Resource,
     key: ObjectKey,
     patch: object,
     options: WriteOptions = {},
   ): Promise<T> {
-    return this.#patch(
-      objectPath(resource, key, options.subresource),
-      patch,
-      'application/merge-patch+json',
-      options,
-    );
+    return this.#patch({ resource, key, body: patch, contentType: 'application/merge-patch+json' }, options);
   }
 
   jsonPatch<T extends KubeObject>(
@@ -142,12 +144,7 @@ export class KubeClient {
     patch: readonly JsonPatchOperation[],
     options: WriteOptions = {},
   ): Promise<T> {
-    return this.#patch(
-      objectPath(resource, key, options.subresource),
-      patch,
-      'application/json-patch+json',
-      options,
-    );
+    return this.#patch({ resource, key, body: patch, contentType: 'application/json-patch+json' }, options);
   }
 
   /** Server-side apply; creates the object where it is not there. */
@@ -157,12 +154,7 @@ export class KubeClient {
     object: object,
     options: ApplyOptions,
   ): Promise<T> {
-    return this.#patch(
-      objectPath(resource, key, options.subresource),
-      object,
-      'application/apply-patch+yaml',
-      options,
-    );
+    return this.#patch({ resource, key, body: object, contentType: 'application/apply-patch+yaml' }, options);
   }
 
   async delete(resource: Resource, key: ObjectKey, options: DeleteOptions = {}): Promise<void> {
@@ -174,7 +166,7 @@ export class KubeClient {
       propagationPolicy,
       ...(dryRun ? { dryRun: ['All'] } : {}),
     };
-    await this.#send({ method: 'DELETE', path: objectPath(resource, key), body }, options);
+    await this.#send({ method: 'DELETE', resource, path: objectPath(resource, key), body }, options);
   }
 
   /** Anything else, such as `/version` or an access review. Every method but GET and HEAD counts as a write. */
@@ -207,13 +199,13 @@ export class KubeClient {
     return this.#transport.close();
   }
 
-  #patch<T>(
-    path: string,
-    body: object,
-    contentType: string,
-    options: WriteOptions & { readonly force?: boolean },
-  ): Promise<T> {
-    return this.#send({ method: 'PATCH', path, query: writeQuery(options), body, contentType }, options);
+  #patch<T>(patch: Patch, options: WriteOptions & { readonly force?: boolean }): Promise<T> {
+    const { resource, key, body, contentType } = patch;
+    const path = objectPath(resource, key, options.subresource);
+    return this.#send(
+      { method: 'PATCH', resource, path, query: writeQuery(options), body, contentType },
+      options,
+    );
   }
 
   #send<T>(init: Omit<RequestInit, 'maxBytes'> & { maxBytes?: number }, options: RequestOptions): Promise<T> {

@@ -133,8 +133,13 @@ export function badAnswer({ verb, path }: Action, problem: string, status = 0): 
 
 export const isNotFound = (error: unknown): error is KubeError => hasReason(error, 404, 'NotFound');
 export const isAlreadyExists = (error: unknown): error is KubeError => hasReason(error, 409, 'AlreadyExists');
-/** A stale resourceVersion, another UID, or fields of another manager; not {@link isAlreadyExists}. */
-export const isConflict = (error: unknown): error is KubeError => hasReason(error, 409, 'Conflict');
+/**
+ * A stale resourceVersion, another UID, or fields of another manager; not {@link isAlreadyExists}. The API server
+ * answers a patch that names another UID with 422 about `metadata.uid`.
+ */
+export const isConflict = (error: unknown): error is KubeError =>
+  hasReason(error, 409, 'Conflict') ||
+  (isInvalid(error) && (error.details?.causes?.some(({ field }) => field === 'metadata.uid') ?? false));
 export const isUnauthorized = (error: unknown): error is KubeError => hasStatus(error, 401);
 export const isForbidden = (error: unknown): error is KubeError => hasStatus(error, 403);
 export const isInvalid = (error: unknown): error is KubeError => hasStatus(error, 422);

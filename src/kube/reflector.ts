@@ -37,6 +37,8 @@ export interface ReflectorOptions<R extends StoredRecord> {
   readonly maxLineBytes?: number;
   /** Objects a page where the server has no streaming lists. Default 500. */
   readonly pageSize?: number;
+  /** Hears of each failure, for metrics. */
+  readonly onRestart?: () => void;
   /** First and longest delay after a failure. Default 200 ms and 30 s. */
   readonly backOffMs?: readonly [number, number];
 }
@@ -254,7 +256,8 @@ export class Reflector<R extends StoredRecord> {
   }
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
-    const { clock, log, resource } = this.#options;
+    const { clock, log, resource, onRestart } = this.#options;
+    onRestart?.();
     if (this.#seen !== undefined && isRefusalOfStreaming(error)) this.#streamingLists = false;
     this.#seen = undefined;
     if (!isResumable(error)) this.#resourceVersion = undefined;

@@ -1,3 +1,4 @@
+import type { Resource } from '../api/resources.ts';
 import type { RequestOptions } from './client-options.ts';
 import type { Clock } from './clock.ts';
 import { badAnswer, type KubeError, kubeErrorFromStatus } from './kube-error.ts';
@@ -8,6 +9,8 @@ import type { Transport } from './transport.ts';
 
 export interface RequestInit {
   readonly method: string;
+  /** For metrics. */
+  readonly resource?: Resource;
   readonly path: string;
   readonly query?: string;
   /** Sent as JSON; absent: no body. */
@@ -23,7 +26,16 @@ export interface RequestSenderOptions {
   readonly random: () => number;
   readonly writeGuard?: () => void;
   readonly timeoutMs?: number;
-  readonly observe?: (request: { method: string; path: string; status: number; durationMs: number }) => void;
+  readonly observe?: (request: ObservedRequest) => void;
+}
+
+export interface ObservedRequest {
+  readonly method: string;
+  /** Absent for requests by path. */
+  readonly resource?: Resource | undefined;
+  /** 0 where no answer came. */
+  readonly status: number;
+  readonly durationMs: number;
 }
 
 const defaultTimeoutMs = 10_000;
@@ -67,7 +79,7 @@ export class RequestSender {
     deadline: number,
   ): Promise<RawResponse> {
     const { transport, clock, observe } = this.#options;
-    const { method, path, query = '', contentType = 'application/json', maxBytes } = init;
+    const { method, resource, path, query = '', contentType = 'application/json', maxBytes } = init;
     const beforeSend = this.#guardFor(method, options);
     const started = clock.monotonic();
     const timeoutMs = deadline - started;
@@ -80,7 +92,7 @@ export class RequestSender {
       status = response.status;
       return response;
     } finally {
-      observe?.({ method, path, status, durationMs: clock.monotonic() - started });
+      observe?.({ method, resource, status, durationMs: clock.monotonic() - started });
     }
   }
 
