@@ -1,0 +1,20 @@
+import { spawnSync } from 'node:child_process';
+
+/** Everything that can be judged without running the program; all of it runs, so that one round shows every problem. */
+const steps: Readonly<Record<string, readonly string[]>> = {
+  'format and lint': ['biome', 'ci', '.'],
+  types: ['tsc'],
+  'generated types': ['node', 'tools/generate-types.ts', '--check'],
+  'reference pages': ['node', 'tools/generate-reference.ts', '--check'],
+  'lock file': ['node', 'tools/lockcheck/main.ts'],
+  'dead code': ['knip', '--no-progress'],
+};
+
+const failed = Object.entries(steps).filter(([name, command]) => {
+  const start = performance.now();
+  const { status } = spawnSync(process.execPath, ['tools/node24.mjs', ...command], { stdio: 'inherit' });
+  console.log(`${status === 0 ? 'ok    ' : 'FAILED'} ${name} (${Math.round(performance.now() - start)} ms)`);
+  return status !== 0;
+});
+
+process.exitCode = failed.length === 0 ? 0 : 1;

