@@ -1,0 +1,296 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  confirmed,
+  created,
+  credentialObject,
+  liveRecord,
+  recordOf,
+  uidOf,
+} from '../../test/builders/credential-object.ts';
+import { annotations, labels } from '../api/names.ts';
+import { credentialHash } from './credential-hash.ts';
+import { fingerprintsOf } from './fingerprint.ts';
+import { toCredentialRecord } from './project.ts';
+import type { CredentialKind } from './record.ts';
+
+const kinds: readonly CredentialKind[] = [
+  'OwnedAccessKey',
+  'DirectClusterEndpointToken',
+  'VirtualClusterInstanceKubeConfig',
+];
+const key = 'some-key-of-twenty-characters';
+const projected = (spec: Record<string, unknown>) => recordOf(credentialObject({ spec }));
+
+describe('toCredentialRecord', () => {
+  it('projects an access key', () => {
+    const spec = {
+      user: 'alice',
+      groups: ['dev'],
+      key,
+      displayName: 'CI',
+      description: 'for the pipeline',
+      type: 'User',
+      disabled: false,
+      ttl: 3600,
+      ttlAfterLastActivity: true,
+      scope: { projects: [{ project: 'p' }] },
+      allowedNamespaces: ['p-one'],
+    };
+    const metadata = {
+      finalizers: ['management.platform.sh/ownedaccesskey'],
+      deletionTimestamp: '2026-11-21T11:00:00Z',
+      labels: { [labels.ephemeral]: 'true' },
+      managedFields: [
+        { manager: 'latchkey-operator', fieldsV1: { 'f:spec': { 'f:key': {}, 'f:disabled': {} } } },
+      ],
+    };
+    const object = credentialObject({
+      spec,
+      metadata,
+      annotations: { [annotations.rotate]: 'now' },
+      status: {
+        credentialHash: credentialHash(key),
+        fingerprint: 'v1:x',
+        serial: 3,
+        keySource: 'Plain',
+        lastActivity: '2026-11-21T10:30:00Z',
+        observedGeneration: 4,
+        conditions: [{ type: 'Ready', status: 'True' }],
+      },
+    });
+    expect(
+      recordOf({
+        ...object,
+        metadata: {
+          ...object.metadata,
+          annotations: {
+            ...(object.metadata['annotations'] as object),
+            [annotations.rotate]: 'now',
+            [annotations.createdWith]: 'root/1',
+          },
+        },
+      }),
+    ).toEqual({
+      kind: 'OwnedAccessKey',
+      key: 'ci',
+      name: 'ci',
+      uid: uidOf('ci'),
+      resourceVersion: '7',
+      generation: 1,
+      created,
+      deleted: created + 3_600_000,
+      finalizers: ['management.platform.sh/ownedaccesskey'],
+      requester: { user: 'alice', groups: ['dev'] },
+      createdWith: 'root/1',
+      rotate: 'now',
+      ephemeral: true,
+      fingerprints: fingerprintsOf(spec),
+      specKey: { form: 'Plain', hash: credentialHash(key), wellFormed: true },
+      identity: { kind: 'user', user: 'alice', groups: ['dev'] },
+      type: 'User',
+      disabled: false,
+      disabledOwner: 'operator',
+      keyWrittenByOperator: true,
+      ttl: 3600,
+      ttlAfterLastActivity: true,
+      scope: { projects: [{ project: 'p' }] },
+      allowPlatformCli: false,
+      allowedNamespaces: ['p-one'],
+      holdsLoginSecrets: false,
+      holdsCredential: false,
+      status: {
+        credentialHash: credentialHash(key),
+        fingerprint: 'v1:x',
+        serial: 3,
+        keySource: 'Plain',
+        lastActivity: created + 1_800_000,
+      },
+      observedGeneration: 4,
+      conditions: [{ type: 'Ready', status: 'True' }],
+    });
+  });
+
+  it('projects a token with everything that a parent adds', () => {
+    const spec = {
+      ttl: 60,
+      rules: [{ verbs: ['get'] }],
+      allowPlatformCli: true,
+      accessKey: 'root',
+      renewBefore: 20,
+      secretRef: { namespace: 'n', name: 's', key: '' },
+    };
+    const previous = {
+      credentialHash: credentialHash('old'),
+      serial: 1,
+      expirationTimestamp: '2026-11-21T10:10:00Z',
+      keyID: 'kid',
+    };
+    const object = credentialObject({
+      kind: 'DirectClusterEndpointToken',
+      spec,
+      status: { token: 'eyJ', previous, chain: 'c', accessKeyUID: 'u' },
+    });
+    expect(recordOf(object)).toMatchObject({
+      accessKey: 'root',
+      allowPlatformCli: true,
+      holdsCredential: true,
+      renewBefore: 20,
+      rules: [{ verbs: ['get'] }],
+      secretRef: { namespace: 'n', name: 's' },
+      status: {
+        accessKeyUID: 'u',
+        chain: 'c',
+        previous: { ...previous, expirationTimestamp: created + 600_000 },
+      },
+    });
+  });
+
+  it('keys namespaced objects by namespace and name', () => {
+    const object = credentialObject({
+      kind: 'VirtualClusterInstanceKubeConfig',
+      metadata: { namespace: 'p-one' },
+      status: { kubeConfig: 'x' },
+    });
+    expect(recordOf(object)).toMatchObject({
+      key: 'p-one/ci',
+      name: 'ci',
+      namespace: 'p-one',
+      holdsCredential: true,
+    });
+  });
+
+  it('keeps no secret and no prose', () => {
+    const secret = { connectorData: 'connector-secret' };
+    const spec = {
+      user: 'alice',
+      key,
+      displayName: 'display-name',
+      description: 'prose',
+      identity: secret,
+      oidcLogin: { idToken: 'id-token' },
+    };
+    const object = credentialObject({ spec, status: { token: 'the-token', kubeConfig: 'the-kubeconfig' } });
+    const text = JSON.stringify(recordOf(object));
+    for (const part of [
+      key,
+      'display-name',
+      'prose',
+      'connector-secret',
+      'id-token',
+      'the-token',
+      'the-kubeconfig',
+    ]) {
+      expect(text).not.toContain(part);
+    }
+  });
+
+  it.each([
+    [{ identity: { connectorData: 'x' } }, true],
+    [{ oidcLogin: { idToken: 'x' } }, true],
+    [{ oidcLogin: { accessToken: 'x' } }, true],
+    [{ oidcLogin: { refreshToken: 'x' } }, true],
+    [{ identity: { connectorData: '', email: 'a@b' }, oidcLogin: { lastRefresh: 'x' } }, false],
+  ])('tells whether %j holds secrets of a login', (spec, expected) => {
+    expect(projected(spec).holdsLoginSecrets).toBe(expected);
+  });
+
+  it('tells an absent scope from a null one', () => {
+    expect(projected({})).not.toHaveProperty('scope');
+    expect(projected({ scope: null })).toHaveProperty('scope', null);
+  });
+
+  it.each([
+    ['accessKey', 7, 'AccessKeyNotFound'],
+    ['accessKey', ['a'], 'AccessKeyNotFound'],
+    ['secretRef', 'name', 'SecretFailed'],
+    ['secretRef', {}, 'SecretFailed'],
+    ['secretRef', { name: 7 }, 'SecretFailed'],
+    ['user', 'system:admin', 'IdentityInvalid'],
+  ])('has a problem with spec.%s %j', (field, value, reason) => {
+    expect(projected({ user: 'alice', [field]: value }).problem?.reason).toBe(reason);
+  });
+
+  it('has a problem with a stamp that names two credentials', () => {
+    const object = credentialObject({ annotations: { [annotations.createdWith]: 'a/1,b/2' } });
+    expect(recordOf(object).problem).toEqual({
+      reason: 'RequesterUnknown',
+      message:
+        'the annotation management.platform.sh/created-with does not name one credential; create the object again',
+    });
+  });
+
+  it.each<[string, unknown, object]>([
+    ['ttl', '3600', { ttl: -1 }],
+    ['ttl', -5, { ttl: -1 }],
+    ['ttl', 1.5, { ttl: -1 }],
+    ['ttl', 1e300, { ttl: -1 }],
+    ['disabled', 'false', { disabled: true }],
+    ['disabled', 0, { disabled: true }],
+    ['disabled', null, { disabled: false }],
+    ['ttlAfterLastActivity', 'true', { ttlAfterLastActivity: false }],
+    ['allowPlatformCli', 'true', { allowPlatformCli: false }],
+    ['allowedNamespaces', ['a', 7, null], { allowedNamespaces: ['a'] }],
+    ['allowedNamespaces', 'a', { allowedNamespaces: [] }],
+  ])('reads spec.%s %j in the safe direction', (field, value, expected) => {
+    expect(projected({ user: 'alice', key, [field]: value })).toMatchObject(expected);
+  });
+
+  it.each<[string, unknown, object]>([
+    ['notAfter', 'soon', { notAfter: 0 }],
+    ['confirmedTTL', 'x', { confirmedTTL: -1 }],
+    ['serial', -1, { serial: 0 }],
+    ['serial', '1', { serial: 0 }],
+  ])('reads status.%s %j in the safe direction', (field, value, expected) => {
+    expect(recordOf(credentialObject({ status: { [field]: value } })).status).toMatchObject(expected);
+  });
+
+  it.each(['credentialHash', 'lastActivity', 'issuedAt', 'previous', 'keySource', 'chain', 'fingerprint'])(
+    'takes an unreadable status.%s as absent',
+    (field) => {
+      expect(recordOf(credentialObject({ status: { [field]: { a: 1 } } })).status).toEqual({ serial: 0 });
+    },
+  );
+
+  it('counts an unreadable deletion as deleted, and an unreadable creation as long ago', () => {
+    const object = credentialObject({ metadata: { deletionTimestamp: 'x', creationTimestamp: 'y' } });
+    expect(recordOf(object)).toMatchObject({ deleted: 0, created: 0 });
+  });
+
+  it('never throws, whatever JSON it is given, and yields finite numbers only', () => {
+    const anything = fc.jsonValue({ maxDepth: 6 });
+    const live = confirmed(credentialObject({ spec: { user: 'alice', key, ttl: 60 } }));
+    const paths = (['metadata', 'spec', 'status'] as const).flatMap((part) =>
+      Object.keys(live[part]).map((name) => [part, name] as const),
+    );
+    const garbled = fc
+      .tuple(fc.constantFrom(...paths), anything)
+      .map(([[part, name], value]) => ({ ...live, [part]: { ...live[part], [name]: value } }));
+    const parts = fc.record({ metadata: anything, spec: anything, status: anything });
+    fc.assert(
+      fc.property(fc.oneof(anything, parts, garbled), fc.constantFrom(...kinds), (object, kind) => {
+        const record = toCredentialRecord(object, kind);
+        expect(record.kind).toBe(kind);
+        expect(
+          JSON.stringify(record, (_, value) =>
+            typeof value === 'number' && !Number.isFinite(value) ? 'not finite' : value,
+          ),
+        ).not.toContain('not finite');
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('survives a document of many thousand levels', () => {
+    const deep = JSON.parse(`${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`);
+    const object = credentialObject({
+      spec: { user: 'alice', scope: deep, key: deep, identity: deep },
+      status: deep,
+    });
+    expect(recordOf(object)).toMatchObject({ fingerprints: [], specKey: { wellFormed: false } });
+  });
+
+  it('gives equal records for equal objects', () => {
+    expect(liveRecord()).toEqual(liveRecord());
+  });
+});
