@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-const report = process.env.LATCHKEY_TEST_REPORT ?? 'coverage/test-report.json';
+const report = process.env.TEST_REPORT ?? 'coverage/test-report.json';
 
 export default defineConfig({
   test: {
@@ -23,12 +23,13 @@ export default defineConfig({
             'src/**/*.test.ts',
             'tools/**/*.test.ts',
             'bench/**/*.test.ts',
-            'test/component/**/*.test.ts',
+            'test/{component,builders,fakes}/**/*.test.ts',
           ],
           pool: 'forks',
           // Without it vitest unwraps the default export of CommonJS packages, and `class X extends module.default` fails in tests alone.
           deps: { interopDefault: false },
           testTimeout: 15_000,
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -45,6 +46,7 @@ export default defineConfig({
           deps: { interopDefault: false },
           // The control plane needs a core of its own: one file at a time, or time limits of leases and probes are missed.
           fileParallelism: false,
+          sequence: { groupOrder: 1 },
           testTimeout: 120_000,
           hookTimeout: 180_000,
         },
