@@ -79,7 +79,8 @@ export const errorCatalogue = {
     fix: 'Check for a proxy between Latchkey and the API server that changes answers.',
   },
   ERR_ADMISSION_MISSING: {
-    message: 'nothing new is confirmed while {missing} admission policies or bindings are missing or of another version',
+    message:
+      'nothing new is confirmed while {missing} admission policies or bindings are missing or of another version',
     fix: 'Apply `config/admission` of the same release; readyz names what is missing.',
   },
   ERR_SIGNING_KEY_MISSING: {
