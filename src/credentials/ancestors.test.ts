@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { credentialObject, liveRecord, recordOf } from '../../test/builders/credential-object.ts';
+import { ancestorsOf, chainOf, chainsOf } from './ancestors.ts';
+
+const root = liveRecord({ name: 'root' });
+const spec = { accessKey: 'root', key: 'some-key-of-twenty-characters' };
+const middle = liveRecord({ name: 'middle', spec }, [root]);
+const fresh = recordOf(
+  credentialObject({ kind: 'DirectClusterEndpointToken', spec: { accessKey: 'middle' } }),
+);
+const lookup = (name: string) => [root, middle].find((record) => record.name === name);
+const firstIssue = true;
+
+describe('ancestorsOf', () => {
+  it('is empty without an access key', () => {
+    expect(ancestorsOf(root, lookup)).toEqual({ ancestors: [] });
+  });
+
+  it('finds them all, nearest first, for a credential that is issued for the first time', () => {
+    expect(ancestorsOf(fresh, lookup, { firstIssue })).toEqual({ ancestors: [middle, root] });
+  });
+
+  it('tells an access key that is not there yet from one that is gone', () => {
+    expect(ancestorsOf(fresh, () => undefined, { firstIssue })).toEqual({
+      reason: 'AccessKeyNotFound',
+      accessKey: 'middle',
+    });
+    const pinned = { ...fresh, status: { serial: 1, accessKeyUID: middle.uid } };
+    expect(ancestorsOf(pinned, () => undefined, { firstIssue })).toEqual({
+      reason: 'AccessKeyGone',
+      accessKey: 'middle',
+    });
+  });
+
+  it('never follows an ancestor that has pinned nothing', () => {
+    const unpinned = { ...middle, status: { serial: 1 } };
+    const find = (name: string) => (name === 'middle' ? unpinned : root);
+    expect(ancestorsOf(fresh, find, { firstIssue })).toEqual({ reason: 'Unconfirmed', accessKey: 'root' });
+  });
+
+  it('does not pin another object than the one that was pinned', () => {
+    const pinned = { ...fresh, status: { serial: 0, accessKeyUID: 'another' } };
+    expect(ancestorsOf(pinned, lookup, { firstIssue })).toEqual({
+      reason: 'AccessKeyGone',
+      accessKey: 'middle',
+    });
+  });
+});
+
+describe('chainOf', () => {
+  it('is nothing without ancestors', () => {
+    expect(chainOf([])).toBeUndefined();
+  });
+
+  it('is a hash that stays the same while nothing changes', () => {
+    expect(chainOf([middle, root])).toMatch(/^[0-9a-f]{64}$/);
+    expect(chainOf([middle, root])).toBe(
+      chainOf([
+        { ...middle, ttl: 5 },
+        { ...root, disabled: true },
+      ]),
+    );
+  });
+
+  it.each([
+    ['an ancestor less', [middle]],
+    ['another order', [root, middle]],
+    ['another UID', [{ ...middle, uid: 'x' }, root]],
+    ['another fingerprint', [middle, { ...root, fingerprints: ['v1:x'] }]],
+  ])('differs with %s', (_, ancestors) => {
+    expect(chainOf(ancestors)).not.toBe(chainOf([middle, root]));
+  });
+
+  it('is not found when an ancestor has no fingerprint', () => {
+    expect(chainOf([middle, { ...root, fingerprints: [] }])).toBeUndefined();
+  });
+
+  it('has one form for each algorithm that all of them know', () => {
+    const upgraded = [middle, root].map((record) => ({
+      ...record,
+      fingerprints: ['v2:x', ...record.fingerprints],
+    }));
+    expect(chainsOf(upgraded)).toHaveLength(2);
+    expect(chainsOf(upgraded)[1]).toBe(chainOf([middle, root]));
+  });
+});

@@ -1,0 +1,74 @@
+import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { jwksOf } from './jwks.ts';
+import { maxTokenBytes, signToken, tokenTooLarge } from './sign-token.ts';
+import { generateSigningKey, type SigningKey } from './signing-key.ts';
+import { tokenClaims } from './token-claims.ts';
+
+const issuer = 'https://platform.example.com';
+const now = new Date(1_795_255_200_000);
+const claims = tokenClaims({
+  issuer,
+  audience: [`${issuer}/clusters`],
+  identity: { kind: 'user', user: 'alice', groups: ['dev'] },
+  object: { kind: 'DirectClusterEndpointToken', name: 'deploy', uid: 'uid-1' },
+  serial: 1,
+  scopes: [],
+  issuedAt: now.getTime(),
+  notAfter: now.getTime() + 60_000,
+});
+
+let key: SigningKey;
+let other: SigningKey;
+const dates = { createdAt: 0, activeFrom: 0, longestLife: 86_400 };
+beforeAll(async () => {
+  key = await generateSigningKey(dates);
+  other = await generateSigningKey(dates);
+});
+
+const verify = (
+  token: string,
+  keys: readonly SigningKey[],
+  currentDate = now,
+  audience = `${issuer}/clusters`,
+) =>
+  jwtVerify(token, createLocalJWKSet({ keys: jwksOf(keys).keys.map((jwk) => ({ ...jwk })) }), {
+    issuer,
+    audience,
+    algorithms: ['ES256'],
+    typ: 'JWT',
+    currentDate,
+  });
+
+describe('signToken', () => {
+  it('is verified with the published keys and carries the claims', async () => {
+    const { payload, protectedHeader } = await verify(await signToken(claims, key), [other, key]);
+    expect(protectedHeader).toEqual({ alg: 'ES256', typ: 'JWT', kid: key.kid });
+    expect(payload).toEqual(claims);
+  });
+
+  it('is not verified once its key is withdrawn', async () => {
+    await expect(verify(await signToken(claims, key), [other])).rejects.toThrow(/no applicable key/);
+  });
+
+  it('is not verified at its end, nor for another audience', async () => {
+    const token = await signToken(claims, key);
+    await expect(verify(token, [key], new Date(now.getTime() + 60_000))).rejects.toThrow(/"exp"/);
+    await expect(verify(token, [key], now, `${issuer}/cluster/a`)).rejects.toThrow(/"aud"/);
+  });
+
+  it('never shows the private key', async () => {
+    const token = await signToken(claims, key);
+    const secret = key.privateKey.export({ format: 'jwk' })['d'] as string;
+    expect(JSON.stringify(decodeProtectedHeader(token)) + JSON.stringify(key)).not.toContain(secret);
+  });
+});
+
+describe('tokenTooLarge', () => {
+  it.each([
+    [maxTokenBytes, false],
+    [maxTokenBytes + 1, true],
+  ])('answers for %i bytes', (bytes, expected) => {
+    expect(tokenTooLarge('a'.repeat(bytes))).toBe(expected);
+  });
+});

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { type TokenRequest, tokenClaims } from './token-claims.ts';
+
+const request: TokenRequest = {
+  issuer: 'https://platform.example.com',
+  audience: ['https://platform.example.com/cluster/a'],
+  identity: { kind: 'team', user: 'team:red', groups: ['team:red', 'dev'] },
+  object: { kind: 'DirectClusterEndpointToken', name: 'deploy', uid: 'uid-1' },
+  parent: { name: 'ci', uid: 'uid-2' },
+  serial: 4,
+  scopes: [{ clusters: [{ cluster: 'a' }] }],
+  issuedAt: 1_795_255_200_999,
+  notAfter: 1_795_258_800_999,
+};
+
+describe('tokenClaims', () => {
+  it('says who, where, how long, and for which object', () => {
+    expect(tokenClaims(request)).toEqual({
+      iss: 'https://platform.example.com',
+      aud: ['https://platform.example.com/cluster/a'],
+      sub: 'team:red',
+      groups: ['team:red', 'dev'],
+      iat: 1_795_255_200,
+      nbf: 1_795_255_200,
+      exp: 1_795_258_800,
+      jti: 'uid-1.4',
+      'management.platform.sh': {
+        object: { kind: 'DirectClusterEndpointToken', name: 'deploy', uid: 'uid-1' },
+        parent: { name: 'ci', uid: 'uid-2' },
+        scopes: [{ clusters: [{ cluster: 'a' }] }],
+      },
+    });
+  });
+
+  it.each([
+    ['no scope', [undefined], []],
+    ['a scope of an ancestor only', [undefined, { projects: [] }], [{ projects: [] }]],
+    ['an empty scope', [{}], [{}]],
+    ['a null scope', [null, undefined], [{}]],
+  ])('writes %s so that JSON cannot change its meaning', (_, scopes, written) => {
+    const text = JSON.stringify(tokenClaims({ ...request, scopes }));
+    expect(JSON.parse(text)['management.platform.sh'].scopes).toEqual(written);
+  });
+
+  it('names no parent where there is none', () => {
+    const { parent: _, ...orphan } = request;
+    expect(tokenClaims(orphan)['management.platform.sh']).not.toHaveProperty('parent');
+  });
+});
