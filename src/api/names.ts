@@ -27,6 +27,8 @@ export const annotations = {
   requesterGroups: `${group}/requester-groups`,
   createdWith: `${group}/created-with`,
   rotate: `${group}/rotate`,
+  /** On the Secret of the signing keys: the base URL that they sign for. */
+  issuer: `${group}/issuer`,
 } as const;
 
 export const labels = {

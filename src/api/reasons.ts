@@ -2,6 +2,7 @@
 export const reasons = {
   pending: 'Pending',
   issued: 'Issued',
+  confirmed: 'Confirmed',
   renewed: 'Renewed',
   rotated: 'Rotated',
   disabled: 'Disabled',

@@ -1,0 +1,206 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { fieldManager, systemNamespace, systemObjects } from '../api/names.ts';
+import { LatchkeyError } from '../errors.ts';
+import { createKubeClient, type KubeClient } from '../kube/client.ts';
+import { systemClock as clock } from '../kube/clock.ts';
+import { EventRecorder } from '../kube/event-recorder.ts';
+import { kubeConfigSource } from '../kube/kube-config.ts';
+import { LeaderElector } from '../kube/leader-election.ts';
+import { AdmissionGuard } from '../operator/admission/admission-guard.ts';
+import { Controllers } from '../operator/controllers.ts';
+import { CredentialEvents } from '../operator/credential/credential-events.ts';
+import { checkInstallation } from '../operator/installation.ts';
+import { LatchkeyOperator } from '../operator/operator.ts';
+import { makeReflectors, type NamedReflector } from '../operator/reflectors.ts';
+import { type Environment, readSettings, type Settings, unknownSettings } from '../settings.ts';
+import { healthHandler } from '../telemetry/health.ts';
+import { createLogger, type Logger } from '../telemetry/log.ts';
+import { Metrics } from '../telemetry/metrics.ts';
+import { metricsHandler } from '../telemetry/metrics-handler.ts';
+import { TelemetryServer } from '../telemetry/telemetry-server.ts';
+import { version } from '../version.ts';
+import { requestObserver } from './request-observer.ts';
+
+/** What the process is doing, for its health checks. */
+interface Term {
+  readonly reflectors: readonly NamedReflector[];
+  readonly controllers: Controllers;
+}
+
+/** A reflector without news for this long is reported as stale, milliseconds: bookmarks come every minute or two. */
+const staleAfter = 300_000;
+
+/** The operator as a process: its parts put together, started in order and stopped in the opposite order. */
+export class OperatorProcess {
+  readonly #settings: Settings;
+  readonly #log: Logger;
+  readonly #metrics = new Metrics();
+  readonly #source = kubeConfigSource();
+  readonly #client: KubeClient;
+  readonly #elector: LeaderElector;
+  readonly #recorder: EventRecorder;
+  readonly #guard: AdmissionGuard;
+  #term: Term | undefined;
+
+  constructor(environment: Environment) {
+    this.#settings = readSettings(environment, {
+      identity: `${hostname()}-${randomBytes(4).toString('hex')}`,
+    });
+    const { logLevel, identity, leaseDurationMs } = this.#settings;
+    const log = createLogger({ level: logLevel, bindings: { component: 'operator' } });
+    this.#log = log;
+    const unknown = unknownSettings(environment);
+    if (unknown.length > 0) log.warn({ names: unknown }, 'unknown settings are ignored');
+    this.#client = createKubeClient({
+      kubeConfig: this.#source,
+      userAgent: `latchkey-operator/${version}`,
+      log,
+      connections: 32,
+      writeGuard: () => this.#assertLeading(),
+      observe: requestObserver(this.#metrics),
+    });
+    const shared = { client: this.#client, clock, log };
+    this.#elector = new LeaderElector({
+      ...shared,
+      namespace: systemNamespace,
+      name: systemObjects.lease,
+      identity,
+      random: Math.random,
+      leaseDurationMs,
+      renewDeadlineMs: (leaseDurationMs * 2) / 3,
+      retryPeriodMs: Math.min(1_000, leaseDurationMs / 10),
+    });
+    this.#recorder = new EventRecorder({
+      ...shared,
+      reportingController: fieldManager,
+      reportingInstance: identity,
+      onDropped: () => this.#metrics.eventsDropped.inc(),
+    });
+    this.#guard = new AdmissionGuard({
+      ...shared,
+      onLook: (missing) => this.#metrics.admissionMissing.set(missing),
+    });
+  }
+
+  /** Resolves when the signal has aborted and everything has ended in order. */
+  async run(signal: AbortSignal): Promise<void> {
+    const servers = this.#servers();
+    this.#metrics.watchProcess(version);
+    try {
+      for (const server of servers) await server.listen();
+      await checkInstallation(this.#client, signal);
+      const guarding = this.#guard.run(signal);
+      await this.#elector.run(signal, (leading) => this.#lead(leading));
+      await guarding;
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      await this.#recorder.drain();
+      await Promise.all(servers.map((server) => server.close()));
+      await this.#client.close();
+    }
+  }
+
+  /** One term of leadership: sync, then work, then drain. */
+  async #lead(signal: AbortSignal): Promise<void> {
+    const log = this.#log;
+    const controllers = this.#controllers();
+    const reflectors = makeReflectors({
+      client: this.#client,
+      clock,
+      random: Math.random,
+      log,
+      ...controllers,
+    });
+    this.#term = { controllers, reflectors };
+    this.#metrics.leader.set(1);
+    const watching = reflectors.map(({ reflector }) => reflector.run(signal));
+    try {
+      await Promise.all(reflectors.map(({ reflector }) => reflector.synced(signal)));
+      log.info({ keys: controllers.stores.keys.size, tokens: controllers.stores.tokens.size }, 'synced');
+      await this.#work(controllers, signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      this.#term = undefined;
+      this.#metrics.leader.set(0);
+      await Promise.all(watching);
+    }
+  }
+
+  async #work(controllers: Controllers, signal: AbortSignal): Promise<void> {
+    const operator = new LatchkeyOperator({
+      kubeConfig: this.#source.load(),
+      controllers: controllers.all,
+      metricsOf: (name) => this.#metrics.forController(name),
+      clock,
+      log: this.#log,
+    });
+    await operator.start();
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    operator.stop();
+    await operator.stopped();
+  }
+
+  #controllers(): Controllers {
+    return new Controllers({
+      client: this.#client,
+      clock,
+      random: Math.random,
+      log: this.#log,
+      events: new CredentialEvents(this.#recorder, this.#log),
+      settings: this.#settings,
+      metrics: this.#metrics,
+      assertAdmission: () => this.#guard.assertComplete(),
+      assertLeading: () => this.#assertLeading(),
+    });
+  }
+
+  /** A write that starts after the lease may have gone to another would be decided on what that one has changed. */
+  #assertLeading(): void {
+    if (!this.#elector.mayWrite()) throw new LatchkeyError('ERR_LEADERSHIP_LOST', { action: 'a write' });
+  }
+
+  #servers(): readonly TelemetryServer[] {
+    const { healthAddress, metricsAddress } = this.#settings;
+    const health = healthHandler({
+      livez: { process: () => undefined },
+      readyz: {
+        admission: () => this.#guard.problem(),
+        sync: () => this.#unsynced(),
+        freshness: () => this.#stale(),
+        'signing-key': () => this.#unsigned(),
+      },
+    });
+    return [
+      new TelemetryServer({ address: healthAddress, purpose: 'health', handler: health }),
+      new TelemetryServer({
+        address: metricsAddress,
+        purpose: 'metrics',
+        handler: metricsHandler(this.#metrics),
+      }),
+    ];
+  }
+
+  /** A replica that does not lead is ready: it stands by. */
+  #unsynced(): string | undefined {
+    const waiting = this.#term?.reflectors.filter(({ reflector }) => !reflector.hasSynced()) ?? [];
+    return waiting.length === 0 ? undefined : `not synced: ${waiting.map(({ name }) => name).join(', ')}`;
+  }
+
+  #stale(): string | undefined {
+    const stale = this.#term?.reflectors.filter(
+      ({ reflector }) => reflector.hasSynced() && reflector.freshness() > staleAfter,
+    );
+    return stale === undefined || stale.length === 0
+      ? undefined
+      : `stale: ${stale.map(({ name }) => name).join(', ')}`;
+  }
+
+  #unsigned(): string | undefined {
+    return this.#term === undefined || this.#term.controllers.hasSigningKey
+      ? undefined
+      : 'there is no signing key yet';
+  }
+}

@@ -1,0 +1,95 @@
+import { labels } from '../../api/names.ts';
+import type { Resource } from '../../api/resources.ts';
+import { LatchkeyError } from '../../errors.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import type { Clock } from '../../kube/clock.ts';
+import type { Logger } from '../../kube/logger.ts';
+import type { KubeList, KubeObject } from '../../kube/object.ts';
+import { sleep } from '../../kube/sleep.ts';
+import { type PolicyKind, policyVersion, type ShippedPolicy, shippedPolicies } from './shipped-policies.ts';
+
+export interface AdmissionGuardOptions {
+  readonly client: Pick<KubeClient, 'list'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Hears after each look how many are missing. */
+  readonly onLook: (missing: number) => void;
+  /** Between two looks, milliseconds: while something is missing, and otherwise. */
+  readonly intervals?: { readonly missing: number; readonly complete: number };
+}
+
+const plurals: Readonly<Record<PolicyKind, string>> = {
+  MutatingAdmissionPolicy: 'mutatingadmissionpolicies',
+  MutatingAdmissionPolicyBinding: 'mutatingadmissionpolicybindings',
+  ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
+  ValidatingAdmissionPolicyBinding: 'validatingadmissionpolicybindings',
+};
+
+/**
+ * Watches over the policies that the operator relies on. Without them anybody who may create a key could stamp it
+ * with another requester, so nothing new is confirmed while one is missing or of another version.
+ */
+export class AdmissionGuard {
+  readonly #options: AdmissionGuardOptions;
+  #missing: readonly ShippedPolicy[] = shippedPolicies;
+
+  constructor(options: AdmissionGuardOptions) {
+    this.#options = options;
+  }
+
+  /** For a health check: what is missing, or undefined. */
+  problem(): string | undefined {
+    if (this.#missing.length === 0) return undefined;
+    return `missing or of another version: ${this.#missing.map(({ kind, name }) => `${kind}/${name}`).join(', ')}`;
+  }
+
+  /** Throws `ERR_ADMISSION_MISSING`, which passes by itself, while something is missing. */
+  assertComplete(): void {
+    const missing = this.#missing.length;
+    if (missing > 0) throw new LatchkeyError('ERR_ADMISSION_MISSING', { missing });
+  }
+
+  /** Looks again and again until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log, intervals = { missing: 2_000, complete: 15_000 } } = this.#options;
+    while (!signal.aborted) {
+      await this.#look(signal).catch((error: unknown) =>
+        log.warn({ err: error }, 'cannot read the admission policies'),
+      );
+      await sleep(clock, this.#missing.length > 0 ? intervals.missing : intervals.complete, signal).catch(
+        () => undefined,
+      );
+    }
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    const { log, onLook } = this.#options;
+    const present = new Set<string>();
+    for (const kind of Object.keys(plurals) as PolicyKind[]) {
+      for (const { metadata } of (await this.#list(kind, signal)).items)
+        present.add(`${kind}/${metadata.name}`);
+    }
+    const missing = shippedPolicies.filter(({ kind, name }) => !present.has(`${kind}/${name}`));
+    if (missing.length !== this.#missing.length) {
+      const names = missing.map(({ kind, name }) => `${kind}/${name}`);
+      if (missing.length === 0) log.info({}, 'all admission policies are there');
+      else log.warn({ missing: names }, 'admission policies are missing: nothing new is confirmed');
+    }
+    this.#missing = missing;
+    onLook(missing.length);
+  }
+
+  #list(kind: PolicyKind, signal: AbortSignal): Promise<KubeList<KubeObject>> {
+    const resource: Resource = {
+      group: 'admissionregistration.k8s.io',
+      version: 'v1',
+      plural: plurals[kind],
+      kind,
+      namespaced: false,
+    };
+    return this.#options.client.list(resource, {
+      labelSelector: `${labels.policyVersion}=${policyVersion}`,
+      signal,
+    });
+  }
+}

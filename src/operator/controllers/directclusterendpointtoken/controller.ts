@@ -1,0 +1,119 @@
+import { finalizers, purposes } from '../../../api/names.ts';
+import { reasons } from '../../../api/reasons.ts';
+import type { CredentialRecord } from '../../../credentials/record.ts';
+import { signToken, tokenTooLarge } from '../../../credentials/sign-token.ts';
+import type { WorkResult } from '../../../kube/workers.ts';
+import type { CredentialStores } from '../../credential/credential-stores.ts';
+import type { CredentialWriter } from '../../credential/credential-writer.ts';
+import type { Finalizer } from '../../credential/finalizer.ts';
+import { secretKeyOf } from '../../credential/owned-secrets.ts';
+import type { SecretWriter } from '../../credential/secret-writer.ts';
+import { until } from '../../credential/until.ts';
+import type { KeyRing } from '../signingkeys/key-ring.ts';
+import { claimsOf } from './claims.ts';
+import type { TokenInput, TokenLimits } from './input.ts';
+import { decideToken, refuseToken } from './policy.ts';
+import { issuedStatus } from './status.ts';
+import type { IssueToken, SettleToken } from './step.ts';
+
+export interface TokenControllerOptions {
+  readonly stores: CredentialStores;
+  readonly writer: CredentialWriter;
+  readonly secrets: SecretWriter;
+  readonly finalizer: Finalizer;
+  readonly ring: KeyRing;
+  /** The base URL. */
+  readonly issuer: string;
+  readonly limits: TokenLimits;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Throws when this process does not lead for certain: a signature cannot be taken back. */
+  readonly assertLeading: () => void;
+}
+
+/** Issues, renews and ends tokens as the policy decides. */
+export class TokenController {
+  readonly #options: TokenControllerOptions;
+
+  constructor(options: TokenControllerOptions) {
+    this.#options = options;
+  }
+
+  /** Level-based: `name` says which token to look at, never what happened to it. */
+  async reconcile(name: string): Promise<WorkResult | undefined> {
+    const { stores, finalizer } = this.#options;
+    const record = stores.token(name);
+    if (record === undefined) return undefined;
+    return record.deleted === undefined
+      ? this.#advance(record)
+      : finalizer.finalize(record, finalizers.DirectClusterEndpointToken);
+  }
+
+  async #advance(record: CredentialRecord, issued = false): Promise<WorkResult | undefined> {
+    const { writer } = this.#options;
+    const input = this.#input(record);
+    const step = decideToken(input);
+    // A status that does not keep what was confirmed must not mint tokens in a loop.
+    if (step.step === 'issue' && issued) throw new RangeError('the policy for tokens does not settle');
+    switch (step.step) {
+      case 'addFinalizer':
+        return this.#advance(await writer.addFinalizer(record, finalizers.DirectClusterEndpointToken));
+      case 'delete':
+        return void (await writer.delete(record));
+      case 'wait':
+        return until(step.requeueAt, this.#options.now());
+      case 'issue':
+        return this.#issue(input, step);
+      case 'settle':
+        return this.#settle(record, step);
+    }
+  }
+
+  #input(record: CredentialRecord): TokenInput {
+    const { stores, ring, now, limits } = this.#options;
+    const secretKey = secretKeyOf(record);
+    const secret = secretKey === undefined ? undefined : stores.secret(secretKey);
+    return {
+      record,
+      lookup: (name) => stores.key(name),
+      isPublished: (keyID) => ring.isPublished(keyID),
+      ...(secret === undefined ? {} : { secret }),
+      ownSecrets: stores.secretsOf(record.uid, purposes.credential),
+      now: now(),
+      limits,
+    };
+  }
+
+  async #issue(input: TokenInput, issue: IssueToken): Promise<WorkResult | undefined> {
+    const { record } = input;
+    const { ring, issuer, assertLeading, secrets } = this.#options;
+    assertLeading();
+    const signer = ring.signer();
+    const token = await signToken(claimsOf(record, issue, issuer), signer);
+    if (tokenTooLarge(token)) return this.#settle(record, refuseToken(input, tooLarge));
+    if (record.secretRef !== undefined) {
+      const problem = await secrets.write(record, issue.serial, token);
+      if (problem !== undefined) {
+        const final = problem.reason === reasons.secretConflict;
+        return this.#settle(record, refuseToken(input, { ...problem, final }));
+      }
+    }
+    const desired = issuedStatus(input, issue, { token, keyID: signer.kid });
+    const written = await this.#options.writer.writeStatus(record, desired, issue.cause);
+    return this.#advance(written, true);
+  }
+
+  async #settle(record: CredentialRecord, step: SettleToken): Promise<WorkResult | undefined> {
+    const { writer, secrets, now } = this.#options;
+    await writer.writeStatus(record, step.desired);
+    for (const secret of step.staleSecrets) await secrets.delete(secret);
+    return until(step.requeueAt, now());
+  }
+}
+
+const tooLarge = {
+  reason: reasons.tokenTooLarge,
+  message:
+    'The token would be larger than 6 KiB: shorten spec.scope, spec.rules, or the scopes of the access keys above.',
+  final: true,
+};

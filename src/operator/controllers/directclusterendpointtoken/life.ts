@@ -1,0 +1,54 @@
+import { expiringSoonAt } from '../../../credentials/life.ts';
+import type { CredentialRecord } from '../../../credentials/record.ts';
+import { endOfIssued, type IssuedLife, lifeOfIssued } from '../../../credentials/token-life.ts';
+import type { Parentage } from '../../credential/parent.ts';
+import type { TokenInput } from './input.ts';
+
+/** The life of a token; epoch milliseconds, `ttl` in seconds. */
+export interface TokenLife {
+  readonly ttl: number;
+  /** When the token that was issued ends; absent when none was. */
+  readonly end?: number;
+  /** The life of a token that is issued now. */
+  readonly next: IssuedLife;
+  /** The end of the present life under the present `ttl`; absent when nothing was issued. */
+  readonly moved?: number;
+  /** When the successor is due; absent without renewal. */
+  readonly renewAt?: number;
+  readonly expiringSoonAt: number;
+}
+
+export function lifeOf({ record, now, limits }: TokenInput, parentage: Parentage): TokenLife {
+  const { issuedAt } = record.status;
+  const bounds = {
+    maxLife: limits.maxTTL,
+    ...(parentage.kind === 'live' ? { parentEnd: parentage.end } : {}),
+  };
+  const next = lifeOfIssued(record, { ...bounds, issuedAt: now });
+  const end = endOfIssued(record);
+  if (end === undefined || issuedAt === undefined) {
+    return { ttl: next.confirmedTTL, next, expiringSoonAt: Number.POSITIVE_INFINITY };
+  }
+  const renewAt = renewalOf(record, end, next);
+  return {
+    ttl: next.confirmedTTL,
+    end,
+    next,
+    moved: lifeOfIssued(record, { ...bounds, issuedAt }).notAfter,
+    // Nobody is warned of an end that a renewal will prevent.
+    expiringSoonAt: renewAt === undefined ? expiringSoonAt(issuedAt, end) : Number.POSITIVE_INFINITY,
+    ...(renewAt === undefined ? {} : { renewAt }),
+  };
+}
+
+/**
+ * A renewal that would not move the end (the parent ends first) is none. `renewBefore` is capped at half the life, or
+ * a successor would be due the moment it is issued, for ever.
+ */
+function renewalOf(record: CredentialRecord, end: number, next: IssuedLife): number | undefined {
+  if (record.accessKey === undefined) return undefined;
+  const ttl = next.confirmedTTL;
+  const asked = record.renewBefore ?? (record.secretRef === undefined ? 0 : Math.floor(ttl / 3));
+  if (asked === 0 || next.notAfter <= end) return undefined;
+  return end - Math.min(asked, Math.floor(ttl / 2)) * 1000;
+}

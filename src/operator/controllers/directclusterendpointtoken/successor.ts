@@ -1,0 +1,65 @@
+import { type Reason, reasons } from '../../../api/reasons.ts';
+import { chainHolds } from '../../../credentials/live.ts';
+import type { CredentialRecord } from '../../../credentials/record.ts';
+import { isIntact } from '../../credential/owned-secrets.ts';
+import type { TokenInput } from './input.ts';
+import type { TokenLife } from './life.ts';
+
+/** Why a new token is due, and what it takes over from the one before. */
+export interface Successor {
+  readonly cause: Reason;
+  readonly keepPrevious: boolean;
+  /** True when a new `ttl` moves the end of the life that began with the predecessor. */
+  readonly sameLife: boolean;
+}
+
+const fresh = (cause: Reason): Successor => ({ cause, keepPrevious: false, sameLife: false });
+
+/**
+ * Looks for the first thing that makes the present token unfit. An ended token is issued again only for a person's
+ * change of this very object: editing its parent must not revive what has ended.
+ */
+export function successorCause(
+  input: TokenInput,
+  ancestors: readonly CredentialRecord[],
+  life: TokenLife,
+): Successor | undefined {
+  const { record, now } = input;
+  const { status } = record;
+  if (status.fingerprint === undefined)
+    return fresh(status.serial === 0 ? reasons.issued : reasons.confirmed);
+  if (!record.fingerprints.includes(status.fingerprint)) return fresh(reasons.confirmed);
+  if (record.rotate !== status.observedRotation && record.rotate !== undefined) return fresh(reasons.rotated);
+  const movedEnd = endMoved(record, life, now);
+  if (movedEnd !== undefined) return movedEnd;
+  if (life.renewAt !== undefined && now >= life.renewAt) return renewal(record, now, life);
+  if (life.end === undefined || now >= life.end) return undefined;
+  return unfit(input, ancestors);
+}
+
+/** A longer `ttl` gives the holder time to fetch the successor; a shorter one ends the predecessor at once. */
+function endMoved(
+  { status }: CredentialRecord,
+  { ttl, moved }: TokenLife,
+  now: number,
+): Successor | undefined {
+  const { notAfter, confirmedTTL } = status;
+  if (moved === undefined || notAfter === undefined || confirmedTTL === ttl || moved <= now) return undefined;
+  const keepPrevious = moved > notAfter && status.credentialHash !== undefined;
+  return { cause: reasons.confirmed, keepPrevious, sameLife: true };
+}
+
+function renewal({ status }: CredentialRecord, now: number, { end = 0 }: TokenLife): Successor {
+  const keepPrevious = status.credentialHash !== undefined && now < end;
+  return { cause: reasons.renewed, keepPrevious, sameLife: false };
+}
+
+function unfit(input: TokenInput, ancestors: readonly CredentialRecord[]): Successor | undefined {
+  const { record, isPublished } = input;
+  const { status } = record;
+  if (!chainHolds(record, ancestors)) return fresh(reasons.chainChanged);
+  if (status.keyID === undefined || !isPublished(status.keyID)) return fresh(reasons.signingKeyWithdrawn);
+  if (status.credentialHash === undefined) return fresh(reasons.issued);
+  const present = record.secretRef === undefined ? record.holdsCredential : isIntact(record, input.secret);
+  return present ? undefined : fresh(reasons.issued);
+}

@@ -1,0 +1,61 @@
+import { apiVersion, fieldManager, labels, purposes, systemNamespace } from '../../../api/names.ts';
+import { ownedAccessKeys, secrets } from '../../../api/resources.ts';
+import { toCredentialRecord } from '../../../credentials/project.ts';
+import type { CredentialRecord } from '../../../credentials/record.ts';
+import type { KubeClient } from '../../../kube/client.ts';
+import type { KubeObject } from '../../../kube/object.ts';
+import { type LoginData, takeLoginData } from './login-data.ts';
+
+/**
+ * Login data of a key (the data of its connector, the tokens of its OIDC login) never stays where `kubectl get` reads
+ * it: it goes into a Secret in the system namespace, named by the UID of the key.
+ */
+export class LoginSecrets {
+  readonly #client: KubeClient;
+
+  constructor(client: KubeClient) {
+    this.#client = client;
+  }
+
+  /** The Secret first: a crash in between leaves the data twice, never nowhere. */
+  async move(record: CredentialRecord): Promise<CredentialRecord> {
+    const object = await this.#client.get<KubeObject & { spec?: object }>(ownedAccessKeys, {
+      name: record.name,
+    });
+    if (object.metadata.uid !== record.uid) return toCredentialRecord(object, 'OwnedAccessKey');
+    const { data, removal } = takeLoginData(object.spec ?? {});
+    await this.#keep(record, data);
+    const { uid, resourceVersion } = object.metadata;
+    const patch = { metadata: { uid, resourceVersion }, spec: removal };
+    const stripped = await this.#client.mergePatch<KubeObject>(
+      ownedAccessKeys,
+      { name: record.name },
+      patch,
+      { fieldManager },
+    );
+    return toCredentialRecord(stripped, 'OwnedAccessKey');
+  }
+
+  /** Server-side apply keeps entries of earlier moves, which are ours too, only when they are named: so merge. */
+  async #keep(record: CredentialRecord, data: LoginData): Promise<void> {
+    const name = `latchkey-login-${record.uid}`;
+    const secret = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      type: 'Opaque',
+      metadata: {
+        name,
+        namespace: systemNamespace,
+        labels: {
+          [labels.ownerKind]: record.kind,
+          [labels.ownerUID]: record.uid,
+          [labels.purpose]: purposes.login,
+        },
+        ownerReferences: [{ apiVersion, kind: record.kind, name: record.name, uid: record.uid }],
+      },
+    };
+    const key = { namespace: systemNamespace, name };
+    await this.#client.apply(secrets, key, secret, { fieldManager, force: true });
+    await this.#client.mergePatch(secrets, key, { data }, { fieldManager: `${fieldManager}-login` });
+  }
+}

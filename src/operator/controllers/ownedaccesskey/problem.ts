@@ -1,0 +1,46 @@
+import { conditionTypes } from '../../../api/conditions.ts';
+import { reasons } from '../../../api/reasons.ts';
+import { keyIDOf } from '../../../credentials/credential-hash.ts';
+import type { CredentialRecord } from '../../../credentials/record.ts';
+import type { Parentage } from '../../credential/parent.ts';
+import type { RefusedFor } from '../../credential/refused-status.ts';
+import type { KeyInput } from './input.ts';
+
+/** Why nothing may be confirmed for this key; undefined when nothing speaks against it. */
+export function problemOf(input: KeyInput, parentage: Parentage): RefusedFor | undefined {
+  if (parentage.kind === 'refused') return parentage.problem;
+  return keyProblem(input) ?? secretProblem(input);
+}
+
+function keyProblem({ record, claimants }: KeyInput): RefusedFor | undefined {
+  const { specKey, status } = record;
+  if (specKey === undefined) return undefined;
+  if (!specKey.wellFormed) {
+    const message =
+      'spec.key begins with lk_ but its checksum does not fit: a character was mistyped or lost.';
+    return { reason: reasons.malformedKey, message, final: true };
+  }
+  if (specKey.hash === status.credentialHash) return undefined;
+  const claimed = claimants(specKey.hash).some((other) => other.uid !== record.uid);
+  return claimed || wasRefusedBefore(record, specKey.hash) ? duplicate(specKey.hash) : undefined;
+}
+
+/** A later claim stays refused after the first owner is gone: whoever saw a hash in Git must not inherit the key. */
+function wasRefusedBefore(record: CredentialRecord, hash: string): boolean {
+  const refused = record.conditions.some(
+    ({ type, reason }) => type === conditionTypes.ready && reason === reasons.duplicateKey,
+  );
+  return refused && record.status.keyID === keyIDOf(hash);
+}
+
+const duplicate = (hash: string): RefusedFor => ({
+  reason: reasons.duplicateKey,
+  message: 'Another OwnedAccessKey has the same key: set another spec.key here.',
+  final: true,
+  keyID: keyIDOf(hash),
+});
+
+function secretProblem({ secretProblem: problem }: KeyInput): RefusedFor | undefined {
+  if (problem === undefined) return undefined;
+  return { ...problem, final: problem.reason === reasons.secretConflict };
+}

@@ -1,0 +1,39 @@
+import { apiVersion } from '../../api/names.ts';
+import { reasons } from '../../api/reasons.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
+import type { EventRecorder } from '../../kube/event-recorder.ts';
+import type { Logger } from '../../kube/logger.ts';
+import type { TransitionEvent } from './transition-events.ts';
+
+/** Tells people of transitions: as an event beside the object, and as a line in the log. */
+export class CredentialEvents {
+  readonly #recorder: EventRecorder;
+  readonly #log: Logger;
+
+  constructor(recorder: EventRecorder, log: Logger) {
+    this.#recorder = recorder;
+    this.#log = log;
+  }
+
+  record(record: CredentialRecord, events: readonly TransitionEvent[]): void {
+    const { kind, name, namespace, uid, resourceVersion } = record;
+    const regarding = {
+      kind,
+      apiVersion,
+      name,
+      uid,
+      resourceVersion,
+      ...(namespace === undefined ? {} : { namespace }),
+    };
+    for (const { type, reason, action, note } of events) {
+      this.#log.info({ kind, name: record.key, reason }, 'credential changed');
+      this.#recorder.record({ regarding, type, reason, action, note });
+    }
+  }
+
+  finalizerReleased(record: CredentialRecord): void {
+    const note =
+      'The finalizer was released at its time limit; something that belonged to the credential may be left.';
+    this.record(record, [{ type: 'Warning', reason: reasons.finalizerReleased, action: 'Finalize', note }]);
+  }
+}

@@ -1,0 +1,52 @@
+import type { Resource } from '../../api/resources.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import type { Clock } from '../../kube/clock.ts';
+import type { CredentialEvents } from './credential-events.ts';
+import type { CredentialStores } from './credential-stores.ts';
+import { CredentialWriter } from './credential-writer.ts';
+import { Finalizer } from './finalizer.ts';
+import { SecretWriter } from './secret-writer.ts';
+import type { WrittenRecords } from './written-records.ts';
+
+export interface CredentialPartsOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly stores: CredentialStores;
+  readonly events: CredentialEvents;
+  readonly onReleased: (kind: string) => void;
+}
+
+/** What the controllers of all credential kinds share. */
+export class CredentialParts {
+  readonly secrets: SecretWriter;
+  readonly #options: CredentialPartsOptions;
+  readonly #writers = new Map<string, CredentialWriter>();
+
+  constructor(options: CredentialPartsOptions) {
+    this.#options = options;
+    this.secrets = new SecretWriter(options.client, options.stores.writtenSecrets);
+  }
+
+  writer(resource: Resource, records: WrittenRecords<CredentialRecord>): CredentialWriter {
+    const { client, events, clock } = this.#options;
+    const writer = new CredentialWriter({ client, resource, records, events, clock });
+    this.#writers.set(resource.kind, writer);
+    return writer;
+  }
+
+  /** `limitMs`: how long a deleted object of this kind may wait for its clean-up. */
+  finalizer(kind: string, writer: CredentialWriter, limitMs: number): Finalizer {
+    const { stores, events, clock, onReleased } = this.#options;
+    return new Finalizer({
+      stores,
+      writer,
+      secrets: this.secrets,
+      events,
+      limitMs,
+      now: () => clock.now(),
+      onReleased: () => onReleased(kind),
+      deleteChild: async (child) => this.#writers.get(child.kind)?.delete(child),
+    });
+  }
+}

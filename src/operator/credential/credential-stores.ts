@@ -1,0 +1,57 @@
+import type { CredentialRecord } from '../../credentials/record.ts';
+import type { Clock } from '../../kube/clock.ts';
+import { Store } from '../../kube/store.ts';
+import type { SecretRecord } from './secret-record.ts';
+import { WrittenRecords } from './written-records.ts';
+
+/** What the operator knows of all credentials and of the Secrets made for them. */
+export class CredentialStores {
+  readonly keys = new Store<CredentialRecord>({
+    uid: ({ uid }) => [uid],
+    parent: ({ accessKey }) => (accessKey === undefined ? [] : [accessKey]),
+    hash: ({ specKey, status }) => [
+      ...new Set([specKey?.hash, status.credentialHash].filter((hash) => hash !== undefined)),
+    ],
+  });
+  readonly tokens = new Store<CredentialRecord>({
+    uid: ({ uid }) => [uid],
+    parent: ({ accessKey }) => (accessKey === undefined ? [] : [accessKey]),
+  });
+  readonly secrets = new Store<SecretRecord>({ owner: ({ ownerUID }) => [ownerUID] });
+  readonly writtenKeys: WrittenRecords<CredentialRecord>;
+  readonly writtenTokens: WrittenRecords<CredentialRecord>;
+  readonly writtenSecrets: WrittenRecords<SecretRecord>;
+
+  constructor(clock: Clock) {
+    this.writtenKeys = new WrittenRecords(this.keys, clock);
+    this.writtenTokens = new WrittenRecords(this.tokens, clock);
+    this.writtenSecrets = new WrittenRecords(this.secrets, clock);
+  }
+
+  key(name: string): CredentialRecord | undefined {
+    return this.writtenKeys.get(name);
+  }
+
+  token(name: string): CredentialRecord | undefined {
+    return this.writtenTokens.get(name);
+  }
+
+  /** By `namespace/name`. */
+  secret(key: string): SecretRecord | undefined {
+    return this.writtenSecrets.get(key);
+  }
+
+  secretsOf(ownerUID: string, purpose: string): readonly SecretRecord[] {
+    return this.secrets.byIndex('owner', ownerUID).filter((secret) => secret.purpose === purpose);
+  }
+
+  /** Every access key that has the hash in its spec or in its status. */
+  keysByHash(hash: string): readonly CredentialRecord[] {
+    return this.keys.byIndex('hash', hash);
+  }
+
+  /** Credentials that name the access key as their parent, the tokens among them. */
+  childrenOf(accessKey: string): readonly CredentialRecord[] {
+    return [...this.keys.byIndex('parent', accessKey), ...this.tokens.byIndex('parent', accessKey)];
+  }
+}

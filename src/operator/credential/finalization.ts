@@ -1,0 +1,45 @@
+import { conditionTypes } from '../../api/conditions.ts';
+import { reasons } from '../../api/reasons.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
+
+/** What is left to do before the finalizer of a deleted credential may go. Instants are epoch milliseconds. */
+export interface Finalization {
+  readonly deleteChildren: readonly CredentialRecord[];
+  /** `done`: nothing is left. `limit`: something is, and the time is up. */
+  readonly release?: 'done' | 'limit';
+  /** When to look again at the latest. */
+  readonly deadline: number;
+}
+
+export interface FinalizationInput {
+  readonly record: CredentialRecord;
+  /** Credentials that name this one as their access key. */
+  readonly children: readonly CredentialRecord[];
+  /** The Secrets that were made for this credential and still exist. */
+  readonly secrets: readonly unknown[];
+  readonly now: number;
+  readonly limitMs: number;
+}
+
+/**
+ * Finalizers only clean up; the credential itself died with the deletion timestamp. They therefore never block for
+ * good: at the limit the object goes and what is left is reported.
+ */
+export function finalizationOf({ record, children, secrets, now, limitMs }: FinalizationInput): Finalization {
+  const deadline = (record.deleted ?? now) + limitMs;
+  const pinned = children.filter((child) => child.status.accessKeyUID === record.uid);
+  const deleteChildren = pinned.filter((child) => child.ephemeral && child.deleted === undefined);
+  const waiting = pinned.filter((child) => child.ephemeral || !knowsThatParentIsGone(child));
+  const left = waiting.length + secrets.length;
+  const release = left === 0 ? 'done' : now >= deadline ? 'limit' : undefined;
+  return { deleteChildren, deadline, ...(release === undefined ? {} : { release }) };
+}
+
+function knowsThatParentIsGone(child: CredentialRecord): boolean {
+  return (
+    child.deleted !== undefined ||
+    child.conditions.some(
+      ({ type, reason }) => type === conditionTypes.ready && reason === reasons.accessKeyGone,
+    )
+  );
+}

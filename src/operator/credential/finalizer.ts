@@ -1,0 +1,54 @@
+import type { CredentialRecord } from '../../credentials/record.ts';
+import type { WorkResult } from '../../kube/workers.ts';
+import type { CredentialEvents } from './credential-events.ts';
+import type { CredentialStores } from './credential-stores.ts';
+import type { CredentialWriter } from './credential-writer.ts';
+import { finalizationOf } from './finalization.ts';
+import type { SecretWriter } from './secret-writer.ts';
+
+export interface FinalizerOptions {
+  readonly stores: CredentialStores;
+  /** Writes to the kind that is finalized. */
+  readonly writer: CredentialWriter;
+  /** Deletes a child, whatever its kind. */
+  readonly deleteChild: (child: CredentialRecord) => Promise<void>;
+  readonly secrets: SecretWriter;
+  readonly events: CredentialEvents;
+  /** Hears of each release with something left behind. */
+  readonly onReleased: () => void;
+  readonly now: () => number;
+  /** How long the object may wait for its clean-up, milliseconds. */
+  readonly limitMs: number;
+}
+
+/** How often a finalization that waits for others is looked at when no event comes, milliseconds. */
+const recheck = 1_000;
+
+/** Cleans up after a deleted credential, then lets its object go; at the time limit it goes in any case. */
+export class Finalizer {
+  readonly #options: FinalizerOptions;
+
+  constructor(options: FinalizerOptions) {
+    this.#options = options;
+  }
+
+  async finalize(record: CredentialRecord, finalizer: string): Promise<WorkResult | undefined> {
+    if (!record.finalizers.includes(finalizer)) return undefined;
+    const { stores, now, limitMs } = this.#options;
+    const secrets = stores.secrets.byIndex('owner', record.uid);
+    const children = record.kind === 'OwnedAccessKey' ? stores.childrenOf(record.name) : [];
+    const { release, deleteChildren } = finalizationOf({ record, children, secrets, now: now(), limitMs });
+    if (release !== undefined) return this.#release(record, finalizer, release);
+    for (const child of deleteChildren) await this.#options.deleteChild(child);
+    for (const secret of secrets) await this.#options.secrets.delete(secret);
+    return { requeueAfterMs: recheck };
+  }
+
+  async #release(record: CredentialRecord, finalizer: string, release: 'done' | 'limit'): Promise<undefined> {
+    const { writer, events, onReleased } = this.#options;
+    await writer.removeFinalizer(record, finalizer);
+    if (release === 'done') return;
+    events.finalizerReleased(record);
+    onReleased();
+  }
+}

@@ -1,0 +1,108 @@
+import { type Reason, reasons } from '../../api/reasons.ts';
+import { type AccessKeyLookup, ancestorsOf } from '../../credentials/ancestors.ts';
+import type { Identity } from '../../credentials/identity.ts';
+import { identityOf } from '../../credentials/identity-of.ts';
+import { isLive } from '../../credentials/live.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
+import { mayNameAccessKey } from '../../credentials/requester.ts';
+import type { RefusedFor } from './refused-status.ts';
+
+/** Who a credential speaks for, and what the access keys above it say. */
+export type Parentage =
+  /** `ancestors`: nearest first, empty without `spec.accessKey`. `end`: the earliest of theirs, epoch milliseconds. */
+  | {
+      readonly kind: 'live';
+      readonly identity: Identity;
+      readonly ancestors: readonly CredentialRecord[];
+      readonly end: number;
+    }
+  /** An ancestor does not work now: nothing is issued, and what was issued grants nothing meanwhile. */
+  | {
+      readonly kind: 'waiting';
+      readonly ancestors: readonly CredentialRecord[];
+      readonly message: string;
+      /** True when neither the credential nor some ancestor was ever looked at: they were applied together just now. */
+      readonly tooEarly: boolean;
+    }
+  /** Nothing may be issued. */
+  | { readonly kind: 'refused'; readonly problem: RefusedFor };
+
+export interface ParentageInput {
+  readonly record: CredentialRecord;
+  /** Access keys by name. */
+  readonly lookup: AccessKeyLookup;
+  /** Epoch milliseconds. */
+  readonly now: number;
+  readonly limits: { readonly activityInterval: number };
+}
+
+/** How long to wait for a parent that was applied just now, milliseconds. */
+export const parentGrace = 5_000;
+
+const refused = (reason: Reason, message: string, final = true): Parentage => ({
+  kind: 'refused',
+  problem: { reason, message, final },
+});
+
+/** A parent that was pinned once and is missing, being deleted, or has another UID is gone for good: a new key never inherits. */
+export function parentageOf(input: ParentageInput): Parentage {
+  const { record, lookup } = input;
+  if (record.problem !== undefined) return refused(record.problem.reason, record.problem.message);
+  const line = ancestorsOf(record, lookup, { firstIssue: true });
+  if ('reason' in line)
+    return refused(line.reason, messages[line.reason] ?? messages.default, isFinal(line.reason));
+  const [parent] = line.ancestors;
+  if (parent?.deleted !== undefined) {
+    return record.status.accessKeyUID === undefined
+      ? refused(reasons.accessKeyNotFound, messages[reasons.accessKeyNotFound], false)
+      : refused(reasons.accessKeyGone, messages[reasons.accessKeyGone]);
+  }
+  if (parent !== undefined && !mayName(record, parent, line.ancestors.slice(1))) {
+    return refused(reasons.accessKeyNotAllowed, messages[reasons.accessKeyNotAllowed]);
+  }
+  return identified(input, line.ancestors);
+}
+
+const messages = {
+  [reasons.accessKeyGone]: 'The access key that this credential depends on was deleted.',
+  [reasons.accessKeyNotFound]:
+    'spec.accessKey names an OwnedAccessKey that does not exist: create it, or name another.',
+  [reasons.accessKeyNotAllowed]:
+    'spec.accessKey names a key that the requester neither speaks for nor made: name a key of your own.',
+  [reasons.accessKeyChainInvalid]:
+    'The chain of access keys above this credential has a loop or more than 8 levels: name another spec.accessKey.',
+  default: 'An access key above this credential is not confirmed yet.',
+} as Readonly<Record<Reason | 'default', string>>;
+
+const isFinal = (reason: Reason): boolean =>
+  reason === reasons.accessKeyGone || reason === reasons.accessKeyChainInvalid;
+
+function mayName(
+  record: CredentialRecord,
+  parent: CredentialRecord,
+  ancestors: readonly CredentialRecord[],
+): boolean {
+  const result = identityOf(parent, ancestors);
+  return mayNameAccessKey(record.requester, parent, {
+    ...(record.namespace === undefined ? {} : { namespace: record.namespace }),
+    ...('identity' in result ? { parentUser: result.identity.user } : {}),
+  });
+}
+
+/** The schema's default of status, which the first look replaces. */
+const isNew = ({ observedGeneration }: CredentialRecord): boolean => observedGeneration === -1;
+
+function identified(input: ParentageInput, ancestors: readonly CredentialRecord[]): Parentage {
+  const { record, lookup, now, limits } = input;
+  const result = identityOf(record, ancestors);
+  if ('refusal' in result) return refused(result.refusal.reason, result.refusal.message);
+  const { identity } = result;
+  const [parent] = ancestors;
+  if (parent === undefined) return { kind: 'live', identity, ancestors, end: Number.POSITIVE_INFINITY };
+  const verdict = isLive(parent, lookup, now, limits);
+  if (verdict.live) return { kind: 'live', identity, ancestors, end: verdict.end };
+  const cause = verdict.accessKeyReason ?? verdict.reason;
+  const message = `The access key that this credential depends on does not work now: ${cause}.`;
+  const tooEarly = isNew(record) && ancestors.some(isNew);
+  return { kind: 'waiting', ancestors, message, tooEarly };
+}

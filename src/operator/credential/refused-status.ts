@@ -1,0 +1,36 @@
+import type { Reason } from '../../api/reasons.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
+import type { DesiredStatus } from './desired-status.ts';
+
+export interface RefusedFor {
+  readonly reason: Reason;
+  readonly message: string;
+  /** True when it stays so until a person changes something. */
+  readonly final: boolean;
+  /** What people are shown of the credential that was refused. */
+  readonly keyID?: string;
+}
+
+/**
+ * Status of a credential that grants nothing. The hash goes, so no verifier can grant by it; the serial stays, so
+ * that no serial is used twice; the pinned UID of the parent stays, so that a new parent cannot revive it.
+ */
+export function refusedStatus(
+  record: CredentialRecord,
+  { reason, message, final, keyID }: RefusedFor,
+): DesiredStatus {
+  const { serial, accessKeyUID, observedRotation, disabledByExpiry } = record.status;
+  return {
+    confirmation: {
+      serial,
+      ...(record.kind === 'OwnedAccessKey' ? { active: false } : {}),
+      ...(accessKeyUID === undefined ? {} : { accessKeyUID }),
+      ...(observedRotation === undefined ? {} : { observedRotation }),
+      ...(disabledByExpiry === undefined ? {} : { disabledByExpiry }),
+      ...(keyID === undefined ? {} : { keyID }),
+    },
+    ready: { status: 'False', reason, message },
+    ...(final ? { stalled: { reason, message } } : { reconciling: { reason, message } }),
+    credential: null,
+  };
+}

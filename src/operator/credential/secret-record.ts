@@ -1,0 +1,42 @@
+import { hash } from 'node:crypto';
+import { labels, purposes } from '../../api/names.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import type { StoredRecord } from '../../kube/store.ts';
+
+/** A Secret that we made, without its data: what was written under each data key is known by its SHA-256. */
+export interface SecretRecord extends StoredRecord {
+  readonly namespace: string;
+  readonly name: string;
+  readonly ownerUID: string;
+  readonly serial: number;
+  readonly purpose: string;
+  readonly hashes: ReadonlyMap<string, string>;
+}
+
+interface Secret extends KubeObject {
+  readonly data?: Record<string, string>;
+}
+
+/** Undefined for a Secret that carries no owner UID: it is not ours. */
+export function toSecretRecord(object: KubeObject): SecretRecord | undefined {
+  const { namespace = '', name, uid, resourceVersion, labels: marks = {} } = object.metadata;
+  const ownerUID = marks[labels.ownerUID];
+  if (ownerUID === undefined) return undefined;
+  return {
+    key: `${namespace}/${name}`,
+    namespace,
+    name,
+    uid,
+    resourceVersion,
+    ownerUID,
+    serial: Number(marks[labels.serial] ?? 0),
+    purpose: marks[labels.purpose] ?? purposes.credential,
+    hashes: hashesOf(object as Secret),
+  };
+}
+
+function hashesOf({ data = {} }: Secret): ReadonlyMap<string, string> {
+  return new Map(
+    Object.entries(data).map(([key, value]) => [key, hash('sha256', Buffer.from(value, 'base64'), 'hex')]),
+  );
+}

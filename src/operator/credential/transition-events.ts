@@ -1,0 +1,73 @@
+import { conditionTypes } from '../../api/conditions.ts';
+import { type Reason, reasons } from '../../api/reasons.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
+import type { DesiredStatus } from './desired-status.ts';
+
+export interface TransitionEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: Reason;
+  readonly action: string;
+  readonly note: string;
+}
+
+/** One event for each transition that the write from `record` to `desired` makes; none for anything else. */
+export function transitionEvents(
+  record: CredentialRecord,
+  desired: DesiredStatus,
+  successor: Reason = reasons.issued,
+): TransitionEvent[] {
+  const events: TransitionEvent[] = [];
+  const issued = desired.confirmation.serial > record.status.serial;
+  if (issued)
+    events.push(
+      normal(successor, 'Issue', `The credential with serial ${desired.confirmation.serial} was issued.`),
+    );
+  else if (isConfirmation(record, desired))
+    events.push(normal(reasons.confirmed, 'Confirm', 'The changed spec was confirmed.'));
+  const change = readyChange(record, desired, issued);
+  if (change !== undefined) events.push(change);
+  if (desired.expiringSoon !== undefined && !has(record, conditionTypes.expiringSoon)) {
+    events.push(warning(reasons.expiringSoon, 'Expire', desired.expiringSoon.message));
+  }
+  if (desired.rotationNotPossible !== undefined && !has(record, conditionTypes.rotationNotPossible)) {
+    events.push(warning(reasons.rotationNotPossible, 'Rotate', desired.rotationNotPossible.message));
+  }
+  return events;
+}
+
+function isConfirmation(record: CredentialRecord, desired: DesiredStatus): boolean {
+  const { fingerprint } = desired.confirmation;
+  const before = record.status.fingerprint;
+  return fingerprint !== undefined && before !== undefined && !record.fingerprints.includes(before);
+}
+
+function readyChange(
+  record: CredentialRecord,
+  desired: DesiredStatus,
+  issued: boolean,
+): TransitionEvent | undefined {
+  const before = record.conditions.find((condition) => condition.type === conditionTypes.ready);
+  const { status, reason, message } = desired.ready;
+  if (before?.status === status && before.reason === reason) return undefined;
+  if (status === 'False') return warning(reason, 'Refuse', message);
+  return issued || before?.status !== 'False'
+    ? undefined
+    : normal(reasons.enabled, 'Enable', 'The credential works again.');
+}
+
+const has = (record: CredentialRecord, type: string): boolean =>
+  record.conditions.some((condition) => condition.type === type && condition.status === 'True');
+
+const normal = (reason: Reason, action: string, note: string): TransitionEvent => ({
+  type: 'Normal',
+  reason,
+  action,
+  note,
+});
+
+const warning = (reason: Reason, action: string, note: string): TransitionEvent => ({
+  type: 'Warning',
+  reason,
+  action,
+  note,
+});

@@ -1,0 +1,56 @@
+import type { Clock } from '../../kube/clock.ts';
+import type { Store, StoreChange, StoredRecord } from '../../kube/store.ts';
+
+/** After this long the watch has either brought the write or lost it; milliseconds. */
+const forgetAfter = 30_000;
+
+/**
+ * The store, plus our own writes that the watch has not brought yet. Without it a reconcile that follows a write at
+ * once would decide on the object as it was before, and issue a second time.
+ */
+export class WrittenRecords<R extends StoredRecord> {
+  readonly #store: Store<R>;
+  readonly #clock: Clock;
+  readonly #written = new Map<string, { record: R; until: number }>();
+
+  constructor(store: Store<R>, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+    store.subscribe((change) => this.#observe(change));
+  }
+
+  note(record: R): void {
+    const seen = this.#store.get(record.key);
+    if (seen?.uid === record.uid && !isNewer(record.resourceVersion, seen.resourceVersion)) return;
+    this.#written.set(record.key, { record, until: this.#clock.monotonic() + forgetAfter });
+  }
+
+  /** Forgets a write whose object is known to be gone. */
+  forget(key: string): void {
+    this.#written.delete(key);
+  }
+
+  get(key: string): R | undefined {
+    const written = this.#written.get(key);
+    if (written === undefined) return this.#store.get(key);
+    if (written.until > this.#clock.monotonic()) return written.record;
+    this.#written.delete(key);
+    return this.#store.get(key);
+  }
+
+  /** A deletion of an earlier object under the same name says nothing about the one that we wrote. */
+  #observe({ key, previous, current }: StoreChange<R>): void {
+    const written = this.#written.get(key)?.record;
+    if (written === undefined) return;
+    const caughtUp =
+      current === undefined
+        ? previous?.uid === written.uid
+        : !isNewer(written.resourceVersion, current.resourceVersion);
+    if (caughtUp) this.#written.delete(key);
+  }
+}
+
+/** Resource versions are decimal numbers that can be compared (KEP-5504); they may exceed what a double holds. */
+function isNewer(version: string, than: string): boolean {
+  return version.length === than.length ? version > than : version.length > than.length;
+}

@@ -1,0 +1,49 @@
+import { serviceAccounts, systemNamespace } from '../api/names.ts';
+import { LatchkeyError } from '../errors.ts';
+import type { KubeClient } from '../kube/client.ts';
+
+type Requests = Pick<KubeClient, 'request'>;
+
+const minimum = { major: 1, minor: 36 };
+const ownName = `system:serviceaccount:${systemNamespace}:${serviceAccounts.operator}`;
+
+/**
+ * Checks what nothing works without: the version of the API server, and that this process is the account which the
+ * admission policies name in full. Throws `ERR_KUBERNETES_VERSION` or `ERR_INSTALLATION`.
+ */
+export async function checkInstallation(client: Requests, signal: AbortSignal): Promise<void> {
+  await checkVersion(client, signal);
+  await checkIdentity(client, signal);
+}
+
+async function checkVersion(client: Requests, signal: AbortSignal): Promise<void> {
+  const { major, minor, gitVersion } = await client.request<Record<'major' | 'minor' | 'gitVersion', string>>(
+    'GET',
+    '/version',
+    { signal },
+  );
+  const [served, fine] = [Number.parseInt(major, 10), Number.parseInt(minor, 10)];
+  const recent = served > minimum.major || (served === minimum.major && fine >= minimum.minor);
+  if (!recent) {
+    throw new LatchkeyError('ERR_KUBERNETES_VERSION', {
+      minimum: `${minimum.major}.${minimum.minor}`,
+      version: gitVersion,
+    });
+  }
+}
+
+async function checkIdentity(client: Requests, signal: AbortSignal): Promise<void> {
+  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+  const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+  const review = await client.request<{ status?: { userInfo?: { username?: string } } }>('POST', path, {
+    body,
+    signal,
+    unguarded: true,
+  });
+  const name = review.status?.userInfo?.username ?? 'nobody';
+  if (name !== ownName) {
+    throw new LatchkeyError('ERR_INSTALLATION', {
+      problem: `the operator must run as ${ownName}, not as ${name}`,
+    });
+  }
+}

@@ -1,0 +1,86 @@
+import { labels, systemNamespace, systemObjects } from '../api/names.ts';
+import {
+  configMaps,
+  directClusterEndpointTokens,
+  ownedAccessKeys,
+  type Resource,
+  secrets,
+} from '../api/resources.ts';
+import { toCredentialRecord } from '../credentials/project.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { Clock } from '../kube/clock.ts';
+import type { Logger } from '../kube/logger.ts';
+import { type KubeObject, keyOf } from '../kube/object.ts';
+import { Reflector } from '../kube/reflector.ts';
+import type { Store, StoredRecord } from '../kube/store.ts';
+import type { CredentialStores } from './credential/credential-stores.ts';
+import { toSecretRecord } from './credential/secret-record.ts';
+
+export interface ReflectorsOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly stores: CredentialStores;
+  /** The Secret of the signing keys and the ConfigMap of the discovery documents. */
+  readonly system: { readonly signingKeys: Store<StoredRecord>; readonly discovery: Store<StoredRecord> };
+}
+
+/** A reflector under the name that its metrics and checks carry. */
+export interface NamedReflector {
+  readonly name: string;
+  readonly reflector: Reflector<StoredRecord>;
+  readonly store: Store<StoredRecord>;
+}
+
+/** Everything that the operator watches. */
+export function makeReflectors({ stores, system, ...shared }: ReflectorsOptions): readonly NamedReflector[] {
+  const make = <R extends StoredRecord>(name: string, options: Source<R>): NamedReflector => ({
+    name,
+    reflector: new Reflector<R>({ ...shared, ...options }) as unknown as Reflector<StoredRecord>,
+    store: options.store as unknown as Store<StoredRecord>,
+  });
+  return [
+    make('ownedaccesskeys', {
+      resource: ownedAccessKeys,
+      store: stores.keys,
+      project: (object) => toCredentialRecord(object, 'OwnedAccessKey'),
+    }),
+    make('directclusterendpointtokens', {
+      resource: directClusterEndpointTokens,
+      store: stores.tokens,
+      project: (object) => toCredentialRecord(object, 'DirectClusterEndpointToken'),
+    }),
+    make('secrets', {
+      resource: secrets,
+      labelSelector: labels.ownerUID,
+      store: stores.secrets,
+      project: toSecretRecord,
+    }),
+    make('signing-keys', { ...named(secrets, systemObjects.signingKeys), store: system.signingKeys }),
+    make('discovery', { ...named(configMaps, systemObjects.discovery), store: system.discovery }),
+  ];
+}
+
+interface Source<R extends StoredRecord> {
+  readonly resource: Resource;
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly store: Store<R>;
+  readonly project: (object: KubeObject) => R | undefined;
+}
+
+/** One object of the system namespace, of which only the version counts. */
+function named(resource: Resource, name: string): Omit<Source<StoredRecord>, 'store'> {
+  return {
+    resource,
+    namespace: systemNamespace,
+    fieldSelector: `metadata.name=${name}`,
+    project: ({ metadata }) => ({
+      key: keyOf(metadata),
+      uid: metadata.uid,
+      resourceVersion: metadata.resourceVersion,
+    }),
+  };
+}

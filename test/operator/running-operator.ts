@@ -1,0 +1,77 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { ControlPlaneAccess } from '../controlplane/access.ts';
+import type { Guard, GuardedProcess } from '../controlplane/guard.ts';
+
+export interface OperatorOptions {
+  /** Unique within the guard. */
+  readonly name?: string;
+  /** Settings, added to those that make it run here. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** The base URL of every operator that tests and the demo start. */
+export const baseURL = 'https://latchkey.example.com';
+
+const serviceAccount = { namespace: 'latchkey-system', name: 'latchkey-operator' };
+const main = path.resolve(import.meta.dirname, '../../src/main.ts');
+
+/** The real operator as a process of its own, under its own ServiceAccount and with its own roles only. */
+export class RunningOperator {
+  readonly process: GuardedProcess;
+
+  static async start(
+    plane: ControlPlaneAccess,
+    guard: Guard,
+    options: OperatorOptions = {},
+  ): Promise<RunningOperator> {
+    const name = options.name ?? 'operator';
+    const kubeconfig = await operatorKubeconfig(plane);
+    const operator = new RunningOperator(
+      await guard.run({
+        name,
+        command: process.execPath,
+        args: [main, 'operator'],
+        env: {
+          KUBECONFIG: kubeconfig,
+          LATCHKEY_BASE_URL: baseURL,
+          LATCHKEY_IDENTITY: name,
+          LATCHKEY_HEALTH_ADDRESS: '127.0.0.1:0',
+          LATCHKEY_METRICS_ADDRESS: '127.0.0.1:0',
+          ...options.env,
+        },
+      }),
+    );
+    return operator;
+  }
+
+  private constructor(process: GuardedProcess) {
+    this.process = process;
+  }
+
+  /** What it has logged so far. */
+  async log(): Promise<string> {
+    return await readFile(this.process.logPath, 'utf8');
+  }
+
+  /** Sends the signal and waits for the exit code. */
+  async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number> {
+    process.kill(this.process.pid, signal);
+    return await this.process.exited;
+  }
+}
+
+/** A kubeconfig of the operator's ServiceAccount, with a token by TokenRequest. */
+export async function operatorKubeconfig(plane: ControlPlaneAccess): Promise<string> {
+  const { namespace, name } = serviceAccount;
+  const { stdout, stderr, exitCode } = await plane.kubectl([
+    'create',
+    'token',
+    name,
+    '--namespace',
+    namespace,
+    '--duration=6h',
+  ]);
+  if (exitCode !== 0) throw new Error(`no token for the operator: ${stderr}`);
+  return await plane.kubeconfigWithToken(`system:serviceaccount:${namespace}:${name}`, stdout.trim());
+}
