@@ -1,0 +1,220 @@
+import { describe, expect, it } from 'vitest';
+import { ownedAccessKeys } from '../../../src/api/resources.ts';
+import { crdWorld, verdict } from './world.ts';
+
+const hash = `sha256:${'0123456789abcdef'.repeat(4)}`;
+const plain = 'A-Za-z0-9._~+/=-abcd';
+const secretRef = { namespace: 'apps', name: 'ci-key' };
+
+const reserved = (field: string): string =>
+  `${field} must not begin with system:, kubeadm:, management.platform.sh: or team:; these prefixes are reserved, use a name without them`;
+const unclean = (field: string): string =>
+  `${field} must be printable ASCII without a space at either end; remove the other characters`;
+const invalid = (path: string, value: string, message: string): string =>
+  `${path}: Invalid value: ${value}: ${message}`;
+const malformedKey =
+  'spec.key: Invalid value: spec.key must have 20 to 512 characters of A-Z a-z 0-9 . _ ~ + / = -, or be sha256: followed by 64 lower-case hexadecimal digits; remove it to have a key generated';
+const both =
+  'spec: Invalid value: spec.user, spec.team and spec.subject exclude each other; set one and remove the others';
+
+describe('an OwnedAccessKey', async () => {
+  const world = await crdWorld();
+  const judge = (spec: unknown): Promise<string> => verdict(world.admin, ownedAccessKeys, spec);
+
+  it.each([
+    ['for a user', { user: 'alice@example.com' }],
+    ['for a name with a space inside', { user: 'Alice Example' }],
+    ['for a team', { team: 'dev' }],
+    ['for a subject', { subject: 'metrics:writer' }],
+    ['with an empty team beside the user', { user: 'alice', team: '', subject: '' }],
+    ['with a name that holds a reserved prefix elsewhere', { user: 'my-system:x', groups: ['xteam:a'] }],
+    ['with a parent in place of an identity', { accessKey: 'parent.1' }],
+    ['with a plain key', { user: 'alice', key: plain }],
+    ['with a key of 512 characters', { user: 'alice', key: 'k'.repeat(512) }],
+    ['with the hash of a key', { user: 'alice', key: hash }],
+    ['with an empty key beside secretRef', { user: 'alice', key: '', secretRef }],
+    ['with secretRef and its key', { user: 'alice', secretRef: { ...secretRef, key: 'API_key.1' } }],
+    ['without end', { user: 'alice', ttl: 0 }],
+    ['with the longest ttl', { user: 'alice', ttl: 3_153_600_000, ttlAfterLastActivity: true }],
+    ['that is disabled', { user: 'alice', disabled: true }],
+    ['with allowed namespaces', { user: 'alice', allowedNamespaces: ['a', 'team-1'] }],
+  ])('is accepted %s', async (_, spec) => {
+    expect(await judge(spec)).toBe('accepted');
+  });
+
+  it.each(['', 'Login', 'User', 'Other', 'Reset', 'OIDCRefreshToken', 'NetworkPeer', 'Workspace'])(
+    'may have the type "%s"',
+    async (type) => {
+      expect(await judge({ user: 'alice', type })).toBe('accepted');
+    },
+  );
+
+  it('takes every field of single sign-on', async () => {
+    const time = '2026-11-21T10:00:00Z';
+    const identity = {
+      userId: '1',
+      username: 'alice',
+      preferredUsername: 'Alice',
+      email: 'alice@example.com',
+      emailVerified: true,
+      extraClaims: { any: { thing: [1] } },
+      groups: ['dev'],
+      connector: 'ldap',
+      connectorData: 'e30=',
+      identityRefresh: time,
+    };
+    const oidcProvider = { clientId: 'c', nonce: 'n', redirectUri: 'https://a.example', scopes: 'openid' };
+    const oidcLogin = { idToken: 'a', accessToken: 'b', refreshToken: 'c', lastRefresh: time };
+    const names = { displayName: 'CI', description: 'for the pipeline', parent: 'old' };
+    expect(
+      await judge({ user: 'alice', ...names, identity, identityRefresh: time, oidcProvider, oidcLogin }),
+    ).toBe('accepted');
+  });
+
+  it('speaks for somebody', async () => {
+    const message =
+      'spec: Invalid value: nobody to speak for; set exactly one of spec.user, spec.team and spec.subject, or set spec.accessKey';
+    expect(await verdict(world.nobody, ownedAccessKeys, {})).toBe(message);
+    expect(await verdict(world.nobody, ownedAccessKeys, { user: '', team: '', subject: '' })).toBe(message);
+  });
+
+  it.each([
+    ['two identities', { user: 'alice', team: 'dev' }, both],
+    ['two identities of another sort', { team: 'dev', subject: 'x' }, both],
+    ['three identities', { user: 'a', team: 'b', subject: 'c' }, both],
+    ['two identities beside a parent', { user: 'a', subject: 'c', accessKey: 'parent' }, both],
+    [
+      'a reserved user',
+      { user: 'system:admin' },
+      invalid('spec.user', '"system:admin"', reserved('spec.user')),
+    ],
+    ['a reserved team', { team: 'kubeadm:x' }, invalid('spec.team', '"kubeadm:x"', reserved('spec.team'))],
+    [
+      'a reserved subject',
+      { subject: 'management.platform.sh:users' },
+      invalid('spec.subject', '"management.platform.sh:users"', reserved('spec.subject')),
+    ],
+    [
+      'a user that looks like a team',
+      { user: 'team:dev' },
+      invalid('spec.user', '"team:dev"', reserved('spec.user')),
+    ],
+    ['a space before the user', { user: ' alice' }, invalid('spec.user', '" alice"', unclean('spec.user'))],
+    ['a space after the team', { team: 'dev ' }, invalid('spec.team', '"dev "', unclean('spec.team'))],
+    ['letters beyond ASCII', { subject: 'zoë' }, invalid('spec.subject', '"zoë"', unclean('spec.subject'))],
+    ['a line break', { user: 'a\nb' }, invalid('spec.user', '"a\\nb"', unclean('spec.user'))],
+    [
+      'a reserved group',
+      { user: 'a', groups: ['dev', 'system:masters'] },
+      invalid('spec.groups[1]', '"system:masters"', reserved('spec.groups')),
+    ],
+    [
+      'an unclean group',
+      { user: 'a', groups: ['dev\u00a0'] },
+      invalid('spec.groups[0]', '"dev\\u00a0"', unclean('spec.groups')),
+    ],
+    [
+      'groups without an identity',
+      { accessKey: 'parent', groups: ['dev'] },
+      'spec.groups: Invalid value: spec.groups needs spec.user, spec.team or spec.subject; with spec.accessKey alone the groups come from that key',
+    ],
+    ['a key that is too short', { user: 'a', key: 'k'.repeat(19) }, malformedKey],
+    ['a key with a space', { user: 'a', key: 'my secret my secret my' }, malformedKey],
+    ['a key with a line break at its end', { user: 'a', key: `${plain}\n` }, malformedKey],
+    ['a hash in capitals', { user: 'a', key: hash.toUpperCase().replace('SHA', 'sha') }, malformedKey],
+    ['a hash that is cut off', { user: 'a', key: hash.slice(0, -1) }, malformedKey],
+    [
+      'a key that is too long',
+      { user: 'a', key: 'k'.repeat(513) },
+      'spec.key: Too long: may not be more than 512 bytes',
+    ],
+    [
+      'a key beside secretRef',
+      { user: 'a', key: plain, secretRef },
+      'spec.secretRef: Invalid value: spec.key and spec.secretRef exclude each other; remove spec.key, or set it to "", when the key is to go to the Secret',
+    ],
+    [
+      'a negative ttl',
+      { user: 'a', ttl: -1 },
+      'spec.ttl: Invalid value: -1: spec.ttl in body should be greater than or equal to 0',
+    ],
+    [
+      'a ttl of more than a century',
+      { user: 'a', ttl: 3_153_600_001 },
+      'spec.ttl: Invalid value: 3153600001: spec.ttl in body should be less than or equal to 3153600000',
+    ],
+    [
+      'an unknown type',
+      { user: 'a', type: 'user' },
+      'spec.type: Unsupported value: "user": supported values: "", "Login", "User", "Other", "Reset", "OIDCRefreshToken", "NetworkPeer", "Workspace"',
+    ],
+    [
+      'a time that is none',
+      { user: 'a', identity: { identityRefresh: 'yesterday' } },
+      'spec.identity.identityRefresh: Invalid value: "yesterday": spec.identity.identityRefresh in body must be of type date-time: "yesterday"',
+    ],
+    [
+      'a secretRef without namespace',
+      { user: 'a', secretRef: { name: 'x' } },
+      'spec.secretRef.namespace: Required value',
+    ],
+    [
+      'a secretRef without name',
+      { user: 'a', secretRef: { namespace: 'x' } },
+      'spec.secretRef.name: Required value',
+    ],
+    [
+      'a secretRef to a namespace that cannot be',
+      { user: 'a', secretRef: { ...secretRef, namespace: 'Apps' } },
+      invalid(
+        'spec.secretRef.namespace',
+        '"Apps"',
+        "spec.secretRef.namespace must be the name of a namespace (lower-case letters, digits and '-')",
+      ),
+    ],
+    [
+      'a secretRef to a name that cannot be',
+      { user: 'a', secretRef: { ...secretRef, name: '../x' } },
+      invalid(
+        'spec.secretRef.name',
+        '"../x"',
+        "spec.secretRef.name must be the name of a Secret (lower-case letters, digits, '-' and '.')",
+      ),
+    ],
+    [
+      'a secretRef to a key that cannot be',
+      { user: 'a', secretRef: { ...secretRef, key: '..' } },
+      invalid(
+        'spec.secretRef.key',
+        '".."',
+        "spec.secretRef.key must be a key of a Secret (letters, digits, '-', '_' and '.')",
+      ),
+    ],
+    [
+      'a parent whose name cannot be',
+      { accessKey: 'A/b' },
+      invalid(
+        'spec.accessKey',
+        '"A/b"',
+        "spec.accessKey must be the name of an OwnedAccessKey (lower-case letters, digits, '-' and '.')",
+      ),
+    ],
+    [
+      'an allowed namespace that cannot be',
+      { user: 'a', allowedNamespaces: ['*'] },
+      invalid(
+        'spec.allowedNamespaces[0]',
+        '"*"',
+        "spec.allowedNamespaces must hold names of namespaces (lower-case letters, digits and '-')",
+      ),
+    ],
+  ])('is refused with %s', async (_, spec, message) => {
+    expect(await judge(spec)).toBe(message);
+  });
+
+  it('is refused without repeating the key that was mistyped', async () => {
+    for (const key of ['only-a-typo away', 'only-a-typo'.repeat(60), ['only-a-typo']]) {
+      expect(await judge({ user: 'a', key })).not.toMatch(/^accepted$|only-a-typo/);
+    }
+  });
+});

@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest';
+import { clusters, spaceInstances, virtualClusterInstances } from '../../../src/api/resources.ts';
+import { crdWorld, verdict } from './world.ts';
+
+const objectName = "must be the name of an object (lower-case letters, digits, '-' and '.')";
+const namespaceName = "must be the name of a namespace (lower-case letters, digits and '-')";
+const badHost =
+  'must be a host name with an optional port, as in vc.example.com:8443; remove scheme and path';
+
+describe('a VirtualClusterInstance', async () => {
+  const world = await crdWorld();
+  const judge = (spec: unknown): Promise<string> => verdict(world.admin, virtualClusterInstances, spec);
+
+  it('takes every field', async () => {
+    const spec = {
+      displayName: 'Dev',
+      description: 'for the team',
+      owner: { user: 'alice', team: '' },
+      clusterRef: { cluster: 'c.1', namespace: 'ns', virtualCluster: 'vc' },
+      accessPoint: { ingress: { enabled: true, host: 'vc.example.com:8443' } },
+      access: { clusterRole: 'system:view' },
+      kubeConfigSecretRef: { name: 'vc-vc', key: 'value' },
+    };
+    expect(await judge(spec)).toBe('accepted');
+    expect(await judge({})).toBe('accepted');
+    expect(await judge({ kubeConfigSecretRef: {}, accessPoint: { ingress: { host: '' } } })).toBe('accepted');
+  });
+
+  it.each([
+    [
+      'two owners',
+      { owner: { user: 'a', team: 'b' } },
+      'spec.owner: Invalid value: spec.owner.user and spec.owner.team exclude each other; set one and remove the other',
+    ],
+    [
+      'a cluster that cannot be',
+      { clusterRef: { cluster: 'A' } },
+      `spec.clusterRef.cluster: Invalid value: "A": spec.clusterRef.cluster ${objectName}`,
+    ],
+    [
+      'a namespace that cannot be',
+      { clusterRef: { namespace: 'a.b' } },
+      `spec.clusterRef.namespace: Invalid value: "a.b": spec.clusterRef.namespace ${namespaceName}`,
+    ],
+    [
+      'a virtual cluster that cannot be',
+      { clusterRef: { virtualCluster: '-' } },
+      `spec.clusterRef.virtualCluster: Invalid value: "-": spec.clusterRef.virtualCluster ${objectName}`,
+    ],
+    [
+      'a URL as host',
+      { accessPoint: { ingress: { host: 'https://a' } } },
+      `spec.accessPoint.ingress.host: Invalid value: "https://a": spec.accessPoint.ingress.host ${badHost}`,
+    ],
+    [
+      'a path as role',
+      { access: { clusterRole: 'a/b' } },
+      "spec.access.clusterRole: Invalid value: \"a/b\": spec.access.clusterRole must be the name of a ClusterRole, without '/' and '%'",
+    ],
+    [
+      'a Secret that cannot be',
+      { kubeConfigSecretRef: { name: 'A' } },
+      "spec.kubeConfigSecretRef.name: Invalid value: \"A\": spec.kubeConfigSecretRef.name must be the name of a Secret (lower-case letters, digits, '-' and '.')",
+    ],
+    [
+      'a key that cannot be',
+      { kubeConfigSecretRef: { key: 'a/b' } },
+      "spec.kubeConfigSecretRef.key: Invalid value: \"a/b\": spec.kubeConfigSecretRef.key must be a key of a Secret (letters, digits, '-', '_' and '.')",
+    ],
+  ])('is refused with %s', async (_, spec, message) => {
+    expect(await judge(spec)).toBe(message);
+  });
+});
+
+describe('a SpaceInstance', async () => {
+  const world = await crdWorld();
+  const judge = (spec: unknown): Promise<string> => verdict(world.admin, spaceInstances, spec);
+
+  it('takes every field', async () => {
+    const clusterRef = { cluster: 'c', namespace: 'ns' };
+    expect(await judge({ displayName: 'Dev', clusterRef })).toBe('accepted');
+    expect(await judge({})).toBe('accepted');
+  });
+
+  it.each([
+    [
+      'a cluster that cannot be',
+      { clusterRef: { cluster: 'a/b' } },
+      `spec.clusterRef.cluster: Invalid value: "a/b": spec.clusterRef.cluster ${objectName}`,
+    ],
+    [
+      'a namespace that cannot be',
+      { clusterRef: { namespace: '*' } },
+      `spec.clusterRef.namespace: Invalid value: "*": spec.clusterRef.namespace ${namespaceName}`,
+    ],
+  ])('is refused with %s', async (_, spec, message) => {
+    expect(await judge(spec)).toBe(message);
+  });
+});
+
+describe('a Cluster', async () => {
+  const world = await crdWorld();
+  const judge = (spec: unknown): Promise<string> => verdict(world.admin, clusters, spec);
+  const kubeConfigSecretRef = { namespace: 'ns', name: 'admin', key: 'config' };
+
+  it('takes every field', async () => {
+    const directEndpoint = { host: 'direct.example.com:8443', caData: 'LS0=' };
+    expect(await judge({ displayName: 'Prod', kubeConfigSecretRef, directEndpoint })).toBe('accepted');
+    expect(await judge({})).toBe('accepted');
+    expect(await judge({ directEndpoint: { host: '[::1]:8443' } })).toBe('accepted');
+  });
+
+  it.each([
+    [
+      'a Secret without namespace',
+      { kubeConfigSecretRef: { name: 'a' } },
+      'spec.kubeConfigSecretRef.namespace: Required value',
+    ],
+    [
+      'a Secret without name',
+      { kubeConfigSecretRef: { namespace: 'a' } },
+      'spec.kubeConfigSecretRef.name: Required value',
+    ],
+    [
+      'a namespace that cannot be',
+      { kubeConfigSecretRef: { ...kubeConfigSecretRef, namespace: 'A' } },
+      `spec.kubeConfigSecretRef.namespace: Invalid value: "A": spec.kubeConfigSecretRef.namespace ${namespaceName}`,
+    ],
+    [
+      'a URL as direct endpoint',
+      { directEndpoint: { host: 'https://a' } },
+      'spec.directEndpoint.host: Invalid value: "https://a": spec.directEndpoint.host must be a host name or an address with an optional port, as in cluster.example.com:8443; remove scheme and path',
+    ],
+  ])('is refused with %s', async (_, spec, message) => {
+    expect(await judge(spec)).toBe(message);
+  });
+});
