@@ -5,7 +5,7 @@ import { LatchkeyError } from '../errors.ts';
 import { createKubeClient, type KubeClient } from '../kube/client.ts';
 import { systemClock as clock } from '../kube/clock.ts';
 import { EventRecorder } from '../kube/event-recorder.ts';
-import { kubeConfigSource } from '../kube/kube-config.ts';
+import { type KubeConfigSource, kubeConfigSource } from '../kube/kube-config.ts';
 import { LeaderElector } from '../kube/leader-election.ts';
 import { AdmissionGuard } from '../operator/admission/admission-guard.ts';
 import { Controllers } from '../operator/controllers.ts';
@@ -21,6 +21,7 @@ import { metricsHandler } from '../telemetry/metrics-handler.ts';
 import { TelemetryServer } from '../telemetry/telemetry-server.ts';
 import { version } from '../version.ts';
 import { requestObserver } from './request-observer.ts';
+import { withinGrace } from './within-grace.ts';
 
 /** What the process is doing, for its health checks. */
 interface Term {
@@ -36,7 +37,7 @@ export class OperatorProcess {
   readonly #settings: Settings;
   readonly #log: Logger;
   readonly #metrics = new Metrics();
-  readonly #source = kubeConfigSource();
+  readonly #source: KubeConfigSource;
   readonly #client: KubeClient;
   readonly #elector: LeaderElector;
   readonly #recorder: EventRecorder;
@@ -50,6 +51,7 @@ export class OperatorProcess {
     const { logLevel, identity, leaseDurationMs } = this.#settings;
     const log = createLogger({ level: logLevel, bindings: { component: 'operator' } });
     this.#log = log;
+    this.#source = kubeConfigSource();
     const unknown = unknownSettings(environment);
     if (unknown.length > 0) log.warn({ names: unknown }, 'unknown settings are ignored');
     this.#client = createKubeClient({
@@ -83,8 +85,12 @@ export class OperatorProcess {
     });
   }
 
-  /** Resolves when the signal has aborted and everything has ended in order. */
+  /** Resolves when the signal has aborted and everything has ended in order, or throws `ERR_SHUTDOWN_TIMEOUT`. */
   async run(signal: AbortSignal): Promise<void> {
+    await withinGrace(this.#run(signal), signal);
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
     const servers = this.#servers();
     this.#metrics.watchProcess(version);
     try {
