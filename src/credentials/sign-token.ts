@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { SignJWT } from 'jose';
+import { CompactSign } from 'jose';
 import type { TokenClaims } from './token-claims.ts';
 
 /** What signs tokens now. */
@@ -11,9 +11,14 @@ export interface TokenSigner {
 /** The longest token that we issue, in bytes; servers in front of a cluster limit all headers together to 8 KiB or little more. */
 export const maxTokenBytes = 6 * 1024;
 
-/** Signs the claims as a compact JWT with ES256. */
+const encoder = new TextEncoder();
+
+/**
+ * Signs the claims as a compact JWT with ES256. The claims are complete, so jose's `SignJWT`, which copies them with
+ * `structuredClone` (a sixth of the time of a signature), has nothing to add.
+ */
 export function signToken(claims: TokenClaims, signer: TokenSigner): Promise<string> {
-  return new SignJWT({ ...claims, aud: [...claims.aud] })
+  return new CompactSign(encoder.encode(JSON.stringify(claims)))
     .setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid: signer.kid })
     .sign(signer.privateKey);
 }
