@@ -68,4 +68,4 @@ const named = (title: string, schema: Schema): Schema => ({ ...schema, title });
 const propertiesOf = (schema: Schema): Record<string, Schema> =>
   (schema['properties'] ?? {}) as Record<string, Schema>;
 const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
-const singular = (word: string): string => (word.endsWith('s') ? word.slice(0, -1) : word);
+const singular = (word: string): string => word.replace(/ies$/, 'y').replace(/s$/, '');

@@ -215,7 +215,7 @@ export interface OwnedAccessKeyStatus {
    */
   conditions?: Condition[];
   /**
-   * Addition to the contract. metadata.generation that the operator last worked on; -1 until it did so once.
+   * Addition to the contract. The metadata.generation that the operator last worked on; -1 until it did so once.
    */
   observedGeneration?: number;
   /**
@@ -263,7 +263,7 @@ export interface OwnedAccessKeyStatus {
    */
   keySource?: 'Generated' | 'Plain' | 'Hash' | 'Secret';
   /**
-   * Addition to the contract. metadata.generation at which the operator set spec.disabled because the key had ended; only then does it take that back.
+   * Addition to the contract. The metadata.generation at which the operator set spec.disabled because the key had ended; only then does it take that back.
    */
   disabledByExpiry?: number;
 }

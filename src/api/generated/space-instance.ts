@@ -55,7 +55,7 @@ export interface SpaceInstanceStatus {
    */
   conditions?: Condition[];
   /**
-   * Addition to the contract. metadata.generation that the operator last worked on; -1 until it did so once.
+   * Addition to the contract. The metadata.generation that the operator last worked on; -1 until it did so once.
    */
   observedGeneration?: number;
 }

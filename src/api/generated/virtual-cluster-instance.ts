@@ -121,7 +121,7 @@ export interface VirtualClusterInstanceStatus {
    */
   conditions?: Condition[];
   /**
-   * Addition to the contract. metadata.generation that the operator last worked on; -1 until it did so once.
+   * Addition to the contract. The metadata.generation that the operator last worked on; -1 until it did so once.
    */
   observedGeneration?: number;
   virtualCluster?: VirtualClusterInstanceStatusVirtualCluster;
