@@ -1,5 +1,4 @@
-/** Where the gateway serves the two documents, below the issuer. */
-export const discoveryPath = '/.well-known/openid-configuration';
+/** Where the gateway serves the key set, below the issuer. */
 export const jwksPath = '/openid/v1/jwks';
 
 export interface DiscoveryDocument {
