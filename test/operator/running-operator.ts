@@ -19,6 +19,7 @@ const main = path.resolve(import.meta.dirname, '../../src/main.ts');
 /** The real operator as a process of its own, under its own ServiceAccount and with its own roles only. */
 export class RunningOperator {
   readonly process: GuardedProcess;
+  #exited = false;
 
   static async start(
     plane: ControlPlaneAccess,
@@ -47,6 +48,9 @@ export class RunningOperator {
 
   private constructor(process: GuardedProcess) {
     this.process = process;
+    void process.exited.then(() => {
+      this.#exited = true;
+    });
   }
 
   /** What it has logged so far. */
@@ -54,9 +58,9 @@ export class RunningOperator {
     return await readFile(this.process.logPath, 'utf8');
   }
 
-  /** Sends the signal and waits for the exit code. */
+  /** Sends the signal, unless the process has ended already, and waits for the exit code. */
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number> {
-    process.kill(this.process.pid, signal);
+    if (!this.#exited) process.kill(this.process.pid, signal);
     return await this.process.exited;
   }
 }

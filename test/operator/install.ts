@@ -1,0 +1,40 @@
+import { annotations, labels } from '../../src/api/names.ts';
+import { ownedAccessKeys } from '../../src/api/resources.ts';
+import { createKubeClient, type KubeClient } from '../../src/kube/client.ts';
+import { kubeConfigSource } from '../../src/kube/kube-config.ts';
+import type { KubeObject } from '../../src/kube/object.ts';
+import { manifestOf } from '../builders/manifest.ts';
+import type { ControlPlaneAccess } from '../controlplane/access.ts';
+import { applyKustomization } from '../integration/config/install.ts';
+import { until } from './until.ts';
+
+/**
+ * Applies config/default and waits until the API server acts on the policies: for a second or two after they were
+ * created it refuses every object, or stamps none.
+ */
+export async function installLatchkey(plane: ControlPlaneAccess): Promise<void> {
+  await until('kubectl apply -k config/default', async () => await applyKustomization(plane, 'default'), {
+    timeoutMs: 30_000,
+  });
+  const client = createKubeClient({
+    kubeConfig: kubeConfigSource({ file: plane.adminKubeconfig }),
+    userAgent: 'latchkey-test',
+  });
+  try {
+    await until('the policies act', async () => await policiesAct(client), { timeoutMs: 30_000 });
+  } finally {
+    await client.close();
+  }
+}
+
+async function policiesAct(client: KubeClient): Promise<boolean> {
+  const forged = { labels: { [labels.ephemeral]: 'true' } };
+  const probe = manifestOf(ownedAccessKeys);
+  const made = await client.create<KubeObject>(
+    ownedAccessKeys,
+    { ...probe, metadata: { ...probe.metadata, ...forged } },
+    { dryRun: true },
+  );
+  const { annotations: stamps = {}, finalizers = [], labels: kept = {} } = made.metadata;
+  return annotations.requester in stamps && finalizers.length > 0 && !(labels.ephemeral in kept);
+}

@@ -1,0 +1,36 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+export interface UntilOptions {
+  /** Default: 10 000. */
+  readonly timeoutMs?: number;
+  /** Pause between two looks; default: 40. */
+  readonly everyMs?: number;
+}
+
+/**
+ * Looks again and again until `look` finds something, and resolves with it. @throws Error with `what` and the last thing
+ * that `look` threw, or that `seen` told, when the time is up.
+ */
+export async function until<Found>(
+  what: string,
+  look: () => Promise<Found | undefined | false>,
+  options: UntilOptions & { readonly seen?: () => unknown } = {},
+): Promise<Found> {
+  const { timeoutMs = 10_000, everyMs = 40, seen } = options;
+  const deadline = performance.now() + timeoutMs;
+  let failure: unknown;
+  for (;;) {
+    try {
+      const found = await look();
+      if (found !== undefined && found !== false) return found;
+      failure = undefined;
+    } catch (error) {
+      failure = error;
+    }
+    if (performance.now() > deadline) {
+      const last = failure instanceof Error ? failure.message : JSON.stringify(seen?.());
+      throw new Error(`waited ${timeoutMs} ms in vain: ${what}; last: ${last}`, { cause: failure });
+    }
+    await delay(everyMs);
+  }
+}
