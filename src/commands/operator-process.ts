@@ -112,13 +112,7 @@ export class OperatorProcess {
   async #lead(signal: AbortSignal): Promise<void> {
     const log = this.#log;
     const controllers = this.#controllers();
-    const reflectors = makeReflectors({
-      client: this.#client,
-      clock,
-      random: Math.random,
-      log,
-      ...controllers,
-    });
+    const reflectors = this.#reflectors(controllers);
     this.#term = { controllers, reflectors };
     this.#metrics.leader.set(1);
     const watching = reflectors.map(({ reflector }) => reflector.run(signal));
@@ -147,6 +141,12 @@ export class OperatorProcess {
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     operator.stop();
     await operator.stopped();
+  }
+
+  #reflectors({ stores, system }: Controllers): readonly NamedReflector[] {
+    const metricsOf = this.#metrics.forReflector.bind(this.#metrics);
+    const shared = { client: this.#client, clock, random: Math.random, log: this.#log };
+    return makeReflectors({ ...shared, metricsOf, stores, system });
   }
 
   #controllers(): Controllers {

@@ -15,6 +15,7 @@ import { KeyController } from './controllers/ownedaccesskey/controller.ts';
 import { LoginSecrets } from './controllers/ownedaccesskey/login-secrets.ts';
 import { SigningKeyController } from './controllers/signingkeys/controller.ts';
 import { KeyRing } from './controllers/signingkeys/key-ring.ts';
+import { countCredentials } from './credential/credential-counts.ts';
 import type { CredentialEvents } from './credential/credential-events.ts';
 import { CredentialParts } from './credential/credential-parts.ts';
 import { CredentialStores } from './credential/credential-stores.ts';
@@ -57,7 +58,15 @@ export class Controllers {
     this.#ring = new KeyRing(() => this.#wakeAllTokens());
     this.#expiryBudget = new ExpiryBudget(clock, settings.expiryWritesPerSecond);
     const onReleased = (kind: string) => metrics.finalizersReleased.inc({ kind });
-    this.#parts = new CredentialParts({ client, clock, events, stores: this.stores, onReleased });
+    const { assertAdmission } = options;
+    this.#parts = new CredentialParts({
+      client,
+      clock,
+      events,
+      stores: this.stores,
+      onReleased,
+      assertAdmission,
+    });
     this.#wire();
     this.all = [this.#signingKeys(), this.#keys(), this.#tokens()];
   }
@@ -79,6 +88,10 @@ export class Controllers {
 
   #wire(): void {
     const { signingKeys } = this.#queues;
+    const { credentials } = this.#options.metrics;
+    credentials.reset();
+    countCredentials(this.stores.keys, credentials);
+    countCredentials(this.stores.tokens, credentials);
     wireWakeUps(this.stores, this.#queues);
     this.system.signingKeys.subscribe(() => signingKeys.add(signingKeysKey));
     this.system.discovery.subscribe(() => signingKeys.add(signingKeysKey));
@@ -90,7 +103,7 @@ export class Controllers {
   }
 
   #keys(): Controller {
-    const { client, settings, clock, assertAdmission } = this.#options;
+    const { client, settings, clock } = this.#options;
     const writer = this.#parts.writer(ownedAccessKeys, this.stores.writtenKeys);
     const controller = new KeyController({
       stores: this.stores,
@@ -111,10 +124,7 @@ export class Controllers {
       resource: ownedAccessKeys,
       queue: this.#queues.keys,
       workers: settings.concurrency,
-      reconcile: async (key) => {
-        assertAdmission();
-        return controller.reconcile(key);
-      },
+      reconcile: (key) => controller.reconcile(key),
     };
   }
 
@@ -139,17 +149,17 @@ export class Controllers {
         maxTTL: settings.maxTokenTTLSeconds,
       },
       now: () => clock.now(),
-      assertLeading,
+      assertMayIssue: () => {
+        assertLeading();
+        assertAdmission();
+      },
     });
     return {
       name: 'directclusterendpointtokens',
       resource: directClusterEndpointTokens,
       queue: this.#queues.tokens,
       workers: settings.concurrency,
-      reconcile: async (key) => {
-        assertAdmission();
-        return controller.reconcile(key);
-      },
+      reconcile: (key) => controller.reconcile(key),
     };
   }
 

@@ -6,8 +6,8 @@ import { runWorkers, type WorkResult } from '../kube/workers.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Controller } from './controller.ts';
 import { failureOf } from './failure.ts';
+import { eventOf, type ResourceEvent } from './resource-event.ts';
 
-type ResourceEvent = import('@dot-i/k8s-operator').ResourceEvent;
 type OnEvent = (event: ResourceEvent) => Promise<unknown>;
 
 export interface OperatorOptions {
@@ -130,25 +130,4 @@ export class LatchkeyOperator extends base.default {
       },
     });
   }
-}
-
-/** Only the key counts; resource versions are for the store. */
-function eventOf({ resource, namespace }: Controller, key: string): ResourceEvent {
-  const [first = '', second] = key.split('/');
-  const name = second ?? first;
-  const apiVersion = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
-  const place = second === undefined ? namespace : first;
-  const meta = {
-    id: `${resource.plural}.${apiVersion}`,
-    name,
-    apiVersion,
-    kind: resource.kind,
-    resourceVersion: '0',
-  };
-  const metadata = { name, ...(place === undefined ? {} : { namespace: place }) };
-  return {
-    meta: { ...meta, ...(place === undefined ? {} : { namespace: place }) },
-    type: 'MODIFIED' as ResourceEvent['type'],
-    object: { apiVersion, kind: resource.kind, metadata },
-  };
 }

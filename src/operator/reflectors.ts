@@ -13,6 +13,7 @@ import type { Logger } from '../kube/logger.ts';
 import { type KubeObject, keyOf } from '../kube/object.ts';
 import { Reflector } from '../kube/reflector.ts';
 import type { Store, StoredRecord } from '../kube/store.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import type { CredentialStores } from './credential/credential-stores.ts';
 import { toSecretRecord } from './credential/secret-record.ts';
 
@@ -21,6 +22,7 @@ export interface ReflectorsOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Logger;
+  readonly metricsOf: Metrics['forReflector'];
   readonly stores: CredentialStores;
   /** The Secret of the signing keys and the ConfigMap of the discovery documents. */
   readonly system: { readonly signingKeys: Store<StoredRecord>; readonly discovery: Store<StoredRecord> };
@@ -29,17 +31,25 @@ export interface ReflectorsOptions {
 /** A reflector under the name that its metrics and checks carry. */
 export interface NamedReflector {
   readonly name: string;
-  readonly reflector: Reflector<StoredRecord>;
-  readonly store: Store<StoredRecord>;
+  readonly reflector: Pick<Reflector<StoredRecord>, 'run' | 'synced' | 'hasSynced' | 'freshness'>;
 }
 
 /** Everything that the operator watches. */
-export function makeReflectors({ stores, system, ...shared }: ReflectorsOptions): readonly NamedReflector[] {
-  const make = <R extends StoredRecord>(name: string, options: Source<R>): NamedReflector => ({
-    name,
-    reflector: new Reflector<R>({ ...shared, ...options }) as unknown as Reflector<StoredRecord>,
-    store: options.store as unknown as Store<StoredRecord>,
-  });
+export function makeReflectors({
+  stores,
+  system,
+  metricsOf,
+  ...shared
+}: ReflectorsOptions): readonly NamedReflector[] {
+  const make = <R extends StoredRecord>(name: string, source: Source<R>): NamedReflector => {
+    const metrics = metricsOf(name);
+    const reflector = new Reflector<R>({ ...shared, ...source, onRestart: metrics.restarted });
+    metrics.read(
+      () => source.store.size,
+      () => reflector.freshness() / 1000,
+    );
+    return { name, reflector };
+  };
   return [
     make('ownedaccesskeys', {
       resource: ownedAccessKeys,

@@ -15,6 +15,8 @@ export interface CredentialPartsOptions {
   readonly stores: CredentialStores;
   readonly events: CredentialEvents;
   readonly onReleased: (kind: string) => void;
+  /** Throws while nothing new may be confirmed. */
+  readonly assertAdmission: () => void;
 }
 
 /** What the controllers of all credential kinds share. */
@@ -29,8 +31,8 @@ export class CredentialParts {
   }
 
   writer(resource: Resource, records: WrittenRecords<CredentialRecord>): CredentialWriter {
-    const { client, events, clock } = this.#options;
-    const writer = new CredentialWriter({ client, resource, records, events, clock });
+    const { client, events, clock, assertAdmission } = this.#options;
+    const writer = new CredentialWriter({ client, resource, records, events, clock, assertAdmission });
     this.#writers.set(resource.kind, writer);
     return writer;
   }

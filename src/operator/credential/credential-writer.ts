@@ -19,6 +19,8 @@ export interface CredentialWriterOptions {
   readonly records: WrittenRecords<CredentialRecord>;
   readonly events: CredentialEvents;
   readonly clock: Clock;
+  /** Throws while nothing new may be confirmed. */
+  readonly assertAdmission: () => void;
 }
 
 /**
@@ -53,6 +55,7 @@ export class CredentialWriter {
   ): Promise<CredentialRecord> {
     const status = statusPatch(record, desired, this.#options.clock.now());
     if (status === undefined) return record;
+    if (confirmsMore(record, desired)) this.#options.assertAdmission();
     const written = await this.#patch(record, { status }, 'status');
     this.#options.events.record(record, transitionEvents(record, desired, successor));
     return written;
@@ -85,4 +88,13 @@ export class CredentialWriter {
     records.note(written);
     return written;
   }
+}
+
+/** Taking something back, or saying that it ended, never waits for the policies. */
+function confirmsMore({ status }: CredentialRecord, { confirmation }: DesiredStatus): boolean {
+  const { credentialHash, fingerprint } = confirmation;
+  return (
+    credentialHash !== undefined &&
+    (credentialHash !== status.credentialHash || fingerprint !== status.fingerprint)
+  );
 }

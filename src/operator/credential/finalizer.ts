@@ -1,9 +1,11 @@
+import { reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { WorkResult } from '../../kube/workers.ts';
 import type { CredentialEvents } from './credential-events.ts';
 import type { CredentialStores } from './credential-stores.ts';
 import type { CredentialWriter } from './credential-writer.ts';
 import { finalizationOf } from './finalization.ts';
+import { refusedStatus } from './refused-status.ts';
 import type { SecretWriter } from './secret-writer.ts';
 
 export interface FinalizerOptions {
@@ -34,6 +36,8 @@ export class Finalizer {
 
   async finalize(record: CredentialRecord, finalizer: string): Promise<WorkResult | undefined> {
     if (!record.finalizers.includes(finalizer)) return undefined;
+    if (record.finalizers.length > 1 && record.status.credentialHash !== undefined)
+      return this.#strip(record);
     const { stores, now, limitMs } = this.#options;
     const secrets = stores.secrets.byIndex('owner', record.uid);
     const children = record.kind === 'OwnedAccessKey' ? stores.childrenOf(record.name) : [];
@@ -42,6 +46,13 @@ export class Finalizer {
     for (const child of deleteChildren) await this.#options.deleteChild(child);
     for (const secret of secrets) await this.#options.secrets.delete(secret);
     return { requeueAfterMs: recheck };
+  }
+
+  /** Somebody else's finalizer may keep the object for long: its credential must not stand there meanwhile. */
+  async #strip(record: CredentialRecord): Promise<WorkResult> {
+    const problem = { reason: reasons.deleting, message: 'The object is being deleted.', final: false };
+    await this.#options.writer.writeStatus(record, refusedStatus(record, problem));
+    return { requeueAfterMs: 0 };
   }
 
   async #release(record: CredentialRecord, finalizer: string, release: 'done' | 'limit'): Promise<undefined> {

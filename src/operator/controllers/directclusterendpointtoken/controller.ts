@@ -27,8 +27,8 @@ export interface TokenControllerOptions {
   readonly limits: TokenLimits;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Throws when this process does not lead for certain: a signature cannot be taken back. */
-  readonly assertLeading: () => void;
+  /** Throws when nothing may be signed now: a signature cannot be taken back. */
+  readonly assertMayIssue: () => void;
 }
 
 /** Issues, renews and ends tokens as the policy decides. */
@@ -86,8 +86,8 @@ export class TokenController {
 
   async #issue(input: TokenInput, issue: IssueToken): Promise<WorkResult | undefined> {
     const { record } = input;
-    const { ring, issuer, assertLeading, secrets } = this.#options;
-    assertLeading();
+    const { ring, issuer, assertMayIssue, secrets } = this.#options;
+    assertMayIssue();
     const signer = ring.signer();
     const token = await signToken(claimsOf(record, issue, issuer), signer);
     if (tokenTooLarge(token)) return this.#settle(record, refuseToken(input, tooLarge));

@@ -42,13 +42,14 @@ export function lifeOf({ record, now, limits }: TokenInput, parentage: Parentage
 }
 
 /**
- * A renewal that would not move the end (the parent ends first) is none. `renewBefore` is capped at half the life, or
- * a successor would be due the moment it is issued, for ever.
+ * A renewal that would not move the end (the parent ends first) is none, and one that would hardly move it waits for
+ * the end. `renewBefore` is capped at half the life. Otherwise successors would be due for ever, one after the other.
  */
 function renewalOf(record: CredentialRecord, end: number, next: IssuedLife): number | undefined {
   if (record.accessKey === undefined) return undefined;
   const ttl = next.confirmedTTL;
   const asked = record.renewBefore ?? (record.secretRef === undefined ? 0 : Math.floor(ttl / 3));
-  if (asked === 0 || next.notAfter <= end) return undefined;
-  return end - Math.min(asked, Math.floor(ttl / 2)) * 1000;
+  const gain = (next.notAfter - end) / 1000;
+  if (asked === 0 || gain <= 0) return undefined;
+  return gain < ttl / 10 ? end : end - Math.min(asked, Math.floor(ttl / 2)) * 1000;
 }

@@ -1,5 +1,5 @@
 import { finalizers } from '../../../api/names.ts';
-import { type Reason, reasons } from '../../../api/reasons.ts';
+import { reasons } from '../../../api/reasons.ts';
 import { staleSecrets } from '../../credential/owned-secrets.ts';
 import { type Parentage, parentageOf, parentGrace } from '../../credential/parent.ts';
 import { type RefusedFor, refusedStatus } from '../../credential/refused-status.ts';
@@ -7,7 +7,7 @@ import type { TokenInput } from './input.ts';
 import { lifeOf, type TokenLife } from './life.ts';
 import { endedStatus, keptStatus } from './status.ts';
 import type { SettleToken, TokenStep } from './step.ts';
-import { successorCause } from './successor.ts';
+import { type Successor, successorCause } from './successor.ts';
 
 type Granted = Exclude<Parentage, { kind: 'refused' }>;
 
@@ -41,7 +41,7 @@ function judge(input: TokenInput, parentage: Granted, life: TokenLife): TokenSte
   const { record, now } = input;
   const successor = successorCause(input, parentage.ancestors, life);
   if (successor === undefined) return settleToken(input, parentage, life);
-  if (parentage.kind === 'waiting') return wait(input, parentage, life, successor.cause);
+  if (parentage.kind === 'waiting') return wait(input, parentage, life, successor);
   return {
     step: 'issue',
     identity: parentage.identity,
@@ -55,14 +55,14 @@ function judge(input: TokenInput, parentage: Granted, life: TokenLife): TokenSte
   };
 }
 
-/** Nothing is issued below a key that does not work; a token that lost its ground is dropped meanwhile. */
+/** Nothing is issued below a key that does not work. A token that is still right is kept, another one is dropped meanwhile. */
 function wait(
   input: TokenInput,
   parentage: Granted & { kind: 'waiting' },
   life: TokenLife,
-  cause: Reason,
+  { cause, sameLife }: Successor,
 ): SettleToken {
-  if (cause === reasons.renewed) return settleToken(input, parentage, life);
+  if (sameLife || cause === reasons.renewed) return settleToken(input, parentage, life);
   return refuseToken(input, { reason: reasons.accessKeyNotLive, message: parentage.message, final: false });
 }
 
