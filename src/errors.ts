@@ -83,10 +83,6 @@ export const errorCatalogue = {
       'nothing new is confirmed while {missing} admission policies or bindings are missing or of another version',
     fix: 'Apply `config/admission` of the same release; readyz names what is missing.',
   },
-  ERR_SIGNING_KEY_MISSING: {
-    message: 'there is no signing key yet',
-    fix: 'None is needed: the operator makes one and tries again. If it stays so, look for errors of the controller `signing-keys`.',
-  },
   ERR_SHUTDOWN_TIMEOUT: {
     message: '{part} did not stop within {milliseconds} ms',
     fix: 'The process ended without it. Report what it was doing if it happens again.',

@@ -78,7 +78,7 @@ export class Controllers {
 
   /** For a health check: whether tokens can be signed. */
   get hasSigningKey(): boolean {
-    return this.#ring.active !== undefined;
+    return this.#ring.signer !== undefined;
   }
 
   #queue(): WorkQueue {

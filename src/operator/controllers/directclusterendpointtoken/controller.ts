@@ -88,7 +88,9 @@ export class TokenController {
     const { record } = input;
     const { ring, issuer, assertMayIssue, secrets } = this.#options;
     assertMayIssue();
-    const signer = ring.signer();
+    const { signer } = ring;
+    // The ring brings every token again when there is a key.
+    if (signer === undefined) return undefined;
     const token = await signToken(claimsOf(record, issue, issuer), signer);
     if (tokenTooLarge(token)) return this.#settle(record, refuseToken(input, tooLarge));
     if (record.secretRef !== undefined) {

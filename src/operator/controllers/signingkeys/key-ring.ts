@@ -1,6 +1,5 @@
 import type { TokenSigner } from '../../../credentials/sign-token.ts';
 import type { SigningKey } from '../../../credentials/signing-key.ts';
-import { LatchkeyError } from '../../../errors.ts';
 
 /** The signing keys in memory: which one signs, and which ones verifiers find in the published set. */
 export class KeyRing {
@@ -14,18 +13,12 @@ export class KeyRing {
   }
 
   /** The key that signs now; absent before there is one. */
-  get active(): SigningKey | undefined {
+  get signer(): TokenSigner | undefined {
     return this.#active;
   }
 
   isPublished(kid: string): boolean {
     return this.#published.has(kid);
-  }
-
-  /** Throws `ERR_SIGNING_KEY_MISSING`, which passes by itself, before there is a key. */
-  signer(): TokenSigner {
-    if (this.#active === undefined) throw new LatchkeyError('ERR_SIGNING_KEY_MISSING', {});
-    return this.#active;
   }
 
   /** Drops every key but these; the active one signs no more when it is not among them. */
