@@ -53,9 +53,14 @@ describe('a VirtualClusterInstance', async () => {
       `spec.accessPoint.ingress.host: Invalid value: "https://a": spec.accessPoint.ingress.host ${badHost}`,
     ],
     [
+      'a parent folder as role',
+      { access: { clusterRole: '..' } },
+      "spec.access.clusterRole: Invalid value: \"..\": spec.access.clusterRole must be the name of a ClusterRole, not '.' or '..', and without '/' and '%'",
+    ],
+    [
       'a path as role',
       { access: { clusterRole: 'a/b' } },
-      "spec.access.clusterRole: Invalid value: \"a/b\": spec.access.clusterRole must be the name of a ClusterRole, without '/' and '%'",
+      "spec.access.clusterRole: Invalid value: \"a/b\": spec.access.clusterRole must be the name of a ClusterRole, not '.' or '..', and without '/' and '%'",
     ],
     [
       'a Secret that cannot be',
