@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import { apiVersion } from '../../../src/api/names.ts';
+import {
+  directClusterEndpointTokens,
+  ownedAccessKeys,
+  type Resource,
+  virtualClusterInstanceKubeConfigs,
+} from '../../../src/api/resources.ts';
+import { collectionPath, objectPath } from '../../../src/kube/resource-path.ts';
+
+/** The kinds that hold a credential. */
+export const credentialKinds = [
+  ownedAccessKeys,
+  directClusterEndpointTokens,
+  virtualClusterInstanceKubeConfigs,
+] as const;
+
+/** On every object of these tests, so that they can be cleared away. */
+export const testLabel = 'latchkey-admission-test';
+
+export interface TestObject {
+  apiVersion: string;
+  kind: string;
+  metadata: {
+    name: string;
+    namespace?: string;
+    labels: Record<string, string>;
+    annotations?: Record<string, string>;
+    finalizers?: string[];
+    [field: string]: unknown;
+  };
+  spec?: Record<string, unknown>;
+  status?: Record<string, unknown>;
+}
+
+export const uniqueName = (prefix: string): string => `${prefix}-${randomBytes(4).toString('hex')}`;
+
+/** An object of this kind with a name of its own. Access keys speak for `alice` unless `spec` says otherwise. */
+export function objectOf(
+  resource: Resource,
+  spec: Record<string, unknown> = resource === ownedAccessKeys ? { user: 'alice' } : {},
+  metadata: Partial<TestObject['metadata']> = {},
+): TestObject {
+  return {
+    apiVersion,
+    kind: resource.kind,
+    metadata: {
+      name: uniqueName('admission'),
+      ...(resource.namespaced ? { namespace: 'default' } : {}),
+      ...metadata,
+      labels: { [testLabel]: 'true', ...metadata.labels },
+    },
+    spec,
+  };
+}
+
+/** Path of the object, or of the collection; namespaced ones in `default`. */
+export function pathOf(resource: Resource, name?: string, subresource?: string): string {
+  const namespace = resource.namespaced ? { namespace: 'default' } : {};
+  return name === undefined
+    ? collectionPath(resource, namespace.namespace)
+    : objectPath(resource, { ...namespace, name }, subresource);
+}

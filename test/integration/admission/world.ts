@@ -1,0 +1,139 @@
+import { afterAll } from 'vitest';
+import { group, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
+import type { ControlPlaneAccess } from '../../controlplane/access.ts';
+import { sharedControlPlane } from '../../controlplane/shared.ts';
+import { applyKustomization } from '../config/install.ts';
+import { type ApiAnswer, type ApiClient, adminClient, clientFor, contentTypes } from './api-client.ts';
+import { credentialKinds, objectOf, pathOf, type TestObject, testLabel } from './objects.ts';
+import { untilPoliciesAct } from './policies-act.ts';
+
+/** Members may do everything to our kinds, as an administrator of the platform may. */
+export const testers = 'latchkey-testers';
+/** Members may do everything but read: no get, list, watch and patch. */
+export const writers = 'latchkey-writers';
+
+export interface World {
+  readonly plane: ControlPlaneAccess;
+  readonly admin: ApiClient;
+  readonly alice: ApiClient;
+  readonly bob: ApiClient;
+  readonly operator: ApiClient;
+  readonly activity: ApiClient;
+  /** A client for any other user; with `testers` in its groups it may do everything to our kinds. */
+  user(name: string, groups?: readonly string[]): Promise<ApiClient>;
+}
+
+/** Makes the shared control plane ready for a file of policy tests, and clears its objects away afterwards. */
+export async function admissionWorld(): Promise<World> {
+  const plane = await sharedControlPlane();
+  await applyKustomization(plane, 'default');
+  const opened: ApiClient[] = [];
+  const keep = async (client: Promise<ApiClient>): Promise<ApiClient> => {
+    opened.push(await client);
+    return await client;
+  };
+  const user = async (name: string, groups: readonly string[] = [testers]): Promise<ApiClient> =>
+    await keep(clientFor(plane, name, groups));
+  const admin = await keep(adminClient(plane));
+  await bindTestRoles(plane);
+  const world: World = {
+    plane,
+    admin,
+    alice: await user('alice'),
+    bob: await user('bob'),
+    operator: await user(serviceAccountUser(serviceAccounts.operator), []),
+    activity: await user(serviceAccountUser(serviceAccounts.activity)),
+    user,
+  };
+  afterAll(async () => {
+    await clearAway(admin);
+    await Promise.all(opened.map(async (client) => await client.close()));
+  });
+  await untilPoliciesAct(world);
+  return world;
+}
+
+export const serviceAccountUser = (name: string): string =>
+  `system:serviceaccount:${systemNamespace}:${name}`;
+
+/** Creates the object. @throws Error when the API server refuses it. */
+export async function create(client: ApiClient, object: TestObject): Promise<TestObject> {
+  const resource = resourceOf(object.kind);
+  return expectOk(await client.send('POST', pathOf(resource), { body: object }));
+}
+
+/** Reads the object as it is stored. */
+export async function read(world: World, object: TestObject): Promise<TestObject> {
+  return expectOk(await world.admin.send('GET', pathOf(resourceOf(object.kind), object.metadata.name)));
+}
+
+/** Writes status as the operator does. */
+export async function writeStatus(world: World, object: TestObject, status: object): Promise<TestObject> {
+  const path = pathOf(resourceOf(object.kind), object.metadata.name, 'status');
+  return expectOk(
+    await world.operator.send('PATCH', path, { body: { status }, contentType: contentTypes.mergePatch }),
+  );
+}
+
+export function resourceOf(kind: string): (typeof credentialKinds)[number] {
+  const resource = credentialKinds.find((candidate) => candidate.kind === kind);
+  if (resource === undefined) throw new Error(`no credential kind: ${kind}`);
+  return resource;
+}
+
+export function expectOk(answer: ApiAnswer): TestObject {
+  if (answer.status >= 300) throw new Error(`${answer.status} ${answer.body.message}`);
+  return answer.body;
+}
+
+async function bindTestRoles(plane: ControlPlaneAccess): Promise<void> {
+  const everything = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'];
+  const objects = [
+    ...boundRole(testers, everything),
+    ...boundRole(writers, ['create', 'update', 'delete', 'deletecollection']),
+  ];
+  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });
+  const { exitCode, stderr } = await plane.kubectl(['apply', '-f', '-'], { input });
+  if (exitCode !== 0) throw new Error(stderr);
+}
+
+function boundRole(name: string, verbs: readonly string[]): object[] {
+  const rbac = 'rbac.authorization.k8s.io';
+  const meta = { apiVersion: `${rbac}/v1`, metadata: { name } };
+  return [
+    { ...meta, kind: 'ClusterRole', rules: [{ apiGroups: [group], resources: ['*'], verbs }] },
+    {
+      ...meta,
+      kind: 'ClusterRoleBinding',
+      roleRef: { apiGroup: rbac, kind: 'ClusterRole', name },
+      subjects: [{ apiGroup: rbac, kind: 'Group', name }],
+    },
+  ];
+}
+
+/** Deletes what carries the label of these tests, and strips the finalizers that no operator takes off. */
+async function clearAway(admin: ApiClient): Promise<void> {
+  for (const resource of credentialKinds) {
+    const query = { labelSelector: testLabel };
+    await admin.send('DELETE', pathOf(resource), { query });
+    const { body } = await admin.send('GET', pathOf(resource), { query });
+    for (const item of body.items as TestObject[]) await strip(admin, { ...item, kind: resource.kind });
+  }
+}
+
+/** Takes all finalizers off an object that is being deleted. */
+export async function strip(client: ApiClient, object: TestObject): Promise<ApiAnswer> {
+  return await client.send('PATCH', pathOf(resourceOf(object.kind), object.metadata.name), {
+    body: { metadata: { finalizers: null } },
+    contentType: contentTypes.mergePatch,
+  });
+}
+
+/** A new object of the kind, made by this client. */
+export async function made(
+  client: ApiClient,
+  kind: string,
+  spec?: Record<string, unknown>,
+): Promise<TestObject> {
+  return await create(client, objectOf(resourceOf(kind), spec));
+}
