@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
 import { crdWorld, verdict } from './world.ts';
 
+const world = await crdWorld();
+
 const hash = `sha256:${'0123456789abcdef'.repeat(4)}`;
 const plain = 'A-Za-z0-9._~+/=-abcd';
 const secretRef = { namespace: 'apps', name: 'ci-key' };
@@ -17,8 +19,7 @@ const malformedKey =
 const both =
   'spec: Invalid value: spec.user, spec.team and spec.subject exclude each other; set one and remove the others';
 
-describe('an OwnedAccessKey', async () => {
-  const world = await crdWorld();
+describe('an OwnedAccessKey', () => {
   const judge = (spec: unknown): Promise<string> => verdict(world.admin, ownedAccessKeys, spec);
 
   it.each([

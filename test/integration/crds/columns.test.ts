@@ -10,6 +10,8 @@ import {
 import { manifestOf, uniqueName } from '../../builders/manifest.ts';
 import { crdWorld, keyOf, type Stored, succeed } from './world.ts';
 
+const world = await crdWorld();
+
 const secret = 'plain-secret-of-the-column-test';
 const expirationTimestamp = '2036-11-21T10:00:00Z';
 const ready = {
@@ -21,8 +23,7 @@ const ready = {
 };
 const status = { observedGeneration: 1, conditions: [ready], expirationTimestamp, keyID: 'key-id' };
 
-describe('kubectl get', async () => {
-  const world = await crdWorld();
+describe('kubectl get', () => {
   const get = (...flags: string[]): Promise<string> => succeed(world.plane.kubectl(['get', ...flags]));
 
   const store = async (resource: Resource, spec: object, observed: object): Promise<Stored> => {

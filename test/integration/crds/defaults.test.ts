@@ -3,6 +3,8 @@ import { directClusterEndpointTokens, ownedAccessKeys, spaceInstances } from '..
 import { manifestOf } from '../../builders/manifest.ts';
 import { crdWorld, keyOf, kinds, type Stored, succeed } from './world.ts';
 
+const world = await crdWorld();
+
 const pending = {
   observedGeneration: -1,
   conditions: [
@@ -17,9 +19,7 @@ const pending = {
 };
 const scoped = [ownedAccessKeys, directClusterEndpointTokens] as const;
 
-describe('a new object', async () => {
-  const world = await crdWorld();
-
+describe('a new object', () => {
   it.each(kinds.filter((kind) => kind !== spaceInstances))('of $kind is Ready=Unknown', async (resource) => {
     const { status } = await world.store(resource, manifestOf(resource));
     expect(status).toEqual(pending);
@@ -53,8 +53,7 @@ describe('a new object', async () => {
   });
 });
 
-describe('null', async () => {
-  const world = await crdWorld();
+describe('null', () => {
   const identity = (resource: object): object => (resource === ownedAccessKeys ? { user: 'a' } : {});
 
   it.each(scoped)(
@@ -117,9 +116,7 @@ describe('null', async () => {
   });
 });
 
-describe('a field that no schema knows', async () => {
-  const world = await crdWorld();
-
+describe('a field that no schema knows', () => {
   it.each(kinds)('is not stored in a $kind', async (resource) => {
     const { spec } = await world.store(
       resource,

@@ -11,6 +11,8 @@ import {
 import { manifestOf } from '../../builders/manifest.ts';
 import { crdWorld, keyOf, refusalOf } from './world.ts';
 
+const world = await crdWorld();
+
 const identity =
   'spec: Invalid value: spec.user, spec.team and spec.subject cannot change; delete the key and create one for the other identity';
 const parentOf = (kind: string): string =>
@@ -28,9 +30,7 @@ const place = { cluster: 'c', namespace: 'n' };
 const secret = { namespace: 'n', name: 's' };
 const otherSecret = { ...secret, key: 'value' };
 
-describe('a stored object', async () => {
-  const world = await crdWorld();
-
+describe('a stored object', () => {
   it.each<[string, Resource, object, object | undefined, string]>([
     ['another user', ownedAccessKeys, { user: 'a' }, { user: 'b' }, identity],
     ['a team for a user', ownedAccessKeys, { user: 'a' }, { team: 'a' }, identity],

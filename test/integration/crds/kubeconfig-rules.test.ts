@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
 import { crdWorld, verdict } from './world.ts';
 
+const world = await crdWorld();
+
 const short =
   'spec.certificateTTL: Invalid value: 59: spec.certificateTTL must be 0 (the life that the signer chooses) or at least 60 seconds';
 const shortWithCertificate =
@@ -11,8 +13,7 @@ const renewal =
 const badServer =
   'spec.server: Invalid value: spec.server must be an https URL without user name, password, query and fragment, as in https://host:8443/path';
 
-describe('a VirtualClusterInstanceKubeConfig', async () => {
-  const world = await crdWorld();
+describe('a VirtualClusterInstanceKubeConfig', () => {
   const judge = (spec: unknown): Promise<string> =>
     verdict(world.admin, virtualClusterInstanceKubeConfigs, spec);
 

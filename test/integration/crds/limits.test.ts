@@ -4,6 +4,8 @@ import { parse } from 'yaml';
 import { ownedAccessKeys, type Resource } from '../../../src/api/resources.ts';
 import { crdWorld, kinds, verdict } from './world.ts';
 
+const world = await crdWorld();
+
 interface Schema {
   readonly type?: string;
   readonly enum?: readonly unknown[];
@@ -41,8 +43,7 @@ const texts = limits.filter(
   ({ path, schema }) => schema.maxLength !== undefined && plain.includes(path.at(-1) ?? ''),
 );
 
-describe('the limits of the schemas', async () => {
-  const world = await crdWorld();
+describe('the limits of the schemas', () => {
   const judge = (limit: Limit, size: number): Promise<string> =>
     verdict(world.admin, limit.resource, specWith(limit, size));
 

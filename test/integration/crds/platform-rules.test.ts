@@ -2,13 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { clusters, spaceInstances, virtualClusterInstances } from '../../../src/api/resources.ts';
 import { crdWorld, verdict } from './world.ts';
 
+const world = await crdWorld();
+
 const objectName = "must be the name of an object (lower-case letters, digits, '-' and '.')";
 const namespaceName = "must be the name of a namespace (lower-case letters, digits and '-')";
 const badHost =
   'must be a host name with an optional port, as in vc.example.com:8443; remove scheme and path';
 
-describe('a VirtualClusterInstance', async () => {
-  const world = await crdWorld();
+describe('a VirtualClusterInstance', () => {
   const judge = (spec: unknown): Promise<string> => verdict(world.admin, virtualClusterInstances, spec);
 
   it('takes every field', async () => {
@@ -77,8 +78,7 @@ describe('a VirtualClusterInstance', async () => {
   });
 });
 
-describe('a SpaceInstance', async () => {
-  const world = await crdWorld();
+describe('a SpaceInstance', () => {
   const judge = (spec: unknown): Promise<string> => verdict(world.admin, spaceInstances, spec);
 
   it('takes every field', async () => {
@@ -103,8 +103,7 @@ describe('a SpaceInstance', async () => {
   });
 });
 
-describe('a Cluster', async () => {
-  const world = await crdWorld();
+describe('a Cluster', () => {
   const judge = (spec: unknown): Promise<string> => verdict(world.admin, clusters, spec);
   const kubeConfigSecretRef = { namespace: 'ns', name: 'admin', key: 'config' };
 

@@ -8,6 +8,8 @@ import {
 } from '../../../src/api/resources.ts';
 import { crdWorld, verdict } from './world.ts';
 
+const world = await crdWorld();
+
 interface Reference {
   readonly resource: Resource;
   readonly field: string;
@@ -27,8 +29,7 @@ const namespaceRule = "must be the name of a namespace (lower-case letters, digi
 const nameRule = "must be the name of a Secret (lower-case letters, digits, '-' and '.')";
 const keyRule = "must be a key of a Secret (letters, digits, '-', '_' and '.')";
 
-describe.each(references)('$field of a $resource.kind', async ({ resource, field, good }) => {
-  const world = await crdWorld();
+describe.each(references)('$field of a $resource.kind', ({ resource, field, good }) => {
   const identity = resource === ownedAccessKeys ? { user: 'a' } : {};
   const judge = (reference: object): Promise<string> =>
     verdict(world.admin, resource, { ...identity, [field]: reference });
@@ -56,9 +57,7 @@ describe.each(references)('$field of a $resource.kind', async ({ resource, field
 
 describe.each(references.filter(({ good }) => 'namespace' in good))(
   'namespace in $field of a $resource.kind',
-  async ({ resource, field, good }) => {
-    const world = await crdWorld();
-
+  ({ resource, field, good }) => {
     it.each(['', 'A', 'a.b', '*'])('is refused as "%s"', async (namespace) => {
       const identity = resource === ownedAccessKeys ? { user: 'a' } : {};
       const spec = { ...identity, [field]: { ...good, namespace } };
@@ -72,9 +71,7 @@ describe.each(references.filter(({ good }) => 'namespace' in good))(
 
 describe.each([ownedAccessKeys, directClusterEndpointTokens, virtualClusterInstanceKubeConfigs])(
   'accessKey of a $kind',
-  async (resource) => {
-    const world = await crdWorld();
-
+  (resource) => {
     it('may be the name of an object', async () => {
       expect(await verdict(world.admin, resource, { accessKey: 'team-a.ci' })).toBe('accepted');
     });

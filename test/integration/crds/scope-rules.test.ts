@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { directClusterEndpointTokens, ownedAccessKeys } from '../../../src/api/resources.ts';
 import { crdWorld, verdict } from './world.ts';
 
+const world = await crdWorld();
+
 const needsResources =
   'Invalid value: resourceNames needs resources; name the resources that the names belong to, or remove resourceNames';
 const badURL =
@@ -105,7 +107,6 @@ describe.each([
   ['scope.rules of a DirectClusterEndpointToken', directClusterEndpointTokens, 'spec.scope.rules[0]'],
   ['rules of a DirectClusterEndpointToken', directClusterEndpointTokens, 'spec.rules[0]'],
 ] as const)('a rule in %s', async (_, resource, path) => {
-  const world = await crdWorld();
   const judge = (rule: object): Promise<string> => {
     const rules = path.startsWith('spec.scope') ? { scope: { rules: [rule] } } : { rules: [rule] };
     return verdict(world.admin, resource, resource === ownedAccessKeys ? { user: 'a', ...rules } : rules);
@@ -120,9 +121,7 @@ describe.each([
   });
 });
 
-describe.each([ownedAccessKeys, directClusterEndpointTokens])('the scope of a $kind', async (resource) => {
-  const world = await crdWorld();
-
+describe.each([ownedAccessKeys, directClusterEndpointTokens])('the scope of a $kind', (resource) => {
   it('takes every field, and the older name of allowPlatformCli', async () => {
     const scope = {
       roles: [{ role: 'platform-cli', projects: ['p'], virtualClusters: ['v'] }, {}],

@@ -9,6 +9,8 @@ import {
 import { type Manifest, manifestOf, uniqueName } from '../../builders/manifest.ts';
 import { crdWorld, keyOf, refusalOf, type Stored, succeed } from './world.ts';
 
+const world = await crdWorld();
+
 /** The definitions under a group of their own, first without any rule, so that objects from before the rules can be stored. */
 const group = `${uniqueName('before')}.latchkey.test`;
 const keys: Resource = { ...ownedAccessKeys, group };
@@ -31,8 +33,7 @@ const malformed: [string, Resource, object][] = [
   ['with a life that is too short', kubeconfigs, { certificateTTL: 1 }],
 ];
 
-describe('an object that was stored before there were rules', async () => {
-  const world = await crdWorld();
+describe('an object that was stored before there were rules', () => {
   const finalizer = 'latchkey.test/hold';
   const stored = new Map<string, Stored>();
   const inGroup = (manifest: Manifest): Manifest => ({ ...manifest, apiVersion: `${group}/v1` });

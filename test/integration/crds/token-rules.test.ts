@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { directClusterEndpointTokens } from '../../../src/api/resources.ts';
 import { crdWorld, verdict } from './world.ts';
 
+const world = await crdWorld();
+
 const secretRef = { namespace: 'apps', name: 'token', key: 'token' };
 
-describe('a DirectClusterEndpointToken', async () => {
-  const world = await crdWorld();
+describe('a DirectClusterEndpointToken', () => {
   const judge = (spec: unknown): Promise<string> => verdict(world.admin, directClusterEndpointTokens, spec);
 
   it.each([

@@ -48,7 +48,7 @@ export interface World {
   store(resource: Resource, manifest: Manifest): Promise<Stored>;
 }
 
-/** Call it in a `describe`, outside of tests. */
+/** Call it once a file, outside of `describe`: what it stores and opens goes after all tests of the file. */
 export async function crdWorld(): Promise<World> {
   const plane = await sharedControlPlane();
   const clients: KubeClient[] = [];
