@@ -29,7 +29,7 @@ export function lifeOf({ record, now, limits }: TokenInput, parentage: Parentage
   if (end === undefined || issuedAt === undefined) {
     return { ttl: next.confirmedTTL, next, expiringSoonAt: Number.POSITIVE_INFINITY };
   }
-  const renewAt = renewalOf(record, end, next);
+  const renewAt = renewalOf(record, end, (at) => lifeOfIssued(record, { ...bounds, issuedAt: at }));
   return {
     ttl: next.confirmedTTL,
     end,
@@ -45,11 +45,17 @@ export function lifeOf({ record, now, limits }: TokenInput, parentage: Parentage
  * A renewal that would not move the end (the parent ends first) is none, and one that would hardly move it waits for
  * the end. `renewBefore` is capped at half the life. Otherwise successors would be due for ever, one after the other.
  */
-function renewalOf(record: CredentialRecord, end: number, next: IssuedLife): number | undefined {
+function renewalOf(
+  record: CredentialRecord,
+  end: number,
+  lifeFrom: (at: number) => IssuedLife,
+): number | undefined {
   if (record.accessKey === undefined) return undefined;
-  const ttl = next.confirmedTTL;
+  const ttl = lifeFrom(end).confirmedTTL;
   const asked = record.renewBefore ?? (record.secretRef === undefined ? 0 : Math.floor(ttl / 3));
-  const gain = (next.notAfter - end) / 1000;
-  if (asked === 0 || gain <= 0) return undefined;
-  return gain < ttl / 10 ? end : end - Math.min(asked, Math.floor(ttl / 2)) * 1000;
+  if (asked === 0) return undefined;
+  const planned = end - Math.min(asked, Math.floor(ttl / 2)) * 1000;
+  const gain = (lifeFrom(planned).notAfter - end) / 1000;
+  if (gain <= 0) return undefined;
+  return gain < ttl / 10 ? end : planned;
 }
