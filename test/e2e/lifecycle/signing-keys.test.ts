@@ -1,0 +1,181 @@
+import { decodeJwt } from 'jose';
+import { describe, expect, it } from 'vitest';
+import { group } from '../../../src/api/names.ts';
+import { reasons } from '../../../src/api/reasons.ts';
+import { entryOf, secretAt } from '../../operator/api.ts';
+import { baseURL } from '../../operator/running-operator.ts';
+import { until } from '../../operator/until.ts';
+import { Verifier } from '../../operator/verifier.ts';
+import { operatorWorld } from '../../operator/world.ts';
+import { Issuer, signingKeyOf } from './issuer.ts';
+
+const world = await operatorWorld();
+const { admin } = world;
+const issuer = new Issuer(admin);
+const verifier = new Verifier(admin);
+
+describe('a token and the published key set', () => {
+  it('verifies for its issuer and audience, and carries who, what and how long', async () => {
+    const key = await admin.createKey({ user: 'alice', groups: ['dev'] });
+    const token = await admin.createToken({ accessKey: key.metadata.name, ttl: 600 });
+    const { metadata, status } = await admin.untilReady(token);
+
+    const claims = await issuer.verify(status.token);
+
+    expect(claims).toEqual({
+      iss: baseURL,
+      aud: [`${baseURL}/clusters`],
+      sub: 'alice',
+      groups: ['dev'],
+      iat: expect.any(Number),
+      nbf: claims.iat,
+      exp: (claims.iat ?? 0) + 600,
+      jti: `${metadata.uid}.1`,
+      [group]: {
+        object: { kind: 'DirectClusterEndpointToken', name: metadata.name, uid: metadata.uid },
+        parent: { name: key.metadata.name, uid: key.metadata.uid },
+        scopes: [],
+      },
+    });
+    expect(status).toMatchObject({ serial: 1, keyID: signingKeyOf(status.token) });
+    expect(new Date(status.notAfter).getTime()).toBe((claims.exp ?? 0) * 1000);
+    expect(await verifier.presented(status.token)).toBe('live');
+  });
+
+  it('is described by a discovery document that points at the key set', async () => {
+    expect(await issuer.discovery()).toMatchObject({
+      issuer: baseURL,
+      jwks_uri: `${baseURL}/openid/v1/jwks`,
+      id_token_signing_alg_values_supported: ['ES256'],
+    });
+  });
+
+  it('speaks for whoever asked, when it names no access key', async () => {
+    const { api } = await world.user('carol', ['team-a', 'team-b']);
+    const token = await admin.untilReady(await api.createToken({ ttl: 60 }));
+    const claims = await issuer.verify(token.status.token);
+    expect(claims).toMatchObject({ sub: 'carol', groups: ['team-a', 'team-b'] });
+    expect(claims.exp).toBe((claims.iat ?? 0) + 60);
+  });
+
+  it('is good for the clusters that its scope and those above name, and for no other audience', async () => {
+    const clusters = (...names: string[]) => ({ clusters: names.map((cluster) => ({ cluster })) });
+    const key = await admin.createKey({ user: 'alice', scope: clusters('one', 'two') });
+    const scope = clusters('two', 'three');
+    const token = await admin.createToken({ accessKey: key.metadata.name, scope });
+    const { status } = await admin.untilReady(token);
+
+    const claims = await issuer.verify(status.token, `${baseURL}/cluster/two`);
+
+    expect(claims.aud).toEqual([`${baseURL}/cluster/two`]);
+    expect(claims[group].scopes).toEqual([scope, clusters('one', 'two')]);
+    for (const audience of [`${baseURL}/cluster/one`, `${baseURL}/clusters`, baseURL]) {
+      await expect(issuer.verify(status.token, audience)).rejects.toMatchObject({ claim: 'aud' });
+    }
+  });
+
+  it('does not verify when a character of it has changed', async () => {
+    const { status } = await admin.untilReady(await admin.createToken());
+    const [header, payload, signature] = status.token.split('.');
+    const claims = { ...decodeJwt(status.token), sub: 'root' };
+    const forged = Buffer.from(JSON.stringify(claims)).toString('base64url');
+    await expect(issuer.verify([header, forged, signature].join('.'))).rejects.toThrow('signature');
+    expect(payload).not.toBe(forged);
+    expect(await verifier.presented([header, forged, signature].join('.'))).toBe('Unknown');
+  });
+});
+
+describe('the rotation of the signing key', () => {
+  it('leaves tokens alone that the key before has signed, and signs new ones with the next', async () => {
+    const before = await admin.untilReady(await admin.createToken());
+    const former = signingKeyOf(before.status.token);
+
+    await issuer.rotate();
+
+    const after = await until('a token that another key has signed', async () => {
+      const made = await admin.untilReady(await admin.createToken());
+      return signingKeyOf(made.status.token) === former ? undefined : made;
+    });
+    expect(await issuer.keyIDs()).toEqual(expect.arrayContaining([former, signingKeyOf(after.status.token)]));
+    await issuer.verify(after.status.token);
+    await issuer.verify(before.status.token);
+    const { status } = await admin.get(before);
+    expect(status).toEqual(before.status);
+    expect(await verifier.presented(before.status.token)).toBe('live');
+  });
+});
+
+describe('the withdrawal of a signing key', () => {
+  it('ends what it has signed at once, and a successor signed by another key follows', async () => {
+    const before = await admin.untilReady(await admin.createToken());
+    const place = { namespace: 'default', name: world.name('token') };
+    const kept = await admin.untilReady(await admin.createToken({ secretRef: place }));
+    const inSecret = entryOf(await admin.get(secretAt(place.namespace, place.name)), 'token');
+    const withdrawn = signingKeyOf(before.status.token);
+    expect(signingKeyOf(inSecret)).toBe(withdrawn);
+
+    await issuer.withdraw(withdrawn);
+
+    for (const token of [before, kept]) {
+      await admin.until(token, 'a successor', ({ status }) => status.serial === 2);
+      await admin.untilReady(token);
+      await admin.untilEvent(token, reasons.signingKeyWithdrawn);
+    }
+    expect(await issuer.keyIDs()).not.toContain(withdrawn);
+    const { status } = await admin.get(before);
+    const successorInSecret = entryOf(await admin.get(secretAt(place.namespace, place.name)), 'token');
+    for (const successor of [status.token, successorInSecret]) {
+      expect(signingKeyOf(successor)).not.toBe(withdrawn);
+      expect((await issuer.verify(successor)).jti).toMatch(/\.2$/);
+      expect(await verifier.presented(successor)).toBe('live');
+    }
+    for (const predecessor of [before.status.token, inSecret]) {
+      await expect(issuer.verify(predecessor)).rejects.toThrow('no applicable key');
+      expect(await verifier.presented(predecessor)).toBe('Unknown');
+    }
+    expect(status.previous).toBeUndefined();
+  });
+
+  it('of all of them, by deleting their Secret, replaces every token', async () => {
+    const before = await Promise.all([admin.createToken(), admin.createToken(), admin.createToken()]);
+    const old = await Promise.all(before.map((token) => admin.untilReady(token)));
+    const keyIDs = await issuer.keyIDs();
+
+    await issuer.withdrawAll();
+
+    for (const { metadata, status, kind = '' } of old) {
+      const replaced = await admin.until({ kind, metadata }, 'a successor', (now) => now.status.serial === 2);
+      const after = await admin.untilReady(replaced);
+      await issuer.verify(after.status.token);
+      await expect(issuer.verify(status.token)).rejects.toThrow('no applicable key');
+      expect(await verifier.presented(status.token)).toBe('Unknown');
+    }
+    expect((await issuer.keyIDs()).filter((kid) => keyIDs.includes(kid))).toEqual([]);
+  });
+});
+
+describe('the end of a token', () => {
+  it('comes with the end of its access key at the latest, and clears token and Secret', async () => {
+    const key = await admin.createKey({ user: 'alice', ttl: 6 });
+    const place = { namespace: 'default', name: world.name('token') };
+    const accessKey = key.metadata.name;
+    const shown = await admin.untilReady(await admin.createToken({ accessKey, ttl: 600 }));
+    const hidden = await admin.untilReady(await admin.createToken({ accessKey, ttl: 600, secretRef: place }));
+    const { token } = shown.status;
+    const end = new Date(key.metadata.creationTimestamp).getTime() + 6_000;
+    expect(new Date(shown.status.notAfter).getTime()).toBe(end);
+    expect((await issuer.verify(token)).exp).toBe(end / 1000);
+
+    for (const ended of [shown, hidden]) {
+      const { status } = await admin.untilRefused(ended, reasons.expired);
+      expect(Date.now()).toBeGreaterThanOrEqual(end);
+      expect(status.token).toBeUndefined();
+      expect(status.credentialHash).toBeUndefined();
+      await admin.untilEvent(ended, reasons.expired);
+    }
+    await admin.untilGone(secretAt(place.namespace, place.name));
+    await expect(issuer.verify(token)).rejects.toMatchObject({ code: 'ERR_JWT_EXPIRED' });
+    expect(await verifier.presented(token)).toBe('Unknown');
+    expect(await verifier.of(hidden)).not.toBe('live');
+  });
+});
