@@ -101,10 +101,8 @@ export class KubeClient {
   /** One page, or everything when no limit is given. */
   list<T extends KubeObject>(resource: Resource, options: ListOptions = {}): Promise<KubeList<T>> {
     const path = collectionPath(resource, options.namespace);
-    return this.#send(
-      { method: 'GET', path, query: listQuery(options).toString(), maxBytes: maxListBytes },
-      options,
-    );
+    const query = listQuery(options).toString();
+    return this.#send({ method: 'GET', resource, path, query, maxBytes: maxListBytes }, options);
   }
 
   /** An object without a name needs `metadata.generateName`. */

@@ -50,8 +50,13 @@ export class FakeClock implements Clock {
   async advanceAsync(ms: number, stepMs: number = ms): Promise<void> {
     for (let left = ms; left > 0; left -= stepMs) {
       this.advance(Math.min(left, stepMs));
-      await new Promise((resolve) => setImmediate(resolve));
+      await this.settle();
     }
+  }
+
+  /** Lets promises and I/O callbacks run; time stands still. */
+  settle(): Promise<void> {
+    return new Promise((resolve) => setImmediate(resolve));
   }
 
   /** The wall clock jumps; the monotonic clock and timers do not notice. */

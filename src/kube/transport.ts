@@ -84,7 +84,10 @@ export class Transport {
     const { promise, resolve, reject } = Promise.withResolvers<RawResponse>();
     const collector = new ResponseCollector({ action, maxBytes, beforeSend, resolve, reject });
     const onAbort = () => collector.abort(signal?.reason);
-    const timer = this.#clock.setTimer(() => collector.abort(timedOut(action, timeoutMs)), timeoutMs);
+    const timer = this.#clock.setTimer(
+      () => collector.abort(timedOut(action, Math.ceil(timeoutMs))),
+      timeoutMs,
+    );
     signal?.addEventListener('abort', onAbort, { once: true });
     this.#pending++;
     try {
