@@ -1,0 +1,294 @@
+import { describe, expect, it } from 'vitest';
+import {
+  directClusterEndpointTokens,
+  ownedAccessKeys,
+  type Resource,
+  virtualClusterInstanceKubeConfigs,
+} from '../../../src/api/resources.ts';
+import { contentTypes } from './api-client.ts';
+import { objectOf, pathOf, type TestObject } from './objects.ts';
+import { admissionWorld, create, expectOk, read, writeStatus } from './world.ts';
+
+const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
+const plain = 'lk_plainplainplainplainplainplainplainplainplain';
+const other = 'Zm9v.bar_baz~qux+quux/corge=grault-garply';
+const hash = `sha256:${'0123456789abcdef'.repeat(4)}`;
+const constant = 'redacted-by-latchkey';
+const refusal =
+  'spec.identity.connectorData, spec.oidcLogin: kubectl apply would leave a copy of these values in an annotation; set them with kubectl create, kubectl replace or kubectl apply --server-side';
+
+const appliedOf = (object: TestObject): string => object.metadata.annotations?.[annotation] ?? '';
+
+describe('the last-applied annotation', async () => {
+  const world = await admissionWorld();
+  const kubectl = async (args: readonly string[], object: object): Promise<void> => {
+    const result = await world.plane.kubectl([...args, '-f', '-'], { input: JSON.stringify(object) });
+    expect(result).toMatchObject({ exitCode: 0 });
+  };
+  /** What stands in the annotation after a client wrote `text` there. */
+  const written = async (text: string, resource: Resource = ownedAccessKeys): Promise<string> => {
+    const object = objectOf(resource, {}, { annotations: { [annotation]: text } });
+    return appliedOf(expectOk(await world.alice.send('POST', pathOf(resource), { body: object })));
+  };
+
+  describe('of an access key with a plain key', () => {
+    it.each([
+      ['kubectl apply', ['apply']],
+      ['kubectl create --save-config', ['create', '--save-config']],
+    ])('holds a constant in its place after %s', async (_, args) => {
+      const object = objectOf(ownedAccessKeys, { user: 'alice', key: plain, ttl: 60 });
+      await kubectl(args, object);
+      const stored = await read(world, object);
+      expect(stored.spec).toMatchObject({ key: plain });
+      expect(JSON.parse(appliedOf(stored)).spec).toEqual({ user: 'alice', key: constant, ttl: 60 });
+      expect(JSON.stringify(stored.metadata)).not.toContain(plain);
+    });
+
+    it('makes no difference when the manifest is applied again', async () => {
+      const object = objectOf(ownedAccessKeys, { user: 'alice', key: plain, ttl: 60 });
+      await kubectl(['apply'], object);
+      const before = await writeStatus(world, object, { observedGeneration: 1 });
+      await kubectl(['apply'], object);
+      await kubectl(['diff'], object);
+      const after = await read(world, object);
+      expect(after.metadata['resourceVersion']).toBe(before.metadata['resourceVersion']);
+      expect(after).toEqual(before);
+    });
+
+    it('lets kubectl apply change, add and drop fields', async () => {
+      const object = objectOf(ownedAccessKeys, { user: 'alice', key: plain, ttl: 60 });
+      await kubectl(['apply'], object);
+      await kubectl(['apply'], { ...object, spec: { user: 'alice', key: other, description: 'x' } });
+      const stored = await read(world, object);
+      expect(stored.spec).toEqual({ user: 'alice', key: other, description: 'x' });
+      expect(JSON.parse(appliedOf(stored)).spec).toEqual({ user: 'alice', key: constant, description: 'x' });
+    });
+
+    it('lets kubectl apply drop the key', async () => {
+      const object = objectOf(ownedAccessKeys, { user: 'alice', key: plain });
+      await kubectl(['apply'], object);
+      await kubectl(['apply'], { ...object, spec: { user: 'alice' } });
+      expect((await read(world, object)).spec).toEqual({ user: 'alice' });
+    });
+
+    it('lets kubectl apply put the hash in its place', async () => {
+      const object = objectOf(ownedAccessKeys, { user: 'alice', key: plain });
+      await kubectl(['apply'], object);
+      await kubectl(['apply'], { ...object, spec: { user: 'alice', key: hash } });
+      expect(JSON.parse(appliedOf(await read(world, object))).spec).toEqual({ user: 'alice', key: hash });
+    });
+
+    it('stays clean when kubectl goes over to server-side apply', async () => {
+      const object = objectOf(ownedAccessKeys, { user: 'alice', key: plain });
+      await kubectl(['apply'], object);
+      await kubectl(['apply', '--server-side', '--force-conflicts'], {
+        ...object,
+        spec: { user: 'alice', key: other },
+      });
+      const stored = await read(world, object);
+      expect(stored.spec).toMatchObject({ key: other });
+      expect(JSON.stringify(stored.metadata)).not.toContain(plain);
+      expect(JSON.stringify(stored.metadata)).not.toContain(other);
+    });
+
+    it('loses the key wherever else in the manifest it stands', async () => {
+      const object = objectOf(ownedAccessKeys, { user: 'alice', key: plain, description: `use ${plain}` });
+      await kubectl(['apply'], object);
+      expect(appliedOf(await read(world, object))).not.toContain(plain);
+    });
+
+    it('is clean in the answer to a dry run', async () => {
+      const object = objectOf(ownedAccessKeys, { user: 'alice', key: plain });
+      const input = JSON.stringify(object);
+      const result = await world.plane.kubectl(['apply', '--dry-run=server', '-o', 'json', '-f', '-'], {
+        input,
+      });
+      expect(result.exitCode).toBe(0);
+      expect(JSON.stringify(JSON.parse(result.stdout).metadata)).not.toContain(plain);
+    });
+  });
+
+  it('keeps a hash', async () => {
+    const object = objectOf(ownedAccessKeys, { user: 'alice', key: hash });
+    await kubectl(['apply'], object);
+    expect(JSON.parse(appliedOf(await read(world, object))).spec).toEqual({ user: 'alice', key: hash });
+  });
+
+  it('is clean when somebody applies what kubectl get printed of a generated key', async () => {
+    const created = await create(world.alice, objectOf(ownedAccessKeys, { user: 'alice', key: plain }));
+    await writeStatus(world, created, { keySource: 'Generated' });
+    await kubectl(['apply'], await read(world, created));
+    expect(JSON.stringify((await read(world, created)).metadata)).not.toContain(plain);
+  });
+
+  it.each([
+    ['the token of a DirectClusterEndpointToken', directClusterEndpointTokens, 'token'],
+    ['the document of a VirtualClusterInstanceKubeConfig', virtualClusterInstanceKubeConfigs, 'kubeConfig'],
+  ])('is clean when somebody applies what kubectl get printed of %s', async (_, resource, field) => {
+    const secret = 'apiVersion: v1\nusers: "eyJhbGciOiJFUzI1NiJ9.e30.c2lnbmF0dXJl"\n';
+    const created = await create(world.alice, objectOf(resource));
+    const kubeConfigs = await world.user('system:serviceaccount:latchkey-system:latchkey-operator');
+    const status = expectOk(
+      await kubeConfigs.send('PATCH', pathOf(resource, created.metadata.name, 'status'), {
+        body: { status: { [field]: secret } },
+        contentType: contentTypes.mergePatch,
+      }),
+    );
+    await kubectl(['apply'], status);
+    const stored = await read(world, created);
+    expect(JSON.parse(appliedOf(stored)).status).toMatchObject({ [field]: constant });
+    expect(stored.status).toMatchObject({ [field]: secret });
+  });
+
+  it.each([
+    ['as kubectl writes it', `{"spec":{"key":"${plain}"}}`, `{"spec":{"key":"${constant}"}}`],
+    ['at the end of the text', `{"spec":{"key":"${plain}"`, `{"spec":{"key":"${constant}"`],
+    ['cut off', `{"spec":{"key":"${plain}`, `{"spec":{"key":"${constant}"`],
+    ['with blanks', `{"key" \t:\n "${plain}" }`, `{"key":"${constant}" }`],
+    ['twice', `{"key":"${plain}","b":{"key":"${other}"}}`, `{"key":"${constant}","b":{"key":"${constant}"}}`],
+    ['with escapes', '{"key":"\\u006ck_plainplainplain\\"plain"}', `{"key":"${constant}"}`],
+    ['of other characters', '{"key":"äöüäöüäöüäöüäöüäöüäöü"}', `{"key":"${constant}"}`],
+    ['as 64 hexadecimal digits', `{"key":"${hash.slice(7)}"}`, `{"key":"${constant}"}`],
+    ['as a hash that is none', `{"key":"sha256:${plain}"}`, `{"key":"${constant}"}`],
+    ['as a hash with something behind it', `{"key":"${hash}${plain}"}`, `{"key":"${constant}"}`],
+    ['as a hash', `{"key":"${hash}"}`, `{"key":"${hash}"}`],
+    ['empty', '{"key":""}', '{"key":""}'],
+    ['shorter than a key can be', '{"key":"config"}', '{"key":"config"}'],
+    ['as no text', '{"key":12345678901234567890123}', '{"key":12345678901234567890123}'],
+    ['redacted already', `{"key":"${constant}"}`, `{"key":"${constant}"}`],
+    ['under the name token', `{"token":"${plain}"}`, `{"token":"${constant}"}`],
+    [
+      'under the name kubeConfig',
+      '{"kubeConfig":"a: |\\n  b: \\"c\\" 1234567890"}',
+      `{"kubeConfig":"${constant}"}`,
+    ],
+    [
+      'under several names',
+      `{"key":"${plain}","token":"${other}"}`,
+      `{"key":"${constant}","token":"${constant}"}`,
+    ],
+    [
+      'under another name',
+      '{"keyring":"aaaaaaaaaaaaaaaaaaaaaaaa"}',
+      '{"keyring":"aaaaaaaaaaaaaaaaaaaaaaaa"}',
+    ],
+    ['inside a text', '{"a":"\\"key\\":\\"b"}', '{"a":"\\"key\\":\\"b"}'],
+    ['nowhere', '{"spec":{}}', '{"spec":{}}'],
+  ])('is written with a value %s', async (_, text, want) => {
+    expect(await written(text)).toBe(want);
+  });
+
+  it.each([
+    [
+      'a JSON patch',
+      contentTypes.jsonPatch,
+      (text: string) => [
+        {
+          op: 'add',
+          path: '/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration',
+          value: text,
+        },
+      ],
+    ],
+    [
+      'a merge patch',
+      contentTypes.mergePatch,
+      (text: string) => ({ metadata: { annotations: { [annotation]: text } } }),
+    ],
+  ])('is cleaned when %s writes it', async (_, contentType, bodyOf) => {
+    const created = await create(world.alice, objectOf(ownedAccessKeys));
+    const answer = await world.bob.send('PATCH', pathOf(ownedAccessKeys, created.metadata.name), {
+      body: bodyOf(`{"key":"${plain}"}`),
+      contentType,
+    });
+    expect(appliedOf(expectOk(answer))).toBe(`{"key":"${constant}"}`);
+  });
+
+  describe('with login data', () => {
+    const login = 'login-secret';
+    const specs: [string, Record<string, unknown>][] = [
+      ['connectorData', { identity: { connectorData: login } }],
+      ['an ID token', { oidcLogin: { idToken: login } }],
+      ['an access token', { oidcLogin: { accessToken: login } }],
+      ['a refresh token', { oidcLogin: { refreshToken: login } }],
+      ['a single character', { oidcLogin: { refreshToken: 'x' } }],
+    ];
+
+    it.each(specs)('is refused by kubectl apply: %s', async (_, spec) => {
+      const object = objectOf(ownedAccessKeys, { user: 'alice', ...spec });
+      const input = JSON.stringify(object);
+      for (const args of [['apply'], ['create', '--save-config'], ['apply', '--dry-run=server']]) {
+        const result = await world.plane.kubectl([...args, '-f', '-'], { input });
+        expect(result).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(refusal) });
+        expect(result.stderr).not.toContain(login);
+      }
+    });
+
+    it.each(specs)('is refused on a key that kubectl apply made without: %s', async (_, spec) => {
+      const object = objectOf(ownedAccessKeys, { user: 'alice' });
+      await kubectl(['apply'], object);
+      const input = JSON.stringify({ ...object, spec: { ...object.spec, ...spec } });
+      const result = await world.plane.kubectl(['apply', '-f', '-'], { input });
+      expect(result).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(refusal) });
+    });
+
+    it.each([
+      ['kubectl create', ['create']],
+      ['kubectl apply --server-side', ['apply', '--server-side']],
+    ])('is not touched by %s, which writes none', async (_, args) => {
+      const object = objectOf(ownedAccessKeys, { user: 'alice', oidcLogin: { idToken: login } });
+      await kubectl(args, object);
+      const stored = await read(world, object);
+      expect(stored.spec).toMatchObject({ oidcLogin: { idToken: login } });
+      expect(JSON.stringify(stored.metadata)).not.toContain(login);
+    });
+
+    it('is not touched by kubectl replace', async () => {
+      const object = objectOf(ownedAccessKeys, { user: 'alice' });
+      await create(world.alice, object);
+      await kubectl(['replace'], { ...object, spec: { user: 'alice', oidcLogin: { idToken: login } } });
+      expect((await read(world, object)).spec).toMatchObject({ oidcLogin: { idToken: login } });
+    });
+
+    it.each([
+      ['empty values', '{"spec":{"oidcLogin":{"idToken":""}}}'],
+      ['their names in a text', '{"spec":{"description":"\\"idToken\\":\\"x\\""}}'],
+    ])('is accepted with %s', async (_, text) => {
+      expect(await written(text)).toBe(text);
+    });
+  });
+
+  describe('of great size', () => {
+    const many = (part: string, bytes: number): string => part.repeat(Math.floor(bytes / part.length));
+
+    it.each([
+      ['one long value', `{"key":"${'a'.repeat(200_000)}"}`, `{"key":"${constant}"}`],
+      ['one long text without a key', `{"a":"${'b'.repeat(200_000)}"}`, `{"a":"${'b'.repeat(200_000)}"}`],
+    ])('is cleaned: %s', async (_, text, want) => {
+      expect(await written(text)).toBe(want);
+    });
+
+    it.each([
+      ['plain keys', `"key":"${plain}",`],
+      ['names', '"key"'],
+      ['tokens', `"token":"${plain}",`],
+      ['documents', `"kubeConfig":"${plain}",`],
+    ])('is removed when it is made of so many %s that cleaning it would take long', async (_, part) => {
+      expect(await written(many(part, 240_000))).toBe('');
+      expect(await written(part.repeat(100))).toBe('');
+      expect(await written(part.repeat(99))).toBe(part.repeat(99).replaceAll(plain, constant));
+    });
+
+    it('is refused by the API server when it is longer than annotations may be', async () => {
+      const long = objectOf(
+        ownedAccessKeys,
+        {},
+        { annotations: { [annotation]: `{"a":"${plain.repeat(8000)}"}` } },
+      );
+      const refused = await world.alice.send('POST', pathOf(ownedAccessKeys), { body: long });
+      expect(refused.status).toBe(422);
+      expect(refused.body.message).toContain('Too long');
+      expect(JSON.stringify(refused.body)).not.toContain(plain);
+    });
+  });
+});
