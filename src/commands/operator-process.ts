@@ -94,7 +94,10 @@ export class OperatorProcess {
     const servers = this.#servers();
     this.#metrics.watchProcess(version);
     try {
-      for (const server of servers) await server.listen();
+      for (const server of servers) {
+        const { address, port } = await server.listen();
+        this.#log.info({ purpose: server.purpose, address, port }, 'listening');
+      }
       await checkInstallation(this.#client, signal);
       const guarding = this.#guard.run(signal);
       await this.#elector.run(signal, (leading) => this.#lead(leading));

@@ -14,7 +14,7 @@ export type Handler = (url: URL) => Answer | undefined | Promise<Answer | undefi
 
 export interface TelemetryServerOptions {
   readonly address: ListenAddress;
-  /** For error messages: `health` or `metrics`. */
+  /** For error messages and the log: `health` or `metrics`. */
   readonly purpose: string;
   readonly handler: Handler;
   /** How long answers under way may take at `close`, in milliseconds. Default 2000. */
@@ -43,6 +43,10 @@ export class TelemetryServer {
       (request, response) => void this.#answer(request, response),
     );
     this.#server.maxConnections = mostConnections;
+  }
+
+  get purpose(): string {
+    return this.#options.purpose;
   }
 
   /** Resolves with the address in use. Throws ERR_LISTEN. */
