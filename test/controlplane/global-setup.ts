@@ -1,6 +1,7 @@
 import type { TestProject } from 'vitest/node';
 import type { ControlPlaneConnection } from './connection.ts';
 import { startControlPlane } from './control-plane.ts';
+import { endWithNpm } from './end-with-npm.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -10,6 +11,7 @@ declare module 'vitest' {
 
 /** Starts one control plane for the whole run; the function that it returns stops it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  endWithNpm();
   const plane = await startControlPlane({ name: 'shared' });
   project.provide('controlPlane', plane.connection);
   return async () => await plane.stop();

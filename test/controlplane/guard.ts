@@ -1,8 +1,9 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
+import { createInterface, type Interface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 
 /** A program to run under a guard. */
@@ -27,13 +28,15 @@ export interface GuardedProcess {
   readonly exited: Promise<number>;
 }
 
-interface Pending {
-  started(pid: number): void;
-  exited(code: number): void;
-  failed(error: Error): void;
+interface Running {
+  readonly started: PromiseWithResolvers<number>;
+  readonly exited: PromiseWithResolvers<number>;
 }
 
 type GuardChild = ChildProcessByStdio<Writable, Readable, null>;
+
+const scriptPath = path.join(import.meta.dirname, 'guard.sh');
+const killedExitCode = 137;
 
 /**
  * Owns a temporary folder and the processes that work in it. Both go when `stop` is called, and when this process
@@ -43,80 +46,119 @@ export class Guard {
   /** Private to the user (mode 0700), removed at the end. */
   readonly folder: string;
   readonly #child: GuardChild;
-  readonly #pending = new Map<string, Pending>();
-  readonly #gone: Promise<void>;
+  readonly #running = new Map<string, Running>();
+  readonly #ended: Promise<void>;
+  #linked: PromiseWithResolvers<boolean> | undefined;
   #stopping = false;
 
-  /** @throws Error when no shell can be started or the temporary folder cannot be made. */
-  static async start(label: string): Promise<Guard> {
-    const script = path.join(import.meta.dirname, 'guard.sh');
+  /**
+   * @param label for people, in the name of the folder; letters, digits and dashes
+   * @param parent where the folder is made; default: the system's folder for temporary files
+   * @throws Error when the folder cannot be made.
+   */
+  static async start(label: string, parent: string = tmpdir()): Promise<Guard> {
+    requireSimpleName(label);
     // A session of its own: Ctrl-C in a terminal reaches the owner, and the guard acts once the owner is gone.
-    const child = spawn('/bin/sh', [script, label], { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
+    const child = spawn('/bin/sh', [scriptPath, label, parent], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      detached: true,
+    });
     const lines = createInterface({ input: child.stdout });
     const folder = await new Promise<string>((resolve, reject) => {
       lines.once('line', (line) => resolve(line.replace(/^folder /, '')));
       child.once('error', reject);
-      child.once('exit', (code) =>
-        reject(new Error(`the guard ended with code ${code} before it was ready`)),
-      );
+      child.once('exit', () => reject(new Error(`cannot make a temporary folder in ${parent}`)));
     });
     return new Guard(child, lines, folder);
   }
 
-  private constructor(child: GuardChild, lines: ReturnType<typeof createInterface>, folder: string) {
+  private constructor(child: GuardChild, lines: Interface, folder: string) {
     this.folder = folder;
     this.#child = child;
-    // A write may meet a guard that was killed; `#lost` deals with that.
+    // A write may meet a guard that somebody killed; `#afterEnd` deals with that.
     child.stdin.on('error', () => undefined);
     lines.on('line', (line) => this.#answer(line));
-    this.#gone = once(child, 'close').then(() => this.#lost());
+    this.#ended = once(child, 'exit').then(async () => await this.#afterEnd());
   }
 
-  /** Starts a program. @throws Error when the guard is gone or the name is taken. */
+  /** Starts a program. @throws Error when the guard has ended or the name is in use. */
   async run(spec: ProcessSpec): Promise<GuardedProcess> {
-    if (!/^[A-Za-z0-9-]+$/.test(spec.name))
-      throw new Error(`process name "${spec.name}": use letters, digits, dashes`);
-    if (this.#pending.has(spec.name)) throw new Error(`process name "${spec.name}" is taken, choose another`);
-    if (this.#stopping || this.#child.exitCode !== null) throw new Error('the guard has ended');
-    let report: Pending | undefined;
-    const exited = new Promise<number>((resolve) => {
-      report = { exited: resolve, started: () => undefined, failed: () => undefined };
-    });
-    const started = new Promise<number>((resolve, reject) => {
-      this.#pending.set(spec.name, { ...(report as Pending), started: resolve, failed: reject });
-    });
-    await writeFile(path.join(this.folder, `${spec.name}.sh`), script(spec), { mode: 0o600 });
+    requireSimpleName(spec.name);
+    if (this.#running.has(spec.name))
+      throw new Error(`process name "${spec.name}" is in use, choose another`);
+    this.#requireAlive();
+    const running = {
+      started: Promise.withResolvers<number>(),
+      exited: Promise.withResolvers<number>(),
+    };
+    // The guard may end before anybody waits for this.
+    running.started.promise.catch(() => undefined);
+    this.#running.set(spec.name, running);
+    await this.#writeScript(spec);
     this.#child.stdin.write(`start ${spec.name} ${Math.ceil((spec.graceSeconds ?? 10) * 10)}\n`);
     return {
       name: spec.name,
-      pid: await started,
+      pid: await running.started.promise,
       logPath: path.join(this.folder, `${spec.name}.log`),
-      exited,
+      exited: running.exited.promise,
     };
+  }
+
+  /**
+   * Makes a symbolic link to the folder, which goes when the folder goes; one link for each guard.
+   * Resolves to false when something is there already.
+   */
+  async link(file: string): Promise<boolean> {
+    this.#requireAlive();
+    this.#linked = Promise.withResolvers<boolean>();
+    this.#child.stdin.write(`link ${file}\n`);
+    return await this.#linked.promise;
   }
 
   /** Ends the processes, the last started first, and removes the folder. Safe to call more than once. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#child.stdin.end();
-    await this.#gone;
+    await this.#ended;
+  }
+
+  async #writeScript(spec: ProcessSpec): Promise<void> {
+    const file = path.join(this.folder, `${spec.name}.sh`);
+    await writeFile(file, script(spec), { mode: 0o600 }).catch((cause: unknown) => {
+      throw new Error('the guard has ended', { cause });
+    });
+  }
+
+  #requireAlive(): void {
+    if (this.#stopping || this.#child.exitCode !== null || this.#child.signalCode !== null) {
+      throw new Error('the guard has ended');
+    }
   }
 
   #answer(line: string): void {
-    const [event, name = '', value] = line.split(' ');
-    if (event === 'started') this.#pending.get(name)?.started(Number(value));
-    if (event === 'exited') this.#pending.get(name)?.exited(Number(value));
-  }
-
-  /** Also runs when somebody killed the guard itself: its process group and folder are ours to remove then. */
-  async #lost(): Promise<void> {
-    if (this.#child.pid !== undefined && this.#child.signalCode !== null) killGroup(this.#child.pid);
-    await rm(this.folder, { recursive: true, force: true, maxRetries: 5 });
-    for (const { failed, exited } of this.#pending.values()) {
-      failed(new Error('the guard has ended'));
-      exited(137);
+    const [event, subject = '', value] = line.split(' ');
+    if (event === 'linked') this.#linked?.resolve(subject === 'yes');
+    if (event === 'started') this.#running.get(subject)?.started.resolve(Number(value));
+    if (event === 'exited') {
+      this.#running.get(subject)?.exited.resolve(Number(value));
+      this.#running.delete(subject);
     }
   }
+
+  async #afterEnd(): Promise<void> {
+    // Somebody killed the guard itself: what it would have done is left to us.
+    if (this.#child.signalCode !== null && this.#child.pid !== undefined) killGroup(this.#child.pid);
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 5 });
+    for (const { started, exited } of this.#running.values()) {
+      started.reject(new Error('the guard has ended'));
+      exited.resolve(killedExitCode);
+    }
+    this.#linked?.resolve(false);
+  }
+}
+
+function requireSimpleName(name: string): void {
+  if (!/^[A-Za-z0-9-]+$/.test(name)) throw new Error(`name "${name}": use letters, digits and dashes only`);
 }
 
 function killGroup(leader: number): void {
