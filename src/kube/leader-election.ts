@@ -53,11 +53,12 @@ export class LeaderElector {
   async run(signal: AbortSignal, onLead: (signal: AbortSignal) => Promise<void>): Promise<void> {
     while (!signal.aborted) {
       if (!(await this.#campaign(signal))) return;
+      if (signal.aborted) return this.#release();
       if ((await this.#lead(signal, onLead)) === 'done') return;
     }
   }
 
-  /** True when won; false when the signal aborted first. */
+  /** True when won; false when the signal aborted before the last attempt. */
   async #campaign(signal: AbortSignal): Promise<boolean> {
     let reported: string | undefined;
     for (;;) {

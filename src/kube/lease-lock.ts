@@ -30,11 +30,10 @@ export class LeaseLock {
     this.#options = options;
   }
 
-  /** Takes or renews the lease where that is allowed, by up to three requests. Rejects without an answer in time. */
+  /** Takes or renews the lease where that is allowed, by up to three requests, each with this time limit. Rejects without an answer in time. */
   async attempt(timeoutMs: number): Promise<Attempt> {
-    const since = this.#options.clock.monotonic();
     try {
-      if (this.#heldByUs()) return await this.#claim(since, timeoutMs);
+      if (this.#heldByUs()) return await this.#claim(timeoutMs);
     } catch (error) {
       if (!isLostRace(error)) throw error;
     }
@@ -42,7 +41,7 @@ export class LeaseLock {
     const holder = this.#lease?.spec?.holderIdentity ?? '';
     if (!this.#isFree()) return { held: false, holder };
     try {
-      return await this.#claim(since, timeoutMs);
+      return await this.#claim(timeoutMs);
     } catch (error) {
       if (isLostRace(error)) return { held: false, holder };
       throw error;
@@ -67,8 +66,9 @@ export class LeaseLock {
     return clock.monotonic() - this.#observedAt >= Math.max(leaseDurationMs, leaseDurationSeconds * 1000);
   }
 
-  async #claim(since: number, timeoutMs: number): Promise<Attempt> {
+  async #claim(timeoutMs: number): Promise<Attempt> {
     const { identity, leaseDurationMs, clock } = this.#options;
+    const since = clock.monotonic();
     await this.#write(
       claimedSpec(this.#lease?.spec, { identity, leaseDurationMs, now: clock.now() }),
       timeoutMs,

@@ -1,0 +1,356 @@
+import fc from 'fast-check';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { FakeClock } from '../../../src/kube/fake-clock.ts';
+import { LeaderElector } from '../../../src/kube/leader-election.ts';
+import { silentLogger } from '../../../src/kube/logger.ts';
+import { FakeLeases } from '../../fakes/fake-leases.ts';
+
+/** One candidate, and what it has been through. */
+class Candidate {
+  readonly elector: LeaderElector;
+  readonly stop = new AbortController();
+  readonly terms: { signal: AbortSignal; finish: () => void }[] = [];
+  readonly ended: Promise<void>;
+  settled = false;
+  /** Finish work as soon as the signal asks for it. */
+  obeys = true;
+
+  constructor(identity: string, clock: FakeClock, leases: FakeLeases, random: () => number = () => 0.5) {
+    const options = { namespace: 'system', name: 'leader', identity, clock, random, log: silentLogger };
+    this.elector = new LeaderElector({ client: leases, ...options });
+    this.ended = this.elector
+      .run(this.stop.signal, (signal) => this.#lead(signal))
+      .finally(() => (this.settled = true));
+  }
+
+  get leads(): boolean {
+    return this.elector.mayWrite();
+  }
+
+  get term() {
+    return this.terms.at(-1)!;
+  }
+
+  #lead(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      this.terms.push({ signal, finish: resolve });
+      signal.addEventListener('abort', () => this.obeys && resolve());
+    });
+  }
+}
+
+let clock: FakeClock;
+let leases: FakeLeases;
+const spec = () => leases.lease?.spec;
+
+beforeEach(() => {
+  clock = new FakeClock(Date.UTC(2026, 10, 21, 10));
+  leases = new FakeLeases(clock);
+});
+
+const candidate = async (identity: string) => {
+  const made = new Candidate(identity, clock, leases);
+  for (let n = 0; n < 5; n++) await clock.settle();
+  return made;
+};
+const pass = (ms: number) => clock.advanceAsync(ms, 100);
+
+describe('taking the lease', () => {
+  it('creates it where there is none', async () => {
+    const a = await candidate('a');
+    expect(a.leads).toBe(true);
+    expect(spec()).toEqual({
+      holderIdentity: 'a',
+      leaseDurationSeconds: 15,
+      acquireTime: '2026-11-21T10:00:00.000000Z',
+      renewTime: '2026-11-21T10:00:00.000000Z',
+      leaseTransitions: 0,
+    });
+  });
+
+  it('renews it within the retry period, and keeps the time of its acquisition', async () => {
+    const a = await candidate('a');
+    await pass(60_000);
+    expect(a.terms.length).toBe(1);
+    expect(spec()).toMatchObject({ acquireTime: '2026-11-21T10:00:00.000000Z', leaseTransitions: 0 });
+    expect(clock.now() - Date.parse(spec()!.renewTime!)).toBeLessThanOrEqual(2_000);
+    expect(leases.requests.filter((verb) => verb !== 'replace')).toEqual(['get', 'create']);
+  });
+
+  it('keeps fields of others', async () => {
+    await candidate('a');
+    leases.lease = { ...leases.lease!, spec: { ...spec(), preferredHolder: 'x' } as never };
+    leases.lease.metadata.labels = { other: 'label' };
+    leases.lease.metadata.resourceVersion = '77';
+    await pass(4_000);
+    expect(spec()).toMatchObject({ preferredHolder: 'x', holderIdentity: 'a' });
+    expect(leases.lease.metadata.labels).toEqual({ other: 'label' });
+  });
+
+  it('waits a whole lease duration after the last change that it saw, then counts the transition', async () => {
+    const renew = (revision: number) => {
+      const metadata = {
+        name: 'leader',
+        uid: 'u',
+        resourceVersion: `old-${revision}`,
+        creationTimestamp: '',
+      };
+      leases.lease = {
+        metadata,
+        spec: { holderIdentity: 'old', leaseDurationSeconds: 15, leaseTransitions: 4 },
+      };
+    };
+    renew(0);
+    const b = await candidate('b');
+    for (let revision = 1; revision <= 5; revision++) {
+      await pass(10_000);
+      renew(revision);
+    }
+    await pass(14_900);
+    expect(b.leads).toBe(false);
+    await pass(4_100);
+    expect(b.leads).toBe(true);
+    expect(spec()).toMatchObject({ holderIdentity: 'b', leaseTransitions: 5 });
+  });
+
+  it('honours a longer lease duration of the present holder', async () => {
+    leases.lease = {
+      metadata: { name: 'leader', uid: 'u', resourceVersion: '1', creationTimestamp: '' },
+      spec: { holderIdentity: 'old', leaseDurationSeconds: 60 },
+    };
+    const b = await candidate('b');
+    await pass(59_000);
+    expect(b.leads).toBe(false);
+    await pass(3_000);
+    expect(b.leads).toBe(true);
+  });
+
+  it('never believes the times in the lease, however old they are', async () => {
+    leases.lease = {
+      metadata: { name: 'leader', uid: 'u', resourceVersion: '1', creationTimestamp: '' },
+      spec: { holderIdentity: 'old', leaseDurationSeconds: 15, renewTime: '2001-01-01T00:00:00.000000Z' },
+    };
+    const b = await candidate('b');
+    await pass(14_000);
+    expect(b.leads).toBe(false);
+    await pass(3_000);
+    expect(b.leads).toBe(true);
+  });
+
+  it('lets one of two win that try at the same moment', async () => {
+    leases.delays = () => ({ acts: 50, answers: 100 });
+    const [a, b] = [await candidate('a'), await candidate('b')];
+    await pass(1_000);
+    expect([a.leads, b.leads].filter(Boolean).length).toBe(1);
+  });
+});
+
+describe('losing the lease', () => {
+  it('may not write after the deadline when the API server hangs, and is told so at that moment', async () => {
+    const a = await candidate('a');
+    await pass(2_000);
+    leases.delays = () => undefined;
+    const renewedAt = Date.parse(spec()!.renewTime!);
+    await clock.advanceAsync(renewedAt + 9_999 - clock.now(), 1);
+    expect([a.leads, a.term.signal.aborted]).toEqual([true, false]);
+    await clock.advanceAsync(2, 1);
+    expect([a.leads, a.term.signal.aborted]).toEqual([false, true]);
+  });
+
+  it('keeps leading through failures shorter than the deadline', async () => {
+    const a = await candidate('a');
+    leases.refusal = [500, 'InternalError'];
+    await pass(8_000);
+    leases.refusal = undefined;
+    await pass(8_000);
+    expect([a.leads, a.terms.length, a.term.signal.aborted]).toEqual([true, 1, false]);
+  });
+
+  it('stops at once when another holds the lease', async () => {
+    const a = await candidate('a');
+    leases.lease!.spec!.holderIdentity = 'thief';
+    leases.lease!.metadata.resourceVersion = '99';
+    await pass(2_100);
+    expect([a.leads, a.term.signal.aborted]).toEqual([false, true]);
+  });
+
+  it('stands again only when its work has ended', async () => {
+    const a = await candidate('a');
+    a.obeys = false;
+    leases.refusal = [500, 'InternalError'];
+    await pass(12_000);
+    expect(a.term.signal.aborted).toBe(true);
+    leases.refusal = undefined;
+    await pass(30_000);
+    expect([a.leads, a.terms.length]).toEqual([false, 1]);
+    a.term.finish();
+    await pass(2_100);
+    expect([a.leads, a.terms.length]).toEqual([true, 2]);
+  });
+
+  it('makes the lease again when somebody deleted it', async () => {
+    const a = await candidate('a');
+    leases.lease = undefined;
+    await pass(2_100);
+    expect([a.leads, a.terms.length, spec()?.holderIdentity]).toEqual([true, 1, 'a']);
+  });
+
+  it('counts from before the request, not from its answer', async () => {
+    const a = await candidate('a');
+    leases.delays = () => ({ acts: 4_000, answers: 4_900 });
+    await pass(1_900);
+    leases.delays = () => undefined;
+    const sentAt = clock.now();
+    await pass(4_900);
+    expect(a.leads).toBe(true);
+    await clock.advanceAsync(sentAt + 10_000 - clock.now(), 10);
+    expect(a.leads).toBe(false);
+  });
+});
+
+describe('stopping', () => {
+  it('gives the lease back, so that the next takes over within a retry period', async () => {
+    const [a, b] = [await candidate('a'), await candidate('b')];
+    a.stop.abort();
+    await a.ended;
+    expect(spec()).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1 });
+    expect(a.leads).toBe(false);
+    await pass(2_000);
+    expect(b.leads).toBe(true);
+  });
+
+  it('keeps the lease, and may write, until the work has ended', async () => {
+    const [a, b] = [await candidate('a'), await candidate('b')];
+    a.obeys = false;
+    a.stop.abort();
+    expect(a.term.signal.aborted).toBe(true);
+    await pass(60_000);
+    expect([a.leads, b.leads, a.settled]).toEqual([true, false, false]);
+    a.term.finish();
+    await a.ended;
+    await pass(2_000);
+    expect([a.leads, b.leads]).toEqual([false, true]);
+  });
+
+  it('gives back a lease that it won while it was told to stop, without any work', async () => {
+    leases.delays = () => ({ acts: 100, answers: 200 });
+    const a = await candidate('a');
+    await pass(250);
+    a.stop.abort();
+    await pass(500);
+    await a.ended;
+    expect([a.terms.length, spec()?.holderIdentity]).toEqual([0, '']);
+  });
+
+  it('writes nothing when it never led', async () => {
+    await candidate('a');
+    const b = await candidate('b');
+    leases.requests.length = 0;
+    b.stop.abort();
+    await b.ended;
+    expect(leases.requests).toEqual([]);
+  });
+
+  it('leaves the lease to run out when it cannot be given back', async () => {
+    const a = await candidate('a');
+    leases.refusal = [500, 'InternalError'];
+    a.stop.abort();
+    await a.ended;
+    expect([a.leads, spec()?.holderIdentity]).toEqual([false, 'a']);
+  });
+
+  it('ends when the work ends by itself, and gives the lease back', async () => {
+    const a = await candidate('a');
+    a.term.finish();
+    await a.ended;
+    expect(spec()?.holderIdentity).toBe('');
+  });
+
+  it('passes on what the work throws, after giving the lease back', async () => {
+    const options = { client: leases, namespace: 'system', name: 'leader', identity: 'a' };
+    const elector = new LeaderElector({ ...options, clock, random: () => 0.5, log: silentLogger });
+    const failure = new Error('work');
+    const running = elector.run(new AbortController().signal, () => {
+      throw failure;
+    });
+    await expect(running).rejects.toBe(failure);
+    expect(spec()?.holderIdentity).toBe('');
+  });
+});
+
+describe('clocks that jump', () => {
+  it.each([
+    ['forward', 3_600_000],
+    ['back', -3_600_000],
+  ])('changes nothing when the wall clock jumps %s', async (_direction, jump) => {
+    const [a, b] = [await candidate('a'), await candidate('b')];
+    clock.set(clock.now() + jump);
+    await pass(60_000);
+    expect([a.leads, a.terms.length, b.terms.length]).toEqual([true, 1, 0]);
+  });
+});
+
+describe('durations', () => {
+  const elector = (durations: object) =>
+    new LeaderElector({
+      ...{
+        client: leases,
+        namespace: 's',
+        name: 'l',
+        identity: 'a',
+        clock,
+        random: () => 0,
+        log: silentLogger,
+      },
+      ...durations,
+    });
+
+  it.each([
+    [{ leaseDurationMs: 10_000, renewDeadlineMs: 10_000 }, 'leaseDurationMs must be above renewDeadlineMs'],
+    [{ renewDeadlineMs: 4_000 }, 'renewDeadlineMs must be above twice retryPeriodMs'],
+  ])('refuses %j', (durations, message) => {
+    expect(() => elector(durations)).toThrow(message);
+  });
+});
+
+describe('safety', () => {
+  it('never lets two write at once, whatever requests and clocks do', async () => {
+    const fate = fc.oneof(
+      { weight: 5, arbitrary: fc.constant({ acts: 0, answers: 0 }) },
+      { weight: 2, arbitrary: fc.record({ acts: fc.nat(8_000), answers: fc.nat(16_000) }) },
+      { weight: 2, arbitrary: fc.constant(undefined) },
+    );
+    const disturbance = fc.record({ who: fc.nat(2), jump: fc.integer({ min: -1e7, max: 1e7 }) });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fate, { minLength: 10, maxLength: 80 }),
+        fc.array(disturbance, { maxLength: 10 }),
+        fc.array(fc.integer({ min: 0, max: 999 }), { minLength: 7, maxLength: 7 }),
+        async (fates, disturbances, noise) => {
+          const shared = new FakeClock();
+          const server = new FakeLeases(shared);
+          let request = 0;
+          server.delays = () => fates[request++ % fates.length];
+          let asked = 0;
+          const random = () => noise[asked++ % noise.length]! / 1000;
+          const candidates = ['a', 'b', 'c'].map((name) => new Candidate(name, shared, server, random));
+          for (let step = 0; step < 400; step++) {
+            await shared.advanceAsync(250, 125);
+            const { who, jump } = disturbances[step % 40] ?? { who: 3, jump: 0 };
+            shared.set(shared.now() + jump);
+            if (step === 200) candidates[who]?.stop.abort();
+            expect(candidates.filter(({ leads }) => leads).length).toBeLessThanOrEqual(1);
+          }
+          expect(
+            candidates.some(({ terms }) => terms.length > 0) || fates.every((one) => one === undefined),
+          ).toBe(true);
+          for (const { stop } of candidates) stop.abort();
+          server.delays = () => ({ acts: 0, answers: 0 });
+          await shared.advanceAsync(40_000, 1_000);
+          await Promise.all(candidates.map(({ ended }) => ended));
+        },
+      ),
+      { numRuns: 400, endOnFailure: true },
+    );
+  });
+});
