@@ -1,0 +1,139 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ControlPlaneAccess } from '../controlplane/access.ts';
+import { sharedControlPlane } from '../controlplane/shared.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const patiently = { timeout: 90_000, interval: 100 };
+
+let folder: string;
+let npm: ChildProcess | undefined;
+let output: string;
+
+beforeEach(() => {
+  // Everything that a demo leaves or runs is recognised by the folder for temporary files that it was given.
+  folder = mkdtempSync(path.join(tmpdir(), 'demo-test-'));
+  output = '';
+});
+
+afterEach(async () => {
+  npm?.kill('SIGKILL');
+  await vi.waitFor(() => expect(processes()).toEqual([]), patiently);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function startDemo(...args: string[]): Promise<number | null> {
+  npm = spawn('npm', ['run', 'demo', '--', ...args], {
+    cwd: root,
+    env: { ...process.env, TMPDIR: folder },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  for (const stream of [npm.stdout, npm.stderr]) stream?.on('data', (data) => (output += String(data)));
+  return once(npm, 'close').then(([code]) => code as number | null);
+}
+
+const untilOutput = async (text: string): Promise<void> =>
+  await vi.waitFor(() => expect(output).toContain(text), patiently);
+
+/** Command lines of all processes that descend from the demo. */
+function processes(): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => read(pid, 'environ').includes(`TMPDIR=${folder}`))
+    .map((pid) => read(pid, 'cmdline').replaceAll('\0', ' '))
+    .filter((command) => command !== '');
+}
+
+function read(pid: string, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    // It has just ended, or is somebody else's.
+    return '';
+  }
+}
+
+function expectNothingLeft(): void {
+  expect(processes()).toEqual([]);
+  // npm itself keeps a cache there.
+  expect(readdirSync(folder).filter((name) => name.startsWith('latchkey-'))).toEqual([]);
+}
+
+/** Of the user who applied the samples. */
+function kubeconfigInOutput(): string {
+  return /export KUBECONFIG=(\S+)/.exec(output)?.[1] ?? '';
+}
+
+async function credentialsIn(plane: ControlPlaneAccess): Promise<string[]> {
+  const { stdout } = await plane.kubectl(['get', 'oak,dcet', '-o', 'json'], {
+    kubeconfig: kubeconfigInOutput(),
+  });
+  const { items } = JSON.parse(stdout) as {
+    items: { spec: { key?: string }; status: { token?: string } }[];
+  };
+  return items.flatMap(({ spec, status }) => [spec.key, status.token]).filter((text) => text !== undefined);
+}
+
+describe('npm run demo', () => {
+  it('with --once shows keys, a verified token and what to try, and ends with exit code 0', async () => {
+    expect(await startDemo('--once')).toBe(0);
+    expect(output).toMatch(/^\[ +\d+\.\d s\] found them in .*; starting a control plane$/m);
+    expect(output).toMatch(/^ownedaccesskey\S+ .* True .* Issued/m);
+    expect(output).toMatch(/^directclusterendpointtoken\S+ .* True .* Issued/m);
+    expect(output).toMatch(
+      /status\.credentialHash is the SHA-256 of its spec\.key\.\n {2}key ID [0-9a-f]{16}:/,
+    );
+    expect(output).toContain('it verifies against the published key set');
+    expect(output).toContain('"iss": "https://latchkey.example.com"');
+    expect(output).toContain('export KUBECONFIG=');
+    expectNothingLeft();
+  });
+
+  it('stays until SIGINT, ends with exit code 0 and leaves nothing; no credential is in its output', async () => {
+    const ended = startDemo();
+    await untilOutput('Ctrl-C ends it');
+    const credentials = await credentialsIn(await sharedControlPlane());
+    expect(credentials.length).toBeGreaterThan(1);
+    expect(processes()).toEqual(
+      expect.arrayContaining([
+        expect.stringContaining('kube-apiserver'),
+        expect.stringContaining('main.ts operator'),
+      ]),
+    );
+    npm?.kill('SIGINT');
+    expect(await ended).toBe(0);
+    expectNothingLeft();
+    for (const credential of credentials) expect(output.includes(credential)).toBe(false);
+    expect(output).not.toMatch(/lk_[0-9A-Za-z]{49}|eyJ[\w-]+\.[\w-]+\.|PRIVATE KEY/);
+  });
+
+  it('ends by SIGINT while it starts, too, and leaves nothing', async () => {
+    const ended = startDemo('--once');
+    await untilOutput('starting a control plane');
+    npm?.kill('SIGINT');
+    expect(await ended).not.toBe(0);
+    expectNothingLeft();
+  });
+
+  it('says so when the operator ends, shows the end of its log, and fails', async () => {
+    const ended = startDemo();
+    await untilOutput('Ctrl-C ends it');
+    const pid = readdirSync('/proc').find((name) =>
+      /main\.ts\0operator\0/.test(read(name, 'environ').includes(folder) ? read(name, 'cmdline') : ''),
+    );
+    process.kill(Number(pid), 'SIGKILL');
+    expect(await ended).toBe(1);
+    expect(output).toContain('demo: the operator ended with exit code 137. The end of its log:\n{');
+    expectNothingLeft();
+  });
+
+  it('refuses an argument that it does not know', async () => {
+    expect(await startDemo('--onec')).toBe(2);
+    expect(output).toContain('unknown argument "--onec"');
+    expect(output).toContain('Usage: npm run demo');
+  });
+});

@@ -1,0 +1,75 @@
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ControlPlaneAccess } from '../../test/controlplane/access.ts';
+import type { KubectlResult } from '../../test/controlplane/kubectl.ts';
+import type { Say } from './progress.ts';
+
+const config = path.resolve(import.meta.dirname, '../../config');
+/** The kinds that the operator reconciles. */
+export const reconciledKinds = 'ownedaccesskeys,directclusterendpointtokens';
+const readySeconds = 60;
+/** A policy that names our kinds refuses all of them until the API server has noticed the CRDs. */
+const noticeMs = 60_000;
+const retryMs = 500;
+
+/** Applies `config/default`. @throws Error with what kubectl said. */
+export async function install(plane: ControlPlaneAccess): Promise<void> {
+  requireSuccess(
+    await plane.kubectl(['apply', '-k', path.join(config, 'default')]),
+    'kubectl apply -k config/default',
+  );
+}
+
+/** Gives a new ordinary user the shipped role for people who run the platform. Returns the path of a kubeconfig. */
+export async function bindAdministrator(plane: ControlPlaneAccess, user: string): Promise<string> {
+  for (const role of ['latchkey-admin', 'view']) {
+    const binding = [
+      'create',
+      'clusterrolebinding',
+      `demo-${user}-${role}`,
+      `--clusterrole=${role}`,
+      `--user=${user}`,
+    ];
+    requireSuccess(await plane.kubectl(binding), `binding ${user} to ${role}`);
+  }
+  return await plane.kubeconfigFor(user);
+}
+
+/** Applies `config/samples` as the user of the kubeconfig. @throws Error with what kubectl said. */
+export async function applySamples(plane: ControlPlaneAccess, kubeconfig: string, say: Say): Promise<void> {
+  const deadline = performance.now() + noticeMs;
+  let told = false;
+  for (;;) {
+    const result = await plane.kubectl(['apply', '-k', path.join(config, 'samples')], { kubeconfig });
+    if (result.exitCode === 0) return;
+    if (!isTooEarly(result) || performance.now() > deadline) {
+      return requireSuccess(result, 'kubectl apply -k config/samples');
+    }
+    if (!told) say('the API server has not noticed the new kinds everywhere yet; trying again until it has');
+    told = true;
+    await delay(retryMs);
+  }
+}
+
+/** What the API server answers in the first seconds after a CRD and a policy about it were made. */
+export function isTooEarly({ stderr }: Pick<KubectlResult, 'stderr'>): boolean {
+  return /There can be a delay|no matches for kind|the server could not find the requested resource/i.test(
+    stderr,
+  );
+}
+
+/** Waits for `Ready=True` of all keys and tokens. Resolves to nothing, or to the list of what there is when it takes too long. */
+export async function untilReady(plane: ControlPlaneAccess, kubeconfig: string): Promise<string | undefined> {
+  const wait = ['wait', '--for=condition=Ready', reconciledKinds, '--all', `--timeout=${readySeconds}s`];
+  // kubectl gives each object the whole time.
+  const options = { kubeconfig, timeoutMs: (readySeconds + 30) * 1000 };
+  const ready = await plane.kubectl(wait, options).catch(() => undefined);
+  if (ready?.exitCode === 0) return undefined;
+  const { stdout } = await plane.kubectl(['get', reconciledKinds, '-o', 'wide'], { kubeconfig });
+  return `${stdout}${ready?.stderr ?? ''}`.trimEnd();
+}
+
+/** @throws Error when the command failed. */
+export function requireSuccess({ exitCode, stderr }: KubectlResult, what: string): void {
+  if (exitCode !== 0) throw new Error(`${what} failed:\n${stderr.trimEnd()}`);
+}

@@ -1,0 +1,107 @@
+import { hash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { jwksOf } from '../../src/credentials/jwks.ts';
+import { signToken } from '../../src/credentials/sign-token.ts';
+import { generateSigningKey } from '../../src/credentials/signing-key.ts';
+import { tokenClaims } from '../../src/credentials/token-claims.ts';
+import { baseURL } from '../../test/operator/running-operator.ts';
+import { keyFacts, type Summary, tokenFacts } from './summary.ts';
+import { renderSummary } from './summary-text.ts';
+
+const secret = 'lk_a-key-that-nobody-may-see';
+const keyID = hash('sha256', secret, 'hex').slice(0, 16);
+const key = {
+  kind: 'OwnedAccessKey',
+  metadata: { name: 'ci' },
+  spec: { key: secret },
+  status: { credentialHash: hash('sha256', secret, 'hex'), keyID, keySource: 'Generated' },
+};
+const signer = await generateSigningKey({ createdAt: 0, activeFrom: 0, longestLife: 60 });
+const keySet = { keys: [...jwksOf([signer]).keys] };
+
+async function tokenFrom(issuer: string) {
+  const claims = tokenClaims({
+    issuer,
+    audience: [],
+    identity: { kind: 'user', user: 'alice', groups: [] },
+    object: { kind: 'DirectClusterEndpointToken', name: 'tok', uid: '1' },
+    serial: 1,
+    scopes: [],
+    issuedAt: Date.now(),
+    notAfter: Date.now() + 60_000,
+  });
+  const token = await signToken(claims, signer);
+  return { kind: 'DirectClusterEndpointToken', metadata: { name: 'tok' }, spec: {}, status: { token } };
+}
+
+describe('the facts about a key', () => {
+  it('are those of the first key whose plain form stands in the object', () => {
+    const hashed = { ...key, metadata: { name: 'hashed' }, spec: { key: `sha256:${'0'.repeat(64)}` } };
+    expect(keyFacts([hashed, { ...key, spec: {} }, key])).toEqual({
+      name: 'ci',
+      keyID,
+      keySource: 'Generated',
+    });
+  });
+
+  it('are not given when the status has another hash', () => {
+    const other = { ...key, status: { ...key.status, credentialHash: '0'.repeat(64) } };
+    expect(() => keyFacts([other])).toThrow('of the OwnedAccessKey ci is not the SHA-256 of its spec.key');
+  });
+
+  it('need a key', () => {
+    expect(() => keyFacts([])).toThrow('no sample has a plain key');
+  });
+});
+
+describe('the facts about a token', () => {
+  it('are its header and claims, checked with the published keys', async () => {
+    const facts = await tokenFacts([key, await tokenFrom(baseURL)], keySet);
+    expect(facts).toMatchObject({
+      name: 'tok',
+      header: { kid: signer.kid },
+      claims: { sub: 'alice' },
+      publishedKeys: [signer.kid],
+    });
+  });
+
+  it('are not given for a token that the published keys did not sign', async () => {
+    const other = await generateSigningKey({ createdAt: 0, activeFrom: 0, longestLife: 60 });
+    const others = { keys: [...jwksOf([other]).keys] };
+    await expect(tokenFacts([await tokenFrom(baseURL)], others)).rejects.toThrow('no applicable key');
+  });
+
+  it('are not given for a token of another issuer', async () => {
+    const foreign = await tokenFrom('https://elsewhere.example.com');
+    await expect(tokenFacts([foreign], keySet)).rejects.toThrow('unexpected "iss" claim value');
+  });
+
+  it('need a token', async () => {
+    await expect(tokenFacts([key], keySet)).rejects.toThrow('no sample has a token');
+  });
+});
+
+it('shows everything but the credentials', async () => {
+  const token = await tokenFrom(baseURL);
+  const summary: Summary = {
+    listing: 'NAME  READY\nci    True',
+    key: keyFacts([key]),
+    token: await tokenFacts([token], keySet),
+    kubeconfig: '/x/alice.yaml',
+    adminKubeconfig: '/x/admin.yaml',
+    kubectl: { folder: '/bin', cache: '/x/cache' },
+  };
+  const text = renderSummary(summary, '/x/operator.log');
+  for (const shown of [
+    'ci    True',
+    keyID,
+    signer.kid,
+    '"sub": "alice"',
+    '/x/alice.yaml',
+    '/x/operator.log',
+  ]) {
+    expect(text).toContain(shown);
+  }
+  expect(text).not.toContain(secret);
+  expect(text).not.toContain(token.status.token);
+});

@@ -1,0 +1,111 @@
+import { hash } from 'node:crypto';
+import path from 'node:path';
+import {
+  createLocalJWKSet,
+  type JSONWebKeySet,
+  type JWTHeaderParameters,
+  type JWTPayload,
+  jwtVerify,
+} from 'jose';
+import type { ControlPlaneAccess } from '../../test/controlplane/access.ts';
+import { baseURL } from '../../test/operator/running-operator.ts';
+import { reconciledKinds, requireSuccess } from './cluster.ts';
+
+/** What the demo shows. No key and no token is in it. */
+export interface Summary {
+  /** What `kubectl get -o wide` printed. */
+  readonly listing: string;
+  readonly token: TokenFacts;
+  readonly key: KeyFacts;
+  /** Of the user who applied the samples. */
+  readonly kubeconfig: string;
+  /** Of the administrator of the control plane. */
+  readonly adminKubeconfig: string;
+  /** Where kubectl is, and where it may keep what it knows of the API. */
+  readonly kubectl: { readonly folder: string; readonly cache: string };
+}
+
+export interface TokenFacts {
+  readonly name: string;
+  readonly header: JWTHeaderParameters;
+  readonly claims: JWTPayload;
+  /** The `kid`s of the published set, with which the signature was checked. */
+  readonly publishedKeys: readonly string[];
+}
+
+export interface KeyFacts {
+  readonly name: string;
+  readonly keyID: string;
+  readonly keySource: string;
+}
+
+interface Listed {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec: { readonly key?: string };
+  readonly status: {
+    readonly token?: string;
+    readonly credentialHash?: string;
+    readonly keyID?: string;
+    readonly keySource?: string;
+  };
+}
+
+/** @throws Error when something shown would not be true: a hash that differs, or a token that does not verify. */
+export async function collectSummary(plane: ControlPlaneAccess, kubeconfig: string): Promise<Summary> {
+  const listing = await read(plane, ['get', reconciledKinds, '-o', 'wide'], kubeconfig);
+  const { items } = JSON.parse(await read(plane, ['get', reconciledKinds, '-o', 'json'], kubeconfig)) as {
+    items: Listed[];
+  };
+  const keySet = await read(plane, [
+    ...['get', 'configmap', 'latchkey-oidc-discovery', '--namespace=latchkey-system'],
+    '--output=jsonpath={.data.jwks}',
+  ]);
+  return {
+    listing,
+    token: await tokenFacts(items, JSON.parse(keySet) as JSONWebKeySet),
+    key: keyFacts(items),
+    kubeconfig,
+    adminKubeconfig: plane.adminKubeconfig,
+    kubectl: {
+      folder: path.dirname(plane.binaries.kubectl),
+      cache: path.join(plane.folder, 'kubectl-cache'),
+    },
+  };
+}
+
+/** Verifies the first token that stands in an object. */
+export async function tokenFacts(items: readonly Listed[], keySet: JSONWebKeySet): Promise<TokenFacts> {
+  const found = items.find(({ status }) => status.token !== undefined);
+  if (found?.status.token === undefined) throw new Error('no sample has a token in its status');
+  const { payload, protectedHeader } = await jwtVerify(found.status.token, createLocalJWKSet(keySet), {
+    issuer: baseURL,
+    algorithms: ['ES256'],
+  });
+  const publishedKeys = keySet.keys.map(({ kid = '' }) => kid);
+  return { name: found.metadata.name, header: protectedHeader, claims: payload, publishedKeys };
+}
+
+/** Compares the first key that stands in an object with the hash in its status. */
+export function keyFacts(items: readonly Listed[]): KeyFacts {
+  const found = items.find(({ kind, spec }) => kind === 'OwnedAccessKey' && isPlain(spec.key));
+  if (found?.spec.key === undefined) throw new Error('no sample has a plain key in its spec');
+  const { credentialHash, keyID = '', keySource = '' } = found.status;
+  const { name } = found.metadata;
+  if (hash('sha256', found.spec.key, 'hex') !== credentialHash) {
+    throw new Error(`status.credentialHash of the OwnedAccessKey ${name} is not the SHA-256 of its spec.key`);
+  }
+  return { name, keyID, keySource };
+}
+
+const isPlain = (key: string | undefined): boolean => key !== undefined && !/^(sha256:|$)/.test(key);
+
+async function read(
+  plane: ControlPlaneAccess,
+  args: readonly string[],
+  kubeconfig?: string,
+): Promise<string> {
+  const result = await plane.kubectl(args, kubeconfig === undefined ? {} : { kubeconfig });
+  requireSuccess(result, `kubectl ${args.join(' ')}`);
+  return result.stdout.trimEnd();
+}
