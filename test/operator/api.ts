@@ -2,6 +2,7 @@ import type { Condition, ConditionType } from '../../src/api/conditions.ts';
 import {
   directClusterEndpointTokens,
   events,
+  namespaces,
   ownedAccessKeys,
   type Resource,
   secrets,
@@ -72,6 +73,12 @@ export class Api {
     const created = await this.client.create<Stored>(resource, object, { ...place, ...options });
     this.#onCreated(resource, created);
     return created;
+  }
+
+  /** Clears away after the tests what something else has made, e.g. kubectl. */
+  track(made: Stored): Stored {
+    this.#onCreated(resourceOf(made), made);
+    return made;
   }
 
   async get(target: Target): Promise<Stored> {
@@ -179,7 +186,7 @@ export function entryOf(secret: Stored, entry: string): string {
   return Buffer.from(value, 'base64').toString();
 }
 
-const resources = [ownedAccessKeys, directClusterEndpointTokens, secrets, events];
+const resources = [ownedAccessKeys, directClusterEndpointTokens, secrets, namespaces, events];
 
 export function resourceOf({ kind }: Target): Resource {
   const resource = resources.find((candidate) => candidate.kind === kind);

@@ -1,0 +1,198 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { reasons } from '../../../src/api/reasons.ts';
+import { entryOf, type Stored, secretAt } from '../../operator/api.ts';
+import { Verifier } from '../../operator/verifier.ts';
+import { operatorWorld } from '../../operator/world.ts';
+import { hashForm } from './hash-form.ts';
+import { Issuer } from './issuer.ts';
+
+const overlapMs = 4_000;
+const world = await operatorWorld({ env: { LATCHKEY_ROTATION_OVERLAP: `${overlapMs / 1000}s` } });
+const { admin } = world;
+const issuer = new Issuer(admin);
+const verifier = new Verifier(admin);
+
+/** The life of these takes time, so it begins before anything else. */
+let renewed: Stored;
+let unrenewed: Stored;
+
+beforeAll(async () => {
+  const accessKey = (await admin.createKey()).metadata.name;
+  [renewed, unrenewed] = await Promise.all([
+    admin.createToken({ accessKey, ttl: 60, renewBefore: 59 }),
+    admin.createToken({ accessKey, ttl: 60 }),
+  ]);
+});
+
+describe('a renewal that becomes due because the life of the access key was extended', () => {
+  it('leaves the predecessor valid for the overlap, in status and in the Secret the successor', async () => {
+    const parent = await admin.createKey({ user: 'alice', ttl: 30 });
+    const place = { namespace: 'default', name: world.name('token') };
+    const spec = { accessKey: parent.metadata.name, ttl: 120, renewBefore: 40, secretRef: place };
+    const first = await admin.untilReady(await admin.createToken(spec));
+    const read = async () => entryOf(await admin.get(secretAt(place.namespace, place.name)), 'token');
+    const predecessor = await read();
+    expect(await verifier.presented(predecessor)).toBe('live');
+
+    const asked = Date.now();
+    await admin.patch(parent, { spec: { ttl: 3600 } });
+
+    const second = await admin.until(first, 'a successor', ({ status }) => status.serial === 2);
+    const successor = await read();
+    expect(successor).not.toBe(predecessor);
+    expect((await issuer.verify(successor)).jti).toBe(`${first.metadata.uid}.2`);
+    const { previous } = second.status;
+    expect(previous).toMatchObject({ serial: 1, credentialHash: first.status.credentialHash });
+    const goodUntil = new Date(previous.expirationTimestamp).getTime();
+    expect(goodUntil).toBeLessThanOrEqual(Date.now() + overlapMs);
+    expect(goodUntil).toBeGreaterThanOrEqual(asked + overlapMs);
+    expect(await verifier.presented(predecessor)).toBe('live');
+    expect(await verifier.presented(successor)).toBe('live');
+    await admin.untilEvent(first, reasons.renewed);
+
+    await admin.until(first, 'no predecessor', ({ status }) => status.previous === undefined);
+    expect(Date.now()).toBeGreaterThanOrEqual(goodUntil);
+    expect(await verifier.presented(predecessor)).toBe('Unknown');
+    expect(await verifier.presented(successor)).toBe('live');
+    expect((await admin.get(first)).status.serial).toBe(2);
+  });
+
+  it('never lets the predecessor live longer than to its own end', async () => {
+    const parent = await admin.createKey({ user: 'alice', ttl: 4 });
+    const accessKey = parent.metadata.name;
+    const token = await admin.untilReady(await admin.createToken({ accessKey, ttl: 120, renewBefore: 40 }));
+    await admin.patch(parent, { spec: { ttl: 3600 } });
+    const { status } = await admin.until(token, 'a successor', (now) => now.status.serial === 2);
+    expect(status.previous.expirationTimestamp).toBe(token.status.notAfter);
+    await admin.until(token, 'no predecessor', (now) => now.status.previous === undefined);
+    expect(await verifier.presented(token.status.token)).toBe('Unknown');
+  });
+
+  it('ends the predecessor at once when the access key is deleted', async () => {
+    const parent = await admin.createKey({ user: 'alice', ttl: 30 });
+    const accessKey = parent.metadata.name;
+    const token = await admin.untilReady(await admin.createToken({ accessKey, ttl: 120, renewBefore: 40 }));
+    await admin.patch(parent, { spec: { ttl: 3600 } });
+    await admin.until(token, 'a predecessor', ({ status }) => status.previous !== undefined);
+
+    await admin.delete(parent);
+
+    expect(await verifier.presented(token.status.token)).not.toBe('live');
+    const { status } = await admin.untilRefused(token, reasons.accessKeyGone);
+    expect(status).not.toHaveProperty('previous');
+    expect(status).not.toHaveProperty('token');
+  });
+});
+
+describe('a rotation on demand', () => {
+  it('of a token ends the predecessor at once, and happens once for each value', async () => {
+    const token = await admin.untilReady(await admin.createToken());
+    await rotate(token, 'one');
+    const second = await admin.until(token, 'a successor', ({ status }) => status.serial === 2);
+    await admin.untilEvent(token, reasons.rotated);
+    expect(second.status.previous).toBeUndefined();
+    expect(await verifier.presented(token.status.token)).toBe('Unknown');
+    expect(await verifier.presented(second.status.token)).toBe('live');
+
+    await admin.patch(token, {
+      metadata: { labels: { touched: 'true' }, annotations: { [rotateAnnotation]: 'one' } },
+    });
+    await rotate(token, null);
+    await rotate(token, 'two');
+    const third = await admin.until(token, 'another successor', ({ status }) => status.serial > 2);
+    expect(third.status).toMatchObject({ serial: 3, observedRotation: 'two' });
+    expect(await verifier.presented(second.status.token)).toBe('Unknown');
+  });
+
+  it('of a generated key replaces spec.key', async () => {
+    const key = await admin.untilReady(await admin.createKey());
+    expect(key.status.keySource).toBe('Generated');
+    await rotate(key, 'now');
+    const second = await admin.until(key, 'a successor', ({ status }) => status.serial === 2);
+    await admin.untilEvent(key, reasons.rotated);
+    expect(second.spec.key).toMatch(/^lk_[0-9A-Za-z]{49}$/);
+    expect(second.spec.key).not.toBe(key.spec.key);
+    expect(second.status.keySource).toBe('Generated');
+    expect(await verifier.presented(key.spec.key)).toBe('Unknown');
+    expect(await verifier.presented(second.spec.key)).toBe('live');
+  });
+
+  it('of a key in a Secret replaces the content of the Secret', async () => {
+    const place = { namespace: 'default', name: world.name('key') };
+    const key = await admin.untilReady(await admin.createKey({ user: 'alice', secretRef: place }));
+    const read = async () => entryOf(await admin.get(secretAt(place.namespace, place.name)), 'key');
+    const predecessor = await read();
+    expect(await verifier.presented(predecessor)).toBe('live');
+    await rotate(key, 'now');
+    await admin.until(key, 'a successor', ({ status }) => status.serial === 2);
+    expect(await verifier.presented(predecessor)).toBe('Unknown');
+    expect(await verifier.presented(await read())).toBe('live');
+    expect((await admin.get(key)).spec.key).toBeUndefined();
+  });
+
+  it.each([
+    ['plain', (key: string) => key],
+    ['as a hash', hashForm],
+  ])('of a key that was supplied %s is not possible and changes nothing', async (_form, stored) => {
+    const supplied = `supplied-${world.name('key')}`;
+    const key = await admin.untilReady(await admin.createKey({ user: 'alice', key: stored(supplied) }));
+
+    await rotate(key, 'now');
+
+    const wanted = { type: 'RotationNotPossible', status: 'True' } as const;
+    const { spec, status } = await admin.untilCondition(key, wanted);
+    await admin.untilEvent(key, reasons.rotationNotPossible);
+    expect(spec).toEqual(key.spec);
+    expect(status).toMatchObject({ serial: 1, credentialHash: key.status.credentialHash, active: true });
+    await admin.untilReady(key);
+    expect(await verifier.presented(supplied)).toBe('live');
+
+    await rotate(key, null);
+    await admin.until(key, 'no such condition', (object) => !hasCondition(object, 'RotationNotPossible'));
+  });
+});
+
+describe('a token of 60 seconds', () => {
+  it('is renewed at half of its life at the earliest, with overlap', async () => {
+    const first = await admin.untilReady(renewed);
+    const issuedAt = new Date(first.status.issuedAt).getTime();
+    const isSecond = ({ status }: Stored) => status.serial === 2;
+    const second = await admin.until(renewed, 'a successor', isSecond, { timeoutMs: 35_000 });
+    const renewedAt = new Date(second.status.issuedAt).getTime();
+    expect(renewedAt - issuedAt).toBeGreaterThanOrEqual(29_000);
+    expect(renewedAt - issuedAt).toBeLessThan(33_000);
+    expect(await verifier.presented(first.status.token)).toBe('live');
+    expect(await verifier.presented(second.status.token)).toBe('live');
+    const { iat = 0, exp } = await issuer.verify(second.status.token);
+    expect(exp).toBe(iat + 60);
+    await admin.until(renewed, 'no predecessor', ({ status }) => status.previous === undefined);
+    expect(await verifier.presented(first.status.token)).toBe('Unknown');
+  });
+
+  it('without renewal warns once and ends', async () => {
+    const { token, notAfter } = (await admin.untilReady(unrenewed)).status;
+    const end = new Date(notAfter).getTime();
+    const soon = { type: 'ExpiringSoon', status: 'True' } as const;
+    await admin.untilCondition(unrenewed, soon, { timeoutMs: 30_000 });
+    expect(end - Date.now()).toBeLessThanOrEqual(12_000);
+    await admin.untilRefused(unrenewed, reasons.expired, { timeoutMs: 20_000 });
+    const late = Date.now() - end;
+    expect(late).toBeGreaterThanOrEqual(0);
+    expect(late).toBeLessThan(1_000);
+    expect(await verifier.presented(token)).toBe('Unknown');
+    expect((await admin.get(unrenewed)).status.token).toBeUndefined();
+    const warnings = (await admin.eventsOf(unrenewed)).filter(
+      ({ reason }) => reason === reasons.expiringSoon,
+    );
+    expect(warnings.map(({ type, series }) => [type, series?.count])).toEqual([['Warning', undefined]]);
+  });
+});
+
+const rotateAnnotation = 'management.platform.sh/rotate';
+
+const rotate = async (object: Stored, value: string | null): Promise<Stored> =>
+  await admin.annotate(object, { [rotateAnnotation]: value });
+
+function hasCondition({ status }: Stored, type: string): boolean {
+  return status.conditions.some((condition: { type: string }) => condition.type === type);
+}

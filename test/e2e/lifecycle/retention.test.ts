@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { apiVersion, groups, labels } from '../../../src/api/names.ts';
+import { reasons } from '../../../src/api/reasons.ts';
+import { type Stored, secretAt } from '../../operator/api.ts';
+import { Verifier } from '../../operator/verifier.ts';
+import { operatorWorld } from '../../operator/world.ts';
+
+const retentionMs = 2_000;
+const world = await operatorWorld({ env: { LATCHKEY_EXPIRED_RETENTION: `${retentionMs}ms` } });
+const { admin, plane } = world;
+const verifier = new Verifier(admin);
+
+describe.concurrent('after the end of its life', () => {
+  it('a key of type Login is deleted when the retention is over', async () => {
+    const key = await admin.createKey({ user: 'alice', ttl: 3, type: 'Login' });
+    const { metadata } = await admin.untilRefused(key, reasons.expired);
+    expect(metadata.deletionTimestamp).toBeUndefined();
+    await admin.untilGone(key);
+    expect(late(key, 3)).toBeGreaterThanOrEqual(0);
+  });
+
+  it('a key that the self-service group made is deleted too', async () => {
+    const key = await createAsSelfService('OwnedAccessKey', { user: 'alice', ttl: 3 });
+    expect(key.metadata.labels?.[labels.ephemeral]).toBe('true');
+    await admin.untilRefused(key, reasons.expired);
+    await admin.untilGone(key);
+    expect(late(key, 3)).toBeGreaterThanOrEqual(0);
+  });
+
+  it('a token that the self-service group made goes with its Secret', async () => {
+    const parent = await admin.createKey({ user: 'alice', ttl: 4 });
+    const place = { namespace: 'default', name: world.name('token') };
+    const spec = { accessKey: parent.metadata.name, secretRef: place };
+    const token = await admin.untilReady(await createAsSelfService('DirectClusterEndpointToken', spec));
+    await admin.untilRefused(token, reasons.expired);
+    await admin.untilGone(secretAt(place.namespace, place.name));
+    await admin.untilGone(token);
+    expect(late(parent, 4)).toBeGreaterThanOrEqual(0);
+  });
+
+  it('a declared key stays, expired, and so does a declared token', async () => {
+    const key = await admin.createKey({ user: 'alice', ttl: 3, type: 'User' });
+    const token = await admin.createToken({ accessKey: key.metadata.name });
+    await admin.untilRefused(key, reasons.expired);
+    await admin.untilRefused(token, reasons.expired);
+    await admin.until(key, 'twice the retention', () => late(key, 3) > retentionMs);
+    for (const object of [key, token]) {
+      const { metadata, status } = await admin.get(object);
+      expect(metadata).not.toHaveProperty('deletionTimestamp');
+      expect(status.conditions).toContainEqual(expect.objectContaining({ type: 'Stalled', status: 'True' }));
+      expect(await verifier.of(object)).not.toBe('live');
+    }
+  });
+
+  it('a key of type Login that got life again in time stays', async () => {
+    const key = await admin.createKey({ user: 'alice', ttl: 3, type: 'Login' });
+    await admin.untilRefused(key, reasons.expired);
+    await admin.patch(key, { spec: { ttl: 3600 } });
+    await admin.untilReady(key);
+    await admin.until(key, 'twice the retention', () => late(key, 3) > retentionMs);
+    await admin.untilReady(key);
+  });
+});
+
+/** Made as the gateway makes objects for its users: by impersonation, with the group that only the gateway adds. */
+async function createAsSelfService(kind: string, spec: object): Promise<Stored> {
+  const manifest = { apiVersion, kind, metadata: { name: world.name('ephemeral') }, spec };
+  const options = ['--as=alice', `--as-group=${groups.selfService}`, '--as-group=system:masters'];
+  const input = JSON.stringify(manifest);
+  const { exitCode, stderr, stdout } = await plane.kubectl(['create', ...options, '-f', '-', '-o', 'json'], {
+    input,
+  });
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  return admin.track(JSON.parse(stdout));
+}
+
+/** Milliseconds since the retention was over. */
+function late({ metadata }: Stored, ttl: number): number {
+  return Date.now() - new Date(metadata.creationTimestamp).getTime() - ttl * 1000 - retentionMs;
+}

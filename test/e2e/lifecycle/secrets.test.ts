@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest';
+import { labels } from '../../../src/api/names.ts';
+import { reasons } from '../../../src/api/reasons.ts';
+import { namespaces, secrets } from '../../../src/api/resources.ts';
+import { type Api, conditionOf, entryOf, type Stored, secretAt, type Target } from '../../operator/api.ts';
+import { Verifier } from '../../operator/verifier.ts';
+import { operatorWorld } from '../../operator/world.ts';
+
+const world = await operatorWorld();
+const { admin } = world;
+const verifier = new Verifier(admin);
+
+interface Place {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+interface Kind {
+  readonly entry: string;
+  readonly make: (
+    api: Api,
+    secretRef: object,
+    metadata?: { annotations: Record<string, string> },
+  ) => Promise<Stored>;
+}
+
+const kinds: readonly [string, Kind][] = [
+  [
+    'an access key',
+    {
+      entry: 'key',
+      make: async (api, secretRef, metadata) => await api.createKey({ user: 'alice', secretRef }, metadata),
+    },
+  ],
+  [
+    'a token',
+    {
+      entry: 'token',
+      make: async (api, secretRef, metadata) => await api.createToken({ secretRef }, metadata),
+    },
+  ],
+];
+
+describe.each(kinds)('the Secret of %s', (_kind, { entry, make }) => {
+  const read = async ({ namespace, name }: Place): Promise<string> =>
+    entryOf(await admin.get(secretAt(namespace, name)), entry);
+  const place = (): Place => ({ namespace: 'default', name: world.name('secret') });
+
+  it('holds the credential, says whose it is, and nothing else of the object', async () => {
+    const at = place();
+    const owner = await admin.untilReady(await make(admin, at, { annotations: { note: 'mine' } }));
+    const { metadata, data } = await admin.get(secretAt(at.namespace, at.name));
+    expect(Object.keys(data ?? {})).toEqual([entry]);
+    expect(metadata.annotations).toBeUndefined();
+    expect(metadata.labels).toEqual({
+      [labels.ownerKind]: owner.kind,
+      [labels.ownerName]: owner.metadata.name,
+      [labels.ownerUID]: owner.metadata.uid,
+      [labels.serial]: '1',
+      [labels.purpose]: 'credential',
+    });
+    expect(metadata.ownerReferences).toMatchObject([{ kind: owner.kind, uid: owner.metadata.uid }]);
+    expect(owner.spec.key).toBeUndefined();
+    expect(owner.status.token).toBeUndefined();
+    expect(await verifier.presented(await read(at))).toBe('live');
+  });
+
+  it('is made anew with another credential when it is deleted', async () => {
+    const at = place();
+    const owner = await admin.untilReady(await make(admin, at));
+    const lost = await read(at);
+    await admin.delete(secretAt(at.namespace, at.name));
+    await admin.until(owner, 'a successor', ({ status }) => status.serial === 2);
+    expect(await verifier.presented(await read(at))).toBe('live');
+    expect(await verifier.presented(lost)).toBe('Unknown');
+  });
+
+  it('is written anew with another credential when somebody changes what it holds', async () => {
+    const at = place();
+    const owner = await admin.untilReady(await make(admin, at));
+    const replaced = await read(at);
+    const planted = `planted-${world.name('key')}`;
+    const data = { [entry]: Buffer.from(planted).toString('base64') };
+    await admin.patch(secretAt(at.namespace, at.name), { data });
+    await admin.until(owner, 'a successor', ({ status }) => status.serial === 2);
+    expect(await verifier.presented(planted)).toBe('Unknown');
+    expect(await verifier.presented(replaced)).toBe('Unknown');
+    expect(await verifier.presented(await read(at))).toBe('live');
+  });
+
+  it('follows a changed secretRef, and the one before goes with its credential', async () => {
+    const [before, after] = [place(), { ...place(), key: 'my.entry' }];
+    const owner = await admin.untilReady(await make(admin, before));
+    const moved = await read(before);
+    await admin.patch(owner, { spec: { secretRef: after } });
+    await admin.until(owner, 'a successor', ({ status }) => status.serial === 2);
+    await admin.untilGone(secretAt(before.namespace, before.name));
+    await admin.untilReady(owner);
+    const present = entryOf(await admin.get(secretAt(after.namespace, after.name)), 'my.entry');
+    expect(await verifier.presented(present)).toBe('live');
+    expect(await verifier.presented(moved)).toBe('Unknown');
+  });
+
+  it('is never taken from somebody else', async () => {
+    const at = place();
+    const foreign = await plant(at, { [entry]: 'somebody-elses-password' });
+    const owner = await admin.untilRefused(await make(admin, at), reasons.secretConflict);
+    await admin.untilEvent(owner, reasons.secretConflict);
+    expect(conditionOf(owner, 'Stalled')?.message).toContain('delete it, or name another');
+    expect(owner.status.credentialHash).toBeUndefined();
+    expect(await verifier.presented('somebody-elses-password')).toBe('Unknown');
+    await admin.annotate(owner, { look: 'again' });
+    await admin.delete(owner);
+    await admin.untilGone(owner);
+    const left = await admin.get(foreign);
+    expect(left.metadata).toMatchObject({
+      uid: foreign.metadata.uid,
+      resourceVersion: foreign.metadata.resourceVersion,
+    });
+    expect(entryOf(left, entry)).toBe('somebody-elses-password');
+  });
+
+  it('is made once that of somebody else has gone', async () => {
+    const at = place();
+    const foreign = await plant(at, { [entry]: 'in-the-way' });
+    const owner = await admin.untilRefused(await make(admin, at), reasons.secretConflict);
+    await admin.delete(foreign);
+    await admin.annotate(owner, { look: 'again' });
+    const { status } = await admin.untilReady(owner);
+    expect(status.serial).toBe(1);
+    expect(await verifier.presented(await read(at))).toBe('live');
+  });
+
+  it('is left to whoever took its labels away, and grants nothing any more', async () => {
+    const at = place();
+    const owner = await admin.untilReady(await make(admin, at));
+    const taken = await read(at);
+    await admin.patch(secretAt(at.namespace, at.name), { metadata: { labels: { [labels.ownerUID]: null } } });
+    await admin.untilRefused(owner, reasons.secretConflict);
+    expect(await read(at)).toBe(taken);
+    expect(await verifier.presented(taken)).toBe('Unknown');
+  });
+
+  it('waits for a namespace that does not exist yet', async () => {
+    const namespace = world.name('later');
+    const at = { namespace, name: 'credential' };
+    const owner = await admin.untilRefused(await make(admin, at), reasons.secretFailed);
+    expect(conditionOf(owner)?.message).toContain('The namespace in spec.secretRef does not exist');
+    expect(conditionOf(owner, 'Reconciling')?.reason).toBe(reasons.secretFailed);
+    await makeNamespace(namespace);
+    await admin.annotate(owner, { look: 'again' });
+    await admin.untilReady(owner);
+    expect(await verifier.presented(await read(at))).toBe('live');
+  });
+
+  it('goes with its namespace, and the credential with it', async () => {
+    const namespace = world.name('going');
+    const at = { namespace, name: 'credential' };
+    await makeNamespace(namespace);
+    const owner = await admin.untilReady(await make(admin, at));
+    const lost = await read(at);
+    await admin.client.delete(namespaces, { name: namespace });
+    await admin.untilRefused(owner, reasons.secretFailed, { timeoutMs: 20_000 });
+    expect(await verifier.presented(lost)).toBe('Unknown');
+    await admin.untilGone({ kind: 'Namespace', metadata: { name: namespace } }, { timeoutMs: 20_000 });
+    expect(conditionOf(await admin.get(owner), 'Ready')?.status).toBe('False');
+    await admin.delete(owner);
+    await admin.untilGone(owner);
+  });
+});
+
+async function plant(
+  { namespace, name }: Place,
+  stringData: Record<string, string>,
+): Promise<Stored & Target> {
+  const object = { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name }, stringData };
+  return await admin.createObject(secrets, object);
+}
+
+async function makeNamespace(name: string): Promise<void> {
+  await admin.createObject(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+}
