@@ -9,18 +9,22 @@ export interface TimeLimits {
   readonly connectMs: number;
   /** From the request to the head of the answer, and between two pieces of its body. */
   readonly silenceMs: number;
+  /** For one whole download. */
+  readonly totalMs: number;
 }
 
 /** A closed network must not cost more than a few seconds: there are other ways to get the programs. */
-export const standardLimits: TimeLimits = { connectMs: 5000, silenceMs: 15_000 };
+export const standardLimits: TimeLimits = { connectMs: 5000, silenceMs: 15_000, totalMs: 1_200_000 };
 
 const maxDigestFileBytes = 65_536;
 
 /** Downloads over https, through the proxy that HTTPS_PROXY names if any. Must be closed. */
 export class Downloader {
   readonly #dispatcher: Dispatcher;
+  readonly #totalMs: number;
 
   constructor(limits: TimeLimits = standardLimits) {
+    this.#totalMs = limits.totalMs;
     this.#dispatcher = new EnvHttpProxyAgent({
       connect: { timeout: limits.connectMs },
       headersTimeout: limits.silenceMs,
@@ -49,11 +53,16 @@ export class Downloader {
     return hash.digest('hex');
   }
 
-  /** A small text. @throws Error naming the address. */
+  /** A small text. @throws Error naming the address, also when the text is longer than any list of digests. */
   async text(url: string): Promise<string> {
-    const text = await (await this.#get(url)).text();
-    if (text.length > maxDigestFileBytes) throw new Error(`${url} is too long for a list of digests`);
-    return text;
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of bodyOf(await this.#get(url))) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > maxDigestFileBytes) throw new Error(`${url} is too long for a list of digests`);
+    }
+    return Buffer.concat(chunks).toString('utf8');
   }
 
   async close(): Promise<void> {
@@ -61,7 +70,8 @@ export class Downloader {
   }
 
   async #get(url: string): Promise<Response> {
-    const response = await fetch(url, { dispatcher: this.#dispatcher }).catch((error: unknown) => {
+    const signal = AbortSignal.timeout(this.#totalMs);
+    const response = await fetch(url, { dispatcher: this.#dispatcher, signal }).catch((error: unknown) => {
       throw new Error(`${url} does not answer`, { cause: rootOf(error) });
     });
     if (response.ok) return response;
@@ -77,5 +87,6 @@ function bodyOf(response: Response): NonNullable<Response['body']> {
 
 /** fetch says "fetch failed" and hides the reason, such as ENOTFOUND, in a chain of causes. */
 function rootOf(error: unknown): unknown {
+  if (error instanceof AggregateError) return error.errors[0];
   return error instanceof Error && error.cause !== undefined ? rootOf(error.cause) : error;
 }

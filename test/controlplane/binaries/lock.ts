@@ -42,7 +42,7 @@ async function acquire(
   { file, guard, report }: { readonly file: string; readonly guard: Guard; readonly report: Report },
   isDone: () => Promise<boolean>,
 ): Promise<boolean> {
-  let reported = 0;
+  let reported = Number.NEGATIVE_INFINITY;
   while (!(await guard.link(file))) {
     if (await isDone()) return false;
     if (await isStale(file)) await breakLock(file, guard.folder);
