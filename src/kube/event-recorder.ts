@@ -87,14 +87,23 @@ export class EventRecorder {
   /** Sends what waits, summaries and series included; gives up after the time limit. Never rejects. */
   async drain(timeoutMs = 5_000): Promise<void> {
     const { clock, log } = this.#options;
-    this.#storms.flush();
-    this.#flushRepeated();
     const over = new AbortController();
-    const sent = (this.#sending ?? Promise.resolve()).finally(() => over.abort());
-    await Promise.race([sent, sleep(clock, timeoutMs, over.signal)]);
+    const everything = this.#sendEverything(over.signal).finally(() => over.abort());
+    await Promise.race([everything, sleep(clock, timeoutMs, over.signal)]);
+    over.abort();
     if (this.#waiting.size === 0) return;
     log.warn({ count: this.#waiting.size }, 'events were not sent in time');
     for (const entry of this.#waiting) this.#drop(entry);
+  }
+
+  /** Again and again, because an event may repeat while it is on its way. */
+  async #sendEverything(over: AbortSignal): Promise<void> {
+    while (!over.aborted) {
+      this.#storms.flush();
+      this.#flushRepeated();
+      if (this.#sending === undefined) return;
+      await this.#sending;
+    }
   }
 
   #begin(input: EventInput): void {

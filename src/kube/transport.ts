@@ -122,6 +122,8 @@ export class Transport {
     };
     try {
       const { statusCode, headers, body } = await pool.request(options);
+      // Whoever reads the body hears of its errors. A body that is dropped unread would end the process with one.
+      body.on('error', () => undefined);
       return { status: statusCode, headers, body: body as unknown as StreamResponse['body'] };
     } catch (error) {
       signal.throwIfAborted();

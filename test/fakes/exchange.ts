@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TLSSocket } from 'node:tls';
 
 /** One request to the fake API server and the means to answer it. */
 export class Exchange {
@@ -8,6 +9,8 @@ export class Exchange {
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
   readonly response: ServerResponse;
+  /** The user of the client certificate, where there was one. */
+  readonly user: string | undefined;
 
   constructor(request: IncomingMessage, body: string, response: ServerResponse) {
     const url = new URL(request.url ?? '/', 'https://fake');
@@ -17,6 +20,7 @@ export class Exchange {
     this.headers = request.headers;
     this.body = body;
     this.response = response;
+    this.user = (request.socket as TLSSocket).getPeerCertificate().subject?.CN?.toString();
   }
 
   get isWatch(): boolean {

@@ -1,0 +1,332 @@
+import { mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { KubeConfig } from '@kubernetes/client-node';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { configMaps } from '../../../src/api/resources.ts';
+import { createKubeClient, type KubeClient } from '../../../src/kube/client.ts';
+import { FakeClock } from '../../../src/kube/fake-clock.ts';
+import { type KubeConfigSource, kubeConfigSource } from '../../../src/kube/kube-config.ts';
+import { isUnauthorized } from '../../../src/kube/kube-error.ts';
+import { createClient } from '../../controlplane/certificates.ts';
+import { FakeApiServer } from '../../fakes/fake-api-server.ts';
+import { waitFor } from '../../fakes/wait-for.ts';
+
+let server: FakeApiServer;
+let folder: string;
+let clock: FakeClock;
+let client: KubeClient;
+let warnings: string[];
+
+beforeEach(async () => {
+  server = await FakeApiServer.start();
+  folder = await mkdtemp(path.join(tmpdir(), 'latchkey-credentials-'));
+  clock = new FakeClock();
+  warnings = [];
+});
+
+afterEach(async () => {
+  await client?.close();
+  await server.stop();
+  await rm(folder, { recursive: true });
+});
+
+const file = (name: string) => path.join(folder, name);
+const write = (name: string, content: string) => writeFile(file(name), content);
+const keep = () => undefined;
+
+function start(kubeConfig: KubeConfig | KubeConfigSource): KubeClient {
+  const warn = (_keys: object, text: string) => void warnings.push(text);
+  const log = { debug: keep, info: keep, warn, error: keep };
+  client = createKubeClient({ kubeConfig, userAgent: 'tester', clock, log, refreshMs: 20_000 });
+  return client;
+}
+
+/** What the API server saw of each request. */
+const tokens = () => server.exchanges.map(({ headers }) => headers.authorization?.replace('Bearer ', ''));
+const users = () => server.exchanges.map(({ user }) => user);
+
+/** Refuses every token but this one. */
+const acceptOnly = (token: () => string) =>
+  server.script((exchange) => {
+    if (exchange.headers.authorization === `Bearer ${token()}`) return false;
+    exchange.refuse(401, 'Unauthorized');
+    return true;
+  });
+
+const kubeconfig = async (user: object): Promise<string> => {
+  const caData = Buffer.from(server.authority.certificate).toString('base64');
+  const document = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'c', cluster: { server: server.url, 'certificate-authority-data': caData } }],
+    users: [{ name: 'u', user }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  };
+  await write('kubeconfig', JSON.stringify(document));
+  return file('kubeconfig');
+};
+
+async function certificateFiles(user: string): Promise<void> {
+  const { certificate, key } = createClient(server.authority, { user });
+  await write('client.crt', certificate);
+  await write('client.key', key);
+}
+
+/** Reads files again behind the next request, and waits until that is done. */
+const refresh = async (): Promise<void> => {
+  clock.advance(20_000);
+  await client.list(configMaps);
+  await clock.settle();
+};
+
+describe('in the cluster', () => {
+  async function serviceAccount(): Promise<KubeConfigSource> {
+    await write('token', 'token-1\n');
+    await write('ca.crt', server.authority.certificate);
+    const { hostname, port } = new URL(server.url);
+    const env = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port };
+    return kubeConfigSource({ env, serviceAccountFolder: folder });
+  }
+
+  it('uses the token of the ServiceAccount and verifies the server', async () => {
+    await start(await serviceAccount()).list(configMaps);
+    expect(tokens()).toEqual(['token-1']);
+  });
+
+  it('takes up a new token at once when the old one is refused', async () => {
+    let valid = 'token-1';
+    acceptOnly(() => valid);
+    start(await serviceAccount());
+    await client.list(configMaps);
+    valid = 'token-2';
+    await write('token', valid);
+    clock.advance(1_000);
+    await client.list(configMaps);
+    expect(tokens()).toEqual(['token-1', 'token-1', 'token-2']);
+    expect(server.handshakes).toBeLessThanOrEqual(2);
+  });
+
+  it('takes it up for a watch too', async () => {
+    let valid = 'token-1';
+    acceptOnly(() => valid);
+    start(await serviceAccount());
+    await client.list(configMaps);
+    valid = 'token-2';
+    await write('token', valid);
+    clock.advance(1_000);
+    const abort = new AbortController();
+    const options = {
+      signal: abort.signal,
+      idleMs: 60_000,
+      maxLineBytes: 1_000,
+      onOpen: () => abort.abort(),
+    };
+    const query = new URLSearchParams({ watch: 'true' });
+    const watching = (async () => {
+      for await (const _ of client.watch('/api/v1/configmaps', query, options));
+    })();
+    await expect(watching).rejects.toThrow('aborted');
+    expect(tokens()).toEqual(['token-1', 'token-1', 'token-2']);
+  });
+
+  it('reports a refusal when there is no other token, and reads files only once a second for it', async () => {
+    const source = await serviceAccount();
+    let loads = 0;
+    const load = (fresh?: boolean) => {
+      loads++;
+      return source.load(fresh);
+    };
+    acceptOnly(() => 'other');
+    start({ load });
+    for (let n = 0; n < 5; n++) {
+      expect(isUnauthorized(await client.list(configMaps).catch((error: unknown) => error))).toBe(true);
+    }
+    expect(loads).toBe(1);
+    clock.advance(1_000);
+    await client.list(configMaps).catch(keep);
+    expect(loads).toBe(2);
+  });
+
+  it('goes on with the old token while the file is not there, and says so', async () => {
+    start(await serviceAccount());
+    await client.list(configMaps);
+    await rm(file('token'));
+    clock.advance(1_000);
+    server.once(
+      () => true,
+      (exchange) => exchange.refuse(401, 'Unauthorized'),
+    );
+    await client.list(configMaps).catch(keep);
+    await client.list(configMaps);
+    expect(tokens()).toEqual(['token-1', 'token-1', 'token-1']);
+    expect(warnings).toEqual(['cluster credentials could not be read again; the old ones stay in use']);
+  });
+});
+
+describe('with a kubeconfig', () => {
+  it('uses a token, an inline one or one of a file', async () => {
+    await start(kubeConfigSource({ file: await kubeconfig({ token: 'inline' }) })).list(configMaps);
+    await client.close();
+    await write('token', 'from-file\n');
+    await start(kubeConfigSource({ file: await kubeconfig({ tokenFile: 'token', token: 'old' }) })).list(
+      configMaps,
+    );
+    expect(tokens()).toEqual(['inline', 'from-file']);
+  });
+
+  it('takes up a new file, on the same connections', async () => {
+    start(kubeConfigSource({ file: await kubeconfig({ token: 'token-1' }) }));
+    await client.list(configMaps);
+    await kubeconfig({ token: 'token-22' });
+    await refresh();
+    await client.list(configMaps);
+    expect(tokens()).toEqual(['token-1', 'token-1', 'token-22']);
+    expect(server.handshakes).toBeLessThanOrEqual(2);
+  });
+
+  it('opens new connections with a new client certificate, and closes the old ones', async () => {
+    await certificateFiles('first');
+    start(
+      kubeConfigSource({
+        file: await kubeconfig({ 'client-certificate': 'client.crt', 'client-key': 'client.key' }),
+      }),
+    );
+    await client.list(configMaps);
+    await certificateFiles('second');
+    await refresh();
+    const before = server.handshakes;
+    await client.list(configMaps);
+    expect(users()).toEqual(['first', 'first', 'second']);
+    expect(server.handshakes).toBe(before + 1);
+    await waitFor('old connections closed', () => server.openSockets === 1);
+  });
+
+  it('lets a watch of the old certificate live until it ends', async () => {
+    await certificateFiles('first');
+    start(
+      kubeConfigSource({
+        file: await kubeconfig({ 'client-certificate': 'client.crt', 'client-key': 'client.key' }),
+      }),
+    );
+    const seen: string[] = [];
+    const options = { signal: new AbortController().signal, idleMs: 60_000, maxLineBytes: 1_000 };
+    const watching = (async () => {
+      const query = new URLSearchParams({ watch: 'true' });
+      for await (const { object } of client.watch('/api/v1/configmaps', query, options)) {
+        seen.push((object as { metadata: { name: string } }).metadata.name);
+      }
+    })();
+    await waitFor('the watch', () => server.watches.length === 1);
+    await certificateFiles('second');
+    await refresh();
+    await client.list(configMaps);
+    server.storage('configmaps').put({ metadata: { name: 'a' } });
+    await waitFor('the event', () => seen.length === 1);
+    server.watches[0]!.response.end();
+    await watching;
+    await waitFor('the old connection closed', () => server.openSockets === 1);
+  });
+
+  it('keeps what it has while the file is broken, and takes up the repaired one', async () => {
+    start(kubeConfigSource({ file: await kubeconfig({ token: 'token-1' }) }));
+    await client.list(configMaps);
+    await write('kubeconfig', ': : not yaml {{{ token: secret');
+    await refresh();
+    expect(warnings).toEqual(['cluster credentials could not be read again; the old ones stay in use']);
+    await kubeconfig({ token: 'token-3' });
+    await refresh();
+    await client.list(configMaps);
+    expect(tokens()).toEqual(['token-1', 'token-1', 'token-1', 'token-3']);
+  });
+
+  it('passes on impersonation', async () => {
+    await start(kubeConfigSource({ file: await kubeconfig({ token: 't', as: 'someone' }) })).list(configMaps);
+    expect(server.exchanges[0]?.headers['impersonate-user']).toBe('someone');
+  });
+
+  it('gives up on a credential plug-in that hangs', async () => {
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'sleep', args: ['2'] };
+    start(kubeConfigSource({ file: await kubeconfig({ exec }) }));
+    const outcome = client.list(configMaps).catch((error: unknown) => error);
+    await clock.settle();
+    clock.advance(30_000);
+    expect((await outcome) as Error).toMatchObject({
+      code: 'ERR_KUBECONFIG',
+      message: 'cannot use the kubeconfig: its credentials did not arrive within 30000 ms',
+    });
+  });
+
+  it.each([
+    ['an http server', 'http://127.0.0.1:1', {}, 'clusters[].cluster.server must be an https URL'],
+    [
+      'a proxy',
+      'https://127.0.0.1:1',
+      { 'proxy-url': 'http://proxy' },
+      'proxy-url is not supported: remove it',
+    ],
+  ])('refuses %s with a clear message', async (_what, url, more, problem) => {
+    const kubeConfig = new KubeConfig();
+    kubeConfig.loadFromString(
+      JSON.stringify({
+        clusters: [{ name: 'c', cluster: { server: url, ...more } }],
+        users: [{ name: 'u', user: {} }],
+        contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+        'current-context': 'x',
+      }),
+    );
+    await expect(start(kubeConfig).list(configMaps)).rejects.toThrow(`cannot use the kubeconfig: ${problem}`);
+  });
+});
+
+describe('finding credentials', () => {
+  it('says what is missing', async () => {
+    const home = process.env.HOME;
+    process.env.HOME = folder;
+    try {
+      expect(() => kubeConfigSource({ env: {}, serviceAccountFolder: folder })).toThrow(
+        `cannot use the kubeconfig: KUBECONFIG is not set, and neither ${folder}/token nor ${folder}/.kube/config is there`,
+      );
+    } finally {
+      process.env.HOME = home;
+    }
+  });
+
+  it.each([
+    ['a file that is not there', undefined, 'is not there'],
+    ['a file that is no kubeconfig', ': : {{{ token: lk_secret', 'is not a valid kubeconfig'],
+  ])('says what is wrong with %s, without quoting it', async (_what, content, problem) => {
+    if (content !== undefined) await write('kubeconfig', content);
+    const source = kubeConfigSource({ env: { KUBECONFIG: file('kubeconfig') } });
+    expect(() => source.load()).toThrow(`cannot use the kubeconfig: ${file('kubeconfig')} ${problem}`);
+    expect(() => source.load()).not.toThrow('lk_secret');
+  });
+
+  it('merges the files that KUBECONFIG names; the first has the current context', async () => {
+    const named = async (name: string) => {
+      const one = await kubeconfig({ token: name });
+      const renamed = await readFile(one, 'utf8');
+      await write(
+        name,
+        renamed
+          .replaceAll('"u"', `"u-${name}"`)
+          .replaceAll('"c"', `"c-${name}"`)
+          .replaceAll('"x"', `"x-${name}"`),
+      );
+      return file(name);
+    };
+    const [first, second] = [await named('one'), await named('two')];
+    const kubeConfig = kubeConfigSource({ env: { KUBECONFIG: `${first}:${second}` } }).load();
+    expect([kubeConfig.getCurrentContext(), kubeConfig.getContexts().length]).toEqual(['x-one', 2]);
+  });
+
+  it('reads an unchanged file once', async () => {
+    const source = kubeConfigSource({ file: await kubeconfig({ token: 'a' }) });
+    const first = source.load();
+    expect(source.load()).toBe(first);
+    await utimes(file('kubeconfig'), 1, 1);
+    expect(source.load()).not.toBe(first);
+    expect(source.load(true)).not.toBe(source.load(true));
+  });
+});
