@@ -23,9 +23,9 @@ export interface World {
   user(name: string, groups?: readonly string[]): Promise<ApiClient>;
 }
 
-/** Makes the shared control plane ready for a file of policy tests, and clears its objects away afterwards. */
-export async function admissionWorld(): Promise<World> {
-  const plane = await sharedControlPlane();
+/** Makes the control plane, by default the shared one, ready for a file of policy tests; its objects are cleared away. */
+export async function admissionWorld(given?: ControlPlaneAccess): Promise<World> {
+  const plane = given ?? (await sharedControlPlane());
   await applyKustomization(plane, 'default');
   const opened: ApiClient[] = [];
   const keep = async (client: Promise<ApiClient>): Promise<ApiClient> => {
