@@ -1,0 +1,24 @@
+import type { Options } from './options.ts';
+
+/** What a benchmark found out, as it stands in the results. */
+export interface Section {
+  readonly title: string;
+  /** What was done, how often, and beside what. */
+  readonly about: string;
+  /** Markdown. */
+  readonly table: string;
+  /** What a reader must know to judge the figures. */
+  readonly notes: readonly string[];
+}
+
+export interface BenchmarkContext {
+  readonly options: Options;
+  /** Tells the person who waits what happens now. */
+  readonly say: (text: string) => void;
+}
+
+/** Never a test: it measures, and nothing passes or fails by time. */
+export interface Benchmark {
+  readonly name: string;
+  readonly run: (context: BenchmarkContext) => Promise<Section>;
+}

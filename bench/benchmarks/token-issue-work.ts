@@ -1,0 +1,79 @@
+import { createPrivateKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { apiVersion } from '../../src/api/names.ts';
+import { reasons } from '../../src/api/reasons.ts';
+import { toCredentialRecord } from '../../src/credentials/project.ts';
+import { signToken, tokenTooLarge } from '../../src/credentials/sign-token.ts';
+import { generateSigningKey } from '../../src/credentials/signing-key.ts';
+import { claimsOf } from '../../src/operator/controllers/directclusterendpointtoken/claims.ts';
+import type { IssueToken } from '../../src/operator/controllers/directclusterendpointtoken/step.ts';
+
+/** Does one operation. */
+export type Operation = () => unknown;
+
+/** As many as the operator has workers for each kind. */
+export const concurrency = 16;
+
+const issuer = 'https://latchkey.example.com';
+const hour = 3_600_000;
+
+/** What `token-issue` measures; each in a process of its own. */
+export const works = {
+  issue: issueTokens,
+  sign: signWithNode,
+  subtle: signWithWebCrypto,
+} as const satisfies Record<string, () => Promise<Operation>>;
+
+export type WorkName = keyof typeof works;
+
+/** The operator's own code from a record to a token that may be written. */
+async function issueTokens(): Promise<Operation> {
+  const now = Date.now();
+  const signer = await generateSigningKey({ createdAt: now, activeFrom: now, longestLife: 86_400 });
+  const record = toCredentialRecord(tokenObject(), 'DirectClusterEndpointToken');
+  const issue: IssueToken = {
+    step: 'issue',
+    identity: { kind: 'requester', user: 'bench-user', groups: ['developers'] },
+    ancestors: [],
+    serial: 1,
+    issuedAt: now,
+    end: now + 24 * hour,
+    ttl: 86_400,
+    cause: reasons.issued,
+    keepPrevious: false,
+  };
+  return async () => {
+    const token = await signToken(claimsOf(record, issue, issuer), signer);
+    if (tokenTooLarge(token)) throw new RangeError('the token of the benchmark is too large');
+  };
+}
+
+function tokenObject(): object {
+  const scope = { clusters: [{ cluster: 'east' }, { cluster: 'west' }] };
+  const metadata = { name: 'bench', uid: '6a2f4c1e-93b1-4d52-8f0e-7c6d5b4a3921', resourceVersion: '1' };
+  return { apiVersion, kind: 'DirectClusterEndpointToken', metadata, spec: { scope } };
+}
+
+/** As many bytes as the header and the claims of such a token have in base64url. */
+const input = Buffer.alloc(620, 'a');
+
+async function signWithNode(): Promise<Operation> {
+  const key = { key: p256Key(), dsaEncoding: 'ieee-p1363' } as const;
+  return () => sign('sha256', input, key);
+}
+
+async function signWithWebCrypto(): Promise<Operation> {
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
+  const encoded = p256Key().export({ type: 'pkcs8', format: 'der' });
+  const key = await crypto.subtle.importKey('pkcs8', encoded, algorithm, false, ['sign']);
+  return async () => await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, key, input);
+}
+
+function p256Key(): KeyObject {
+  const encoding = { format: 'pem' } as const;
+  const { privateKey } = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    privateKeyEncoding: { ...encoding, type: 'pkcs8' },
+    publicKeyEncoding: { ...encoding, type: 'spki' },
+  });
+  return createPrivateKey(privateKey);
+}

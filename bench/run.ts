@@ -1,0 +1,60 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Benchmark, Section } from './benchmark.ts';
+import { applyToReady } from './benchmarks/apply-to-ready.ts';
+import { reconcile } from './benchmarks/reconcile.ts';
+import { tokenIssue } from './benchmarks/token-issue.ts';
+import { machineFacts } from './measure/machine.ts';
+import { renderReport, renderSection } from './measure/report.ts';
+import { parseOptions, usage } from './options.ts';
+
+const benchmarks: readonly Benchmark[] = [tokenIssue, applyToReady, reconcile];
+
+/** One named benchmark prints its table; all of them together become a page of results. */
+async function main(args: readonly string[]): Promise<void> {
+  const options = parseOptions(args);
+  const chosen = options.names.length === 0 ? benchmarks : options.names.map(benchmarkOf);
+  const facts = await machineFacts();
+  const sections: Section[] = [];
+  for (const benchmark of chosen) {
+    const section = await benchmark.run({ options, say: (text) => say(benchmark.name, text) });
+    sections.push(section);
+    console.log(renderSection(section));
+  }
+  if (options.names.length === 0) await writeResults(args, facts, sections);
+}
+
+function benchmarkOf(name: string): Benchmark {
+  const found = benchmarks.find((benchmark) => benchmark.name === name);
+  if (found === undefined) {
+    const names = benchmarks.map((benchmark) => benchmark.name).join(', ');
+    throw new TypeError(`no benchmark "${name}": there are ${names}`);
+  }
+  return found;
+}
+
+async function writeResults(
+  args: readonly string[],
+  facts: readonly string[],
+  sections: readonly Section[],
+): Promise<void> {
+  const date = new Date().toISOString().slice(0, 10);
+  const folder = path.join(import.meta.dirname, 'results');
+  const file = path.join(folder, `${date}.md`);
+  const command = ['npm run bench', ...(args.length === 0 ? [] : ['--', ...args])].join(' ');
+  await mkdir(folder, { recursive: true });
+  await writeFile(file, renderReport({ date, command, facts, sections }));
+  console.error(`written to ${path.relative(process.cwd(), file)}`);
+}
+
+/** Progress goes to standard error, so that standard output is the table alone. */
+function say(name: string, text: string): void {
+  console.error(`${new Date().toISOString().slice(11, 19)} ${name}: ${text}`);
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  console.error(error instanceof TypeError ? `${error.message}\n\n${usage}` : error);
+  process.exitCode = 1;
+}

@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import { apiVersion } from '../../src/api/names.ts';
+import {
+  directClusterEndpointTokens,
+  ownedAccessKeys,
+  type Resource,
+  spaceInstances,
+} from '../../src/api/resources.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
+
+/** One sort of object that the benchmarks create. */
+export interface Template {
+  readonly resource: Resource;
+  readonly namespace?: string;
+  readonly spec: (name: string) => object;
+}
+
+const scope = { clusters: [{ cluster: 'east' }, { cluster: 'west' }] };
+
+export const templates = {
+  /** The operator makes the key and writes it to the spec: two writes. */
+  generatedKey: { resource: ownedAccessKeys, spec: () => ({ displayName: 'Benchmark', scope }) },
+  /** The manifest brings the hash of a key: one write. */
+  hashedKey: {
+    resource: ownedAccessKeys,
+    spec: (name: string) => ({
+      displayName: 'Benchmark',
+      scope,
+      key: `sha256:${createHash('sha256').update(name).digest('hex')}`,
+    }),
+  },
+  /** A token for the requester: a signature and one write. */
+  token: { resource: directClusterEndpointTokens, spec: () => ({ scope }) },
+  /** A custom resource of about the same size that no controller looks at. */
+  plain: { resource: spaceInstances, namespace: 'default', spec: () => ({ displayName: 'Benchmark' }) },
+} as const satisfies Record<string, Template>;
+
+export async function createOne(client: KubeClient, template: Template, name: string): Promise<void> {
+  const { resource, namespace, spec } = template;
+  const place = namespace === undefined ? {} : { namespace };
+  const object = { apiVersion, kind: resource.kind, metadata: { name, ...place }, spec: spec(name) };
+  await client.create(resource, object, place);
+}
+
+export const nameOf = (prefix: string, index: number): string =>
+  `${prefix}-${String(index).padStart(6, '0')}`;
+
+/** Creates that many objects, names from `nameOf`, sixteen at a time. */
+export async function createMany(
+  client: KubeClient,
+  template: Template,
+  prefix: string,
+  count: number,
+): Promise<void> {
+  let next = 0;
+  const lanes = Array.from({ length: 16 }, async () => {
+    while (next < count) await createOne(client, template, nameOf(prefix, next++));
+  });
+  await Promise.all(lanes);
+}

@@ -1,0 +1,31 @@
+import { readFile } from 'node:fs/promises';
+import { Guard } from '../../test/controlplane/guard.ts';
+import { until } from '../../test/operator/until.ts';
+import type { BenchmarkContext } from '../benchmark.ts';
+import { type Platform, startPlatform } from './platform.ts';
+import { end, latchkey, prepare } from './program.ts';
+
+/** Does `work` while an operator of its own leads on a control plane of its own; `pid` is the operator's. */
+export async function withOperator<Result>(
+  { options, say }: BenchmarkContext,
+  work: (platform: Platform, pid: number) => Promise<Result>,
+): Promise<Result> {
+  const guard = await Guard.start('bench');
+  say('starting a control plane and the operator');
+  const platform = await startPlatform();
+  try {
+    const program = await latchkey(guard.folder, options.profile);
+    const start = await prepare(program, platform.plane, guard);
+    const running = await start();
+    await until('the operator leads', async () => await hasSynced(running.logPath), { timeoutMs: 30_000 });
+    const result = await work(platform, running.pid);
+    await end(running);
+    return result;
+  } finally {
+    await guard.stop();
+    await platform.stop();
+  }
+}
+
+const hasSynced = async (log: string): Promise<boolean> =>
+  (await readFile(log, 'utf8')).includes('"msg":"synced"');

@@ -1,0 +1,124 @@
+import { type Condition, conditionTypes } from '../../src/api/conditions.ts';
+import type { Resource } from '../../src/api/resources.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
+import type { KubeObject } from '../../src/kube/object.ts';
+import { collectionPath } from '../../src/kube/resource-path.ts';
+import type { WatchEvent } from '../../src/kube/watch-stream.ts';
+
+/** When a watch brought an object, on the clock of `performance.now()`. */
+export interface Seen {
+  /** At all. */
+  readonly first: number;
+  /** With `Ready=True`; the same as `first` for a kind without conditions. */
+  readonly ready: number;
+}
+
+interface Expected {
+  readonly seen: PromiseWithResolvers<Seen>;
+  first?: number;
+}
+
+const hour = 3600;
+
+/** One watch on all objects of a kind, from the moment it was opened. */
+export class ReadyWatch {
+  readonly #resource: Resource;
+  readonly #end = new AbortController();
+  readonly #expected = new Map<string, Expected>();
+  readonly #ready = new Set<string>();
+  #changes = 0;
+  #wanted = Number.POSITIVE_INFINITY;
+  readonly #all = Promise.withResolvers<void>();
+
+  /** Objects that exist already are not reported before they change. */
+  static async open(client: KubeClient, resource: Resource): Promise<ReadyWatch> {
+    const { metadata } = await client.list(resource, { limit: 1 });
+    const watch = new ReadyWatch(resource);
+    const opened = Promise.withResolvers<void>();
+    const following = watch.#follow(client, metadata.resourceVersion, opened.resolve);
+    following.catch((error: unknown) => {
+      opened.reject(error);
+      watch.#fail(error);
+    });
+    await opened.promise;
+    return watch;
+  }
+
+  private constructor(resource: Resource) {
+    this.#resource = resource;
+    // Nobody may be waiting when the watch fails; whoever waits later hears of it then.
+    this.#all.promise.catch(() => undefined);
+  }
+
+  /** Changes since the watch was opened. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** To be called before the object is created. */
+  expect(name: string): Promise<Seen> {
+    const seen = Promise.withResolvers<Seen>();
+    this.#expected.set(name, { seen });
+    return seen.promise;
+  }
+
+  /** Resolves when that many different objects have been seen ready. */
+  async untilReady(count: number, timeoutMs: number): Promise<void> {
+    this.#wanted = count;
+    this.#settle();
+    const timer = setTimeout(
+      () =>
+        this.#fail(new Error(`${this.#ready.size} of ${count} ${this.#resource.plural} got ready in time`)),
+      timeoutMs,
+    );
+    await this.#all.promise.finally(() => clearTimeout(timer));
+  }
+
+  close(): void {
+    this.#end.abort();
+  }
+
+  async #follow(client: KubeClient, resourceVersion: string, onOpen: () => void): Promise<void> {
+    const query = new URLSearchParams({ watch: 'true', resourceVersion, timeoutSeconds: String(hour) });
+    const { signal } = this.#end;
+    const options = { signal, onOpen, idleMs: hour * 1000, maxLineBytes: 2 ** 24 };
+    try {
+      for await (const event of client.watch(collectionPath(this.#resource), query, options))
+        this.#note(event);
+      throw new Error(`the watch on ${this.#resource.plural} has ended`);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  #note({ type, object }: WatchEvent): void {
+    if (type === 'ERROR') throw new Error(`watch on ${this.#resource.plural}: ${JSON.stringify(object)}`);
+    const now = performance.now();
+    const { name } = object.metadata;
+    const expected = this.#expected.get(name);
+    this.#changes++;
+    if (expected !== undefined) expected.first ??= now;
+    if (!isReady(object)) return;
+    this.#ready.add(name);
+    this.#settle();
+    if (expected === undefined) return;
+    this.#expected.delete(name);
+    expected.seen.resolve({ first: expected.first ?? now, ready: now });
+  }
+
+  #settle(): void {
+    if (this.#ready.size >= this.#wanted) this.#all.resolve();
+  }
+
+  #fail(error: unknown): void {
+    this.#all.reject(error);
+    for (const { seen } of this.#expected.values()) seen.reject(error);
+  }
+}
+
+function isReady({
+  status,
+}: KubeObject & { readonly status?: { conditions?: readonly Condition[] } }): boolean {
+  const ready = status?.conditions?.find(({ type }) => type === conditionTypes.ready);
+  return ready === undefined || ready.status === 'True';
+}
