@@ -3,9 +3,9 @@ import type { Reason } from '../../api/reasons.ts';
 import type { Resource } from '../../api/resources.ts';
 import { toCredentialRecord } from '../../credentials/project.ts';
 import type { CredentialKind, CredentialRecord } from '../../credentials/record.ts';
-import type { KubeClient } from '../../kube/client.ts';
+import type { KubeClient, ObjectKey } from '../../kube/client.ts';
 import type { Clock } from '../../kube/clock.ts';
-import { isNotFound } from '../../kube/kube-error.ts';
+import { isNotFound, KubeError } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import type { CredentialEvents } from './credential-events.ts';
 import type { DesiredStatus } from './desired-status.ts';
@@ -29,9 +29,30 @@ export interface CredentialWriterOptions {
  */
 export class CredentialWriter {
   readonly #options: CredentialWriterOptions;
+  /** UIDs of objects of which a write may or may not have taken effect. */
+  readonly #doubts = new Set<string>();
 
   constructor(options: CredentialWriterOptions) {
     this.#options = options;
+  }
+
+  /**
+   * The record to decide on: read anew when the last write to it went unanswered. Deciding on the old one would make
+   * a second credential beside the one that may have been confirmed. Undefined when the object is gone.
+   */
+  async certain(record: CredentialRecord): Promise<CredentialRecord | undefined> {
+    if (!this.#doubts.has(record.uid)) return record;
+    const { client, resource, records } = this.#options;
+    try {
+      const fresh = toCredentialRecord(await client.get(resource, placeOf(record)), record.kind);
+      this.#doubts.delete(record.uid);
+      records.note(fresh);
+      return fresh;
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      this.#doubts.delete(record.uid);
+      return undefined;
+    }
   }
 
   addFinalizer(record: CredentialRecord, finalizer: string): Promise<CredentialRecord> {
@@ -61,11 +82,12 @@ export class CredentialWriter {
     return written;
   }
 
-  async delete({ name, namespace, uid, resourceVersion }: CredentialRecord): Promise<void> {
+  async delete(record: CredentialRecord): Promise<void> {
     const { client, resource } = this.#options;
-    const key = namespace === undefined ? { name } : { name, namespace };
+    const { uid, resourceVersion } = record;
     await client
-      .delete(resource, key, { preconditions: { uid, resourceVersion } })
+
+      .delete(resource, placeOf(record), { preconditions: { uid, resourceVersion } })
       .catch((error: unknown) => {
         if (!isNotFound(error)) throw error;
       });
@@ -77,13 +99,15 @@ export class CredentialWriter {
     subresource?: 'status',
   ): Promise<CredentialRecord> {
     const { client, resource, records } = this.#options;
-    const { name, namespace, uid, resourceVersion } = record;
-    const object = await client.mergePatch<KubeObject>(
-      resource,
-      namespace === undefined ? { name } : { name, namespace },
-      { ...patch, metadata: { ...patch.metadata, uid, resourceVersion } },
-      { fieldManager, ...(subresource === undefined ? {} : { subresource }) },
-    );
+    const { uid, resourceVersion } = record;
+    const body = { ...patch, metadata: { ...patch.metadata, uid, resourceVersion } };
+    const options = { fieldManager, ...(subresource === undefined ? {} : { subresource }) };
+    const object = await client
+      .mergePatch<KubeObject>(resource, placeOf(record), body, options)
+      .catch((error: unknown) => {
+        if (isUnanswered(error)) this.#doubts.add(uid);
+        throw error;
+      });
     const written = toCredentialRecord(object, resource.kind as CredentialKind);
     records.note(written);
     return written;
@@ -98,3 +122,10 @@ function confirmsMore({ status }: CredentialRecord, { confirmation }: DesiredSta
     (credentialHash !== status.credentialHash || fingerprint !== status.fingerprint)
   );
 }
+
+const placeOf = ({ name, namespace }: CredentialRecord): ObjectKey =>
+  namespace === undefined ? { name } : { name, namespace };
+
+/** Anything but a refusal leaves it open whether the write took effect; etcd answers late with a 500. */
+const isUnanswered = (error: unknown): boolean =>
+  error instanceof KubeError && (error.code !== 'ERR_KUBE_STATUS' || error.status >= 500);

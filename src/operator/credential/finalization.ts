@@ -18,6 +18,8 @@ export interface FinalizationInput {
   /** The Secrets that were made for this credential and still exist. */
   readonly secrets: readonly unknown[];
   readonly now: number;
+  /** Since when somebody could clean up: time without an operator does not count. */
+  readonly since: number;
   readonly limitMs: number;
 }
 
@@ -25,8 +27,15 @@ export interface FinalizationInput {
  * Finalizers only clean up; the credential itself died with the deletion timestamp. They therefore never block for
  * good: at the limit the object goes and what is left is reported.
  */
-export function finalizationOf({ record, children, secrets, now, limitMs }: FinalizationInput): Finalization {
-  const deadline = (record.deleted ?? now) + limitMs;
+export function finalizationOf({
+  record,
+  children,
+  secrets,
+  now,
+  since,
+  limitMs,
+}: FinalizationInput): Finalization {
+  const deadline = Math.max(record.deleted ?? now, since) + limitMs;
   const pinned = children.filter((child) => child.status.accessKeyUID === record.uid);
   const deleteChildren = pinned.filter((child) => child.ephemeral && child.deleted === undefined);
   const waiting = pinned.filter((child) => child.ephemeral || !knowsThatParentIsGone(child));

@@ -6,6 +6,7 @@ import type { CredentialStores } from './credential-stores.ts';
 import type { CredentialWriter } from './credential-writer.ts';
 import { finalizationOf } from './finalization.ts';
 import { refusedStatus } from './refused-status.ts';
+import type { SecretRecord } from './secret-record.ts';
 import type { SecretWriter } from './secret-writer.ts';
 
 export interface FinalizerOptions {
@@ -30,8 +31,12 @@ const recheck = 1_000;
 export class Finalizer {
   readonly #options: FinalizerOptions;
 
+  /** A deletion that came while no operator was there is not at its limit at once. */
+  readonly #since: number;
+
   constructor(options: FinalizerOptions) {
     this.#options = options;
+    this.#since = options.now();
   }
 
   async finalize(record: CredentialRecord, finalizer: string): Promise<WorkResult | undefined> {
@@ -41,11 +46,24 @@ export class Finalizer {
     const { stores, now, limitMs } = this.#options;
     const secrets = stores.secrets.byIndex('owner', record.uid);
     const children = record.kind === 'OwnedAccessKey' ? stores.childrenOf(record.name) : [];
-    const { release, deleteChildren } = finalizationOf({ record, children, secrets, now: now(), limitMs });
-    if (release !== undefined) return this.#release(record, finalizer, release);
-    for (const child of deleteChildren) await this.#options.deleteChild(child);
-    for (const secret of secrets) await this.#options.secrets.delete(secret);
-    return { requeueAfterMs: recheck };
+    const input = { record, children, secrets, now: now(), since: this.#since, limitMs };
+    const { release, deleteChildren } = finalizationOf(input);
+    if (release !== 'done') await this.#clean(deleteChildren, secrets, release === 'limit');
+    return release === undefined ? { requeueAfterMs: recheck } : this.#release(record, finalizer, release);
+  }
+
+  /** The last try, at the limit, must not stand in the way of the release. */
+  async #clean(
+    children: readonly CredentialRecord[],
+    secrets: readonly SecretRecord[],
+    last: boolean,
+  ): Promise<void> {
+    try {
+      for (const child of children) await this.#options.deleteChild(child);
+      for (const secret of secrets) await this.#options.secrets.delete(secret);
+    } catch (error) {
+      if (!last) throw error;
+    }
   }
 
   /** Somebody else's finalizer may keep the object for long: its credential must not stand there meanwhile. */

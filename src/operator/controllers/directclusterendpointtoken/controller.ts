@@ -41,8 +41,9 @@ export class TokenController {
 
   /** Level-based: `name` says which token to look at, never what happened to it. */
   async reconcile(name: string): Promise<WorkResult | undefined> {
-    const { stores, finalizer } = this.#options;
-    const record = stores.token(name);
+    const { stores, finalizer, writer } = this.#options;
+    const known = stores.token(name);
+    const record = known && (await writer.certain(known));
     if (record === undefined) return undefined;
     return record.deleted === undefined
       ? this.#advance(record)

@@ -44,8 +44,9 @@ export class KeyController {
 
   /** Level-based: `name` says which key to look at, never what happened to it. */
   async reconcile(name: string): Promise<WorkResult | undefined> {
-    const { stores, finalizer } = this.#options;
-    const record = stores.key(name);
+    const { stores, finalizer, writer } = this.#options;
+    const known = stores.key(name);
+    const record = known && (await writer.certain(known));
     if (record === undefined) return undefined;
     return record.deleted === undefined
       ? this.#advance(record, {}, maxSteps)

@@ -1,0 +1,214 @@
+import { annotations, finalizers } from '../../../src/api/names.ts';
+import { credentialHash } from '../../../src/credentials/credential-hash.ts';
+import { isLive, type Liveness } from '../../../src/credentials/live.ts';
+import { toCredentialRecord } from '../../../src/credentials/project.ts';
+import type { CredentialKind, CredentialRecord } from '../../../src/credentials/record.ts';
+import { FakeClock } from '../../../src/kube/fake-clock.ts';
+import { silentLogger } from '../../../src/kube/logger.ts';
+import { type KubeObject, keyOf } from '../../../src/kube/object.ts';
+import { Controllers } from '../../../src/operator/controllers.ts';
+import { CredentialEvents } from '../../../src/operator/credential/credential-events.ts';
+import { toSecretRecord } from '../../../src/operator/credential/secret-record.ts';
+import { readSettings } from '../../../src/settings.ts';
+import { Metrics } from '../../../src/telemetry/metrics.ts';
+import { type Fate, MemoryApi, type StoredObject } from './memory-api.ts';
+
+const kinds: Readonly<Record<string, CredentialKind>> = {
+  ownedaccesskeys: 'OwnedAccessKey',
+  directclusterendpointtokens: 'DirectClusterEndpointToken',
+};
+
+const settings = readSettings(
+  { LATCHKEY_BASE_URL: 'https://latchkey.example.com' },
+  { identity: 'simulated' },
+);
+const noEvents = new CredentialEvents({ record: () => undefined } as never, silentLogger);
+
+/** The real controllers on an API server in memory, with faults, late events and crashes where a test wants them. */
+export class Simulation {
+  readonly clock = new FakeClock(Date.UTC(2026, 10, 21, 10));
+  readonly api: MemoryApi;
+  readonly #fates: Fate[];
+  #controllers: Controllers;
+  #delivered = 0;
+
+  constructor(fates: readonly Fate[]) {
+    this.#fates = [...fates];
+    this.api = new MemoryApi(
+      () => this.clock.now(),
+      () => this.#fates.shift() ?? 'works',
+    );
+    this.#controllers = this.#start();
+  }
+
+  /** What happens to the next writes. */
+  suffer(fates: readonly Fate[]): void {
+    this.#fates.push(...fates);
+  }
+
+  /** From now on every write works. */
+  calm(): void {
+    this.#fates.length = 0;
+  }
+
+  /** The process dies between two writes; another one begins with a fresh list. */
+  crash(): void {
+    this.#controllers = this.#start();
+    this.#delivered = this.api.changes.length;
+    for (const plural of ['ownedaccesskeys', 'directclusterendpointtokens', 'secrets']) {
+      for (const object of this.api.all(plural)) this.#upsert(plural, object);
+    }
+  }
+
+  /** Brings at most so many events of the watches. */
+  deliver(count = Number.POSITIVE_INFINITY): void {
+    for (let left = count; left > 0 && this.#delivered < this.api.changes.length; left--) {
+      const { plural, type, object } = this.api.changes[
+        this.#delivered++
+      ] as (typeof this.api.changes)[number];
+      if (type === 'put') this.#upsert(plural, object);
+      else this.#remove(plural, object);
+    }
+  }
+
+  /** Works on what is queued; at most so many keys of each controller. */
+  async work(count = Number.POSITIVE_INFINITY): Promise<void> {
+    for (const { queue, reconcile } of this.#controllers.all) {
+      for (let left = count; left > 0 && queue.length > 0; left--) {
+        const key = (await queue.get()) as string;
+        try {
+          const result = await reconcile(key);
+          queue.forget(key);
+          if (result?.requeueAfterMs !== undefined) queue.addAfter(key, result.requeueAfterMs);
+        } catch {
+          queue.addRateLimited(key);
+        } finally {
+          queue.done(key);
+        }
+      }
+    }
+  }
+
+  /** Until nothing is queued and no event waits. Fails where that does not come. */
+  async settle(): Promise<void> {
+    this.calm();
+    for (let round = 0; round < 200; round++) {
+      this.deliver();
+      await this.work();
+      const idle = this.#controllers.all.every(({ queue }) => queue.length === 0);
+      if (idle && this.#delivered === this.api.changes.length) {
+        if (!this.#backingOff()) return;
+        this.clock.advance(100);
+      }
+    }
+    throw new Error('the controllers do not settle');
+  }
+
+  /** What a person applies: the stamps and the finalizer of the admission policies stand on it. */
+  create(plural: string, name: string, spec: Record<string, unknown>): void {
+    const kind = kinds[plural] as CredentialKind;
+    if (this.api.find(plural, name) !== undefined) return;
+    this.api.create(plural, {
+      metadata: {
+        name,
+        finalizers: [finalizers[kind]],
+        annotations: { [annotations.requester]: 'alice', [annotations.requesterGroups]: '[]' },
+      },
+      spec,
+      status: {
+        observedGeneration: -1,
+        conditions: [
+          {
+            type: 'Ready',
+            status: 'Unknown',
+            reason: 'Pending',
+            message: '',
+            lastTransitionTime: '1970-01-01T00:00:00Z',
+          },
+        ],
+      },
+    } as unknown as StoredObject);
+  }
+
+  edit(plural: string, name: string, patch: Record<string, unknown>): void {
+    if (this.api.find(plural, name) !== undefined)
+      this.api.patch(plural, name, patch, { fieldManager: 'kubectl' });
+  }
+
+  delete(plural: string, key: string): void {
+    if (this.api.find(plural, key) !== undefined) this.api.delete(plural, key);
+  }
+
+  records(): CredentialRecord[] {
+    return Object.entries(kinds).flatMap(([plural, kind]) =>
+      this.api.all(plural).map((object) => toCredentialRecord(object, kind)),
+    );
+  }
+
+  liveness(record: CredentialRecord): Liveness {
+    const lookup = (name: string) => {
+      const object = this.api.find('ownedaccesskeys', name);
+      return object === undefined ? undefined : toCredentialRecord(object, 'OwnedAccessKey');
+    };
+    return isLive(record, lookup, this.clock.now(), { activityInterval: settings.activityIntervalMs });
+  }
+
+  /** SHA-256 of the credential where its holder reads it; undefined: nowhere. */
+  heldHash(record: CredentialRecord): string | undefined {
+    const plural = record.kind === 'OwnedAccessKey' ? 'ownedaccesskeys' : 'directclusterendpointtokens';
+    const object = this.api.find(plural, record.key);
+    const { secretRef } = record;
+    if (secretRef !== undefined) {
+      const secret = this.api.find('secrets', `${secretRef.namespace}/${secretRef.name}`);
+      const content = Object.values(secret?.data ?? {})[0];
+      return content === undefined ? undefined : credentialHash(Buffer.from(content, 'base64').toString());
+    }
+    if (record.kind === 'OwnedAccessKey') return record.specKey?.hash;
+    const token = object?.status?.token;
+    return typeof token === 'string' ? credentialHash(token) : undefined;
+  }
+
+  #start(): Controllers {
+    return new Controllers({
+      client: this.api.client,
+      clock: this.clock,
+      random: () => 0.5,
+      log: silentLogger,
+      events: noEvents,
+      settings,
+      metrics: new Metrics(),
+      assertAdmission: () => undefined,
+      assertLeading: () => undefined,
+    });
+  }
+
+  /** Failed keys come again within a second; everything else that waits is a matter of hours or of the refusals' recheck. */
+  #backingOff(): boolean {
+    return this.#controllers.all.some(({ queue }) =>
+      [...this.records().map(({ key }) => key), 'signing-keys'].some((key) => queue.failures(key) > 0),
+    );
+  }
+
+  #upsert(plural: string, object: KubeObject): void {
+    const kind = kinds[plural];
+    if (kind !== undefined) {
+      const store =
+        plural === 'ownedaccesskeys' ? this.#controllers.stores.keys : this.#controllers.stores.tokens;
+      return store.upsert(toCredentialRecord(object, kind));
+    }
+    const secret = plural === 'secrets' ? toSecretRecord(object) : undefined;
+    if (secret !== undefined) this.#controllers.stores.secrets.upsert(secret);
+    if (keyOf(object.metadata) !== 'latchkey-system/latchkey-signing-keys') return;
+    const { uid, resourceVersion } = object.metadata;
+    this.#controllers.system.signingKeys.upsert({ key: keyOf(object.metadata), uid, resourceVersion });
+  }
+
+  #remove(plural: string, { metadata }: KubeObject): void {
+    const { stores, system } = this.#controllers;
+    const [key, { uid }] = [keyOf(metadata), metadata];
+    if (plural === 'ownedaccesskeys') stores.keys.remove(key, uid);
+    if (plural === 'directclusterendpointtokens') stores.tokens.remove(key, uid);
+    if (plural === 'secrets') stores.secrets.remove(key, uid);
+    system.signingKeys.remove(key, uid);
+  }
+}
