@@ -1,11 +1,13 @@
 import type { ControlPlaneFiles } from './files.ts';
 import type { ControlPlaneOptions } from './options.ts';
 
-export interface Ports {
-  readonly etcdClient: number;
-  readonly etcdPeer: number;
-  readonly apiServer: number;
-}
+/**
+ * Names of Unix sockets, relative to the folder in which etcd and the API server run. Unlike a port a socket in that
+ * private folder cannot be taken, or be another control plane's etcd, and a relative name is never too long for the
+ * system. etcd wants them to look like host and port.
+ */
+export const etcdSocket = 'etcd:1';
+const etcdPeerSocket = 'etcd-peer:1';
 
 export const serviceAccountIssuer = 'https://kubernetes.default.svc.cluster.local';
 
@@ -23,9 +25,9 @@ const defaultControllers = [
   'validatingadmissionpolicy-status-controller',
 ];
 
-export function etcdArgs(files: ControlPlaneFiles, ports: Ports, options: ControlPlaneOptions): string[] {
-  const client = `http://127.0.0.1:${ports.etcdClient}`;
-  const peer = `http://127.0.0.1:${ports.etcdPeer}`;
+export function etcdArgs(files: ControlPlaneFiles, options: ControlPlaneOptions): string[] {
+  const client = `unix://${etcdSocket}`;
+  const peer = `unix://${etcdPeerSocket}`;
   return [
     `--data-dir=${files.etcdData}`,
     `--listen-client-urls=${client}`,
@@ -42,13 +44,13 @@ export function etcdArgs(files: ControlPlaneFiles, ports: Ports, options: Contro
 
 export function apiServerArgs(
   files: ControlPlaneFiles,
-  ports: Ports,
+  port: number,
   options: ControlPlaneOptions,
 ): string[] {
   return [
-    `--etcd-servers=http://127.0.0.1:${ports.etcdClient}`,
+    `--etcd-servers=unix://${etcdSocket}`,
     '--bind-address=127.0.0.1',
-    `--secure-port=${ports.apiServer}`,
+    `--secure-port=${port}`,
     '--advertise-address=127.0.0.1',
     // The endpoints of the service "kubernetes" may not be loopback addresses; nothing here uses that service.
     '--endpoint-reconciler-type=none',

@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import {
   apiServerArgs,
   controllerManagerArgs,
   etcdArgs,
-  type Ports,
+  etcdSocket,
   serviceAccountIssuer,
 } from './arguments.ts';
 import { createClient, type Identity } from './certificates.ts';
@@ -11,7 +13,7 @@ import { type PreparedFiles, prepareFiles } from './files.ts';
 import type { Guard, GuardedProcess } from './guard.ts';
 import { base64, type KubeconfigTarget, writeKubeconfig } from './kubeconfig.ts';
 import type { ControlPlaneOptions } from './options.ts';
-import { freePorts } from './ports.ts';
+import { freePort } from './ports.ts';
 import { type ProbeTarget, statusOf, untilReady } from './probe.ts';
 import type { Binaries } from './versions.ts';
 
@@ -25,7 +27,7 @@ interface Parts {
   readonly guard: Guard;
   readonly binaries: Binaries;
   readonly options: ControlPlaneOptions;
-  readonly ports: Ports;
+  readonly port: number;
   readonly prepared: PreparedFiles;
 }
 
@@ -34,22 +36,22 @@ export class Components {
   readonly #guard: Guard;
   readonly #binaries: Binaries;
   readonly #options: ControlPlaneOptions;
-  readonly #ports: Ports;
+  readonly #port: number;
   readonly #prepared: PreparedFiles;
   readonly #admin: Identity;
   #apiServer: GuardedProcess | undefined;
 
   static async prepare(guard: Guard, binaries: Binaries, options: ControlPlaneOptions): Promise<Components> {
-    const [etcdClient = 0, etcdPeer = 0, apiServer = 0] = await freePorts(3);
+    const port = await (options.choosePort ?? freePort)();
     const prepared = await prepareFiles(guard.folder, options.users ?? [], options.auditPolicy);
-    return new Components({ guard, binaries, options, ports: { etcdClient, etcdPeer, apiServer }, prepared });
+    return new Components({ guard, binaries, options, port, prepared });
   }
 
   private constructor(parts: Parts) {
     this.#guard = parts.guard;
     this.#binaries = parts.binaries;
     this.#options = parts.options;
-    this.#ports = parts.ports;
+    this.#port = parts.port;
     this.#prepared = parts.prepared;
     this.#admin = createClient(parts.prepared.authority, {
       user: 'platform-admin',
@@ -64,7 +66,7 @@ export class Components {
   }
 
   async startApiServer(signal: AbortSignal): Promise<void> {
-    const args = apiServerArgs(this.#prepared.files, this.#ports, this.#options);
+    const args = apiServerArgs(this.#prepared.files, this.#port, this.#options);
     this.#apiServer = await this.#run('kube-apiserver', args);
     await untilReady(this.#apiServer, signal, async () => (await statusOf(this.#target, '/readyz')) === 200);
   }
@@ -92,7 +94,7 @@ export class Components {
       adminKubeconfig,
       binaries: this.#binaries,
       folder,
-      etcdServer: `http://127.0.0.1:${this.#ports.etcdClient}`,
+      etcdSocket: path.join(folder, etcdSocket),
       serviceAccountIssuer,
       ...(this.#options.auditPolicy === undefined ? {} : { auditLog }),
     };
@@ -103,7 +105,7 @@ export class Components {
   }
 
   get #server(): string {
-    return `https://127.0.0.1:${this.#ports.apiServer}`;
+    return `https://127.0.0.1:${this.#port}`;
   }
 
   get #kubeconfigTarget(): KubeconfigTarget {
@@ -117,9 +119,10 @@ export class Components {
   }
 
   async #startEtcd(signal: AbortSignal): Promise<void> {
-    const etcd = await this.#run('etcd', etcdArgs(this.#prepared.files, this.#ports, this.#options));
-    const health = `http://127.0.0.1:${this.#ports.etcdClient}/health`;
-    await untilReady(etcd, signal, async () => await fetch(health).then(isOk, () => false));
+    const { files } = this.#prepared;
+    const etcd = await this.#run('etcd', etcdArgs(files, this.#options));
+    // It listens; whether it also answers is part of the API server's readiness.
+    await untilReady(etcd, signal, async () => existsSync(path.join(files.folder, etcdSocket)));
   }
 
   async #startControllerManager(signal: AbortSignal): Promise<void> {
@@ -145,10 +148,12 @@ export class Components {
     args: string[],
   ): Promise<GuardedProcess> {
     // Nobody reads the data afterwards, so there is nothing to wait for at the end.
-    return await this.#guard.run({ name, command: this.#binaries[name], args, graceSeconds: 0 });
+    return await this.#guard.run({
+      name,
+      command: this.#binaries[name],
+      args,
+      cwd: this.#guard.folder,
+      graceSeconds: 0,
+    });
   }
-}
-
-function isOk(response: Response): boolean {
-  return response.ok;
 }

@@ -12,8 +12,8 @@ export interface ControlPlaneConnection {
   readonly binaries: Binaries;
   /** Holds everything of this control plane; removed when it stops. */
   readonly folder: string;
-  /** Without TLS and without authentication, on loopback. */
-  readonly etcdServer: string;
+  /** Unix socket of etcd, without TLS and authentication: the folder is private. */
+  readonly etcdSocket: string;
   /** The `iss` of service account tokens. */
   readonly serviceAccountIssuer: string;
   /** JSON lines; only there when an audit policy was given. */

@@ -1,12 +1,262 @@
-import { describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
+import type { KubectlResult } from './kubectl.ts';
+import { freePort } from './ports.ts';
 import { sharedControlPlane } from './shared.ts';
 
-describe('shared', () => {
-  it('works', async () => {
+const soon = { timeout: 30_000, interval: 100 };
+
+const started: ControlPlane[] = [];
+
+afterEach(async () => {
+  await Promise.all(started.splice(0).map(async (plane) => await plane.stop()));
+});
+
+async function start(options?: ControlPlaneOptions): Promise<ControlPlane> {
+  const plane = await startControlPlane(options);
+  started.push(plane);
+  return plane;
+}
+
+const succeeds = { exitCode: 0, stderr: '' };
+const whoAmI = ['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username} {.status.userInfo.groups}'];
+
+describe('the shared control plane', () => {
+  it('is of the version that Latchkey is made for', async () => {
     const plane = await sharedControlPlane();
-    const r = await plane.kubectl(['auth', 'whoami'], {
-      kubeconfig: await plane.kubeconfigFor('bob', ['x', 'y']),
-    });
-    expect(r.stdout).toMatch(/bob/);
+    const { stdout } = await plane.kubectl(['get', '--raw', '/version']);
+    expect(JSON.parse(stdout)).toMatchObject({ major: '1', minor: '36', gitVersion: 'v1.36.3' });
   });
+
+  it('knows its administrator as platform-admin of system:masters', async () => {
+    const plane = await sharedControlPlane();
+    expect(await plane.kubectl(whoAmI)).toEqual({
+      ...succeeds,
+      stdout: 'platform-admin ["system:masters","system:authenticated"]',
+    });
+  });
+
+  it('knows a user by a client certificate, and gives no rights with it', async () => {
+    const plane = await sharedControlPlane();
+    const kubeconfig = await plane.kubeconfigFor('ann', ['dev', 'ops']);
+    expect((await plane.kubectl(whoAmI, { kubeconfig })).stdout).toBe(
+      'ann ["dev","ops","system:authenticated"]',
+    );
+    const refused = await plane.kubectl(['get', 'secrets'], { kubeconfig });
+    expect(refused).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('User "ann" cannot list resource'),
+    });
+  });
+
+  it('grants by RBAC', async () => {
+    const plane = await sharedControlPlane();
+    const kubeconfig = await plane.kubeconfigFor('bob-of-rbac');
+    const binding = [
+      'create',
+      'clusterrolebinding',
+      'bob-of-rbac',
+      '--clusterrole=view',
+      '--user=bob-of-rbac',
+    ];
+    expect(await plane.kubectl(binding)).toMatchObject(succeeds);
+    await vi.waitFor(async () => {
+      expect(await plane.kubectl(['get', 'pods'], { kubeconfig })).toMatchObject({ exitCode: 0 });
+    }, soon);
+  });
+
+  it('issues tokens for service accounts, and accepts them', async () => {
+    const plane = await sharedControlPlane();
+    await plane.kubectl(['create', 'namespace', 'tokens']);
+    await plane.kubectl(['create', 'serviceaccount', 'robot', '-n', 'tokens']);
+    const token = (await plane.kubectl(['create', 'token', 'robot', '-n', 'tokens'])).stdout.trim();
+    const kubeconfig = await plane.kubeconfigWithToken('robot', token);
+    expect((await plane.kubectl(whoAmI, { kubeconfig })).stdout).toContain(
+      'system:serviceaccount:tokens:robot ',
+    );
+    const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+    expect(claims.iss).toBe(plane.serviceAccountIssuer);
+  });
+
+  it('gives a new namespace its service account, and ends a namespace with all that is in it', async () => {
+    const plane = await sharedControlPlane();
+    await plane.kubectl(['create', 'namespace', 'short-lived']);
+    await vi.waitFor(async () => {
+      const account = await plane.kubectl(['get', 'serviceaccount', 'default', '-n', 'short-lived']);
+      expect(account).toMatchObject({ exitCode: 0 });
+    }, soon);
+    const ended = await plane.kubectl(['delete', 'namespace', 'short-lived', '--timeout=30s']);
+    expect(ended).toMatchObject({ exitCode: 0 });
+  });
+
+  it('collects what an owner leaves behind', async () => {
+    const plane = await sharedControlPlane();
+    await plane.kubectl(['create', 'configmap', 'owner']);
+    const uid = (await plane.kubectl(['get', 'configmap', 'owner', '-o', 'jsonpath={.metadata.uid}'])).stdout;
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid }];
+    const child = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'child', ownerReferences } };
+    expect(await plane.kubectl(['create', '-f', '-'], { input: JSON.stringify(child) })).toMatchObject(
+      succeeds,
+    );
+    await plane.kubectl(['delete', 'configmap', 'owner']);
+    await vi.waitFor(async () => {
+      expect((await plane.kubectl(['get', 'secret', 'child'])).stderr).toContain('NotFound');
+    }, soon);
+  });
+
+  it('signs an approved certificate request for a client', async () => {
+    const plane = await sharedControlPlane();
+    const request = readFileSync(new URL('fixtures/request.pem', import.meta.url)).toString('base64');
+    const signing = {
+      apiVersion: 'certificates.k8s.io/v1',
+      kind: 'CertificateSigningRequest',
+      metadata: { name: 'carol' },
+      spec: { request, signerName: 'kubernetes.io/kube-apiserver-client', usages: ['client auth'] },
+    };
+    expect(await plane.kubectl(['create', '-f', '-'], { input: JSON.stringify(signing) })).toMatchObject(
+      succeeds,
+    );
+    await plane.kubectl(['certificate', 'approve', 'carol']);
+    await vi.waitFor(async () => {
+      const { stdout } = await plane.kubectl(['get', 'csr', 'carol', '-o', 'jsonpath={.status.certificate}']);
+      expect(Buffer.from(stdout, 'base64').toString()).toContain('BEGIN CERTIFICATE');
+    }, soon);
+  });
+
+  it('runs mutating admission policies of v1 without any switch', async () => {
+    const plane = await sharedControlPlane();
+    const group = 'admissionregistration.k8s.io/v1';
+    const policy = {
+      apiVersion: group,
+      kind: 'MutatingAdmissionPolicy',
+      metadata: { name: 'stamp' },
+      spec: {
+        failurePolicy: 'Fail',
+        reinvocationPolicy: 'Never',
+        matchConstraints: {
+          objectSelector: { matchLabels: { stamp: 'please' } },
+          resourceRules: [
+            { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['configmaps'] },
+          ],
+        },
+        mutations: [
+          {
+            patchType: 'ApplyConfiguration',
+            applyConfiguration: { expression: 'Object{data: {"user": request.userInfo.username}}' },
+          },
+        ],
+      },
+    };
+    const binding = {
+      apiVersion: group,
+      kind: 'MutatingAdmissionPolicyBinding',
+      metadata: { name: 'stamp' },
+      spec: { policyName: 'stamp' },
+    };
+    const input = [policy, binding].map((object) => JSON.stringify(object)).join('\n---\n');
+    expect(await plane.kubectl(['create', '-f', '-'], { input })).toMatchObject(succeeds);
+    const labels = { stamp: 'please' };
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { generateName: 'stamped-', labels } };
+    await vi.waitFor(async () => {
+      const { stdout } = await plane.kubectl(['create', '-f', '-', '-o', 'json'], {
+        input: JSON.stringify(object),
+      });
+      expect(JSON.parse(stdout)).toMatchObject({ data: { user: 'platform-admin' } });
+    }, soon);
+  });
+});
+
+describe('kubectl', () => {
+  it('gets input and environment, and leaves nothing in the home folder', async () => {
+    const plane = await sharedControlPlane();
+    const input = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'from-input' } });
+    const env = { HOME: '/nowhere', KUBECTL_COMMAND_HEADERS: 'false' };
+    const applied: KubectlResult = await plane.kubectl(['apply', '-f', '-'], { input, env });
+    expect(applied).toEqual({ ...succeeds, stdout: 'configmap/from-input created\n' });
+    expect(existsSync(`${plane.folder}/kubectl-cache`)).toBe(true);
+  });
+
+  it('does not wait for ever', async () => {
+    const plane = await sharedControlPlane();
+    const watch = plane.kubectl(['get', 'configmaps', '--watch'], { timeoutMs: 300 });
+    await expect(watch).rejects.toThrow('kubectl get configmaps --watch: ended by SIGKILL');
+  });
+});
+
+describe('control planes of their own', () => {
+  it('run side by side, trust their own users only, and leave nothing', async () => {
+    const [one, two] = await Promise.all([start({ name: 'one' }), start({ name: 'two' })]);
+    await one.kubectl(['create', 'namespace', 'only-in-one']);
+    expect((await two.kubectl(['get', 'namespaces'])).stdout).not.toContain('only-in-one');
+    const stranger = await two.kubectl(['get', 'pods', '--server', one.server]);
+    expect(stranger).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('x509') });
+    await Promise.all([one.stop(), two.stop()]);
+    expect([one.folder, two.folder].filter(existsSync)).toEqual([]);
+    await one.stop();
+  });
+
+  it('take users with static tokens, more flags and an audit policy', async () => {
+    const plane = await start({
+      users: [{ user: 'dora "the" explorer', groups: ['dev', 'ops'] }],
+      extraEtcdArgs: ['--log-level=error'],
+      extraApiServerArgs: ['--service-account-issuer=https://other.example'],
+      extraControllerManagerArgs: ['--v=2'],
+      auditPolicy: {
+        apiVersion: 'audit.k8s.io/v1',
+        kind: 'Policy',
+        rules: [{ level: 'Metadata', resources: [{ resources: ['configmaps'] }] }],
+      },
+    });
+    const token = plane.tokenOf('dora "the" explorer');
+    const kubeconfig = await plane.kubeconfigWithToken('dora', token);
+    expect((await plane.kubectl(whoAmI, { kubeconfig })).stdout).toBe(
+      'dora "the" explorer ["dev","ops","system:authenticated"]',
+    );
+    expect(() => plane.tokenOf('nobody')).toThrow(
+      'user "nobody" has no token: name it in the option "users"',
+    );
+    await plane.kubectl(['create', 'configmap', 'audited']);
+    await vi.waitFor(() => {
+      expect(readFileSync(plane.auditLog ?? '', 'utf8')).toContain('"name":"audited"');
+    }, soon);
+  });
+
+  it('keep their objects and address while the API server is away', async () => {
+    const plane = await start();
+    await plane.kubectl(['create', 'configmap', 'survivor']);
+    await plane.stopApiServer();
+    await plane.stopApiServer();
+    expect((await plane.kubectl(['get', 'configmaps'])).stderr).toContain('refused');
+    await plane.startApiServer();
+    expect((await plane.kubectl(['get', 'configmap', 'survivor'])).exitCode).toBe(0);
+  });
+
+  it('choose another port when somebody takes theirs', async () => {
+    const thief = createServer().listen(0, '127.0.0.1');
+    await once(thief, 'listening');
+    const choices = [portOf(thief), portOf(thief), await freePort()];
+    const last = choices[2];
+    const plane = await start({ choosePort: async () => choices.shift() ?? 0 });
+    await new Promise((resolve) => thief.close(resolve));
+    expect(plane.server).toBe(`https://127.0.0.1:${last}`);
+  });
+
+  it('say what a component said when it does not start', async () => {
+    const failed = startControlPlane({ name: 'failing', extraApiServerArgs: ['--no-such-flag'] });
+    await expect(failed).rejects.toThrow(
+      /^kube-apiserver ended with code 1\. The end of its log:\n(.*\n)*.*no-such-flag/,
+    );
+  });
+
+  it('say which component was not ready in time', async () => {
+    await expect(startControlPlane({ readyTimeoutMs: 1 })).rejects.toThrow('was not ready in time');
+  });
+
+  function portOf(server: Server): number {
+    const address = server.address();
+    return typeof address === 'object' && address !== null ? address.port : 0;
+  }
 });

@@ -21,7 +21,7 @@ export interface ControlPlane extends ControlPlaneAccess {
 
 /** How often another set of ports is tried when somebody else took one of ours. */
 const attempts = 5;
-const defaultReadyTimeoutMs = 60_000;
+const defaultReadyTimeoutMs = 120_000;
 
 /**
  * Starts etcd, an API server and a controller manager on free loopback ports. Resolves when the API server is ready

@@ -20,7 +20,9 @@ export interface ControlPlaneOptions {
   readonly auditPolicy?: object;
   /** Users that get a static bearer token, see `tokenOf`. Default: none. */
   readonly users?: readonly TokenUser[];
-  /** How long the start may take, without finding the programs. Default: 60 000. */
+  /** Gives a free port of 127.0.0.1 for the API server. Default: one that the system says is free. */
+  readonly choosePort?: () => Promise<number>;
+  /** How long the start may take, without finding the programs. Default: 120 000. */
   readonly readyTimeoutMs?: number;
   /** Default: found as README.md says. */
   readonly binaries?: Binaries;

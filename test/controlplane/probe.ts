@@ -13,7 +13,7 @@ export interface ProbeTarget {
 /** Somebody else took a port between our choice and the component's bind. */
 export class PortTakenError extends Error {}
 
-const requestTimeoutMs = 5000;
+const requestTimeoutMs = 2000;
 const intervalMs = 40;
 const logTailCharacters = 3000;
 
@@ -42,11 +42,13 @@ export async function untilReady(
   signal: AbortSignal,
   ask: () => Promise<boolean>,
 ): Promise<void> {
+  // Raced with the question: what answers on the port of a component that has ended may be anything, or nothing for ever.
   let exitCode: number | undefined;
-  void component.exited.then((code) => {
+  const ended = component.exited.then((code) => {
     exitCode = code;
+    return false;
   });
-  while (!(await ask())) {
+  while (!(await Promise.race([ask(), ended]))) {
     if (exitCode !== undefined) throw await failure(component, `ended with code ${exitCode}`);
     if (signal.aborted) throw await failure(component, 'was not ready in time');
     await delay(intervalMs);

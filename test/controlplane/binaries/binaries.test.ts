@@ -16,7 +16,7 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { freePorts } from '../ports.ts';
+import { freePort } from '../ports.ts';
 import { cacheKey, kubernetesVersion, type ToolName, toolNames } from '../versions.ts';
 import { controlPlaneBinaries } from './binaries.ts';
 import { goBuild } from './build.ts';
@@ -271,7 +271,7 @@ describe('a download', () => {
       why: /does not answer: connect ECONNREFUSED/,
     },
   ])('from a host that $title fails at once', async ({ base, why }) => {
-    const [closed = 0] = await freePorts(1);
+    const closed = await freePort();
     env['LATCHKEY_KUBERNETES_DOWNLOADS'] = base.replace('<closed>', String(closed));
     const next = substitute();
     const start = performance.now();
@@ -376,7 +376,7 @@ describe('a build with Go', () => {
 
 describe('without any way to get the programs', () => {
   it('one message says what was tried, why it failed, and what helps', async () => {
-    const [closed = 0] = await freePorts(1);
+    const closed = await freePort();
     env['LATCHKEY_KUBERNETES_DOWNLOADS'] = `http://127.0.0.1:${closed}`;
     env['LATCHKEY_ETCD_DOWNLOADS'] = `http://127.0.0.1:${closed}`;
     env['PATH'] = '/nowhere';
