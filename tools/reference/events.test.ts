@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { conditionTypes } from '../../src/api/conditions.ts';
+import { type Reason, reasons } from '../../src/api/reasons.ts';
+import { toCredentialRecord } from '../../src/credentials/project.ts';
+import type { EventInput } from '../../src/kube/event-object.ts';
+import type { EventRecorder } from '../../src/kube/event-recorder.ts';
+import { CredentialEvents } from '../../src/operator/credential/credential-events.ts';
+import type { DesiredStatus } from '../../src/operator/credential/desired-status.ts';
+import { type TransitionEvent, transitionEvents } from '../../src/operator/credential/transition-events.ts';
+import { codesIn, readDocument, rowsOf } from './document.ts';
+
+const rows = rowsOf(readDocument('docs/reference/events.md')).map(([reason, type = '', action = '']) => ({
+  reason: codesIn(reason)[0] as Reason,
+  type,
+  actions: codesIn(action),
+}));
+const neverEvents: readonly Reason[] = [reasons.pending, reasons.admissionMissing, reasons.secretsMoved];
+
+const condition = (type: string, status: string, reason: string) => ({ type, status, reason });
+
+/** A key that was issued once, with fingerprint and Ready condition as given. */
+const recordWith = (ready: string, fingerprint = 'v1:old') =>
+  toCredentialRecord(
+    {
+      metadata: { name: 'a', uid: '1' },
+      spec: { user: 'alice' },
+      status: { serial: 1, fingerprint, conditions: [condition(conditionTypes.ready, ready, 'Before')] },
+    },
+    'OwnedAccessKey',
+  );
+
+const desired = (change: Partial<DesiredStatus>): DesiredStatus => ({
+  confirmation: { serial: 1 },
+  ready: { status: 'True', reason: reasons.issued, message: '' },
+  ...change,
+});
+
+const [present = ''] = recordWith('True').fingerprints;
+const about = (reason: Reason) => ({ reason, message: '' });
+
+/** What happens to a credential, for each action, with the reason given. */
+const scenarios: Readonly<Record<string, (reason: Reason) => readonly TransitionEvent[]>> = {
+  Issue: (reason) => transitionEvents(recordWith('True'), desired({ confirmation: { serial: 2 } }), reason),
+  Confirm: () =>
+    transitionEvents(recordWith('True'), desired({ confirmation: { serial: 1, fingerprint: present } })),
+  Refuse: (reason) =>
+    transitionEvents(recordWith('True'), desired({ ready: { status: 'False', ...about(reason) } })),
+  Enable: () => transitionEvents(recordWith('False', present), desired({})),
+  Expire: (reason) => transitionEvents(recordWith('True'), desired({ expiringSoon: about(reason) })),
+  Rotate: (reason) => transitionEvents(recordWith('True'), desired({ rotationNotPossible: about(reason) })),
+  Finalize: () => {
+    const seen: EventInput[] = [];
+    const recorder = { record: (event: EventInput) => void seen.push(event) } as EventRecorder;
+    const log = { trace() {}, debug() {}, info() {}, warn() {}, error() {}, fatal() {}, child: () => log };
+    new CredentialEvents(recorder, log as never).finalizerReleased(recordWith('True'));
+    return seen as unknown as TransitionEvent[];
+  },
+};
+
+const documented = rows.flatMap(({ reason, type, actions }) =>
+  actions.map((action) => ({ reason, type, action })),
+);
+
+describe('docs/reference/events.md', () => {
+  it('has every reason that can be an event once and no other', () => {
+    const expected = Object.values(reasons).filter((reason) => !neverEvents.includes(reason));
+    expect(rows.map(({ reason }) => reason).toSorted()).toEqual(expected.toSorted());
+  });
+
+  it.each(documented)('$reason is a $type event with the action $action', ({ reason, type, action }) => {
+    const events = scenarios[action]?.(reason) ?? [];
+    expect(events).toContainEqual(expect.objectContaining({ reason, type, action }));
+  });
+});
