@@ -12,6 +12,8 @@ export class WrittenRecords<R extends StoredRecord> {
   readonly #store: Store<R>;
   readonly #clock: Clock;
   readonly #written = new Map<string, { record: R; until: number }>();
+  /** UIDs that the watch has seen go, oldest first, and until when an answer about them may still be under way. */
+  readonly #gone = new Map<string, number>();
 
   constructor(store: Store<R>, clock: Clock) {
     this.#store = store;
@@ -19,7 +21,9 @@ export class WrittenRecords<R extends StoredRecord> {
     store.subscribe((change) => this.#observe(change));
   }
 
+  /** The answer to a write can come after the watch has told that the object went: it must not bring it back. */
   note(record: R): void {
+    if (this.#gone.has(record.uid)) return;
     const seen = this.#store.get(record.key);
     if (seen?.uid === record.uid && !isNewer(record.resourceVersion, seen.resourceVersion)) return;
     this.#written.set(record.key, { record, until: this.#clock.monotonic() + forgetAfter });
@@ -40,6 +44,7 @@ export class WrittenRecords<R extends StoredRecord> {
 
   /** A deletion of an earlier object under the same name says nothing about the one that we wrote. */
   #observe({ key, previous, current }: StoreChange<R>): void {
+    if (current === undefined && previous !== undefined) this.#bury(previous.uid);
     const written = this.#written.get(key)?.record;
     if (written === undefined) return;
     const caughtUp =
@@ -47,6 +52,15 @@ export class WrittenRecords<R extends StoredRecord> {
         ? previous?.uid === written.uid
         : !isNewer(written.resourceVersion, current.resourceVersion);
     if (caughtUp) this.#written.delete(key);
+  }
+
+  #bury(uid: string): void {
+    const now = this.#clock.monotonic();
+    for (const [buried, until] of this.#gone) {
+      if (until > now) break;
+      this.#gone.delete(buried);
+    }
+    this.#gone.set(uid, now + forgetAfter);
   }
 }
 

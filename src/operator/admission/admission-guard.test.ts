@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import type { Resource } from '../../api/resources.ts';
+import { FakeClock } from '../../kube/fake-clock.ts';
+import { silentLogger } from '../../kube/logger.ts';
+import { AdmissionGuard } from './admission-guard.ts';
+import { type ShippedPolicy, shippedPolicies } from './shipped-policies.ts';
+
+function setUp(present: () => readonly ShippedPolicy[]) {
+  const looks: number[] = [];
+  const client = {
+    list: async ({ kind }: Resource) => ({
+      metadata: { resourceVersion: '1' },
+      items: present()
+        .filter((policy) => policy.kind === kind)
+        .map(({ name }) => ({ metadata: { name, uid: name, resourceVersion: '1', creationTimestamp: '' } })),
+    }),
+  };
+  const clock = new FakeClock();
+  const guard = new AdmissionGuard({
+    client: client as never,
+    clock,
+    log: silentLogger,
+    onLook: (missing) => void looks.push(missing),
+  });
+  return { guard, clock, looks };
+}
+
+describe('AdmissionGuard', () => {
+  it('lets nothing be confirmed before it has looked', () => {
+    const { guard } = setUp(() => shippedPolicies);
+    expect(() => guard.assertComplete()).toThrow(/admission policies or bindings/);
+  });
+
+  it('is content when every policy and binding is there', async () => {
+    const { guard, clock, looks } = setUp(() => shippedPolicies);
+    const stop = new AbortController();
+    const running = guard.run(stop.signal);
+    await clock.settle();
+    expect(guard.problem()).toBeUndefined();
+    expect(() => guard.assertComplete()).not.toThrow();
+    expect(looks).toEqual([0]);
+    stop.abort();
+    await running;
+  });
+
+  it('names what is missing, and notices when it comes and goes', async () => {
+    const [first, ...rest] = shippedPolicies;
+    let present: readonly ShippedPolicy[] = rest;
+    const { guard, clock } = setUp(() => present);
+    const stop = new AbortController();
+    const running = guard.run(stop.signal);
+    await clock.settle();
+    expect(guard.problem()).toContain(`${first?.kind}/${first?.name}`);
+    present = shippedPolicies;
+    await clock.advanceAsync(2_000);
+    expect(guard.problem()).toBeUndefined();
+    present = [];
+    await clock.advanceAsync(15_000);
+    expect(() => guard.assertComplete()).toThrow(`${shippedPolicies.length} admission policies`);
+    stop.abort();
+    await running;
+  });
+});

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { created, credentialObject, liveRecord, recordOf } from '../../../test/builders/credential-object.ts';
+import { labels } from '../../api/names.ts';
+import { finalizationOf } from './finalization.ts';
+
+const parent = liveRecord({
+  name: 'parent',
+  metadata: { deletionTimestamp: new Date(created).toISOString() },
+});
+const childOf = (status: Record<string, unknown>, marks: Record<string, string> = {}) =>
+  recordOf(
+    credentialObject({
+      name: 'child',
+      spec: { accessKey: 'parent' },
+      metadata: { labels: marks },
+      status: { accessKeyUID: parent.uid, ...status },
+    }),
+  );
+const condition = (reason: string) => [
+  { type: 'Ready', status: 'False', reason, message: '', lastTransitionTime: '' },
+];
+const look = (overrides: Partial<Parameters<typeof finalizationOf>[0]> = {}) =>
+  finalizationOf({
+    record: parent,
+    children: [],
+    secrets: [],
+    now: created,
+    since: 0,
+    limitMs: 60_000,
+    ...overrides,
+  });
+
+describe('finalizationOf', () => {
+  it('is done when nothing depends on the credential', () => {
+    expect(look().release).toBe('done');
+  });
+
+  it('waits for children until they know that their parent is gone', () => {
+    expect(look({ children: [childOf({ conditions: condition('Issued') })] }).release).toBeUndefined();
+    expect(look({ children: [childOf({ conditions: condition('AccessKeyGone') })] }).release).toBe('done');
+  });
+
+  it('does not wait for a child that never depended on this very object', () => {
+    expect(look({ children: [childOf({ accessKeyUID: 'another parent' })] }).release).toBe('done');
+  });
+
+  it('deletes ephemeral children and waits until they are gone', () => {
+    const child = childOf({}, { [labels.ephemeral]: 'true' });
+    expect(look({ children: [child] })).toMatchObject({ deleteChildren: [child] });
+    expect(look({ children: [child] }).release).toBeUndefined();
+  });
+
+  it('waits for its Secrets', () => {
+    expect(look({ secrets: ['one'] }).release).toBeUndefined();
+  });
+
+  it('gives up at the limit, counted from the deletion', () => {
+    expect(look({ secrets: ['one'], now: created + 59_999 }).release).toBeUndefined();
+    expect(look({ secrets: ['one'], now: created + 60_000 }).release).toBe('limit');
+  });
+
+  it('does not count the time without an operator', () => {
+    const since = created + 3_600_000;
+    expect(look({ secrets: ['one'], since, now: since + 59_999 }).release).toBeUndefined();
+    expect(look({ secrets: ['one'], since, now: since + 60_000 }).release).toBe('limit');
+  });
+});

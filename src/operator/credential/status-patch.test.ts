@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import { created, credentialObject, recordOf } from '../../../test/builders/credential-object.ts';
+import type { DesiredStatus } from './desired-status.ts';
+import { statusPatch } from './status-patch.ts';
+
+const now = created + 5_000;
+const hash = 'a'.repeat(64);
+const desired: DesiredStatus = {
+  confirmation: {
+    credentialHash: hash,
+    serial: 1,
+    confirmedTTL: 0,
+    notAfter: created + 60_000,
+    active: true,
+  },
+  ready: { status: 'True', reason: 'Issued', message: 'works' },
+};
+const pending = {
+  type: 'Ready',
+  status: 'Unknown',
+  reason: 'Pending',
+  message: '',
+  lastTransitionTime: '1970-01-01T00:00:00Z',
+};
+const ready = {
+  type: 'Ready',
+  status: 'True',
+  reason: 'Issued',
+  message: 'works',
+  observedGeneration: 1,
+  lastTransitionTime: '2026-11-21T10:00:01Z',
+};
+const written = {
+  credentialHash: hash,
+  serial: 1,
+  confirmedTTL: 0,
+  notAfter: '2026-11-21T10:01:00Z',
+  active: true,
+  observedGeneration: 1,
+  conditions: [ready],
+};
+const record = (
+  status: Record<string, unknown>,
+  kind: 'OwnedAccessKey' | 'DirectClusterEndpointToken' = 'OwnedAccessKey',
+) => recordOf(credentialObject({ kind, status }));
+
+describe('statusPatch', () => {
+  it('writes everything over the default of the schema', () => {
+    const patch = statusPatch(record({ observedGeneration: -1, conditions: [pending] }), desired, now);
+    expect(patch).toEqual({
+      ...written,
+      conditions: [{ ...ready, lastTransitionTime: '2026-11-21T10:00:05Z' }],
+    });
+  });
+
+  it('is nothing when status says all of it already', () => {
+    expect(statusPatch(record(written), desired, now)).toBeUndefined();
+  });
+
+  it('keeps the transition time of a condition whose status stays', () => {
+    const changed = { ...desired, ready: { ...desired.ready, message: 'still works' } };
+    expect(statusPatch(record(written), changed, now)).toEqual({
+      conditions: [{ ...ready, message: 'still works' }],
+    });
+  });
+
+  it('removes what is confirmed no more, by null', () => {
+    const refused: DesiredStatus = {
+      confirmation: { serial: 1, active: false },
+      ready: { status: 'False', reason: 'DuplicateKey', message: 'taken' },
+      stalled: { reason: 'DuplicateKey', message: 'taken' },
+    };
+    expect(statusPatch(record(written), refused, now)).toMatchObject({
+      credentialHash: null,
+      confirmedTTL: null,
+      notAfter: null,
+      active: false,
+      conditions: [
+        { type: 'Ready', status: 'False' },
+        { type: 'Stalled', status: 'True', reason: 'DuplicateKey' },
+      ],
+    });
+  });
+
+  it('drops a condition that does not hold any more', () => {
+    const soon = { ...ready, type: 'ExpiringSoon' };
+    expect(statusPatch(record({ ...written, conditions: [ready, soon] }), desired, now)).toEqual({
+      conditions: [ready],
+    });
+  });
+
+  it('says which generation it has seen', () => {
+    expect(statusPatch(record({ ...written, observedGeneration: 0 }), desired, now)).toEqual({
+      observedGeneration: 1,
+    });
+  });
+
+  it('never writes the last activity, which belongs to the gateway', () => {
+    const active = { ...desired, confirmation: { ...desired.confirmation, lastActivity: created } };
+    expect(statusPatch(record(written), active, now)).toBeUndefined();
+  });
+
+  it.each([
+    ['writes a token', { token: undefined }, 'x.y.z', { token: 'x.y.z' }],
+    ['removes a token', { token: 'a.b.c' }, null, { token: null }],
+    ['leaves an absent token absent', { token: undefined }, null, {}],
+    ['leaves a token alone', { token: 'a.b.c' }, undefined, {}],
+  ])('%s', (_, present, credential, change) => {
+    const token = record({ ...written, active: undefined, ...present }, 'DirectClusterEndpointToken');
+    const { active: _keysOnly, ...confirmation } = desired.confirmation;
+    const wanted = { ...desired, confirmation, ...(credential === undefined ? {} : { credential }) };
+    expect(statusPatch(token, wanted, now) ?? {}).toEqual(change);
+  });
+});

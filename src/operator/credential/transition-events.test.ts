@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { credentialObject, recordOf } from '../../../test/builders/credential-object.ts';
+import type { DesiredStatus } from './desired-status.ts';
+import { transitionEvents } from './transition-events.ts';
+
+const condition = (type: string, status: string, reason: string) => ({
+  type,
+  status,
+  reason,
+  message: '',
+  lastTransitionTime: '2026-11-21T10:00:00Z',
+});
+const record = (status: Record<string, unknown>) => recordOf(credentialObject({ status }));
+const { fingerprints } = record({});
+const confirmed = { serial: 1, credentialHash: 'a'.repeat(64), fingerprint: fingerprints[0] };
+const issued: DesiredStatus = {
+  confirmation: { ...confirmed, fingerprint: fingerprints[0] ?? '' },
+  ready: { status: 'True', reason: 'Issued', message: 'works' },
+};
+const refused = (reason: 'Expired' | 'Disabled'): DesiredStatus => ({
+  ...issued,
+  ready: { status: 'False', reason, message: 'no more' },
+});
+const expiringSoon = { reason: 'ExpiringSoon', message: 'soon' } as const;
+
+describe('transitionEvents', () => {
+  it.each([
+    [
+      'the first credential',
+      { serial: 0, conditions: [condition('Ready', 'Unknown', 'Pending')] },
+      issued,
+      ['Issued'],
+    ],
+    ['nothing new', { ...confirmed, conditions: [condition('Ready', 'True', 'Issued')] }, issued, []],
+    [
+      'the end',
+      { ...confirmed, conditions: [condition('Ready', 'True', 'Issued')] },
+      refused('Expired'),
+      ['Expired'],
+    ],
+    [
+      'the same refusal again',
+      { ...confirmed, conditions: [condition('Ready', 'False', 'Expired')] },
+      refused('Expired'),
+      [],
+    ],
+    [
+      'another refusal',
+      { ...confirmed, conditions: [condition('Ready', 'False', 'Disabled')] },
+      refused('Expired'),
+      ['Expired'],
+    ],
+    [
+      'life again',
+      { ...confirmed, conditions: [condition('Ready', 'False', 'Expired')] },
+      issued,
+      ['Enabled'],
+    ],
+    [
+      'another spec',
+      { ...confirmed, fingerprint: 'v1:old', conditions: [condition('Ready', 'True', 'Issued')] },
+      issued,
+      ['Confirmed'],
+    ],
+    [
+      'a warning',
+      { ...confirmed, conditions: [condition('Ready', 'True', 'Issued')] },
+      { ...issued, expiringSoon },
+      ['ExpiringSoon'],
+    ],
+    [
+      'the warning that stands already',
+      {
+        ...confirmed,
+        conditions: [condition('Ready', 'True', 'Issued'), condition('ExpiringSoon', 'True', 'ExpiringSoon')],
+      },
+      { ...issued, expiringSoon },
+      [],
+    ],
+  ])('for %s', (_, status, desired, reasons) => {
+    expect(transitionEvents(record(status), desired).map(({ reason }) => reason)).toEqual(reasons);
+  });
+
+  it('names why there is a successor', () => {
+    const successor = { ...issued, confirmation: { ...issued.confirmation, serial: 2 } };
+    const [event] = transitionEvents(record(confirmed), successor, 'Rotated');
+    expect(event).toMatchObject({ type: 'Normal', reason: 'Rotated', action: 'Issue' });
+  });
+
+  it('never holds the hash of a credential', () => {
+    expect(JSON.stringify(transitionEvents(record({}), issued))).not.toContain('aaaa');
+  });
+});
