@@ -32,6 +32,18 @@ describe('ancestorsOf', () => {
     });
   });
 
+  it.each([1, 2, 3, 8, 9])('finds a loop of %i access keys none of which was ever confirmed', (length) => {
+    const loop = Array.from({ length }, (_, index) => {
+      const accessKey = `loop-${(index + 1) % length}`;
+      return recordOf(credentialObject({ name: `loop-${index}`, spec: { accessKey } }));
+    });
+    const find = (name: string) => loop.find((record) => record.name === name);
+    const below = recordOf(credentialObject({ name: 'below', spec: { accessKey: 'loop-0' } }));
+    for (const record of [...loop, below]) {
+      expect(ancestorsOf(record, find, { firstIssue })).toMatchObject({ reason: 'AccessKeyChainInvalid' });
+    }
+  });
+
   it('never follows an ancestor that has pinned nothing', () => {
     const unpinned = { ...middle, status: { serial: 1 } };
     const find = (name: string) => (name === 'middle' ? unpinned : root);

@@ -22,12 +22,20 @@ export function ancestorsOf(
   lookup: AccessKeyLookup,
   options: { readonly firstIssue?: boolean } = {},
 ): AncestorsResult {
+  const line = lineOf(record, lookup, options.firstIssue === true);
+  // Of the keys of a loop none can ever be confirmed, and "not confirmed yet" would hide why.
+  return 'reason' in line && line.reason === reasons.unconfirmed && hasTooManyAncestors(record, lookup)
+    ? { ...line, reason: reasons.accessKeyChainInvalid }
+    : line;
+}
+
+function lineOf(record: CredentialRecord, lookup: AccessKeyLookup, firstIssue: boolean): AncestorsResult {
   const ancestors: CredentialRecord[] = [];
   let child = record;
   while (child.accessKey !== undefined) {
     const accessKey = child.accessKey;
     const parent = lookup(accessKey);
-    const reason = linkProblem(child, parent, child === record && options.firstIssue === true);
+    const reason = linkProblem(child, parent, child === record && firstIssue);
     if (reason !== undefined || parent === undefined)
       return { reason: reason ?? reasons.accessKeyGone, accessKey };
     const known = parent.uid === record.uid || ancestors.some(({ uid }) => uid === parent.uid);
@@ -37,6 +45,15 @@ export function ancestorsOf(
     child = parent;
   }
   return { ancestors };
+}
+
+/** By names alone, whatever was pinned. A loop has endlessly many. */
+function hasTooManyAncestors(record: CredentialRecord, lookup: AccessKeyLookup): boolean {
+  let child: CredentialRecord | undefined = record;
+  for (let level = 0; level < maxAncestors && child?.accessKey !== undefined; level += 1) {
+    child = lookup(child.accessKey);
+  }
+  return child?.accessKey !== undefined;
 }
 
 function linkProblem(
