@@ -52,6 +52,17 @@ describe('WrittenRecords', () => {
     expect(records.get('a')).toBeUndefined();
   });
 
+  it('does not bring an object back when the answer comes after the news that it went', () => {
+    const { clock, store, records } = setUp();
+    store.upsert(record('9'));
+    store.remove('a', 'u1');
+    clock.advance(29_999);
+    records.note(record('10'));
+    expect(records.get('a')).toBeUndefined();
+    records.note(record('12', 'later'));
+    expect(records.get('a')).toEqual(record('12', 'later'));
+  });
+
   it('believes the store again after half a minute', () => {
     const { clock, records } = setUp();
     records.note(record('10'));
