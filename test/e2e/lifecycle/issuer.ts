@@ -53,7 +53,7 @@ export class Issuer {
 
   /**
    * Makes another key sign now, and ends no token: the dates in `keys.json` say that the present key is old, so the
-   * operator makes and publishes the next one; once it is published, its date is moved to the present.
+   * operator makes and publishes the next one; once it is published, its date is moved to a second from now.
    */
   async rotate(): Promise<void> {
     const before = await this.keyIDs();
@@ -64,7 +64,7 @@ export class Issuer {
     await this.#untilKeys('the next key is published', (kids) => kids.some(isNew));
     await this.#editDates((dates) => {
       for (const kid of Object.keys(dates).filter(isNew))
-        dates[kid] = { ...dates[kid], activeFrom: Date.now() };
+        dates[kid] = { ...dates[kid], activeFrom: Date.now() + 1_000 };
     });
   }
 

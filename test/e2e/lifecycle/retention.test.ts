@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { apiVersion, groups, labels } from '../../../src/api/names.ts';
+import { labels } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { type Stored, secretAt } from '../../operator/api.ts';
 import { Verifier } from '../../operator/verifier.ts';
 import { operatorWorld } from '../../operator/world.ts';
+import { createAsSelfService } from './self-service.ts';
 
 const retentionMs = 2_000;
 const world = await operatorWorld({ env: { LATCHKEY_EXPIRED_RETENTION: `${retentionMs}ms` } });
-const { admin, plane } = world;
+const { admin } = world;
 const verifier = new Verifier(admin);
 
 describe.concurrent('after the end of its life', () => {
@@ -20,7 +21,7 @@ describe.concurrent('after the end of its life', () => {
   });
 
   it('a key that the self-service group made is deleted too', async () => {
-    const key = await createAsSelfService('OwnedAccessKey', { user: 'alice', ttl: 3 });
+    const key = await createAsSelfService(world, 'OwnedAccessKey', { user: 'alice', ttl: 3 });
     expect(key.metadata.labels?.[labels.ephemeral]).toBe('true');
     await admin.untilRefused(key, reasons.expired);
     await admin.untilGone(key);
@@ -31,7 +32,9 @@ describe.concurrent('after the end of its life', () => {
     const parent = await admin.createKey({ user: 'alice', ttl: 4 });
     const place = { namespace: 'default', name: world.name('token') };
     const spec = { accessKey: parent.metadata.name, secretRef: place };
-    const token = await admin.untilReady(await createAsSelfService('DirectClusterEndpointToken', spec));
+    const token = await admin.untilReady(
+      await createAsSelfService(world, 'DirectClusterEndpointToken', spec),
+    );
     await admin.untilRefused(token, reasons.expired);
     await admin.untilGone(secretAt(place.namespace, place.name));
     await admin.untilGone(token);
@@ -61,18 +64,6 @@ describe.concurrent('after the end of its life', () => {
     await admin.untilReady(key);
   });
 });
-
-/** Made as the gateway makes objects for its users: by impersonation, with the group that only the gateway adds. */
-async function createAsSelfService(kind: string, spec: object): Promise<Stored> {
-  const manifest = { apiVersion, kind, metadata: { name: world.name('ephemeral') }, spec };
-  const options = ['--as=alice', `--as-group=${groups.selfService}`, '--as-group=system:masters'];
-  const input = JSON.stringify(manifest);
-  const { exitCode, stderr, stdout } = await plane.kubectl(['create', ...options, '-f', '-', '-o', 'json'], {
-    input,
-  });
-  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-  return admin.track(JSON.parse(stdout));
-}
 
 /** Milliseconds since the retention was over. */
 function late({ metadata }: Stored, ttl: number): number {

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { reasons } from '../../../src/api/reasons.ts';
+import { Verifier } from '../../operator/verifier.ts';
+import { operatorWorld } from '../../operator/world.ts';
+import { type Family, makeFamily } from './family.ts';
+
+const world = await operatorWorld();
+const { admin, plane } = world;
+const verifier = new Verifier(admin);
+
+describe('the deletion of an access key', () => {
+  it('takes effect at once for all that depends on it, which then say so', async () => {
+    const family = await makeFamily(world);
+    const { root, children, grandchildren, secrets } = family;
+    expect(new Set(await verdicts(family))).toEqual(new Set(['live']));
+    expect(family.bearers).toHaveLength(7);
+
+    await admin.delete(root);
+
+    expect(await verdicts(family)).not.toContain('live');
+    await admin.untilGone(root);
+    for (const object of [...children, ...grandchildren]) {
+      const { metadata, status } = await admin.untilRefused(object, reasons.accessKeyGone);
+      expect(metadata).not.toHaveProperty('deletionTimestamp');
+      expect(status).not.toHaveProperty('token');
+      expect(status).not.toHaveProperty('credentialHash');
+      await admin.untilEvent(object, reasons.accessKeyGone);
+    }
+    for (const secret of secrets) await admin.untilGone(secret);
+    expect(new Set(await verdicts(family))).toEqual(new Set(['Unknown']));
+  });
+
+  it('by kubectl returns when the object is gone', async () => {
+    const key = await admin.untilReady(await admin.createKey());
+    const { exitCode, stderr } = await plane.kubectl(['delete', 'oak', key.metadata.name, '--timeout=10s']);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(await verifier.presented(key.spec.key)).toBe('Unknown');
+  });
+
+  it('is final: a new key of that name revives nothing', async () => {
+    const family = await makeFamily(world);
+    const { root, children, grandchildren } = family;
+    await admin.delete(root);
+    await admin.untilGone(root);
+
+    const again = await admin.createKey({ user: 'alice', key: root.spec.key }, { name: root.metadata.name });
+
+    const { status } = await admin.untilReady(again);
+    expect(status.credentialHash).toBe(root.status.credentialHash);
+    for (const child of [...children, ...grandchildren]) {
+      await admin.patch(child, { spec: { description: 'looked at again' } });
+      await admin.untilRefused(child, reasons.accessKeyGone);
+      expect(await verifier.of(child)).not.toBe('live');
+    }
+    const [renewed, ...dead] = await verdicts(family);
+    expect(renewed).toBe('live');
+    expect(new Set(dead)).toEqual(new Set(['Unknown']));
+  });
+
+  it('of one in the middle leaves those above and beside it alone', async () => {
+    const family = await makeFamily(world);
+    const [middle, ...siblings] = family.children;
+    if (middle === undefined) throw new TypeError('no child');
+    await admin.delete(middle);
+    for (const grandchild of family.grandchildren) {
+      await admin.untilRefused(grandchild, reasons.accessKeyGone);
+      expect(await verifier.of(grandchild)).not.toBe('live');
+    }
+    await admin.untilGone(middle);
+    for (const object of [family.root, ...siblings]) {
+      expect(await verifier.of(object)).toBe('live');
+      expect((await admin.get(object)).metadata.resourceVersion).toBe(object.metadata.resourceVersion);
+    }
+  });
+
+  it('of a child that has lost its parent works as any other', async () => {
+    const { root, children, grandchildren } = await makeFamily(world);
+    await admin.delete(root);
+    await admin.untilGone(root);
+    for (const object of [...grandchildren, ...children]) {
+      await admin.delete(object);
+      await admin.untilGone(object);
+    }
+  });
+});
+
+describe('the deletion of a token', () => {
+  it('ends it at once, and its Secret goes', async () => {
+    const { children, secrets, bearers } = await makeFamily(world);
+    const tokens = children.filter(({ kind }) => kind === 'DirectClusterEndpointToken');
+    expect(tokens).toHaveLength(2);
+    const tokenBearers = bearers.filter((bearer) => bearer.startsWith('ey'));
+    for (const token of tokens) await admin.delete(token);
+    const [grandchild, ...ended] = await Promise.all(
+      [tokenBearers[1], tokenBearers[0], tokenBearers[2]].map((bearer) => verifier.presented(bearer ?? '')),
+    );
+    expect(grandchild).toBe('live');
+    expect(ended).not.toContain('live');
+    for (const token of tokens) await admin.untilGone(token);
+    const [ofKey, ofToken] = secrets;
+    if (ofKey === undefined || ofToken === undefined) throw new TypeError('no Secrets');
+    await admin.untilGone(ofToken);
+    expect(await admin.find(ofKey)).toBeDefined();
+  });
+});
+
+const verdicts = async ({ bearers }: Family) =>
+  await Promise.all(bearers.map((bearer) => verifier.presented(bearer)));

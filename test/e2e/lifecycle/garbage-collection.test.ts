@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import { apiVersion } from '../../../src/api/names.ts';
+import { reasons } from '../../../src/api/reasons.ts';
+import { directClusterEndpointTokens, ownedAccessKeys, type Resource } from '../../../src/api/resources.ts';
+import type { OwnerReference } from '../../../src/kube/object.ts';
+import { type Stored, secretAt } from '../../operator/api.ts';
+import { Verifier } from '../../operator/verifier.ts';
+import { operatorWorld } from '../../operator/world.ts';
+import { createAsSelfService, ownerReferenceTo } from './self-service.ts';
+
+const world = await operatorWorld();
+const { admin } = world;
+const verifier = new Verifier(admin);
+
+/** The garbage collector looks for new kinds every 30 s only, and this control plane may have got ours just now. */
+const collected = { timeoutMs: 60_000 };
+
+describe.concurrent('owner references that a person set', () => {
+  it('let an object go when the last of its owners has gone, and not before', async () => {
+    const [first, second] = [await admin.createKey(), await admin.createKey()];
+    const spec = { accessKey: second.metadata.name };
+    const token = await owned(directClusterEndpointTokens, [first, second], spec);
+    const { status } = await admin.untilReady(token);
+
+    await admin.delete(first);
+    const owners = ({ metadata }: Stored) => metadata.ownerReferences?.map(({ name }) => name);
+    const onlySecond = (object: Stored) => owners(object)?.join() === second.metadata.name;
+    await admin.until(token, 'the owner that is left', onlySecond, collected);
+    expect(await verifier.presented(status.token)).toBe('live');
+
+    await admin.delete(second);
+    expect(await verifier.presented(status.token)).not.toBe('live');
+    await admin.untilGone(token, collected);
+  });
+
+  it('let dependents go before their owner when it is deleted in the foreground', async () => {
+    const owner = await admin.untilReady(await admin.createKey());
+    const accessKey = owner.metadata.name;
+    const blocks = { blockOwnerDeletion: true };
+    const place = { namespace: 'default', name: world.name('secret') };
+    const key = await owned(ownedAccessKeys, [owner], { accessKey, secretRef: place }, blocks);
+    const token = await owned(directClusterEndpointTokens, [owner], { accessKey }, blocks);
+    await Promise.all([admin.untilReady(key), admin.untilReady(token)]);
+
+    await admin.delete(owner, { propagationPolicy: 'Foreground' });
+
+    for (const object of [owner, key, token]) expect(await verifier.of(object)).not.toBe('live');
+    await admin.untilGone(owner, collected);
+    expect(await admin.find(key)).toBeUndefined();
+    expect(await admin.find(token)).toBeUndefined();
+    await admin.untilGone(secretAt(place.namespace, place.name), collected);
+  });
+
+  it('are taken away from dependents that are orphaned, which have lost their access key all the same', async () => {
+    const owner = await admin.untilReady(await admin.createKey());
+    const accessKey = owner.metadata.name;
+    const key = await owned(ownedAccessKeys, [owner], { accessKey });
+    const token = await owned(directClusterEndpointTokens, [owner], { accessKey });
+    const bearers = [(await admin.untilReady(key)).spec.key, (await admin.untilReady(token)).status.token];
+
+    await admin.delete(owner, { propagationPolicy: 'Orphan' });
+
+    for (const bearer of bearers) expect(await verifier.presented(bearer)).not.toBe('live');
+    await admin.untilGone(owner, collected);
+    for (const orphan of [key, token]) {
+      const { metadata } = await admin.untilRefused(orphan, reasons.accessKeyGone);
+      expect(metadata).not.toHaveProperty('deletionTimestamp');
+      expect(metadata).not.toHaveProperty('ownerReferences');
+    }
+    for (const bearer of bearers) expect(await verifier.presented(bearer)).toBe('Unknown');
+  });
+
+  it('let an object go whose owner is of another kind', async () => {
+    const owner = await admin.untilReady(await admin.createToken());
+    const key = await owned(ownedAccessKeys, [owner], { user: 'alice' });
+    const { spec } = await admin.untilReady(key);
+    await admin.delete(owner);
+    await admin.untilGone(key, collected);
+    expect(await verifier.presented(spec.key)).toBe('Unknown');
+  });
+});
+
+describe.concurrent('what was made through the gateway', () => {
+  it('goes with the access key that it belongs to, Secrets included', async () => {
+    const root = await admin.untilReady(await admin.createKey());
+    const accessKey = root.metadata.name;
+    const owners = [ownerReferenceTo(root)];
+    const places = ['key', 'token'].map((kind) => ({ namespace: 'default', name: world.name(kind) }));
+    const made = [
+      await createAsSelfService(world, 'OwnedAccessKey', { accessKey, secretRef: places[0] }, owners),
+      await createAsSelfService(
+        world,
+        'DirectClusterEndpointToken',
+        { accessKey, secretRef: places[1] },
+        owners,
+      ),
+      await createAsSelfService(world, 'DirectClusterEndpointToken', { accessKey }),
+    ];
+    await Promise.all(made.map((object) => admin.untilReady(object)));
+
+    await admin.delete(root);
+
+    for (const object of made) expect(await verifier.of(object)).not.toBe('live');
+    for (const object of made) await admin.untilGone(object, collected);
+    for (const { namespace, name } of places) await admin.untilGone(secretAt(namespace, name), collected);
+    await admin.untilGone(root, collected);
+  });
+});
+
+async function owned(
+  resource: Resource,
+  owners: readonly Stored[],
+  spec: object,
+  extra: Partial<OwnerReference> = {},
+): Promise<Stored> {
+  const ownerReferences = owners.map((owner) => ({ ...ownerReferenceTo(owner), ...extra }));
+  const metadata = { name: world.name('owned'), ownerReferences };
+  return await admin.createObject(resource, { apiVersion, kind: resource.kind, metadata, spec });
+}
