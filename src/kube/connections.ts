@@ -48,8 +48,9 @@ export class ConnectionSet {
   async #retire(connections: Connections): Promise<void> {
     try {
       await Promise.all([connections.requests.close(), connections.watches.close()]);
-    } finally {
       this.#open.delete(connections);
+    } catch {
+      // They were cut by close() meanwhile.
     }
   }
 }

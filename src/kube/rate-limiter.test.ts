@@ -24,6 +24,16 @@ it('takes nothing when a try fails', () => {
   ]).toEqual([true, false, false, true]);
 });
 
+it('lets a write through after a pause, at any time and rate', () => {
+  const times = fc.double({ min: 0, max: 1e9, noNaN: true });
+  fc.assert(
+    fc.property(times, fc.double({ min: 0.01, max: 1e4, noNaN: true }), (now, rate) => {
+      const budget = new WriteBudget({ rate, burst: 1 });
+      expect([budget.tryReserve(now), budget.reserve(now + 2_000 / rate)]).toEqual([true, 0]);
+    }),
+  );
+});
+
 it('never allows more than burst and rate together in any span of time', () => {
   const arrivals = fc.array(fc.nat(100), { minLength: 1, maxLength: 200 });
   fc.assert(

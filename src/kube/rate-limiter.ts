@@ -5,6 +5,9 @@ export interface WriteBudgetOptions {
   readonly burst: number;
 }
 
+/** Sums of floating-point times are off by less than this many milliseconds. */
+const epsilonMs = 1e-6;
+
 /**
  * A token bucket that says how long to wait instead of waiting. Each reservation takes its place in line, so callers
  * go in the order in which they asked; whoever then does not write has still used it.
@@ -24,14 +27,23 @@ export class WriteBudget {
 
   /** Takes one write. Returns the milliseconds until it may be made. `now` is monotonic. */
   reserve(now: number): number {
-    this.#fullAt = Math.max(this.#fullAt, now) + this.#intervalMs;
-    return Math.max(0, this.#fullAt - now - this.#burst * this.#intervalMs);
+    this.#fullAt = this.#nextFullAt(now);
+    return this.#waitMs(now, this.#fullAt);
   }
 
   /** Takes one write when it may be made now, otherwise none. */
   tryReserve(now: number): boolean {
-    if (Math.max(this.#fullAt, now) + this.#intervalMs - now > this.#burst * this.#intervalMs) return false;
+    if (this.#waitMs(now, this.#nextFullAt(now)) > 0) return false;
     this.reserve(now);
     return true;
+  }
+
+  #nextFullAt(now: number): number {
+    return Math.max(this.#fullAt, now) + this.#intervalMs;
+  }
+
+  #waitMs(now: number, fullAt: number): number {
+    const waitMs = fullAt - now - this.#burst * this.#intervalMs;
+    return waitMs > epsilonMs ? waitMs : 0;
   }
 }

@@ -10,7 +10,7 @@ import { collectionPath } from './resource-path.ts';
 import { sleep } from './sleep.ts';
 import type { Store, StoredRecord } from './store.ts';
 import { TimeSlice } from './time-slice.ts';
-import type { WatchEvent } from './watch-stream.ts';
+import type { ObjectEvent, WatchEvent } from './watch-stream.ts';
 
 export interface ReflectorOptions<R extends StoredRecord> {
   readonly client: Pick<KubeClient, 'list' | 'watch'>;
@@ -123,7 +123,8 @@ export class Reflector<R extends StoredRecord> {
     query.set('sendInitialEvents', 'true');
     query.set('resourceVersionMatch', 'NotOlderThan');
     for await (const event of this.#open(query, signal, listIdleMs)) {
-      if (this.#handle(event) === 'listed') return;
+      this.#handle(event);
+      if (isEndOfList(event)) return this.#endList(event.object.metadata.resourceVersion);
       if (this.#slice.used) await this.#slice.yield();
     }
     throw timedOut({ verb: 'WATCH', path: this.#path }, listSeconds * 1000);
@@ -140,7 +141,7 @@ export class Reflector<R extends StoredRecord> {
         if (this.#slice.used) await this.#slice.yield();
       }
       from = metadata.continue;
-      if (!from) this.#endList(metadata.resourceVersion);
+      if (!from) await this.#endList(metadata.resourceVersion);
     } while (from);
   }
 
@@ -187,23 +188,18 @@ export class Reflector<R extends StoredRecord> {
     };
   }
 
-  #handle({ type, object }: WatchEvent): 'listed' | undefined {
-    if (type === 'ERROR') {
+  #handle(event: WatchEvent): void {
+    if (event.type === 'ERROR') {
       // Whatever the server means, resuming could bring the same error for ever.
       this.#resourceVersion = undefined;
-      throw kubeErrorFromStatus({ verb: 'WATCH', path: this.#path }, 200, object);
+      throw kubeErrorFromStatus({ verb: 'WATCH', path: this.#path }, 200, event.object);
     }
-    const { metadata } = object;
-    if (type === 'DELETED') this.#remove(keyOf(metadata), metadata.uid);
-    else if (type !== 'BOOKMARK') this.#upsert(object);
-    if (this.#seen === undefined) {
-      this.#resourceVersion = metadata.resourceVersion;
-      this.#prove();
-    } else if (type === 'BOOKMARK' && metadata.annotations?.[initialEventsEnd] === 'true') {
-      this.#endList(metadata.resourceVersion);
-      return 'listed';
-    }
-    return undefined;
+    const { metadata } = event.object;
+    if (event.type === 'DELETED') this.#remove(keyOf(metadata), metadata.uid);
+    else if (event.type !== 'BOOKMARK') this.#upsert(event.object);
+    if (this.#seen !== undefined) return;
+    this.#resourceVersion = metadata.resourceVersion;
+    this.#prove();
   }
 
   #upsert(object: KubeObject): void {
@@ -241,10 +237,12 @@ export class Reflector<R extends StoredRecord> {
     }
   }
 
-  #endList(resourceVersion: string): void {
-    const seen = this.#seen;
+  async #endList(resourceVersion: string): Promise<void> {
+    for (const key of this.#options.store.keys()) {
+      if (!this.#seen?.has(key)) this.#remove(key);
+      if (this.#slice.used) await this.#slice.yield();
+    }
     this.#seen = undefined;
-    for (const key of this.#options.store.keys()) if (!seen?.has(key)) this.#remove(key);
     this.#resourceVersion = resourceVersion;
     this.#hasSynced = true;
     this.#prove();
@@ -268,6 +266,10 @@ export class Reflector<R extends StoredRecord> {
     log.warn({ kind: resource.kind, err: error, relist, delayMs }, 'watch failed; it will be tried again');
     await sleep(clock, delayMs, signal);
   }
+}
+
+function isEndOfList(event: WatchEvent): event is ObjectEvent {
+  return event.type === 'BOOKMARK' && event.object.metadata.annotations?.[initialEventsEnd] === 'true';
 }
 
 /** Older servers refuse the parameter; servers older still, and some proxies, overlook it and send nothing. */

@@ -6,9 +6,12 @@ import type { KubeObject } from './object.ts';
 import { retryAfterSeconds } from './retry.ts';
 import type { StreamResponse } from './transport.ts';
 
-export type WatchEvent =
-  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; readonly object: KubeObject }
-  | { readonly type: 'ERROR'; readonly object: unknown };
+export interface ObjectEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
+  readonly object: KubeObject;
+}
+
+export type WatchEvent = ObjectEvent | { readonly type: 'ERROR'; readonly object: unknown };
 
 export interface WatchStreamOptions {
   readonly clock: Clock;
