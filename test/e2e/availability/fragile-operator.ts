@@ -1,0 +1,99 @@
+import { systemNamespace, systemObjects } from '../../../src/api/names.ts';
+import { leases } from '../../../src/api/resources.ts';
+import { isNotFound } from '../../../src/kube/kube-error.ts';
+import { RunningOperator } from '../../operator/running-operator.ts';
+import { until } from '../../operator/until.ts';
+import { untilLeading, type World } from '../../operator/world.ts';
+import type { Write } from '../../operator/write.ts';
+import type { Fate, WriteGate } from '../../operator/write-gate.ts';
+
+/** The nth write of those that are meant, and what becomes of it. */
+export interface Failure {
+  readonly isMeant: (write: Write) => boolean;
+  /** From 1. */
+  readonly nth: number;
+  readonly fate: Exclude<Fate, 'pass'>;
+}
+
+/** An operator behind a gate, which dies or loses its connection at exactly the write that the test says. */
+export class FragileOperator {
+  readonly gate: WriteGate;
+  readonly #world: World;
+  readonly #env: Readonly<Record<string, string>>;
+  #running: RunningOperator | undefined;
+
+  constructor(world: World, gate: WriteGate, env: Readonly<Record<string, string>> = {}) {
+    this.#world = world;
+    this.gate = gate;
+    this.#env = env;
+  }
+
+  /** The present process. */
+  get process(): RunningOperator {
+    if (this.#running === undefined) throw new Error('the operator was not started');
+    return this.#running;
+  }
+
+  /** Resolves when it leads. */
+  async start(): Promise<void> {
+    const name = this.#world.name('fragile');
+    const { guard } = this.#world;
+    this.#running = await RunningOperator.start(this.gate.access, guard, { name, env: this.#env });
+    await untilLeading(this.#running);
+  }
+
+  /** The connection of this write breaks, once. Resolves when that has happened. */
+  async loseConnection(failure: Failure): Promise<void> {
+    await this.#fail([failure], () => undefined);
+  }
+
+  /**
+   * SIGKILL when each of these writes has come to its point; until the last one has, the others are held there.
+   * Resolves when the process is gone and another one may lead at once.
+   */
+  async die(failures: readonly Failure[]): Promise<void> {
+    const { pid, exited } = this.process.process;
+    const dead = Promise.withResolvers<void>();
+    await this.#fail(failures, async () => await dead.promise);
+    process.kill(pid, 'SIGKILL');
+    await exited;
+    dead.resolve();
+    await this.#freeLease();
+  }
+
+  /** What it has confirmed through all its lives, in order: names of objects and hashes of credentials. */
+  async confirmations(): Promise<readonly { readonly name: string; readonly hash: string }[]> {
+    await this.gate.settled();
+    return this.gate.passed
+      .filter(({ subresource, status }) => subresource === 'status' && status === 200)
+      .map(({ name, body }) => ({ name, hash: body.status.credentialHash }))
+      .filter(({ hash }) => typeof hash === 'string');
+  }
+
+  async #fail(failures: readonly Failure[], onFailing: () => void | Promise<void>): Promise<void> {
+    const counters = failures.map((failure) => ({ ...failure, count: 0 }));
+    let failing = 0;
+    this.gate.judge = (write) => {
+      const counter = counters.find(({ isMeant }) => isMeant(write));
+      if (counter === undefined) return 'pass';
+      counter.count += 1;
+      return counter.count === counter.nth ? counter.fate : 'pass';
+    };
+    this.gate.onFailing = async () => {
+      failing += 1;
+      await onFailing();
+    };
+    const all = async () => failing === failures.length;
+    const seen = () => counters.map(({ nth, count }) => `write ${nth}: ${count} seen`);
+    await until('the writes that fail', all, { timeoutMs: 20_000, everyMs: 5, seen });
+    this.gate.judge = () => 'pass';
+  }
+
+  /** The holder is dead for certain, so nobody needs to wait until its lease has run out. */
+  async #freeLease(): Promise<void> {
+    const key = { namespace: systemNamespace, name: systemObjects.lease };
+    await this.#world.admin.client.delete(leases, key).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+  }
+}

@@ -1,0 +1,159 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Agent, createServer, request, type Server } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import type { ControlPlaneAccess } from '../controlplane/access.ts';
+import { createAuthority, createServer as createServerIdentity } from '../controlplane/certificates.ts';
+import { base64, writeKubeconfig } from '../controlplane/kubeconfig.ts';
+import { type Write, writeOf } from './write.ts';
+
+/** What becomes of a write: it passes, never reaches the API server, or takes effect although nobody hears of it. */
+export type Fate = 'pass' | 'lost' | 'unanswered';
+
+/** Decides about each write before it is passed on; as long as it has not decided, the write is held. */
+export type Judge = (write: Write) => Fate | Promise<Fate>;
+
+/** A write that reached the API server. */
+export interface PassedWrite extends Write {
+  readonly status: number;
+  /** When it came in, by `performance.now()`. */
+  readonly at: number;
+}
+
+/**
+ * Stands between a program and the API server, sees every write, and can make each one fail in the two ways in which
+ * a network or a sudden death makes it fail: before it took effect, or after. The program needs to know nothing of it.
+ */
+export class WriteGate {
+  /** The control plane as it is seen through the gate: kubeconfigs with a token lead through it. */
+  readonly access: ControlPlaneAccess;
+  /** Every write that was passed on and has been answered, in the order of the answers. */
+  readonly passed: PassedWrite[] = [];
+  judge: Judge = () => 'pass';
+  /** Hears of each write that is lost or stays unanswered; its connection is cut when this is done. */
+  onFailing: (write: Write) => void | Promise<void> = () => undefined;
+  readonly #server: Server;
+  readonly #agent: Agent;
+  readonly #target: URL;
+  readonly #sockets = new Set<Socket>();
+  /** Writes that have come in and are not done. */
+  readonly #present = new Set<Promise<void>>();
+  #open = true;
+
+  static async start(plane: ControlPlaneAccess): Promise<WriteGate> {
+    const authority = createAuthority('write-gate');
+    const { certificate, key } = createServerIdentity(authority, ['localhost']);
+    const server = createServer({ cert: certificate, key });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new WriteGate(plane, server, authority.certificate);
+  }
+
+  private constructor(plane: ControlPlaneAccess, server: Server, authority: string) {
+    const { port } = server.address() as AddressInfo;
+    const target = { ...plane, server: `https://127.0.0.1:${port}`, caData: base64(authority) };
+    this.access = {
+      ...target,
+      kubeconfigWithToken: async (user, token) => await writeKubeconfig(target, user, { token }),
+    };
+    this.#target = new URL(plane.server);
+    this.#agent = new Agent({ keepAlive: true, ca: Buffer.from(plane.caData, 'base64') });
+    this.#server = server;
+    server.on('secureConnection', (socket) => this.#keep(socket));
+    server.on('request', (incoming, outgoing) => {
+      const isRead = incoming.method === 'GET' || incoming.method === 'HEAD';
+      const serving = isRead ? this.#read(incoming, outgoing) : this.#write(incoming, outgoing);
+      const served = serving.catch(() => void outgoing.destroy());
+      if (!isRead) this.#present.add(served);
+      void served.then(() => this.#present.delete(served));
+    });
+  }
+
+  /** Cuts all connections, and every new one until `open`. */
+  shut(): void {
+    this.#open = false;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  open(): void {
+    this.#open = true;
+  }
+
+  /** Resolves when every write that is here now is done, and so stands in `passed` if it was passed on. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#present);
+  }
+
+  async close(): Promise<void> {
+    this.shut();
+    this.#agent.destroy();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  #keep(socket: Socket): void {
+    if (!this.#open) {
+      socket.destroy();
+      return;
+    }
+    this.#sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.once('close', () => this.#sockets.delete(socket));
+  }
+
+  async #read(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    relay(await this.#forward(incoming, undefined, outgoing), outgoing);
+  }
+
+  async #write(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const at = performance.now();
+    const body = await buffer(incoming);
+    const write = writeOf(incoming.method ?? '', incoming.url ?? '', body.toString());
+    const fate = await this.judge(write);
+    const answer = fate === 'lost' ? undefined : await this.#forward(incoming, body, outgoing);
+    if (answer !== undefined) this.passed.push({ ...write, status: answer.statusCode ?? 0, at });
+    if (fate === 'pass' && answer !== undefined) {
+      relay(answer, outgoing);
+      return;
+    }
+    answer?.resume();
+    await this.onFailing(write);
+    incoming.socket.destroy();
+  }
+
+  async #forward(
+    incoming: IncomingMessage,
+    body: Buffer | undefined,
+    outgoing: ServerResponse,
+  ): Promise<IncomingMessage> {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const { hostname, port, host } = this.#target;
+    const outbound = request(
+      {
+        hostname,
+        port,
+        method: incoming.method,
+        path: incoming.url,
+        headers: { ...incoming.headers, host },
+        agent: this.#agent,
+      },
+      resolve,
+    );
+    outbound.on('error', (error) => {
+      outgoing.destroy();
+      reject(error);
+    });
+    // A watch ends when whoever reads it goes away. A write that is on its way takes effect all the same.
+    if (body === undefined) outgoing.once('close', () => outbound.destroy());
+    outbound.end(body);
+    return await promise;
+  }
+}
+
+function relay(answer: IncomingMessage, outgoing: ServerResponse): void {
+  outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+  // Both ends go when one of them breaks.
+  pipeline(answer, outgoing).catch(() => undefined);
+}
