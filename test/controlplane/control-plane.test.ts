@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
 import type { KubectlResult } from './kubectl.ts';
@@ -235,12 +235,15 @@ describe('control planes of their own', () => {
   });
 
   it('choose another port when somebody takes theirs', async () => {
-    const thief = createServer().listen(0, '127.0.0.1');
+    // It takes connections and says nothing.
+    const connections: Socket[] = [];
+    const thief = createServer((connection) => connections.push(connection)).listen(0, '127.0.0.1');
     await once(thief, 'listening');
     const choices = [portOf(thief), portOf(thief), await freePort()];
     const last = choices[2];
     const plane = await start({ choosePort: async () => choices.shift() ?? 0 });
-    await new Promise((resolve) => thief.close(resolve));
+    thief.close();
+    for (const connection of connections) connection.destroy();
     expect(plane.server).toBe(`https://127.0.0.1:${last}`);
   });
 

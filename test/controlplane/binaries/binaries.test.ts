@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
@@ -15,6 +16,7 @@ import {
 import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { freePort } from '../ports.ts';
 import { cacheKey, kubernetesVersion, type ToolName, toolNames } from '../versions.ts';
@@ -66,6 +68,13 @@ function substitute(): Source & { asked: ToolName[] } {
 function fill(folder: string, tools: readonly ToolName[], text = '#!/bin/sh\necho substitute\n'): void {
   mkdirSync(folder, { recursive: true });
   for (const tool of tools) writeFileSync(path.join(folder, tool), text, { mode: 0o755 });
+}
+
+/** Puts a command "go" into the PATH, in front of the one of this machine if any. */
+function fakeGo(script: string): void {
+  mkdirSync(path.join(home, 'bin'));
+  writeFileSync(path.join(home, 'bin', 'go'), `#!/bin/sh\n${script}`, { mode: 0o755 });
+  env['PATH'] = `${path.join(home, 'bin')}:/usr/bin:/bin`;
 }
 
 function inCache(): string[] {
@@ -327,12 +336,6 @@ describe('a published digest', () => {
 });
 
 describe('a build with Go', () => {
-  function fakeGo(script: string): void {
-    mkdirSync(path.join(home, 'bin'));
-    writeFileSync(path.join(home, 'bin', 'go'), `#!/bin/sh\n${script}`, { mode: 0o755 });
-    env['PATH'] = `${path.join(home, 'bin')}:/usr/bin:/bin`;
-  }
-
   it('compiles each program from the pinned modules, with its version and without settings of the user', async () => {
     const diary = path.join(home, 'diary');
     fakeGo(
@@ -402,15 +405,46 @@ describe('without any way to get the programs', () => {
   });
 
   it('the message holds the end of what the compiler said', async () => {
-    mkdirSync(path.join(home, 'bin'));
-    writeFileSync(path.join(home, 'bin', 'go'), '#!/bin/sh\nseq 40; echo no space left; exit 1\n', {
-      mode: 0o755,
-    });
-    env['PATH'] = `${path.join(home, 'bin')}:/usr/bin:/bin`;
+    fakeGo('seq 40; echo no space left; exit 1');
     const error = await find(goBuild).then(String, String);
     expect(error).toMatch(/go build of etcd failed:\n\s+27\n(.*\n)*\s+40\n\s+no space left\n/);
   });
 });
+
+describe('the command that CI runs first', () => {
+  it('fills the cache, shows its progress on standard error and prints the folder on standard output', async () => {
+    const { code, stdout, stderr } = await runInstall();
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${cacheFolder(env)}\n` });
+    expect(stderr).toMatch(/^control plane: downloading .*\/kubectl \(\d+ s\)$/m);
+    expect(stderr).toContain(`control plane: the programs are in ${cacheFolder(env)} (`);
+    expect(await runInstall()).toEqual({ code: 0, stdout, stderr: '' });
+  });
+
+  it('fails with the one message and no stack', async () => {
+    fakeGo('exit 1');
+    env['LATCHKEY_ETCD_DOWNLOADS'] = `${releases.address}/nothing`;
+    const { code, stdout, stderr } = await runInstall();
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^The local control plane needs etcd, /m);
+    expect(stderr).not.toMatch(/^ +at /m);
+    expect(inCache()).toEqual([]);
+  });
+
+  async function runInstall(): Promise<{ code: number; stdout: string; stderr: string }> {
+    const child = startInstall();
+    const [stdout, stderr, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'close'),
+    ]);
+    return { code, stdout, stderr };
+  }
+});
+
+function startInstall(): ChildProcessWithoutNullStreams {
+  const script = path.join(import.meta.dirname, '..', 'install.ts');
+  return spawn(process.execPath, [script], { env: { ...process.env, ...env, KUBEBUILDER_ASSETS: '' } });
+}
 
 describe('several processes at once', () => {
   it('do the work once', async () => {
@@ -428,10 +462,7 @@ describe('several processes at once', () => {
         resolve();
       });
     });
-    const script = path.join(import.meta.dirname, '..', 'install.ts');
-    const first = spawn(process.execPath, [script], {
-      env: { ...process.env, ...env, KUBEBUILDER_ASSETS: '' },
-    });
+    const first = startInstall();
     await silent;
     const second = find(downloads(limits));
     await vi.waitFor(() =>
