@@ -12,12 +12,14 @@ const readySeconds = 60;
 const noticeMs = 60_000;
 const retryMs = 500;
 
-/** Applies `config/default`. @throws Error with what kubectl said. */
+/** Applies `config/default` and waits until the kinds are served. @throws Error with what kubectl said. */
 export async function install(plane: ControlPlaneAccess): Promise<void> {
   requireSuccess(
     await plane.kubectl(['apply', '-k', path.join(config, 'default')]),
     'kubectl apply -k config/default',
   );
+  const established = ['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s'];
+  requireSuccess(await plane.kubectl(established), 'waiting for the CRDs');
 }
 
 /** Gives a new ordinary user the shipped role for people who run the platform. Returns the path of a kubeconfig. */

@@ -42,19 +42,19 @@ const environment = ({ kubeconfig, adminKubeconfig, kubectl }: Summary, operator
   `  log of the operator         ${operatorLog}`,
 ];
 
-function trials({ key, token }: Summary): string[] {
+function trials({ parent, token }: Summary): string[] {
   const brief = `{"apiVersion":"management.platform.sh/v1","kind":"OwnedAccessKey","metadata":{"name":"brief"},"spec":{"ttl":20}}`;
   return [
     `  kubectl annotate dcet ${token.name} management.platform.sh/rotate="$(date)" --overwrite`,
     '      a token with the next serial; the one before is refused from then on',
-    `  kubectl patch oak ${key.name} --type=merge -p '{"spec":{"disabled":true}}' && kubectl get oak,dcet -o wide`,
-    '      the key has the reason Disabled, tokens that name it AccessKeyNotLive; with false all of them work again',
-    `  kubectl patch oak ${key.name} --type=merge -p '{"spec":{"user":"bob"}}'`,
+    `  kubectl patch oak ${parent} --type=merge -p '{"spec":{"disabled":true}}' && kubectl get oak,dcet -o wide`,
+    '      the key has the reason Disabled, what names it has AccessKeyNotLive; with false all of them work again',
+    `  kubectl patch oak ${parent} --type=merge -p '{"spec":{"user":"bob"}}'`,
     '      refused with the reason: a key never changes whom it speaks for',
     `  echo '${brief}' | kubectl create -f -`,
     '      a key of your own for 20 seconds: ExpiringSoon after 16, Expired after 20',
-    `  kubectl delete oak ${key.name} && kubectl get oak,dcet -o wide`,
-    '      tokens that named it have lost their credential for good: AccessKeyGone',
+    `  kubectl delete oak ${parent} && kubectl get oak,dcet -o wide`,
+    '      what named it has lost its credential for good: AccessKeyGone',
     '  kubectl get events --sort-by=.metadata.creationTimestamp',
     '      one event for each of these changes',
   ];

@@ -5,7 +5,7 @@ import { signToken } from '../../src/credentials/sign-token.ts';
 import { generateSigningKey } from '../../src/credentials/signing-key.ts';
 import { tokenClaims } from '../../src/credentials/token-claims.ts';
 import { baseURL } from '../../test/operator/running-operator.ts';
-import { keyFacts, type Summary, tokenFacts } from './summary.ts';
+import { keyFacts, parentIn, type Summary, tokenFacts } from './summary.ts';
 import { renderSummary } from './summary-text.ts';
 
 const secret = 'lk_a-key-that-nobody-may-see';
@@ -81,11 +81,20 @@ describe('the facts about a token', () => {
   });
 });
 
+it('offers a key to try things with that tokens, or else keys, name as theirs', () => {
+  const child = { ...key, spec: { accessKey: 'of-key' } };
+  const token = { ...key, kind: 'DirectClusterEndpointToken', spec: { accessKey: 'of-token' } };
+  expect(parentIn([key, child, token])).toBe('of-token');
+  expect(parentIn([key, child])).toBe('of-key');
+  expect(() => parentIn([key])).toThrow('no sample names an access key');
+});
+
 it('shows everything but the credentials', async () => {
   const token = await tokenFrom(baseURL);
   const summary: Summary = {
     listing: 'NAME  READY\nci    True',
     key: keyFacts([key]),
+    parent: 'shared',
     token: await tokenFacts([token], keySet),
     kubeconfig: '/x/alice.yaml',
     adminKubeconfig: '/x/admin.yaml',

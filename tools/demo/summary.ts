@@ -17,6 +17,8 @@ export interface Summary {
   readonly listing: string;
   readonly token: TokenFacts;
   readonly key: KeyFacts;
+  /** A key that others name as their access key. */
+  readonly parent: string;
   /** Of the user who applied the samples. */
   readonly kubeconfig: string;
   /** Of the administrator of the control plane. */
@@ -42,7 +44,7 @@ export interface KeyFacts {
 interface Listed {
   readonly kind: string;
   readonly metadata: { readonly name: string };
-  readonly spec: { readonly key?: string };
+  readonly spec: { readonly key?: string; readonly accessKey?: string };
   readonly status: {
     readonly token?: string;
     readonly credentialHash?: string;
@@ -65,6 +67,7 @@ export async function collectSummary(plane: ControlPlaneAccess, kubeconfig: stri
     listing,
     token: await tokenFacts(items, JSON.parse(keySet) as JSONWebKeySet),
     key: keyFacts(items),
+    parent: parentIn(items),
     kubeconfig,
     adminKubeconfig: plane.adminKubeconfig,
     kubectl: {
@@ -96,6 +99,14 @@ export function keyFacts(items: readonly Listed[]): KeyFacts {
     throw new Error(`status.credentialHash of the OwnedAccessKey ${name} is not the SHA-256 of its spec.key`);
   }
   return { name, keyID, keySource };
+}
+
+/** The key that a token names, or else another key. */
+export function parentIn(items: readonly Listed[]): string {
+  const byTokens = items.toSorted((one, other) => one.kind.localeCompare(other.kind));
+  const parent = byTokens.find(({ spec }) => spec.accessKey !== undefined)?.spec.accessKey;
+  if (parent === undefined) throw new Error('no sample names an access key');
+  return parent;
 }
 
 const isPlain = (key: string | undefined): boolean => key !== undefined && !/^(sha256:|$)/.test(key);
