@@ -1,0 +1,247 @@
+import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { labels, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
+import { policyVersion, shippedPolicies } from '../../../src/operator/admission/shipped-policies.ts';
+import { settingDefinitions, unknownSettings } from '../../../src/settings.ts';
+import { sharedControlPlane } from '../../controlplane/shared.ts';
+import { applyKustomization, configFolder } from './install.ts';
+import { type Rendered, render } from './render.ts';
+
+describe('config/default', async () => {
+  const plane = await sharedControlPlane();
+  const objects = await render(plane, 'default');
+  const only = (kind: string, name?: string): Rendered => {
+    const found = objects.filter(
+      (object) => object.kind === kind && (name === undefined || object.metadata.name === name),
+    );
+    if (found.length !== 1 || found[0] === undefined)
+      throw new Error(`${found.length} objects of kind ${kind}`);
+    return found[0];
+  };
+  const deployment = only('Deployment');
+  const template = deployment['spec'].template;
+  const container = template.spec.containers[0];
+  const settings = only('ConfigMap');
+
+  describe('applied to the API server', () => {
+    let output = '';
+    beforeAll(async () => {
+      output = await applyKustomization(plane, 'default');
+    });
+
+    it('is accepted without a warning', () => {
+      const warnings = output
+        .split('\n')
+        .filter((line) => /warning/i.test(line) && !line.includes('Sorting order'));
+      expect(warnings).toEqual([]);
+    });
+
+    it('stands there, every object of it', async () => {
+      const result = await plane.kubectl(['get', '-k', `${configFolder}/default`, '-o', 'name']);
+      expect(result.exitCode).toBe(0);
+      expect(result.stdout.trim().split('\n')).toHaveLength(objects.length);
+    });
+
+    it('makes no difference when it is applied again', async () => {
+      const versions = async (): Promise<string> => {
+        const path = '{range .items[*]}{.kind}/{.metadata.name} {.metadata.resourceVersion}{"\\n"}{end}';
+        const args = ['get', '-k', `${configFolder}/default`, '-o', `jsonpath=${path}`];
+        return (await plane.kubectl(args)).stdout;
+      };
+      const before = await versions();
+      expect(await plane.kubectl(['diff', '-k', `${configFolder}/default`])).toMatchObject({
+        exitCode: 0,
+        stdout: '',
+      });
+      await applyKustomization(plane, 'default');
+      expect(await versions()).toBe(before);
+      expect(before.trim().split('\n')).toHaveLength(objects.length);
+    });
+
+    it('lets the pod of the operator in under the restricted profile of pod security', async () => {
+      const pod = {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { ...template.metadata, name: 'latchkey-operator-test', namespace: systemNamespace },
+        spec: template.spec,
+      };
+      const result = await plane.kubectl(['create', '--dry-run=server', '-f', '-'], {
+        input: JSON.stringify(pod),
+      });
+      expect(result).toMatchObject({ exitCode: 0, stderr: '' });
+      const open = { ...template.spec, securityContext: {} };
+      const refused = await plane.kubectl(['create', '--dry-run=server', '-f', '-'], {
+        input: JSON.stringify({ ...pod, spec: open }),
+      });
+      expect(refused.stderr).toContain('violates PodSecurity "restricted');
+    });
+  });
+
+  it('creates the namespace first and the policies before the kinds, so that no object comes in without them', () => {
+    const kinds = objects.map(({ kind }) => kind);
+    expect(kinds[0]).toBe('Namespace');
+    expect(kinds.findLastIndex((kind) => kind.includes('AdmissionPolicy'))).toBeLessThan(
+      kinds.indexOf('CustomResourceDefinition'),
+    );
+  });
+
+  it('has every definition of crds/', async () => {
+    const definitions = await render(plane, new URL('../../../crds', import.meta.url).pathname);
+    const names = (list: readonly Rendered[]): string[] => list.map(({ metadata }) => metadata.name).sort();
+    expect(definitions).toHaveLength(6);
+    expect(names(objects.filter(({ kind }) => kind === 'CustomResourceDefinition'))).toEqual(
+      names(definitions),
+    );
+  });
+
+  it('keeps what is namespaced in the namespace that the policies name', () => {
+    const namespaces = objects.map(({ metadata }) => metadata.namespace).filter((name) => name !== undefined);
+    expect(new Set(namespaces)).toEqual(new Set([systemNamespace]));
+    expect(only('Namespace').metadata.name).toBe(systemNamespace);
+    expect(template.spec.serviceAccountName).toBe(serviceAccounts.operator);
+    expect(only('ServiceAccount').metadata.name).toBe(serviceAccounts.operator);
+  });
+
+  describe('the policies', () => {
+    const policies = objects.filter(({ kind }) => kind.includes('AdmissionPolicy'));
+
+    it('are those that the operator waits for, and no others', () => {
+      const names = policies.map(({ kind, metadata }) => `${kind}/${metadata.name}`);
+      expect(names.sort()).toEqual(shippedPolicies.map(({ kind, name }) => `${kind}/${name}`).sort());
+    });
+
+    it.each(policies)(
+      '$kind $metadata.name carries the version that the operator waits for',
+      ({ apiVersion, metadata }) => {
+        expect(apiVersion).toBe('admissionregistration.k8s.io/v1');
+        expect(metadata.labels).toEqual({
+          'app.kubernetes.io/part-of': 'latchkey',
+          [labels.policyVersion]: policyVersion,
+        });
+      },
+    );
+
+    it.each(policies.filter(({ kind }) => kind.endsWith('Policy')))(
+      '$kind $metadata.name fails closed',
+      ({ spec }) => {
+        expect(spec.failurePolicy).toBe('Fail');
+        expect(spec).not.toHaveProperty('paramKind');
+        expect(
+          spec.matchConstraints.resourceRules.map((rule: { apiGroups: string[] }) => rule.apiGroups),
+        ).toEqual([['management.platform.sh']]);
+        for (const validation of spec.validations ?? []) {
+          expect(validation).toMatchObject({ reason: 'Forbidden', message: expect.stringMatching(/.{20}/) });
+        }
+      },
+    );
+
+    it.each(policies.filter(({ kind }) => kind.endsWith('Binding')))(
+      '$kind $metadata.name denies everywhere',
+      ({ kind, metadata, spec }) => {
+        const actions = kind.startsWith('Validating') ? { validationActions: ['Deny'] } : {};
+        expect(spec).toEqual({ policyName: metadata.name, ...actions });
+      },
+    );
+  });
+
+  describe('the Deployment', () => {
+    it('runs the operator under a fixed command', () => {
+      expect(container).toMatchObject({ args: ['operator'], image: expect.stringMatching(/^latchkey:\d/) });
+      expect(container).not.toHaveProperty('command');
+    });
+
+    it('asks the ports on which the operator answers', () => {
+      const port = (name: string): string =>
+        `:${container.ports.find((one: { name: string }) => one.name === name).containerPort}`;
+      expect(port('health')).toBe(settingDefinitions.healthAddress.default);
+      expect(port('metrics')).toBe(settingDefinitions.metricsAddress.default);
+      expect(container.livenessProbe.httpGet).toEqual({ path: '/livez', port: 'health' });
+      expect(container.startupProbe.httpGet).toEqual({ path: '/livez', port: 'health' });
+      expect(container.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'health' });
+    });
+
+    it('gives the operator no more than it needs on the node', () => {
+      expect(template.spec.securityContext).toMatchObject({
+        runAsNonRoot: true,
+        seccompProfile: { type: 'RuntimeDefault' },
+      });
+      expect(container.securityContext).toMatchObject({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      expect(container.resources.requests).toMatchObject({
+        cpu: expect.any(String),
+        memory: expect.any(String),
+      });
+      expect(container.resources.limits).toMatchObject({ memory: expect.any(String) });
+      expect(template.spec).not.toHaveProperty('volumes');
+      expect(template.spec).not.toHaveProperty('hostNetwork');
+    });
+
+    it('keeps one of two replicas through drains and spreads them', () => {
+      expect(deployment['spec'].replicas).toBe(2);
+      const budget = only('PodDisruptionBudget')['spec'];
+      expect(budget.maxUnavailable).toBe(1);
+      for (const selector of [
+        budget.selector,
+        deployment['spec'].selector,
+        ...template.spec.topologySpreadConstraints.map((one: { labelSelector: object }) => one.labelSelector),
+      ]) {
+        expect(template.metadata.labels).toMatchObject(selector.matchLabels);
+      }
+      expect(template.spec.topologySpreadConstraints).toHaveLength(2);
+    });
+
+    it('has a class of priority that is there', () => {
+      expect(template.spec.priorityClassName).toBe(only('PriorityClass').metadata.name);
+    });
+  });
+
+  describe('the settings', () => {
+    let overlay: string;
+    beforeAll(async () => {
+      overlay = await mkdtemp(join(await realpath(tmpdir()), 'latchkey-overlay-'));
+    });
+    afterAll(async () => await rm(overlay, { recursive: true, force: true }));
+
+    it('reach the operator as environment variables, and are all known to it', () => {
+      expect(container.envFrom).toEqual([{ configMapRef: { name: settings.metadata.name } }]);
+      expect(settings['data']).toHaveProperty(settingDefinitions.baseURL.name);
+      expect(unknownSettings(settings['data'])).toEqual([]);
+    });
+
+    it('are changed by an overlay, which rolls the Deployment and can name another image', async () => {
+      const kustomization = {
+        apiVersion: 'kustomize.config.k8s.io/v1beta1',
+        kind: 'Kustomization',
+        resources: [relative(overlay, `${configFolder}/default`)],
+        configMapGenerator: [
+          {
+            name: 'latchkey-settings',
+            namespace: systemNamespace,
+            behavior: 'merge',
+            literals: ['LATCHKEY_BASE_URL=https://keys.corp.example'],
+          },
+        ],
+        images: [{ name: 'latchkey', newName: 'registry.corp.example/latchkey', newTag: '1.2.3' }],
+      };
+      await writeFile(`${overlay}/kustomization.yaml`, JSON.stringify(kustomization));
+      const changed = await render(plane, overlay);
+      const found = changed.find(({ kind }) => kind === 'Deployment');
+      const [operator] = found?.['spec'].template.spec.containers ?? [];
+      const map = changed.find(({ kind }) => kind === 'ConfigMap');
+      expect(map?.['data']).toEqual({ LATCHKEY_BASE_URL: 'https://keys.corp.example' });
+      expect(operator.envFrom[0].configMapRef.name).toBe(map?.metadata.name);
+      expect(map?.metadata.name).not.toBe(settings.metadata.name);
+      expect(operator.image).toBe('registry.corp.example/latchkey:1.2.3');
+    });
+  });
+
+  it('ships the version of package.json', async () => {
+    const { version } = JSON.parse(await readFile(new URL('../../../package.json', import.meta.url), 'utf8'));
+    expect(container.image).toBe(`latchkey:${version}`);
+  });
+});

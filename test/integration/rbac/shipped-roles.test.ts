@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { group, serviceAccounts, systemNamespace, systemObjects } from '../../../src/api/names.ts';
+import { sharedControlPlane } from '../../controlplane/shared.ts';
+import { type ApiClient, clientFor } from '../admission/api-client.ts';
+import { applyKustomization } from '../config/install.ts';
+import { type Rendered, render } from '../config/render.ts';
+import { describePermission, permissionsOf, type RBACObject, type Rule } from './permissions.ts';
+
+const operator = { kind: 'ServiceAccount', name: serviceAccounts.operator, namespace: systemNamespace };
+const username = `system:serviceaccount:${systemNamespace}:${serviceAccounts.operator}`;
+
+/** The verbs by which RBAC lets somebody gain rights that he does not have. */
+const gainful = ['impersonate', 'bind', 'escalate', 'approve', 'sign', 'attest', 'use', 'use-as-admin'];
+
+describe('the shipped roles', async () => {
+  const plane = await sharedControlPlane();
+  const everything = await render(plane, 'default');
+  const rbac = everything.filter(({ apiVersion }) =>
+    apiVersion.startsWith('rbac.'),
+  ) as unknown as RBACObject[];
+  const rules: readonly Rule[] = rbac.flatMap(({ rules: found }) => found ?? []);
+
+  it('have no wildcard and no path', () => {
+    expect(rules.length).toBeGreaterThan(5);
+    for (const { apiGroups = [], resources = [], verbs, nonResourceURLs = [] } of rules) {
+      expect([...apiGroups, ...resources, ...verbs].filter((part) => part.includes('*'))).toEqual([]);
+      expect(nonResourceURLs).toEqual([]);
+    }
+  });
+
+  it('let nobody gain rights', () => {
+    expect(rules.flatMap(({ verbs }) => verbs).filter((verb) => gainful.includes(verb))).toEqual([]);
+  });
+
+  it('are bound to the operator alone', () => {
+    const subjects = rbac.flatMap(({ subjects: found }) => found ?? []);
+    expect(new Set(subjects.map((subject) => JSON.stringify(subject)))).toEqual(
+      new Set([JSON.stringify(operator)]),
+    );
+  });
+
+  it('are not aggregated into the roles that Kubernetes ships', () => {
+    for (const role of rbac as unknown as Rendered[]) {
+      const labels = Object.keys(role.metadata.labels ?? {});
+      expect(labels.filter((label) => label.includes('aggregate-to'))).toEqual([]);
+      expect(role).not.toHaveProperty('aggregationRule');
+    }
+  });
+
+  it('name our own objects as the program does', () => {
+    const names = rules.flatMap(({ resourceNames = [] }) => resourceNames);
+    expect(new Set(names)).toEqual(new Set([systemObjects.lease, systemObjects.discovery]));
+  });
+
+  it('give people who run the platform our kinds, no Secret and no status', () => {
+    const admin = rbac.find(({ metadata }) => metadata.name === 'latchkey-admin');
+    expect(admin?.rules?.map(({ apiGroups }) => apiGroups)).toEqual([[group]]);
+    expect(
+      admin?.rules?.flatMap(({ resources = [] }) => resources).filter((name) => name.includes('/')),
+    ).toEqual([]);
+  });
+
+  describe('of the operator, as the API server reads them', () => {
+    let client: ApiClient;
+    beforeAll(async () => {
+      await applyKustomization(plane, 'default');
+      client = await clientFor(plane, username, ['system:serviceaccounts', 'system:authenticated']);
+    });
+    afterAll(async () => await client.close());
+
+    const may = async (attributes: object): Promise<boolean> => {
+      const body = {
+        apiVersion: 'authorization.k8s.io/v1',
+        kind: 'SelfSubjectAccessReview',
+        spec: { resourceAttributes: attributes },
+      };
+      const answer = await client.send('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {
+        body,
+      });
+      return answer.body.status.allowed;
+    };
+    const allowed = permissionsOf(rbac, operator).map((permission) => ({
+      text: describePermission(permission),
+      permission,
+    }));
+
+    it.each(allowed)('allow: $text', async ({ permission }) => {
+      const { namespace, name, resource: whole, ...rest } = permission;
+      const [resource, subresource = ''] = whole.split('/');
+      const place = { namespace: namespace === '*' ? '' : namespace, name: name === '*' ? '' : name };
+      expect(await may({ ...rest, ...place, resource, subresource })).toBe(true);
+    });
+
+    it.each([
+      ['impersonate a user', { verb: 'impersonate', resource: 'users' }],
+      ['impersonate a group', { verb: 'impersonate', resource: 'groups' }],
+      [
+        'impersonate a service account',
+        { verb: 'impersonate', resource: 'serviceaccounts', namespace: systemNamespace },
+      ],
+      ['create a key', { verb: 'create', group, resource: 'ownedaccesskeys' }],
+      ['create a token', { verb: 'create', group, resource: 'directclusterendpointtokens' }],
+      ['delete keys in bulk', { verb: 'deletecollection', group, resource: 'ownedaccesskeys' }],
+      ['delete Secrets in bulk', { verb: 'deletecollection', resource: 'secrets' }],
+      [
+        'request a token of an account',
+        { verb: 'create', resource: 'serviceaccounts', subresource: 'token', namespace: systemNamespace },
+      ],
+      [
+        'bind a role',
+        { verb: 'create', group: 'rbac.authorization.k8s.io', resource: 'clusterrolebindings' },
+      ],
+      [
+        'change a policy',
+        { verb: 'update', group: 'admissionregistration.k8s.io', resource: 'validatingadmissionpolicies' },
+      ],
+      [
+        'delete a binding of a policy',
+        {
+          verb: 'delete',
+          group: 'admissionregistration.k8s.io',
+          resource: 'mutatingadmissionpolicybindings',
+        },
+      ],
+      [
+        'change a definition',
+        { verb: 'patch', group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' },
+      ],
+      ['read ConfigMaps of others', { verb: 'get', resource: 'configmaps', namespace: 'kube-system' }],
+      [
+        'change another ConfigMap of its namespace',
+        { verb: 'patch', resource: 'configmaps', namespace: systemNamespace, name: 'latchkey-settings' },
+      ],
+      [
+        'take over a Lease of others',
+        { verb: 'update', group: 'coordination.k8s.io', resource: 'leases', namespace: 'kube-system' },
+      ],
+      ['run a pod', { verb: 'create', resource: 'pods', namespace: systemNamespace }],
+      [
+        'run a command in a pod',
+        { verb: 'create', resource: 'pods', subresource: 'exec', namespace: systemNamespace },
+      ],
+      [
+        'change its own Deployment',
+        { verb: 'patch', group: 'apps', resource: 'deployments', namespace: systemNamespace },
+      ],
+    ])('do not allow: %s', async (_, attributes) => {
+      expect(await may(attributes)).toBe(false);
+    });
+  });
+});
