@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import { directClusterEndpointTokens, ownedAccessKeys } from '../../../src/api/resources.ts';
+import { manifestOf } from '../../builders/manifest.ts';
+import type { Stored } from '../../operator/api.ts';
+import { firstRowOf, kubectlOf, placeOf } from '../../operator/kubectl.ts';
+import { operatorWorld } from '../../operator/world.ts';
+
+const world = await operatorWorld();
+const kubectl = await kubectlOf(world, 'output-user');
+
+describe('kubectl wait', () => {
+  it('returns as soon as a new object is ready, and at once for one that is', async () => {
+    const key = manifestOf(ownedAccessKeys);
+    await kubectl.send('apply', key);
+    const wait = ['wait', '--for=condition=Ready', '--timeout=20s', ...placeOf(key)];
+    const started = performance.now();
+    expect(await kubectl.ok(wait)).toBe(
+      `ownedaccesskey.management.platform.sh/${key.metadata.name} condition met\n`,
+    );
+    await kubectl.ok(wait);
+    // Two runs of kubectl, and what the operator needs; a poll or a lost wake-up would take longer.
+    expect(performance.now() - started).toBeLessThan(5_000);
+  });
+
+  it('sees that a key stopped working', async () => {
+    const key = manifestOf(ownedAccessKeys);
+    await kubectl.send('apply', key);
+    await kubectl.ok(['wait', '--for=condition=Ready', '--timeout=20s', ...placeOf(key)]);
+    await kubectl.send('apply', { ...key, spec: { user: 'alice', disabled: true } });
+    await kubectl.ok(['wait', '--for=condition=Ready=False', '--timeout=20s', ...placeOf(key)]);
+    await kubectl.ok(['wait', '--for=jsonpath={.status.active}=false', '--timeout=20s', ...placeOf(key)]);
+  });
+});
+
+describe('kubectl get', () => {
+  const rowsOf = async (object: Stored) => {
+    const table = await kubectl.ok(['get', ...placeOf(object)]);
+    const wide = await kubectl.ok(['get', ...placeOf(object), '-o', 'wide']);
+    const events = await kubectl.ok(['describe', ...placeOf(object), '--show-events=false']);
+    return { row: firstRowOf(table), wide: firstRowOf(wide), text: table + wide, described: events };
+  };
+
+  it('shows an access key without the key', async () => {
+    const manifest = manifestOf(ownedAccessKeys, { user: 'alice', type: 'User', ttl: 3_600 });
+    await kubectl.send('apply', manifest);
+    await kubectl.ok(['wait', '--for=condition=Ready', '--timeout=20s', ...placeOf(manifest)]);
+    const key = await kubectl.get(manifest);
+
+    const { row, wide, text } = await rowsOf(key);
+
+    const end = new Date(new Date(key.metadata.creationTimestamp).getTime() + 3_600_000);
+    const columns = {
+      NAME: key.metadata.name,
+      OWNER: 'alice',
+      TYPE: 'User',
+      ACTIVE: 'true',
+      EXPIRES: end.toISOString().replace('.000Z', 'Z'),
+      'LAST USED': '',
+      READY: 'True',
+      AGE: expect.stringMatching(/^\d+s$/),
+    };
+    expect(row).toEqual(columns);
+    expect(wide).toEqual({ ...columns, REASON: 'Issued', 'KEY ID': key.status.keyID });
+    expect(key.spec.key).toMatch(/^lk_/);
+    expect(text).not.toContain(key.spec.key);
+    expect(text).not.toContain(key.status.credentialHash);
+  });
+
+  it('shows a token without the token', async () => {
+    const manifest = manifestOf(directClusterEndpointTokens, { ttl: 3_600 });
+    await kubectl.send('apply', manifest);
+    await kubectl.ok(['wait', '--for=condition=Ready', '--timeout=20s', ...placeOf(manifest)]);
+    const token = await kubectl.get(manifest);
+
+    const { row, wide, text } = await rowsOf(token);
+
+    const columns = {
+      NAME: token.metadata.name,
+      OWNER: 'output-user',
+      EXPIRES: token.status.notAfter,
+      READY: 'True',
+      AGE: expect.stringMatching(/^\d+s$/),
+    };
+    expect(row).toEqual(columns);
+    expect(wide).toEqual({ ...columns, REASON: 'Issued', 'KEY ID': token.status.keyID });
+    for (const part of token.status.token.split('.')) expect(text).not.toContain(part);
+  });
+
+  it('tells why a key does not work', async () => {
+    const manifest = manifestOf(ownedAccessKeys, { user: 'alice', disabled: true });
+    await kubectl.send('apply', manifest);
+    await kubectl.ok(['wait', '--for=condition=Ready=False', '--timeout=20s', ...placeOf(manifest)]);
+    const { wide, described } = await rowsOf(await kubectl.get(manifest));
+    expect(wide).toMatchObject({ ACTIVE: 'false', READY: 'False', REASON: 'Disabled' });
+    expect(described).toContain('The key is disabled by spec.disabled.');
+  });
+});
+
+describe('kubectl get --watch', () => {
+  it('shows each transition of a key, and no secret', async () => {
+    const name = world.name('watched');
+    const labelled = (suffix: string) => ({
+      ...manifestOf(ownedAccessKeys),
+      metadata: { name: name + suffix, labels: { test: name } },
+    });
+    await kubectl.send('apply', labelled('-before'));
+    const columns =
+      '-o=custom-columns=NAME:.metadata.name,READY:.status.conditions[0].status,WHY:.status.conditions[0].reason';
+    const args = ['get', 'oak', '--watch', '--no-headers', '--selector', `test=${name}`, columns];
+    const watching = await kubectl.begin(args);
+    // From the list that holds it kubectl watches on: nothing that comes after can be missed.
+    await watching.until('the watch begins', (lines) => lines.some((line) => line.includes('-before')));
+    const seen = async (...expected: string[]) =>
+      await watching.until(expected.join(), (lines) => statesOf(lines, name).join() === expected.join());
+
+    await kubectl.send('apply', labelled(''));
+    await seen('Unknown Pending', 'True Issued');
+    await kubectl.ok(['patch', 'oak', name, '--type=merge', '-p', '{"spec":{"disabled":true}}']);
+    await seen('Unknown Pending', 'True Issued', 'False Disabled');
+    await kubectl.ok(['patch', 'oak', name, '--type=merge', '-p', '{"spec":{"disabled":null}}']);
+    const lines = await seen('Unknown Pending', 'True Issued', 'False Disabled', 'True Issued');
+
+    expect(lines.join('\n')).not.toMatch(/lk_/);
+    await watching.end();
+  });
+
+  /** The states of one object in lines of `NAME READY WHY`, each once where it stays. */
+  const statesOf = (lines: readonly string[], name: string): readonly string[] =>
+    lines
+      .map((line) => line.split(/\s+/))
+      .filter(([of]) => of === name)
+      .map(([, ...state]) => state.join(' ').trim())
+      .filter((state, i, all) => state !== all[i - 1]);
+});
+
+describe('kubectl events', () => {
+  it('lists what happened to a key', async () => {
+    const manifest = manifestOf(ownedAccessKeys);
+    await kubectl.send('apply', manifest);
+    await kubectl.ok(['wait', '--for=condition=Ready', '--timeout=20s', ...placeOf(manifest)]);
+    const key = await kubectl.get(manifest);
+    await world.admin.untilEvent(key, 'Issued');
+    const { stdout } = await world.plane.kubectl(['events', '--for', placeOf(key)[0] ?? '', '-n', 'default']);
+    expect(stdout).toMatch(/Normal +Issued +OwnedAccessKey\/\S+ +The credential with serial 1 was issued\./);
+  });
+});

@@ -1,0 +1,156 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll } from 'vitest';
+import { stringify } from 'yaml';
+import type { KubectlOptions, KubectlResult } from '../controlplane/kubectl.ts';
+import type { Stored, Target } from './api.ts';
+import { until } from './until.ts';
+import type { World } from './world.ts';
+
+/** An object as a file has it that is applied. */
+export interface Applied {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly spec?: unknown;
+}
+
+type RunOptions = Omit<KubectlOptions, 'kubeconfig'>;
+
+/** The real kubectl in the hands of one user. After the tests of the file it deletes what it was given. */
+export class Kubectl {
+  readonly #world: World;
+  readonly #kubeconfig: string;
+  readonly #made = new Map<string, readonly string[]>();
+
+  /** Call it at the top of a file. */
+  constructor(world: World, kubeconfig: string) {
+    this.#world = world;
+    this.#kubeconfig = kubeconfig;
+    afterAll(async () => await this.#clear());
+  }
+
+  /** Runs a command that may fail. */
+  async run(args: readonly string[], options: RunOptions = {}): Promise<KubectlResult> {
+    return await this.#world.plane.kubectl(args, { ...options, kubeconfig: this.#kubeconfig });
+  }
+
+  /** Runs a command and resolves with its output. @throws Error with what kubectl said when it fails. */
+  async ok(args: readonly string[], options: RunOptions = {}): Promise<string> {
+    const { stdout, stderr, exitCode } = await this.run(args, options);
+    if (exitCode !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
+    return stdout;
+  }
+
+  /** Runs a verb such as `apply` or `replace` with manifests on its standard input. */
+  async send(verb: string, manifests: Applied | readonly Applied[], ...flags: string[]): Promise<string> {
+    return await this.ok([verb, '-f', '-', ...flags], { input: this.#input(manifests) });
+  }
+
+  /** The same where it may fail. */
+  async trySend(verb: string, manifest: Applied, ...flags: string[]): Promise<KubectlResult> {
+    return await this.run([verb, '-f', '-', ...flags], { input: this.#input(manifest) });
+  }
+
+  /** The object as `kubectl get -o json` shows it, managed fields included. */
+  async get(target: Target): Promise<Stored> {
+    return JSON.parse(await this.ok(['get', ...placeOf(target), '-o', 'json', '--show-managed-fields']));
+  }
+
+  /** What `kubectl diff` would change; empty when nothing. @throws Error when it cannot tell. */
+  async diff(manifest: Applied, ...flags: string[]): Promise<string> {
+    const { stdout, stderr, exitCode } = await this.trySend('diff', manifest, ...flags);
+    if (exitCode > 1) throw new Error(`kubectl diff: ${stderr}`);
+    return stdout;
+  }
+
+  /** Begins a command that goes on by itself, such as `get --watch`. */
+  async begin(args: readonly string[]): Promise<Watching> {
+    const { plane, guard, name } = this.#world;
+    const { pid, logPath, exited } = await guard.run({
+      name: name('kubectl'),
+      command: plane.binaries.kubectl,
+      args,
+      env: { KUBECONFIG: this.#kubeconfig, KUBECACHEDIR: path.join(plane.folder, 'kubectl-cache') },
+    });
+    const end = async () => {
+      process.kill(pid);
+      await exited;
+    };
+    return new Watching(logPath, end);
+  }
+
+  /** Deletes the object after the tests of the file. */
+  track(target: Target): void {
+    const place = placeOf(target);
+    this.#made.set(place.join(' '), place);
+  }
+
+  #input(manifests: Applied | readonly Applied[]): string {
+    const all = [manifests].flat() as Applied[];
+    for (const manifest of all) this.track(manifest);
+    return all.map((manifest) => stringify(manifest)).join('---\n');
+  }
+
+  async #clear(): Promise<void> {
+    const lanes = Array.from({ length: 4 }, async () => {
+      for (let place = this.#next(); place !== undefined; place = this.#next()) {
+        await this.ok(['delete', '--ignore-not-found', '--timeout=30s', ...place]);
+      }
+    });
+    await Promise.all(lanes);
+  }
+
+  #next(): readonly string[] | undefined {
+    const [entry] = this.#made;
+    if (entry !== undefined) this.#made.delete(entry[0]);
+    return entry?.[1];
+  }
+}
+
+/** A kubectl that runs beside the test. */
+export class Watching {
+  readonly #logPath: string;
+  readonly #end: () => Promise<void>;
+
+  constructor(logPath: string, end: () => Promise<void>) {
+    this.#logPath = logPath;
+    this.#end = end;
+  }
+
+  /** What it has printed so far. */
+  async lines(): Promise<readonly string[]> {
+    return (await readFile(this.#logPath, 'utf8')).trimEnd().split('\n');
+  }
+
+  async until(what: string, holds: (lines: readonly string[]) => boolean): Promise<readonly string[]> {
+    let seen: readonly string[] = [];
+    const look = async () => {
+      seen = await this.lines();
+      return holds(seen) ? seen : undefined;
+    };
+    return await until(what, look, { seen: () => seen });
+  }
+
+  async end(): Promise<void> {
+    await this.#end();
+  }
+}
+
+/** The real kubectl of an ordinary user, who holds the role `latchkey-admin` and nothing else. */
+export async function kubectlOf(world: World, user: string): Promise<Kubectl> {
+  return new Kubectl(world, (await world.user(user)).kubeconfig);
+}
+
+export const placeOf = ({ kind = '', metadata: { name, namespace } }: Target): readonly string[] => [
+  `${kind.toLowerCase()}/${name}`,
+  ...(namespace === undefined ? [] : ['--namespace', namespace]),
+];
+
+/** The first row of a table that kubectl printed, by heading. */
+export function firstRowOf(table: string): Readonly<Record<string, string>> {
+  const [headings = '', values = ''] = table.split('\n');
+  const starts = [...headings.matchAll(/(?<=^| {3})\S/g)].map(({ index }) => index);
+  const cut = (line: string): string[] => starts.map((at, i) => line.slice(at, starts[i + 1]).trim());
+  return Object.fromEntries(cut(headings).map((heading, i) => [heading, cut(values)[i] ?? '']));
+}
