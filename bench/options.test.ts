@@ -11,7 +11,6 @@ describe('the options of a benchmark run', () => {
       runs: 1000,
       objects: 10_000,
       eventForEach: false,
-      withK8sOperator: false,
     });
   });
 

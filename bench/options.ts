@@ -16,22 +16,22 @@ export interface Options {
   readonly objects: number;
   /** `reconcile-10k`: the Go peer writes an event for each object, as most controllers do. */
   readonly eventForEach: boolean;
-  /** `reconcile-10k`: measure @dot-i/k8s-operator as shipped too. */
-  readonly withK8sOperator: boolean;
+  /** `reconcile-10k`: where @dot-i/k8s-operator as shipped is installed; absent: it is not measured. */
+  readonly k8sOperator?: string;
   /** Where the operator leaves CPU profiles; such a run is slower than a plain one. */
   readonly profile?: string;
 }
 
 export const usage = `usage: npm run bench -- [name…] [options]
 
-  --rounds N          how often each contender is measured, in turn (5)
-  --warm-up N         seconds before the first round, for each process (15)
-  --seconds N         token-issue: seconds of each measurement (5)
-  --runs N            apply-to-ready: objects of each kind in all (1000)
-  --objects N         reconcile-10k: objects of each kind (10000)
-  --event-for-each    reconcile-10k: the Go peer writes an event for each object
-  --with-k8s-operator reconcile-10k: also @dot-i/k8s-operator as shipped
-  --profile FOLDER    leave CPU profiles of the operator there`;
+  --rounds N             how often each contender is measured, in turn (5)
+  --warm-up N            seconds before the first round, for each process (15)
+  --seconds N            token-issue: seconds of each measurement (5)
+  --runs N               apply-to-ready: objects of each kind in all (1000)
+  --objects N            reconcile-10k: objects of each kind (10000)
+  --event-for-each       reconcile-10k: the Go peer writes an event for each object
+  --k8s-operator FOLDER  reconcile-10k: also @dot-i/k8s-operator, installed in this folder
+  --profile FOLDER       leave CPU profiles of the operator there`;
 
 /** Reads the command line. Throws `TypeError` that names the option and what it takes. */
 export function parseOptions(args: readonly string[]): Options {
@@ -42,7 +42,7 @@ export function parseOptions(args: readonly string[]): Options {
     allowPositionals: true,
     options: {
       ...{ rounds: text, 'warm-up': text, seconds: text, runs: text, objects: text, profile: text },
-      ...{ 'event-for-each': flag, 'with-k8s-operator': flag },
+      ...{ 'k8s-operator': text, 'event-for-each': flag },
     },
   });
   return {
@@ -53,7 +53,7 @@ export function parseOptions(args: readonly string[]): Options {
     runs: count('runs', values.runs, 1000, 1),
     objects: count('objects', values.objects, 10_000, 1),
     eventForEach: values['event-for-each'],
-    withK8sOperator: values['with-k8s-operator'],
+    ...(values['k8s-operator'] === undefined ? {} : { k8sOperator: values['k8s-operator'] }),
     ...(values.profile === undefined ? {} : { profile: values.profile }),
   };
 }

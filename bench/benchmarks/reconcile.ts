@@ -2,7 +2,7 @@ import { Guard } from '../../test/controlplane/guard.ts';
 import type { Benchmark, BenchmarkContext, Section } from '../benchmark.ts';
 import { interleave } from '../measure/rounds.ts';
 import { figure, tableOf } from '../measure/table.ts';
-import { controllerRuntime } from '../world/peers.ts';
+import { controllerRuntime, k8sOperator } from '../world/peers.ts';
 import { latchkey, type Program } from '../world/program.ts';
 import { reconcileAll } from './reconcile-trial.ts';
 
@@ -31,6 +31,7 @@ async function run({ options, say }: BenchmarkContext): Promise<Section> {
     const programs = [
       await latchkey(guard.folder, options.profile),
       await controllerRuntime(guard.folder, options.eventForEach),
+      ...(options.k8sOperator === undefined ? [] : [k8sOperator(options.k8sOperator)]),
     ];
     if (options.warmUp > 0) {
       for (const program of programs)

@@ -13,7 +13,7 @@ const program = fileURLToPath(new URL('./token-issue-process.ts', import.meta.ur
 const contenders: Readonly<Record<WorkName, string>> = {
   issue: 'claims and signed token, as the operator makes them',
   sign: 'limit: the ES256 signature alone, node:crypto `sign`',
-  subtle: 'limit: the ES256 signature alone, WebCrypto, which jose uses',
+  subtle: 'beside: the ES256 signature alone, WebCrypto, which jose uses',
 };
 
 const measures = [
@@ -45,7 +45,7 @@ async function run({ options, say }: BenchmarkContext): Promise<Section> {
 function section(table: string, { rounds, seconds, warmUp }: BenchmarkContext['options']): Section {
   return {
     title: 'token-issue',
-    about: `Tokens in process, ${concurrency} under way at a time like the workers of the operator, each contender in a process of its own. ${rounds} rounds of ${seconds} s after ${warmUp} s of warm-up.`,
+    about: `Tokens in process, each contender in a process of its own; WebCrypto signs ${concurrency} at a time, the number of workers that the operator has for each kind. ${rounds} rounds of ${seconds} s after ${warmUp} s of warm-up.`,
     table,
     notes: [
       'To reach: at least 15,000 tokens a second.',

@@ -1,0 +1,74 @@
+// The duty of reconcile-10k on @dot-i/k8s-operator as its authors ship it; see ../../README.md. What an object should
+// look like is decided by Latchkey's own functions: what differs is how objects are watched, queued and written.
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { group, version } from '../../../src/api/names.ts';
+import { directClusterEndpointTokens, ownedAccessKeys } from '../../../src/api/resources.ts';
+import { toCredentialRecord } from '../../../src/credentials/project.ts';
+import type { CredentialKind, CredentialRecord } from '../../../src/credentials/record.ts';
+import { signToken } from '../../../src/credentials/sign-token.ts';
+import { generateSigningKey, type SigningKey } from '../../../src/credentials/signing-key.ts';
+import { claimsOf } from '../../../src/operator/controllers/directclusterendpointtoken/claims.ts';
+import { decideToken } from '../../../src/operator/controllers/directclusterendpointtoken/policy.ts';
+import { issuedStatus } from '../../../src/operator/controllers/directclusterendpointtoken/status.ts';
+import { decideKey } from '../../../src/operator/controllers/ownedaccesskey/policy.ts';
+import { statusPatch } from '../../../src/operator/credential/status-patch.ts';
+
+type Base = typeof import('@dot-i/k8s-operator');
+type ResourceEvent = import('@dot-i/k8s-operator').ResourceEvent;
+
+/** Where `npm install @dot-i/k8s-operator` was run: it brings its own older client of Kubernetes. */
+const [folder = ''] = process.argv.slice(2);
+const issuer = 'https://latchkey.example.com';
+const activityInterval = 60_000;
+const expiredRetention = 3_600_000;
+const tokenLimits = { activityInterval, expiredRetention, rotationOverlap: 600_000, maxTTL: 7_776_000 };
+
+const base = createRequire(path.resolve(folder, 'package.json'))('@dot-i/k8s-operator') as Base;
+const now = Date.now();
+const signer = await generateSigningKey({ createdAt: now, activeFrom: now, longestLife: 86_400 });
+
+class PeerOperator extends base.default {
+  protected override async init(): Promise<void> {
+    for (const { plural, kind } of [ownedAccessKeys, directClusterEndpointTokens]) {
+      const onEvent = (event: ResourceEvent): Promise<void> => this.#reconcile(event, kind as CredentialKind);
+      await this.watchResource(group, version, plural, onEvent);
+    }
+  }
+
+  async #reconcile({ meta, object }: ResourceEvent, kind: CredentialKind): Promise<void> {
+    const record = toCredentialRecord(object, kind);
+    const status = kind === 'OwnedAccessKey' ? statusOfKey(record) : statusOfToken(record, signer);
+    if (status !== undefined) await this.patchResourceStatus(meta, status);
+  }
+}
+
+function statusOfKey(record: CredentialRecord): Record<string, unknown> | undefined {
+  const step = decideKey({
+    record,
+    lookup: () => undefined,
+    claimants: () => [],
+    ownSecrets: [],
+    now: Date.now(),
+    limits: { activityInterval, expiredRetention },
+  });
+  return step.step === 'settle' ? statusPatch(record, step.desired, Date.now()) : undefined;
+}
+
+function statusOfToken(record: CredentialRecord, key: SigningKey): Record<string, unknown> | undefined {
+  const input = {
+    record,
+    lookup: () => undefined,
+    isPublished: () => true,
+    ownSecrets: [],
+    now: Date.now(),
+    limits: tokenLimits,
+  };
+  const step = decideToken(input);
+  if (step.step !== 'issue') return undefined;
+  const token = signToken(claimsOf(record, step, issuer), key);
+  return statusPatch(record, issuedStatus(input, step, { token, keyID: key.kid }), Date.now());
+}
+
+process.once('SIGTERM', () => process.exit());
+await new PeerOperator().start();
