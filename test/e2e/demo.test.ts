@@ -111,13 +111,16 @@ describe('npm run demo', () => {
     expect(output).not.toMatch(/lk_[0-9A-Za-z]{49}|eyJ[\w-]+\.[\w-]+\.|PRIVATE KEY/);
   });
 
-  it('ends by SIGINT while it starts, too, and leaves nothing', async () => {
-    const ended = startDemo('--once');
-    await untilOutput('starting a control plane');
-    npm?.kill('SIGINT');
-    expect(await ended).not.toBe(0);
-    expectNothingLeft();
-  });
+  it.each(['starting a control plane', 'starting the operator'])(
+    'ends by SIGINT while it is %s, too, and leaves nothing',
+    async (step) => {
+      const ended = startDemo('--once');
+      await untilOutput(step);
+      npm?.kill('SIGINT');
+      expect(await ended).not.toBe(0);
+      expectNothingLeft();
+    },
+  );
 
   it('says so when the operator ends, shows the end of its log, and fails', async () => {
     const ended = startDemo();

@@ -1,11 +1,11 @@
 import path from 'node:path';
+import type { ControlPlaneAccess } from '../../test/controlplane/access.ts';
 import { controlPlaneBinaries } from '../../test/controlplane/binaries/binaries.ts';
-import { type ControlPlane, startControlPlane } from '../../test/controlplane/control-plane.ts';
-import { Guard } from '../../test/controlplane/guard.ts';
 import { RunningOperator } from '../../test/operator/running-operator.ts';
 import { applySamples, bindAdministrator, install, untilReady } from './cluster.ts';
 import type { Interrupt } from './interrupt.ts';
 import type { Say } from './progress.ts';
+import { Started } from './started.ts';
 import { collectSummary } from './summary.ts';
 import { renderSummary } from './summary-text.ts';
 
@@ -31,57 +31,37 @@ const logTailLines = 20;
  * @throws Interrupted when a signal comes before everything is ready.
  * @throws Error saying what did not work.
  */
-export async function runDemo(options: DemoOptions): Promise<void> {
-  const { once, say, print, interrupt } = options;
-  const started = new AsyncDisposableStack();
+export async function runDemo({ once, say, print, interrupt }: DemoOptions): Promise<void> {
+  const started = new Started();
+  // After a signal nothing new may begin behind the back of the clean-up.
+  const step: Say = (text) => {
+    interrupt.check();
+    say(text);
+  };
   try {
-    const { death } = await interrupt.unless(startAndShow(options, started));
+    const { death } = await interrupt.unless(startAndShow(started, step, print));
     if (once) return;
     print('All of this is running. Ctrl-C ends it and leaves nothing behind.');
     await Promise.race([death, interrupt.received]);
   } finally {
     say('ending what was started');
-    await started.disposeAsync();
+    await started.end();
     say('ended; no process and no file is left');
   }
 }
 
-async function startAndShow(options: DemoOptions, started: AsyncDisposableStack): Promise<Running> {
-  const { say } = options;
-  const plane = await startPlane(say, started);
-  say('applying config/default: CRDs, admission policies, roles');
+async function startAndShow(started: Started, step: Say, print: DemoOptions['print']): Promise<Running> {
+  step('looking for etcd, kube-apiserver, kube-controller-manager and kubectl');
+  const binaries = await controlPlaneBinaries(process.env, step);
+  step(`found them in ${path.dirname(binaries.etcd)}; starting a control plane`);
+  const plane = await started.controlPlane(binaries);
+  step(`the API server answers at ${plane.server}; applying config/default: CRDs, admission policies, roles`);
   await install(plane);
-  const operator = await startOperator(plane, say, started);
+  step('starting the operator as a process of its own, under its ServiceAccount');
+  const operator = await RunningOperator.start(plane, await started.guard('demo-operator'));
   const death = deathOf(operator);
-  await Promise.race([death, use(plane, operator, options)]);
+  await Promise.race([death, use(plane, operator, step, print)]);
   return { death };
-}
-
-async function startPlane(say: Say, started: AsyncDisposableStack): Promise<ControlPlane> {
-  say('looking for etcd, kube-apiserver, kube-controller-manager and kubectl');
-  const binaries = await controlPlaneBinaries(process.env, say);
-  say(`found them in ${path.dirname(binaries.etcd)}; starting a control plane`);
-  const starting = startControlPlane({ name: 'demo', binaries });
-  // Registered before it is there: a signal in these seconds waits for it, or its processes would outlive us for a moment.
-  started.defer(async () => await starting.then(stop, () => undefined));
-  const plane = await starting;
-  say(`the API server answers at ${plane.server}`);
-  return plane;
-}
-
-async function stop(part: { stop(): Promise<void> }): Promise<void> {
-  await part.stop();
-}
-
-async function startOperator(
-  plane: ControlPlane,
-  say: Say,
-  started: AsyncDisposableStack,
-): Promise<RunningOperator> {
-  say('starting the operator as a process of its own, under its ServiceAccount');
-  const guard = await Guard.start('demo-operator');
-  started.defer(async () => await guard.stop());
-  return await RunningOperator.start(plane, guard);
 }
 
 function deathOf(operator: RunningOperator): Promise<never> {
@@ -99,18 +79,21 @@ async function tailOf(operator: RunningOperator): Promise<string> {
 }
 
 async function use(
-  plane: ControlPlane,
+  plane: ControlPlaneAccess,
   operator: RunningOperator,
-  { say, print }: DemoOptions,
+  step: Say,
+  print: DemoOptions['print'],
 ): Promise<void> {
+  step('binding the user alice to the shipped role latchkey-admin');
   const alice = await bindAdministrator(plane, 'alice');
-  say('applying config/samples as the user alice, who holds the role latchkey-admin');
-  await applySamples(plane, alice, say);
-  say('waiting until all keys and tokens are Ready');
+  step('applying config/samples as alice');
+  await applySamples(plane, alice, step);
+  step('waiting until all keys and tokens are Ready');
   const listing = await untilReady(plane, alice);
   if (listing !== undefined) {
     throw new Error(`not everything got Ready:\n${listing}\nThe operator runs. ${await tailOf(operator)}`);
   }
-  say('everything is ready');
-  print(renderSummary(await collectSummary(plane, alice), operator.process.logPath));
+  step('everything is ready');
+  const summary = await collectSummary(plane, alice);
+  print(renderSummary(summary, operator.process.logPath));
 }

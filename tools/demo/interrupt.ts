@@ -16,10 +16,11 @@ const sameKeyPressMs = 1000;
 /** Hears the signals that end the demo. The first asks for an orderly end; another one later ends the process at once. */
 export class Interrupt {
   readonly #received = Promise.withResolvers<StopSignal>();
-  #at: number | undefined;
+  #first: { readonly signal: StopSignal; readonly at: number } | undefined;
 
-  constructor() {
-    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => this.#hear(name));
+  /** `source` emits the signals; in tests another one than the process. */
+  constructor(source: Pick<NodeJS.EventEmitter, 'on'> = process) {
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) source.on(name, () => this.#hear(name));
   }
 
   /** Resolves with the first signal. */
@@ -36,10 +37,15 @@ export class Interrupt {
     return await Promise.race([stop, work]);
   }
 
-  #hear(name: StopSignal): void {
-    this.#at ??= performance.now();
-    this.#received.resolve(name);
+  /** For work that goes on unheard, before it starts anything more. @throws Interrupted after a signal. */
+  check(): void {
+    if (this.#first !== undefined) throw new Interrupted(this.#first.signal);
+  }
+
+  #hear(signal: StopSignal): void {
+    this.#first ??= { signal, at: performance.now() };
+    this.#received.resolve(signal);
     // The guards clean up after a process that is gone, so nothing stays behind even then.
-    if (performance.now() - this.#at > sameKeyPressMs) process.exit(1);
+    if (performance.now() - this.#first.at > sameKeyPressMs) process.exit(1);
   }
 }

@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto';
+import { SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { jwksOf } from '../../src/credentials/jwks.ts';
-import { signToken } from '../../src/credentials/sign-token.ts';
 import { generateSigningKey } from '../../src/credentials/signing-key.ts';
-import { tokenClaims } from '../../src/credentials/token-claims.ts';
 import { baseURL } from '../../test/operator/running-operator.ts';
 import { keyFacts, parentIn, type Summary, tokenFacts } from './summary.ts';
 import { renderSummary } from './summary-text.ts';
@@ -20,17 +19,11 @@ const signer = await generateSigningKey({ createdAt: 0, activeFrom: 0, longestLi
 const keySet = { keys: [...jwksOf([signer]).keys] };
 
 async function tokenFrom(issuer: string) {
-  const claims = tokenClaims({
-    issuer,
-    audience: [],
-    identity: { kind: 'user', user: 'alice', groups: [] },
-    object: { kind: 'DirectClusterEndpointToken', name: 'tok', uid: '1' },
-    serial: 1,
-    scopes: [],
-    issuedAt: Date.now(),
-    notAfter: Date.now() + 60_000,
-  });
-  const token = await signToken(claims, signer);
+  const token = await new SignJWT({ sub: 'alice' })
+    .setProtectedHeader({ alg: 'ES256', kid: signer.kid })
+    .setIssuer(issuer)
+    .setExpirationTime('1m')
+    .sign(signer.privateKey);
   return { kind: 'DirectClusterEndpointToken', metadata: { name: 'tok' }, spec: {}, status: { token } };
 }
 
