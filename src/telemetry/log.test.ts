@@ -45,13 +45,21 @@ describe('createLogger', () => {
     { privateKey: 'secret-value' },
     { header: 'Bearer secret-value' },
     { text: '-----BEGIN PRIVATE KEY-----\nsecret-value\n-----END PRIVATE KEY-----' },
-  ])('takes the secret out of %j, of a child logger and of a message', (keys) => {
-    const written = JSON.stringify([
-      ...lines((log) => log.warn(keys, 'message')),
-      ...lines((log) => log.child(keys).warn('message')),
-    ]);
+  ])('takes the secret out of %j', (keys) => {
+    const written = JSON.stringify(lines((log) => log.warn(keys, 'message')));
     expect(written).toContain('[redacted]');
     expect(written).not.toContain('secret-value');
+  });
+
+  it('takes secrets out of lists and from any depth, and leaves the object itself alone', () => {
+    const keys = { list: [{ a: { b: { c: { token: 'secret-value' } } } }] };
+    expect(JSON.stringify(lines((log) => log.info(keys, 'x')))).not.toContain('secret-value');
+    expect(JSON.stringify(keys)).toContain('secret-value');
+  });
+
+  it('cuts off what is too deep to look through', () => {
+    const deep = { a: { b: { c: { d: { e: { f: { g: { token: 'secret-value' } } } } } } } };
+    expect(JSON.stringify(lines((log) => log.info(deep, 'x')))).toContain('[too deep]');
   });
 
   it('takes a secret of known shape out of the message itself', () => {

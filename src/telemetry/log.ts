@@ -7,9 +7,10 @@ import {
   stdTimeFunctions,
 } from 'pino';
 import { describeError } from './error-description.ts';
-import { censor, redactedPaths, withoutSecrets } from './redaction.ts';
+import { withoutNamedSecrets, withoutSecrets } from './redaction.ts';
 
-export type Logger = Pick<PinoLogger, 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'child'>;
+/** Without `child`: the bindings of a child would not pass the redaction by name. */
+export type Logger = Pick<PinoLogger, 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal'>;
 
 export interface LogOptions {
   readonly level: Level;
@@ -23,11 +24,13 @@ export interface LogOptions {
 export function createLogger({ level, bindings = {}, output }: LogOptions): Logger {
   const options = {
     level,
-    base: bindings,
+    base: withoutNamedSecrets({ ...bindings }),
     timestamp: stdTimeFunctions.isoTime,
-    formatters: { level: (label: string) => ({ level: label }) },
+    formatters: {
+      level: (label: string) => ({ level: label }),
+      log: withoutNamedSecrets,
+    },
     serializers: { err: describeError, error: describeError },
-    redact: { paths: [...redactedPaths], censor },
     hooks: { streamWrite: withoutSecrets },
   };
   return pino(options, output ?? destination({ dest: 1, sync: true }));
