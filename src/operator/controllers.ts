@@ -56,7 +56,8 @@ export class Controllers {
     this.stores = new CredentialStores(clock);
     this.#queues = { keys: this.#queue(), tokens: this.#queue(), signingKeys: this.#queue() };
     this.#ring = new KeyRing(() => this.#wakeAllTokens());
-    this.#expiryBudget = new ExpiryBudget(clock, settings.expiryWritesPerSecond);
+    const onWaiting = (count: number) => metrics.expiryWaiting.set(count);
+    this.#expiryBudget = new ExpiryBudget(clock, settings.expiryWritesPerSecond, onWaiting);
     const onReleased = (kind: string) => metrics.finalizersReleased.inc({ kind });
     const { assertAdmission } = options;
     this.#parts = new CredentialParts({
@@ -69,11 +70,6 @@ export class Controllers {
     });
     this.#wire();
     this.all = [this.#signingKeys(), this.#keys(), this.#tokens()];
-  }
-
-  /** Ended credentials that wait for the budget of writes. */
-  get expiryWaiting(): number {
-    return this.#expiryBudget.waiting;
   }
 
   /** For a health check: whether tokens can be signed. */
@@ -93,6 +89,11 @@ export class Controllers {
     countCredentials(this.stores.keys, credentials);
     countCredentials(this.stores.tokens, credentials);
     wireWakeUps(this.stores, this.#queues);
+    for (const store of [this.stores.keys, this.stores.tokens]) {
+      store.subscribe(({ previous, current }) => {
+        if (previous !== undefined && current === undefined) this.#expiryBudget.forget(previous.uid);
+      });
+    }
     this.system.signingKeys.subscribe(() => signingKeys.add(signingKeysKey));
     this.system.discovery.subscribe(() => signingKeys.add(signingKeysKey));
     signingKeys.add(signingKeysKey);
@@ -141,6 +142,7 @@ export class Controllers {
         finalizerLimits.DirectClusterEndpointToken,
       ),
       ring: this.#ring,
+      expiryBudget: this.#expiryBudget,
       issuer: settings.baseURL,
       limits: {
         activityInterval: settings.activityIntervalMs,

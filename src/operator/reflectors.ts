@@ -7,6 +7,7 @@ import {
   secrets,
 } from '../api/resources.ts';
 import { toCredentialRecord } from '../credentials/project.ts';
+import type { CredentialKind, CredentialRecord } from '../credentials/record.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../kube/clock.ts';
 import type { Logger } from '../kube/logger.ts';
@@ -16,6 +17,7 @@ import type { Store, StoredRecord } from '../kube/store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { CredentialStores } from './credential/credential-stores.ts';
 import { toSecretRecord } from './credential/secret-record.ts';
+import type { WrittenRecords } from './credential/written-records.ts';
 
 export interface ReflectorsOptions {
   readonly client: KubeClient;
@@ -54,12 +56,12 @@ export function makeReflectors({
     make('ownedaccesskeys', {
       resource: ownedAccessKeys,
       store: stores.keys,
-      project: (object) => toCredentialRecord(object, 'OwnedAccessKey'),
+      project: credentialProjection('OwnedAccessKey', stores.writtenKeys),
     }),
     make('directclusterendpointtokens', {
       resource: directClusterEndpointTokens,
       store: stores.tokens,
-      project: (object) => toCredentialRecord(object, 'DirectClusterEndpointToken'),
+      project: credentialProjection('DirectClusterEndpointToken', stores.writtenTokens),
     }),
     make('secrets', {
       resource: secrets,
@@ -93,4 +95,11 @@ function named(resource: Resource, name: string): Omit<Source<StoredRecord>, 'st
       resourceVersion: metadata.resourceVersion,
     }),
   };
+}
+
+/** Our own writes were projected when they were answered; hashing them again would be half the work of a busy minute. */
+function credentialProjection(kind: CredentialKind, written: WrittenRecords<CredentialRecord>) {
+  return (object: KubeObject): CredentialRecord =>
+    written.recall(keyOf(object.metadata), object.metadata.resourceVersion) ??
+    toCredentialRecord(object, kind);
 }

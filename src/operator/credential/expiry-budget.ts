@@ -8,17 +8,16 @@ import { WriteBudget } from '../../kube/rate-limiter.ts';
 export class ExpiryBudget {
   readonly #clock: Clock;
   readonly #budget: WriteBudget;
+  readonly #onWaiting: (count: number) => void;
   /** When each waiting credential may be written, on the monotonic clock. */
   readonly #places = new Map<string, number>();
 
-  constructor(clock: Clock, writesPerSecond: number) {
+  /** `onWaiting` hears how many wait for their turn, for a metric. */
+  constructor(clock: Clock, writesPerSecond: number, onWaiting: (count: number) => void) {
     this.#clock = clock;
     this.#budget = new WriteBudget({ rate: writesPerSecond, burst: writesPerSecond });
-  }
-
-  /** Credentials that wait for their turn. */
-  get waiting(): number {
-    return this.#places.size;
+    this.#onWaiting = onWaiting;
+    onWaiting(0);
   }
 
   /** Milliseconds until this credential may be written; 0: now, and its place in line is used up. */
@@ -26,14 +25,15 @@ export class ExpiryBudget {
     const now = this.#clock.monotonic();
     const place = this.#places.get(uid) ?? now + this.#budget.reserve(now);
     if (place <= now) {
-      this.#places.delete(uid);
+      this.forget(uid);
       return 0;
     }
     this.#places.set(uid, place);
+    this.#onWaiting(this.#places.size);
     return place - now;
   }
 
   forget(uid: string): void {
-    this.#places.delete(uid);
+    if (this.#places.delete(uid)) this.#onWaiting(this.#places.size);
   }
 }

@@ -21,7 +21,7 @@ export type Parentage =
       readonly kind: 'waiting';
       readonly ancestors: readonly CredentialRecord[];
       readonly message: string;
-      /** True when neither the credential nor some ancestor was ever looked at: they were applied together just now. */
+      /** True when the operator has not looked at the present spec of an ancestor yet: it will within milliseconds. */
       readonly tooEarly: boolean;
     }
   /** Nothing may be issued. */
@@ -36,7 +36,7 @@ export interface ParentageInput {
   readonly limits: { readonly activityInterval: number };
 }
 
-/** How long to wait for a parent that was applied just now, milliseconds. */
+/** How long to wait for a parent that changed just now, milliseconds. */
 export const parentGrace = 5_000;
 
 const refused = (reason: Reason, message: string, final = true): Parentage => ({
@@ -89,8 +89,9 @@ function mayName(
   });
 }
 
-/** The schema's default of status, which the first look replaces. */
-const isNew = ({ observedGeneration }: CredentialRecord): boolean => observedGeneration === -1;
+/** An edit or a new object that waits in the queue; saying of its children that they lost their ground would be noise. */
+const isUnseen = ({ observedGeneration, generation }: CredentialRecord): boolean =>
+  observedGeneration < generation;
 
 function identified(input: ParentageInput, ancestors: readonly CredentialRecord[]): Parentage {
   const { record, lookup, now, limits } = input;
@@ -103,6 +104,6 @@ function identified(input: ParentageInput, ancestors: readonly CredentialRecord[
   if (verdict.live) return { kind: 'live', identity, ancestors, end: verdict.end };
   const cause = verdict.accessKeyReason ?? verdict.reason;
   const message = `The access key that this credential depends on does not work now: ${cause}.`;
-  const tooEarly = isNew(record) && ancestors.some(isNew);
+  const tooEarly = ancestors.some(isUnseen);
   return { kind: 'waiting', ancestors, message, tooEarly };
 }

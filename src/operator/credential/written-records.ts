@@ -34,6 +34,12 @@ export class WrittenRecords<R extends StoredRecord> {
     this.#written.delete(key);
   }
 
+  /** The record of exactly this version when it is the one that we wrote: the watch brings it a second time. */
+  recall(key: string, resourceVersion: string): R | undefined {
+    const record = this.#written.get(key)?.record;
+    return record?.resourceVersion === resourceVersion ? record : undefined;
+  }
+
   get(key: string): R | undefined {
     const written = this.#written.get(key);
     if (written === undefined) return this.#store.get(key);

@@ -5,6 +5,8 @@ import type { CredentialRecord } from '../../../src/credentials/record.ts';
 import type { Fate } from './memory-api.ts';
 import { Simulation } from './simulation.ts';
 
+/** Milliseconds for 200 histories, on a machine that does other things too. */
+const limit = 90_000;
 const keys = 'ownedaccesskeys';
 const tokens = 'directclusterendpointtokens';
 const names = ['a', 'b', 'c'] as const;
@@ -152,90 +154,110 @@ const history = (acts: fc.Arbitrary<Act>) =>
 
 const readyOf = ({ conditions }: CredentialRecord) => conditions.find(({ type }) => type === 'Ready');
 
-it('whatever happens, in the end Ready is True for exactly the credentials that are live', async () => {
-  await fc.assert(
-    fc.asyncProperty(...history(act), async (...told) => {
-      const world = await live(...told);
-      for (const record of world.records()) {
-        if (record.deleted !== undefined) continue;
-        const verdict = world.liveness(record);
-        const detail = `${record.kind} ${record.name}: ${JSON.stringify(readyOf(record))} ${JSON.stringify(verdict)}`;
-        expect(readyOf(record)?.status === 'True', detail).toBe(verdict.live);
-      }
-    }),
-    { numRuns: 250 },
-  );
-});
+it(
+  'whatever happens, in the end Ready is True for exactly the credentials that are live',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(...history(act), async (...told) => {
+        const world = await live(...told);
+        for (const record of world.records()) {
+          if (record.deleted !== undefined) continue;
+          const verdict = world.liveness(record);
+          const detail = `${record.kind} ${record.name}: ${JSON.stringify(readyOf(record))} ${JSON.stringify(verdict)}`;
+          expect(readyOf(record)?.status === 'True', detail).toBe(verdict.live);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  },
+  limit,
+);
 
-it('whatever happens, a live credential is where its holder reads it, and nothing is left to write', async () => {
-  await fc.assert(
-    fc.asyncProperty(...history(act), async (...told) => {
-      const world = await live(...told);
-      for (const record of world.records().filter((one) => world.liveness(one).live)) {
-        expect(world.heldHash(record)).toBe(record.status.credentialHash);
-      }
-      const before = JSON.stringify(world.records());
-      world.crash();
-      await world.settle();
-      expect(JSON.stringify(world.records())).toBe(before);
-    }),
-    { numRuns: 250 },
-  );
-});
+it(
+  'whatever happens, a live credential is where its holder reads it, and nothing is left to write',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(...history(act), async (...told) => {
+        const world = await live(...told);
+        for (const record of world.records().filter((one) => world.liveness(one).live)) {
+          expect(world.heldHash(record)).toBe(record.status.credentialHash);
+        }
+        const before = JSON.stringify(world.records());
+        world.crash();
+        await world.settle();
+        expect(JSON.stringify(world.records())).toBe(before);
+      }),
+      { numRuns: 200 },
+    );
+  },
+  limit,
+);
 
-it('whatever happens, serials only rise, and none ever stands for two credentials', async () => {
-  await fc.assert(
-    fc.asyncProperty(...history(act), async (...told) => {
-      const world = await live(...told);
-      const hashes = new Map<string, string>();
-      const serials = new Map<string, number>();
-      for (const { plural, object } of world.api.changes) {
-        if (plural !== keys && plural !== tokens) continue;
-        const { credentialHash, serial = 0 } = (object.status ?? {}) as {
-          credentialHash?: string;
-          serial?: number;
-        };
-        const { uid } = object.metadata;
-        expect(serial).toBeGreaterThanOrEqual(serials.get(uid) ?? 0);
-        serials.set(uid, serial);
-        if (credentialHash === undefined) continue;
-        expect(hashes.get(`${uid} ${serial}`) ?? credentialHash).toBe(credentialHash);
-        hashes.set(`${uid} ${serial}`, credentialHash);
-      }
-    }),
-    { numRuns: 250 },
-  );
-});
+it(
+  'whatever happens, serials only rise, and none ever stands for two credentials',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(...history(act), async (...told) => {
+        const world = await live(...told);
+        const hashes = new Map<string, string>();
+        const serials = new Map<string, number>();
+        for (const { plural, object } of world.api.changes) {
+          if (plural !== keys && plural !== tokens) continue;
+          const { credentialHash, serial = 0 } = (object.status ?? {}) as {
+            credentialHash?: string;
+            serial?: number;
+          };
+          const { uid } = object.metadata;
+          expect(serial).toBeGreaterThanOrEqual(serials.get(uid) ?? 0);
+          serials.set(uid, serial);
+          if (credentialHash === undefined) continue;
+          expect(hashes.get(`${uid} ${serial}`) ?? credentialHash).toBe(credentialHash);
+          hashes.set(`${uid} ${serial}`, credentialHash);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  },
+  limit,
+);
 
-it('however events, faults and crashes fall, nothing is issued twice', async () => {
-  const unrest = act.filter(([label]) => /events$|worked on$|crash/.test(label));
-  await fc.assert(
-    fc.asyncProperty(fc.array(unrest, { maxLength: 30 }), fates, async (acts, fate) => {
-      const world = new Simulation(fate);
-      createFamily(world);
-      for (const [, run] of acts) await run(world);
-      await world.settle();
-      for (const record of world.records()) {
-        expect(`${record.key} ${record.status.serial} ${readyOf(record)?.reason}`).toBe(
-          `${record.key} 1 Issued`,
-        );
-      }
-    }),
-    { numRuns: 250 },
-  );
-});
+it(
+  'however events, faults and crashes fall, nothing is issued twice',
+  async () => {
+    const unrest = act.filter(([label]) => /events$|worked on$|crash/.test(label));
+    await fc.assert(
+      fc.asyncProperty(fc.array(unrest, { maxLength: 30 }), fates, async (acts, fate) => {
+        const world = new Simulation(fate);
+        createFamily(world);
+        for (const [, run] of acts) await run(world);
+        await world.settle();
+        for (const record of world.records()) {
+          expect(`${record.key} ${record.status.serial} ${readyOf(record)?.reason}`).toBe(
+            `${record.key} 1 Issued`,
+          );
+        }
+      }),
+      { numRuns: 200 },
+    );
+  },
+  limit,
+);
 
-it('whatever happens, deleted objects go, and leave no Secret behind unless somebody stripped the finalizer', async () => {
-  const decent = act.filter(([label]) => !label.startsWith('strip'));
-  await fc.assert(
-    fc.asyncProperty(...history(decent), async (...told) => {
-      const world = await live(...told);
-      for (const plural of [tokens, keys]) for (const n of names) world.delete(plural, n);
-      await world.settle();
-      expect(world.records().map(({ key }) => key)).toEqual([]);
-      const left = world.api.all('secrets').map(({ metadata }) => metadata.labels ?? {});
-      expect(left.filter((labels) => 'management.platform.sh/owner-uid' in labels)).toEqual([]);
-    }),
-    { numRuns: 250 },
-  );
-});
+it(
+  'whatever happens, deleted objects go, and leave no Secret behind unless somebody stripped the finalizer',
+  async () => {
+    const decent = act.filter(([label]) => !label.startsWith('strip'));
+    await fc.assert(
+      fc.asyncProperty(...history(decent), async (...told) => {
+        const world = await live(...told);
+        for (const plural of [tokens, keys]) for (const n of names) world.delete(plural, n);
+        await world.settle();
+        expect(world.records().map(({ key }) => key)).toEqual([]);
+        const left = world.api.all('secrets').map(({ metadata }) => metadata.labels ?? {});
+        expect(left.filter((labels) => 'management.platform.sh/owner-uid' in labels)).toEqual([]);
+      }),
+      { numRuns: 200 },
+    );
+  },
+  limit,
+);

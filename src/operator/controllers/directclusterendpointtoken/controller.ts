@@ -5,7 +5,9 @@ import { signToken, tokenTooLarge } from '../../../credentials/sign-token.ts';
 import type { WorkResult } from '../../../kube/workers.ts';
 import type { CredentialStores } from '../../credential/credential-stores.ts';
 import type { CredentialWriter } from '../../credential/credential-writer.ts';
+import type { ExpiryBudget } from '../../credential/expiry-budget.ts';
 import type { Finalizer } from '../../credential/finalizer.ts';
+import { isNewEnd } from '../../credential/new-end.ts';
 import { secretKeyOf } from '../../credential/owned-secrets.ts';
 import type { SecretWriter } from '../../credential/secret-writer.ts';
 import { until } from '../../credential/until.ts';
@@ -22,6 +24,7 @@ export interface TokenControllerOptions {
   readonly secrets: SecretWriter;
   readonly finalizer: Finalizer;
   readonly ring: KeyRing;
+  readonly expiryBudget: ExpiryBudget;
   /** The base URL. */
   readonly issuer: string;
   readonly limits: TokenLimits;
@@ -92,7 +95,7 @@ export class TokenController {
     const { signer } = ring;
     // The ring brings every token again when there is a key.
     if (signer === undefined) return undefined;
-    const token = await signToken(claimsOf(record, issue, issuer), signer);
+    const token = signToken(claimsOf(record, issue, issuer), signer);
     if (tokenTooLarge(token)) return this.#settle(record, refuseToken(input, tooLarge));
     if (record.secretRef !== undefined) {
       const problem = await secrets.write(record, issue.serial, token);
@@ -107,7 +110,9 @@ export class TokenController {
   }
 
   async #settle(record: CredentialRecord, step: SettleToken): Promise<WorkResult | undefined> {
-    const { writer, secrets, now } = this.#options;
+    const { writer, secrets, now, expiryBudget } = this.#options;
+    const waitMs = isNewEnd(record, step.desired) ? expiryBudget.reserve(record.uid) : 0;
+    if (waitMs > 0) return { requeueAfterMs: waitMs };
     await writer.writeStatus(record, step.desired);
     for (const secret of step.staleSecrets) await secrets.delete(secret);
     return until(step.requeueAt, now());

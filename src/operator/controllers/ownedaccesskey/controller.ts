@@ -7,6 +7,7 @@ import type { CredentialStores } from '../../credential/credential-stores.ts';
 import type { CredentialWriter } from '../../credential/credential-writer.ts';
 import type { ExpiryBudget } from '../../credential/expiry-budget.ts';
 import type { Finalizer } from '../../credential/finalizer.ts';
+import { isNewEnd } from '../../credential/new-end.ts';
 import { secretKeyOf } from '../../credential/owned-secrets.ts';
 import type { SecretWriter } from '../../credential/secret-writer.ts';
 import { until } from '../../credential/until.ts';
@@ -115,6 +116,10 @@ export class KeyController {
 
   async #settle(record: CredentialRecord, step: SettleKey): Promise<WorkResult | undefined> {
     const { writer, secrets, now, expiryBudget } = this.#options;
+    // What `disable` wrote has had its turn.
+    const waits = isNewEnd(record, step.desired) && record.disabledOwner !== 'operator';
+    const waitMs = waits ? expiryBudget.reserve(record.uid) : 0;
+    if (waitMs > 0) return { requeueAfterMs: waitMs };
     await writer.writeStatus(record, step.desired, step.successor);
     for (const secret of step.staleSecrets) await secrets.delete(secret);
     expiryBudget.forget(record.uid);

@@ -398,7 +398,7 @@ describe('the policy for the end of an access key', () => {
 });
 
 describe('the policy for an access key with a parent', () => {
-  const parent = liveRecord({ name: 'parent', metadata: { ...metadata } });
+  const parent = liveRecord({ name: 'parent', metadata: { ...metadata }, status: { observedGeneration: 1 } });
   const spec = { accessKey: 'parent', key: plainKeyOf('child') };
 
   it('speaks for the parent and pins its UID', () => {
@@ -441,9 +441,12 @@ describe('the policy for an access key with a parent', () => {
     expect(desired.ready.reason).toBe('IdentityInvalid');
   });
 
-  it('waits without a word for a parent that was applied together with it', () => {
-    const fresh = key({ name: 'parent', status: { observedGeneration: -1 } });
-    const child = key({ name: 'child', spec, status: { observedGeneration: -1 } });
+  it.each([
+    ['was applied together with it', { observedGeneration: -1 }],
+    ['was edited just now', { observedGeneration: 0 }],
+  ])('waits without a word for a parent that %s', (_, status) => {
+    const fresh = key({ name: 'parent', status });
+    const child = key({ name: 'child', spec });
     expect(decide(child, { others: [fresh] }).step).toBe('wait');
   });
 
