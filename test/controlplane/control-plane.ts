@@ -6,7 +6,7 @@ import type { ControlPlaneOptions } from './options.ts';
 import { PortTakenError } from './probe.ts';
 import type { Binaries } from './versions.ts';
 
-export type { ControlPlaneOptions, TokenUser } from './options.ts';
+export type { ControlPlaneOptions } from './options.ts';
 
 export interface ControlPlane extends ControlPlaneAccess {
   /** Bearer token of a user of `options.users`. @throws Error when the user is not one of them. */
