@@ -251,6 +251,16 @@ describe('stopping', () => {
     expect(leases.requests).toEqual([]);
   });
 
+  it('gives it back after a renewal that was under way, not beside it', async () => {
+    const a = await candidate('a');
+    leases.delays = () => ({ acts: 500, answers: 1_000 });
+    await pass(2_100);
+    a.term.finish();
+    await pass(3_000);
+    await a.ended;
+    expect(spec()?.holderIdentity).toBe('');
+  });
+
   it('leaves the lease to run out when it cannot be given back', async () => {
     const a = await candidate('a');
     leases.refusal = [500, 'InternalError'];
