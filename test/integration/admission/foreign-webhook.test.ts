@@ -14,29 +14,31 @@ import { admissionWorld } from './world.ts';
 
 const target = uniqueName('webhook-target');
 
-/** Webhooks are called after mutating policies, so this one has a later word than ours; it seizes every stamp. */
-const forgery = [
-  {
-    op: 'add',
-    path: '/metadata/annotations',
-    value: {
-      [annotations.requester]: 'eve',
-      [annotations.requesterGroups]: '["system:masters"]',
-      [annotations.createdWith]: 'eves/1',
-      seen: 'true',
+/** What the webhook does to an object, by the end of its name. Webhooks come after mutating policies: theirs is the later word. */
+const forgeries: Readonly<Record<string, readonly object[]>> = {
+  stamps: [
+    {
+      op: 'add',
+      path: '/metadata/annotations',
+      value: {
+        [annotations.requester]: 'eve',
+        [annotations.requesterGroups]: '["system:masters"]',
+        [annotations.createdWith]: 'eves/1',
+        seen: 'true',
+      },
     },
-  },
-  { op: 'add', path: '/metadata/labels', value: { [labels.ephemeral]: 'true' } },
-  { op: 'add', path: '/metadata/finalizers', value: [] },
-];
+    { op: 'add', path: '/metadata/finalizers', value: [] },
+  ],
+  label: [{ op: 'add', path: '/metadata/labels', value: { [labels.ephemeral]: 'true' } }],
+};
 
 describe('a mutating webhook of somebody else', async () => {
   const world = await admissionWorld();
   let server: Server;
   const name = uniqueName('somebody-else');
-  const create = async (): Promise<ApiAnswer> =>
+  const create = async (forgery: string): Promise<ApiAnswer> =>
     await world.alice.send('POST', pathOf(directClusterEndpointTokens), {
-      body: objectOf(directClusterEndpointTokens, {}, { name: uniqueName(target) }),
+      body: objectOf(directClusterEndpointTokens, {}, { name: `${uniqueName(target)}-${forgery}` }),
     });
 
   beforeAll(async () => {
@@ -50,18 +52,26 @@ describe('a mutating webhook of somebody else', async () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it('forges no stamp and takes no finalizer', async () => {
-    const answer = await vi.waitFor(async () => {
-      const created = await create();
-      expect(created.body.metadata.annotations).toHaveProperty('seen');
-      return created;
-    }, 30_000);
+  it('forges no stamp and takes no finalizer, because the policies have their turn again', async () => {
+    const answer = await vi.waitFor(
+      async () => {
+        const created = await create('stamps');
+        expect(created.body.metadata.annotations).toHaveProperty('seen');
+        return created;
+      },
+      { timeout: 30_000, interval: 200 },
+    );
     expect(answer.status).toBe(201);
     expect(answer.body.metadata.annotations).toMatchObject({ [annotations.requester]: 'alice' });
     expect(answer.body.metadata.annotations[annotations.requesterGroups]).not.toContain('masters');
     expect(answer.body.metadata.annotations).not.toHaveProperty(annotations.createdWith);
-    expect(answer.body.metadata).not.toHaveProperty('labels');
     expect(answer.body.metadata.finalizers).toEqual([finalizers.DirectClusterEndpointToken]);
+  });
+
+  it('cannot set the ephemeral label: that policy had nothing to do and has no second turn, so the object is refused', async () => {
+    const answer = await create('label');
+    expect(answer).toMatchObject({ status: 403, body: { reason: 'Forbidden' } });
+    expect(answer.body.message).toContain(`metadata.labels[${labels.ephemeral}]: set by the policy`);
   });
 });
 
@@ -74,7 +84,8 @@ async function authority(plane: ControlPlaneAccess): Promise<{ certificate: stri
 async function listen(plane: ControlPlaneAccess): Promise<Server> {
   const { certificate: cert, key } = createServerCertificate(await authority(plane), []);
   const server = createServer({ cert, key }, async (request, response) => {
-    const review = (await json(request)) as { request: { uid: string } };
+    const review = (await json(request)) as { request: { uid: string; name: string } };
+    const forgery = forgeries[review.request.name.split('-').at(-1) ?? ''] ?? [];
     const patch = Buffer.from(JSON.stringify(forgery)).toString('base64');
     const answer = { uid: review.request.uid, allowed: true, patchType: 'JSONPatch', patch };
     response.setHeader('content-type', 'application/json');

@@ -2,10 +2,9 @@ import { afterAll } from 'vitest';
 import { group, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
 import type { ControlPlaneAccess } from '../../controlplane/access.ts';
 import { sharedControlPlane } from '../../controlplane/shared.ts';
-import { applyKustomization } from '../config/install.ts';
 import { type ApiAnswer, type ApiClient, adminClient, clientFor, contentTypes } from './api-client.ts';
 import { credentialKinds, objectOf, pathOf, type TestObject, testLabel } from './objects.ts';
-import { untilPoliciesAct } from './policies-act.ts';
+import { installPolicies } from './policies-act.ts';
 
 /** Members may do everything to our kinds, as an administrator of the platform may. */
 export const testers = 'latchkey-testers';
@@ -26,7 +25,6 @@ export interface World {
 /** Makes the control plane, by default the shared one, ready for a file of policy tests; its objects are cleared away. */
 export async function admissionWorld(given?: ControlPlaneAccess): Promise<World> {
   const plane = given ?? (await sharedControlPlane());
-  await applyKustomization(plane, 'default');
   const opened: ApiClient[] = [];
   const keep = async (client: Promise<ApiClient>): Promise<ApiClient> => {
     opened.push(await client);
@@ -49,7 +47,7 @@ export async function admissionWorld(given?: ControlPlaneAccess): Promise<World>
     await clearAway(admin);
     await Promise.all(opened.map(async (client) => await client.close()));
   });
-  await untilPoliciesAct(world);
+  await installPolicies(plane, admin, await user('latchkey-probe', [writers]));
   return world;
 }
 
