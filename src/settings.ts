@@ -96,7 +96,7 @@ export const settingDefinitions = {
   }),
   maxTokenTTLSeconds: setting({
     name: 'LATCHKEY_MAX_TOKEN_TTL',
-    type: seconds('60s', '36500d'),
+    type: seconds('60s', '90d'),
     default: '90d',
     documentation: 'The longest life of a token. A longer `ttl` is shortened.',
   }),

@@ -27,7 +27,6 @@ export const reasons = {
   secretFailed: 'SecretFailed',
   tokenTooLarge: 'TokenTooLarge',
   signingKeyWithdrawn: 'SigningKeyWithdrawn',
-  admissionMissing: 'AdmissionMissing',
   finalizerReleased: 'FinalizerReleased',
   secretsMoved: 'SecretsMoved',
   storm: 'ManyEvents',

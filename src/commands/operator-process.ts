@@ -122,6 +122,7 @@ export class OperatorProcess {
     try {
       await Promise.all(reflectors.map(({ reflector }) => reflector.synced(signal)));
       log.info({ keys: controllers.stores.keys.size, tokens: controllers.stores.tokens.size }, 'synced');
+      await this.#guard.complete(signal);
       await this.#work(controllers, signal);
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -141,7 +142,7 @@ export class OperatorProcess {
       log: this.#log,
     });
     await operator.start();
-    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    await aborted(signal);
     operator.stop();
     await operator.stopped();
   }
@@ -212,4 +213,10 @@ export class OperatorProcess {
       ? undefined
       : 'there is no signing key yet';
   }
+}
+
+/** Resolves when the signal has aborted, also when that was long ago. */
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

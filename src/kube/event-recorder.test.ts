@@ -137,6 +137,19 @@ describe('series', () => {
     expect(api.sent[0]!.name).not.toBe(api.sent[1]!.name);
   });
 
+  it('forgets the oldest of very many series', async () => {
+    recorder = make({ stormBudget: { burst: 10_000, rate: 1 }, maxWaiting: 10_000 });
+    for (let n = 0; n <= 4_096; n++) recorder.record(event(`key-${n}`));
+    await recorder.drain();
+    recorder.record(event('key-0'));
+    recorder.record(event('key-4096'));
+    await recorder.drain();
+    expect(api.sent.slice(-2).map(({ verb, name }) => `${verb} ${name.split('.')[0]}`)).toEqual([
+      'create key-0',
+      'patch key-4096',
+    ]);
+  });
+
   it('writes the event anew when the API server has forgotten it', async () => {
     recorder.record(event());
     await settled();

@@ -3,13 +3,14 @@ import { BackOff } from './back-off.ts';
 import { type KubeClient, listQuery } from './client.ts';
 import type { ListOptions } from './client-options.ts';
 import type { Clock } from './clock.ts';
-import { KubeError, kubeErrorFromStatus, timedOut, unreachable } from './kube-error.ts';
+import { badAnswer, KubeError, kubeErrorFromStatus, timedOut, unreachable } from './kube-error.ts';
 import type { Logger } from './logger.ts';
 import { type KubeObject, keyOf } from './object.ts';
 import { collectionPath } from './resource-path.ts';
 import { sleep } from './sleep.ts';
 import type { Store, StoredRecord } from './store.ts';
 import { TimeSlice } from './time-slice.ts';
+import { isRefusalOfStreaming, isResumable, wentBack } from './watch-recovery.ts';
 import type { ObjectEvent, WatchEvent } from './watch-stream.ts';
 
 export interface ReflectorOptions<R extends StoredRecord> {
@@ -119,6 +120,7 @@ export class Reflector<R extends StoredRecord> {
   }
 
   async #streamList(signal: AbortSignal): Promise<void> {
+    const opened = this.#options.clock.monotonic();
     const query = this.#watchQuery(listSeconds);
     query.set('sendInitialEvents', 'true');
     query.set('resourceVersionMatch', 'NotOlderThan');
@@ -127,7 +129,15 @@ export class Reflector<R extends StoredRecord> {
       if (isEndOfList(event)) return this.#endList(event.object.metadata.resourceVersion);
       if (this.#slice.used) await this.#slice.yield();
     }
-    throw timedOut({ verb: 'WATCH', path: this.#path }, listSeconds * 1000);
+    throw this.#incompleteList(opened);
+  }
+
+  /** A server that stops ends its streams early; one that ends them late never meant to send a list. */
+  #incompleteList(opened: number): KubeError {
+    const action = { verb: 'WATCH', path: this.#path };
+    const lastedMs = Math.round(this.#options.clock.monotonic() - opened);
+    if (lastedMs >= listIdleMs) return timedOut(action, lastedMs);
+    return unreachable(action, new Error('the list ended before it was complete'));
   }
 
   async #listPages(signal: AbortSignal): Promise<void> {
@@ -195,11 +205,17 @@ export class Reflector<R extends StoredRecord> {
       throw kubeErrorFromStatus({ verb: 'WATCH', path: this.#path }, 200, event.object);
     }
     const { metadata } = event.object;
+    this.#checkOrder(metadata.resourceVersion);
     if (event.type === 'DELETED') this.#remove(keyOf(metadata), metadata.uid);
     else if (event.type !== 'BOOKMARK') this.#upsert(event.object);
     if (this.#seen !== undefined) return;
     this.#resourceVersion = metadata.resourceVersion;
     this.#prove();
+  }
+
+  #checkOrder(resourceVersion: string): void {
+    if (this.#resourceVersion === undefined || !wentBack(this.#resourceVersion, resourceVersion)) return;
+    throw badAnswer({ verb: 'WATCH', path: this.#path }, 'the resourceVersion went back');
   }
 
   #upsert(object: KubeObject): void {
@@ -270,25 +286,6 @@ export class Reflector<R extends StoredRecord> {
 
 function isEndOfList(event: WatchEvent): event is ObjectEvent {
   return event.type === 'BOOKMARK' && event.object.metadata.annotations?.[initialEventsEnd] === 'true';
-}
-
-/** Older servers refuse the parameter; servers older still, and some proxies, overlook it and send nothing. */
-function isRefusalOfStreaming(error: unknown): boolean {
-  if (!(error instanceof KubeError)) return false;
-  return error.code === 'ERR_KUBE_TIMEOUT' || error.status === 422 || error.status === 400;
-}
-
-/** A broken connection and a refusal for now lose nothing; after anything else only a list is sure to be right. */
-function isResumable(error: unknown): boolean {
-  if (!(error instanceof KubeError)) return false;
-  if (error.code === 'ERR_KUBE_UNREACHABLE' || error.code === 'ERR_KUBE_TIMEOUT') return true;
-  if (error.code !== 'ERR_KUBE_STATUS' || isAheadOfServer(error)) return false;
-  return [401, 403, 429].includes(error.status) || error.status >= 500;
-}
-
-/** The server's history is shorter than ours: its etcd was restored from a backup. */
-function isAheadOfServer({ details }: KubeError): boolean {
-  return details?.causes?.some(({ reason }) => reason === 'ResourceVersionTooLarge') ?? false;
 }
 
 function retryAfterOf(error: unknown): number | undefined {

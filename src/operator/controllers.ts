@@ -104,13 +104,13 @@ export class Controllers {
   }
 
   #keys(): Controller {
-    const { client, settings, clock } = this.#options;
+    const { client, settings, clock, events } = this.#options;
     const writer = this.#parts.writer(ownedAccessKeys, this.stores.writtenKeys);
     const controller = new KeyController({
       stores: this.stores,
       writer,
       secrets: this.#parts.secrets,
-      loginSecrets: new LoginSecrets(client),
+      loginSecrets: new LoginSecrets(client, events),
       finalizer: this.#parts.finalizer('OwnedAccessKey', writer, finalizerLimits.OwnedAccessKey),
       expiryBudget: this.#expiryBudget,
       limits: {
@@ -174,9 +174,9 @@ export class Controllers {
       policy: signingKeyPolicy(settings),
       now: () => clock.now(),
       log,
-      onSettled: (active, nextChange) => {
-        metrics.signingKeyAge.set((clock.now() - active.createdAt) / 1000);
-        metrics.signingKeyRotation.set(nextChange / 1000);
+      onSettled: (active) => {
+        metrics.signingKeyCreated.set(active.createdAt / 1000);
+        metrics.signingKeyRotation.set((active.activeFrom + settings.signingKeyRotationMs) / 1000);
       },
     });
     return {

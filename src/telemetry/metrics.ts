@@ -111,15 +111,15 @@ export class Metrics {
     name: 'latchkey_events_dropped_total',
     help: 'Events not written: the queue was full or the API server refused them.',
   });
-  readonly signingKeyAge = new Gauge({
+  readonly signingKeyCreated = new Gauge({
     ...this.#own,
-    name: 'latchkey_signing_key_age_seconds',
-    help: 'Age of the key that signs tokens now; 0 before there is one.',
+    name: 'latchkey_signing_key_created_timestamp_seconds',
+    help: 'When the key that signs tokens now was made, in seconds of the Unix epoch; 0 before there is one.',
   });
   readonly signingKeyRotation = new Gauge({
     ...this.#own,
-    name: 'latchkey_signing_key_next_rotation_timestamp_seconds',
-    help: 'When the signing key will be replaced, in seconds of the Unix epoch; 0 before there is one.',
+    name: 'latchkey_signing_key_rotation_timestamp_seconds',
+    help: 'When the key that signs tokens now is due to be replaced, in seconds of the Unix epoch; 0 before there is one.',
   });
   readonly admissionMissing = new Gauge({
     ...this.#own,

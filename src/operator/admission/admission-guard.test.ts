@@ -43,6 +43,29 @@ describe('AdmissionGuard', () => {
     await running;
   });
 
+  it('lets work begin once everything is there, and not before', async () => {
+    let present: readonly ShippedPolicy[] = [];
+    const { guard, clock } = setUp(() => present);
+    const stop = new AbortController();
+    const running = guard.run(stop.signal);
+    let complete = false;
+    void guard.complete(stop.signal).then(() => {
+      complete = true;
+    });
+    await clock.settle();
+    expect(complete).toBe(false);
+    present = shippedPolicies;
+    await clock.advanceAsync(2_000);
+    expect(complete).toBe(true);
+    stop.abort();
+    await running;
+  });
+
+  it('does not keep a process that is told to stop', async () => {
+    const { guard } = setUp(() => []);
+    await expect(guard.complete(AbortSignal.abort())).resolves.toBeUndefined();
+  });
+
   it('names what is missing, and notices when it comes and goes', async () => {
     const [first, ...rest] = shippedPolicies;
     let present: readonly ShippedPolicy[] = rest;

@@ -31,7 +31,9 @@ const plurals: Readonly<Record<PolicyKind, string>> = {
  */
 export class AdmissionGuard {
   readonly #options: AdmissionGuardOptions;
+  readonly #complete = Promise.withResolvers<void>();
   #missing: readonly ShippedPolicy[] = shippedPolicies;
+  #looked = false;
 
   constructor(options: AdmissionGuardOptions) {
     this.#options = options;
@@ -41,6 +43,16 @@ export class AdmissionGuard {
   problem(): string | undefined {
     if (this.#missing.length === 0) return undefined;
     return `missing or of another version: ${this.#missing.map(({ kind, name }) => `${kind}/${name}`).join(', ')}`;
+  }
+
+  /** Resolves when everything is there for the first time, or when the signal aborts. */
+  async complete(signal: AbortSignal): Promise<void> {
+    const aborted = Promise.withResolvers<void>();
+    const onAbort = () => aborted.resolve();
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    await Promise.race([this.#complete.promise, aborted.promise]);
+    signal.removeEventListener('abort', onAbort);
   }
 
   /** Throws `ERR_ADMISSION_MISSING`, which passes by itself, while something is missing. */
@@ -63,20 +75,26 @@ export class AdmissionGuard {
   }
 
   async #look(signal: AbortSignal): Promise<void> {
-    const { log, onLook } = this.#options;
+    const { onLook } = this.#options;
     const present = new Set<string>();
     for (const kind of Object.keys(plurals) as PolicyKind[]) {
       for (const { metadata } of (await this.#list(kind, signal)).items)
         present.add(`${kind}/${metadata.name}`);
     }
     const missing = shippedPolicies.filter(({ kind, name }) => !present.has(`${kind}/${name}`));
-    if (missing.length !== this.#missing.length) {
-      const names = missing.map(({ kind, name }) => `${kind}/${name}`);
-      if (missing.length === 0) log.info({}, 'all admission policies are there');
-      else log.warn({ missing: names }, 'admission policies are missing: nothing new is confirmed');
-    }
+    this.#report(missing);
+    this.#looked = true;
     this.#missing = missing;
+    if (missing.length === 0) this.#complete.resolve();
     onLook(missing.length);
+  }
+
+  #report(missing: readonly ShippedPolicy[]): void {
+    if (this.#looked && missing.length === this.#missing.length) return;
+    const { log } = this.#options;
+    const names = missing.map(({ kind, name }) => `${kind}/${name}`);
+    if (missing.length === 0) log.info({}, 'all admission policies are there');
+    else log.warn({ missing: names }, 'admission policies are missing: nothing new is confirmed');
   }
 
   #list(kind: PolicyKind, signal: AbortSignal): Promise<KubeList<KubeObject>> {

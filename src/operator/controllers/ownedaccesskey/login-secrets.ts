@@ -1,9 +1,11 @@
 import { apiVersion, fieldManager, labels, purposes, systemNamespace } from '../../../api/names.ts';
+import { reasons } from '../../../api/reasons.ts';
 import { ownedAccessKeys, secrets } from '../../../api/resources.ts';
 import { toCredentialRecord } from '../../../credentials/project.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { KubeClient } from '../../../kube/client.ts';
 import type { KubeObject } from '../../../kube/object.ts';
+import type { CredentialEvents } from '../../credential/credential-events.ts';
 import { type LoginData, takeLoginData } from './login-data.ts';
 
 /**
@@ -12,9 +14,11 @@ import { type LoginData, takeLoginData } from './login-data.ts';
  */
 export class LoginSecrets {
   readonly #client: KubeClient;
+  readonly #events: CredentialEvents;
 
-  constructor(client: KubeClient) {
+  constructor(client: KubeClient, events: CredentialEvents) {
     this.#client = client;
+    this.#events = events;
   }
 
   /** The Secret first: a crash in between leaves the data twice, never nowhere. */
@@ -33,6 +37,7 @@ export class LoginSecrets {
       patch,
       { fieldManager },
     );
+    this.#events.record(record, [moved]);
     return toCredentialRecord(stripped, 'OwnedAccessKey');
   }
 
@@ -59,3 +64,10 @@ export class LoginSecrets {
     await this.#client.mergePatch(secrets, key, { data }, { fieldManager: `${fieldManager}-login` });
   }
 }
+
+const moved = {
+  type: 'Normal',
+  reason: reasons.secretsMoved,
+  action: 'Move',
+  note: 'Login data was moved out of the spec into a Secret in the system namespace.',
+} as const;

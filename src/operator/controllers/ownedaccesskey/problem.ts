@@ -16,14 +16,15 @@ function keyProblem({ record, claimants }: KeyInput): RefusedFor | undefined {
   const { specKey, status } = record;
   if (specKey === undefined) return undefined;
   if (!specKey.wellFormed) {
-    const message =
-      'spec.key begins with lk_ but its checksum does not fit: a character was mistyped or lost.';
-    return { reason: reasons.malformedKey, message, final: true };
+    return { reason: reasons.malformedKey, message: malformed, final: true };
   }
   if (specKey.hash === status.credentialHash) return undefined;
   const claimed = claimants(specKey.hash).some((other) => other.uid !== record.uid);
   return claimed || wasRefusedBefore(record, specKey.hash) ? duplicate(specKey.hash) : undefined;
 }
+
+const malformed =
+  'spec.key is not usable: it needs 20 to 512 characters of A-Z a-z 0-9 . _ ~ + / = -, or sha256: and 64 hexadecimal digits; where it begins with lk_, a character was mistyped or lost.';
 
 /** A later claim stays refused after the first owner is gone: whoever saw a hash in Git must not inherit the key. */
 function wasRefusedBefore(record: CredentialRecord, hash: string): boolean {

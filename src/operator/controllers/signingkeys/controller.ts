@@ -33,7 +33,7 @@ export interface SigningKeyControllerOptions {
   readonly now: () => number;
   readonly log: Logger;
   /** Hears of the keys after each reconcile, for metrics. */
-  readonly onSettled: (active: SigningKey, nextChange: number) => void;
+  readonly onSettled: (active: SigningKey) => void;
 }
 
 interface StoredSecret extends KubeObject {
@@ -63,7 +63,7 @@ export class SigningKeyController {
     const { active = keys[0], nextChange } = planSigningKeys(keys, now(), policy);
     if (active === undefined) throw new RangeError('a plan without a signing key');
     ring.publish(keys, active);
-    onSettled(active, nextChange);
+    onSettled(active);
     return until(nextChange, now());
   }
 
