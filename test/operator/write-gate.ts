@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Agent, createServer, request, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import { PassThrough, Transform, type TransformOptions } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import type { ControlPlaneAccess } from '../controlplane/access.ts';
@@ -31,6 +32,8 @@ export class WriteGate {
   readonly access: ControlPlaneAccess;
   /** Every write that was passed on and has been answered, in the order of the answers. */
   readonly passed: PassedWrite[] = [];
+  /** Method and target of every request, in the order in which they came in. */
+  readonly requests: string[] = [];
   judge: Judge = () => 'pass';
   /** Hears of each write that is lost or stays unanswered; its connection is cut when this is done. */
   onFailing: (write: Write) => void | Promise<void> = () => undefined;
@@ -40,6 +43,7 @@ export class WriteGate {
   readonly #sockets = new Set<Socket>();
   /** Writes that have come in and are not done. */
   readonly #present = new Set<Promise<void>>();
+  #flowing = Promise.withResolvers<void>();
   #open = true;
 
   static async start(plane: ControlPlaneAccess): Promise<WriteGate> {
@@ -61,8 +65,10 @@ export class WriteGate {
     this.#target = new URL(plane.server);
     this.#agent = new Agent({ keepAlive: true, ca: Buffer.from(plane.caData, 'base64') });
     this.#server = server;
+    this.thawWatches();
     server.on('secureConnection', (socket) => this.#keep(socket));
     server.on('request', (incoming, outgoing) => {
+      this.requests.push(`${incoming.method} ${incoming.url}`);
       const isRead = incoming.method === 'GET' || incoming.method === 'HEAD';
       const serving = isRead ? this.#read(incoming, outgoing) : this.#write(incoming, outgoing);
       const served = serving.catch(() => void outgoing.destroy());
@@ -79,6 +85,15 @@ export class WriteGate {
 
   open(): void {
     this.#open = true;
+  }
+
+  /** Watches bring nothing more until `thawWatches`. Everything else passes. */
+  freezeWatches(): void {
+    this.#flowing = Promise.withResolvers();
+  }
+
+  thawWatches(): void {
+    this.#flowing.resolve();
   }
 
   /** Resolves when every write that is here now is done, and so stands in `passed` if it was passed on. */
@@ -104,7 +119,14 @@ export class WriteGate {
   }
 
   async #read(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    relay(await this.#forward(incoming, undefined, outgoing), outgoing);
+    const answer = await this.#forward(incoming, undefined, outgoing);
+    outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+    const transform: TransformOptions['transform'] = (chunk, _encoding, done) =>
+      void this.#flowing.promise.then(() => done(null, chunk));
+    const isWatch = new URL(incoming.url ?? '', this.#target).searchParams.has('watch');
+    const through = isWatch ? new Transform({ transform }) : new PassThrough();
+    // Both ends go when one of them breaks.
+    await pipeline(answer, through, outgoing).catch(() => undefined);
   }
 
   async #write(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
@@ -115,7 +137,8 @@ export class WriteGate {
     const answer = fate === 'lost' ? undefined : await this.#forward(incoming, body, outgoing);
     if (answer !== undefined) this.passed.push({ ...write, status: answer.statusCode ?? 0, at });
     if (fate === 'pass' && answer !== undefined) {
-      relay(answer, outgoing);
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      await pipeline(answer, outgoing).catch(() => undefined);
       return;
     }
     answer?.resume();
@@ -150,10 +173,4 @@ export class WriteGate {
     outbound.end(body);
     return await promise;
   }
-}
-
-function relay(answer: IncomingMessage, outgoing: ServerResponse): void {
-  outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-  // Both ends go when one of them breaks.
-  pipeline(answer, outgoing).catch(() => undefined);
 }

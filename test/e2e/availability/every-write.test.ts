@@ -74,6 +74,23 @@ describe('with a connection that breaks', () => {
   );
 });
 
+describe('with a connection that breaks while watches bring nothing', () => {
+  const unanswered = points.filter(({ fate }) => fate === 'unanswered');
+
+  it.each(unanswered)(
+    '$title goes on as if nothing was when nobody answers write $nth, $write',
+    async ({ prepare, begin, end, nth, fate }) => {
+      const made = subject();
+      await prepare?.(made);
+      const failure = { isMeant: made.isMeantBy, nth, fate };
+      const broken = operator.loseConnectionAndWatches(failure, made.name);
+      await begin(made);
+      await broken;
+      await end(made);
+    },
+  );
+});
+
 describe.each(simultaneous)('with a SIGKILL right $when write $nth', ({ together }) => {
   const killed = together.map((point) => ({ ...point, made: subject() }));
 

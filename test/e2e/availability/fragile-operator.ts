@@ -47,6 +47,29 @@ export class FragileOperator {
     await this.#fail([failure], () => undefined);
   }
 
+  /** The same, and from that write on watches bring nothing until the operator has asked once more about the object. */
+  async loseConnectionAndWatches(failure: Failure, name: string): Promise<void> {
+    const { gate } = this;
+    let count = 0;
+    let seen = Number.POSITIVE_INFINITY;
+    const isMeant = (write: Write) => {
+      const meant = failure.isMeant(write);
+      count += meant ? 1 : 0;
+      if (meant && count === failure.nth) {
+        gate.freezeWatches();
+        seen = gate.requests.length;
+      }
+      return meant;
+    };
+    try {
+      await this.#fail([{ ...failure, isMeant }], () => undefined);
+      const again = async () => gate.requests.slice(seen).some((target) => target.includes(name));
+      await until('the operator goes on', again, { everyMs: 5 });
+    } finally {
+      gate.thawWatches();
+    }
+  }
+
   /**
    * SIGKILL when each of these writes has come to its point; until the last one has, the others are held there.
    * Resolves when the process is gone and another one may lead at once.
