@@ -429,6 +429,12 @@ describe('retries', () => {
     expect(server.exchanges.length).toBe(3);
   });
 
+  it('leaves long waits to the caller', async () => {
+    refuseOnce(503, 60);
+    const error = await thrown(makeClient().list(configMaps, { timeoutMs: 120_000 }));
+    expect(error).toMatchObject({ status: 503, retryAfterSeconds: 60 });
+  });
+
   it('does not begin a wait that would outlast the time limit', async () => {
     refuseOnce(429, 5);
     expect(await thrown(makeClient().list(configMaps, { timeoutMs: 500 }))).toMatchObject({

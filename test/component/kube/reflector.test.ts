@@ -156,6 +156,38 @@ describe('listing', () => {
     expect(store.size).toBe(1);
   });
 
+  it('asks for a stream again when a server that stops ended it early', async () => {
+    put('a');
+    server.once(
+      ({ isWatch }) => isWatch,
+      (exchange) => {
+        exchange.open();
+        exchange.response.end();
+      },
+    );
+    await startSynced();
+    expect([lists().length, lists().every(({ isWatch }) => isWatch)]).toEqual([2, true]);
+    expect(logged[0]).toContain('the list ended before it was complete');
+  });
+
+  it('lists pages from a server that takes a request for a list for a plain watch', async () => {
+    const clock = new FakeClock();
+    server.streamingLists = 'overlooked';
+    put('a');
+    start({ client: createClientWith(clock), clock });
+    await waitFor('the watch', () => server.watches.length === 1);
+    for (let passed = 0; passed < 300; passed += 30) {
+      clock.advance(30_000);
+      put('a', String(passed));
+      await waitFor('the event', () => store.get('a')?.value === String(passed));
+    }
+    server.watches[0]!.response.end();
+    await waitFor('the failure', () => logged.length === 1);
+    clock.advance(50);
+    await reflector.synced(abort.signal);
+    expect(lists().map(({ isWatch }) => isWatch)).toEqual([true, false]);
+  });
+
   it('starts the pages again when their continue token is too old', async () => {
     server.streamingLists = 'refused';
     for (let n = 0; n < 4; n++) put(`cm-${n}`);
@@ -240,7 +272,7 @@ describe('watching', () => {
 
   it('reads events that arrive byte by byte', async () => {
     await startSynced();
-    const line = `${JSON.stringify({ type: 'ADDED', object: { metadata: { name: 'ä€🔑', uid: '1', resourceVersion: '9' } } })}\n`;
+    const line = `${JSON.stringify({ type: 'ADDED', object: { metadata: { name: 'ä€🔑', uid: '1', resourceVersion: '900' } } })}\n`;
     for (const byte of Buffer.from(line)) {
       resumed()[0]!.response.write(Buffer.from([byte]));
       await new Promise((resolve) => setImmediate(resolve));
@@ -343,6 +375,16 @@ describe('what only a list repairs', () => {
     await waitFor('the second list', () => lists().length === 2);
   });
 
+  it('lists again when resourceVersions go back in the middle of a watch', async () => {
+    put('a');
+    await startSynced();
+    resumed()[0]!.event('MODIFIED', { metadata: { name: 'a', uid: 'restored', resourceVersion: '50' } });
+    await waitFor('the second list', () => lists().length === 2);
+    await waitFor('the watch after it', () => resumed().length === 2);
+    expect(changes).toEqual(['added a 1']);
+    expect(logged[0]).toContain('the resourceVersion went back');
+  });
+
   it('begins an interrupted list again and deletes nothing before it is complete', async () => {
     put('a');
     await startSynced();
@@ -391,6 +433,17 @@ describe('failures that a pause repairs', () => {
     await waitFor('the third watch', () => resumed().length === 3);
     expect(resumed()[2]?.query.get('resourceVersion')).toBe(resumed()[1]?.query.get('resourceVersion'));
     expect(lists().length).toBe(1);
+  });
+
+  it('reads no more of a refusal than a Status can have', async () => {
+    await startSynced();
+    server.once(isResumed, (exchange) => {
+      exchange.response.writeHead(503);
+      exchange.response.end('x'.repeat(200_000));
+    });
+    resumed()[0]!.response.end();
+    await waitFor('the third watch', () => resumed().length === 3);
+    expect(logged.some((line) => line.includes('503 ServiceUnavailable'))).toBe(true);
   });
 
   it('waits as long as the server asks for', async () => {
