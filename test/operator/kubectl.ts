@@ -48,8 +48,12 @@ export class Kubectl {
   }
 
   /** The same where it may fail. */
-  async trySend(verb: string, manifest: Applied, ...flags: string[]): Promise<KubectlResult> {
-    return await this.run([verb, '-f', '-', ...flags], { input: this.#input(manifest) });
+  async trySend(
+    verb: string,
+    manifests: Applied | readonly Applied[],
+    ...flags: string[]
+  ): Promise<KubectlResult> {
+    return await this.run([verb, '-f', '-', ...flags], { input: this.#input(manifests) });
   }
 
   /** The object as `kubectl get -o json` shows it, managed fields included. */
@@ -58,8 +62,8 @@ export class Kubectl {
   }
 
   /** What `kubectl diff` would change; empty when nothing. @throws Error when it cannot tell. */
-  async diff(manifest: Applied, ...flags: string[]): Promise<string> {
-    const { stdout, stderr, exitCode } = await this.trySend('diff', manifest, ...flags);
+  async diff(manifests: Applied | readonly Applied[], ...flags: string[]): Promise<string> {
+    const { stdout, stderr, exitCode } = await this.trySend('diff', manifests, ...flags);
     if (exitCode > 1) throw new Error(`kubectl diff: ${stderr}`);
     return stdout;
   }

@@ -1,0 +1,200 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, describe, expect, it } from 'vitest';
+import { labels } from '../../../src/api/names.ts';
+import { reasons } from '../../../src/api/reasons.ts';
+import { secrets } from '../../../src/api/resources.ts';
+import { generateAccessKey } from '../../../src/credentials/access-key.ts';
+import { conditionOf, type Stored, secretAt } from '../../operator/api.ts';
+import { kubectlOf } from '../../operator/kubectl.ts';
+import { operatorWorld } from '../../operator/world.ts';
+import { expectConfirmed, expectNothingConfirmed } from './nothing-confirmed.ts';
+
+const world = await operatorWorld();
+const { admin } = world;
+const alice = (await world.user('alice')).api;
+const bob = (await world.user('bob')).api;
+const kubectl = await kubectlOf(world, 'bob');
+
+/** Waits for the refusal and resolves with what people read about it. */
+const refusal = async (object: Stored, reason: string): Promise<string | undefined> => {
+  const refused = await admin.untilRefused(object, reason);
+  expectNothingConfirmed(refused);
+  const event = await admin.untilEvent(refused, reason);
+  expect(event).toMatchObject({ type: 'Warning', note: conditionOf(refused)?.message });
+  return conditionOf(refused)?.message;
+};
+
+afterAll(async () => {
+  const key = await alice.createKey();
+  expectConfirmed(await admin.untilReady(key));
+});
+
+describe('a reference to an access key', () => {
+  it('that does not exist is waited for', async () => {
+    const accessKey = world.name('later');
+    const [token, key] = [await alice.createToken({ accessKey }), await alice.createKey({ accessKey })];
+    for (const child of [token, key]) {
+      expect(await refusal(child, reasons.accessKeyNotFound)).toBe(
+        'spec.accessKey names an OwnedAccessKey that does not exist: create it, or name another.',
+      );
+    }
+    await alice.createKey({ user: 'alice' }, { name: accessKey });
+    for (const child of [token, key]) expectConfirmed(await admin.untilReady(child));
+  });
+
+  it('of somebody else is refused', async () => {
+    const { metadata } = await alice.createKey({ user: 'alice' });
+    const accessKey = metadata.name;
+    for (const child of [await bob.createToken({ accessKey }), await bob.createKey({ accessKey })]) {
+      expect(await refusal(child, reasons.accessKeyNotAllowed)).toBe(
+        'spec.accessKey names a key that the requester neither speaks for nor made: name a key of your own.',
+      );
+    }
+  });
+
+  it('that leads back to the key itself is refused', async () => {
+    const name = world.name('itself');
+    const key = await alice.createKey({ accessKey: name }, { name });
+    expect(await refusal(key, reasons.accessKeyChainInvalid)).toMatch(
+      /^The chain of access keys .* has a loop/,
+    );
+  });
+
+  it('that makes a ring is refused for each of its keys, and for what hangs below', async () => {
+    const names = ['a', 'b', 'c'].map((letter) => world.name(`ring-${letter}`));
+    const ring = await Promise.all(
+      names.map(async (name, i) => await alice.createKey({ accessKey: names[(i + 1) % 3] ?? '' }, { name })),
+    );
+    const below = await alice.createToken({ accessKey: names[0] ?? '' });
+    for (const key of ring) await refusal(key, reasons.accessKeyChainInvalid);
+    await refusal(below, reasons.accessKeyChainInvalid);
+  });
+
+  it('may go eight levels up and no further', async () => {
+    const keys = [await alice.createKey({ user: 'alice' })];
+    for (let level = 1; level <= 9; level += 1) {
+      keys.push(await alice.createKey({ accessKey: keys.at(-1)?.metadata.name }));
+    }
+    const [deepest] = keys.splice(9);
+    for (const key of keys) expectConfirmed(await admin.untilReady(key));
+    expect(await refusal(deepest as Stored, reasons.accessKeyChainInvalid)).toMatch(/more than 8 levels/);
+  });
+});
+
+describe('a key', () => {
+  const mistyped = (key: string): string => key.slice(0, -1) + (key.endsWith('0') ? '1' : '0');
+
+  it('with a mistyped character is refused before it means anything', async () => {
+    const whole = generateAccessKey(randomBytes(32));
+    const key = await alice.createKey({ user: 'alice', key: mistyped(whole) });
+    const message = await refusal(key, reasons.malformedKey);
+    expect(message).toMatch(
+      /^spec\.key is not usable: .* where it begins with lk_, a character was mistyped or lost\.$/,
+    );
+    expect(message).not.toContain(mistyped(whole));
+    await alice.patch(key, { spec: { key: whole } });
+    expectConfirmed(await admin.untilReady(key));
+  });
+
+  it('that another object has is refused, and the first goes on', async () => {
+    const key = generateAccessKey(randomBytes(32));
+    const first = await admin.untilReady(await alice.createKey({ user: 'alice', key }));
+    const second = await bob.createKey({ user: 'bob', key });
+    expect(await refusal(second, reasons.duplicateKey)).toBe(
+      'Another OwnedAccessKey has the same key: set another spec.key here.',
+    );
+    expect((await admin.get(first)).status).toEqual(first.status);
+  });
+});
+
+describe('a token', () => {
+  it('of more than 6 KiB is not issued until its scope is shorter', async () => {
+    const projects = Array.from({ length: 100 }, (_, i) => ({ project: `project-${i}-${'x'.repeat(60)}` }));
+    const token = await alice.createToken({ scope: { projects } });
+    expect(await refusal(token, reasons.tokenTooLarge)).toBe(
+      'The token would be larger than 6 KiB: shorten spec.scope, spec.rules, or the scopes of the access keys above.',
+    );
+    await alice.patch(token, { spec: { scope: { projects: projects.slice(0, 10) } } });
+    const { status } = await admin.untilReady(token);
+    expect(status.token.length).toBeLessThan(6 * 1024);
+  });
+
+  it.each([
+    ['system:serviceaccount:argocd:argocd-application-controller', []],
+    ['kubeadm:somebody', []],
+    [' space', []],
+  ])('for the requester %j is refused: it needs an access key', async (user, groups) => {
+    const kubeconfig = await world.plane.kubeconfigFor(user, [...groups, 'system:masters']);
+    const name = world.name('token');
+    const manifest = {
+      apiVersion: 'management.platform.sh/v1',
+      kind: 'DirectClusterEndpointToken',
+      metadata: { name },
+    };
+    kubectl.track(manifest);
+    const { exitCode, stderr } = await world.plane.kubectl(['create', '-f', '-'], {
+      kubeconfig,
+      input: JSON.stringify(manifest),
+    });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    const message = await refusal(await admin.get(manifest), reasons.requesterNotAllowed);
+    expect(message).toBe(
+      `${JSON.stringify(user)} cannot have a credential of its own; set spec.accessKey to the access key that this one belongs to`,
+    );
+  });
+});
+
+describe('a reference to a Secret', () => {
+  it('in a namespace that does not exist says so', async () => {
+    const secretRef = { namespace: world.name('nowhere'), name: 'credential' };
+    for (const object of [
+      await alice.createKey({ user: 'alice', secretRef }),
+      await alice.createToken({ secretRef }),
+    ]) {
+      expect(await refusal(object, reasons.secretFailed)).toBe(
+        'The namespace in spec.secretRef does not exist: create it, or name another.',
+      );
+      await alice.patch(object, {
+        spec: { secretRef: { namespace: 'default', name: world.name('somewhere') } },
+      });
+      expectConfirmed(await admin.untilReady(object));
+    }
+  });
+
+  it.each(['a Secret of a person', 'the Secret of another key', 'a Secret with forged labels'])(
+    'that is %s is refused, and that Secret stays as it was',
+    async (whose) => {
+      const place = { namespace: 'default', name: world.name('taken') };
+      const owner = await alice.createKey({
+        user: 'alice',
+        secretRef: { ...place, name: world.name('own') },
+      });
+      await admin.untilReady(owner);
+      const foreign = await taken(whose, place, owner);
+      const before = await admin.get(secretAt(foreign.namespace, foreign.name));
+      for (const object of [
+        await bob.createKey({ user: 'bob', secretRef: foreign }),
+        await bob.createToken({ secretRef: foreign }),
+      ]) {
+        expect(await refusal(object, reasons.secretConflict)).toBe(
+          'spec.secretRef names a Secret that Latchkey did not make for this object: delete it, or name another.',
+        );
+      }
+      expect(await admin.get(secretAt(foreign.namespace, foreign.name))).toEqual(before);
+    },
+  );
+
+  const taken = async (whose: string, place: { namespace: string; name: string }, owner: Stored) => {
+    if (whose === 'the Secret of another key') return owner.spec.secretRef as typeof place;
+    const { namespace, name } = owner.spec.secretRef;
+    const { metadata } = await admin.get(secretAt(namespace, name));
+    const forged = { ...metadata.labels, [labels.ownerUID]: randomUUID() };
+    await admin.createObject(secrets, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { ...place, labels: whose === 'a Secret with forged labels' ? forged : {} },
+      stringData: { key: 'theirs' },
+    });
+    return place;
+  };
+});
