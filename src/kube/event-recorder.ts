@@ -17,7 +17,7 @@ import { isAlreadyExists, isNotFound, KubeError } from './kube-error.ts';
 import type { Logger } from './logger.ts';
 import { sleep } from './sleep.ts';
 
-export type { EventInput, RegardingObject } from './event-object.ts';
+export type { EventInput } from './event-object.ts';
 
 export interface EventRecorderOptions extends Reporter {
   readonly client: Pick<KubeClient, 'create' | 'mergePatch'>;

@@ -146,7 +146,6 @@ export const isInvalid = (error: unknown): error is KubeError => hasStatus(error
 /** The resourceVersion or continue token is older than the history that the API server keeps. */
 export const isGone = (error: unknown): error is KubeError =>
   hasStatus(error, 410) || (error instanceof KubeError && ['Gone', 'Expired'].includes(error.reason));
-export const isTooManyRequests = (error: unknown): error is KubeError => hasStatus(error, 429);
 
 function hasStatus(error: unknown, status: number): error is KubeError {
   return error instanceof KubeError && error.status === status;
