@@ -272,8 +272,8 @@ describe('errors', () => {
     const error = await thrown(makeClient().get(configMaps, key));
     expect(error).toMatchObject({ code: 'ERR_KUBE_STATUS', status, reason, details: { name: 'a' } });
     expect(error.statusMessage).toBe('said so');
-    const helpers = [isNotFound, isAlreadyExists, isConflict, isForbidden, isInvalid, isGone];
-    expect(helpers.filter((helper) => helper(error))).toEqual([matches]);
+    const predicates = [isNotFound, isAlreadyExists, isConflict, isForbidden, isInvalid, isGone];
+    expect(predicates.filter((holds) => holds(error))).toEqual([matches]);
   });
 
   it('counts a 422 about metadata.uid as the conflict that it is', async () => {
