@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { annotations, labels } from '../../src/api/names.ts';
 import { ownedAccessKeys } from '../../src/api/resources.ts';
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts';
@@ -9,13 +12,15 @@ import { applyKustomization } from '../integration/config/install.ts';
 import { until } from './until.ts';
 
 /**
- * Applies config/default and waits until the API server acts on the policies: for a second or two after they were
- * created it refuses every object, or stamps none.
+ * Applies config/default, once for each control plane, and waits until the API server acts on the policies: for a second
+ * or two after they were created it refuses every object, or stamps none. What a test takes away it must bring back.
  */
 export async function installLatchkey(plane: ControlPlaneAccess): Promise<void> {
-  await until('kubectl apply -k config/default', async () => await applyKustomization(plane, 'default'), {
-    timeoutMs: 30_000,
-  });
+  const marker = path.join(plane.folder, 'latchkey-installed');
+  if (!existsSync(marker)) {
+    const apply = async () => await applyKustomization(plane, 'default');
+    await until('kubectl apply -k config/default', apply, { timeoutMs: 30_000 });
+  }
   const client = createKubeClient({
     kubeConfig: kubeConfigSource({ file: plane.adminKubeconfig }),
     userAgent: 'latchkey-test',
@@ -25,6 +30,7 @@ export async function installLatchkey(plane: ControlPlaneAccess): Promise<void> 
   } finally {
     await client.close();
   }
+  await writeFile(marker, '');
 }
 
 async function policiesAct(client: KubeClient): Promise<boolean> {
