@@ -4,6 +4,7 @@ import { type Reason, reasons } from '../../src/api/reasons.ts';
 import { toCredentialRecord } from '../../src/credentials/project.ts';
 import type { EventInput } from '../../src/kube/event-object.ts';
 import type { EventRecorder } from '../../src/kube/event-recorder.ts';
+import { silentLogger } from '../../src/kube/logger.ts';
 import { CredentialEvents } from '../../src/operator/credential/credential-events.ts';
 import type { DesiredStatus } from '../../src/operator/credential/desired-status.ts';
 import { type TransitionEvent, transitionEvents } from '../../src/operator/credential/transition-events.ts';
@@ -14,7 +15,7 @@ const rows = rowsOf(readDocument('docs/reference/events.md')).map(([reason, type
   type,
   actions: codesIn(action),
 }));
-const neverEvents: readonly Reason[] = [reasons.pending, reasons.admissionMissing, reasons.secretsMoved];
+const neverEvents: readonly Reason[] = [reasons.pending];
 
 const condition = (type: string, status: string, reason: string) => ({ type, status, reason });
 
@@ -48,14 +49,20 @@ const scenarios: Readonly<Record<string, (reason: Reason) => readonly Transition
   Enable: () => transitionEvents(recordWith('False', present), desired({})),
   Expire: (reason) => transitionEvents(recordWith('True'), desired({ expiringSoon: about(reason) })),
   Rotate: (reason) => transitionEvents(recordWith('True'), desired({ rotationNotPossible: about(reason) })),
-  Finalize: () => {
-    const seen: EventInput[] = [];
-    const recorder = { record: (event: EventInput) => void seen.push(event) } as EventRecorder;
-    const log = { trace() {}, debug() {}, info() {}, warn() {}, error() {}, fatal() {}, child: () => log };
-    new CredentialEvents(recorder, log as never).finalizerReleased(recordWith('True'));
-    return seen as unknown as TransitionEvent[];
-  },
+  Finalize: () => recorded((events) => events.finalizerReleased(recordWith('True'))),
+  Move: () => recorded((events) => events.loginSecretsMoved(recordWith('True'))),
 };
+
+function recorded(tell: (events: CredentialEvents) => void): readonly TransitionEvent[] {
+  const seen: EventInput[] = [];
+  tell(
+    new CredentialEvents(
+      { record: (event: EventInput) => void seen.push(event) } as EventRecorder,
+      silentLogger,
+    ),
+  );
+  return seen as unknown as TransitionEvent[];
+}
 
 const documented = rows.flatMap(({ reason, type, actions }) =>
   actions.map((action) => ({ reason, type, action })),

@@ -31,6 +31,11 @@ export class CredentialEvents {
     }
   }
 
+  loginSecretsMoved(record: CredentialRecord): void {
+    const note = 'Login data was moved out of the spec into a Secret in the system namespace.';
+    this.record(record, [{ type: 'Normal', reason: reasons.secretsMoved, action: 'Move', note }]);
+  }
+
   finalizerReleased(record: CredentialRecord): void {
     const note =
       'The finalizer was released at its time limit; something that belonged to the credential may be left.';

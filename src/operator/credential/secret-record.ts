@@ -17,11 +17,22 @@ interface Secret extends KubeObject {
   readonly data?: Record<string, string>;
 }
 
-/** Undefined for a Secret that carries no owner UID: it is not ours. */
+/**
+ * Undefined for a Secret that is not ours. A label alone does not make it so: tools copy Secrets with their labels, and
+ * who may only label must not have the operator delete. Who sets an owner reference gives the Secret to Kubernetes'
+ * own garbage collector anyway.
+ */
 export function toSecretRecord(object: KubeObject): SecretRecord | undefined {
-  const { namespace = '', name, uid, resourceVersion, labels: marks = {} } = object.metadata;
+  const {
+    namespace = '',
+    name,
+    uid,
+    resourceVersion,
+    labels: marks = {},
+    ownerReferences = [],
+  } = object.metadata;
   const ownerUID = marks[labels.ownerUID];
-  if (ownerUID === undefined) return undefined;
+  if (ownerUID === undefined || !ownerReferences.some((owner) => owner.uid === ownerUID)) return undefined;
   return {
     key: `${namespace}/${name}`,
     namespace,

@@ -101,15 +101,6 @@ describe('the garbage collector and the namespace controller', async () => {
     const object = objectOf(kubeConfigs, {}, { namespace: name });
     expectOk(await world.alice.send('POST', collection, { body: object }));
     expectOk(await world.admin.send('DELETE', pathOf(namespaces, name)));
-    const path = `${collection}/${object.metadata.name}`;
-    await vi.waitFor(async () => {
-      const { body } = await world.admin.send('GET', path);
-      expect(body.metadata).toHaveProperty('deletionTimestamp');
-    }, eventually);
-    await world.bob.send('PATCH', path, {
-      body: { metadata: { finalizers: null } },
-      contentType: contentTypes.mergePatch,
-    });
     await vi.waitFor(async () => {
       expect((await world.admin.send('GET', pathOf(namespaces, name))).status).toBe(404);
     }, eventually);

@@ -31,6 +31,43 @@ describe('the last-applied annotation', async () => {
     return appliedOf(expectOk(await world.alice.send('POST', pathOf(resource), { body: object })));
   };
 
+  describe.each([ownedAccessKeys, directClusterEndpointTokens])(
+    'of a $kind with `scope: null`',
+    (resource) => {
+      const spec = resource === ownedAccessKeys ? { user: 'alice' } : {};
+      const apply = async (object: object, ...flags: string[]) =>
+        await world.plane.kubectl(['apply', ...flags, '-f', '-'], { input: JSON.stringify(object) });
+
+      it('is refused, because kubectl drops the null and the credential would not be limited', async () => {
+        const { stderr, exitCode } = await apply(objectOf(resource, { ...spec, scope: null }));
+        expect(exitCode).not.toBe(0);
+        expect(stderr).toContain(
+          'without a scope the credential is not limited at all; write {} to allow nothing',
+        );
+      });
+
+      it('does not take an existing scope away', async () => {
+        const object = objectOf(resource, { ...spec, scope: {} });
+        expect(await apply(object)).toMatchObject({ exitCode: 0 });
+        expect((await apply({ ...object, spec: { ...spec, scope: null } })).exitCode).not.toBe(0);
+        expect((await read(world, object)).spec).toMatchObject({ scope: {} });
+      });
+
+      it('is no concern of server-side apply, which sends the null', async () => {
+        const object = objectOf(resource, { ...spec, scope: null });
+        expect(await apply(object, '--server-side')).toMatchObject({ exitCode: 0 });
+        expect((await read(world, object)).spec).toMatchObject({ scope: null });
+      });
+
+      it('may be removed on purpose by leaving the field out', async () => {
+        const object = objectOf(resource, { ...spec, scope: {} });
+        await apply(object);
+        expect(await apply({ ...object, spec })).toMatchObject({ exitCode: 0 });
+        expect((await read(world, object)).spec).not.toHaveProperty('scope');
+      });
+    },
+  );
+
   describe('of an access key with a plain key', () => {
     it.each([
       ['kubectl apply', ['apply']],

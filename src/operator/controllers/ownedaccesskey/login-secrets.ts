@@ -1,5 +1,4 @@
 import { apiVersion, fieldManager, labels, purposes, systemNamespace } from '../../../api/names.ts';
-import { reasons } from '../../../api/reasons.ts';
 import { ownedAccessKeys, secrets } from '../../../api/resources.ts';
 import { toCredentialRecord } from '../../../credentials/project.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
@@ -37,7 +36,7 @@ export class LoginSecrets {
       patch,
       { fieldManager },
     );
-    this.#events.record(record, [moved]);
+    this.#events.loginSecretsMoved(record);
     return toCredentialRecord(stripped, 'OwnedAccessKey');
   }
 
@@ -64,10 +63,3 @@ export class LoginSecrets {
     await this.#client.mergePatch(secrets, key, { data }, { fieldManager: `${fieldManager}-login` });
   }
 }
-
-const moved = {
-  type: 'Normal',
-  reason: reasons.secretsMoved,
-  action: 'Move',
-  note: 'Login data was moved out of the spec into a Secret in the system namespace.',
-} as const;

@@ -76,6 +76,7 @@ function secretOf(record: CredentialRecord, content: string, serial: number, nam
       uid: uidOf(`secret ${name}`),
       resourceVersion: '3',
       creationTimestamp: '2026-11-21T10:00:00Z',
+      ownerReferences: [{ uid: record.uid }],
       labels: {
         [labels.ownerUID]: record.uid,
         [labels.serial]: String(serial),

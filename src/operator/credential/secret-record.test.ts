@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { liveRecord } from '../../../test/builders/credential-object.ts';
+import { labels } from '../../api/names.ts';
+import { credentialHash } from '../../credentials/credential-hash.ts';
+import { renderCredentialSecret } from '../../credentials/credential-secret.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import { toSecretRecord } from './secret-record.ts';
+
+const owner = liveRecord({ name: 'ci' });
+const location = { namespace: 'default', name: 'out', entry: 'key' };
+const rendered = renderCredentialSecret(owner, location, 3, 'the credential');
+const stored = (metadata: object = {}) =>
+  ({
+    ...rendered,
+    metadata: { ...rendered.metadata, uid: 's', resourceVersion: '5', ...metadata },
+  }) as unknown as KubeObject;
+
+describe('toSecretRecord', () => {
+  it('knows a Secret of ours by owner, serial and hash, without its content', () => {
+    const record = toSecretRecord(stored());
+    expect(record).toMatchObject({
+      key: 'default/out',
+      ownerUID: owner.uid,
+      serial: 3,
+      purpose: 'credential',
+    });
+    expect(record?.hashes.get('key')).toBe(credentialHash('the credential'));
+    expect(JSON.stringify(record)).not.toContain(Buffer.from('the credential').toString('base64'));
+  });
+
+  it.each([
+    ['without our label', { labels: {} }],
+    ['with our labels only, as a tool copies it or an attacker makes it', { ownerReferences: undefined }],
+    ['with the owner of another', { ownerReferences: [{ uid: 'another' }] }],
+  ])('leaves a Secret alone %s', (_, metadata) => {
+    expect(toSecretRecord(stored(metadata))).toBeUndefined();
+  });
+
+  it('takes an altered serial as no serial of ours', () => {
+    const marks = { ...rendered.metadata.labels, [labels.serial]: 'x' };
+    expect(toSecretRecord(stored({ labels: marks }))?.serial).toBeNaN();
+  });
+});
