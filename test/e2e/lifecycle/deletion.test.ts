@@ -48,7 +48,8 @@ describe('the deletion of an access key', () => {
     const { status } = await admin.untilReady(again);
     expect(status.credentialHash).toBe(root.status.credentialHash);
     for (const child of [...children, ...grandchildren]) {
-      await admin.patch(child, { spec: { description: 'looked at again' } });
+      const { metadata } = await admin.patch(child, { spec: { ttl: 7200 } });
+      expect(metadata.generation).toBeGreaterThan(child.metadata.generation ?? 0);
       await admin.untilRefused(child, reasons.accessKeyGone);
       expect(await verifier.of(child)).not.toBe('live');
     }
