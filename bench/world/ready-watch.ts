@@ -18,11 +18,12 @@ interface Expected {
   first?: number;
 }
 
-const hour = 3600;
+const hour = 3_600_000;
 
 /** One watch on all objects of a kind, from the moment it was opened. */
 export class ReadyWatch {
   readonly #resource: Resource;
+  #resourceVersion: string;
   readonly #end = new AbortController();
   readonly #expected = new Map<string, Expected>();
   readonly #ready = new Set<string>();
@@ -33,9 +34,9 @@ export class ReadyWatch {
   /** Objects that exist already are not reported before they change. */
   static async open(client: KubeClient, resource: Resource): Promise<ReadyWatch> {
     const { metadata } = await client.list(resource, { limit: 1 });
-    const watch = new ReadyWatch(resource);
+    const watch = new ReadyWatch(resource, metadata.resourceVersion);
     const opened = Promise.withResolvers<void>();
-    const following = watch.#follow(client, metadata.resourceVersion, opened.resolve);
+    const following = watch.#follow(client, opened.resolve);
     following.catch((error: unknown) => {
       opened.reject(error);
       watch.#fail(error);
@@ -44,8 +45,9 @@ export class ReadyWatch {
     return watch;
   }
 
-  private constructor(resource: Resource) {
+  private constructor(resource: Resource, resourceVersion: string) {
     this.#resource = resource;
+    this.#resourceVersion = resourceVersion;
     // Nobody may be waiting when the watch fails; whoever waits later hears of it then.
     this.#all.promise.catch(() => undefined);
   }
@@ -78,14 +80,16 @@ export class ReadyWatch {
     this.#end.abort();
   }
 
-  async #follow(client: KubeClient, resourceVersion: string, onOpen: () => void): Promise<void> {
-    const query = new URLSearchParams({ watch: 'true', resourceVersion, timeoutSeconds: String(hour) });
+  /** The API server ends a watch whose reader falls behind; nothing is lost, because the next one goes on from there. */
+  async #follow(client: KubeClient, onOpen: () => void): Promise<void> {
     const { signal } = this.#end;
-    const options = { signal, onOpen, idleMs: hour * 1000, maxLineBytes: 2 ** 24 };
+    const options = { signal, onOpen, idleMs: hour, maxLineBytes: 2 ** 24 };
     try {
-      for await (const event of client.watch(collectionPath(this.#resource), query, options))
-        this.#note(event);
-      throw new Error(`the watch on ${this.#resource.plural} has ended`);
+      while (!signal.aborted) {
+        const query = new URLSearchParams({ watch: 'true', resourceVersion: this.#resourceVersion });
+        for await (const event of client.watch(collectionPath(this.#resource), query, options))
+          this.#note(event);
+      }
     } catch (error) {
       if (!signal.aborted) throw error;
     }
@@ -94,7 +98,8 @@ export class ReadyWatch {
   #note({ type, object }: WatchEvent): void {
     if (type === 'ERROR') throw new Error(`watch on ${this.#resource.plural}: ${JSON.stringify(object)}`);
     const now = performance.now();
-    const { name } = object.metadata;
+    const { name, resourceVersion } = object.metadata;
+    this.#resourceVersion = resourceVersion;
     const expected = this.#expected.get(name);
     this.#changes++;
     if (expected !== undefined) expected.first ??= now;
