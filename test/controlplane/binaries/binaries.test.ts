@@ -342,12 +342,13 @@ describe('a build with Go', () => {
       [
         `echo "$PWD|$CGO_ENABLED|$GOFLAGS|$GOWORK|$*" >>'${diary}'`,
         'while [ "$1" != -o ]; do shift; done',
-        'echo "compiled $3" >"$2"; chmod 755 "$2"',
+        'echo "compiled $3" >"$2"; chmod u+x "$2"',
       ].join('\n'),
     );
     const binaries = await find(goBuild);
     expect(readFileSync(binaries.etcd, 'utf8')).toBe('compiled go.etcd.io/etcd/server/v3\n');
     expect(readFileSync(binaries.kubectl, 'utf8')).toBe('compiled k8s.io/kubernetes/cmd/kubectl\n');
+    expect(statSync(binaries.kubectl).mode & 0o777).toBe(0o755);
     const calls = readFileSync(diary, 'utf8').trim().split('\n');
     expect(calls).toHaveLength(4);
     for (const call of calls) {

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { chmod, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { kubernetesVersion, type ToolName } from '../versions.ts';
 import { withHeartbeat } from './report.ts';
@@ -56,6 +56,8 @@ async function build(tool: ToolName, place: Workplace, position: string): Promis
   const code = await withHeartbeat(place.report, heartbeatMs, text, compiler.exited);
   if (code === commandNotFound) throw new Error('there is no command "go"');
   if (code !== 0) throw new Error(`go build of ${tool} failed:\n${await tailOf(compiler.logPath)}`);
+  // The guard's processes make private files; the cache is as open as a download leaves it.
+  await chmod(path.join(place.folder, tool), 0o755);
 }
 
 /** What `kubectl version` and the API server's /version say; Kubernetes sets them at link time only. */
