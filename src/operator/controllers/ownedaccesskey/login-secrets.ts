@@ -3,6 +3,7 @@ import { ownedAccessKeys, secrets } from '../../../api/resources.ts';
 import { toCredentialRecord } from '../../../credentials/project.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { KubeClient } from '../../../kube/client.ts';
+import { isAlreadyExists } from '../../../kube/kube-error.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import type { CredentialEvents } from '../../credential/credential-events.ts';
 import { type LoginData, takeLoginData } from './login-data.ts';
@@ -40,26 +41,40 @@ export class LoginSecrets {
     return toCredentialRecord(stripped, 'OwnedAccessKey');
   }
 
-  /** Server-side apply keeps entries of earlier moves, which are ours too, only when they are named: so merge. */
+  /** Entries of earlier moves stay. The resourceVersion keeps a writer that is late from putting older data back. */
   async #keep(record: CredentialRecord, data: LoginData): Promise<void> {
-    const name = `latchkey-login-${record.uid}`;
-    const secret = {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      type: 'Opaque',
-      metadata: {
-        name,
-        namespace: systemNamespace,
-        labels: {
-          [labels.ownerKind]: record.kind,
-          [labels.ownerUID]: record.uid,
-          [labels.purpose]: purposes.login,
-        },
-        ownerReferences: [{ apiVersion, kind: record.kind, name: record.name, uid: record.uid }],
-      },
-    };
-    const key = { namespace: systemNamespace, name };
-    await this.#client.apply(secrets, key, secret, { fieldManager, force: true });
-    await this.#client.mergePatch(secrets, key, { data }, { fieldManager: `${fieldManager}-login` });
+    const secret = renderLoginSecret(record, data);
+    const { namespace, name } = secret.metadata;
+    try {
+      await this.#client.create(secrets, secret, { namespace, fieldManager });
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      const present = await this.#client.get<StoredSecret>(secrets, { namespace, name });
+      const { uid, resourceVersion } = present.metadata;
+      const metadata = { ...secret.metadata, uid, resourceVersion };
+      const merged = { ...secret, metadata, data: { ...present.data, ...data } };
+      await this.#client.replace(secrets, { namespace, name }, merged, { fieldManager });
+    }
   }
 }
+
+interface StoredSecret extends KubeObject {
+  readonly data?: LoginData;
+}
+
+const renderLoginSecret = (record: CredentialRecord, data: LoginData) => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  type: 'Opaque',
+  metadata: {
+    name: `latchkey-login-${record.uid}`,
+    namespace: systemNamespace,
+    labels: {
+      [labels.ownerKind]: record.kind,
+      [labels.ownerUID]: record.uid,
+      [labels.purpose]: purposes.login,
+    },
+    ownerReferences: [{ apiVersion, kind: record.kind, name: record.name, uid: record.uid }],
+  },
+  data,
+});
