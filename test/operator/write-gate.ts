@@ -174,3 +174,17 @@ export class WriteGate {
     return await promise;
   }
 }
+
+/** A credential that was confirmed: the name of the object and the hash of the credential. */
+export interface Confirmation {
+  readonly name: string;
+  readonly hash: string;
+}
+
+/** What was confirmed through the gate, in order. Of writes that are under way it knows nothing: see `settled`. */
+export function confirmationsOf({ passed }: WriteGate): readonly Confirmation[] {
+  return passed
+    .filter(({ subresource, status }) => subresource === 'status' && status === 200)
+    .map(({ name, body }) => ({ name, hash: body.status.credentialHash }))
+    .filter(({ hash }) => typeof hash === 'string');
+}

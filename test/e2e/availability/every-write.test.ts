@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedControlPlane } from '../../controlplane/shared.ts';
 import { operatorWorld } from '../../operator/world.ts';
 import { outlineOf } from '../../operator/write.ts';
-import { WriteGate } from '../../operator/write-gate.ts';
+import { confirmationsOf, WriteGate } from '../../operator/write-gate.ts';
 import { FragileOperator } from './fragile-operator.ts';
 import { type Scenario, Subject, scenarios } from './scenarios.ts';
 
@@ -35,8 +35,10 @@ const simultaneous = fates.flatMap(({ fate, when }) =>
 
 function subject(): Subject {
   const name = world.name('subject');
-  const confirmed = async () =>
-    (await operator.confirmations()).filter((write) => write.name === name).map(({ hash }) => hash);
+  const confirmed = async () => {
+    await gate.settled();
+    return confirmationsOf(gate).flatMap((write) => (write.name === name ? [write.hash] : []));
+  };
   return new Subject(world.admin, name, confirmed);
 }
 

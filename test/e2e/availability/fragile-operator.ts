@@ -84,15 +84,6 @@ export class FragileOperator {
     await this.#freeLease();
   }
 
-  /** What it has confirmed through all its lives, in order: names of objects and hashes of credentials. */
-  async confirmations(): Promise<readonly { readonly name: string; readonly hash: string }[]> {
-    await this.gate.settled();
-    return this.gate.passed
-      .filter(({ subresource, status }) => subresource === 'status' && status === 200)
-      .map(({ name, body }) => ({ name, hash: body.status.credentialHash }))
-      .filter(({ hash }) => typeof hash === 'string');
-  }
-
   async #fail(failures: readonly Failure[], onFailing: () => void | Promise<void>): Promise<void> {
     const counters = failures.map((failure) => ({ ...failure, count: 0 }));
     let failing = 0;

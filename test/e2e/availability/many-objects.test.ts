@@ -7,7 +7,7 @@ import { conditionOf, entryOf, type Stored } from '../../operator/api.ts';
 import { until } from '../../operator/until.ts';
 import { operatorWorld } from '../../operator/world.ts';
 import type { Write } from '../../operator/write.ts';
-import { WriteGate } from '../../operator/write-gate.ts';
+import { confirmationsOf, WriteGate } from '../../operator/write-gate.ts';
 import { hashForm } from '../lifecycle/hash-form.ts';
 import { FragileOperator } from './fragile-operator.ts';
 
@@ -129,7 +129,8 @@ describe(`an operator that is killed ${kills.length} times in the middle of ${si
   });
 
   it('confirms exactly one credential for each object', async () => {
-    const counts = Object.groupBy(await operator.confirmations(), ({ name }) => name);
+    await gate.settled();
+    const counts = Object.groupBy(confirmationsOf(gate), ({ name }) => name);
     expect(names.filter((name) => counts[name]?.length !== 1)).toEqual([]);
     expect(names.filter((name) => objects.get(name)?.status.serial !== 1)).toEqual([]);
   });

@@ -198,7 +198,7 @@ const deletedKey: Scenario = {
 
 const loginData: Scenario = {
   title: 'moving login data out of a key',
-  writes: ['PATCH secrets', 'PATCH secrets', 'PATCH ownedaccesskeys', 'PATCH ownedaccesskeys/status'],
+  writes: ['POST secrets', 'PATCH ownedaccesskeys', 'PATCH ownedaccesskeys/status'],
   begin: async (subject) => {
     await subject.key({ key: hashForm(subject.name), identity: { connectorData: 'the login data' } });
   },
@@ -207,6 +207,25 @@ const loginData: Scenario = {
     expect(key.spec.identity).not.toHaveProperty('connectorData');
     const login = secretAt(systemNamespace, `latchkey-login-${key.metadata.uid}`);
     expect(entryOf(await subject.api.get(login), 'connectorData')).toBe('the login data');
+    await expectIssuedOnce(subject, key, subject.name);
+  },
+};
+
+/** A later login brings another token; what was moved before stays. */
+const moreLoginData: Scenario = {
+  title: 'moving more login data out of a key',
+  writes: ['POST secrets', 'PUT secrets', 'PATCH ownedaccesskeys', 'PATCH ownedaccesskeys/status'],
+  prepare: async (subject) => {
+    await subject.key({ key: hashForm(subject.name), identity: { connectorData: 'the login data' } });
+    await subject.untilReady();
+  },
+  begin: async (subject) => await subject.patch({ oidcLogin: { idToken: 'the token' } }),
+  end: async (subject) => {
+    const key = await subject.untilReady();
+    expect(key.spec.oidcLogin).not.toHaveProperty('idToken');
+    const login = await subject.api.get(secretAt(systemNamespace, `latchkey-login-${key.metadata.uid}`));
+    expect(entryOf(login, 'connectorData')).toBe('the login data');
+    expect(entryOf(login, 'idToken')).toBe('the token');
     await expectIssuedOnce(subject, key, subject.name);
   },
 };
@@ -277,6 +296,7 @@ export const scenarios: readonly Scenario[] = [
   endedKey,
   deletedKey,
   loginData,
+  moreLoginData,
   inlineToken,
   tokenInSecret,
   renewedToken,

@@ -1,0 +1,108 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { systemNamespace, systemObjects } from '../../../src/api/names.ts';
+import { leases } from '../../../src/api/resources.ts';
+import type { Lease, LeaseSpec } from '../../../src/kube/lease.ts';
+import { healthOf } from '../../operator/health-of.ts';
+import { metricOf } from '../../operator/metrics-of.ts';
+import { RunningOperator } from '../../operator/running-operator.ts';
+import { until } from '../../operator/until.ts';
+import { operatorWorld, untilLeading } from '../../operator/world.ts';
+
+const world = await operatorWorld({ operator: false });
+const { admin } = world;
+const leaseSeconds = 15;
+
+/** An operator that finds another one leading. */
+async function startStandby(): Promise<RunningOperator> {
+  const standby = await RunningOperator.start(world.plane, world.guard, { name: world.name('standby') });
+  const waits = async () => (await standby.log()).includes('another process leads');
+  await until('it stands by', waits, { timeoutMs: 30_000 });
+  return standby;
+}
+
+async function readLease(): Promise<LeaseSpec> {
+  const key = { namespace: systemNamespace, name: systemObjects.lease };
+  return (await admin.client.get<Lease>(leases, key)).spec ?? {};
+}
+
+const instantOf = (text: string | undefined) => Date.parse(text ?? '');
+
+/** Seconds from the signal until the other operator has made a key ready, which was created when this one was gone. */
+async function secondsUntilReady(operator: RunningOperator, signal: 'SIGKILL' | 'SIGTERM'): Promise<number> {
+  const began = performance.now();
+  await operator.end(signal);
+  const key = await admin.createKey();
+  await admin.untilReady(key, { timeoutMs: 40_000, everyMs: 20 });
+  return (performance.now() - began) / 1000;
+}
+
+let leader: RunningOperator;
+let standby: RunningOperator;
+
+beforeAll(async () => {
+  leader = await world.startOperator();
+  standby = await startStandby();
+});
+
+describe('two operators', () => {
+  it('hold one lease, which says who leads since when and is renewed', async () => {
+    const lease = await readLease();
+    expect(lease).toMatchObject({
+      holderIdentity: leader.process.name,
+      leaseDurationSeconds: leaseSeconds,
+      leaseTransitions: expect.any(Number),
+    });
+    expect(lease.acquireTime).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+    expect(instantOf(lease.renewTime)).toBeGreaterThanOrEqual(instantOf(lease.acquireTime));
+    expect(Math.abs(Date.now() - instantOf(lease.renewTime))).toBeLessThan(leaseSeconds * 1000);
+    const renewed = await until('a renewal', async () => {
+      const next = await readLease();
+      return instantOf(next.renewTime) > instantOf(lease.renewTime) && next;
+    });
+    expect(renewed).toEqual({ ...lease, renewTime: renewed.renewTime });
+  });
+
+  it('are both ready, and one of them works', async () => {
+    expect(await healthOf(standby, '/readyz')).toEqual({ status: 200, text: 'ok\n' });
+    expect(await healthOf(leader, '/readyz')).toEqual({ status: 200, text: 'ok\n' });
+    expect(await metricOf(leader, 'latchkey_leader')).toBe(1);
+    expect(await metricOf(standby, 'latchkey_leader')).toBe(0);
+    await admin.untilReady(await admin.createKey());
+    const reconciles = 'latchkey_reconcile_total{controller="ownedaccesskeys",outcome="success"}';
+    expect(await metricOf(leader, reconciles)).toBeGreaterThan(0);
+    expect(await metricOf(standby, reconciles)).toBe(0);
+  });
+
+  it('take over from a leader that is killed in less than 20 s', async ({ annotate }) => {
+    const before = await readLease();
+    const seconds = await secondsUntilReady(leader, 'SIGKILL');
+    await annotate(`${seconds.toFixed(1)} s after SIGKILL`);
+    expect(seconds).toBeLessThan(20);
+    const after = await readLease();
+    expect(after.holderIdentity).toBe(standby.process.name);
+    expect(after.leaseTransitions).toBe((before.leaseTransitions ?? 0) + 1);
+    expect(instantOf(after.acquireTime)).toBeGreaterThan(instantOf(before.acquireTime));
+    expect(await leader.process.exited).toBe(137);
+  });
+
+  it('take over from a leader that is told to end in less than 3 s', async ({ annotate }) => {
+    leader = standby;
+    standby = await startStandby();
+    const before = await readLease();
+    const seconds = await secondsUntilReady(leader, 'SIGTERM');
+    await annotate(`${seconds.toFixed(1)} s after SIGTERM`);
+    expect(seconds).toBeLessThan(3);
+    const after = await readLease();
+    expect(after.holderIdentity).toBe(standby.process.name);
+    expect(after.leaseDurationSeconds).toBe(leaseSeconds);
+    expect(after.leaseTransitions).toBe((before.leaseTransitions ?? 0) + 1);
+    expect(await leader.process.exited).toBe(0);
+  });
+
+  it('leave nothing undone: the new leader knows all that the former ones did', async () => {
+    await untilLeading(standby);
+    expect(await metricOf(standby, 'latchkey_leader')).toBe(1);
+    const ready = 'latchkey_credentials{kind="OwnedAccessKey",state="Issued"}';
+    await until('all keys are counted', async () => (await metricOf(standby, ready)) === 3);
+  });
+});
