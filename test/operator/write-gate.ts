@@ -32,6 +32,8 @@ export class WriteGate {
   readonly access: ControlPlaneAccess;
   /** Every write that was passed on and has been answered, in the order of the answers. */
   readonly passed: PassedWrite[] = [];
+  /** Answers as an API server does that knows no streaming lists, so that its clients list page by page. */
+  refusesStreamingLists = false;
   /** Method and target of every request, in the order in which they came in. */
   readonly requests: string[] = [];
   judge: Judge = () => 'pass';
@@ -119,12 +121,16 @@ export class WriteGate {
   }
 
   async #read(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const { searchParams } = new URL(incoming.url ?? '', this.#target);
+    if (this.refusesStreamingLists && searchParams.has('sendInitialEvents')) {
+      outgoing.writeHead(422, { 'content-type': 'application/json' }).end(refusal);
+      return;
+    }
     const answer = await this.#forward(incoming, undefined, outgoing);
     outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
     const transform: TransformOptions['transform'] = (chunk, _encoding, done) =>
       void this.#flowing.promise.then(() => done(null, chunk));
-    const isWatch = new URL(incoming.url ?? '', this.#target).searchParams.has('watch');
-    const through = isWatch ? new Transform({ transform }) : new PassThrough();
+    const through = searchParams.has('watch') ? new Transform({ transform }) : new PassThrough();
     // Both ends go when one of them breaks.
     await pipeline(answer, through, outgoing).catch(() => undefined);
   }
@@ -174,6 +180,15 @@ export class WriteGate {
     return await promise;
   }
 }
+
+const refusal = JSON.stringify({
+  kind: 'Status',
+  apiVersion: 'v1',
+  status: 'Failure',
+  reason: 'Invalid',
+  message: 'sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled',
+  code: 422,
+});
 
 /** A credential that was confirmed: the name of the object and the hash of the credential. */
 export interface Confirmation {
