@@ -1,0 +1,121 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { labels } from '../../../src/api/names.ts';
+import { reasons } from '../../../src/api/reasons.ts';
+import { createKubeClient } from '../../../src/kube/client.ts';
+import { kubeConfigSource } from '../../../src/kube/kube-config.ts';
+import { startControlPlane } from '../../controlplane/control-plane.ts';
+import { Guard } from '../../controlplane/guard.ts';
+import { type Rendered, render } from '../../integration/config/render.ts';
+import { Api, type Stored } from '../../operator/api.ts';
+import { healthOf } from '../../operator/health-of.ts';
+import { metricOf } from '../../operator/metrics-of.ts';
+import { RunningOperator } from '../../operator/running-operator.ts';
+import { until } from '../../operator/until.ts';
+import { expectConfirmed } from './nothing-confirmed.ts';
+
+const plane = await startControlPlane({ name: 'installation' });
+const guard = await Guard.start('installation');
+const client = createKubeClient({
+  kubeConfig: kubeConfigSource({ file: plane.adminKubeconfig }),
+  userAgent: 'latchkey-test',
+});
+const admin = new Api(client, () => undefined);
+const shipped = await render(plane, 'default');
+afterAll(async () => {
+  await guard.stop();
+  await client.close();
+  await plane.stop();
+});
+
+const isPolicy = ({ kind }: Rendered): boolean => /AdmissionPolicy(Binding)?$/.test(kind);
+const isDefinition = ({ kind }: Rendered): boolean => kind === 'CustomResourceDefinition';
+const isAccount = ({ kind }: Rendered): boolean =>
+  /^(Namespace|ServiceAccount|(Cluster)?Role(Binding)?)$/.test(kind);
+
+const send = async (verb: string, objects: readonly Rendered[]): Promise<void> => {
+  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });
+  const { exitCode, stderr } = await plane.kubectl([verb, '-f', '-'], { input });
+  if (exitCode !== 0) throw new Error(stderr);
+};
+
+/** The tests build on each other: an installation that becomes complete step by step, and loses a part again. */
+describe('an operator that is started before the rest of the installation', () => {
+  let operator: RunningOperator;
+  let early: { readonly key: Stored; readonly token: Stored };
+
+  const readiness = async (status: 200 | 503, text: string | RegExp): Promise<string> =>
+    await until(
+      `readyz says ${status} ${text}`,
+      async () => {
+        const answer = await healthOf(operator, '/readyz?verbose');
+        return answer.status === status && answer.text.match(text) !== null && answer.text;
+      },
+      { timeoutMs: 40_000 },
+    );
+
+  it('waits for the definitions, and readyz and log say for which', async () => {
+    await send('apply', shipped.filter(isAccount));
+    operator = await RunningOperator.start(plane, guard);
+
+    const text = await readiness(503, 'not synced');
+
+    expect(text).toContain('[-]sync failed: not synced: ownedaccesskeys, directclusterendpointtokens');
+    expect(text).toMatch(/\[-\]admission failed: missing or of another version: .*latchkey-requester/);
+    expect((await healthOf(operator, '/livez')).status).toBe(200);
+    for (const kind of ['OwnedAccessKey', 'DirectClusterEndpointToken']) {
+      await until(`the log names ${kind}`, async () => {
+        const lines = (await operator.log()).split('\n').filter((line) => line.includes('watch failed'));
+        return lines.some((line) => line.includes(`"kind":"${kind}"`) && line.includes('"status":404'));
+      });
+    }
+  });
+
+  it('goes on by itself once they are there, and waits for the policies', async () => {
+    await send('apply', shipped.filter(isDefinition));
+    const text = await readiness(503, /\[\+\]sync ok/);
+    expect(text).toContain('[-]admission failed');
+    early = { key: await admin.createKey(), token: await admin.createToken() };
+    const seen = async () =>
+      (await metricOf(operator, 'latchkey_reflector_objects{resource="ownedaccesskeys"}')) === 1;
+    await until('the watch has brought it', seen);
+    for (const object of [early.key, early.token]) {
+      const { status } = await admin.get(object);
+      expect(status).not.toHaveProperty('credentialHash');
+      expect(status).not.toHaveProperty('token');
+    }
+    expect(await operator.log()).toContain('admission policies are missing: nothing new is confirmed');
+  });
+
+  it('confirms what waited once they are there, but not for a requester that nobody stamped', async () => {
+    await send('apply', shipped.filter(isPolicy));
+    await readiness(200, 'readyz check passed');
+    expectConfirmed(await admin.untilReady(early.key, { timeoutMs: 70_000 }));
+    await admin.untilRefused(early.token, reasons.requesterUnknown, { timeoutMs: 70_000 });
+  });
+
+  it('confirms nothing new while a policy is missing or of another version; ends and deletes go on', async () => {
+    const lost = shipped.filter(({ metadata }) => metadata.name === 'latchkey-dry-run-delete');
+    const outdated = ['mutatingadmissionpolicy', 'latchkey-requester'];
+    const relabel = async (version: string) =>
+      await plane.kubectl(['label', '--overwrite', ...outdated, `${labels.policyVersion}=${version}`]);
+    const [ending, leaving] = [await admin.createKey(), await admin.createKey()];
+    await Promise.all([admin.untilReady(ending), admin.untilReady(leaving)]);
+
+    await Promise.all([send('delete', lost), relabel('0')]);
+
+    const text = await readiness(503, 'latchkey-requester');
+    expect(text).toContain('ValidatingAdmissionPolicy/latchkey-dry-run-delete');
+    const late = await admin.createKey();
+    await until('the late key was met', async () => (await operator.log()).includes(late.metadata.name));
+    await admin.delete(leaving);
+    await admin.untilGone(leaving);
+    await admin.patch(ending, { spec: { ttl: 1 } });
+    expect((await admin.untilRefused(ending, reasons.expired)).spec.disabled).toBe(true);
+    expect((await admin.get(late)).status).not.toHaveProperty('credentialHash');
+
+    await Promise.all([send('apply', lost), relabel('1')]);
+
+    await readiness(200, 'readyz check passed');
+    expectConfirmed(await admin.untilReady(late, { timeoutMs: 70_000 }));
+  });
+});
