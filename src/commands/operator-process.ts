@@ -16,10 +16,10 @@ import { makeReflectors, type NamedReflector } from '../operator/reflectors.ts';
 import { type Environment, readSettings, type Settings, unknownSettings } from '../settings.ts';
 import { healthHandler } from '../telemetry/health.ts';
 import { createLogger, type Logger } from '../telemetry/log.ts';
-import { Metrics } from '../telemetry/metrics.ts';
 import { metricsHandler } from '../telemetry/metrics-handler.ts';
 import { TelemetryServer } from '../telemetry/telemetry-server.ts';
 import { version } from '../version.ts';
+import { operatorMetrics } from './operator-metrics.ts';
 import { requestObserver } from './request-observer.ts';
 import { withinGrace } from './within-grace.ts';
 
@@ -36,7 +36,7 @@ const staleAfter = 300_000;
 export class OperatorProcess {
   readonly #settings: Settings;
   readonly #log: Logger;
-  readonly #metrics = new Metrics();
+  readonly #metrics = operatorMetrics();
   readonly #source: KubeConfigSource;
   readonly #client: KubeClient;
   readonly #elector: LeaderElector;
@@ -92,7 +92,6 @@ export class OperatorProcess {
 
   async #run(signal: AbortSignal): Promise<void> {
     const servers = this.#servers();
-    this.#metrics.watchProcess(version);
     try {
       for (const server of servers) {
         const { address, port } = await server.listen();
@@ -118,7 +117,9 @@ export class OperatorProcess {
     const reflectors = this.#reflectors(controllers);
     this.#term = { controllers, reflectors };
     this.#metrics.leader.set(1);
-    const watching = reflectors.map(({ reflector }) => reflector.run(signal));
+    const over = new AbortController();
+    const watched = AbortSignal.any([signal, over.signal]);
+    const watching = reflectors.map(({ reflector }) => reflector.run(watched));
     try {
       await Promise.all(reflectors.map(({ reflector }) => reflector.synced(signal)));
       log.info({ keys: controllers.stores.keys.size, tokens: controllers.stores.tokens.size }, 'synced');
@@ -128,8 +129,9 @@ export class OperatorProcess {
       if (!signal.aborted) throw error;
     } finally {
       this.#term = undefined;
-      this.#metrics.leader.set(0);
+      over.abort();
       await Promise.all(watching);
+      this.#metrics.endTerm();
     }
   }
 

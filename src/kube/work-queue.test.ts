@@ -28,6 +28,22 @@ describe('basic queue', () => {
     expect([queue.length, await takeAll()]).toEqual([1, ['a']]);
   });
 
+  it('tells of each key that is put into it, once while it waits there', async () => {
+    let added = 0;
+    queue = new WorkQueue({ clock, random: () => 1, onAdd: () => void added++ });
+    for (const key of ['a', 'a', 'b']) queue.add(key);
+    expect(added).toBe(2);
+    queue.add((await queue.get()) as string);
+    expect(added).toBe(3);
+    queue.addAfter('c', 10);
+    expect(added).toBe(3);
+    clock.advance(10);
+    expect(added).toBe(4);
+    queue.shutDown();
+    queue.add('d');
+    expect(added).toBe(4);
+  });
+
   it('gives a key again that was added while it was worked on, but only after done', async () => {
     queue.add('a');
     await queue.get();

@@ -10,6 +10,8 @@ export interface WorkQueueOptions {
   readonly initialBackOffMs?: number;
   /** The longest delay of a failing key. Default 1,000 s. */
   readonly maxBackOffMs?: number;
+  /** Hears of each key that is put into the queue; not of one that stands there already. For metrics. */
+  readonly onAdd?: () => void;
 }
 
 /**
@@ -22,6 +24,7 @@ export class WorkQueue {
   readonly #random: () => number;
   readonly #initialBackOffMs: number;
   readonly #maxBackOffMs: number;
+  readonly #onAdd: (() => void) | undefined;
   /** In order of arrival; those before `#head` are taken. */
   #queue: string[] = [];
   #head = 0;
@@ -36,11 +39,12 @@ export class WorkQueue {
   #shutDown = false;
   #onDrained: (() => void)[] = [];
 
-  constructor({ clock, random, initialBackOffMs = 5, maxBackOffMs = 1_000_000 }: WorkQueueOptions) {
+  constructor({ clock, random, initialBackOffMs = 5, maxBackOffMs = 1_000_000, onAdd }: WorkQueueOptions) {
     this.#clock = clock;
     this.#random = random;
     this.#initialBackOffMs = initialBackOffMs;
     this.#maxBackOffMs = maxBackOffMs;
+    this.#onAdd = onAdd;
   }
 
   /** Keys that wait for a worker. */
@@ -66,6 +70,7 @@ export class WorkQueue {
   add(key: string): void {
     if (this.#shutDown || this.#dirty.has(key)) return;
     this.#dirty.add(key);
+    this.#onAdd?.();
     if (!this.#processing.has(key)) this.#offer(key);
   }
 

@@ -36,8 +36,11 @@ export interface ControllersOptions {
   readonly assertLeading: () => void;
 }
 
+/** As they stand in metrics and logs. */
+export const controllerNames = ['ownedaccesskeys', 'directclusterendpointtokens', 'signing-keys'] as const;
+
 /** How long a deleted object may wait for its clean-up, milliseconds. */
-const finalizerLimits = { OwnedAccessKey: 60_000, DirectClusterEndpointToken: 5_000 } as const;
+export const finalizerLimits = { OwnedAccessKey: 60_000, DirectClusterEndpointToken: 5_000 } as const;
 
 /** The controllers of one term of leadership, with stores of their own: nothing is carried over from an earlier term. */
 export class Controllers {
@@ -54,7 +57,11 @@ export class Controllers {
     const { clock, client, events, metrics, settings } = options;
     this.#options = options;
     this.stores = new CredentialStores(clock);
-    this.#queues = { keys: this.#queue(), tokens: this.#queue(), signingKeys: this.#queue() };
+    this.#queues = {
+      keys: this.#queue('ownedaccesskeys'),
+      tokens: this.#queue('directclusterendpointtokens'),
+      signingKeys: this.#queue('signing-keys'),
+    };
     this.#ring = new KeyRing(() => this.#wakeAllTokens());
     const onWaiting = (count: number) => metrics.expiryWaiting.set(count);
     this.#expiryBudget = new ExpiryBudget(clock, settings.expiryWritesPerSecond, onWaiting);
@@ -77,9 +84,9 @@ export class Controllers {
     return this.#ring.signer !== undefined;
   }
 
-  #queue(): WorkQueue {
-    const { clock, random } = this.#options;
-    return new WorkQueue({ clock, random, maxBackOffMs: 60_000 });
+  #queue(name: (typeof controllerNames)[number]): WorkQueue {
+    const { clock, random, metrics } = this.#options;
+    return new WorkQueue({ clock, random, maxBackOffMs: 60_000, onAdd: metrics.forController(name).added });
   }
 
   #wire(): void {

@@ -8,6 +8,7 @@ import type { Controller } from './controller.ts';
 import { failureOf } from './failure.ts';
 import { eventOf, type ResourceEvent } from './resource-event.ts';
 
+type ReconcileOutcome = Parameters<ReturnType<Metrics['forController']>['reconciled']>[0];
 type OnEvent = (event: ResourceEvent) => Promise<unknown>;
 
 export interface OperatorOptions {
@@ -117,13 +118,16 @@ export class LatchkeyOperator extends base.default {
       log,
       work: async (key) => {
         const start = clock.monotonic();
-        const result = (await onEvent(eventOf(controller, key))) as WorkResult | undefined;
-        const seconds = (clock.monotonic() - start) / 1000;
-        metrics.reconciled(result?.requeueAfterMs === undefined ? 'success' : 'requeue', seconds);
-        return result;
+        let outcome: ReconcileOutcome = 'error';
+        try {
+          const result = (await onEvent(eventOf(controller, key))) as WorkResult | undefined;
+          outcome = result?.requeueAfterMs === undefined ? 'success' : 'requeue';
+          return result;
+        } finally {
+          metrics.reconciled(outcome, (clock.monotonic() - start) / 1000);
+        }
       },
       onError: (key, error, failures) => {
-        metrics.reconciled('error', 0);
         metrics.retried();
         const { level, message } = failureOf(error);
         log[level]({ controller: name, key, failures, err: error }, message);

@@ -36,6 +36,15 @@ export interface NamedReflector {
   readonly reflector: Pick<Reflector<StoredRecord>, 'run' | 'synced' | 'hasSynced' | 'freshness'>;
 }
 
+/** As they stand in metrics and checks. */
+export const reflectorNames = [
+  'ownedaccesskeys',
+  'directclusterendpointtokens',
+  'secrets',
+  'signing-keys',
+  'discovery',
+] as const;
+
 /** Everything that the operator watches. */
 export function makeReflectors({
   stores,
@@ -43,7 +52,10 @@ export function makeReflectors({
   metricsOf,
   ...shared
 }: ReflectorsOptions): readonly NamedReflector[] {
-  const make = <R extends StoredRecord>(name: string, source: Source<R>): NamedReflector => {
+  const make = <R extends StoredRecord>(
+    name: (typeof reflectorNames)[number],
+    source: Source<R>,
+  ): NamedReflector => {
     const metrics = metricsOf(name);
     const reflector = new Reflector<R>({ ...shared, ...source, onRestart: metrics.restarted });
     metrics.read(

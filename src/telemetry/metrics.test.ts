@@ -10,7 +10,7 @@ describe('Metrics', () => {
     const text = await textOf(metrics);
     for (const series of [
       'latchkey_reconcile_total{controller="ownedaccesskey",outcome="success"} 0',
-      'latchkey_reconcile_total{controller="ownedaccesskey",outcome="terminal"} 0',
+      'latchkey_reconcile_total{controller="ownedaccesskey",outcome="error"} 0',
       'latchkey_reconcile_duration_seconds_count{controller="ownedaccesskey"} 0',
       'latchkey_workqueue_depth{controller="ownedaccesskey"} 0',
       'latchkey_workqueue_adds_total{controller="ownedaccesskey"} 0',
@@ -70,6 +70,35 @@ describe('Metrics', () => {
     expect((await textOf(metrics)).match(/latchkey_workqueue_depth\{.*/g)).toEqual([
       'latchkey_workqueue_depth{controller="a"} 2',
     ]);
+  });
+
+  it('forgets at the end of a term what only the leader knows, and keeps what it has counted', async () => {
+    const metrics = new Metrics();
+    const controller = metrics.forController('a');
+    controller.readDepth(() => 3);
+    controller.reconciled('success', 0.1);
+    metrics.forReflector('b').read(
+      () => 12,
+      () => 0.5,
+    );
+    metrics.leader.set(1);
+    metrics.credentials.set({ kind: 'OwnedAccessKey', state: 'Issued' }, 5);
+    metrics.expiryWaiting.set(6);
+    metrics.signingKeyCreated.set(7);
+    metrics.signingKeyRotation.set(8);
+    await textOf(metrics);
+    metrics.endTerm();
+    const text = await textOf(metrics);
+    for (const gone of ['workqueue_depth', 'reflector_objects', 'reflector_freshness_seconds', 'credentials'])
+      expect(text).not.toContain(`latchkey_${gone}{`);
+    for (const zero of [
+      'latchkey_leader 0',
+      'latchkey_expiry_budget_waiting 0',
+      'latchkey_signing_key_created_timestamp_seconds 0',
+      'latchkey_signing_key_rotation_timestamp_seconds 0',
+    ])
+      expect(text).toContain(zero);
+    expect(text).toContain('latchkey_reconcile_total{controller="a",outcome="success"} 1');
   });
 
   it('adds the figures of the process when asked to', async () => {

@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { Readings } from './readings.ts';
 
 /** How one reconcile ended. */
-export const reconcileOutcomes = ['success', 'requeue', 'error', 'terminal'] as const;
+export const reconcileOutcomes = ['success', 'requeue', 'error'] as const;
 export type ReconcileOutcome = (typeof reconcileOutcomes)[number];
 
 /** What a controller reports. Every series exists from the start, with 0, so that rates are right. */
@@ -39,7 +39,7 @@ export class Metrics {
   readonly #reconciles = new Counter({
     ...this.#own,
     name: 'latchkey_reconcile_total',
-    help: 'Reconciles by controller and outcome: success, requeue (asked to be called again), error (retried with back-off), terminal (not retried).',
+    help: 'Reconciles by controller and outcome: success, requeue (asked to be called again), error (retried with back-off).',
     labelNames: ['controller', 'outcome'],
   });
   readonly #reconcileSeconds = new Histogram({
@@ -53,7 +53,7 @@ export class Metrics {
   readonly #adds = new Counter({
     ...this.#own,
     name: 'latchkey_workqueue_adds_total',
-    help: 'Objects put into the work queue, those that were there already included.',
+    help: 'Objects put into the work queue. One that waits there already is not counted again.',
     labelNames: ['controller'],
   });
   readonly #retries = new Counter({
@@ -175,6 +175,17 @@ export class Metrics {
     };
   }
 
+  /**
+   * A process that does not lead knows nothing of the objects: figures that stayed would be counted twice, here and at
+   * the next leader.
+   */
+  endTerm(): void {
+    for (const readings of [this.#depths, this.#objects, this.#freshness]) readings.clear();
+    this.credentials.reset();
+    for (const gauge of [this.leader, this.expiryWaiting, this.signingKeyCreated, this.signingKeyRotation])
+      gauge.set(0);
+  }
+
   clientRequest({ verb, resource, code, seconds }: ClientRequest): void {
     this.#requests.inc({ verb, resource, code });
     this.#requestSeconds.observe({ verb, resource }, seconds);
@@ -187,6 +198,7 @@ export class Metrics {
       help,
       labelNames: [...readings.labelNames],
       collect() {
+        this.reset();
         for (const { labels, value } of readings.values()) this.set(labels, value);
       },
     });

@@ -11,6 +11,10 @@ export class Readings {
     this.#readings.set(JSON.stringify(labels), { labels, read });
   }
 
+  clear(): void {
+    this.#readings.clear();
+  }
+
   *values(): IterableIterator<{ labels: Readonly<Record<string, string>>; value: number }> {
     for (const { labels, read } of this.#readings.values()) yield { labels, value: read() };
   }
