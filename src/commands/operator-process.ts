@@ -43,6 +43,7 @@ export class OperatorProcess {
   readonly #recorder: EventRecorder;
   readonly #guard: AdmissionGuard;
   #term: Term | undefined;
+  #missing = 0;
 
   constructor(environment: Environment) {
     this.#settings = readSettings(environment, {
@@ -81,7 +82,7 @@ export class OperatorProcess {
     });
     this.#guard = new AdmissionGuard({
       ...shared,
-      onLook: (missing) => this.#metrics.admissionMissing.set(missing),
+      onLook: (missing) => this.#onLook(missing),
     });
   }
 
@@ -110,6 +111,13 @@ export class OperatorProcess {
     }
   }
 
+  /** What was left unconfirmed waits in the back-off of its queue; it need not, once the policies are back. */
+  #onLook(missing: number): void {
+    this.#metrics.admissionMissing.set(missing);
+    if (missing === 0 && this.#missing > 0) this.#term?.controllers.wakeAll();
+    this.#missing = missing;
+  }
+
   /** One term of leadership: sync, then work, then drain. */
   async #lead(signal: AbortSignal): Promise<void> {
     const log = this.#log;
@@ -123,7 +131,7 @@ export class OperatorProcess {
     try {
       await Promise.all(reflectors.map(({ reflector }) => reflector.synced(signal)));
       log.info({ keys: controllers.stores.keys.size, tokens: controllers.stores.tokens.size }, 'synced');
-      await this.#guard.complete(signal);
+      await this.#guard.looked(signal);
       await this.#work(controllers, signal);
     } catch (error) {
       if (!signal.aborted) throw error;

@@ -106,6 +106,12 @@ export class Controllers {
     signingKeys.add(signingKeysKey);
   }
 
+  /** Looks at every credential again. */
+  wakeAll(): void {
+    for (const key of this.stores.keys.keys()) this.#queues.keys.add(key);
+    this.#wakeAllTokens();
+  }
+
   #wakeAllTokens(): void {
     for (const key of this.stores.tokens.keys()) this.#queues.tokens.add(key);
   }

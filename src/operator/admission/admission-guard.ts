@@ -31,7 +31,7 @@ const plurals: Readonly<Record<PolicyKind, string>> = {
  */
 export class AdmissionGuard {
   readonly #options: AdmissionGuardOptions;
-  readonly #complete = Promise.withResolvers<void>();
+  readonly #firstLook = Promise.withResolvers<void>();
   #missing: readonly ShippedPolicy[] = shippedPolicies;
   #looked = false;
 
@@ -45,13 +45,13 @@ export class AdmissionGuard {
     return `missing or of another version: ${this.#missing.map(({ kind, name }) => `${kind}/${name}`).join(', ')}`;
   }
 
-  /** Resolves when everything is there for the first time, or when the signal aborts. */
-  async complete(signal: AbortSignal): Promise<void> {
+  /** Resolves after the first look, or when the signal aborts. */
+  async looked(signal: AbortSignal): Promise<void> {
     const aborted = Promise.withResolvers<void>();
     const onAbort = () => aborted.resolve();
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
-    await Promise.race([this.#complete.promise, aborted.promise]);
+    await Promise.race([this.#firstLook.promise, aborted.promise]);
     signal.removeEventListener('abort', onAbort);
   }
 
@@ -85,7 +85,7 @@ export class AdmissionGuard {
     this.#report(missing);
     this.#looked = true;
     this.#missing = missing;
-    if (missing.length === 0) this.#complete.resolve();
+    this.#firstLook.resolve();
     onLook(missing.length);
   }
 
