@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { configMaps } from '../../../src/api/resources.ts';
+import { healthOf } from '../../operator/health-of.ts';
+import { kubectlOf } from '../../operator/kubectl.ts';
+import { metricsOf } from '../../operator/metrics-of.ts';
+import { operatorWorld } from '../../operator/world.ts';
+import { KnownSecrets } from './known-secrets.ts';
+import { type Place, placesInObjects, placesInText } from './places.ts';
+import { WholeRun } from './whole-run.ts';
+
+const world = await operatorWorld({ env: { LATCHKEY_LOG_LEVEL: 'trace', LATCHKEY_ACTIVITY_INTERVAL: '1s' } });
+const kubectl = await kubectlOf(world, 'secret-user');
+const known = new KnownSecrets();
+
+describe('after a whole run', () => {
+  const run = new WholeRun(world, kubectl, known);
+  let objects: readonly Place[];
+
+  beforeAll(async () => {
+    await run.generatedKeys();
+    await run.suppliedKeys();
+    await run.refusedKeys();
+    await run.keysInSecrets();
+    await run.signingKeys();
+    await run.tokens();
+    await run.logins();
+    await run.ownToken();
+    objects = await placesInObjects(world);
+  });
+
+  it('no object has a secret outside of the fields and Secrets that are meant for it', () => {
+    expect(known.astray(objects)).toEqual([]);
+  });
+
+  it('each secret that is still valid stands where it is meant to be, so the search has seen those places', () => {
+    const found = new Set(known.atHome(objects).map(({ secret }) => secret));
+    expect([...found].sort()).toEqual(known.valid.toSorted());
+    expect(known.valid.length).toBeGreaterThan(15);
+  });
+
+  it('events are among the objects, and none has a secret', () => {
+    const events = objects.filter(({ where }) => where.startsWith('Event/'));
+    const seen = new Set(events.filter(({ where }) => where.endsWith(' reason')).map(({ text }) => text));
+    expect([...seen]).toEqual(
+      expect.arrayContaining(['Issued', 'Rotated', 'DuplicateKey', 'TokenTooLarge', 'Expired']),
+    );
+    expect(known.astray(events)).toEqual([]);
+  });
+
+  it('what kubectl is told of a refusal has none', () => {
+    expect(run.refusals).toHaveLength(2);
+    expect(known.astray(placesInText('refusals', run.refusals.join('\n')))).toEqual([]);
+  });
+
+  it('the log at its most talkative has none', async () => {
+    const log = await world.operator.log();
+    expect(log).toContain('"reason":"DuplicateKey"');
+    expect(known.astray(placesInText('log', log))).toEqual([]);
+  });
+
+  it.each(['/metrics', '/readyz?verbose', '/livez?verbose'])('%s has none', async (page) => {
+    const text =
+      page === '/metrics' ? await metricsOf(world.operator) : (await healthOf(world.operator, page)).text;
+    expect(text.length).toBeGreaterThan(0);
+    expect(known.astray(placesInText(page, text))).toEqual([]);
+  });
+});
+
+describe('the search', () => {
+  const secret = `planted "${randomBytes(24).toString('base64')}"`;
+  const planted = new KnownSecrets();
+  planted.add('the planted secret', secret);
+  const plant = async (data: Record<string, string>, annotations: Record<string, string> = {}) => {
+    const name = world.name('planted');
+    const metadata = { namespace: 'default', name, annotations };
+    await world.admin.createObject(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata, data });
+    return name;
+  };
+  const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+  it.each([
+    ['as it is', { entry: secret }],
+    ['within a longer text', { entry: `before ${secret} after` }],
+    ['in base64', { entry: base64(secret) }],
+    ['in the base64 of something longer, at 1', { entry: base64(`1${secret} after`) }],
+    ['in the base64 of something longer, at 2', { entry: base64(`12${secret} after`) }],
+    ['in JSON', { entry: JSON.stringify({ secret }) }],
+    ['in JSON within JSON', { entry: JSON.stringify({ entry: JSON.stringify({ secret }) }) }],
+    ['in a URL', { entry: `https://example.com/?key=${encodeURIComponent(secret)}` }],
+    ['in hexadecimal', { entry: Buffer.from(secret).toString('hex') }],
+  ])('finds a secret in a ConfigMap %s', async (_, data) => {
+    const name = await plant(data);
+    const found = planted.astray(await placesInObjects(world));
+    expect(found).toContainEqual(expect.objectContaining({ where: `ConfigMap/default/${name} data.entry` }));
+  });
+
+  it('finds one in an annotation and one in the name of a field', async () => {
+    const hexadecimal = Buffer.from(secret).toString('hex');
+    const name = await plant({ [hexadecimal]: '' }, { 'example.com/note': secret });
+    const wheres = planted.astray(await placesInObjects(world)).map(({ where }) => where);
+    expect(wheres).toContain(`ConfigMap/default/${name} metadata.annotations.example.com/note`);
+    expect(wheres).toContain(`ConfigMap/default/${name} data (name of a field)`);
+  });
+
+  it('finds one in a log, and one at home that stands elsewhere too', () => {
+    const line = JSON.stringify({ level: 'info', msg: 'issued', err: { message: `cannot parse ${secret}` } });
+    expect(planted.astray(placesInText('log', `first\n${line}`))).toEqual([
+      { secret: 'the planted secret', form: 'JSON', where: 'log line 2' },
+    ]);
+    const homely = new KnownSecrets();
+    homely.add('homely', secret, ['A/a spec.key']);
+    const places = [
+      { where: 'A/a spec.key', text: secret },
+      { where: 'A/b spec.key', text: secret },
+    ];
+    expect(homely.astray(places)).toEqual([{ secret: 'homely', form: 'plain', where: 'A/b spec.key' }]);
+  });
+});
