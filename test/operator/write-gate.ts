@@ -79,6 +79,11 @@ export class WriteGate {
     });
   }
 
+  /** Connections that are open to it. */
+  get connections(): number {
+    return this.#sockets.size;
+  }
+
   /** Cuts all connections, and every new one until `open`. */
   shut(): void {
     this.#open = false;
