@@ -67,7 +67,7 @@ export class Metrics {
   readonly #restarts = new Counter({
     ...this.#own,
     name: 'latchkey_reflector_restarts_total',
-    help: 'Times that a reflector had to list again from the beginning.',
+    help: 'Times that the watch of a reflector failed and was opened again.',
     labelNames: ['resource'],
   });
   readonly #requests = new Counter({
