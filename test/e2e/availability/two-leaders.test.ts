@@ -5,6 +5,8 @@ import { credentialHash } from '../../../src/credentials/credential-hash.ts';
 import type { Lease } from '../../../src/kube/lease.ts';
 import { sharedControlPlane } from '../../controlplane/shared.ts';
 import { entryOf, type Stored, secretAt } from '../../operator/api.ts';
+import { healthOf } from '../../operator/health-of.ts';
+import { metricsOf } from '../../operator/metrics-of.ts';
 import { RunningOperator } from '../../operator/running-operator.ts';
 import { until } from '../../operator/until.ts';
 import { operatorWorld, untilLeading } from '../../operator/world.ts';
@@ -95,6 +97,22 @@ describe('a leader that is stopped for longer than its lease, and goes on', () =
       expect(status).toMatchObject({ serial: 1, credentialHash: credentialHash(entryOf(secret, 'key')) });
       expect(confirmed(metadata.name)).toEqual([status.credentialHash]);
     }
+  });
+
+  it('shows no figures any more that only a leader knows', async () => {
+    const text = await until('its term is over', async () => {
+      const seen = await metricsOf(first);
+      return seen.includes('latchkey_leader 0') && seen;
+    });
+    for (const figure of [
+      'credentials',
+      'reflector_objects',
+      'reflector_freshness_seconds',
+      'workqueue_depth',
+    ])
+      expect(text).not.toContain(`latchkey_${figure}{`);
+    expect(text).toMatch(/latchkey_reconcile_total\{controller="ownedaccesskeys",outcome="success"\} [1-9]/);
+    expect((await healthOf(first, '/readyz')).status).toBe(200);
   });
 
   it('writes again when it leads again', async () => {
