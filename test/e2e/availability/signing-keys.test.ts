@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemNamespace, systemObjects } from '../../../src/api/names.ts';
+import { sharedControlPlane } from '../../controlplane/shared.ts';
+import { type Stored, secretAt } from '../../operator/api.ts';
+import { until } from '../../operator/until.ts';
+import { operatorWorld } from '../../operator/world.ts';
+import type { Write } from '../../operator/write.ts';
+import { WriteGate } from '../../operator/write-gate.ts';
+import { Issuer, signingKeyOf } from '../lifecycle/issuer.ts';
+import { FragileOperator } from './fragile-operator.ts';
+
+const plane = await sharedControlPlane();
+const gate = await WriteGate.start(plane);
+// The operator gives its lease back through the gate, so the gate goes after the world.
+afterAll(async () => await gate.close());
+const world = await operatorWorld({ plane, operator: false });
+const { admin } = world;
+const issuer = new Issuer(admin);
+const operator = new FragileOperator(world, gate);
+
+const isAboutSigningKeys = ({ plural, name }: Write) =>
+  (plural === 'secrets' && name === systemObjects.signingKeys) ||
+  (plural === 'configmaps' && name === systemObjects.discovery);
+
+async function storedKeyIDs(): Promise<readonly string[]> {
+  const { data = {} } = await admin.get(secretAt(systemNamespace, systemObjects.signingKeys));
+  return Object.keys(data).flatMap((entry) => (entry.endsWith('.pem') ? [entry.slice(0, -4)] : []));
+}
+
+describe('signing keys that are all withdrawn', () => {
+  let token: Stored;
+
+  beforeAll(async () => {
+    await operator.start();
+    token = await admin.untilReady(await admin.createToken());
+  });
+
+  it.each([
+    { nth: 1, what: 'the new ones are stored', when: 'before', fate: 'lost' },
+    { nth: 1, what: 'the new ones are stored', when: 'after', fate: 'unanswered' },
+    { nth: 2, what: 'they are published', when: 'before', fate: 'lost' },
+    { nth: 2, what: 'they are published', when: 'after', fate: 'unanswered' },
+  ] as const)('are replaced once, when a SIGKILL comes right $when $what', async ({ nth, fate }) => {
+    const before = await issuer.keyIDs();
+    const stored = gate.passed.length;
+    const dead = operator.die([{ isMeant: isAboutSigningKeys, nth, fate }]);
+    await issuer.withdrawAll();
+    await dead;
+    await operator.start();
+    const present = await until('new keys are published', async () => {
+      const kids = await issuer.keyIDs();
+      return kids.every((kid) => !before.includes(kid)) && kids;
+    });
+    expect([...present].sort()).toEqual([...(await storedKeyIDs())].sort());
+    await gate.settled();
+    const made = gate.passed
+      .slice(stored)
+      .filter((write) => write.method === 'POST' && write.name === systemObjects.signingKeys);
+    expect(made.map(({ status }) => status)).toEqual([201]);
+    const isSignedAnew = ({ status }: Stored) =>
+      status.token !== undefined && present.includes(signingKeyOf(status.token));
+    token = await admin.until(token, 'a token by a key that is published', isSignedAnew);
+    await expect(issuer.verify(token.status.token)).resolves.toMatchObject({
+      jti: `${token.metadata.uid}.${token.status.serial}`,
+    });
+  });
+});
