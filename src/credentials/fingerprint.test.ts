@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import storedV1 from '../../test/fixtures/fingerprints-v1.json' with { type: 'json' };
 import { credentialHash } from './credential-hash.ts';
 import {
   compareFingerprint,
@@ -147,3 +148,12 @@ function sorted(value: unknown): unknown {
   const pairs = Object.entries(value).map(([name, member]) => [name, sorted(member)] as const);
   return { pairs: pairs.sort(([one], [other]) => (one < other ? -1 : 1)) };
 }
+
+describe('fingerprints that earlier releases stored', () => {
+  it.each(storedV1)(
+    'of %j stay what they are: another value would end every credential on an upgrade',
+    ({ spec, fingerprint: stored }) => {
+      expect(fingerprintsOf(spec)).toContain(stored);
+    },
+  );
+});

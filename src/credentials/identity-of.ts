@@ -39,6 +39,6 @@ const otherIdentity: IdentityResult = {
   refusal: {
     reason: reasons.identityInvalid,
     message:
-      'with spec.accessKey the identity is that of the access key; leave spec.user, spec.team, spec.subject and spec.groups out',
+      'with spec.accessKey the identity is that of the access key; create this object without spec.user, spec.team, spec.subject and spec.groups',
   },
 };

@@ -26,7 +26,7 @@ export function isReserved(name: string): boolean {
   return reservedPrefixes.some((prefix) => name.startsWith(prefix));
 }
 
-/** Printable ASCII without a space at either end: other bytes reach the API server as another name. */
+/** Printable ASCII without a space at either end: HTTP headers carry an impersonated name, and would change any other bytes. */
 export function isCleanName(name: string): boolean {
   return /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(name);
 }

@@ -1,37 +1,4 @@
-export interface OwnerReference {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly controller?: boolean;
-  readonly blockOwnerDeletion?: boolean;
-}
-
-export interface ManagedFieldsEntry {
-  readonly manager?: string;
-  readonly operation?: 'Apply' | 'Update';
-  readonly apiVersion?: string;
-  readonly time?: string;
-  readonly fieldsType?: string;
-  readonly fieldsV1?: Record<string, unknown>;
-  readonly subresource?: string;
-}
-
-export interface ObjectMeta {
-  name: string;
-  namespace?: string;
-  uid: string;
-  resourceVersion: string;
-  generation?: number;
-  creationTimestamp: string;
-  deletionTimestamp?: string;
-  finalizers?: string[];
-  labels?: Record<string, string>;
-  annotations?: Record<string, string>;
-  ownerReferences?: OwnerReference[];
-  managedFields?: ManagedFieldsEntry[];
-  generateName?: string;
-}
+import type { ObjectMeta } from '../api/object-meta.ts';
 
 export interface KubeObject {
   apiVersion?: string;

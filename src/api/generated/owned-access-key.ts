@@ -90,7 +90,7 @@ export interface OwnedAccessKeySpec {
    */
   accessKey?: string;
   /**
-   * Addition to the contract. Namespaces whose kubeconfigs may name this key as accessKey.
+   * Addition to the contract. Kubeconfigs in these namespaces may be created under this key.
    */
   allowedNamespaces?: string[];
 }

@@ -16,9 +16,6 @@ const childOf = (status: Record<string, unknown>, marks: Record<string, string> 
       status: { accessKeyUID: parent.uid, ...status },
     }),
   );
-const condition = (reason: string) => [
-  { type: 'Ready', status: 'False', reason, message: '', lastTransitionTime: '' },
-];
 const look = (overrides: Partial<Parameters<typeof finalizationOf>[0]> = {}) =>
   finalizationOf({
     record: parent,
@@ -35,13 +32,16 @@ describe('finalizationOf', () => {
     expect(look().release).toBe('done');
   });
 
-  it('waits for children until they know that their parent is gone', () => {
-    expect(look({ children: [childOf({ conditions: condition('Issued') })] }).release).toBeUndefined();
-    expect(look({ children: [childOf({ conditions: condition('AccessKeyGone') })] }).release).toBe('done');
+  it('waits for children until they have lost their credential', () => {
+    expect(look({ children: [childOf({ credentialHash: 'a'.repeat(64) })] }).release).toBeUndefined();
+    expect(look({ children: [childOf({})] }).release).toBe('done');
   });
 
   it('does not wait for a child that never depended on this very object', () => {
-    expect(look({ children: [childOf({ accessKeyUID: 'another parent' })] }).release).toBe('done');
+    expect(
+      look({ children: [childOf({ accessKeyUID: 'another parent', credentialHash: 'a'.repeat(64) })] })
+        .release,
+    ).toBe('done');
   });
 
   it('deletes ephemeral children and waits until they are gone', () => {

@@ -1,5 +1,3 @@
-import { conditionTypes } from '../../api/conditions.ts';
-import { reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 
 /** What is left to do before the finalizer of a deleted credential may go. Instants are epoch milliseconds. */
@@ -38,17 +36,13 @@ export function finalizationOf({
   const deadline = Math.max(record.deleted ?? now, since) + limitMs;
   const pinned = children.filter((child) => child.status.accessKeyUID === record.uid);
   const deleteChildren = pinned.filter((child) => child.ephemeral && child.deleted === undefined);
-  const waiting = pinned.filter((child) => child.ephemeral || !knowsThatParentIsGone(child));
+  const waiting = pinned.filter((child) => child.ephemeral || !hasLostItsCredential(child));
   const left = waiting.length + secrets.length;
   const release = left === 0 ? 'done' : now >= deadline ? 'limit' : undefined;
   return { deleteChildren, deadline, ...(release === undefined ? {} : { release }) };
 }
 
-function knowsThatParentIsGone(child: CredentialRecord): boolean {
-  return (
-    child.deleted !== undefined ||
-    child.conditions.some(
-      ({ type, reason }) => type === conditionTypes.ready && reason === reasons.accessKeyGone,
-    )
-  );
+/** Whatever the reason that it gives: a child without a credential has nothing of its parent any more. */
+function hasLostItsCredential(child: CredentialRecord): boolean {
+  return child.deleted !== undefined || child.status.credentialHash === undefined;
 }

@@ -63,14 +63,16 @@ export function parentageOf(input: ParentageInput): Parentage {
   return identified(input, line.ancestors);
 }
 
+// accessKey and identity of an object never change, so the fix is always another object.
 const messages = {
-  [reasons.accessKeyGone]: 'The access key that this credential depends on was deleted.',
+  [reasons.accessKeyGone]:
+    'The access key that spec.accessKey names was deleted: delete this object and create it under a live key.',
   [reasons.accessKeyNotFound]:
-    'spec.accessKey names an OwnedAccessKey that does not exist: create it, or name another.',
+    'spec.accessKey names an OwnedAccessKey that does not exist: create that key, or create this object under another.',
   [reasons.accessKeyNotAllowed]:
-    'spec.accessKey names a key that the requester neither speaks for nor made: name a key of your own.',
+    'spec.accessKey names a key that the requester neither speaks for nor made: create this object under a key of your own.',
   [reasons.accessKeyChainInvalid]:
-    'The chain of access keys above this credential has a loop or more than 8 levels: name another spec.accessKey.',
+    'The chain of access keys above this object has a loop or more than 8 levels: create this object under another key.',
   default: 'An access key above this credential is not confirmed yet.',
 } as Readonly<Record<Reason | 'default', string>>;
 

@@ -1,4 +1,4 @@
-import { fieldManager } from '../../api/names.ts';
+import { fieldManager, systemNamespace } from '../../api/names.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import { secrets } from '../../api/resources.ts';
 import {
@@ -33,6 +33,7 @@ export class SecretWriter {
     const location = secretLocation(record);
     if (location === undefined)
       return problem(reasons.secretFailed, 'spec.secretRef needs a namespace and a name.');
+    if (location.namespace === systemNamespace) return problem(reasons.secretFailed, inSystemNamespace);
     const secret = renderCredentialSecret(record, location, serial, credential);
     const { namespace, name } = location;
     try {
@@ -103,3 +104,6 @@ function writeProblem(error: unknown): DesiredCondition {
 }
 
 const problem = (reason: Reason, message: string): DesiredCondition => ({ reason, message });
+
+/** The schema refuses it too; the names there are those of the signing keys and of the login data. */
+const inSystemNamespace = `spec.secretRef must not name a Secret in ${systemNamespace}: name one in another namespace.`;

@@ -35,7 +35,7 @@ describe('a reference to an access key', () => {
     const [token, key] = [await alice.createToken({ accessKey }), await alice.createKey({ accessKey })];
     for (const child of [token, key]) {
       expect(await refusal(child, reasons.accessKeyNotFound)).toBe(
-        'spec.accessKey names an OwnedAccessKey that does not exist: create it, or name another.',
+        'spec.accessKey names an OwnedAccessKey that does not exist: create that key, or create this object under another.',
       );
     }
     await alice.createKey({ user: 'alice' }, { name: accessKey });
@@ -47,7 +47,7 @@ describe('a reference to an access key', () => {
     const accessKey = metadata.name;
     for (const child of [await bob.createToken({ accessKey }), await bob.createKey({ accessKey })]) {
       expect(await refusal(child, reasons.accessKeyNotAllowed)).toBe(
-        'spec.accessKey names a key that the requester neither speaks for nor made: name a key of your own.',
+        'spec.accessKey names a key that the requester neither speaks for nor made: create this object under a key of your own.',
       );
     }
   });

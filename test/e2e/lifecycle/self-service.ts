@@ -1,5 +1,5 @@
 import { apiVersion, groups } from '../../../src/api/names.ts';
-import type { OwnerReference } from '../../../src/kube/object.ts';
+import type { OwnerReference } from '../../../src/api/object-meta.ts';
 import type { Stored } from '../../operator/api.ts';
 import type { World } from '../../operator/world.ts';
 

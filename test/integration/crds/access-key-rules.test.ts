@@ -174,6 +174,15 @@ describe('an OwnedAccessKey', () => {
       ),
     ],
     [
+      'a secretRef to the namespace in which Latchkey keeps its own Secrets',
+      { user: 'a', secretRef: { ...secretRef, namespace: 'latchkey-system' } },
+      invalid(
+        'spec.secretRef.namespace',
+        '"latchkey-system"',
+        'spec.secretRef.namespace must not be latchkey-system, where Latchkey keeps its own Secrets; choose another',
+      ),
+    ],
+    [
       'a secretRef to a name that cannot be',
       { user: 'a', secretRef: { ...secretRef, name: '../x' } },
       invalid(

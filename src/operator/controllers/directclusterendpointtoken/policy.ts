@@ -2,6 +2,7 @@ import { finalizers } from '../../../api/names.ts';
 import { reasons } from '../../../api/reasons.ts';
 import { staleSecrets } from '../../credential/owned-secrets.ts';
 import { type Parentage, parentageOf, parentGrace } from '../../credential/parent.ts';
+import { refusalRecheck } from '../../credential/refusal-recheck.ts';
 import { type RefusedFor, refusedStatus } from '../../credential/refused-status.ts';
 import type { TokenInput } from './input.ts';
 import { lifeOf, type TokenLife } from './life.ts';
@@ -10,9 +11,6 @@ import type { SettleToken, TokenStep } from './step.ts';
 import { type Successor, successorCause } from './successor.ts';
 
 type Granted = Exclude<Parentage, { kind: 'refused' }>;
-
-/** How often a refusal that may pass by itself is looked at again, milliseconds. */
-const refusalRecheck = 60_000;
 
 /** What to do next about a token that is not being deleted. */
 export function decideToken(input: TokenInput): TokenStep {
@@ -33,7 +31,7 @@ export function refuseToken(input: TokenInput, problem: RefusedFor): SettleToken
     step: 'settle',
     desired: refusedStatus(input.record, problem),
     staleSecrets: input.ownSecrets,
-    requeueAt: input.now + refusalRecheck,
+    requeueAt: input.now + refusalRecheck(problem.reason),
   };
 }
 

@@ -319,6 +319,19 @@ describe('the policy for a key that several objects claim', () => {
     expect(settled(changed).desired.ready.status).toBe('True');
   });
 
+  it('does not forget it while a parent is refused for a while', () => {
+    const keyID = keyIDOf(credentialHash(plainKeyOf('shared')));
+    const conditions = [
+      { type: 'Ready', status: 'False', reason: 'DuplicateKey', message: '', lastTransitionTime: '' },
+    ];
+    const child = { accessKey: 'not there any more', key: plainKeyOf('shared') };
+    const refused = key({ name: 'later', spec: child, status: { keyID, conditions, observedGeneration: 1 } });
+    expect(settled(refused).desired).toMatchObject({
+      ready: { reason: 'DuplicateKey' },
+      confirmation: { keyID },
+    });
+  });
+
   it('finds the hash form of a plain key', () => {
     const hash = key({
       name: 'hash',

@@ -4,6 +4,7 @@ import { type Reason, reasons } from '../../../api/reasons.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import { staleSecrets } from '../../credential/owned-secrets.ts';
 import { type Parentage, parentageOf, parentGrace } from '../../credential/parent.ts';
+import { refusalRecheck } from '../../credential/refusal-recheck.ts';
 import { type RefusedFor, refusedStatus } from '../../credential/refused-status.ts';
 import { confirmedStatus } from './confirmed-status.ts';
 import { credentialOf, type KeyCredential, rotationAsked } from './credential.ts';
@@ -11,9 +12,6 @@ import type { KeyInput } from './input.ts';
 import { type KeyLife, lifeOf } from './life.ts';
 import { problemOf } from './problem.ts';
 import type { KeyStep, SettleKey } from './step.ts';
-
-/** How often a refusal that may pass by itself is looked at again, milliseconds. */
-const refusalRecheck = 60_000;
 
 /** What to do next about an access key that is not being deleted. */
 export function decideKey(input: KeyInput): KeyStep {
@@ -34,7 +32,7 @@ function refuse(input: KeyInput, problem: RefusedFor): SettleKey {
     step: 'settle',
     desired: refusedStatus(input.record, problem),
     staleSecrets: input.ownSecrets,
-    requeueAt: input.now + refusalRecheck,
+    requeueAt: input.now + refusalRecheck(problem.reason),
   };
 }
 

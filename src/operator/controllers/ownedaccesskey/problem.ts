@@ -8,8 +8,8 @@ import type { KeyInput } from './input.ts';
 
 /** Why nothing may be confirmed for this key; undefined when nothing speaks against it. */
 export function problemOf(input: KeyInput, parentage: Parentage): RefusedFor | undefined {
-  if (parentage.kind === 'refused') return parentage.problem;
-  return keyProblem(input) ?? secretProblem(input);
+  // The key first: a refused duplicate must not be forgotten because its parent is refused for a while.
+  return keyProblem(input) ?? (parentage.kind === 'refused' ? parentage.problem : secretProblem(input));
 }
 
 function keyProblem({ record, claimants }: KeyInput): RefusedFor | undefined {
