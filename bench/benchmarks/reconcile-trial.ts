@@ -66,7 +66,9 @@ async function trial(program: Program, objects: number, platform: Platform, guar
   ended.catch(() => undefined);
   await end(running);
   const count = objects * sorts.length;
+  const firstReadyAt = Math.min(...watches.map((watch) => watch.firstReadyAt));
   return {
+    first: (firstReadyAt - startedAt) / 1000,
     seconds,
     rate: count / seconds,
     cpu: cpuSeconds,

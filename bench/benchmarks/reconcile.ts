@@ -7,6 +7,7 @@ import { latchkey, type Program } from '../world/program.ts';
 import { reconcileAll } from './reconcile-trial.ts';
 
 const measures = [
+  { key: 'first', title: 'start to first ready, s' },
   { key: 'seconds', title: 'start to all ready, s' },
   { key: 'rate', title: 'objects a second' },
   { key: 'cpu', title: 'CPU of the process, s' },

@@ -28,6 +28,7 @@ export class ReadyWatch {
   readonly #expected = new Map<string, Expected>();
   readonly #ready = new Set<string>();
   #changes = 0;
+  #firstReadyAt = Number.POSITIVE_INFINITY;
   #wanted = Number.POSITIVE_INFINITY;
   readonly #all = Promise.withResolvers<void>();
 
@@ -55,6 +56,11 @@ export class ReadyWatch {
   /** Changes since the watch was opened. */
   get changes(): number {
     return this.#changes;
+  }
+
+  /** When the first object was seen ready, on the clock of `performance.now()`; `Infinity`: none was. */
+  get firstReadyAt(): number {
+    return this.#firstReadyAt;
   }
 
   /** To be called before the object is created. */
@@ -105,6 +111,7 @@ export class ReadyWatch {
     if (expected !== undefined) expected.first ??= now;
     if (!isReady(object)) return;
     this.#ready.add(name);
+    this.#firstReadyAt = Math.min(this.#firstReadyAt, now);
     this.#settle();
     if (expected === undefined) return;
     this.#expected.delete(name);
