@@ -10,7 +10,7 @@ const all = await samples();
 describe('the samples, applied with kubectl by an ordinary user', () => {
   const untilReady = async () => await kubectl.send('wait', all, '--for=condition=Ready', '--timeout=20s');
   const column = async (jsonPath: string): Promise<readonly string[]> => {
-    const lines = await kubectl.send('get', all, '-o', `jsonpath={range .items[*]}${jsonPath}{"\n"}{end}`);
+    const lines = await kubectl.send('get', all, '-o', `jsonpath={range .items[*]}${jsonPath}{"\\n"}{end}`);
     return lines.trimEnd().split('\n');
   };
 
