@@ -31,7 +31,7 @@ describe.each([
   afterAll(async () => void (await operator.end()));
 
   it('costs no object, and none is issued twice', async () => {
-    const objects = await store(100);
+    const objects = await store(60);
     operator = await world.startOperator({ env: { LATCHKEY_LEASE_DURATION: leaseDuration } });
     await until('some are issued', async () => (await issued()) > 5, { everyMs: 1 });
 

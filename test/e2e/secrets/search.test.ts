@@ -71,34 +71,36 @@ describe('the search', () => {
   const secret = `planted "${randomBytes(24).toString('base64')}"`;
   const planted = new KnownSecrets();
   planted.add('the planted secret', secret);
-  const plant = async (data: Record<string, string>, annotations: Record<string, string> = {}) => {
-    const name = world.name('planted');
-    const metadata = { namespace: 'default', name, annotations };
-    await world.admin.createObject(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata, data });
-    return name;
-  };
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
+  const hexadecimal = Buffer.from(secret).toString('hex');
+  const forms = {
+    'as it is': secret,
+    'within a longer text': `before ${secret} after`,
+    'in base64': base64(secret),
+    'in the base64 of something longer, at 1': base64(`1${secret} after`),
+    'in the base64 of something longer, at 2': base64(`12${secret} after`),
+    'in JSON': JSON.stringify({ secret }),
+    'in JSON within JSON': JSON.stringify({ entry: JSON.stringify({ secret }) }),
+    'in a URL': `https://example.com/?key=${encodeURIComponent(secret)}`,
+    'in hexadecimal': hexadecimal,
+  };
+  const name = world.name('planted');
+  const entryOf = (form: string): string => form.replaceAll(/\W+/g, '-');
+  let wheres: readonly string[];
 
-  it.each([
-    ['as it is', { entry: secret }],
-    ['within a longer text', { entry: `before ${secret} after` }],
-    ['in base64', { entry: base64(secret) }],
-    ['in the base64 of something longer, at 1', { entry: base64(`1${secret} after`) }],
-    ['in the base64 of something longer, at 2', { entry: base64(`12${secret} after`) }],
-    ['in JSON', { entry: JSON.stringify({ secret }) }],
-    ['in JSON within JSON', { entry: JSON.stringify({ entry: JSON.stringify({ secret }) }) }],
-    ['in a URL', { entry: `https://example.com/?key=${encodeURIComponent(secret)}` }],
-    ['in hexadecimal', { entry: Buffer.from(secret).toString('hex') }],
-  ])('finds a secret in a ConfigMap %s', async (_, data) => {
-    const name = await plant(data);
-    const found = planted.astray(await placesInObjects(world));
-    expect(found).toContainEqual(expect.objectContaining({ where: `ConfigMap/default/${name} data.entry` }));
+  beforeAll(async () => {
+    const data = Object.fromEntries(Object.entries(forms).map(([form, text]) => [entryOf(form), text]));
+    const metadata = { namespace: 'default', name, annotations: { 'example.com/note': secret } };
+    const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { ...data, [hexadecimal]: '' } };
+    await world.admin.createObject(configMaps, configMap);
+    wheres = planted.astray(await placesInObjects(world)).map(({ where }) => where);
   });
 
-  it('finds one in an annotation and one in the name of a field', async () => {
-    const hexadecimal = Buffer.from(secret).toString('hex');
-    const name = await plant({ [hexadecimal]: '' }, { 'example.com/note': secret });
-    const wheres = planted.astray(await placesInObjects(world)).map(({ where }) => where);
+  it.each(Object.keys(forms))('finds a secret in a ConfigMap %s', (form) => {
+    expect(wheres).toContain(`ConfigMap/default/${name} data.${entryOf(form)}`);
+  });
+
+  it('finds one in an annotation and one in the name of a field', () => {
     expect(wheres).toContain(`ConfigMap/default/${name} metadata.annotations.example.com/note`);
     expect(wheres).toContain(`ConfigMap/default/${name} data (name of a field)`);
   });
@@ -110,10 +112,7 @@ describe('the search', () => {
     ]);
     const homely = new KnownSecrets();
     homely.add('homely', secret, ['A/a spec.key']);
-    const places = [
-      { where: 'A/a spec.key', text: secret },
-      { where: 'A/b spec.key', text: secret },
-    ];
+    const places = ['A/a spec.key', 'A/b spec.key'].map((where) => ({ where, text: secret }));
     expect(homely.astray(places)).toEqual([{ secret: 'homely', form: 'plain', where: 'A/b spec.key' }]);
   });
 });
