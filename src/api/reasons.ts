@@ -26,6 +26,7 @@ export const reasons = {
   secretConflict: 'SecretConflict',
   secretFailed: 'SecretFailed',
   tokenTooLarge: 'TokenTooLarge',
+  objectTooLarge: 'ObjectTooLarge',
   signingKeyWithdrawn: 'SigningKeyWithdrawn',
   finalizerReleased: 'FinalizerReleased',
   secretsMoved: 'SecretsMoved',

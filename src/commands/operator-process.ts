@@ -173,6 +173,7 @@ export class OperatorProcess {
       settings: this.#settings,
       metrics: this.#metrics,
       assertAdmission: () => this.#guard.assertComplete(),
+      trustedSince: () => this.#guard.trustedSince(),
       assertLeading: () => this.#assertLeading(),
     });
   }

@@ -2,6 +2,7 @@ import type { Condition } from '../api/conditions.ts';
 import { annotations as annotationNames, labels as labelNames } from '../api/names.ts';
 import { reasons } from '../api/reasons.ts';
 import { toConfirmation, toLifetime } from './confirmation.ts';
+import { credentialHash } from './credential-hash.ts';
 import { fingerprintsOf, type RawSpec } from './fingerprint.ts';
 import { identityOfSpec, type Refusal } from './identity.ts';
 import { parseEnd, parseInstant } from './instant.ts';
@@ -23,7 +24,7 @@ export function toCredentialRecord(object: unknown, kind: CredentialKind): Crede
   return defined({
     kind,
     ...fields,
-    problem: fields.problem ?? stampProblem(fields.createdWith),
+    problem: sizeProblem(object) ?? fields.problem ?? stampProblem(fields.createdWith),
     disabledOwner: ownerOfSpecField(metadata['managedFields'], 'disabled'),
     keyWrittenByOperator: isWrittenByOperator(metadata['managedFields'], 'key'),
     holdsCredential: asText(status['token'] ?? status['kubeConfig']) !== undefined,
@@ -31,6 +32,30 @@ export function toCredentialRecord(object: unknown, kind: CredentialKind): Crede
     observedGeneration: asCount(status['observedGeneration']) ?? -1,
     conditions: conditionsOf(status['conditions']),
   });
+}
+
+/** Characters of JSON. The API server takes one and a half times as much, so that there is room for a deletion timestamp. */
+const maxObjectSize = 1_000_000;
+
+/**
+ * An object at the limit of etcd can be neither disabled nor deleted, because both make it larger. So padding an
+ * object must end its credential, not protect it.
+ */
+function sizeProblem(object: unknown): Refusal | undefined {
+  if (sizeOf(object) <= maxObjectSize) return undefined;
+  return {
+    reason: reasons.objectTooLarge,
+    message: 'the object is larger than 1 MB; shorten spec, labels and annotations',
+  };
+}
+
+/** Infinite for what is nested too deep to be written. */
+function sizeOf(object: unknown): number {
+  try {
+    return JSON.stringify(object)?.length ?? 0;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
 }
 
 function fromMetadata(metadata: JsonObject) {
@@ -49,9 +74,14 @@ function fromMetadata(metadata: JsonObject) {
     finalizers: asTexts(metadata['finalizers']),
     requester: parseRequester(annotations),
     createdWith: asText(annotations[annotationNames.createdWith]),
-    rotate: asText(annotations[annotationNames.rotate]),
+    rotate: shortened(asText(annotations[annotationNames.rotate])),
     ephemeral: asObject(metadata['labels'])[labelNames.ephemeral] === 'true',
   };
+}
+
+/** Only whether it changed counts, and it is copied into status. */
+function shortened(value: string | undefined): string | undefined {
+  return value === undefined || value.length <= 256 ? value : credentialHash(value);
 }
 
 function fromSpec(spec: RawSpec) {

@@ -24,7 +24,7 @@ export function identityOfRequester(requester: Requester | undefined): IdentityR
   const team = user.startsWith('team:') && !isReserved(user.slice('team:'.length)) && user !== 'team:';
   if (!isCleanName(user) || (isReserved(user) && !team)) return { refusal: requesterNotAllowed(user) };
   const kept = groups.filter((name) => isCleanName(name) && (!isReserved(name) || (team && name === user)));
-  return { identity: { kind: 'requester', user, groups: [...new Set(team ? [user, ...kept] : kept)] } };
+  return { identity: { kind: 'requester', user, groups: [...new Set(kept)] } };
 }
 
 const unknownRequester = {

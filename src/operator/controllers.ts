@@ -32,6 +32,8 @@ export interface ControllersOptions {
   readonly metrics: Metrics;
   /** Throws while nothing new may be confirmed. */
   readonly assertAdmission: () => void;
+  /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
+  readonly trustedSince: () => number;
   /** Throws when this process does not lead for certain. */
   readonly assertLeading: () => void;
 }
@@ -131,6 +133,7 @@ export class Controllers {
         expiredRetention: settings.expiredRetentionMs,
       },
       now: () => clock.now(),
+      trustedSince: this.#options.trustedSince,
       randomBytes: (count) => randomBytes(count),
     });
     return {
@@ -164,6 +167,7 @@ export class Controllers {
         maxTTL: settings.maxTokenTTLSeconds,
       },
       now: () => clock.now(),
+      trustedSince: this.#options.trustedSince,
       assertMayIssue: () => {
         assertLeading();
         assertAdmission();

@@ -79,7 +79,7 @@ export function makeReflectors({
       resource: secrets,
       labelSelector: labels.ownerUID,
       store: stores.secrets,
-      project: toSecretRecord,
+      project: (object) => recalled(object, stores.writtenSecrets) ?? toSecretRecord(object),
     }),
     make('signing-keys', { ...named(secrets, systemObjects.signingKeys), store: system.signingKeys }),
     make('discovery', { ...named(configMaps, systemObjects.discovery), store: system.discovery }),
@@ -109,9 +109,15 @@ function named(resource: Resource, name: string): Omit<Source<StoredRecord>, 'st
   };
 }
 
-/** Our own writes were projected when they were answered; hashing them again would be half the work of a busy minute. */
 function credentialProjection(kind: CredentialKind, written: WrittenRecords<CredentialRecord>) {
   return (object: KubeObject): CredentialRecord =>
-    written.recall(keyOf(object.metadata), object.metadata.resourceVersion) ??
-    toCredentialRecord(object, kind);
+    recalled(object, written) ?? toCredentialRecord(object, kind);
+}
+
+/** Our own writes were projected when they were answered; hashing them again would be half the work of a busy minute. */
+function recalled<R extends StoredRecord>(
+  { metadata }: KubeObject,
+  written: WrittenRecords<R>,
+): R | undefined {
+  return written.recall(keyOf(metadata), metadata.resourceVersion);
 }

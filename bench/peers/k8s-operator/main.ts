@@ -49,6 +49,7 @@ function statusOfKey(record: CredentialRecord): Record<string, unknown> | undefi
     lookup: () => undefined,
     claimants: () => [],
     ownSecrets: [],
+    trustedSince: 0,
     now: Date.now(),
     limits: { activityInterval, expiredRetention },
   });
@@ -61,6 +62,7 @@ function statusOfToken(record: CredentialRecord, key: SigningKey): Record<string
     lookup: () => undefined,
     isPublished: () => true,
     ownSecrets: [],
+    trustedSince: 0,
     now: Date.now(),
     limits: tokenLimits,
   };

@@ -12,7 +12,9 @@ function setUp(present: () => readonly ShippedPolicy[]) {
       metadata: { resourceVersion: '1' },
       items: present()
         .filter((policy) => policy.kind === kind)
-        .map(({ name }) => ({ metadata: { name, uid: name, resourceVersion: '1', creationTimestamp: '' } })),
+        .map(({ name }) => ({
+          metadata: { name, uid: name, resourceVersion: '1', creationTimestamp: '2026-11-21T10:00:00Z' },
+        })),
     }),
   };
   const clock = new FakeClock();
@@ -39,6 +41,7 @@ describe('AdmissionGuard', () => {
     expect(guard.problem()).toBeUndefined();
     expect(() => guard.assertComplete()).not.toThrow();
     expect(looks).toEqual([0]);
+    expect(guard.trustedSince()).toBe(Date.UTC(2026, 10, 21, 10));
     stop.abort();
     await running;
   });
@@ -76,7 +79,7 @@ describe('AdmissionGuard', () => {
     await clock.advanceAsync(2_000);
     expect(guard.problem()).toBeUndefined();
     present = [];
-    await clock.advanceAsync(15_000);
+    await clock.advanceAsync(2_000);
     expect(() => guard.assertComplete()).toThrow(`${shippedPolicies.length} admission policies`);
     stop.abort();
     await running;

@@ -18,6 +18,9 @@ export interface AdmissionGuardOptions {
   readonly intervals?: { readonly missing: number; readonly complete: number };
 }
 
+/** Those without which an object can name another requester than it had. */
+const stampingPolicies: readonly string[] = ['latchkey-requester', 'latchkey-stamps'];
+
 const plurals: Readonly<Record<PolicyKind, string>> = {
   MutatingAdmissionPolicy: 'mutatingadmissionpolicies',
   MutatingAdmissionPolicyBinding: 'mutatingadmissionpolicybindings',
@@ -34,6 +37,7 @@ export class AdmissionGuard {
   readonly #firstLook = Promise.withResolvers<void>();
   #missing: readonly ShippedPolicy[] = shippedPolicies;
   #looked = false;
+  #since = 0;
 
   constructor(options: AdmissionGuardOptions) {
     this.#options = options;
@@ -61,9 +65,17 @@ export class AdmissionGuard {
     if (missing > 0) throw new LatchkeyError('ERR_ADMISSION_MISSING', { missing });
   }
 
+  /**
+   * Since when, in epoch milliseconds, every object carries stamps that nobody can forge; 0 while that is not known. One
+   * that is older may have been made while a policy was missing.
+   */
+  trustedSince(): number {
+    return this.#missing.length === 0 ? this.#since : 0;
+  }
+
   /** Looks again and again until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, log, intervals = { missing: 2_000, complete: 15_000 } } = this.#options;
+    const { clock, log, intervals = { missing: 2_000, complete: 2_000 } } = this.#options;
     while (!signal.aborted) {
       await this.#look(signal).catch((error: unknown) =>
         log.warn({ err: error }, 'cannot read the admission policies'),
@@ -76,12 +88,14 @@ export class AdmissionGuard {
 
   async #look(signal: AbortSignal): Promise<void> {
     const { onLook } = this.#options;
-    const present = new Set<string>();
+    const present = new Map<string, number>();
     for (const kind of Object.keys(plurals) as PolicyKind[]) {
       for (const { metadata } of (await this.#list(kind, signal)).items)
-        present.add(`${kind}/${metadata.name}`);
+        present.set(`${kind}/${metadata.name}`, Date.parse(metadata.creationTimestamp));
     }
     const missing = shippedPolicies.filter(({ kind, name }) => !present.has(`${kind}/${name}`));
+    const stamping = shippedPolicies.filter(({ name }) => stampingPolicies.includes(name));
+    this.#since = Math.max(...stamping.map(({ kind, name }) => present.get(`${kind}/${name}`) ?? 0));
     this.#report(missing);
     this.#looked = true;
     this.#missing = missing;

@@ -60,7 +60,7 @@ export class Finalizer {
   ): Promise<void> {
     try {
       for (const child of children) await this.#options.deleteChild(child);
-      for (const secret of secrets) await this.#options.secrets.delete(secret);
+      await this.#options.secrets.deleteAll(secrets);
     } catch (error) {
       if (!last) throw error;
     }

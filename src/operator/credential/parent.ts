@@ -33,6 +33,8 @@ export interface ParentageInput {
   readonly lookup: AccessKeyLookup;
   /** Epoch milliseconds. */
   readonly now: number;
+  /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
+  readonly trustedSince: number;
   readonly limits: { readonly activityInterval: number };
 }
 
@@ -48,6 +50,7 @@ const refused = (reason: Reason, message: string, final = true): Parentage => ({
 export function parentageOf(input: ParentageInput): Parentage {
   const { record, lookup } = input;
   if (record.problem !== undefined) return refused(record.problem.reason, record.problem.message);
+  if (record.status.serial === 0 && record.created < input.trustedSince) return unstamped;
   const line = ancestorsOf(record, lookup, { firstIssue: true });
   if ('reason' in line)
     return refused(line.reason, messages[line.reason] ?? messages.default, isFinal(line.reason));
@@ -62,6 +65,12 @@ export function parentageOf(input: ParentageInput): Parentage {
   }
   return identified(input, line.ancestors);
 }
+
+/** Its annotations may say anything. What was issued before the policies were replaced stays. */
+const unstamped = refused(
+  reasons.requesterUnknown,
+  'The object is older than the admission policies that stamp who asked for it: create it again.',
+);
 
 // accessKey and identity of an object never change, so the fix is always another object.
 const messages = {

@@ -1,5 +1,5 @@
 import type { Reason } from '../../api/reasons.ts';
-import type { CredentialRecord } from '../../credentials/record.ts';
+import type { Confirmation, CredentialRecord } from '../../credentials/record.ts';
 import type { DesiredStatus } from './desired-status.ts';
 
 export interface RefusedFor {
@@ -22,6 +22,7 @@ export function refusedStatus(
   const { serial, accessKeyUID, observedRotation, disabledByExpiry } = record.status;
   return {
     confirmation: {
+      ...lifeOf(record),
       serial,
       ...(record.kind === 'OwnedAccessKey' ? { active: false } : {}),
       ...(accessKeyUID === undefined ? {} : { accessKeyUID }),
@@ -32,5 +33,17 @@ export function refusedStatus(
     ready: { status: 'False', reason, message },
     ...(final ? { stalled: { reason, message } } : { reconciling: { reason, message } }),
     credential: null,
+  };
+}
+
+/** A refusal that passes does not begin a new life: a token that has ended stays ended. */
+function lifeOf({ kind, status }: CredentialRecord): Partial<Confirmation> {
+  const { fingerprint, issuedAt, notAfter, confirmedTTL } = status;
+  if (kind === 'OwnedAccessKey' || fingerprint === undefined) return {};
+  return {
+    fingerprint,
+    ...(issuedAt === undefined ? {} : { issuedAt }),
+    ...(notAfter === undefined ? {} : { notAfter }),
+    ...(confirmedTTL === undefined ? {} : { confirmedTTL }),
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { liveRecord } from '../../../test/builders/credential-object.ts';
-import { labels } from '../../api/names.ts';
+import { apiVersion, labels } from '../../api/names.ts';
 import { credentialHash } from '../../credentials/credential-hash.ts';
 import { renderCredentialSecret } from '../../credentials/credential-secret.ts';
 import type { KubeObject } from '../../kube/object.ts';
@@ -31,9 +31,15 @@ describe('toSecretRecord', () => {
   it.each([
     ['without our label', { labels: {} }],
     ['with our labels only, as a tool copies it or an attacker makes it', { ownerReferences: undefined }],
-    ['with the owner of another', { ownerReferences: [{ uid: 'another' }] }],
+    ['with the owner of another', { ownerReferences: [{ uid: 'another', apiVersion }] }],
+    ['with an owner of another group', { ownerReferences: [{ uid: owner.uid, apiVersion: 'v1' }] }],
   ])('leaves a Secret alone %s', (_, metadata) => {
     expect(toSecretRecord(stored(metadata))).toBeUndefined();
+  });
+
+  it('keeps nothing of a Secret with more entries than Latchkey writes', () => {
+    const data = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`entry-${index}`, '']));
+    expect(toSecretRecord({ ...stored(), data } as KubeObject)?.hashes.size).toBe(0);
   });
 
   it('takes an altered serial as no serial of ours', () => {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { labels, purposes } from '../../api/names.ts';
+import { apiVersion, labels, purposes } from '../../api/names.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import type { StoredRecord } from '../../kube/store.ts';
 
@@ -10,7 +10,9 @@ export interface SecretRecord extends StoredRecord {
   readonly ownerUID: string;
   readonly serial: number;
   readonly purpose: string;
+  /** Empty for a Secret with more entries than we write: it was altered. */
   readonly hashes: ReadonlyMap<string, string>;
+  readonly deleting: boolean;
 }
 
 interface Secret extends KubeObject {
@@ -32,7 +34,11 @@ export function toSecretRecord(object: KubeObject): SecretRecord | undefined {
     ownerReferences = [],
   } = object.metadata;
   const ownerUID = marks[labels.ownerUID];
-  if (ownerUID === undefined || !ownerReferences.some((owner) => owner.uid === ownerUID)) return undefined;
+  if (
+    ownerUID === undefined ||
+    !ownerReferences.some((owner) => owner.uid === ownerUID && owner.apiVersion === apiVersion)
+  )
+    return undefined;
   return {
     key: `${namespace}/${name}`,
     namespace,
@@ -43,11 +49,15 @@ export function toSecretRecord(object: KubeObject): SecretRecord | undefined {
     serial: Number(marks[labels.serial] ?? 0),
     purpose: marks[labels.purpose] ?? purposes.credential,
     hashes: hashesOf(object as Secret),
+    deleting: object.metadata.deletionTimestamp !== undefined,
   };
 }
 
+/** Of a login Secret; every other one has a single entry. */
+const mostEntries = 4;
+
 function hashesOf({ data = {} }: Secret): ReadonlyMap<string, string> {
-  return new Map(
-    Object.entries(data).map(([key, value]) => [key, hash('sha256', Buffer.from(value, 'base64'), 'hex')]),
-  );
+  const entries = Object.entries(data);
+  if (entries.length > mostEntries) return new Map();
+  return new Map(entries.map(([key, value]) => [key, hash('sha256', Buffer.from(value, 'base64'), 'hex')]));
 }

@@ -14,6 +14,9 @@ import type { DesiredCondition } from './desired-status.ts';
 import { type SecretRecord, toSecretRecord } from './secret-record.ts';
 import type { WrittenRecords } from './written-records.ts';
 
+/** Deletes in one look at a credential. */
+const mostDeletes = 20;
+
 /** Writes the Secrets that `spec.secretRef` asks for, and never one that was not made for the very object. */
 export class SecretWriter {
   readonly #client: KubeClient;
@@ -44,6 +47,12 @@ export class SecretWriter {
       if (isAlreadyExists(error)) return this.#overwrite(record, { namespace, name }, secret);
       return writeProblem(error);
     }
+  }
+
+  /** The next look goes on where this one ends: anybody may make Secrets that look like ours, with finalizers of their own. */
+  async deleteAll(secrets: readonly SecretRecord[]): Promise<void> {
+    const present = secrets.filter(({ deleting }) => !deleting).slice(0, mostDeletes);
+    for (const secret of present) await this.delete(secret);
   }
 
   async delete({ namespace, name, uid }: SecretRecord): Promise<void> {

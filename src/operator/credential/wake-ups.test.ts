@@ -60,6 +60,21 @@ describe('a change of an access key', () => {
     expect(await woken()).toEqual(['child', 'parent', 'grandchild']);
   });
 
+  it('goes no deeper than a chain may be long, however many keys hang below', async () => {
+    const { stores, woken } = await setUp();
+    let above = 'parent';
+    for (let level = 0; level < 3_000; level++) {
+      const name = `deep-${level}`;
+      stores.keys.upsert(recordOf(credentialObject({ name, spec: { accessKey: above } })));
+      above = name;
+    }
+    await woken();
+    stores.keys.upsert({ ...parent, disabled: true, resourceVersion: '8' });
+    const names = await woken();
+    expect(names).toContain('grandchild');
+    expect(names.length).toBeLessThan(20);
+  });
+
   it('ends at a loop', async () => {
     const { stores, woken } = await setUp();
     stores.keys.upsert(recordOf(credentialObject({ name: 'one', spec: { accessKey: 'two' } })));
@@ -83,20 +98,33 @@ describe('a change of something below', () => {
 
   it('wakes the owner of a Secret that changed or went', async () => {
     const { stores, woken } = await setUp();
-    const secret = {
-      key: 'default/out',
-      uid: 's',
-      resourceVersion: '3',
-      namespace: 'default',
-      name: 'out',
-      ownerUID: grandchild.uid,
-      serial: 1,
-      purpose: 'credential',
-      hashes: new Map<string, string>(),
-    };
+    const secret = ownSecret;
     stores.secrets.upsert(secret);
     expect(await woken()).toEqual(['grandchild']);
     stores.secrets.remove('default/out');
     expect(await woken()).toEqual(['grandchild']);
   });
+
+  it('does not wake the owner for a Secret that the operator wrote itself, which would undo its back-off', async () => {
+    const { stores, woken } = await setUp();
+    const secret = { ...ownSecret, resourceVersion: '9' };
+    stores.writtenSecrets.note(secret);
+    stores.secrets.upsert(secret);
+    expect(await woken()).toEqual([]);
+    stores.secrets.upsert({ ...secret, resourceVersion: '10' });
+    expect(await woken()).toEqual(['grandchild']);
+  });
 });
+
+const ownSecret = {
+  key: 'default/out',
+  uid: 's',
+  resourceVersion: '3',
+  namespace: 'default',
+  name: 'out',
+  ownerUID: grandchild.uid,
+  serial: 1,
+  purpose: 'credential',
+  hashes: new Map<string, string>(),
+  deleting: false,
+};

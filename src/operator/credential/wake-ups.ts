@@ -1,3 +1,4 @@
+import { maxAncestors } from '../../credentials/ancestors.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { StoreChange } from '../../kube/store.ts';
 import type { WorkQueue } from '../../kube/work-queue.ts';
@@ -28,7 +29,7 @@ type Wake = (record: CredentialRecord) => void;
 
 function wakeFamily(stores: CredentialStores, change: StoreChange<CredentialRecord>, wake: Wake): void {
   wakeDyingParent(stores, change, wake);
-  if (concernsChildren(change)) wakeDescendants(stores, change.key, wake, new Set());
+  if (concernsChildren(change)) wakeDescendants(stores, change.key, wake);
 }
 
 /** A deleted key waits until its children have noticed. */
@@ -57,13 +58,19 @@ function aspects(record: CredentialRecord): string {
   ]);
 }
 
-/** Chains cover every level, so a change reaches grandchildren too; `seen` ends loops. */
-function wakeDescendants(stores: CredentialStores, name: string, wake: Wake, seen: Set<string>): void {
-  if (seen.has(name)) return;
-  seen.add(name);
-  for (const child of stores.childrenOf(name)) {
-    wake(child);
-    if (child.kind === 'OwnedAccessKey') wakeDescendants(stores, child.name, wake, seen);
+/**
+ * Chains cover every level, so a change reaches grandchildren too, but never further than a chain may be long: anybody
+ * may hang thousands of refused keys below somebody's key, one below the other.
+ */
+function wakeDescendants(stores: CredentialStores, name: string, wake: Wake): void {
+  const seen = new Set([name]);
+  let level = [name];
+  for (let depth = 0; depth <= maxAncestors && level.length > 0; depth++) {
+    const children = level.flatMap((parent) => stores.childrenOf(parent));
+    for (const child of children) wake(child);
+    const keys = children.filter(({ kind }) => kind === 'OwnedAccessKey').map((child) => child.name);
+    level = [...new Set(keys)].filter((key) => !seen.has(key));
+    for (const key of level) seen.add(key);
   }
 }
 
@@ -72,6 +79,8 @@ function wakeOwner(
   { previous, current }: StoreChange<SecretRecord>,
   wake: Wake,
 ): void {
+  // What we wrote ourselves is decided on already; waking for it would undo the back-off of a failing write.
+  if (current !== undefined && stores.writtenSecrets.isOurs(current)) return;
   const uids = new Set([previous?.ownerUID, current?.ownerUID].filter((uid) => uid !== undefined));
   for (const uid of uids) {
     for (const owner of [...stores.keys.byIndex('uid', uid), ...stores.tokens.byIndex('uid', uid)])

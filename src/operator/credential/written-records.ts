@@ -11,6 +11,7 @@ const forgetAfter = 30_000;
 export class WrittenRecords<R extends StoredRecord> {
   readonly #store: Store<R>;
   readonly #clock: Clock;
+  readonly #ours = new WeakSet<R>();
   readonly #written = new Map<string, { record: R; until: number }>();
   /** UIDs that the watch has seen go, oldest first, and until when an answer about them may still be under way. */
   readonly #gone = new Map<string, number>();
@@ -26,12 +27,18 @@ export class WrittenRecords<R extends StoredRecord> {
     if (this.#gone.has(record.uid)) return;
     const seen = this.#store.get(record.key);
     if (seen?.uid === record.uid && !isNewer(record.resourceVersion, seen.resourceVersion)) return;
+    this.#ours.add(record);
     this.#written.set(record.key, { record, until: this.#clock.monotonic() + forgetAfter });
   }
 
   /** Forgets a write whose object is known to be gone. */
   forget(key: string): void {
     this.#written.delete(key);
+  }
+
+  /** True for a record that came from the answer to a write, not from the watch. */
+  isOurs(record: R): boolean {
+    return this.#ours.has(record);
   }
 
   /** The record of exactly this version when it is the one that we wrote: the watch brings it a second time. */

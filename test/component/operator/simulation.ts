@@ -178,6 +178,7 @@ export class Simulation {
       settings,
       metrics: new Metrics(),
       assertAdmission: () => undefined,
+      trustedSince: () => 0,
       assertLeading: () => undefined,
     });
   }

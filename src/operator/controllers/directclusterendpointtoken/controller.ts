@@ -30,6 +30,8 @@ export interface TokenControllerOptions {
   readonly limits: TokenLimits;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
+  readonly trustedSince: () => number;
   /** Throws when nothing may be signed now: a signature cannot be taken back. */
   readonly assertMayIssue: () => void;
 }
@@ -84,6 +86,7 @@ export class TokenController {
       ...(secret === undefined ? {} : { secret }),
       ownSecrets: stores.secretsOf(record.uid, purposes.credential),
       now: now(),
+      trustedSince: this.#options.trustedSince(),
       limits,
     };
   }
@@ -114,7 +117,7 @@ export class TokenController {
     const waitMs = isNewEnd(record, step.desired) ? expiryBudget.reserve(record.uid) : 0;
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     await writer.writeStatus(record, step.desired);
-    for (const secret of step.staleSecrets) await secrets.delete(secret);
+    await secrets.deleteAll(step.staleSecrets);
     return until(step.requeueAt, now());
   }
 }

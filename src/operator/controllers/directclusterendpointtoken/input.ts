@@ -14,6 +14,8 @@ export interface TokenInput {
   /** All Secrets with a credential of this object, wherever they are. */
   readonly ownSecrets: readonly SecretRecord[];
   readonly now: number;
+  /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
+  readonly trustedSince: number;
   readonly limits: TokenLimits;
 }
 

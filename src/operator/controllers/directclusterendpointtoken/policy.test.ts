@@ -64,6 +64,7 @@ function inputOf(
     isPublished: (keyID) => published.includes(keyID),
     ownSecrets: [],
     now,
+    trustedSince: 0,
     limits,
   };
 }
@@ -116,6 +117,20 @@ describe('the policy for a new token', () => {
   });
 });
 
+describe('the policy for an object that is older than the policies that stamp it', () => {
+  const trustedSince = created + 1;
+
+  it('issues nothing, because its stamps may say anything', () => {
+    const step = decideToken({ ...inputOf(token()), trustedSince });
+    expect(step).toMatchObject({ step: 'settle', desired: { ready: { reason: 'RequesterUnknown' } } });
+  });
+
+  it('leaves alone what was issued before', () => {
+    const step = decideToken({ ...inputOf(issuedToken()), trustedSince });
+    expect(step).toMatchObject({ step: 'settle', desired: { ready: { status: 'True' } } });
+  });
+});
+
 describe('the policy for a token that was issued', () => {
   it('keeps it as it is until the warning is due', () => {
     const step = settled(issuedToken({ spec: { ttl: 100 } }));
@@ -141,10 +156,14 @@ describe('the policy for a token that was issued', () => {
     ['it stands in status no more', { holdsCredential: false }, {}, 'Issued'],
     ['its Secret is lost', { secretRef: { namespace: 'default', name: 'out' } }, {}, 'Issued'],
   ] as const)('issues another when %s', (_, change, surroundings, cause) => {
-    expect(issued({ ...issuedToken(), ...change }, surroundings)).toMatchObject({
+    const record = { ...issuedToken({ spec: { ttl: 100 } }), ...change };
+    const rotated = cause === 'Rotated';
+    expect(issued(record, { ...surroundings, now: created + 50 * second })).toMatchObject({
       serial: 2,
       cause,
       keepPrevious: false,
+      // Who may delete a Secret, or edit a key above, must not lengthen a life.
+      end: created + (rotated ? 150 : 100) * second,
     });
   });
 
@@ -234,6 +253,7 @@ describe('the policy for a token with a parent', () => {
     const changed = liveRecord({ name: 'parent', spec: { user: 'alice', key: 'k'.repeat(30), scope: {} } });
     expect(issued(issuedToken({ spec }, keys), { keys: [changed] })).toMatchObject({
       cause: 'ChainChanged',
+      end: created + hour,
       keepPrevious: false,
     });
   });
@@ -255,6 +275,20 @@ describe('the policy for a token with a parent', () => {
       confirmation: { accessKeyUID: parent.uid },
     });
     expect(desired.confirmation.credentialHash).toBeUndefined();
+  });
+
+  it('stays ended when a refusal passes', () => {
+    const record = issuedToken({ spec }, keys);
+    const refused = settled(record, { keys, now: created + second });
+    expect(refused.desired.ready.status).toBe('True');
+    const unidentified = settled(
+      { ...record, identity: { kind: 'user', user: 'bob', groups: [] } },
+      { keys },
+    );
+    expect(unidentified.desired).toMatchObject({ ready: { reason: 'IdentityInvalid' }, credential: null });
+    const after = { ...record, holdsCredential: false, status: unidentified.desired.confirmation };
+    expect(settled(after, { keys, now: created + hour }).desired.ready.reason).toBe('Expired');
+    expect(issued(after, { keys, now: created + hour / 2 })).toMatchObject({ end: created + hour });
   });
 
   it('keeps the token while the parent is disabled, but says that it does not work', () => {

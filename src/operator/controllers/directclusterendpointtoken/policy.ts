@@ -17,9 +17,10 @@ export function decideToken(input: TokenInput): TokenStep {
   const { record, now, limits } = input;
   if (!record.finalizers.includes(finalizers.DirectClusterEndpointToken)) return { step: 'addFinalizer' };
   const parentage = parentageOf(input);
-  if (parentage.kind === 'waiting' && parentage.tooEarly)
-    return { step: 'wait', requeueAt: now + parentGrace };
   const life = lifeOf(input, parentage);
+  const ended = life.end !== undefined && now >= life.end;
+  if (parentage.kind === 'waiting' && parentage.tooEarly && !ended)
+    return { step: 'wait', requeueAt: now + parentGrace };
   if (record.ephemeral && life.end !== undefined && now >= life.end + limits.expiredRetention)
     return { step: 'delete' };
   return parentage.kind === 'refused' ? refuseToken(input, parentage.problem) : judge(input, parentage, life);

@@ -9,7 +9,7 @@ import type { TokenLife } from './life.ts';
 export interface Successor {
   readonly cause: Reason;
   readonly keepPrevious: boolean;
-  /** True when a new `ttl` moves the end of the life that began with the predecessor. */
+  /** True when the life that began with the predecessor goes on, with the end that the present `ttl` gives it. */
   readonly sameLife: boolean;
 }
 
@@ -54,12 +54,16 @@ function renewal({ status }: CredentialRecord, now: number, { end = 0 }: TokenLi
   return { cause: reasons.renewed, keepPrevious, sameLife: false };
 }
 
+/** What is lost is replaced for the rest of its life: who may delete a Secret must not lengthen the life of its token. */
+const replacement = (cause: Reason): Successor => ({ cause, keepPrevious: false, sameLife: true });
+
 function unfit(input: TokenInput, ancestors: readonly CredentialRecord[]): Successor | undefined {
   const { record, isPublished } = input;
   const { status } = record;
-  if (!chainHolds(record, ancestors)) return fresh(reasons.chainChanged);
-  if (status.keyID === undefined || !isPublished(status.keyID)) return fresh(reasons.signingKeyWithdrawn);
-  if (status.credentialHash === undefined) return fresh(reasons.issued);
+  if (!chainHolds(record, ancestors)) return replacement(reasons.chainChanged);
+  if (status.keyID === undefined || !isPublished(status.keyID))
+    return replacement(reasons.signingKeyWithdrawn);
+  if (status.credentialHash === undefined) return replacement(reasons.issued);
   const present = record.secretRef === undefined ? record.holdsCredential : isIntact(record, input.secret);
-  return present ? undefined : fresh(reasons.issued);
+  return present ? undefined : replacement(reasons.issued);
 }

@@ -26,6 +26,8 @@ export interface KeyControllerOptions {
   readonly limits: KeyLimits;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
+  readonly trustedSince: () => number;
   readonly randomBytes: (count: number) => Uint8Array;
 }
 
@@ -83,6 +85,7 @@ export class KeyController {
       ownSecrets: stores.secretsOf(record.uid, purposes.credential),
       ...findings,
       now: now(),
+      trustedSince: this.#options.trustedSince(),
       limits,
     };
   }
@@ -121,7 +124,7 @@ export class KeyController {
     const waitMs = waits ? expiryBudget.reserve(record.uid) : 0;
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     await writer.writeStatus(record, step.desired, step.successor);
-    for (const secret of step.staleSecrets) await secrets.delete(secret);
+    await secrets.deleteAll(step.staleSecrets);
     expiryBudget.forget(record.uid);
     return until(step.requeueAt, now());
   }

@@ -19,6 +19,8 @@ export interface KeyInput {
   /** Why the Secret could not be written. */
   readonly secretProblem?: DesiredCondition;
   readonly now: number;
+  /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
+  readonly trustedSince: number;
   readonly limits: KeyLimits;
 }
 

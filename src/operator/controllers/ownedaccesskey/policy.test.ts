@@ -55,6 +55,7 @@ function decide(
     ...(secret === undefined ? {} : { secret }),
     ownSecrets: secret === undefined ? [] : [secret],
     now,
+    trustedSince: 0,
     limits,
     ...input,
   });
@@ -76,7 +77,7 @@ function secretOf(record: CredentialRecord, content: string, serial: number, nam
       uid: uidOf(`secret ${name}`),
       resourceVersion: '3',
       creationTimestamp: '2026-11-21T10:00:00Z',
-      ownerReferences: [{ uid: record.uid }],
+      ownerReferences: [{ uid: record.uid, apiVersion }],
       labels: {
         [labels.ownerUID]: record.uid,
         [labels.serial]: String(serial),
