@@ -21,7 +21,7 @@ export function asCount(value: unknown): number | undefined {
 }
 
 /** The members that can be `undefined` become optional ones. */
-export type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { apiVersion } from '../../../src/api/names.ts';
+import type { OwnerReference } from '../../../src/api/object-meta.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { directClusterEndpointTokens, ownedAccessKeys, type Resource } from '../../../src/api/resources.ts';
-import type { OwnerReference } from '../../../src/api/object-meta.ts';
 import { type Stored, secretAt } from '../../operator/api.ts';
 import { Verifier } from '../../operator/verifier.ts';
 import { operatorWorld } from '../../operator/world.ts';
