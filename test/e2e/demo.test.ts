@@ -89,7 +89,8 @@ describe('npm run demo', () => {
     );
     expect(output).toContain('it verifies against the published key set');
     expect(output).toContain('"iss": "https://latchkey.example.com"');
-    expect(output).toContain('export KUBECONFIG=');
+    expect(output).toMatch(/^ {2}export KUBECONFIG=\S*alice\S*$/m);
+    expect(output).toMatch(/^ {2}export ADMIN=\S*admin\S*$/m);
     expectNothingLeft();
   });
 

@@ -37,9 +37,10 @@ const environment = ({ kubeconfig, adminKubeconfig, kubectl }: Summary, operator
   `  export KUBECONFIG=${kubeconfig}`,
   `  export KUBECACHEDIR=${kubectl.cache}`,
   `  export PATH=${kubectl.folder}:$PATH`,
+  `  export ADMIN=${adminKubeconfig}`,
   '',
-  `  administrator's kubeconfig  ${adminKubeconfig}`,
-  `  log of the operator         ${operatorLog}`,
+  '  as cluster administrator  kubectl --kubeconfig=$ADMIN …',
+  `  log of the operator       ${operatorLog}`,
 ];
 
 function trials({ parent, token }: Summary): string[] {

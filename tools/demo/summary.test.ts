@@ -99,7 +99,10 @@ it('shows everything but the credentials', async () => {
     keyID,
     signer.kid,
     '"sub": "alice"',
-    '/x/alice.yaml',
+    'export KUBECONFIG=/x/alice.yaml',
+    'export KUBECACHEDIR=/x/cache',
+    'export PATH=/bin:$PATH',
+    'export ADMIN=/x/admin.yaml',
     '/x/operator.log',
   ]) {
     expect(text).toContain(shown);
