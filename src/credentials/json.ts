@@ -26,7 +26,7 @@ type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
 };
 
 /** Leaves out the members that are `undefined`. A plain loop: it runs for every object of a list, and entries cost five times as much. */
-export function defined<T extends object>(object: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+export function defined<T extends object>(object: T): Defined<T> {
   const kept: Partial<T> = {};
   for (const name in object) if (object[name] !== undefined) kept[name] = object[name];
   return kept as never;
