@@ -6,12 +6,12 @@ import { kubeConfigSource } from '../../../src/kube/kube-config.ts';
 import { startControlPlane } from '../../controlplane/control-plane.ts';
 import { Guard } from '../../controlplane/guard.ts';
 import { type Rendered, render } from '../../integration/config/render.ts';
-import { Api, type Stored } from '../../operator/api.ts';
+import { Api, conditionOf, type Stored } from '../../operator/api.ts';
 import { healthOf } from '../../operator/health-of.ts';
 import { metricOf } from '../../operator/metrics-of.ts';
 import { RunningOperator } from '../../operator/running-operator.ts';
 import { until } from '../../operator/until.ts';
-import { expectConfirmed } from './nothing-confirmed.ts';
+import { expectConfirmed, expectNothingConfirmed } from './nothing-confirmed.ts';
 
 const plane = await startControlPlane({ name: 'installation' });
 const guard = await Guard.start('installation');
@@ -88,11 +88,19 @@ describe('an operator that is started before the rest of the installation', () =
     expect(await operator.log()).toContain('admission policies are missing: nothing new is confirmed');
   });
 
-  it('confirms what waited once they are there, but not for a requester that nobody stamped', async () => {
+  it('begins when they are there, and refuses what was made before them: nobody stamped who asked for it', async () => {
     await send('apply', shipped.filter(isPolicy));
     await readiness(200, 'readyz check passed');
-    expectConfirmed(await admin.untilReady(early.key));
-    await admin.untilRefused(early.token, reasons.requesterUnknown);
+    for (const object of [early.key, early.token]) {
+      const refused = await admin.untilRefused(object, reasons.requesterUnknown);
+      expectNothingConfirmed(refused);
+      expect(conditionOf(refused)?.message).toMatch(/create it again|create the object again/);
+    }
+    const created = await until(
+      'the API server knows kinds and policies',
+      async () => await admin.createKey(),
+    );
+    expectConfirmed(await admin.untilReady(created));
   });
 
   it('confirms nothing new while a policy is missing or of another version; ends and deletes go on', async () => {
