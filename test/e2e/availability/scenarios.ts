@@ -158,7 +158,7 @@ const movedKey: Scenario = {
   end: async (subject) => {
     const key = await subject.untilReady();
     const { namespace, name } = subject.place();
-    await subject.api.untilGone(secretAt(namespace, name));
+    await subject.api.untilGone(secretAt(namespace, name), { timeoutMs: 20_000 });
     await expectIssuedTwice(subject, key, await subject.secretCredential('key', '-moved'));
   },
 };

@@ -14,7 +14,7 @@ import type { Write } from '../../operator/write.ts';
 import { confirmationsOf, type PassedWrite, WriteGate } from '../../operator/write-gate.ts';
 import { Subject, scenarios } from './scenarios.ts';
 
-const env = { LATCHKEY_LEASE_DURATION: '3s', LATCHKEY_CONCURRENCY: '24' };
+const env = { LATCHKEY_LEASE_DURATION: '5s', LATCHKEY_CONCURRENCY: '24' };
 
 const plane = await sharedControlPlane();
 // A gate for each, so that it is known of each write whose it is.

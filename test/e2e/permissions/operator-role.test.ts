@@ -63,7 +63,7 @@ async function start(): Promise<RunningOperator> {
 const scenario: Readonly<Record<string, () => Promise<unknown>>> = {
   'a finalizer that no policy has set': async () => {
     const early = { kind: 'OwnedAccessKey', metadata: { name: 'early' } };
-    const key = await admin.untilReady(early);
+    const key = await admin.untilRefused(early, reasons.requesterUnknown);
     expect(key.metadata.finalizers).toEqual([finalizers.OwnedAccessKey]);
     await admin.delete(key);
     await admin.untilGone(key);
