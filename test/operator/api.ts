@@ -1,11 +1,19 @@
 import type { Condition, ConditionType } from '../../src/api/conditions.ts';
 import {
+  certificateSigningRequests,
+  clusterRoleBindings,
+  clusterRoles,
+  clusters,
   directClusterEndpointTokens,
   events,
   namespaces,
   ownedAccessKeys,
   type Resource,
   secrets,
+  serviceAccounts,
+  spaceInstances,
+  virtualClusterInstanceKubeConfigs,
+  virtualClusterInstances,
 } from '../../src/api/resources.ts';
 import type { DeleteOptions, KubeClient, WriteOptions } from '../../src/kube/client.ts';
 import { isNotFound } from '../../src/kube/kube-error.ts';
@@ -186,7 +194,21 @@ export function entryOf(secret: Stored, entry: string): string {
   return Buffer.from(value, 'base64').toString();
 }
 
-const resources = [ownedAccessKeys, directClusterEndpointTokens, secrets, namespaces, events];
+const resources = [
+  ownedAccessKeys,
+  directClusterEndpointTokens,
+  virtualClusterInstanceKubeConfigs,
+  virtualClusterInstances,
+  spaceInstances,
+  clusters,
+  secrets,
+  namespaces,
+  events,
+  serviceAccounts,
+  clusterRoles,
+  clusterRoleBindings,
+  certificateSigningRequests,
+];
 
 export function resourceOf({ kind }: Target): Resource {
   const resource = resources.find((candidate) => candidate.kind === kind);
@@ -199,5 +221,6 @@ export function keyOf({ metadata: { name, namespace } }: Target): ObjectKey {
 }
 
 function withoutSecrets({ status }: Stored): object {
-  return { ...status, token: status?.token === undefined ? undefined : '(set)' };
+  const shown = (value: unknown) => (value === undefined ? undefined : '(set)');
+  return { ...status, token: shown(status?.token), kubeConfig: shown(status?.kubeConfig) };
 }
