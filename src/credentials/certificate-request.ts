@@ -1,0 +1,68 @@
+import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import forge from 'node-forge';
+import { type CertificateName, distinguishedName } from './distinguished-name.ts';
+
+/** A request for a client certificate and the key that it is for. */
+export interface CertificateRequest {
+  /** PKCS #10 in PEM, for `spec.request` of a CertificateSigningRequest. */
+  readonly request: string;
+  /** PKCS #8 in PEM: a secret. */
+  readonly privateKey: string;
+  readonly publicKey: KeyObject;
+}
+
+const { asn1 } = forge;
+const { UNIVERSAL, CONTEXT_SPECIFIC } = asn1.Class;
+const ecdsaWithSha256 = '1.2.840.10045.4.3.2';
+
+/**
+ * Makes a request for exactly this name, without any attribute, signed by `privateKey` (P-256; a new one unless given).
+ * Throws `RangeError` that names the field of a name which cannot stand in a certificate, and for a key of another kind.
+ * The ASN.1 is node-forge's, key and signature are node:crypto's: node-forge knows no elliptic curves.
+ */
+export function createCertificateRequest(
+  name: CertificateName,
+  privateKey: KeyObject = generatePrivateKey(),
+): CertificateRequest {
+  if (privateKey.type !== 'private' || privateKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1')
+    throw new RangeError('privateKey of a certificate request must be a private key on P-256');
+  const publicKey = createPublicKey(privateKey);
+  const info = requestInfo(name, publicKey);
+  const signature = sign('sha256', derOf(info), privateKey);
+  const request = sequence(info, sequence(objectIdentifier(ecdsaWithSha256)), bitString(signature));
+  return {
+    request: pem('CERTIFICATE REQUEST', derOf(request)),
+    privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    publicKey,
+  };
+}
+
+/** Less than a millisecond: not worth a thread. */
+function generatePrivateKey(): KeyObject {
+  return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+}
+
+/** CertificationRequestInfo of RFC 2986, section 4.1: version, subject, key, and an empty set of attributes. */
+function requestInfo(name: CertificateName, publicKey: KeyObject): forge.asn1.Asn1 {
+  const version = asn1.create(UNIVERSAL, asn1.Type.INTEGER, false, asn1.integerToDer(0).getBytes());
+  const spki = asn1.fromDer(publicKey.export({ type: 'spki', format: 'der' }).toString('latin1'));
+  const attributes = asn1.create(CONTEXT_SPECIFIC, 0, true, []);
+  return sequence(version, distinguishedName(name, 'shortest'), spki, attributes);
+}
+
+const sequence = (...items: forge.asn1.Asn1[]): forge.asn1.Asn1 =>
+  asn1.create(UNIVERSAL, asn1.Type.SEQUENCE, true, items);
+
+const objectIdentifier = (dotted: string): forge.asn1.Asn1 =>
+  asn1.create(UNIVERSAL, asn1.Type.OID, false, asn1.oidToDer(dotted).getBytes());
+
+/** The first byte says that no bits at the end are unused. */
+const bitString = (content: Buffer): forge.asn1.Asn1 =>
+  asn1.create(UNIVERSAL, asn1.Type.BITSTRING, false, `\0${content.toString('latin1')}`);
+
+const derOf = (value: forge.asn1.Asn1): Buffer => Buffer.from(asn1.toDer(value).getBytes(), 'latin1');
+
+function pem(label: string, der: Buffer): string {
+  const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
+  return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ''].join('\n');
+}
