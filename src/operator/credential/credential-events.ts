@@ -1,8 +1,8 @@
-import { apiVersion } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { EventRecorder } from '../../kube/event-recorder.ts';
 import type { Logger } from '../../kube/logger.ts';
+import { regarding } from '../regarding.ts';
 import type { TransitionEvent } from './transition-events.ts';
 
 /** Tells people of transitions: as an event beside the object, and as a line in the log. */
@@ -16,18 +16,9 @@ export class CredentialEvents {
   }
 
   record(record: CredentialRecord, events: readonly TransitionEvent[]): void {
-    const { kind, name, namespace, uid, resourceVersion } = record;
-    const regarding = {
-      kind,
-      apiVersion,
-      name,
-      uid,
-      resourceVersion,
-      ...(namespace === undefined ? {} : { namespace }),
-    };
     for (const { type, reason, action, note } of events) {
-      this.#log.info({ kind, name: record.key, reason }, 'credential changed');
-      this.#recorder.record({ regarding, type, reason, action, note });
+      this.#log.info({ kind: record.kind, name: record.key, reason }, 'credential changed');
+      this.#recorder.record({ regarding: regarding(record), type, reason, action, note });
     }
   }
 

@@ -1,0 +1,65 @@
+import { finalizers } from '../../../api/names.ts';
+import type { CredentialRecord } from '../../../credentials/record.ts';
+import type { WorkResult } from '../../../kube/workers.ts';
+import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
+import type { CredentialStores } from '../../credential/credential-stores.ts';
+import { LookTimes } from '../../target/look-times.ts';
+import type { TargetConnector } from '../../target/target-connector.ts';
+import type { TargetEvents } from '../../target/target-events.ts';
+import { TargetFinalizer } from '../../target/target-finalizer.ts';
+import { TargetReconciler } from '../../target/target-reconciler.ts';
+import type { TargetStores } from '../../target/target-stores.ts';
+import type { TargetWriter } from '../../target/target-writer.ts';
+import { decideInstance } from './policy.ts';
+
+export interface InstanceControllerOptions {
+  readonly targets: Pick<TargetStores, 'instance'>;
+  readonly credentials: Pick<CredentialStores, 'kubeConfigsOf'>;
+  readonly writer: TargetWriter<VirtualClusterInstanceRecord>;
+  readonly connector: TargetConnector;
+  readonly events: TargetEvents;
+  /** Hears of each finalizer that was released with something left behind. */
+  readonly onReleased: () => void;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  /** How often each virtual cluster is looked at, milliseconds. */
+  readonly recheckMs: number;
+  /** How long a deleted instance may wait for its clean-up, milliseconds. */
+  readonly limitMs: number;
+}
+
+/** Makes virtual clusters usable, keeps them so, and cleans up behind deleted ones. */
+export class InstanceController {
+  readonly #reconciler: TargetReconciler<VirtualClusterInstanceRecord>;
+
+  constructor(options: InstanceControllerOptions) {
+    const { targets, credentials, connector, writer } = options;
+    const finalizerName = finalizers.VirtualClusterInstance;
+    this.#reconciler = new TargetReconciler({
+      find: (key) => targets.instance(key),
+      decide: decideInstance,
+      finalizerName,
+      writer,
+      connector,
+      finalizer: new TargetFinalizer({
+        ...options,
+        finalizer: finalizerName,
+        isAwaited: ({ key, uid }) => credentials.kubeConfigsOf(key).some((each) => holdsAccess(each, uid)),
+      }),
+      times: new LookTimes(options),
+    });
+  }
+
+  /** `namespace/name`. */
+  reconcile(key: string): Promise<WorkResult | undefined> {
+    return this.#reconciler.reconcile(key);
+  }
+}
+
+/** Kubeconfigs are withdrawn while the instance is going: afterwards nobody knows how to reach the virtual cluster. */
+function holdsAccess({ status }: CredentialRecord, instance: string): boolean {
+  const { credentialHash, boundSerials = [], instanceUID = instance } = status;
+  return instanceUID === instance && (credentialHash !== undefined || boundSerials.length > 0);
+}

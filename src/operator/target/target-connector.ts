@@ -1,0 +1,135 @@
+import { systemNamespace } from '../../api/names.ts';
+import { reasons } from '../../api/reasons.ts';
+import type { Clock } from '../../kube/clock.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import type { OpenTarget, TargetClients } from '../../platform/targets/target-clients.ts';
+import type { TargetProblem } from '../../platform/targets/target-problem.ts';
+import type { SecretEntry } from '../../platform/targets/target-record.ts';
+import { type ImpersonatorToken, isAccepted, requestToken } from './impersonator-token.ts';
+import { removeAll, repair } from './repair.ts';
+import { problemInTarget, TargetFailure } from './target-failure.ts';
+import { targetObjectsOf } from './target-objects.ts';
+import type { TargetOwner } from './target-owner.ts';
+import { accessIn, isCurrent, isTargetSecretOf, type TargetAccess } from './target-secret.ts';
+import type { TargetSecrets } from './target-secrets.ts';
+import { lookAt, type TargetSession } from './target-session.ts';
+
+export interface TargetConnectorOptions {
+  readonly clients: Pick<TargetClients, 'open' | 'as' | 'forget'>;
+  readonly secrets: TargetSecrets;
+  readonly clock: Clock;
+  /** Whether another object that a target can belong to has this UID. */
+  readonly isOther: (uid: string) => boolean;
+  /** How long the impersonator's token is asked for, milliseconds. Default: a day. */
+  readonly tokenLifeMs?: number;
+}
+
+/** What a target is connected for. */
+export interface Connection {
+  readonly owner: TargetOwner;
+  /** Where the administrator kubeconfig stands. */
+  readonly kubeConfig: SecretEntry;
+  /** What the group of users gets; absent where users come as themselves. */
+  readonly clusterRole?: string;
+}
+
+const day = 86_400_000;
+
+/**
+ * Makes a target usable, and takes that back. All that comes from a target is judged by its shape and none of it goes
+ * any further: whoever runs it is not trusted.
+ */
+export class TargetConnector {
+  readonly #options: TargetConnectorOptions;
+
+  constructor(options: TargetConnectorOptions) {
+    this.#options = options;
+  }
+
+  /** Looks at everything that has to be there and repairs it. Resolves with why that is not possible, or with nothing. */
+  async connect(connection: Connection): Promise<TargetProblem | undefined> {
+    const { clients } = this.#options;
+    const source = { uid: connection.owner.uid, secret: connection.kubeConfig };
+    const opened = await clients.open(source);
+    if ('problem' in opened) return opened.problem;
+    const problem = await this.#use(connection, opened.target);
+    if (problem === undefined) return undefined;
+    // A kubeconfig that was replaced meanwhile took its client with it, which looks like a target that is gone.
+    const again = await clients.open(source);
+    if ('problem' in again) return again.problem;
+    return again.target.client === opened.target.client ? problem : this.#use(connection, again.target);
+  }
+
+  /** `gone`: there is no administrator kubeconfig any more, so nothing can be cleaned in the target. */
+  async disconnect({ owner, kubeConfig }: Connection): Promise<'clean' | 'gone' | 'failed'> {
+    const { clients, secrets, clock } = this.#options;
+    const opened = await clients.open({ uid: owner.uid, secret: kubeConfig });
+    const problem =
+      'problem' in opened
+        ? opened.problem
+        : await removeAll(lookAt(opened.target.client, clock), owner).catch(problemInTarget);
+    await secrets.delete(owner);
+    if (!problem) return 'clean';
+    return problem.reason === reasons.kubeConfigNotFound ? 'gone' : 'failed';
+  }
+
+  /** Lets go of the target's connections. */
+  forget(uid: string): void {
+    this.#options.clients.forget(uid);
+  }
+
+  async #use(connection: Connection, target: OpenTarget): Promise<TargetProblem | undefined> {
+    const { secrets, clock } = this.#options;
+    const { owner } = connection;
+    const secret = await secrets.find(owner);
+    if (secret !== undefined && !isTargetSecretOf(secret, owner)) return conflict;
+    const session = lookAt(target.client, clock);
+    const made = await this.#prepare(connection, target, session, secret).catch(problemInTarget);
+    if (made === undefined || 'reason' in made) return made;
+    return secrets.write(owner, secret, made);
+  }
+
+  /** Everything in the target. Resolves with the access to be stored, or with nothing when the stored one is right. */
+  async #prepare(
+    { owner, clusterRole }: Connection,
+    { config }: OpenTarget,
+    session: TargetSession,
+    secret: KubeObject | undefined,
+  ): Promise<TargetAccess | undefined> {
+    const { clock, isOther, tokenLifeMs = day } = this.#options;
+    await repair(session, owner, targetObjectsOf(owner, clusterRole), isOther);
+    const stored = secret === undefined ? undefined : accessIn(secret);
+    const { server, ca } = config;
+    if (stored !== undefined && isCurrent(stored, server, ca, clock.now())) {
+      if (await this.#isAccepted(config, stored, session)) return undefined;
+    }
+    const token = await requestToken(session, clock.now(), tokenLifeMs);
+    // Proved before it is stored, so that the gateway never finds one that does not work.
+    if (!(await this.#isAccepted(config, token, session))) throw new TargetFailure(notAccepted);
+    return { ...token, server: server.href, ca };
+  }
+
+  async #isAccepted(
+    config: OpenTarget['config'],
+    { token }: ImpersonatorToken,
+    { limits }: TargetSession,
+  ): Promise<boolean> {
+    const client = this.#options.clients.as(config, token);
+    try {
+      return await isAccepted(client, limits);
+    } finally {
+      await client.close();
+    }
+  }
+}
+
+const conflict: TargetProblem = {
+  reason: reasons.secretConflict,
+  message: `The Secret in ${systemNamespace} that is to hold the access to this target was not made by Latchkey: delete it.`,
+};
+
+const notAccepted: TargetProblem = {
+  reason: reasons.targetAnswer,
+  message:
+    'The target does not accept the token that it has just given: look for several control planes at one address.',
+};

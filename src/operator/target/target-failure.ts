@@ -1,0 +1,28 @@
+import { reasons } from '../../api/reasons.ts';
+import { KubeError } from '../../kube/kube-error.ts';
+import { type TargetProblem, targetProblemOf } from '../../platform/targets/target-problem.ts';
+
+/** Something in a target is not as it has to be. */
+export class TargetFailure extends Error {
+  readonly problem: TargetProblem;
+
+  constructor(problem: TargetProblem) {
+    super(problem.message);
+    this.problem = problem;
+  }
+}
+
+/** Why work in a target failed. Only for errors of requests to a target. @throws the error that is not about the target. */
+export function problemInTarget(error: unknown): TargetProblem {
+  if (error instanceof TargetFailure) return error.problem;
+  const problem = targetProblemOf(error);
+  if (problem !== undefined) return problem;
+  if (error instanceof KubeError) return unexpected;
+  throw error;
+}
+
+const unexpected: TargetProblem = {
+  reason: reasons.targetAnswer,
+  message:
+    'The target does not accept what Latchkey makes in it: look for admission policies or finalizers there that stand in the way.',
+};

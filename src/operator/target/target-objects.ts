@@ -1,0 +1,113 @@
+import { isDeepStrictEqual } from 'node:util';
+import { groups, labels, targetObjects } from '../../api/names.ts';
+import { clusterRoleBindings, clusterRoles, type Resource, serviceAccounts } from '../../api/resources.ts';
+import { asObject, asText, type JsonObject } from '../../credentials/json.ts';
+import type { ObjectKey } from '../../kube/object.ts';
+import type { TargetOwner } from './target-owner.ts';
+
+/** Something that has to be in a target, exactly so. */
+export interface TargetObject {
+  readonly resource: Resource;
+  readonly key: ObjectKey;
+  readonly manifest: JsonObject;
+  /** Fields that an apply brings back to what the manifest says; null where it must say nothing. */
+  readonly exact: JsonObject;
+  /** Fields that only another object can bring back. */
+  readonly fixed: JsonObject;
+}
+
+/** `unrepairable`: it has to be deleted before it can be as it should. */
+export type ObjectState = 'intact' | 'altered' | 'unrepairable';
+
+const { namespace, impersonator, usersBinding } = targetObjects;
+const rbacGroup = 'rbac.authorization.k8s.io';
+
+/**
+ * Everything that the impersonator may do: users, groups, and the one extra that says which credential a request came
+ * with. Not ServiceAccounts and not UIDs: whoever steals its token must not become a controller of the target.
+ */
+const rules = [
+  { apiGroups: [''], resources: ['users', 'groups'], verbs: ['impersonate'] },
+  {
+    apiGroups: ['authentication.k8s.io'],
+    resources: ['userextras/management.platform.sh/access-key'],
+    verbs: ['impersonate'],
+  },
+];
+
+/** What the operator makes in a target, in the order in which it is made; the users binding only with a role for them. */
+export function targetObjectsOf(owner: TargetOwner, clusterRole?: string): readonly TargetObject[] {
+  const account = { kind: 'ServiceAccount', name: impersonator, namespace };
+  const users = { kind: 'Group', apiGroup: rbacGroup, name: groups.users };
+  return [
+    object(
+      owner,
+      serviceAccounts,
+      { name: impersonator, namespace },
+      { automountServiceAccountToken: false },
+    ),
+    object(owner, clusterRoles, { name: impersonator }, { rules }),
+    binding(owner, { name: impersonator, clusterRole: impersonator, subject: account }),
+    ...(clusterRole === undefined
+      ? []
+      : [binding(owner, { name: usersBinding, clusterRole, subject: users })]),
+  ];
+}
+
+/** What may have been made for an owner, in the order in which it is taken away: rights first. */
+export const removalOrder: readonly Pick<TargetObject, 'resource' | 'key'>[] = [
+  { resource: clusterRoleBindings, key: { name: usersBinding } },
+  { resource: clusterRoleBindings, key: { name: impersonator } },
+  { resource: clusterRoles, key: { name: impersonator } },
+  { resource: serviceAccounts, key: { name: impersonator, namespace } },
+];
+
+/** How the object that is there (as the target shows it, so of any shape) compares to the one that should be. */
+export function stateOf(present: unknown, wanted: TargetObject): ObjectState {
+  const fields = asObject(present);
+  if (!hasAll(fields, wanted.fixed)) return 'unrepairable';
+  return hasAll(fields, wanted.exact) ? 'intact' : 'altered';
+}
+
+/** Whether the labels say that it was made for this owner. */
+export function isOwnedBy(present: unknown, { kind, uid }: TargetOwner): boolean {
+  const marks = labelsOf(present);
+  return marks[labels.ownerUID] === uid && marks[labels.ownerKind] === kind;
+}
+
+/** The UID of the owner that the labels name. */
+export const ownerUIDOf = (present: unknown): string | undefined =>
+  asText(labelsOf(present)[labels.ownerUID]);
+
+/** `metadata.uid`, where the target tells one. */
+export const uidOf = (present: unknown): string | undefined =>
+  asText(asObject(asObject(present)['metadata'])['uid']);
+
+const labelsOf = (present: unknown): JsonObject =>
+  asObject(asObject(asObject(present)['metadata'])['labels']);
+
+/** What is compared against is shallow, so a document of a million brackets ends the comparison, not the process. */
+const hasAll = (present: JsonObject, fields: JsonObject): boolean =>
+  Object.entries(fields).every(([name, value]) => isDeepStrictEqual(present[name] ?? null, value));
+
+interface Binding {
+  readonly name: string;
+  readonly clusterRole: string;
+  readonly subject: JsonObject;
+}
+
+function binding(owner: TargetOwner, { name, clusterRole, subject }: Binding): TargetObject {
+  const roleRef = { apiGroup: rbacGroup, kind: 'ClusterRole', name: clusterRole };
+  const made = object(owner, clusterRoleBindings, { name }, { subjects: [subject] });
+  return { ...made, manifest: { ...made.manifest, roleRef }, fixed: { roleRef } };
+}
+
+function object(owner: TargetOwner, resource: Resource, key: ObjectKey, exact: JsonObject): TargetObject {
+  const { group, version, kind } = resource;
+  const marks = { [labels.ownerKind]: owner.kind, [labels.ownerUID]: owner.uid };
+  const apiVersion = group === '' ? version : `${group}/${version}`;
+  const manifest = { apiVersion, kind, metadata: { ...key, labels: marks }, ...exact };
+  // An aggregated role takes its rules from others, whatever was written into it.
+  const fixed = resource === clusterRoles ? { aggregationRule: null } : {};
+  return { resource, key, manifest, exact, fixed };
+}

@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { accessIn, isCurrent, isTargetSecretOf, renderTargetSecret } from './target-secret.ts';
+
+const owner = { kind: 'Cluster', uid: 'u1' } as const;
+const now = Date.UTC(2026, 10, 21);
+const hour = 3_600_000;
+const access = {
+  ...{ server: 'https://vc.example.com/', ca: '-----BEGIN CERTIFICATE-----\nAA\n', token: 'a.b.c' },
+  ...{ issued: now, expires: now + 24 * hour },
+};
+const secret = renderTargetSecret(owner, access);
+type Secret = typeof secret;
+const server = new URL('https://vc.example.com');
+
+describe('the Secret of a target', () => {
+  it('is named for its owner, and says whose it is and when its token ends', () => {
+    expect(secret.metadata).toEqual({
+      namespace: 'latchkey-system',
+      name: 'latchkey-target-u1',
+      labels: {
+        'management.platform.sh/owner-kind': 'Cluster',
+        'management.platform.sh/owner-uid': 'u1',
+        'management.platform.sh/purpose': 'target',
+      },
+      annotations: {
+        'management.platform.sh/token-issued': '2026-11-21T00:00:00Z',
+        'management.platform.sh/token-expires': '2026-11-22T00:00:00Z',
+      },
+    });
+  });
+
+  it('has exactly the entries that the gateway reads', () => {
+    const texts = Object.entries(secret.data).map(([entry, text]) => [
+      entry,
+      Buffer.from(text, 'base64').toString(),
+    ]);
+    expect(Object.fromEntries(texts)).toEqual({ server: access.server, 'ca.crt': access.ca, token: 'a.b.c' });
+  });
+
+  it('gives back what was put into it', () => {
+    expect(isTargetSecretOf(secret, owner)).toBe(true);
+    expect(accessIn(secret)).toEqual(access);
+  });
+
+  const labelled = (change: object): Secret => ({
+    ...secret,
+    metadata: { ...secret.metadata, labels: { ...secret.metadata.labels, ...change } },
+  });
+  it.each([
+    ['has another type', { ...secret, type: 'kubernetes.io/tls' }],
+    ['names another object', labelled({ 'management.platform.sh/owner-uid': 'u2' })],
+    ['names another kind', labelled({ 'management.platform.sh/owner-kind': 'VirtualClusterInstance' })],
+    ['has another purpose', labelled({ 'management.platform.sh/purpose': 'credential' })],
+    ['has no labels', { ...secret, metadata: { name: 'latchkey-target-u1' } }],
+    ['is none', undefined],
+  ])('is not ours when it %s', (_what, other) => {
+    expect(isTargetSecretOf(other, owner)).toBe(false);
+  });
+
+  const without = (entry: string) =>
+    Object.fromEntries(Object.entries(secret.data).filter(([name]) => name !== entry));
+  it.each([
+    ['no token', { ...secret, data: without('token') }],
+    ['an empty server', { ...secret, data: { ...secret.data, server: '' } }],
+    ['no authority', { ...secret, data: without('ca.crt') }],
+    ['another entry', { ...secret, data: { ...secret.data, more: 'YQ==' } }],
+    ['no data', { ...secret, data: undefined }],
+    [
+      'an end that is no time',
+      { ...secret, metadata: { annotations: { 'management.platform.sh/token-expires': 'x' } } },
+    ],
+  ])('says nothing with %s', (_what, altered) => {
+    expect(accessIn(altered)).toBeUndefined();
+  });
+});
+
+describe('isCurrent', () => {
+  it.each([
+    ['at the beginning', true, now],
+    ['before half of the life is gone', true, now + 12 * hour - 1],
+    ['when half of the life is gone', false, now + 12 * hour],
+    ['after the end', false, now + 25 * hour],
+  ])('%s: %s', (_what, expected, when) => {
+    expect(isCurrent(access, server, access.ca, when)).toBe(expected);
+  });
+
+  it.each([
+    ['another port', 'https://vc.example.com:444', access.ca],
+    ['another host', 'https://evil.example.com', access.ca],
+    ['another path', 'https://vc.example.com/vc', access.ca],
+    ['another authority', access.server, `${access.ca}AA`],
+  ])('never for %s', (_what, at, ca) => {
+    expect(isCurrent(access, new URL(at), ca, now)).toBe(false);
+  });
+
+  it('goes by the real life, however short it is', () => {
+    const short = { ...access, expires: now + hour };
+    expect(isCurrent(short, server, access.ca, now + hour / 2 - 1)).toBe(true);
+    expect(isCurrent(short, server, access.ca, now + hour / 2)).toBe(false);
+  });
+});
