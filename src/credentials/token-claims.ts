@@ -15,6 +15,8 @@ export interface TokenRequest {
     readonly uid: string;
   };
   readonly parent?: { readonly name: string; readonly uid: string };
+  /** The virtual cluster instance that the token is good for and no other, not even a later one of that name. */
+  readonly instance?: { readonly namespace: string; readonly name: string; readonly uid: string };
   readonly serial: number;
   /** The own scope and those of all ancestors, nearest first; `undefined` for one that does not narrow. */
   readonly scopes: readonly unknown[];
@@ -27,6 +29,7 @@ export interface TokenRequest {
 export interface PlatformClaim {
   readonly object: TokenRequest['object'];
   readonly parent?: NonNullable<TokenRequest['parent']>;
+  readonly instance?: NonNullable<TokenRequest['instance']>;
   /** A request must pass each of them. Empty: no narrowing. */
   readonly scopes: readonly unknown[];
 }
@@ -46,7 +49,7 @@ export interface TokenClaims {
 
 /** The claims of one token. `jti` is `<uid>.<serial>`; times are rounded down, so that a token never outlives its object's end. */
 export function tokenClaims(request: TokenRequest): TokenClaims {
-  const { object, parent } = request;
+  const { object, parent, instance } = request;
   const issuedAt = Math.floor(request.issuedAt / 1000);
   return {
     iss: request.issuer,
@@ -57,7 +60,12 @@ export function tokenClaims(request: TokenRequest): TokenClaims {
     nbf: issuedAt,
     exp: Math.floor(request.notAfter / 1000),
     jti: `${object.uid}.${request.serial}`,
-    [group]: { object, ...(parent !== undefined && { parent }), scopes: narrowing(request.scopes) },
+    [group]: {
+      object,
+      ...(parent !== undefined && { parent }),
+      ...(instance !== undefined && { instance }),
+      scopes: narrowing(request.scopes),
+    },
   };
 }
 

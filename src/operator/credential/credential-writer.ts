@@ -68,6 +68,11 @@ export class CredentialWriter {
     return this.#patch(record, { spec });
   }
 
+  /** Says which certificates may be bound outside, before any is. Conditions stay: nothing has come of it yet. */
+  noteSerials(record: CredentialRecord, boundSerials: readonly number[]): Promise<CredentialRecord> {
+    return this.#patch(record, { status: { boundSerials } }, 'status');
+  }
+
   /** Writes what differs, and an event for each transition; nothing when nothing differs. */
   async writeStatus(
     record: CredentialRecord,

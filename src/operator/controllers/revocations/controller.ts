@@ -1,0 +1,68 @@
+import type { Clock } from '../../../kube/clock.ts';
+import type { Logger } from '../../../kube/logger.ts';
+import type { Store } from '../../../kube/store.ts';
+import type { WorkResult } from '../../../kube/workers.ts';
+import type { TargetClients } from '../../../platform/targets/target-clients.ts';
+import { RetryTimes } from '../virtualclusterinstancekubeconfig/retry-times.ts';
+import type { Withdrawals } from '../virtualclusterinstancekubeconfig/withdrawals.ts';
+import type { RevocationRecord } from './revocation-record.ts';
+import type { RevocationRecords } from './revocation-records.ts';
+
+export interface RevocationControllerOptions {
+  readonly store: Pick<Store<RevocationRecord>, 'get'>;
+  readonly records: Pick<RevocationRecords, 'delete'>;
+  readonly withdrawals: Pick<Withdrawals, 'tryIn'>;
+  readonly clients: Pick<TargetClients, 'forget'>;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly log: Logger;
+}
+
+/** Withdraws certificates whose objects are gone already, until that has succeeded or they have ended by themselves. */
+export class RevocationController {
+  readonly #options: RevocationControllerOptions;
+  readonly #retries: RetryTimes;
+
+  constructor(options: RevocationControllerOptions) {
+    this.#options = options;
+    const { clock, random } = options;
+    this.#retries = new RetryTimes(clock, { initialMs: 1_000, maxMs: 600_000, random });
+  }
+
+  /** Level-based: the key is that of the record. */
+  async reconcile(key: string): Promise<WorkResult | undefined> {
+    const { store, records, clock, log } = this.#options;
+    const record = store.get(key);
+    if (record === undefined) return undefined;
+    const { ownerUID, notAfter, instance } = record;
+    const rest = notAfter - clock.now();
+    const waitMs = rest <= 0 ? 0 : await this.#withdraw(record);
+    if (waitMs > 0) return { requeueAfterMs: Math.min(waitMs, rest) };
+    this.#retries.succeeded(record.uid);
+    const outcome = rest <= 0 ? 'ended' : 'withdrawn';
+    log.info(
+      { uid: ownerUID, instance: `${instance.namespace}/${instance.name}`, outcome },
+      'revocation completed',
+    );
+    return void (await records.delete(record));
+  }
+
+  /** Milliseconds until the next try; 0: done. */
+  async #withdraw(record: RevocationRecord): Promise<number> {
+    const { withdrawals, clients } = this.#options;
+    const waiting = this.#retries.waiting(record.uid, record.resourceVersion);
+    if (waiting !== undefined) return waiting.waitMs;
+    // A client of its own: that of an instance which is there again is not ours to close.
+    const uid = `revocation-${record.ownerUID}`;
+    try {
+      const { ownerUID, serials, secret } = record;
+      const withdrawal = { uid: ownerUID, serials, isLive: () => false };
+      const problem = await withdrawals.tryIn({ uid, secret }, withdrawal);
+      if (problem === undefined) return 0;
+      return this.#retries.failed(record.uid, record.resourceVersion, problem).waitMs;
+    } finally {
+      clients.forget(uid);
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import { hash } from 'node:crypto';
+import { canonicalJson } from '../../../credentials/canonical-json.ts';
+import { kubeConfigNames } from '../../../credentials/kubeconfig-document.ts';
+import type { CredentialRecord } from '../../../credentials/record.ts';
+import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
+import type { GatewayPlace, KubeConfigInput } from './input.ts';
+
+/** What a kubeconfig says of where it leads. When it changes, another kubeconfig is issued. */
+export interface Destination {
+  /** An https URL. */
+  readonly server: string;
+  /** PEM. */
+  readonly ca?: string;
+  /** What the certificate may do inside. */
+  readonly clusterRole?: string;
+}
+
+/** `status.targetHash`. */
+export function targetHashOf(destination: Destination): string {
+  return hash('sha256', canonicalJson(destination), 'hex');
+}
+
+/** Whether what was issued leads where a new one would; `unknown` while nobody has read the target's kubeconfig. */
+export function directionOf(input: KubeConfigInput): 'right' | 'wrong' | 'unknown' {
+  const { record, instance, targetCA, gateway } = input;
+  const isDirect = record.kubeConfig?.clientCert === true;
+  if (isDirect && (instance === undefined || (targetCA === undefined && directServer(record, instance))))
+    return 'unknown';
+  const present = isDirect
+    ? instance && directDestination(record, instance, targetCA ?? '')
+    : gatewayDestination(record, gateway);
+  return present !== undefined && record.status.targetHash === targetHashOf(present) ? 'right' : 'wrong';
+}
+
+/** Of a kubeconfig with a token. Undefined outside of a project. */
+export function gatewayDestination(record: CredentialRecord, gateway: GatewayPlace): Destination | undefined {
+  const project = projectOf(record, gateway);
+  if (project === undefined) return undefined;
+  const path = `kubernetes/project/${project}/virtualcluster/${instanceNameOf(record)}`;
+  const server = record.kubeConfig?.server ?? `${gateway.issuer}/${path}`;
+  return isServer(server) ? { server, ...(gateway.ca === undefined ? {} : { ca: gateway.ca }) } : undefined;
+}
+
+/** Of a kubeconfig with a client certificate. Undefined without an address. */
+export function directDestination(
+  record: CredentialRecord,
+  instance: VirtualClusterInstanceRecord,
+  ca: string,
+): Destination | undefined {
+  const server = directServer(record, instance);
+  return server === undefined ? undefined : { server, ca, clusterRole: instance.clusterRole };
+}
+
+/** The address of the virtual cluster itself; undefined where nobody has said one. */
+export function directServer(
+  { kubeConfig }: CredentialRecord,
+  { ingressHost }: VirtualClusterInstanceRecord,
+): string | undefined {
+  const server = kubeConfig?.server ?? (ingressHost === undefined ? undefined : `https://${ingressHost}`);
+  return server !== undefined && isServer(server) ? server : undefined;
+}
+
+/** The project that the namespace belongs to. */
+export function projectOf(
+  { namespace = '' }: CredentialRecord,
+  { projectNamespacePrefix: prefix }: Pick<GatewayPlace, 'projectNamespacePrefix'>,
+): string | undefined {
+  return namespace.startsWith(prefix) && namespace.length > prefix.length
+    ? namespace.slice(prefix.length)
+    : undefined;
+}
+
+const instanceNameOf = ({ kubeConfig, name }: CredentialRecord): string => kubeConfig?.instance ?? name;
+
+/** Of cluster, user and context in the document. */
+export function namesOf(record: CredentialRecord): string {
+  const { namespace = '', name } = record;
+  return kubeConfigNames({ namespace, instance: instanceNameOf(record), object: name });
+}
+
+/** The schema refuses anything else; an object that is older than its rules may hold it. */
+function isServer(server: string): boolean {
+  return /^https:\/\/[^/?#@\\\s\p{Cc}]+(\/[^?#\\\s\p{Cc}]*)?$/u.test(server) && URL.canParse(server);
+}

@@ -1,0 +1,134 @@
+import { finalizers } from '../../../api/names.ts';
+import { reasons } from '../../../api/reasons.ts';
+import type { CredentialRecord } from '../../../credentials/record.ts';
+import type { WorkResult } from '../../../kube/workers.ts';
+import type { TargetProblem } from '../../../platform/targets/target-problem.ts';
+import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
+import type { CredentialEvents } from '../../credential/credential-events.ts';
+import type { CredentialStores } from '../../credential/credential-stores.ts';
+import type { CredentialWriter } from '../../credential/credential-writer.ts';
+import { instanceKeyOf } from '../../credential/instance-key.ts';
+import { refusedStatus } from '../../credential/refused-status.ts';
+import type { SecretWriter } from '../../credential/secret-writer.ts';
+import type { TargetStores } from '../../target/target-stores.ts';
+import type { RevocationRecords } from '../revocations/revocation-records.ts';
+import { sourceOf } from './certificate-form.ts';
+import { releaseOf } from './finalization.ts';
+import type { Withdrawals } from './withdrawals.ts';
+
+export interface KubeConfigFinalizerOptions {
+  readonly stores: CredentialStores;
+  readonly targets: Pick<TargetStores, 'instance'>;
+  readonly withdrawals: Pick<Withdrawals, 'tryIn'>;
+  readonly revocations: Pick<RevocationRecords, 'write'>;
+  readonly writer: Pick<CredentialWriter, 'writeStatus' | 'removeFinalizer'>;
+  readonly secrets: Pick<SecretWriter, 'deleteAll'>;
+  readonly events: Pick<CredentialEvents, 'finalizerReleased'>;
+  /** Hears of each release with something left behind. */
+  readonly onReleased: () => void;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** How long the object may wait for its clean-up, milliseconds. */
+  readonly limitMs: number;
+}
+
+/** How often a finalization that waits is looked at when no event comes, milliseconds. */
+const recheck = 1_000;
+const finalizer = finalizers.VirtualClusterInstanceKubeConfig;
+
+/**
+ * Cleans up after a deleted kubeconfig, here and in its virtual cluster, then lets the object go. What is left inside
+ * when it goes is written down first, and withdrawn from that record.
+ */
+export class KubeConfigFinalizer {
+  readonly #options: KubeConfigFinalizerOptions;
+  /** A deletion that came while no operator was there is not at its limit at once. */
+  readonly #since: number;
+
+  constructor(options: KubeConfigFinalizerOptions) {
+    this.#options = options;
+    this.#since = options.now();
+  }
+
+  async finalize(record: CredentialRecord): Promise<WorkResult | undefined> {
+    const { stores, targets, now, limitMs } = this.#options;
+    if (!record.finalizers.includes(finalizer)) return undefined;
+    if (record.finalizers.length > 1 && record.status.credentialHash !== undefined)
+      return this.#strip(record);
+    const instance = targets.instance(instanceKeyOf(record));
+    const problem = await this.#withdraw(record, instance);
+    const deadline = Math.max(record.deleted ?? now(), this.#since) + limitMs;
+    await this.#deleteSecrets(record, now() >= deadline);
+    const release = releaseOf({
+      secrets: stores.secrets.byIndex('owner', record.uid).length,
+      ...(problem === undefined ? {} : { problem }),
+      instance: instance === undefined ? 'gone' : instance.deleted === undefined ? 'present' : 'going',
+      now: now(),
+      deadline,
+    });
+    if (release === undefined) return { requeueAfterMs: recheck };
+    if (problem !== undefined && instance !== undefined) await this.#writeDown(record, instance);
+    return this.#release(record, release);
+  }
+
+  /** Everything, also what was withdrawn before: the holder of a dead certificate may have had somebody bind it again. */
+  async #withdraw(
+    record: CredentialRecord,
+    instance: VirtualClusterInstanceRecord | undefined,
+  ): Promise<TargetProblem | undefined> {
+    const { serial, boundSerials = [] } = record.status;
+    const isCertificate = record.kubeConfig?.clientCert === true;
+    if (!isCertificate || (serial === 0 && boundSerials.length === 0)) return undefined;
+    if (instance === undefined) return boundSerials.length === 0 ? undefined : unknownTarget;
+    const serials = [...new Set([...boundSerials, serial])].filter((bound) => bound > 0);
+    const withdrawal = { uid: record.uid, serials, isLive: () => false };
+    const problem = await this.#options.withdrawals.tryIn(sourceOf(instance), withdrawal);
+    // Nothing is bound as far as anybody knows; that one more search was not possible holds nothing up.
+    return boundSerials.length === 0 ? undefined : problem;
+  }
+
+  /** The last try, at the limit, must not stand in the way of the release. */
+  async #deleteSecrets({ uid }: CredentialRecord, last: boolean): Promise<void> {
+    const { stores, secrets } = this.#options;
+    try {
+      await secrets.deleteAll(stores.secrets.byIndex('owner', uid));
+    } catch (error) {
+      if (!last) throw error;
+    }
+  }
+
+  async #writeDown(record: CredentialRecord, instance: VirtualClusterInstanceRecord): Promise<void> {
+    const { uid, status } = record;
+    const { serial, boundSerials = [] } = status;
+    await this.#options.revocations.write({
+      ownerUID: uid,
+      instance: { namespace: instance.namespace, name: instance.name, uid: instance.uid },
+      secret: instance.kubeConfig,
+      serials: [...new Set([...boundSerials, serial])].filter((bound) => bound > 0),
+      notAfter: Math.max(status.notAfter ?? 0, this.#options.now()) + beyondItsEnd,
+    });
+  }
+
+  /** Somebody else's finalizer may keep the object for long: its credential must not stand there meanwhile. */
+  async #strip(record: CredentialRecord): Promise<WorkResult> {
+    const problem = { reason: reasons.deleting, message: 'The object is being deleted.', final: false };
+    await this.#options.writer.writeStatus(record, refusedStatus(record, problem));
+    return { requeueAfterMs: 0 };
+  }
+
+  async #release(record: CredentialRecord, release: 'done' | 'left'): Promise<undefined> {
+    const { writer, events, onReleased } = this.#options;
+    await writer.removeFinalizer(record, finalizer);
+    if (release === 'done') return;
+    events.finalizerReleased(record);
+    onReleased();
+  }
+}
+
+/** A certificate may outlive the end in status by the least life that an API server grants; milliseconds. */
+const beyondItsEnd = 15 * 60_000;
+
+const unknownTarget: TargetProblem = {
+  reason: reasons.instanceGone,
+  message: 'The VirtualClusterInstance is gone, and with it the way to its virtual cluster.',
+};

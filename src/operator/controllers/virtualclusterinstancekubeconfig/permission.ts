@@ -1,0 +1,32 @@
+import { reasons } from '../../../api/reasons.ts';
+import { virtualClusterInstances } from '../../../api/resources.ts';
+import type { Identity } from '../../../credentials/identity.ts';
+import type { CredentialRecord } from '../../../credentials/record.ts';
+import type { KubeClient } from '../../../kube/client.ts';
+import { isAllowed } from '../../../platform/access-review.ts';
+import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
+import type { RefusedFor } from '../../credential/refused-status.ts';
+
+/** Why whom the kubeconfig would speak for may not have it now, as the API server says at this moment. */
+export async function denialOf(
+  client: Pick<KubeClient, 'create'>,
+  { kubeConfig }: CredentialRecord,
+  identity: Identity,
+  { namespace, name }: VirtualClusterInstanceRecord,
+): Promise<RefusedFor | undefined> {
+  const verbs = kubeConfig?.clientCert === true ? (['use', 'use-as-admin'] as const) : (['use'] as const);
+  for (const verb of verbs) {
+    const question = { verb, resource: virtualClusterInstances.plural, namespace, name };
+    if (!(await isAllowed(client, identity, question)))
+      return { reason: reasons.useNotAllowed, message: messages[verb], final: false };
+  }
+  return undefined;
+}
+
+const fix =
+  'grant it on virtualclusterinstances of the group management.platform.sh with a Role and a RoleBinding in this namespace.';
+
+const messages = {
+  use: `Whom this kubeconfig speaks for lacks the verb "use" on the VirtualClusterInstance: ${fix}`,
+  'use-as-admin': `Whom this kubeconfig speaks for lacks the verb "use-as-admin", which spec.clientCert needs, on the VirtualClusterInstance: ${fix}`,
+};

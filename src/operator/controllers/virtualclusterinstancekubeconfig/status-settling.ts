@@ -1,0 +1,56 @@
+import type { CredentialRecord } from '../../../credentials/record.ts';
+import type { Clock } from '../../../kube/clock.ts';
+import type { DesiredStatus } from '../../credential/desired-status.ts';
+import { instanceKeyOf } from '../../credential/instance-key.ts';
+import type { TargetStores } from '../../target/target-stores.ts';
+import { sourceOf } from './certificate-form.ts';
+import { RetryTimes } from './retry-times.ts';
+import { deadSerials, liveSerials, withoutDead } from './serials.ts';
+import type { Withdrawals } from './withdrawals.ts';
+
+export interface StatusSettlingOptions {
+  readonly targets: Pick<TargetStores, 'instance'>;
+  readonly withdrawals: Withdrawals;
+  readonly clock: Clock;
+  readonly random: () => number;
+}
+
+interface Settled {
+  readonly desired: DesiredStatus;
+  /** When to try again, milliseconds; infinite: nothing is left to do. */
+  readonly retryMs: number;
+}
+
+/** Brings the virtual cluster in line with a status before that is written: what narrows comes first. */
+export class StatusSettling {
+  readonly #options: StatusSettlingOptions;
+  readonly #retries: RetryTimes;
+
+  constructor(options: StatusSettlingOptions) {
+    this.#options = options;
+    const { clock, random } = options;
+    this.#retries = new RetryTimes(clock, { initialMs: 1_000, maxMs: 60_000, random });
+  }
+
+  /** The status that is true once the certificates which it gives no life are withdrawn, or could not be. */
+  async withdraw(record: CredentialRecord, wanted: DesiredStatus): Promise<Settled> {
+    const { targets, withdrawals, clock } = this.#options;
+    const auth = record.kubeConfig?.clientCert === true ? 'ClientCertificate' : 'Token';
+    const confirmation = { ...wanted.confirmation, auth } as const;
+    const desired = { ...wanted, confirmation };
+    const live = liveSerials(confirmation, clock.now());
+    const serials = auth === 'Token' ? [] : deadSerials(record, live);
+    const instance = targets.instance(instanceKeyOf(record));
+    // Without the instance nobody knows where its virtual cluster is.
+    if (serials.length === 0 || instance === undefined) return { desired, retryMs: Number.POSITIVE_INFINITY };
+    const isLive = (serial: number) => live.includes(serial);
+    const problem = await withdrawals.tryIn(sourceOf(instance), { uid: record.uid, serials, isLive });
+    if (problem !== undefined) {
+      const { waitMs } = this.#retries.failed(record.uid, 'withdrawal', problem);
+      return { desired: { ...desired, reconciling: problem }, retryMs: waitMs };
+    }
+    this.#retries.succeeded(record.uid);
+    const withdrawn = { ...desired, confirmation: withoutDead(confirmation, live) };
+    return { desired: withdrawn, retryMs: Number.POSITIVE_INFINITY };
+  }
+}

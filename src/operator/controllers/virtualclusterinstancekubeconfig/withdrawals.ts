@@ -1,0 +1,111 @@
+import { labels } from '../../../api/names.ts';
+import { reasons } from '../../../api/reasons.ts';
+import { certificateSigningRequests, clusterRoleBindings, type Resource } from '../../../api/resources.ts';
+import type { KubeClient } from '../../../kube/client.ts';
+import type { Clock } from '../../../kube/clock.ts';
+import { isNotFound } from '../../../kube/kube-error.ts';
+import type { KubeObject } from '../../../kube/object.ts';
+import { sleep } from '../../../kube/sleep.ts';
+import type { TargetClients, TargetSource } from '../../../platform/targets/target-clients.ts';
+import type { TargetProblem } from '../../../platform/targets/target-problem.ts';
+import { outsideName, serialOfOutsideName } from './outside-names.ts';
+import { type DeadCertificates, removePlantedBindings } from './planted-bindings.ts';
+import { atTarget, TargetFailure, targetFailure } from './target-failure.ts';
+
+export interface Withdrawal extends DeadCertificates {
+  /** Those that are known to have something in the target. */
+  readonly serials: readonly number[];
+}
+
+/** Milliseconds for all of it; what is left then is left to the next try. */
+const longest = 30_000;
+const mostPasses = 8;
+/** An API server acts on a deleted binding after its watch has brought it; milliseconds. */
+const authorizerLag = 250;
+
+/** Takes from certificates what they may do in their virtual cluster. */
+export class Withdrawals {
+  readonly #clients: Pick<TargetClients, 'open'>;
+  readonly #clock: Clock;
+
+  constructor(clients: Pick<TargetClients, 'open'>, clock: Clock) {
+    this.#clients = clients;
+    this.#clock = clock;
+  }
+
+  /** The same in a target that has to be opened first. Resolves with what stands in the way, or with nothing. */
+  async tryIn(source: TargetSource, withdrawal: Withdrawal): Promise<TargetProblem | undefined> {
+    try {
+      const opened = await this.#clients.open(source);
+      if ('problem' in opened) return opened.problem;
+      await this.withdraw(opened.target.client, withdrawal);
+      return undefined;
+    } catch (error) {
+      if (error instanceof TargetFailure) return error.problem;
+      throw error;
+    }
+  }
+
+  /**
+   * Removes the requests of dead certificates and every binding that names one. It has ended well only when a whole
+   * pass found none, made after the API server had time to act on the last deletion: until then the holder may still
+   * have been able to bind himself again. Rejects with a TargetFailure.
+   */
+  async withdraw(client: KubeClient, withdrawal: Withdrawal): Promise<void> {
+    const deadline = this.#clock.monotonic() + longest;
+    const assertTime = () => {
+      if (this.#clock.monotonic() > deadline) throw tooSlow();
+    };
+    await atTarget(async () => {
+      let removed = await removeOwnBindings(client, withdrawal);
+      for (let pass = 0; pass < mostPasses; pass++) {
+        removed += await removePlantedBindings(client, withdrawal, assertTime);
+        if (removed === 0) return await removeRequests(client, withdrawal);
+        removed = 0;
+        await sleep(this.#clock, authorizerLag);
+      }
+      throw comesBack();
+    });
+  }
+}
+
+/** By name and so at once, before anything is searched. Resolves with how many there were. */
+async function removeOwnBindings(client: KubeClient, { uid, serials, isLive }: Withdrawal): Promise<number> {
+  let removed = 0;
+  for (const serial of serials.filter((candidate) => !isLive(candidate)))
+    removed += await remove(client, clusterRoleBindings, outsideName(uid, serial));
+  return removed;
+}
+
+/** Also those that a process made which did not live to say so. */
+async function removeRequests(client: KubeClient, { uid, serials, isLive }: Withdrawal): Promise<void> {
+  const { items } = await client.list<KubeObject>(certificateSigningRequests, {
+    labelSelector: `${labels.ownerUID}=${uid}`,
+    limit: 500,
+  });
+  const labelled = items.map(({ metadata }) => serialOfOutsideName(uid, metadata.name));
+  const dead = new Set([...serials, ...labelled].filter((serial) => serial !== undefined && !isLive(serial)));
+  for (const serial of dead) await remove(client, certificateSigningRequests, outsideName(uid, serial ?? 0));
+}
+
+async function remove(client: KubeClient, resource: Resource, name: string): Promise<number> {
+  try {
+    await client.delete(resource, { name });
+    return 1;
+  } catch (error) {
+    if (isNotFound(error)) return 0;
+    throw error;
+  }
+}
+
+const tooSlow = () =>
+  targetFailure(
+    reasons.targetAnswer,
+    'The virtual cluster has too many bindings, or answers too slowly, to search all of them for withdrawn certificates.',
+  );
+
+const comesBack = () =>
+  targetFailure(
+    reasons.targetAnswer,
+    'Somebody in the virtual cluster binds withdrawn certificates again and again: find the binding and who writes it.',
+  );
