@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { duration, httpsURL, integer, listenAddress, seconds, text } from './setting-types.ts';
+import { cidrs, duration, httpsURL, integer, listenAddress, seconds, text } from './setting-types.ts';
 
 describe('httpsURL', () => {
   it.each([
@@ -79,5 +79,21 @@ describe('integer and text', () => {
   it('text says its rule', () => {
     expect(text(/^a+$/, 'only a').parse('b')).toEqual({ problem: 'must be only a' });
     expect(text(/^a+$/, 'only a').parse('aa')).toEqual({ value: 'aa' });
+  });
+});
+
+describe('cidrs', () => {
+  it('takes ranges of both families, with space around them', () => {
+    expect(cidrs.parse('10.0.0.0/8, 2001:db8::/32')).toEqual({ value: ['10.0.0.0/8', '2001:db8::/32'] });
+  });
+
+  it.each([
+    ['nothing', '', 1],
+    ['an address without a length', '10.0.0.0/8,10.0.0.1', 2],
+    ['a length that is too long', '10.0.0.0/33', 1],
+    ['an address inside its range', '10.0.0.1/8', 1],
+    ['a name', 'localhost/8', 1],
+  ])('refuses %s, by its place in the list', (_, text, place) => {
+    expect(cidrs.parse(text)).toEqual({ problem: expect.stringContaining(`in entry ${place}:`) });
   });
 });

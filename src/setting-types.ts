@@ -1,4 +1,5 @@
 import { formatDuration, parseDuration } from './duration.ts';
+import { parseCidr } from './kube/cidr.ts';
 
 /** How the text of an environment variable becomes a value. */
 export interface SettingType<Value> {
@@ -113,3 +114,15 @@ export function text(pattern: RegExp, rule: string): SettingType<string> {
     parse: (value) => (pattern.test(value) ? { value } : { problem: `must be ${rule}` }),
   };
 }
+
+/** Ranges of addresses, separated by commas. */
+export const cidrs: SettingType<readonly string[]> = {
+  description: 'CIDRs, separated by commas',
+  parse: (text) => {
+    const entries = text.split(',').map((entry) => entry.trim());
+    const wrong = entries.findIndex((entry) => parseCidr(entry) === undefined);
+    if (wrong < 0) return { value: entries };
+    const problem = `is no CIDR in entry ${wrong + 1}: write the first address of a range, as 10.0.0.0/8`;
+    return { problem };
+  },
+};

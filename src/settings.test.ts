@@ -34,6 +34,10 @@ describe('readSettings', () => {
       signingKeyRotationMs: 2_592_000_000,
       maxTokenTTLSeconds: 7_776_000,
       expiryWritesPerSecond: 100,
+      maxKubeConfigTTLSeconds: 31_536_000,
+      targetAddresses: ['0.0.0.0/0', '::/0'],
+      targetRecheckMs: 60_000,
+      baseURLAuthorityFile: 'none',
       projectNamespacePrefix: 'p-',
     });
   });

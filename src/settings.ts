@@ -1,5 +1,6 @@
 import { LatchkeyError } from './errors.ts';
 import {
+  cidrs,
   duration,
   httpsURL,
   integer,
@@ -106,6 +107,34 @@ export const settingDefinitions = {
     default: '100',
     documentation:
       'The budget of writes that mark ended credentials. The soonest ended goes first; access ends at once in any case.',
+  }),
+  maxKubeConfigTTLSeconds: setting({
+    name: 'LATCHKEY_MAX_KUBECONFIG_TTL',
+    type: seconds('60s', '3650d'),
+    default: '365d',
+    documentation:
+      'The longest life of a kubeconfig with a token, and the life of one with `certificateTTL: 0`. Of certificates the signer of the virtual cluster decides besides.',
+  }),
+  targetAddresses: setting({
+    name: 'LATCHKEY_TARGET_ADDRESSES',
+    type: cidrs,
+    default: '0.0.0.0/0,::/0',
+    documentation:
+      'The addresses of virtual clusters and clusters that may be dialled. Loopback, link-local and other special addresses only where an entry lies wholly within their range, as `127.0.0.0/8`.',
+  }),
+  targetRecheckMs: setting({
+    name: 'LATCHKEY_TARGET_RECHECK',
+    type: duration('1s', '1h'),
+    default: '60s',
+    documentation:
+      'How often each virtual cluster and cluster is looked at, its administrator kubeconfig read, and what is missing in it repaired.',
+  }),
+  baseURLAuthorityFile: setting({
+    name: 'LATCHKEY_BASE_URL_CA_FILE',
+    type: text(/^(?:none|\/.{1,1023})$/, '`none` or the absolute path of a PEM file'),
+    default: 'none',
+    documentation:
+      'The certificate authority of the base URL, which stands in kubeconfigs with a token. `none`: clients trust it anyway. Read at start.',
   }),
   projectNamespacePrefix: setting({
     name: 'LATCHKEY_PROJECT_NAMESPACE_PREFIX',

@@ -29,6 +29,9 @@ export const annotations = {
   rotate: `${group}/rotate`,
   /** On the Secret of the signing keys: the base URL that they sign for. */
   issuer: `${group}/issuer`,
+  /** On the Secret of a target: when the token in it was asked for, and when it ends. */
+  tokenIssued: `${group}/token-issued`,
+  tokenExpires: `${group}/token-expires`,
 } as const;
 
 export const labels = {
@@ -58,6 +61,20 @@ export const purposes = {
   /** Login data taken out of `spec`. */
   login: 'login',
   signingKeys: 'signing-keys',
+  /** The token of the impersonator in a target. */
+  target: 'target',
+  /** Certificates whose bindings could not be removed in time. */
+  revocation: 'revocation',
+} as const;
+
+/** What the operator makes in every target. */
+export const targetObjects = {
+  /** Always there, also in a virtual cluster, and ordinary users hold no rights in it. */
+  namespace: 'kube-system',
+  /** A ServiceAccount, a ClusterRole and a ClusterRoleBinding. */
+  impersonator: 'latchkey-impersonator',
+  /** The ClusterRoleBinding of `groups.users`, in virtual clusters only. */
+  usersBinding: groups.users,
 } as const;
 
 /** Objects of ours in the system namespace. */

@@ -43,6 +43,34 @@ export const clusters = own('Cluster', 'clusters', false);
 export const secrets = core('Secret', 'secrets');
 export const configMaps = core('ConfigMap', 'configmaps');
 export const namespaces = core('Namespace', 'namespaces', false);
+export const serviceAccounts = core('ServiceAccount', 'serviceaccounts');
+
+const rbac = (kind: string, plural: string, namespaced: boolean): Resource => ({
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  plural,
+  kind,
+  namespaced,
+});
+
+export const clusterRoles = rbac('ClusterRole', 'clusterroles', false);
+export const clusterRoleBindings = rbac('ClusterRoleBinding', 'clusterrolebindings', false);
+export const roleBindings = rbac('RoleBinding', 'rolebindings', true);
+export const certificateSigningRequests: Resource = {
+  group: 'certificates.k8s.io',
+  version: 'v1',
+  plural: 'certificatesigningrequests',
+  kind: 'CertificateSigningRequest',
+  namespaced: false,
+};
+/** Never stored: the API server answers the create. */
+export const subjectAccessReviews: Resource = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  plural: 'subjectaccessreviews',
+  kind: 'SubjectAccessReview',
+  namespaced: false,
+};
 export const leases: Resource = {
   group: 'coordination.k8s.io',
   version: 'v1',

@@ -1,5 +1,5 @@
-import { controllerNames, finalizerLimits } from '../operator/controllers.ts';
 import { reflectorNames } from '../operator/reflectors.ts';
+import { controllerNames, finalizerLimits } from '../operator/wiring.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import { version } from '../version.ts';
 

@@ -13,12 +13,14 @@ import { CredentialEvents } from '../operator/credential/credential-events.ts';
 import { checkInstallation } from '../operator/installation.ts';
 import { LatchkeyOperator } from '../operator/operator.ts';
 import { makeReflectors, type NamedReflector } from '../operator/reflectors.ts';
+import { TargetEvents } from '../operator/target/target-events.ts';
 import { type Environment, readSettings, type Settings, unknownSettings } from '../settings.ts';
 import { healthHandler } from '../telemetry/health.ts';
 import { createLogger, type Logger } from '../telemetry/log.ts';
 import { metricsHandler } from '../telemetry/metrics-handler.ts';
 import { TelemetryServer } from '../telemetry/telemetry-server.ts';
 import { version } from '../version.ts';
+import { readBaseURLAuthority } from './base-url-authority.ts';
 import { operatorMetrics } from './operator-metrics.ts';
 import { requestObserver } from './request-observer.ts';
 import { withinGrace } from './within-grace.ts';
@@ -35,6 +37,7 @@ const staleAfter = 300_000;
 /** The operator as a process: its parts put together, started in order and stopped in the opposite order. */
 export class OperatorProcess {
   readonly #settings: Settings;
+  readonly #baseURLAuthority: string | undefined;
   readonly #log: Logger;
   readonly #metrics = operatorMetrics();
   readonly #source: KubeConfigSource;
@@ -49,6 +52,7 @@ export class OperatorProcess {
     this.#settings = readSettings(environment, {
       identity: `${hostname()}-${randomBytes(4).toString('hex')}`,
     });
+    this.#baseURLAuthority = readBaseURLAuthority(this.#settings);
     const { logLevel, identity, leaseDurationMs } = this.#settings;
     const log = createLogger({ level: logLevel, bindings: { component: 'operator' } });
     this.#log = log;
@@ -127,18 +131,20 @@ export class OperatorProcess {
     this.#metrics.leader.set(1);
     const over = new AbortController();
     const watched = AbortSignal.any([signal, over.signal]);
-    const watching = reflectors.map(({ reflector }) => reflector.run(watched));
+    const running = reflectors.map(({ reflector }) => reflector.run(watched));
     try {
       await Promise.all(reflectors.map(({ reflector }) => reflector.synced(signal)));
       log.info({ keys: controllers.stores.keys.size, tokens: controllers.stores.tokens.size }, 'synced');
       await this.#guard.looked(signal);
+      running.push(controllers.targetSweep.run(watched));
       await this.#work(controllers, signal);
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
       this.#term = undefined;
       over.abort();
-      await Promise.all(watching);
+      await Promise.all(running);
+      await controllers.close();
       this.#metrics.endTerm();
     }
   }
@@ -157,10 +163,10 @@ export class OperatorProcess {
     await operator.stopped();
   }
 
-  #reflectors({ stores, system }: Controllers): readonly NamedReflector[] {
+  #reflectors({ stores, targets, system }: Controllers): readonly NamedReflector[] {
     const metricsOf = this.#metrics.forReflector.bind(this.#metrics);
     const shared = { client: this.#client, clock, random: Math.random, log: this.#log };
-    return makeReflectors({ ...shared, metricsOf, stores, system });
+    return makeReflectors({ ...shared, metricsOf, stores, targets, system });
   }
 
   #controllers(): Controllers {
@@ -170,7 +176,9 @@ export class OperatorProcess {
       random: Math.random,
       log: this.#log,
       events: new CredentialEvents(this.#recorder, this.#log),
+      targetEvents: new TargetEvents(this.#recorder, this.#log),
       settings: this.#settings,
+      ...(this.#baseURLAuthority === undefined ? {} : { baseURLAuthority: this.#baseURLAuthority }),
       metrics: this.#metrics,
       assertAdmission: () => this.#guard.assertComplete(),
       trustedSince: () => this.#guard.trustedSince(),

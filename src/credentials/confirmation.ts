@@ -1,6 +1,6 @@
 import { parseEnd, parseInstant } from './instant.ts';
 import { asCount, asObject, asText, defined, type JsonObject } from './json.ts';
-import type { Confirmation, KeySource, PreviousCredential } from './record.ts';
+import type { Confirmation, KeySource, KubeConfigAuth, PreviousCredential } from './record.ts';
 
 /** What `status` confirms. What cannot be read counts as never confirmed, or, where it is an end, as over. Never throws. */
 export function toConfirmation(status: JsonObject): Confirmation {
@@ -21,8 +21,24 @@ export function toConfirmation(status: JsonObject): Confirmation {
     active: typeof status['active'] === 'boolean' ? status['active'] : undefined,
     lastActivity: parseInstant(status['lastActivity']),
     expirationTimestamp: parseInstant(status['expirationTimestamp']),
+    ...toKubeConfigFields(status),
   });
 }
+
+function toKubeConfigFields(status: JsonObject) {
+  const serials = status['boundSerials'];
+  return {
+    auth: kubeConfigAuths.find((auth) => auth === status['auth']),
+    documentHash: asHash(status['documentHash']),
+    targetHash: asHash(status['targetHash']),
+    instanceUID: asText(status['virtualClusterInstanceUID']),
+    boundSerials: Array.isArray(serials)
+      ? serials.map(asCount).filter((serial) => serial !== undefined)
+      : undefined,
+  };
+}
+
+const kubeConfigAuths: readonly KubeConfigAuth[] = ['Token', 'ClientCertificate'];
 
 /** Seconds of a life time. `undefined`: absent. -1: present, and no number of seconds from 0 on. */
 export function toLifetime(value: unknown): number | undefined {

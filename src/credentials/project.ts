@@ -8,7 +8,7 @@ import { identityOfSpec, type Refusal } from './identity.ts';
 import { parseEnd, parseInstant } from './instant.ts';
 import { asCount, asObject, asText, asTexts, defined, type JsonObject } from './json.ts';
 import { isWrittenByOperator, ownerOfSpecField } from './managed-fields.ts';
-import type { CredentialKind, CredentialRecord, SecretReference, SpecKey } from './record.ts';
+import type { CredentialKind, CredentialRecord, KubeConfigSpec, SecretReference, SpecKey } from './record.ts';
 import { isCreatedWith, parseRequester } from './requester.ts';
 import { parseSpecKey } from './spec-key.ts';
 
@@ -21,9 +21,11 @@ export function toCredentialRecord(object: unknown, kind: CredentialKind): Crede
   const { metadata: rawMetadata, spec: rawSpec, status: rawStatus } = asObject(object);
   const [metadata, spec, status] = [asObject(rawMetadata), asObject(rawSpec), asObject(rawStatus)];
   const fields = { ...fromMetadata(metadata), ...fromSpec(spec) };
+  const isKubeConfig = kind === 'VirtualClusterInstanceKubeConfig';
   return defined({
     kind,
     ...fields,
+    kubeConfig: isKubeConfig ? kubeConfigOf(spec, fields.name) : undefined,
     problem: sizeProblem(object) ?? fields.problem ?? stampProblem(fields.createdWith),
     disabledOwner: ownerOfSpecField(metadata['managedFields'], 'disabled'),
     keyWrittenByOperator: isWrittenByOperator(metadata['managedFields'], 'key'),
@@ -105,6 +107,14 @@ function fromSpec(spec: RawSpec) {
     allowedNamespaces: asTexts(spec['allowedNamespaces']),
     holdsLoginSecrets: holdsLoginSecrets(spec),
   };
+}
+
+function kubeConfigOf(spec: RawSpec, name: string): KubeConfigSpec {
+  return defined({
+    instance: asText(spec['virtualClusterInstance']) ?? name,
+    clientCert: spec['clientCert'] === true,
+    server: asText(spec['server']),
+  });
 }
 
 function specKeyOf(value: unknown): SpecKey | undefined {

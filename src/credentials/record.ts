@@ -22,6 +22,27 @@ export interface Confirmation {
   readonly active?: boolean;
   readonly lastActivity?: number;
   readonly expirationTimestamp?: number;
+  /** Kubeconfigs only. */
+  readonly auth?: KubeConfigAuth;
+  /** Kubeconfigs only: SHA-256, hexadecimal, of the whole document. */
+  readonly documentHash?: string;
+  /** Kubeconfigs only: SHA-256, hexadecimal, of what the document says of the target. */
+  readonly targetHash?: string;
+  /** Kubeconfigs only: the UID of the instance that it was issued for. */
+  readonly instanceUID?: string;
+  /** Kubeconfigs only: serials of certificates that may be bound in the virtual cluster, the present one among them. */
+  readonly boundSerials?: readonly number[];
+}
+
+export type KubeConfigAuth = 'Token' | 'ClientCertificate';
+
+/** The part of a kubeconfig's spec that says what stands in it. */
+export interface KubeConfigSpec {
+  /** Name of the VirtualClusterInstance in the same namespace. */
+  readonly instance: string;
+  readonly clientCert: boolean;
+  /** In place of the address that the platform would choose. */
+  readonly server?: string;
 }
 
 export type KeySource = 'Generated' | 'Plain' | 'Hash' | 'Secret';
@@ -99,6 +120,8 @@ export interface CredentialRecord {
   readonly ttlAfterLastActivity: boolean;
   /** Kubeconfigs only; seconds, as `ttl`. */
   readonly certificateTTL?: number;
+  /** Kubeconfigs only. */
+  readonly kubeConfig?: KubeConfigSpec;
   readonly renewBefore?: number;
   /** As it stands in spec; `undefined`: no scope. */
   readonly scope?: unknown;

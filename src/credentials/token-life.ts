@@ -38,6 +38,8 @@ export function lifeOfIssued(record: CredentialRecord, options: IssuedLifeOption
 export function endOfIssued(record: CredentialRecord): number | undefined {
   const { notAfter, issuedAt, confirmedTTL } = record.status;
   if (notAfter === undefined || issuedAt === undefined || confirmedTTL === undefined) return undefined;
+  // Of a certificate without a wish only the signer knows the end.
+  if (record.kubeConfig?.clientCert && record.certificateTTL === 0) return notAfter;
   return Math.min(notAfter, issuedAt + Math.min(wantedLife(record), longest(record)) * 1000);
 }
 

@@ -1,219 +1,164 @@
-import { randomBytes } from 'node:crypto';
-import { systemNamespace } from '../api/names.ts';
-import { directClusterEndpointTokens, ownedAccessKeys, secrets } from '../api/resources.ts';
-import { defaultSigningKeyPolicy, type SigningKeyPolicy } from '../credentials/signing-keys.ts';
-import type { KubeClient } from '../kube/client.ts';
-import type { Clock } from '../kube/clock.ts';
-import type { Logger } from '../kube/logger.ts';
 import { Store, type StoredRecord } from '../kube/store.ts';
 import { WorkQueue } from '../kube/work-queue.ts';
-import type { Settings } from '../settings.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import { TargetAddresses } from '../platform/targets/addresses.ts';
+import { TargetClients } from '../platform/targets/target-clients.ts';
+import { version } from '../version.ts';
 import type { Controller } from './controller.ts';
-import { TokenController } from './controllers/directclusterendpointtoken/controller.ts';
-import { KeyController } from './controllers/ownedaccesskey/controller.ts';
-import { LoginSecrets } from './controllers/ownedaccesskey/login-secrets.ts';
-import { SigningKeyController } from './controllers/signingkeys/controller.ts';
+import { wireTokens } from './controllers/directclusterendpointtoken/wire.ts';
+import { wireKeys } from './controllers/ownedaccesskey/wire.ts';
+import type { RevocationRecord } from './controllers/revocations/revocation-record.ts';
+import { RevocationRecords } from './controllers/revocations/revocation-records.ts';
+import { wireRevocations } from './controllers/revocations/wire.ts';
 import { KeyRing } from './controllers/signingkeys/key-ring.ts';
-import { countCredentials } from './credential/credential-counts.ts';
-import type { CredentialEvents } from './credential/credential-events.ts';
+import { signingKeysKey, wireSigningKeys } from './controllers/signingkeys/wire.ts';
+import { wireKubeConfigs } from './controllers/virtualclusterinstancekubeconfig/wire.ts';
+import { Withdrawals } from './controllers/virtualclusterinstancekubeconfig/withdrawals.ts';
+import { countByState } from './credential/count-by-state.ts';
 import { CredentialParts } from './credential/credential-parts.ts';
 import { CredentialStores } from './credential/credential-stores.ts';
 import { ExpiryBudget } from './credential/expiry-budget.ts';
 import { wireWakeUps } from './credential/wake-ups.ts';
-
-export interface ControllersOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly log: Logger;
-  readonly events: CredentialEvents;
-  readonly settings: Settings;
-  readonly metrics: Metrics;
-  /** Throws while nothing new may be confirmed. */
-  readonly assertAdmission: () => void;
-  /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
-  readonly trustedSince: () => number;
-  /** Throws when this process does not lead for certain. */
-  readonly assertLeading: () => void;
-}
-
-/** As they stand in metrics and logs. */
-export const controllerNames = ['ownedaccesskeys', 'directclusterendpointtokens', 'signing-keys'] as const;
-
-/** How long a deleted object may wait for its clean-up, milliseconds. */
-export const finalizerLimits = { OwnedAccessKey: 60_000, DirectClusterEndpointToken: 5_000 } as const;
+import { TargetStores } from './target/target-stores.ts';
+import type { TargetSweep } from './target/target-sweep.ts';
+import { wireTargetWakeUps } from './target/wake-targets.ts';
+import { sweepOf, wireTargets } from './target/wire-targets.ts';
+import { type ControllerName, type ControllersOptions, controllerNames, type Wiring } from './wiring.ts';
 
 /** The controllers of one term of leadership, with stores of their own: nothing is carried over from an earlier term. */
 export class Controllers {
   readonly stores: CredentialStores;
-  readonly system = { signingKeys: new Store<StoredRecord>(), discovery: new Store<StoredRecord>() };
+  readonly targets: TargetStores;
+  readonly system = {
+    signingKeys: new Store<StoredRecord>(),
+    discovery: new Store<StoredRecord>(),
+    revocations: new Store<RevocationRecord>(),
+  };
   readonly all: readonly Controller[];
-  readonly #options: ControllersOptions;
-  readonly #parts: CredentialParts;
-  readonly #expiryBudget: ExpiryBudget;
-  readonly #queues: { readonly keys: WorkQueue; readonly tokens: WorkQueue; readonly signingKeys: WorkQueue };
-  readonly #ring: KeyRing;
+  /** To be run while this process leads, from when all reflectors have synced. */
+  readonly targetSweep: TargetSweep;
+  readonly #wiring: Wiring;
 
   constructor(options: ControllersOptions) {
-    const { clock, client, events, metrics, settings } = options;
-    this.#options = options;
-    this.stores = new CredentialStores(clock);
-    this.#queues = {
-      keys: this.#queue('ownedaccesskeys'),
-      tokens: this.#queue('directclusterendpointtokens'),
-      signingKeys: this.#queue('signing-keys'),
-    };
-    this.#ring = new KeyRing(() => this.#wakeAllTokens());
-    const onWaiting = (count: number) => metrics.expiryWaiting.set(count);
-    this.#expiryBudget = new ExpiryBudget(clock, settings.expiryWritesPerSecond, onWaiting);
-    const onReleased = (kind: string) => metrics.finalizersReleased.inc({ kind });
-    const { assertAdmission } = options;
-    this.#parts = new CredentialParts({
-      client,
-      clock,
-      events,
-      stores: this.stores,
-      onReleased,
-      assertAdmission,
-    });
-    this.#wire();
-    this.all = [this.#signingKeys(), this.#keys(), this.#tokens()];
+    this.stores = new CredentialStores(options.clock);
+    this.targets = new TargetStores(options.clock);
+    this.#wiring = this.#wire(options);
+    this.#count();
+    this.#wake();
+    this.all = [
+      wireSigningKeys(this.#wiring),
+      wireKeys(this.#wiring),
+      wireTokens(this.#wiring),
+      ...this.#kubeConfigs(),
+      ...wireTargets(this.#wiring),
+    ];
+    this.targetSweep = sweepOf(this.#wiring);
   }
 
   /** For a health check: whether tokens can be signed. */
   get hasSigningKey(): boolean {
-    return this.#ring.signer !== undefined;
-  }
-
-  #queue(name: (typeof controllerNames)[number]): WorkQueue {
-    const { clock, random, metrics } = this.#options;
-    return new WorkQueue({ clock, random, maxBackOffMs: 60_000, onAdd: metrics.forController(name).added });
-  }
-
-  #wire(): void {
-    const { signingKeys } = this.#queues;
-    const { credentials } = this.#options.metrics;
-    credentials.reset();
-    countCredentials(this.stores.keys, credentials);
-    countCredentials(this.stores.tokens, credentials);
-    wireWakeUps(this.stores, this.#queues);
-    for (const store of [this.stores.keys, this.stores.tokens]) {
-      store.subscribe(({ previous, current }) => {
-        if (previous !== undefined && current === undefined) this.#expiryBudget.forget(previous.uid);
-      });
-    }
-    this.system.signingKeys.subscribe(() => signingKeys.add(signingKeysKey));
-    this.system.discovery.subscribe(() => signingKeys.add(signingKeysKey));
-    signingKeys.add(signingKeysKey);
+    return this.#wiring.ring.signer !== undefined;
   }
 
   /** Looks at every credential again. */
   wakeAll(): void {
-    for (const key of this.stores.keys.keys()) this.#queues.keys.add(key);
-    this.#wakeAllTokens();
+    const { ownedaccesskeys } = this.#wiring.queues;
+    for (const key of this.stores.keys.keys()) ownedaccesskeys.add(key);
+    this.#wakeSigned();
   }
 
-  #wakeAllTokens(): void {
-    for (const key of this.stores.tokens.keys()) this.#queues.tokens.add(key);
+  /** Ends the connections to targets. */
+  async close(): Promise<void> {
+    await this.#wiring.targetClients.close();
   }
 
-  #keys(): Controller {
-    const { client, settings, clock, events } = this.#options;
-    const writer = this.#parts.writer(ownedAccessKeys, this.stores.writtenKeys);
-    const controller = new KeyController({
+  #wire(options: ControllersOptions): Wiring {
+    const { client, clock, events, metrics, settings, assertAdmission } = options;
+    const onWaiting = (count: number) => metrics.expiryWaiting.set(count);
+    const onReleased = (kind: string) => metrics.finalizersReleased.inc({ kind });
+    return {
+      ...options,
       stores: this.stores,
-      writer,
-      secrets: this.#parts.secrets,
-      loginSecrets: new LoginSecrets(client, events),
-      finalizer: this.#parts.finalizer('OwnedAccessKey', writer, finalizerLimits.OwnedAccessKey),
-      expiryBudget: this.#expiryBudget,
-      limits: {
-        activityInterval: settings.activityIntervalMs,
-        expiredRetention: settings.expiredRetentionMs,
-      },
-      now: () => clock.now(),
-      trustedSince: this.#options.trustedSince,
-      randomBytes: (count) => randomBytes(count),
-    });
-    return {
-      name: 'ownedaccesskeys',
-      resource: ownedAccessKeys,
-      queue: this.#queues.keys,
-      workers: settings.concurrency,
-      reconcile: (key) => controller.reconcile(key),
+      targets: this.targets,
+      targetClients: targetClientsOf(options),
+      parts: new CredentialParts({ client, clock, events, stores: this.stores, onReleased, assertAdmission }),
+      ring: new KeyRing(() => this.#wakeSigned()),
+      expiryBudget: new ExpiryBudget(clock, settings.expiryWritesPerSecond, onWaiting),
+      queues: queuesOf(options),
     };
   }
 
-  #tokens(): Controller {
-    const { settings, clock, assertLeading, assertAdmission } = this.#options;
-    const writer = this.#parts.writer(directClusterEndpointTokens, this.stores.writtenTokens);
-    const controller = new TokenController({
-      stores: this.stores,
-      writer,
-      secrets: this.#parts.secrets,
-      finalizer: this.#parts.finalizer(
-        'DirectClusterEndpointToken',
-        writer,
-        finalizerLimits.DirectClusterEndpointToken,
-      ),
-      ring: this.#ring,
-      expiryBudget: this.#expiryBudget,
-      issuer: settings.baseURL,
-      limits: {
-        activityInterval: settings.activityIntervalMs,
-        expiredRetention: settings.expiredRetentionMs,
-        rotationOverlap: settings.rotationOverlapMs,
-        maxTTL: settings.maxTokenTTLSeconds,
-      },
-      now: () => clock.now(),
-      trustedSince: this.#options.trustedSince,
-      assertMayIssue: () => {
-        assertLeading();
-        assertAdmission();
-      },
-    });
-    return {
-      name: 'directclusterendpointtokens',
-      resource: directClusterEndpointTokens,
-      queue: this.#queues.tokens,
-      workers: settings.concurrency,
-      reconcile: (key) => controller.reconcile(key),
-    };
+  #kubeConfigs(): readonly Controller[] {
+    const { client, clock, targetClients } = this.#wiring;
+    const withdrawals = new Withdrawals(targetClients, clock);
+    const records = new RevocationRecords(client);
+    const store = this.system.revocations;
+    return [
+      wireKubeConfigs(this.#wiring, { withdrawals, revocations: records }),
+      wireRevocations(this.#wiring, { store, records, withdrawals }),
+    ];
   }
 
-  #signingKeys(): Controller {
-    const { client, settings, metrics, clock, log } = this.#options;
-    const controller = new SigningKeyController({
-      client,
-      ring: this.#ring,
-      issuer: settings.baseURL,
-      policy: signingKeyPolicy(settings),
-      now: () => clock.now(),
-      log,
-      onSettled: (active) => {
-        metrics.signingKeyCreated.set(active.createdAt / 1000);
-        metrics.signingKeyRotation.set((active.activeFrom + settings.signingKeyRotationMs) / 1000);
-      },
+  #count(): void {
+    const { metrics, expiryBudget } = this.#wiring;
+    metrics.credentials.reset();
+    metrics.targets.reset();
+    for (const store of this.stores.credentials) {
+      countByState(store, metrics.credentials);
+      store.subscribe(({ previous, current }) => {
+        if (previous !== undefined && current === undefined) expiryBudget.forget(previous.uid);
+      });
+    }
+    countByState(this.targets.instances, metrics.targets);
+    countByState(this.targets.spaces, metrics.targets);
+    countByState(this.targets.clusters, metrics.targets);
+  }
+
+  #wake(): void {
+    const { stores, targets, targetClients, queues } = this.#wiring;
+    const kubeConfigs = queues.virtualclusterinstancekubeconfigs;
+    wireWakeUps(stores, {
+      keys: queues.ownedaccesskeys,
+      tokens: queues.directclusterendpointtokens,
+      kubeConfigs,
     });
-    return {
-      name: 'signing-keys',
-      resource: secrets,
-      namespace: systemNamespace,
-      queue: this.#queues.signingKeys,
-      workers: 1,
-      reconcile: () => controller.reconcile(),
-    };
+    wireTargetWakeUps(
+      { stores, targets, clients: targetClients },
+      {
+        instances: queues.virtualclusterinstances,
+        clusters: queues.clusters,
+        spaces: queues.spaceinstances,
+        kubeConfigs,
+      },
+    );
+    const wakeSigningKeys = () => queues['signing-keys'].add(signingKeysKey);
+    this.system.signingKeys.subscribe(wakeSigningKeys);
+    this.system.discovery.subscribe(wakeSigningKeys);
+    this.system.revocations.subscribe(({ key }) => queues.revocations.add(key));
+    wakeSigningKeys();
+  }
+
+  /** Whatever carries a signature. */
+  #wakeSigned(): void {
+    const { directclusterendpointtokens, virtualclusterinstancekubeconfigs } = this.#wiring.queues;
+    for (const key of this.stores.tokens.keys()) directclusterendpointtokens.add(key);
+    for (const key of this.stores.kubeConfigs.keys()) virtualclusterinstancekubeconfigs.add(key);
   }
 }
 
-const signingKeysKey = 'signing-keys';
+function queuesOf({ clock, random, metrics }: ControllersOptions): Wiring['queues'] {
+  const queueOf = (name: ControllerName) =>
+    new WorkQueue({ clock, random, maxBackOffMs: 60_000, onAdd: metrics.forController(name).added });
+  return Object.fromEntries(controllerNames.map((name) => [name, queueOf(name)])) as Wiring['queues'];
+}
 
-/** A key is published well before it signs, also where keys are replaced often. */
-function signingKeyPolicy({
-  signingKeyRotationMs: rotation,
-  maxTokenTTLSeconds,
-}: Settings): SigningKeyPolicy {
-  const publishAhead = Math.min(defaultSigningKeyPolicy.publishAhead, rotation / 2);
-  return { ...defaultSigningKeyPolicy, rotation, publishAhead, maxTokenLife: maxTokenTTLSeconds };
+function targetClientsOf({ client, clock, random, log, settings, assertLeading }: ControllersOptions) {
+  return new TargetClients({
+    platform: client,
+    addresses: new TargetAddresses(settings.targetAddresses),
+    clock,
+    random,
+    log,
+    userAgent: `latchkey-operator/${version}`,
+    writeGuard: assertLeading,
+  });
 }

@@ -1,10 +1,14 @@
-import { labels, systemNamespace, systemObjects } from '../api/names.ts';
+import { labels, purposes, systemNamespace, systemObjects } from '../api/names.ts';
 import {
+  clusters,
   configMaps,
   directClusterEndpointTokens,
   ownedAccessKeys,
   type Resource,
   secrets,
+  spaceInstances,
+  virtualClusterInstanceKubeConfigs,
+  virtualClusterInstances,
 } from '../api/resources.ts';
 import { toCredentialRecord } from '../credentials/project.ts';
 import type { CredentialKind, CredentialRecord } from '../credentials/record.ts';
@@ -14,10 +18,13 @@ import type { Logger } from '../kube/logger.ts';
 import { type KubeObject, keyOf } from '../kube/object.ts';
 import { Reflector } from '../kube/reflector.ts';
 import type { Store, StoredRecord } from '../kube/store.ts';
+import { toClusterRecord, toInstanceRecord, toSpaceRecord } from '../platform/targets/to-target-record.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { type RevocationRecord, toRevocationRecord } from './controllers/revocations/revocation-record.ts';
 import type { CredentialStores } from './credential/credential-stores.ts';
 import { toSecretRecord } from './credential/secret-record.ts';
 import type { WrittenRecords } from './credential/written-records.ts';
+import type { TargetStores } from './target/target-stores.ts';
 
 export interface ReflectorsOptions {
   readonly client: KubeClient;
@@ -26,8 +33,13 @@ export interface ReflectorsOptions {
   readonly log: Logger;
   readonly metricsOf: Metrics['forReflector'];
   readonly stores: CredentialStores;
-  /** The Secret of the signing keys and the ConfigMap of the discovery documents. */
-  readonly system: { readonly signingKeys: Store<StoredRecord>; readonly discovery: Store<StoredRecord> };
+  readonly targets: TargetStores;
+  /** In the system namespace: the signing keys, the discovery documents, and what is still to be revoked. */
+  readonly system: {
+    readonly signingKeys: Store<StoredRecord>;
+    readonly discovery: Store<StoredRecord>;
+    readonly revocations: Store<RevocationRecord>;
+  };
 }
 
 /** A reflector under the name that its metrics and checks carry. */
@@ -40,6 +52,11 @@ export interface NamedReflector {
 export const reflectorNames = [
   'ownedaccesskeys',
   'directclusterendpointtokens',
+  'virtualclusterinstancekubeconfigs',
+  'virtualclusterinstances',
+  'spaceinstances',
+  'clusters',
+  'revocations',
   'secrets',
   'signing-keys',
   'discovery',
@@ -48,22 +65,41 @@ export const reflectorNames = [
 /** Everything that the operator watches. */
 export function makeReflectors({
   stores,
+  targets,
   system,
   metricsOf,
   ...shared
 }: ReflectorsOptions): readonly NamedReflector[] {
-  const make = <R extends StoredRecord>(
-    name: (typeof reflectorNames)[number],
-    source: Source<R>,
-  ): NamedReflector => {
+  const make: Make = (name, source) => {
     const metrics = metricsOf(name);
-    const reflector = new Reflector<R>({ ...shared, ...source, onRestart: metrics.restarted });
+    const reflector = new Reflector({ ...shared, ...source, onRestart: metrics.restarted });
     metrics.read(
       () => source.store.size,
       () => reflector.freshness() / 1000,
     );
     return { name, reflector };
   };
+  return [
+    ...credentialReflectors(make, stores),
+    ...targetReflectors(make, targets),
+    make('signing-keys', { ...named(secrets, systemObjects.signingKeys), store: system.signingKeys }),
+    make('revocations', {
+      resource: configMaps,
+      namespace: systemNamespace,
+      labelSelector: `${labels.purpose}=${purposes.revocation}`,
+      store: system.revocations,
+      project: toRevocationRecord,
+    }),
+    make('discovery', { ...named(configMaps, systemObjects.discovery), store: system.discovery }),
+  ];
+}
+
+type Make = <R extends StoredRecord>(
+  name: (typeof reflectorNames)[number],
+  source: Source<R>,
+) => NamedReflector;
+
+function credentialReflectors(make: Make, stores: CredentialStores): readonly NamedReflector[] {
   return [
     make('ownedaccesskeys', {
       resource: ownedAccessKeys,
@@ -75,14 +111,37 @@ export function makeReflectors({
       store: stores.tokens,
       project: credentialProjection('DirectClusterEndpointToken', stores.writtenTokens),
     }),
+    make('virtualclusterinstancekubeconfigs', {
+      resource: virtualClusterInstanceKubeConfigs,
+      store: stores.kubeConfigs,
+      project: credentialProjection('VirtualClusterInstanceKubeConfig', stores.writtenKubeConfigs),
+    }),
     make('secrets', {
       resource: secrets,
       labelSelector: labels.ownerUID,
       store: stores.secrets,
       project: (object) => recalled(object, stores.writtenSecrets) ?? toSecretRecord(object),
     }),
-    make('signing-keys', { ...named(secrets, systemObjects.signingKeys), store: system.signingKeys }),
-    make('discovery', { ...named(configMaps, systemObjects.discovery), store: system.discovery }),
+  ];
+}
+
+function targetReflectors(make: Make, targets: TargetStores): readonly NamedReflector[] {
+  return [
+    make('virtualclusterinstances', {
+      resource: virtualClusterInstances,
+      store: targets.instances,
+      project: (object) => recalled(object, targets.writtenInstances) ?? toInstanceRecord(object),
+    }),
+    make('spaceinstances', {
+      resource: spaceInstances,
+      store: targets.spaces,
+      project: (object) => recalled(object, targets.writtenSpaces) ?? toSpaceRecord(object),
+    }),
+    make('clusters', {
+      resource: clusters,
+      store: targets.clusters,
+      project: (object) => recalled(object, targets.writtenClusters) ?? toClusterRecord(object),
+    }),
   ];
 }
 

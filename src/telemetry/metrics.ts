@@ -95,6 +95,12 @@ export class Metrics {
     help: 'Credential objects by kind and by the reason of their Ready condition.',
     labelNames: ['kind', 'state'],
   });
+  readonly targets = new Gauge({
+    ...this.#own,
+    name: 'latchkey_targets',
+    help: 'Virtual cluster instances, spaces and clusters by kind and by the reason of their Ready condition.',
+    labelNames: ['kind', 'state'],
+  });
   readonly expiryWaiting = new Gauge({
     ...this.#own,
     name: 'latchkey_expiry_budget_waiting',
@@ -182,7 +188,14 @@ export class Metrics {
   endTerm(): void {
     for (const readings of [this.#depths, this.#objects, this.#freshness]) readings.clear();
     this.credentials.reset();
-    for (const gauge of [this.leader, this.expiryWaiting, this.signingKeyCreated, this.signingKeyRotation])
+    this.targets.reset();
+    for (const gauge of [
+      this.leader,
+      this.expiryWaiting,
+
+      this.signingKeyCreated,
+      this.signingKeyRotation,
+    ])
       gauge.set(0);
   }
 

@@ -67,7 +67,7 @@ export interface ClusterStatus {
   /**
    * State of the cluster in one word, for people and older clients.
    */
-  phase?: string;
+  phase?: 'Pending' | 'Ready' | 'Failed' | 'Terminating';
   /**
    * Addition to the contract. Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind.
    */

@@ -49,7 +49,7 @@ export interface SpaceInstanceStatus {
   /**
    * State of the space in one word, for people and older clients.
    */
-  phase?: string;
+  phase?: 'Pending' | 'Ready' | 'Failed' | 'Terminating';
   /**
    * Addition to the contract. Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind.
    */

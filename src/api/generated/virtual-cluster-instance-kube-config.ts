@@ -83,6 +83,22 @@ export interface VirtualClusterInstanceKubeConfigStatus {
    */
   auth?: 'Token' | 'ClientCertificate';
   /**
+   * Addition to the contract. SHA-256, in hexadecimal, of the whole kubeconfig document.
+   */
+  documentHash?: string;
+  /**
+   * Addition to the contract. SHA-256, in hexadecimal, of what the kubeconfig says of its target: address, certificate authority and, with a certificate, the role inside. When these change, another is issued.
+   */
+  targetHash?: string;
+  /**
+   * Addition to the contract. UID of the virtual cluster instance that the kubeconfig was pinned to at its first issue.
+   */
+  virtualClusterInstanceUID?: string;
+  /**
+   * Addition to the contract. Serials of client certificates that may have a binding or a signing request in the virtual cluster.
+   */
+  boundSerials?: number[];
+  /**
    * Addition to the contract. When the credential ends by its ttl, for people to read; absent when it has no end.
    */
   expirationTimestamp?: string;

@@ -115,7 +115,7 @@ export interface VirtualClusterInstanceStatus {
   /**
    * State of the instance in one word, for people and older clients; `Ready` when it can be used.
    */
-  phase?: string;
+  phase?: 'Pending' | 'Ready' | 'Failed' | 'Terminating';
   /**
    * Addition to the contract. Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind.
    */

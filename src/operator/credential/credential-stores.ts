@@ -1,6 +1,7 @@
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { Store } from '../../kube/store.ts';
+import { instanceKeyOf } from './instance-key.ts';
 import type { SecretRecord } from './secret-record.ts';
 import { WrittenRecords } from './written-records.ts';
 
@@ -17,14 +18,21 @@ export class CredentialStores {
     uid: ({ uid }) => [uid],
     parent: ({ accessKey }) => (accessKey === undefined ? [] : [accessKey]),
   });
+  readonly kubeConfigs = new Store<CredentialRecord>({
+    uid: ({ uid }) => [uid],
+    parent: ({ accessKey }) => (accessKey === undefined ? [] : [accessKey]),
+    instance: (record) => [instanceKeyOf(record)],
+  });
   readonly secrets = new Store<SecretRecord>({ owner: ({ ownerUID }) => [ownerUID] });
   readonly writtenKeys: WrittenRecords<CredentialRecord>;
   readonly writtenTokens: WrittenRecords<CredentialRecord>;
+  readonly writtenKubeConfigs: WrittenRecords<CredentialRecord>;
   readonly writtenSecrets: WrittenRecords<SecretRecord>;
 
   constructor(clock: Clock) {
     this.writtenKeys = new WrittenRecords(this.keys, clock);
     this.writtenTokens = new WrittenRecords(this.tokens, clock);
+    this.writtenKubeConfigs = new WrittenRecords(this.kubeConfigs, clock);
     this.writtenSecrets = new WrittenRecords(this.secrets, clock);
   }
 
@@ -34,6 +42,11 @@ export class CredentialStores {
 
   token(name: string): CredentialRecord | undefined {
     return this.writtenTokens.get(name);
+  }
+
+  /** By `namespace/name`. */
+  kubeConfig(key: string): CredentialRecord | undefined {
+    return this.writtenKubeConfigs.get(key);
   }
 
   /** By `namespace/name`. */
@@ -50,8 +63,23 @@ export class CredentialStores {
     return this.keys.byIndex('hash', hash);
   }
 
-  /** Credentials that name the access key as their parent, the tokens among them. */
+  /** Credentials of any kind that name the access key as their parent. */
   childrenOf(accessKey: string): readonly CredentialRecord[] {
-    return [...this.keys.byIndex('parent', accessKey), ...this.tokens.byIndex('parent', accessKey)];
+    return this.credentials.flatMap((store) => store.byIndex('parent', accessKey));
+  }
+
+  /** The credential of any kind with this UID; at most one. */
+  byUID(uid: string): readonly CredentialRecord[] {
+    return this.credentials.flatMap((store) => store.byIndex('uid', uid));
+  }
+
+  /** Kubeconfigs for the instance, by its `namespace/name`. */
+  kubeConfigsOf(instance: string): readonly CredentialRecord[] {
+    return this.kubeConfigs.byIndex('instance', instance);
+  }
+
+  /** One store for each kind. */
+  get credentials(): readonly Store<CredentialRecord>[] {
+    return [this.keys, this.tokens, this.kubeConfigs];
   }
 }

@@ -12,14 +12,14 @@ export function secretKeyOf(record: CredentialRecord): string | undefined {
 /** True when the Secret that `spec.secretRef` names holds the confirmed credential, unaltered. */
 export function isIntact(record: CredentialRecord, present: SecretRecord | undefined): boolean {
   const location = secretLocation(record);
-  const { credentialHash, serial } = record.status;
+  const { credentialHash, documentHash = credentialHash, serial } = record.status;
   return (
     location !== undefined &&
     present !== undefined &&
     credentialHash !== undefined &&
     present.ownerUID === record.uid &&
     present.serial === serial &&
-    present.hashes.get(location.entry) === credentialHash
+    present.hashes.get(location.entry) === documentHash
   );
 }
 

@@ -13,13 +13,14 @@ export interface RefusedFor {
 
 /**
  * Status of a credential that grants nothing. The hash goes, so no verifier can grant by it; the serial stays, so
- * that no serial is used twice; the pinned UID of the parent stays, so that a new parent cannot revive it.
+ * that no serial is used twice; the pinned UIDs of parent and instance stay, so that a new one cannot revive it.
  */
 export function refusedStatus(
   record: CredentialRecord,
   { reason, message, final, keyID }: RefusedFor,
 ): DesiredStatus {
-  const { serial, accessKeyUID, observedRotation, disabledByExpiry } = record.status;
+  const { serial, accessKeyUID, observedRotation, disabledByExpiry, instanceUID, boundSerials } =
+    record.status;
   return {
     confirmation: {
       ...lifeOf(record),
@@ -28,6 +29,8 @@ export function refusedStatus(
       ...(accessKeyUID === undefined ? {} : { accessKeyUID }),
       ...(observedRotation === undefined ? {} : { observedRotation }),
       ...(disabledByExpiry === undefined ? {} : { disabledByExpiry }),
+      ...(instanceUID === undefined ? {} : { instanceUID }),
+      ...(boundSerials === undefined ? {} : { boundSerials }),
       ...(keyID === undefined ? {} : { keyID }),
     },
     ready: { status: 'False', reason, message },

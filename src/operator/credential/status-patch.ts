@@ -1,6 +1,7 @@
-import { type Condition, type ConditionType, conditionTypes } from '../../api/conditions.ts';
+import { conditionTypes } from '../../api/conditions.ts';
 import type { Confirmation, CredentialRecord } from '../../credentials/record.ts';
-import type { DesiredCondition, DesiredStatus } from './desired-status.ts';
+import { conditionsPatch } from '../status-conditions.ts';
+import type { DesiredStatus } from './desired-status.ts';
 import { timestampOf } from './timestamp.ts';
 
 type StatusFields = Record<string, unknown>;
@@ -21,13 +22,11 @@ export function statusPatch(
   desired: DesiredStatus,
   now: number,
 ): StatusFields | undefined {
-  const conditions = desiredConditions(record, desired, now);
   const patch: StatusFields = {
     ...changedFields(record.status, desired.confirmation),
     ...credentialChange(record, desired),
+    ...conditionsPatch(record, { ready: desired.ready, others: otherConditions(desired) }, now),
   };
-  if (!sameConditions(record.conditions, conditions)) patch.conditions = conditions;
-  if (record.observedGeneration !== record.generation) patch.observedGeneration = record.generation;
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
 
@@ -58,6 +57,11 @@ function writtenFields(confirmation: Confirmation): StatusFields {
     disabledByExpiry: fields.disabledByExpiry,
     active: fields.active,
     expirationTimestamp: timestampOf(fields.expirationTimestamp),
+    auth: fields.auth,
+    documentHash: fields.documentHash,
+    targetHash: fields.targetHash,
+    virtualClusterInstanceUID: fields.instanceUID,
+    boundSerials: fields.boundSerials,
     previous: previous && { ...previous, expirationTimestamp: timestampOf(previous.expirationTimestamp) },
   };
 }
@@ -69,43 +73,10 @@ function credentialChange(record: CredentialRecord, desired: DesiredStatus): Sta
   return { [field]: desired.credential };
 }
 
-function desiredConditions(record: CredentialRecord, desired: DesiredStatus, now: number): Condition[] {
-  const asserted: [ConditionType, DesiredCondition | undefined][] = [
+const otherConditions = (desired: DesiredStatus) =>
+  [
     [conditionTypes.reconciling, desired.reconciling],
     [conditionTypes.stalled, desired.stalled],
     [conditionTypes.expiringSoon, desired.expiringSoon],
     [conditionTypes.rotationNotPossible, desired.rotationNotPossible],
-  ];
-  const wanted = asserted.flatMap(([type, condition]) =>
-    condition === undefined ? [] : [{ ...condition, type, status: 'True' as const }],
-  );
-  return [{ type: conditionTypes.ready, ...desired.ready }, ...wanted].map((condition) =>
-    complete(record, condition, now),
-  );
-}
-
-type WantedCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
-
-function complete(record: CredentialRecord, wanted: WantedCondition, now: number): Condition {
-  const { type, status, reason, message } = wanted;
-  const present = record.conditions.find((condition) => condition.type === type);
-  const lastTransitionTime = present?.status === status ? present.lastTransitionTime : timestampOf(now);
-  return { type, status, reason, message, observedGeneration: record.generation, lastTransitionTime };
-}
-
-function sameConditions(present: readonly Condition[], wanted: readonly Condition[]): boolean {
-  return (
-    present.length === wanted.length &&
-    wanted.every((condition) => present.some((other) => same(other, condition)))
-  );
-}
-
-function same(left: Condition, right: Condition): boolean {
-  return (
-    left.type === right.type &&
-    left.status === right.status &&
-    left.reason === right.reason &&
-    left.message === right.message &&
-    left.observedGeneration === right.observedGeneration
-  );
-}
+  ] as const;

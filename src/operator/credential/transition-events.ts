@@ -17,7 +17,9 @@ export function transitionEvents(
   successor: Reason = reasons.issued,
 ): TransitionEvent[] {
   const events: TransitionEvent[] = [];
-  const issued = desired.confirmation.serial > record.status.serial;
+  const { serial, credentialHash } = desired.confirmation;
+  // A serial that was used up for nothing is no credential.
+  const issued = serial > record.status.serial && credentialHash !== undefined;
   if (issued)
     events.push(
       normal(successor, 'Issue', `The credential with serial ${desired.confirmation.serial} was issued.`),

@@ -21,6 +21,7 @@ async function setUp() {
   const queues = {
     keys: new WorkQueue({ clock, random: () => 0 }),
     tokens: new WorkQueue({ clock, random: () => 0 }),
+    kubeConfigs: new WorkQueue({ clock, random: () => 0 }),
   };
   wireWakeUps(stores, queues);
   stores.keys.upsert(parent);
@@ -35,7 +36,10 @@ async function setUp() {
     }
     return keys.sort();
   };
-  const woken = async () => [...(await drain(queues.keys)), ...(await drain(queues.tokens))];
+  const woken = async () => {
+    const { keys, tokens, kubeConfigs } = queues;
+    return [...(await drain(keys)), ...(await drain(tokens)), ...(await drain(kubeConfigs))];
+  };
   await woken();
   return { stores, woken };
 }
@@ -45,6 +49,19 @@ describe('a change of an access key', () => {
     const { stores, woken } = await setUp();
     stores.keys.upsert({ ...parent, disabled: true, resourceVersion: '8' });
     expect(await woken()).toEqual(['child', 'parent', 'grandchild']);
+  });
+
+  it('wakes its kubeconfigs too', async () => {
+    const { stores, woken } = await setUp();
+    const below = {
+      kind: 'VirtualClusterInstanceKubeConfig',
+      name: 'vc',
+      spec: { accessKey: 'child' },
+    } as const;
+    stores.kubeConfigs.upsert(recordOf(credentialObject({ ...below, metadata: { namespace: 'p-a' } })));
+    await woken();
+    stores.keys.upsert({ ...parent, disabled: true, resourceVersion: '8' });
+    expect(await woken()).toContain('p-a/vc');
   });
 
   it('does not wake them for a mere activity', async () => {

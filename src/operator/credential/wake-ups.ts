@@ -1,5 +1,5 @@
 import { maxAncestors } from '../../credentials/ancestors.ts';
-import type { CredentialRecord } from '../../credentials/record.ts';
+import type { CredentialKind, CredentialRecord } from '../../credentials/record.ts';
 import type { StoreChange } from '../../kube/store.ts';
 import type { WorkQueue } from '../../kube/work-queue.ts';
 import type { CredentialStores } from './credential-stores.ts';
@@ -8,18 +8,27 @@ import type { SecretRecord } from './secret-record.ts';
 interface Queues {
   readonly keys: WorkQueue;
   readonly tokens: WorkQueue;
+  readonly kubeConfigs: WorkQueue;
 }
 
 /** Puts a credential into its queue whenever something that its decision depends on has changed. */
 export function wireWakeUps(stores: CredentialStores, queues: Queues): void {
-  const wake = ({ kind, key }: CredentialRecord) =>
-    (kind === 'OwnedAccessKey' ? queues.keys : queues.tokens).add(key);
+  const byKind: Readonly<Record<CredentialKind, WorkQueue>> = {
+    OwnedAccessKey: queues.keys,
+    DirectClusterEndpointToken: queues.tokens,
+    VirtualClusterInstanceKubeConfig: queues.kubeConfigs,
+  };
+  const wake = ({ kind, key }: CredentialRecord) => byKind[kind].add(key);
   stores.keys.subscribe((change) => {
     queues.keys.add(change.key);
     wakeFamily(stores, change, wake);
   });
   stores.tokens.subscribe((change) => {
     queues.tokens.add(change.key);
+    wakeDyingParent(stores, change, wake);
+  });
+  stores.kubeConfigs.subscribe((change) => {
+    queues.kubeConfigs.add(change.key);
     wakeDyingParent(stores, change, wake);
   });
   stores.secrets.subscribe((change) => wakeOwner(stores, change, wake));
@@ -82,8 +91,5 @@ function wakeOwner(
   // What we wrote ourselves is decided on already; waking for it would undo the back-off of a failing write.
   if (current !== undefined && stores.writtenSecrets.isOurs(current)) return;
   const uids = new Set([previous?.ownerUID, current?.ownerUID].filter((uid) => uid !== undefined));
-  for (const uid of uids) {
-    for (const owner of [...stores.keys.byIndex('uid', uid), ...stores.tokens.byIndex('uid', uid)])
-      wake(owner);
-  }
+  for (const uid of uids) stores.byUID(uid).forEach(wake);
 }

@@ -1,6 +1,5 @@
 import { clusters, type Resource, spaceInstances, virtualClusterInstances } from '../../api/resources.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import type { TargetRecord } from '../../platform/targets/target-record.ts';
 import { toClusterRecord, toInstanceRecord, toSpaceRecord } from '../../platform/targets/to-target-record.ts';
 import type { Controller } from '../controller.ts';
 import { ClusterController } from '../controllers/cluster/controller.ts';
@@ -10,6 +9,7 @@ import type { WrittenRecords } from '../credential/written-records.ts';
 import { type ControllerName, finalizerLimits, type Wiring } from '../wiring.ts';
 import { TargetConnector } from './target-connector.ts';
 import { TargetSecrets } from './target-secrets.ts';
+import type { AnyTargetRecord } from './target-status-patch.ts';
 import { TargetSweep } from './target-sweep.ts';
 import { TargetWriter } from './target-writer.ts';
 
@@ -68,14 +68,13 @@ function sharedParts({ client, clock, random, targets, targetClients, targetEven
   return { targets, connector, events: targetEvents, now, random, recheckMs: settings.targetRecheckMs };
 }
 
-// biome-ignore lint/complexity/useMaxParams: one of each for three kinds.
-function writerOf<R extends TargetRecord>(
+function writerOf<R extends AnyTargetRecord>(
   { client, clock, targetEvents: events }: Wiring,
   resource: Resource,
   records: WrittenRecords<R>,
   project: (object: KubeObject) => R,
-) {
-  return new TargetWriter({ client, resource, records, project, events, clock });
+): TargetWriter<R> {
+  return new TargetWriter<R>({ client, resource, records, project, events, clock });
 }
 
 function wirerOf({ queues }: Wiring) {

@@ -9,6 +9,7 @@ import { type KubeObject, keyOf } from '../../../src/kube/object.ts';
 import { Controllers } from '../../../src/operator/controllers.ts';
 import { CredentialEvents } from '../../../src/operator/credential/credential-events.ts';
 import { toSecretRecord } from '../../../src/operator/credential/secret-record.ts';
+import { TargetEvents } from '../../../src/operator/target/target-events.ts';
 import { readSettings } from '../../../src/settings.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { type Fate, MemoryApi, type StoredObject } from './memory-api.ts';
@@ -175,6 +176,7 @@ export class Simulation {
       random: () => 0.5,
       log: silentLogger,
       events: noEvents,
+      targetEvents: new TargetEvents({ record: () => undefined }, silentLogger),
       settings,
       metrics: new Metrics(),
       assertAdmission: () => undefined,

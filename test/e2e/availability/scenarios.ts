@@ -181,6 +181,12 @@ const endedKey: Scenario = {
   },
 };
 
+const leavesNothing: Scenario['end'] = async (subject) => {
+  await subject.api.untilGone(subject.object, { timeoutMs: 20_000 });
+  expect(await subject.secrets()).toEqual([]);
+  expect(await subject.confirmed()).toHaveLength(1);
+};
+
 const deletedKey: Scenario = {
   title: 'deleting a key and its Secret',
   writes: ['DELETE secrets', 'PATCH ownedaccesskeys'],
@@ -189,11 +195,7 @@ const deletedKey: Scenario = {
     await subject.untilReady();
   },
   begin: async ({ api, object }) => await api.delete(object),
-  end: async (subject) => {
-    await subject.api.untilGone(subject.object, { timeoutMs: 20_000 });
-    expect(await subject.secrets()).toEqual([]);
-    expect(await subject.confirmed()).toHaveLength(1);
-  },
+  end: leavesNothing,
 };
 
 const loginData: Scenario = {
@@ -281,11 +283,7 @@ const deletedToken: Scenario = {
     await subject.untilReady();
   },
   begin: async ({ api, object }) => await api.delete(object),
-  end: async (subject) => {
-    await subject.api.untilGone(subject.object, { timeoutMs: 20_000 });
-    expect(await subject.secrets()).toEqual([]);
-    expect(await subject.confirmed()).toHaveLength(1);
-  },
+  end: leavesNothing,
 };
 
 export const scenarios: readonly Scenario[] = [

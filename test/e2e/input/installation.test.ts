@@ -3,6 +3,7 @@ import { labels } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { createKubeClient } from '../../../src/kube/client.ts';
 import { kubeConfigSource } from '../../../src/kube/kube-config.ts';
+import { policyVersion } from '../../../src/operator/admission/shipped-policies.ts';
 import { startControlPlane } from '../../controlplane/control-plane.ts';
 import { Guard } from '../../controlplane/guard.ts';
 import { type Rendered, render } from '../../integration/config/render.ts';
@@ -121,7 +122,7 @@ describe('an operator that is started before the rest of the installation', () =
   });
 
   it('confirms at once what waited when they are back', async () => {
-    await Promise.all([send('apply', lost), relabel('1')]);
+    await Promise.all([send('apply', lost), relabel(policyVersion)]);
     await readiness(200, 'readyz check passed');
     expectConfirmed(await admin.untilReady(late));
   });

@@ -2,13 +2,13 @@ import type { CredentialRecord } from '../../../credentials/record.ts';
 import { type TokenClaims, tokenClaims } from '../../../credentials/token-claims.ts';
 import { audiencesOf } from '../../../scope/audiences.ts';
 import { effectiveScope } from '../../../scope/effective-scope.ts';
-import type { IssueToken } from './step.ts';
+import type { IssueCredential } from '../../credential/issued/step.ts';
 
 /**
  * The claims of the token that is about to be issued. It carries its own scope and those of its ancestors. Where these
  * meet nowhere it gets an audience that nobody is: some verifiers skip the check when the list is empty.
  */
-export function claimsOf(record: CredentialRecord, issue: IssueToken, issuer: string): TokenClaims {
+export function claimsOf(record: CredentialRecord, issue: IssueCredential, issuer: string): TokenClaims {
   const scopes = [record, ...issue.ancestors].map(effectiveScope);
   const [own, ...ancestors] = scopes;
   const [parent] = issue.ancestors;

@@ -1,5 +1,6 @@
 import { finalizers, purposes } from '../../../api/names.ts';
 import { reasons } from '../../../api/reasons.ts';
+import { credentialHash } from '../../../credentials/credential-hash.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import { signToken, tokenTooLarge } from '../../../credentials/sign-token.ts';
 import type { WorkResult } from '../../../kube/workers.ts';
@@ -7,16 +8,16 @@ import type { CredentialStores } from '../../credential/credential-stores.ts';
 import type { CredentialWriter } from '../../credential/credential-writer.ts';
 import type { ExpiryBudget } from '../../credential/expiry-budget.ts';
 import type { Finalizer } from '../../credential/finalizer.ts';
+import type { IssuedInput, IssuedLimits } from '../../credential/issued/input.ts';
+import { decideIssued, refuseIssued } from '../../credential/issued/policy.ts';
+import { issuedStatus } from '../../credential/issued/status.ts';
+import type { IssueCredential, SettleCredential } from '../../credential/issued/step.ts';
 import { isNewEnd } from '../../credential/new-end.ts';
 import { secretKeyOf } from '../../credential/owned-secrets.ts';
 import type { SecretWriter } from '../../credential/secret-writer.ts';
 import { until } from '../../credential/until.ts';
 import type { KeyRing } from '../signingkeys/key-ring.ts';
 import { claimsOf } from './claims.ts';
-import type { TokenInput, TokenLimits } from './input.ts';
-import { decideToken, refuseToken } from './policy.ts';
-import { issuedStatus } from './status.ts';
-import type { IssueToken, SettleToken } from './step.ts';
 
 export interface TokenControllerOptions {
   readonly stores: CredentialStores;
@@ -27,7 +28,7 @@ export interface TokenControllerOptions {
   readonly expiryBudget: ExpiryBudget;
   /** The base URL. */
   readonly issuer: string;
-  readonly limits: TokenLimits;
+  readonly limits: IssuedLimits;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
@@ -58,7 +59,7 @@ export class TokenController {
   async #advance(record: CredentialRecord, issued = false): Promise<WorkResult | undefined> {
     const { writer } = this.#options;
     const input = this.#input(record);
-    const step = decideToken(input);
+    const step = decideIssued(input);
     // A status that does not keep what was confirmed must not mint tokens in a loop.
     if (step.step === 'issue' && issued) throw new RangeError('the policy for tokens does not settle');
     switch (step.step) {
@@ -75,7 +76,7 @@ export class TokenController {
     }
   }
 
-  #input(record: CredentialRecord): TokenInput {
+  #input(record: CredentialRecord): IssuedInput {
     const { stores, ring, now, limits } = this.#options;
     const secretKey = secretKeyOf(record);
     const secret = secretKey === undefined ? undefined : stores.secret(secretKey);
@@ -91,7 +92,7 @@ export class TokenController {
     };
   }
 
-  async #issue(input: TokenInput, issue: IssueToken): Promise<WorkResult | undefined> {
+  async #issue(input: IssuedInput, issue: IssueCredential): Promise<WorkResult | undefined> {
     const { record } = input;
     const { ring, issuer, assertMayIssue, secrets } = this.#options;
     assertMayIssue();
@@ -99,20 +100,21 @@ export class TokenController {
     // The ring brings every token again when there is a key.
     if (signer === undefined) return undefined;
     const token = signToken(claimsOf(record, issue, issuer), signer);
-    if (tokenTooLarge(token)) return this.#settle(record, refuseToken(input, tooLarge));
+    if (tokenTooLarge(token)) return this.#settle(record, refuseIssued(input, tooLarge));
     if (record.secretRef !== undefined) {
       const problem = await secrets.write(record, issue.serial, token);
       if (problem !== undefined) {
         const final = problem.reason === reasons.secretConflict;
-        return this.#settle(record, refuseToken(input, { ...problem, final }));
+        return this.#settle(record, refuseIssued(input, { ...problem, final }));
       }
     }
-    const desired = issuedStatus(input, issue, { token, keyID: signer.kid });
+    const issued = { document: token, credentialHash: credentialHash(token), keyID: signer.kid };
+    const desired = issuedStatus(input, issue, issued);
     const written = await this.#options.writer.writeStatus(record, desired, issue.cause);
     return this.#advance(written, true);
   }
 
-  async #settle(record: CredentialRecord, step: SettleToken): Promise<WorkResult | undefined> {
+  async #settle(record: CredentialRecord, step: SettleCredential): Promise<WorkResult | undefined> {
     const { writer, secrets, now, expiryBudget } = this.#options;
     const waitMs = isNewEnd(record, step.desired) ? expiryBudget.reserve(record.uid) : 0;
     if (waitMs > 0) return { requeueAfterMs: waitMs };

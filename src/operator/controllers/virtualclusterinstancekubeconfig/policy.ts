@@ -26,8 +26,21 @@ export function decideKubeConfig(input: KubeConfigInput): IssuedStep {
   }
   if (step.step !== 'settle') return step;
   if (step.desired.confirmation.credentialHash === undefined) return withRealEnd(input, step);
-  const problem = goneProblem(input);
+  const problem = goneProblem(input) ?? sleepingKeyProblem(input, step);
   return problem === undefined ? lookAgainWhileUnknown(input, step) : refuseIssued(input, problem);
+}
+
+/**
+ * Whoever checks a token asks about the keys above it. Nobody does so for a certificate, so while one of them does not
+ * work the certificate must go; another is issued for the rest of its life afterwards.
+ */
+function sleepingKeyProblem(
+  { record }: KubeConfigInput,
+  { desired }: SettleCredential,
+): RefusedFor | undefined {
+  const { reason, message } = desired.ready;
+  const sleeps = record.kubeConfig?.clientCert === true && reason === reasons.accessKeyNotLive;
+  return sleeps ? { reason, message, final: false } : undefined;
 }
 
 /**

@@ -1,0 +1,33 @@
+import { directClusterEndpointTokens } from '../../../api/resources.ts';
+import type { Controller } from '../../controller.ts';
+import { finalizerLimits, issuedLimits, type Wiring } from '../../wiring.ts';
+import { TokenController } from './controller.ts';
+
+export function wireTokens(wiring: Wiring): Controller {
+  const { settings, clock, stores, parts, expiryBudget, queues, trustedSince, ring } = wiring;
+  const writer = parts.writer(directClusterEndpointTokens, stores.writtenTokens);
+  const limit = finalizerLimits.DirectClusterEndpointToken;
+  const controller = new TokenController({
+    stores,
+    writer,
+    secrets: parts.secrets,
+    finalizer: parts.finalizer('DirectClusterEndpointToken', writer, limit),
+    ring,
+    expiryBudget,
+    issuer: settings.baseURL,
+    limits: issuedLimits(settings, settings.maxTokenTTLSeconds),
+    now: () => clock.now(),
+    trustedSince,
+    assertMayIssue: () => {
+      wiring.assertLeading();
+      wiring.assertAdmission();
+    },
+  });
+  return {
+    name: 'directclusterendpointtokens',
+    resource: directClusterEndpointTokens,
+    queue: queues.directclusterendpointtokens,
+    workers: settings.concurrency,
+    reconcile: (key) => controller.reconcile(key),
+  };
+}

@@ -1,0 +1,31 @@
+import { systemNamespace } from '../../../api/names.ts';
+import { configMaps } from '../../../api/resources.ts';
+import type { Store } from '../../../kube/store.ts';
+import type { Controller } from '../../controller.ts';
+import type { Wiring } from '../../wiring.ts';
+import type { Withdrawals } from '../virtualclusterinstancekubeconfig/withdrawals.ts';
+import { RevocationController } from './controller.ts';
+import type { RevocationRecord } from './revocation-record.ts';
+import type { RevocationRecords } from './revocation-records.ts';
+
+/** A look at a virtual cluster that is gone holds its worker for many seconds. */
+const workers = 4;
+
+interface Shared {
+  readonly store: Store<RevocationRecord>;
+  readonly records: RevocationRecords;
+  readonly withdrawals: Withdrawals;
+}
+
+export function wireRevocations(wiring: Wiring, shared: Shared): Controller {
+  const { targetClients: clients, clock, random, log, queues } = wiring;
+  const controller = new RevocationController({ ...shared, clients, clock, random, log });
+  return {
+    name: 'revocations',
+    resource: configMaps,
+    namespace: systemNamespace,
+    queue: queues.revocations,
+    workers,
+    reconcile: (key) => controller.reconcile(key),
+  };
+}

@@ -1,0 +1,70 @@
+import { type Reason, reasons } from '../../../api/reasons.ts';
+import { chainHolds } from '../../../credentials/live.ts';
+import type { CredentialRecord } from '../../../credentials/record.ts';
+import { isIntact } from '../owned-secrets.ts';
+import type { IssuedInput } from './input.ts';
+import type { CredentialLife } from './life.ts';
+
+/** Why a new credential is due, and what it takes over from the one before. */
+export interface Successor {
+  readonly cause: Reason;
+  readonly keepPrevious: boolean;
+  /** True when the life that began with the predecessor goes on, with the end that the present `ttl` gives it. */
+  readonly sameLife: boolean;
+}
+
+const fresh = (cause: Reason): Successor => ({ cause, keepPrevious: false, sameLife: false });
+
+/**
+ * Looks for the first thing that makes the present credential unfit. An ended one is issued again only for a person's
+ * change of this very object: editing its parent must not revive what has ended.
+ */
+export function successorCause(
+  input: IssuedInput,
+  ancestors: readonly CredentialRecord[],
+  life: CredentialLife,
+): Successor | undefined {
+  const { record, now } = input;
+  const { status } = record;
+  if (status.fingerprint === undefined)
+    return fresh(status.serial === 0 ? reasons.issued : reasons.confirmed);
+  if (!record.fingerprints.includes(status.fingerprint)) return fresh(reasons.confirmed);
+  if (record.rotate !== status.observedRotation && record.rotate !== undefined) return fresh(reasons.rotated);
+  const movedEnd = endMoved(record, life, now);
+  if (movedEnd !== undefined) return movedEnd;
+  if (life.renewAt !== undefined && now >= life.renewAt) return renewal(record, now, life);
+  if (life.end === undefined || now >= life.end) return undefined;
+  return unfit(input, ancestors);
+}
+
+/** A longer `ttl` gives the holder time to fetch the successor; a shorter one ends the predecessor at once. */
+function endMoved(
+  { status }: CredentialRecord,
+  { ttl, moved }: CredentialLife,
+  now: number,
+): Successor | undefined {
+  const { notAfter, confirmedTTL } = status;
+  if (moved === undefined || notAfter === undefined || confirmedTTL === ttl || moved <= now) return undefined;
+  const keepPrevious = moved > notAfter && status.credentialHash !== undefined;
+  return { cause: reasons.confirmed, keepPrevious, sameLife: true };
+}
+
+function renewal({ status }: CredentialRecord, now: number, { end = 0 }: CredentialLife): Successor {
+  const keepPrevious = status.credentialHash !== undefined && now < end;
+  return { cause: reasons.renewed, keepPrevious, sameLife: false };
+}
+
+/** What is lost is replaced for the rest of its life: who may delete a Secret must not lengthen the life of its credential. */
+const replacement = (cause: Reason): Successor => ({ cause, keepPrevious: false, sameLife: true });
+
+function unfit(input: IssuedInput, ancestors: readonly CredentialRecord[]): Successor | undefined {
+  const { record, isPublished } = input;
+  const { status } = record;
+  if (input.unfit !== undefined) return replacement(input.unfit);
+  if (!chainHolds(record, ancestors)) return replacement(reasons.chainChanged);
+  if (status.keyID === undefined || !isPublished(status.keyID))
+    return replacement(reasons.signingKeyWithdrawn);
+  if (status.credentialHash === undefined) return replacement(reasons.issued);
+  const present = record.secretRef === undefined ? record.holdsCredential : isIntact(record, input.secret);
+  return present ? undefined : replacement(reasons.issued);
+}

@@ -1,0 +1,78 @@
+import type { KubeClient } from '../kube/client.ts';
+import type { Clock } from '../kube/clock.ts';
+import type { Logger } from '../kube/logger.ts';
+import type { WorkQueue } from '../kube/work-queue.ts';
+import type { TargetClients } from '../platform/targets/target-clients.ts';
+import type { Settings } from '../settings.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { KeyRing } from './controllers/signingkeys/key-ring.ts';
+import type { CredentialEvents } from './credential/credential-events.ts';
+import type { CredentialParts } from './credential/credential-parts.ts';
+import type { CredentialStores } from './credential/credential-stores.ts';
+import type { ExpiryBudget } from './credential/expiry-budget.ts';
+import type { TargetEvents } from './target/target-events.ts';
+import type { TargetStores } from './target/target-stores.ts';
+
+export interface ControllersOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly events: CredentialEvents;
+  readonly targetEvents: TargetEvents;
+  readonly settings: Settings;
+  /** The certificate authority of the base URL, PEM; absent: clients trust it anyway. */
+  readonly baseURLAuthority?: string;
+  readonly metrics: Metrics;
+  /** Throws while nothing new may be confirmed. */
+  readonly assertAdmission: () => void;
+  /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
+  readonly trustedSince: () => number;
+  /** Throws when this process does not lead for certain. */
+  readonly assertLeading: () => void;
+}
+
+/** As they stand in metrics and logs. */
+export const controllerNames = [
+  'ownedaccesskeys',
+  'directclusterendpointtokens',
+  'virtualclusterinstancekubeconfigs',
+  'virtualclusterinstances',
+  'spaceinstances',
+  'clusters',
+  'revocations',
+  'signing-keys',
+] as const;
+
+export type ControllerName = (typeof controllerNames)[number];
+
+/** How long a deleted object may wait for its clean-up, milliseconds. */
+export const finalizerLimits = {
+  OwnedAccessKey: 60_000,
+  DirectClusterEndpointToken: 5_000,
+  VirtualClusterInstanceKubeConfig: 60_000,
+  VirtualClusterInstance: 60_000,
+  Cluster: 60_000,
+} as const;
+
+/** What the controllers of one term are put together from. */
+export interface Wiring extends ControllersOptions {
+  readonly stores: CredentialStores;
+  readonly targets: TargetStores;
+  /** Connections to virtual clusters and clusters. */
+  readonly targetClients: TargetClients;
+  readonly parts: CredentialParts;
+  readonly ring: KeyRing;
+  readonly expiryBudget: ExpiryBudget;
+  readonly queues: Readonly<Record<ControllerName, WorkQueue>>;
+}
+
+/** Limits of the kinds that are issued: `maxTTL` in seconds. */
+export function issuedLimits(settings: Settings, maxTTL: number) {
+  return {
+    activityInterval: settings.activityIntervalMs,
+    expiredRetention: settings.expiredRetentionMs,
+    rotationOverlap: settings.rotationOverlapMs,
+    maxTTL,
+  };
+}
