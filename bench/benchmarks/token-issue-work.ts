@@ -5,7 +5,7 @@ import { toCredentialRecord } from '../../src/credentials/project.ts';
 import { signToken, tokenTooLarge } from '../../src/credentials/sign-token.ts';
 import { generateSigningKey } from '../../src/credentials/signing-key.ts';
 import { claimsOf } from '../../src/operator/controllers/directclusterendpointtoken/claims.ts';
-import type { IssueToken } from '../../src/operator/controllers/directclusterendpointtoken/step.ts';
+import type { IssueCredential } from '../../src/operator/credential/issued/step.ts';
 
 /** Does one operation. */
 export type Operation = () => unknown;
@@ -30,7 +30,7 @@ async function issueTokens(): Promise<Operation> {
   const now = Date.now();
   const signer = await generateSigningKey({ createdAt: now, activeFrom: now, longestLife: 86_400 });
   const record = toCredentialRecord(tokenObject(), 'DirectClusterEndpointToken');
-  const issue: IssueToken = {
+  const issue: IssueCredential = {
     step: 'issue',
     identity: { kind: 'requester', user: 'bench-user', groups: ['developers'] },
     ancestors: [],

@@ -4,14 +4,15 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { group, version } from '../../../src/api/names.ts';
 import { directClusterEndpointTokens, ownedAccessKeys } from '../../../src/api/resources.ts';
+import { credentialHash } from '../../../src/credentials/credential-hash.ts';
 import { toCredentialRecord } from '../../../src/credentials/project.ts';
 import type { CredentialKind, CredentialRecord } from '../../../src/credentials/record.ts';
 import { signToken } from '../../../src/credentials/sign-token.ts';
 import { generateSigningKey, type SigningKey } from '../../../src/credentials/signing-key.ts';
 import { claimsOf } from '../../../src/operator/controllers/directclusterendpointtoken/claims.ts';
-import { decideToken } from '../../../src/operator/controllers/directclusterendpointtoken/policy.ts';
-import { issuedStatus } from '../../../src/operator/controllers/directclusterendpointtoken/status.ts';
 import { decideKey } from '../../../src/operator/controllers/ownedaccesskey/policy.ts';
+import { decideIssued } from '../../../src/operator/credential/issued/policy.ts';
+import { issuedStatus } from '../../../src/operator/credential/issued/status.ts';
 import { statusPatch } from '../../../src/operator/credential/status-patch.ts';
 
 type Base = typeof import('@dot-i/k8s-operator');
@@ -66,10 +67,11 @@ function statusOfToken(record: CredentialRecord, key: SigningKey): Record<string
     now: Date.now(),
     limits: tokenLimits,
   };
-  const step = decideToken(input);
+  const step = decideIssued(input);
   if (step.step !== 'issue') return undefined;
   const token = signToken(claimsOf(record, step, issuer), key);
-  return statusPatch(record, issuedStatus(input, step, { token, keyID: key.kid }), Date.now());
+  const issued = { document: token, credentialHash: credentialHash(token), keyID: key.kid };
+  return statusPatch(record, issuedStatus(input, step, issued), Date.now());
 }
 
 process.once('SIGTERM', () => process.exit());
