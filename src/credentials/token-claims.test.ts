@@ -42,6 +42,12 @@ describe('tokenClaims', () => {
     expect(JSON.parse(text)['management.platform.sh'].scopes).toEqual(written);
   });
 
+  it('names the one instance that a kubeconfig is good for', () => {
+    const instance = { namespace: 'p-red', name: 'shop', uid: 'uid-3' };
+    expect(tokenClaims(request)['management.platform.sh']).not.toHaveProperty('instance');
+    expect(tokenClaims({ ...request, instance })['management.platform.sh']).toMatchObject({ instance });
+  });
+
   it('names no parent where there is none', () => {
     const { parent: _, ...orphan } = request;
     expect(tokenClaims(orphan)['management.platform.sh']).not.toHaveProperty('parent');

@@ -190,8 +190,9 @@ describe('the policy for a new kubeconfig', () => {
       'RequesterNotAllowed',
       true,
     ],
-  ])('issues nothing when %s', (_, record, surroundings, reason, stalled) => {
-    expect(refusal(record, surroundings)).toEqual({ reason, stalled });
+  ])('issues nothing when %s', (_, record, surroundings, ...expected) => {
+    const { reason, stalled } = refusal(record, surroundings);
+    expect([reason, stalled]).toEqual(expected);
   });
 
   it('needs no ingress endpoint for a token, nor a project for a certificate', () => {
