@@ -1,27 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { RequestOptions } from 'node:https';
 import { LatchkeyError } from '../errors.ts';
 import type { Clock } from './clock.ts';
+import { type Identity, type IdentitySource, makeIdentity, type TlsIdentity } from './identity.ts';
 import type { KubeConfigSource } from './kube-config.ts';
 import type { Logger } from './logger.ts';
-
-export interface TlsIdentity {
-  readonly ca?: Buffer | string;
-  readonly cert?: Buffer | string;
-  readonly key?: Buffer | string;
-  readonly servername?: string;
-  readonly rejectUnauthorized?: boolean;
-}
-
-/** Whom we speak to and as whom, at one moment. */
-export interface Identity {
-  readonly server: URL;
-  readonly tls: TlsIdentity;
-  /** Name and value in turn. */
-  readonly headers: readonly string[];
-  /** Two identities with the same value can share connections. */
-  readonly connectionKey: string;
-}
 
 export interface AuthenticationOptions {
   readonly source: KubeConfigSource;
@@ -37,7 +19,7 @@ const loadTimeoutMs = 30_000;
 const forcedRefreshMs = 1_000;
 
 /** Keeps the present identity. Tokens and certificates rotate under a running process, in a Pod every hour. */
-export class Authentication {
+export class Authentication implements IdentitySource {
   readonly #source: KubeConfigSource;
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -100,13 +82,7 @@ async function readIdentity(source: KubeConfigSource, fresh: boolean): Promise<I
   const server = serverOf(cluster);
   const options: RequestOptions = {};
   await kubeConfig.applyToHTTPSOptions(options);
-  const tls = tlsOf(options);
-  return {
-    server,
-    tls,
-    headers: headersOf(options),
-    connectionKey: connectionKeyOf(server, tls),
-  };
+  return makeIdentity(server, tlsOf(options), headersOf(options));
 }
 
 function serverOf(cluster: { readonly server: string; readonly proxyUrl?: string }): URL {
@@ -125,12 +101,6 @@ function tlsOf({ ca, cert, key, servername, rejectUnauthorized }: RequestOptions
 
 function headersOf({ headers = {} }: RequestOptions): string[] {
   return Object.entries(headers).flatMap(([name, value]) => [name.toLowerCase(), String(value).trim()]);
-}
-
-function connectionKeyOf(server: URL, tls: TlsIdentity): string {
-  const hash = createHash('sha256').update(server.href);
-  for (const part of [tls.ca, tls.cert, tls.key]) hash.update('\0').update(part ?? '');
-  return hash.update(`\0${tls.servername}\0${tls.rejectUnauthorized}`).digest('base64');
 }
 
 function unusable(problem: string): LatchkeyError {

@@ -1,5 +1,7 @@
+import type { LookupFunction } from 'node:net';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Resource } from '../api/resources.ts';
+import { Authentication } from './authentication.ts';
 import type {
   ApplyOptions,
   DeleteOptions,
@@ -10,6 +12,8 @@ import type {
   WriteOptions,
 } from './client-options.ts';
 import { type Clock, systemClock } from './clock.ts';
+import { checkedForeign, withForeignErrors } from './foreign-answers.ts';
+import { fixedIdentity, type Identity, type IdentitySource } from './identity.ts';
 import { fixedSource, type KubeConfigSource } from './kube-config.ts';
 import { type Logger, silentLogger } from './logger.ts';
 import type { KubeList, KubeObject, ObjectKey } from './object.ts';
@@ -29,11 +33,8 @@ export type {
 } from './client-options.ts';
 export type { ObjectKey } from './object.ts';
 
-export interface KubeClientOptions {
-  /** Our own credentials. Files are read again while the client runs; a whole kubeconfig only from a source. */
-  readonly kubeConfig: KubeConfig | KubeConfigSource;
+interface ClientOptions {
   readonly userAgent: string;
-  readonly log?: Logger;
   readonly clock?: Clock;
   readonly random?: () => number;
   /** Called right before each write goes out, retries included; throws when this process may not write (now). */
@@ -46,10 +47,32 @@ export interface KubeClientOptions {
   readonly maxWaiting?: number;
   /** Default 10 s. */
   readonly timeoutMs?: number;
-  /** How long credentials are used before their files are looked at again. Default 20 s. */
-  readonly refreshMs?: number;
+  /** How often an idempotent request is sent again after 429 or 503. Default 4. */
+  readonly retries?: number;
+  /** The largest answer that is one object. Default 16 MiB. */
+  readonly maxObjectBytes?: number;
+  /** The largest answer that is a list. Default 256 MiB. */
+  readonly maxListBytes?: number;
   /** Called after each short request, for metrics. */
   readonly observe?: (request: ObservedRequest) => void;
+}
+
+export interface KubeClientOptions extends ClientOptions {
+  /** Our own credentials. Files are read again while the client runs; a whole kubeconfig only from a source. */
+  readonly kubeConfig: KubeConfig | KubeConfigSource;
+  readonly log?: Logger;
+  /** How long credentials are used before their files are looked at again. Default 20 s. */
+  readonly refreshMs?: number;
+}
+
+/**
+ * For an API server that others chose. Neither its address nor its answers are trusted: every error is a
+ * ForeignKubeError, which holds no text of either, and an answer that is no object of Kubernetes is one too.
+ */
+export interface ForeignClientOptions extends ClientOptions {
+  readonly identity: Identity;
+  /** Decides what may be dialled, at each connection: resolves names, and is asked about addresses too. */
+  readonly lookup?: LookupFunction;
 }
 
 interface Patch {
@@ -60,12 +83,12 @@ interface Patch {
 }
 
 /** One object weighs at most 1.5 MiB in etcd; JSON escapes and managed fields make it a few times that. */
-const maxObjectBytes = 16 * 2 ** 20;
+const defaultObjectBytes = 16 * 2 ** 20;
 /** A page of 500 objects of half a mebibyte. */
-const maxListBytes = 256 * 2 ** 20;
+const defaultListBytes = 256 * 2 ** 20;
 
 /** Makes the client of one API server. Close it to end its connections. */
-export function createKubeClient(options: KubeClientOptions): KubeClient {
+export function createKubeClient(options: KubeClientOptions | ForeignClientOptions): KubeClient {
   return new KubeClient(options);
 }
 
@@ -77,21 +100,28 @@ export class KubeClient {
   readonly #transport: Transport;
   readonly #sender: RequestSender;
   readonly #clock: Clock;
+  readonly #limits: { readonly object: number; readonly list: number };
+  readonly #isForeign: boolean;
 
-  constructor(options: KubeClientOptions) {
-    const { kubeConfig, clock = systemClock, log = silentLogger, random = Math.random } = options;
+  constructor(options: KubeClientOptions | ForeignClientOptions) {
+    const { clock = systemClock, random = Math.random } = options;
     this.#clock = clock;
+    this.#isForeign = 'identity' in options;
+    this.#limits = {
+      object: options.maxObjectBytes ?? defaultObjectBytes,
+      list: options.maxListBytes ?? defaultListBytes,
+    };
     this.#transport = new Transport({
-      source: 'load' in kubeConfig ? kubeConfig : fixedSource(kubeConfig),
+      authentication: authenticationOf(options, clock),
       clock,
-      log,
       userAgent: options.userAgent,
       connections: options.connections ?? 16,
       watchConnections: options.watchConnections ?? 128,
       maxWaiting: options.maxWaiting ?? 1_000,
-      ...(options.refreshMs === undefined ? {} : { refreshMs: options.refreshMs }),
+      ...('lookup' in options && options.lookup !== undefined ? { lookup: options.lookup } : {}),
     });
-    this.#sender = new RequestSender({ ...options, transport: this.#transport, clock, random });
+    const isForeign = this.#isForeign;
+    this.#sender = new RequestSender({ ...options, transport: this.#transport, clock, random, isForeign });
   }
 
   get<T extends KubeObject>(resource: Resource, key: ObjectKey, options: RequestOptions = {}): Promise<T> {
@@ -102,7 +132,7 @@ export class KubeClient {
   list<T extends KubeObject>(resource: Resource, options: ListOptions = {}): Promise<KubeList<T>> {
     const path = collectionPath(resource, options.namespace);
     const query = listQuery(options).toString();
-    return this.#send({ method: 'GET', resource, path, query, maxBytes: maxListBytes }, options);
+    return this.#send({ method: 'GET', resource, path, query, answer: 'list' }, options);
   }
 
   /** An object without a name needs `metadata.generateName`. */
@@ -189,7 +219,8 @@ export class KubeClient {
     options: Omit<WatchStreamOptions, 'clock'>,
   ): AsyncIterable<WatchEvent> {
     const open = (signal: AbortSignal) => this.#transport.stream(path, query.toString(), signal);
-    return watchEvents(open, path, { ...options, clock: this.#clock });
+    const events = watchEvents(open, path, { ...options, clock: this.#clock });
+    return this.#isForeign ? withForeignErrors({ verb: 'WATCH', path }, events) : events;
   }
 
   /** Cuts every connection, watches included; requests under way fail. */
@@ -206,9 +237,21 @@ export class KubeClient {
     );
   }
 
-  #send<T>(init: Omit<RequestInit, 'maxBytes'> & { maxBytes?: number }, options: RequestOptions): Promise<T> {
-    return this.#sender.send({ maxBytes: maxObjectBytes, ...init }, options) as Promise<T>;
+  #send<T>(
+    init: Omit<RequestInit, 'maxBytes'> & { readonly answer?: 'list' },
+    options: RequestOptions,
+  ): Promise<T> {
+    const maxBytes = init.answer === 'list' ? this.#limits.list : this.#limits.object;
+    const answer = this.#sender.send({ ...init, maxBytes }, options);
+    return (this.#isForeign ? checkedForeign(answer, init) : answer) as Promise<T>;
   }
+}
+
+function authenticationOf(options: KubeClientOptions | ForeignClientOptions, clock: Clock): IdentitySource {
+  if ('identity' in options) return fixedIdentity(options.identity);
+  const { kubeConfig, log = silentLogger, refreshMs } = options;
+  const source = 'load' in kubeConfig ? kubeConfig : fixedSource(kubeConfig);
+  return new Authentication({ source, clock, log, ...(refreshMs === undefined ? {} : { refreshMs }) });
 }
 
 /** Query parameters of a list or watch. */

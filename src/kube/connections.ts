@@ -1,11 +1,14 @@
-import { Pool } from 'undici';
-import type { Identity } from './authentication.ts';
+import { isIP, type LookupFunction } from 'node:net';
+import { buildConnector, Pool } from 'undici';
+import type { Identity } from './identity.ts';
 
-export interface ConnectionLimits {
+export interface ConnectionOptions {
   /** Connections for short requests. More requests than these wait. */
   readonly connections: number;
   /** Connections for watches: one each. */
   readonly watchConnections: number;
+  /** Resolves host names in place of the system, and is asked about hosts that are addresses already. */
+  readonly lookup?: LookupFunction;
 }
 
 /** Connections opened as one identity. */
@@ -17,14 +20,14 @@ export interface Connections {
 
 /** Keeps the connections of the present identity, and those of former ones until their last answer is complete. */
 export class ConnectionSet {
-  readonly #limits: ConnectionLimits;
+  readonly #options: ConnectionOptions;
   #key: string | undefined;
   #current: Connections | undefined;
   readonly #open = new Set<Connections>();
   #closed = false;
 
-  constructor(limits: ConnectionLimits) {
-    this.#limits = limits;
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
   }
 
   for(identity: Identity): Connections {
@@ -32,7 +35,7 @@ export class ConnectionSet {
     if (this.#current !== undefined && this.#key === identity.connectionKey) return this.#current;
     if (this.#current !== undefined) void this.#retire(this.#current);
     this.#key = identity.connectionKey;
-    this.#current = openConnections(identity, this.#limits);
+    this.#current = openConnections(identity, this.#options);
     this.#open.add(this.#current);
     return this.#current;
   }
@@ -55,7 +58,11 @@ export class ConnectionSet {
   }
 }
 
-function openConnections({ server, tls }: Identity, limits: ConnectionLimits): Connections {
+function openConnections(
+  identity: Identity,
+  { connections, watchConnections, lookup }: ConnectionOptions,
+): Connections {
+  const { origin } = identity.server;
   const options: Pool.Options = {
     allowH2: false,
     pipelining: 1,
@@ -65,10 +72,30 @@ function openConnections({ server, tls }: Identity, limits: ConnectionLimits): C
     // The client's own limits cover these, and undici's would cut a silent watch.
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: { ...tls, timeout: 5_000, keepAlive: true, keepAliveInitialDelay: 30_000 },
+    connect: connectorOf(identity, lookup),
   };
   return {
-    requests: new Pool(server.origin, { ...options, connections: limits.connections }),
-    watches: new Pool(server.origin, { ...options, connections: limits.watchConnections }),
+    requests: new Pool(origin, { ...options, connections }),
+    watches: new Pool(origin, { ...options, connections: watchConnections }),
+  };
+}
+
+function connectorOf({ tls }: Identity, lookup: LookupFunction | undefined): buildConnector.connector {
+  const shared = { ...tls, allowH2: false, timeout: 5_000, keepAlive: true, keepAliveInitialDelay: 30_000 };
+  if (lookup === undefined) return buildConnector(shared);
+  return checkingLiterals(buildConnector({ ...shared, lookup }), lookup);
+}
+
+/** Node asks `lookup` about names only: a server named by its address would be dialled unseen. */
+function checkingLiterals(
+  connect: buildConnector.connector,
+  lookup: LookupFunction,
+): buildConnector.connector {
+  return (target, callback) => {
+    if (isIP(target.hostname) === 0) return connect(target, callback);
+    lookup(target.hostname, { all: true }, (error) => {
+      if (error === null) connect(target, callback);
+      else callback(error, null);
+    });
   };
 }

@@ -42,7 +42,7 @@ export interface Action {
   readonly path: string;
 }
 
-interface KubeErrorInit {
+export interface KubeErrorInit {
   readonly code: KubeErrorCode;
   readonly message: string;
   /** HTTP status; 0 where there was no answer. */
@@ -155,7 +155,7 @@ function hasReason(error: unknown, status: number, reason: string): error is Kub
   return hasStatus(error, status) && error.reason === reason;
 }
 
-function isStatus(body: unknown): body is Status {
+export function isStatus(body: unknown): body is Status {
   return typeof body === 'object' && body !== null && (body as Status).kind === 'Status';
 }
 

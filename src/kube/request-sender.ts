@@ -1,7 +1,7 @@
 import type { Resource } from '../api/resources.ts';
 import type { RequestOptions } from './client-options.ts';
 import type { Clock } from './clock.ts';
-import { badAnswer, type KubeError, kubeErrorFromStatus } from './kube-error.ts';
+import { badAnswer, isStatus, type KubeError, kubeErrorFromStatus } from './kube-error.ts';
 import type { RawResponse } from './response-collector.ts';
 import { retryAfterSeconds, retryDelay } from './retry.ts';
 import { sleep } from './sleep.ts';
@@ -26,6 +26,9 @@ export interface RequestSenderOptions {
   readonly random: () => number;
   readonly writeGuard?: () => void;
   readonly timeoutMs?: number;
+  readonly retries?: number;
+  /** A refusal that is no Status does not come from an API server, but from whatever stands in its place. */
+  readonly isForeign?: boolean;
   readonly observe?: (request: ObservedRequest) => void;
 }
 
@@ -53,7 +56,7 @@ export class RequestSender {
     const body = init.body === undefined ? undefined : JSON.stringify(init.body);
     const response = await this.#sendUntilFinal(init, body, options);
     if (response.status >= 200 && response.status < 300) return parseAnswer(init, response);
-    throw toKubeError(init, response);
+    throw toKubeError(init, response, this.#options.isForeign ?? false);
   }
 
   async #sendUntilFinal(
@@ -63,7 +66,7 @@ export class RequestSender {
   ): Promise<RawResponse> {
     const { clock, random } = this.#options;
     const deadline = clock.monotonic() + (options.timeoutMs ?? this.#options.timeoutMs ?? defaultTimeoutMs);
-    const retries = isIdempotent(init) ? (options.retries ?? defaultRetries) : 0;
+    const retries = isIdempotent(init) ? (options.retries ?? this.#options.retries ?? defaultRetries) : 0;
     for (let tries = 0; ; tries++) {
       const response = await this.#sendOnce(init, body, options, deadline);
       const delay = tries < retries ? retryDelay(response, tries, random) : undefined;
@@ -123,11 +126,21 @@ function parseAnswer({ method, path }: RequestInit, { status, body }: RawRespons
   }
 }
 
-function toKubeError({ method, path }: RequestInit, { status, headers, body }: RawResponse): KubeError {
+function toKubeError(
+  { method, path }: RequestInit,
+  { status, headers, body }: RawResponse,
+  isForeign: boolean,
+): KubeError {
   const action = { verb: method, path };
   if (status < 400) return badAnswer(action, `status ${status}; redirects are not followed`, status);
-  return kubeErrorFromStatus(action, status, parsedOrNothing(body), retryAfterSeconds(headers));
+  const parsed = parsedOrNothing(body);
+  if (isForeign && !isStatus(parsed) && !plainRefusals.has(status))
+    return badAnswer(action, `status ${status} without a Status`, status);
+  return kubeErrorFromStatus(action, status, parsed, retryAfterSeconds(headers));
 }
+
+/** Proxies and API servers give these without a Status too, and they mean the same. */
+const plainRefusals = new Set([401, 403, 429, 502, 503, 504]);
 
 function parsedOrNothing(body: string): unknown {
   try {

@@ -1,18 +1,13 @@
-import type { Identity } from './authentication.ts';
-import { Authentication } from './authentication.ts';
 import type { Clock } from './clock.ts';
-import { type ConnectionLimits, ConnectionSet } from './connections.ts';
-import type { KubeConfigSource } from './kube-config.ts';
+import { type ConnectionOptions, ConnectionSet } from './connections.ts';
+import type { Identity, IdentitySource } from './identity.ts';
 import { timedOut, unreachable } from './kube-error.ts';
-import type { Logger } from './logger.ts';
 import { type RawResponse, ResponseCollector } from './response-collector.ts';
 
-export interface TransportOptions extends ConnectionLimits {
-  readonly source: KubeConfigSource;
+export interface TransportOptions extends ConnectionOptions {
+  readonly authentication: IdentitySource;
   readonly userAgent: string;
   readonly clock: Clock;
-  readonly log: Logger;
-  readonly refreshMs?: number;
   /** Requests that may wait for a connection; one more is refused at once. */
   readonly maxWaiting: number;
 }
@@ -38,7 +33,7 @@ export interface StreamResponse {
 
 /** Sends requests as our identity, once more after a 401 when the identity has been renewed. Follows no redirects. */
 export class Transport {
-  readonly #authentication: Authentication;
+  readonly #authentication: IdentitySource;
   readonly #connections: ConnectionSet;
   readonly #clock: Clock;
   readonly #userAgent: string;
@@ -46,7 +41,7 @@ export class Transport {
   #pending = 0;
 
   constructor(options: TransportOptions) {
-    this.#authentication = new Authentication(options);
+    this.#authentication = options.authentication;
     this.#connections = new ConnectionSet(options);
     this.#clock = options.clock;
     this.#userAgent = options.userAgent;

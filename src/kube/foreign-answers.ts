@@ -1,0 +1,62 @@
+import type { Resource } from '../api/resources.ts';
+import { ForeignKubeError, toForeign } from './foreign-kube-error.ts';
+import { type Action, badAnswer } from './kube-error.ts';
+
+interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly resource?: Resource;
+  /** Absent: one object. */
+  readonly answer?: 'list';
+}
+
+/**
+ * The answer of an API server that is not trusted, when it has the shape that was asked for: what reads it takes
+ * `metadata` and `items` for granted. The types of all other fields are the caller's to check.
+ */
+export async function checkedForeign(answer: Promise<unknown>, asked: Asked): Promise<unknown> {
+  const action = { verb: asked.method, path: asked.path };
+  try {
+    const value = await answer;
+    if (!hasShape(value, asked)) throw badAnswer(action, 'JSON of another shape', 200);
+    return value;
+  } catch (error) {
+    throw toForeign(action, error);
+  }
+}
+
+export async function* withForeignErrors<T>(action: Action, events: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* events;
+  } catch (error) {
+    throw toForeign(action, error);
+  }
+}
+
+/** An answer whose content cannot be used, as the error that it would have been at the request. */
+export function unusableAnswer(action: Action, problem: string): ForeignKubeError {
+  return new ForeignKubeError(action, badAnswer(action, problem, 200));
+}
+
+function hasShape(value: unknown, { method, resource, answer }: Asked): boolean {
+  if (!isObject(value)) return false;
+  if (resource === undefined || method === 'DELETE') return true;
+  if (answer === 'list') return isObject(value.metadata) && isListOfObjects(value.items);
+  return isKubeObject(value);
+}
+
+function isListOfObjects(items: unknown): boolean {
+  return Array.isArray(items) && items.every((item) => isObject(item) && isKubeObject(item));
+}
+
+function isKubeObject({ metadata }: { readonly metadata?: unknown }): boolean {
+  if (!isObject(metadata)) return false;
+  const { name, namespace, uid, resourceVersion } = metadata;
+  return [name, namespace, uid, resourceVersion].every((text) =>
+    ['string', 'undefined'].includes(typeof text),
+  );
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,108 @@
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { LatchkeyError } from '../errors.ts';
+import { ForeignKubeError, toForeign } from './foreign-kube-error.ts';
+import {
+  badAnswer,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  kubeErrorFromStatus,
+  timedOut,
+  unreachable,
+} from './kube-error.ts';
+
+const action = { verb: 'GET', path: '/api/v1/secrets' };
+const canary = 'CANARY7f3a';
+
+const status = (code: number, reason: string, details?: object) =>
+  kubeErrorFromStatus(action, code, { kind: 'Status', message: `said ${canary}`, reason, details });
+
+const foreign = (error: unknown): ForeignKubeError => {
+  const converted = toForeign(action, error);
+  expect(converted).toBeInstanceOf(ForeignKubeError);
+  expect(inspect(converted, { depth: 10, showHidden: true })).not.toContain(canary);
+  return converted as ForeignKubeError;
+};
+
+describe('an error of a foreign API server', () => {
+  it('keeps status and known reason, and nothing that the server said', () => {
+    const error = foreign(
+      status(404, 'NotFound', { name: canary, kind: canary, causes: [{ field: canary }] }),
+    );
+    expect(isNotFound(error)).toBe(true);
+    expect(error.message).toBe('the API server answered 404 NotFound to GET /api/v1/secrets');
+    expect(error.statusMessage).toBe('');
+    expect(error.details).toBeUndefined();
+  });
+
+  it('replaces a reason that no API server gives', () => {
+    expect(foreign(status(500, canary)).reason).toBe('Unknown');
+  });
+
+  it('is still the conflict, or the duplicate, that it was', () => {
+    expect(isConflict(foreign(status(409, 'Conflict')))).toBe(true);
+    expect(isAlreadyExists(foreign(status(409, 'AlreadyExists')))).toBe(true);
+    const uid = { causes: [{ reason: 'FieldValueInvalid', message: canary, field: 'metadata.uid' }] };
+    expect(isConflict(foreign(status(422, 'Invalid', uid)))).toBe(true);
+    expect(isConflict(foreign(status(422, 'Invalid')))).toBe(false);
+  });
+
+  it('keeps when to come again', () => {
+    expect(foreign(status(429, 'TooManyRequests', { retryAfterSeconds: 7 })).retryAfterSeconds).toBe(7);
+  });
+
+  it('says which code broke the connection, without host and address', () => {
+    const cause = Object.assign(new Error(`getaddrinfo ENOTFOUND ${canary}`), {
+      code: 'ENOTFOUND',
+      hostname: canary,
+    });
+    const error = foreign(unreachable(action, cause));
+    expect(error.message).toBe('cannot reach the API server: GET /api/v1/secrets: ENOTFOUND');
+    expect(error.causeCode).toBe('ENOTFOUND');
+  });
+
+  it('takes the first failure of several addresses', () => {
+    const failure = Object.assign(new Error(canary), { code: 'ECONNREFUSED' });
+    expect(foreign(unreachable(action, new AggregateError([failure], canary))).causeCode).toBe(
+      'ECONNREFUSED',
+    );
+  });
+
+  it('knows an answer that is no HTTP', () => {
+    const cause = Object.assign(new Error(canary), {
+      name: 'HTTPParserError',
+      code: undefined,
+      data: canary,
+    });
+    expect(foreign(unreachable(action, cause)).causeCode).toBe('HPE_INVALID');
+  });
+
+  it('takes no code that is text', () => {
+    const error = foreign(
+      unreachable(action, Object.assign(new Error(canary), { code: canary.toLowerCase() })),
+    );
+    expect([error.causeCode, error.message]).toEqual([
+      undefined,
+      'cannot reach the API server: GET /api/v1/secrets: no connection',
+    ]);
+  });
+
+  it('keeps an error of our own as its cause', () => {
+    const cause = new LatchkeyError('ERR_TARGET_ADDRESS', { problem: 'it is a loopback address' });
+    expect(foreign(unreachable(action, cause))).toMatchObject({ cause, causeCode: 'ERR_TARGET_ADDRESS' });
+  });
+
+  it('keeps the constant texts of time limits and unusable answers', () => {
+    expect(foreign(timedOut(action, 5)).message).toBe('no answer to GET /api/v1/secrets within 5 ms');
+    expect(foreign(badAnswer(action, 'not JSON', 200))).toMatchObject({ status: 200, reason: 'BadAnswer' });
+  });
+});
+
+describe('toForeign', () => {
+  it('leaves alone what is no KubeError, or foreign already', () => {
+    const error = foreign(timedOut(action, 5));
+    const other = new Error('x');
+    expect([toForeign(action, error), toForeign(action, other)]).toEqual([error, other]);
+  });
+});

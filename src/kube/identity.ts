@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+
+export interface TlsIdentity {
+  readonly ca?: Buffer | string;
+  readonly cert?: Buffer | string;
+  readonly key?: Buffer | string;
+  readonly servername?: string;
+  readonly rejectUnauthorized?: boolean;
+}
+
+/** Whom we speak to and as whom, at one moment. */
+export interface Identity {
+  readonly server: URL;
+  readonly tls: TlsIdentity;
+  /** Name and value in turn. */
+  readonly headers: readonly string[];
+  /** Two identities with the same value can share connections. */
+  readonly connectionKey: string;
+}
+
+/** Where a transport takes its identity from, before each request. */
+export interface IdentitySource {
+  current(): Identity | Promise<Identity>;
+  /** After a 401. True when there is another identity to try. */
+  refreshed(refused: Identity): Promise<boolean>;
+}
+
+export function makeIdentity(server: URL, tls: TlsIdentity, headers: readonly string[]): Identity {
+  return { server, tls, headers, connectionKey: connectionKeyOf(server, tls) };
+}
+
+/** An identity that never changes. */
+export function fixedIdentity(identity: Identity): IdentitySource {
+  return { current: () => identity, refreshed: async () => false };
+}
+
+function connectionKeyOf(server: URL, tls: TlsIdentity): string {
+  const hash = createHash('sha256').update(server.href);
+  for (const part of [tls.ca, tls.cert, tls.key]) hash.update('\0').update(part ?? '');
+  return hash.update(`\0${tls.servername}\0${tls.rejectUnauthorized}`).digest('base64');
+}

@@ -1,0 +1,209 @@
+import { inspect } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { configMaps, secrets } from '../../../src/api/resources.ts';
+import { createKubeClient, type ForeignClientOptions, type KubeClient } from '../../../src/kube/client.ts';
+import { ForeignKubeError } from '../../../src/kube/foreign-kube-error.ts';
+import { makeIdentity } from '../../../src/kube/identity.ts';
+import { isNotFound } from '../../../src/kube/kube-error.ts';
+import { FakeApiServer } from '../../fakes/fake-api-server.ts';
+import { waitFor } from '../../fakes/wait-for.ts';
+
+let server: FakeApiServer;
+let clients: KubeClient[];
+
+beforeEach(async () => {
+  server = await FakeApiServer.start();
+  clients = [];
+});
+
+afterEach(async () => {
+  await Promise.all(clients.map((client) => client.close()));
+  await server.stop();
+});
+
+function makeClient(options: Partial<ForeignClientOptions> = {}): KubeClient {
+  const identity = makeIdentity(new URL(server.url), { ca: server.authority.certificate }, [
+    'authorization',
+    'Bearer own',
+  ]);
+  const client = createKubeClient({ identity, userAgent: 'tester/1', ...options });
+  clients.push(client);
+  return client;
+}
+
+const key = { namespace: 'ns', name: 'a' };
+const canary = 'CANARY7f3a';
+
+async function failure(work: Promise<unknown>): Promise<ForeignKubeError> {
+  const error = await work.catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(ForeignKubeError);
+  const shown = inspect(error, { depth: 10, showHidden: true });
+  expect(shown).not.toContain(canary);
+  expect(shown).not.toContain('127.0.0.1');
+  return error as ForeignKubeError;
+}
+
+/** Answers everything with this body. */
+const answering = (status: number, body: unknown, headers?: Record<string, string>) =>
+  server.script((exchange) => {
+    exchange.answer(status, body, headers);
+    return true;
+  });
+
+describe('a client with an identity of its own', () => {
+  it('sends it, and does not look for another after a 401', async () => {
+    server.script((exchange) => {
+      exchange.refuse(401, 'Unauthorized');
+      return true;
+    });
+    expect((await failure(makeClient().get(secrets, key))).status).toBe(401);
+    expect(server.exchanges.map(({ headers }) => headers.authorization)).toEqual(['Bearer own']);
+  });
+
+  it('reads and writes as any other', async () => {
+    const client = makeClient();
+    await client.create(configMaps, { metadata: { name: 'a' }, data: { x: '1' } }, { namespace: 'ns' });
+    expect(await client.get(configMaps, key)).toMatchObject({ data: { x: '1' } });
+    expect((await client.list(configMaps)).items).toHaveLength(1);
+    await client.delete(configMaps, key);
+    expect(isNotFound(await failure(client.get(configMaps, key)))).toBe(true);
+  });
+
+  it('asks the lookup about names and about addresses, at each connection', async () => {
+    const asked: string[] = [];
+    const lookup: ForeignClientOptions['lookup'] = (hostname, options, callback) => {
+      asked.push(hostname);
+      if (options.all) callback(null, [{ address: '127.0.0.1', family: 4 }]);
+      else callback(null, '127.0.0.1', 4);
+    };
+    await failure(makeClient({ lookup }).get(configMaps, key));
+    const named = new URL(server.url.replace('127.0.0.1', 'localhost'));
+    const identity = makeIdentity(named, { ca: server.authority.certificate }, []);
+    await failure(makeClient({ lookup, identity }).get(configMaps, key));
+    expect(asked).toEqual(['127.0.0.1', 'localhost']);
+  });
+
+  it('dials nothing when the lookup refuses an address', async () => {
+    const refusal = Object.assign(new Error(canary), { code: 'ERR_REFUSED' });
+    const lookup: ForeignClientOptions['lookup'] = (_, __, callback) => callback(refusal, '');
+    const error = await failure(makeClient({ lookup }).get(configMaps, key));
+    expect([error.causeCode, server.handshakes]).toEqual(['ERR_REFUSED', 0]);
+  });
+
+  it('repeats a request as often as it was made to', async () => {
+    server.script((exchange) => {
+      exchange.refuse(503, 'ServiceUnavailable', { retryAfter: 0 });
+      return true;
+    });
+    await failure(makeClient({ retries: 1 }).get(configMaps, key));
+    expect(server.exchanges).toHaveLength(2);
+  });
+});
+
+describe('answers of an API server that is not trusted', () => {
+  it.each([
+    ['text', 'CANARY7f3a'],
+    ['a number', '5'],
+    ['null', 'null'],
+    ['a list', '["CANARY7f3a"]'],
+    ['nothing', ''],
+    ['no metadata', '{"kind":"CANARY7f3a"}'],
+    ['metadata of another type', '{"metadata":["CANARY7f3a"]}'],
+    ['a name of another type', '{"metadata":{"name":{"CANARY7f3a":1}}}'],
+    ['a UID of another type', '{"metadata":{"name":"a","uid":5}}'],
+  ])('are unusable: %s in place of an object', async (_, body) => {
+    answering(200, body);
+    const client = makeClient();
+    for (const work of [
+      client.get(configMaps, key),
+      client.replace(configMaps, key, {}),
+      client.create(configMaps, {}, { namespace: 'ns' }),
+      client.apply(configMaps, key, {}, { fieldManager: 'tester' }),
+    ])
+      expect(await failure(work)).toMatchObject({ code: 'ERR_KUBE_RESPONSE', reason: 'BadAnswer' });
+  });
+
+  it.each([
+    ['no items', '{"metadata":{}}'],
+    ['items of another type', '{"metadata":{},"items":{"0":1}}'],
+    ['an item without metadata', '{"metadata":{},"items":[{"metadata":{"name":"a"}},{}]}'],
+    ['an item that is none', '{"metadata":{},"items":[null]}'],
+    ['no metadata', '{"items":[]}'],
+  ])('are unusable: %s in place of a list', async (_, body) => {
+    answering(200, body);
+    expect(await failure(makeClient().list(configMaps))).toMatchObject({ code: 'ERR_KUBE_RESPONSE' });
+  });
+
+  it.each([400, 404, 409, 418, 500])(
+    'are unusable: a %i of something that is no API server',
+    async (status) => {
+      answering(status, `<html>${canary}</html>`);
+      const error = await failure(makeClient().get(configMaps, key));
+      expect([error.code, isNotFound(error)]).toEqual(['ERR_KUBE_RESPONSE', false]);
+    },
+  );
+
+  it.each([401, 403, 429, 503])('mean what they say without a Status: %i', async (status) => {
+    answering(status, canary);
+    const error = await failure(makeClient({ retries: 0 }).get(configMaps, key));
+    expect([error.code, error.status]).toEqual(['ERR_KUBE_STATUS', status]);
+  });
+
+  it('never get into an error, not even as a Status', async () => {
+    server.script((exchange) => {
+      exchange.refuse(403, canary, {
+        message: `is forbidden: User "${canary}" cannot`,
+        details: { name: canary },
+      });
+      return true;
+    });
+    const error = await failure(makeClient().get(configMaps, key));
+    expect([error.status, error.reason]).toEqual([403, 'Unknown']);
+  });
+
+  it('are bounded, each kind by its own limit', async () => {
+    answering(200, { metadata: {}, items: [], padding: 'x'.repeat(2_000) });
+    const client = makeClient({ maxObjectBytes: 1_000, maxListBytes: 3_000 });
+    expect(await failure(client.get(configMaps, key))).toMatchObject({ code: 'ERR_KUBE_RESPONSE' });
+    expect((await client.list(configMaps)).items).toEqual([]);
+    expect(await failure(makeClient({ maxListBytes: 1_000 }).list(configMaps))).toMatchObject({
+      code: 'ERR_KUBE_RESPONSE',
+    });
+  });
+});
+
+describe('a watch of an API server that is not trusted', () => {
+  const watching = async (client: KubeClient) => {
+    const signal = new AbortController().signal;
+    const events: unknown[] = [];
+    const options = { signal, idleMs: 5_000, maxLineBytes: 1_000 };
+    for await (const event of client.watch('/api/v1/configmaps', new URLSearchParams('watch=true'), options))
+      events.push(event);
+    return events;
+  };
+
+  it('gives its events', async () => {
+    server.script((exchange) => {
+      exchange.open();
+      exchange.event('ADDED', { metadata: { name: 'a' } });
+      exchange.response.end();
+      return true;
+    });
+    expect(await watching(makeClient())).toHaveLength(1);
+  });
+
+  it('keeps what the server says out of its errors', async () => {
+    server.script((exchange) => {
+      exchange.refuse(403, canary, { message: canary });
+      return true;
+    });
+    expect((await failure(watching(makeClient()))).status).toBe(403);
+  });
+
+  it('keeps the address out of its errors', async () => {
+    const client = makeClient();
+    await server.stop();
+    expect((await failure(watching(client))).causeCode).toBe('ECONNREFUSED');
+    await waitFor('sockets closed', () => server.openSockets === 0);
+  });
+});
