@@ -78,6 +78,10 @@ export const errorCatalogue = {
     message: 'unusable answer to {verb} {resource}: {problem}',
     fix: 'Check for a proxy between Latchkey and the API server that changes answers.',
   },
+  ERR_TARGET_ADDRESS: {
+    message: 'the address of a target may not be dialled: {problem}',
+    fix: 'Change the server of the administrator kubeconfig, or list the address in `LATCHKEY_TARGET_ADDRESSES`.',
+  },
   ERR_ADMISSION_MISSING: {
     message:
       'nothing new is confirmed while {missing} admission policies or bindings are missing or of another version',

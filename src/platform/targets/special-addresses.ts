@@ -1,0 +1,45 @@
+import { type Cidr, parseCidr } from '../../kube/cidr.ts';
+
+/** A range that leads to the machine itself, to its neighbours, or to what hands out the credentials of machines. */
+export interface SpecialRange {
+  readonly cidr: Cidr;
+  /** As in `it is <name>`. */
+  readonly name: string;
+}
+
+const ranges: Readonly<Record<string, readonly string[]>> = {
+  'an unspecified address': ['0.0.0.0/8', '::/128'],
+  'a loopback address': ['127.0.0.0/8', '::1/128'],
+  'a link-local address': ['169.254.0.0/16', 'fe80::/10'],
+  'a multicast address': ['224.0.0.0/4', 'ff00::/8'],
+  'a broadcast address': ['255.255.255.255/32'],
+  // RFC 8215: it may lead to any of the above, and nobody but who runs the translator knows where.
+  'a translated address': ['64:ff9b:1::/48'],
+  'the metadata service of a cloud': [
+    // AWS, Azure, Google Cloud, DigitalOcean, OpenStack; those of containers and pods on AWS; their IPv6 forms.
+    '169.254.169.254/32',
+    '169.254.170.2/32',
+    '169.254.170.23/32',
+    'fd00:ec2::254/128',
+    'fd00:ec2::23/128',
+    'fd20:ce::254/128',
+    // Azure's host agent, Alibaba Cloud, Oracle Cloud.
+    '168.63.129.16/32',
+    '100.100.100.200/32',
+    '192.0.0.192/32',
+  ],
+};
+
+export const specialRanges: readonly SpecialRange[] = Object.entries(ranges).flatMap(([name, texts]) =>
+  texts.map((text) => ({ name, cidr: cidrOf(text) })),
+);
+
+/** Throws a RangeError that names the text. */
+export function cidrOf(text: string): Cidr {
+  const cidr = parseCidr(text);
+  if (cidr === undefined)
+    throw new RangeError(
+      `"${text}" is no range of addresses: write the first address and a prefix length, such as 10.0.0.0/8`,
+    );
+  return cidr;
+}
