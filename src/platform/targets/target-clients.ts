@@ -1,0 +1,203 @@
+import { createHash } from 'node:crypto';
+import { isIP } from 'node:net';
+import { type Reason, reasons } from '../../api/reasons.ts';
+import { secrets } from '../../api/resources.ts';
+import { type AdminKubeConfig, isBearerToken, readAdminKubeConfig } from '../../kube/admin-kube-config.ts';
+import { createKubeClient, type KubeClient } from '../../kube/client.ts';
+import type { Clock } from '../../kube/clock.ts';
+import { unusableAnswer } from '../../kube/foreign-answers.ts';
+import { makeIdentity, type TlsIdentity } from '../../kube/identity.ts';
+import { isNotFound } from '../../kube/kube-error.ts';
+import type { Logger } from '../../kube/logger.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import type { TargetAddresses } from './addresses.ts';
+import { addressProblem, type TargetProblem } from './target-problem.ts';
+import type { SecretEntry } from './target-record.ts';
+
+export interface TargetSource {
+  /** Of the object that names the Secret. */
+  readonly uid: string;
+  readonly secret: SecretEntry;
+}
+
+export interface OpenTarget {
+  readonly client: KubeClient;
+  readonly config: AdminKubeConfig;
+}
+
+export type OpenResult = { readonly target: OpenTarget } | { readonly problem: TargetProblem };
+
+export interface TargetClientsOptions {
+  /** The client of our own API server, for the Secrets. */
+  readonly platform: Pick<KubeClient, 'get'>;
+  readonly addresses: TargetAddresses;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly userAgent: string;
+  /** As for {@link KubeClient}: nothing is written to a target without leading. */
+  readonly writeGuard: () => void;
+}
+
+/** Small, because there may be thousands of targets, and each of them may mean harm. */
+const limits = {
+  connections: 4,
+  watchConnections: 4,
+  maxWaiting: 100,
+  timeoutMs: 5_000,
+  retries: 2,
+  maxObjectBytes: 2 * 2 ** 20,
+  maxListBytes: 16 * 2 ** 20,
+} as const;
+
+/** What is known of one target. */
+class TargetState {
+  /** Opens follow one another, so that an old answer of the API server never replaces a newer one. */
+  turn: Promise<unknown> = Promise.resolve();
+  /** The hash of the document, or why there is none. */
+  content: string | undefined;
+  result: OpenResult | undefined;
+  known: AdminKubeConfig | undefined;
+}
+
+/**
+ * The clients of targets, by the administrator kubeconfigs in Secrets. A client is kept until its Secret holds something
+ * else or the target is forgotten; nothing else bounds their number.
+ */
+export class TargetClients {
+  readonly #options: TargetClientsOptions;
+  readonly #states = new Map<string, TargetState>();
+  readonly #listeners = new Set<(uid: string) => void>();
+  #closed = false;
+
+  constructor(options: TargetClientsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Reads the Secret anew. The same content gives the same client; other content closes the former one, and its
+   * requests under way end. Rejects when our own API server refuses or cannot be reached. The address of the target is
+   * refused here when it is no name, and at the first request otherwise.
+   */
+  open(source: TargetSource): Promise<OpenResult> {
+    if (this.#closed) return Promise.reject(new Error('the clients of targets are closed'));
+    const state = this.#states.get(source.uid) ?? new TargetState();
+    this.#states.set(source.uid, state);
+    const opening = state.turn.then(() => this.#open(source, state));
+    state.turn = opening.catch(() => undefined);
+    return opening;
+  }
+
+  /** What the last successful open found, also while its Secret is gone or refused. */
+  known(uid: string): AdminKubeConfig | undefined {
+    return this.#states.get(uid)?.known;
+  }
+
+  /** Hears the uid when an open found another content than the one before, or none any more. */
+  subscribe(listener: (uid: string) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /**
+   * A client of the same target as whom the token speaks for; the caller closes it. Throws what
+   * {@link targetProblemOf} knows when the text cannot be a token: it may come from the target.
+   */
+  as(config: AdminKubeConfig, token: string): KubeClient {
+    if (!isBearerToken(token))
+      throw unusableAnswer({ verb: 'POST', path: 'serviceaccounts/token' }, 'no bearer token');
+    const { server, ca } = config;
+    return this.#client({ server, ca, token });
+  }
+
+  /** Closes the client of a target that is gone. */
+  forget(uid: string): void {
+    const state = this.#states.get(uid);
+    this.#states.delete(uid);
+    if (state !== undefined) void closeClientOf(state);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const states = [...this.#states.values()];
+    this.#states.clear();
+    await Promise.all(states.map(closeClientOf));
+  }
+
+  async #open({ uid, secret }: TargetSource, state: TargetState): Promise<OpenResult> {
+    const found = await this.#read(secret);
+    if (this.#states.get(uid) !== state) throw new Error('the target was forgotten while it was opened');
+    const content = contentOf(found);
+    if (state.result !== undefined && state.content === content) return state.result;
+    const isChange = state.result !== undefined;
+    void closeClientOf(state);
+    state.content = content;
+    state.result = found instanceof Uint8Array ? this.#openDocument(found) : { problem: found };
+    if ('target' in state.result) state.known = state.result.target.config;
+    if (isChange) this.#onChange(uid);
+    return state.result;
+  }
+
+  #onChange(uid: string): void {
+    this.#options.log.info({ uid }, 'the kubeconfig of a target changed');
+    for (const listener of this.#listeners) listener(uid);
+  }
+
+  async #read({ namespace, name, key }: SecretEntry): Promise<Uint8Array | TargetProblem> {
+    try {
+      const secret = await this.#options.platform.get<Secret>(secrets, { namespace, name });
+      const value = Object.entries(secret.data ?? {}).find(([entry]) => entry === key)?.[1];
+      return value ? Buffer.from(value, 'base64') : problems.noEntry;
+    } catch (error) {
+      if (isNotFound(error)) return problems.noSecret;
+      throw error;
+    }
+  }
+
+  #openDocument(document: Uint8Array): OpenResult {
+    const reading = readAdminKubeConfig(document);
+    if ('refusal' in reading)
+      return { problem: { reason: reasons.kubeConfigRefused, message: reading.refusal } };
+    const { config } = reading;
+    const host = config.server.hostname.replace(/^\[|\]$/g, '');
+    const problem = isIP(host) === 0 ? undefined : this.#options.addresses.problem(host);
+    if (problem !== undefined) return { problem: addressProblem(problem) };
+    return { target: { client: this.#client(config), config } };
+  }
+
+  #client(config: AdminKubeConfig): KubeClient {
+    const { addresses, clock, random, userAgent, writeGuard } = this.#options;
+    const headers = config.token === undefined ? [] : ['authorization', `Bearer ${config.token}`];
+    const identity = makeIdentity(config.server, tlsOf(config), headers);
+    const { lookup } = addresses;
+    return createKubeClient({ ...limits, identity, lookup, clock, random, userAgent, writeGuard });
+  }
+}
+
+type Secret = KubeObject & { readonly data?: Readonly<Record<string, string>> };
+
+const notFound: Reason = reasons.kubeConfigNotFound;
+const problems = {
+  noSecret: {
+    reason: notFound,
+    message: 'The Secret of the administrator kubeconfig is not there: create it, or name another.',
+  },
+  noEntry: {
+    reason: notFound,
+    message: 'The Secret has no entry with the administrator kubeconfig: add it, or name another key.',
+  },
+} as const satisfies Record<string, TargetProblem>;
+
+/** `rejectUnauthorized` is said in full, because an environment variable would change the default. */
+function tlsOf({ ca, certificate, key }: AdminKubeConfig): TlsIdentity {
+  const pair = certificate === undefined || key === undefined ? {} : { cert: certificate, key };
+  return { ca, rejectUnauthorized: true, ...pair };
+}
+
+function contentOf(found: Uint8Array | TargetProblem): string {
+  return found instanceof Uint8Array ? createHash('sha256').update(found).digest('hex') : found.message;
+}
+
+/** Never rejects: what was being sent fails by itself. */
+async function closeClientOf({ result }: TargetState): Promise<void> {
+  if (result !== undefined && 'target' in result) await result.target.client.close().catch(() => undefined);
+}

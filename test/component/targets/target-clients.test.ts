@@ -1,0 +1,219 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { configMaps } from '../../../src/api/resources.ts';
+import { kubeErrorFromStatus } from '../../../src/kube/kube-error.ts';
+import { targetProblemOf } from '../../../src/platform/targets/target-problem.ts';
+import { adminDocument, certificateUser, type DocumentParts } from '../../builders/admin-kube-config.ts';
+import { createClient } from '../../controlplane/certificates.ts';
+import { FakeApiServer } from '../../fakes/fake-api-server.ts';
+import { waitFor } from '../../fakes/wait-for.ts';
+import { TargetWorld } from './target-world.ts';
+
+let server: FakeApiServer;
+let world: TargetWorld;
+
+beforeEach(async () => {
+  server = await FakeApiServer.start();
+  world = new TargetWorld();
+});
+
+afterEach(async () => {
+  await world.clients.close();
+  await server.stop();
+});
+
+const document = (parts: DocumentParts = {}) =>
+  adminDocument({ server: server.url, authority: server.authority, ...parts });
+const authorization = () => server.exchanges.at(-1)?.headers.authorization;
+
+describe('opening a target', () => {
+  it('speaks to it with the token of the document', async () => {
+    world.put(document());
+    const { client, config } = await world.openTarget();
+    await client.list(configMaps);
+    expect(authorization()).toBe('Bearer admin-token');
+    expect(config.server.href).toBe(`${server.url}/`);
+  });
+
+  it('speaks to it with the certificate of the document', async () => {
+    const own = createClient(server.authority, { user: 'target-admin' });
+    world.put(document({ user: certificateUser(own) }));
+    await (await world.openTarget()).client.list(configMaps);
+    expect([server.exchanges.at(-1)?.user, authorization()]).toEqual(['target-admin', undefined]);
+  });
+
+  it('gives the same client as long as the document is the same', async () => {
+    world.put(document());
+    const first = await world.openTarget();
+    await first.client.list(configMaps);
+    const second = await world.openTarget();
+    await second.client.list(configMaps);
+    expect(second).toBe(first);
+    expect(world.changes).toEqual([]);
+  });
+
+  it('closes the former client when the document changes, and says so', async () => {
+    world.put(document());
+    const first = await world.openTarget();
+    server.once(
+      () => true,
+      () => undefined,
+    );
+    const under = first.client.list(configMaps).catch((error: unknown) => error);
+    await waitFor('request under way', () => server.exchanges.length === 1);
+    world.put(document({ user: { token: 'other-token' } }));
+    const second = await world.openTarget();
+    expect(targetProblemOf(await under)?.reason).toBe('TargetUnreachable');
+    await second.client.list(configMaps);
+    expect(authorization()).toBe('Bearer other-token');
+    expect(world.changes).toEqual([world.source.uid]);
+    expect(world.clients.known(world.source.uid)).toBe(second.config);
+  });
+
+  it.each([
+    ['the Secret is gone', () => undefined],
+    ['the entry is gone', () => ({ other: 'eA==' })],
+    ['the entry is empty', () => ({ config: '' })],
+  ])('closes the client when %s, and still knows where the target was', async (_, data) => {
+    world.put(document());
+    const { client, config } = await world.openTarget();
+    await client.list(configMaps);
+    world.data = data();
+    expect(await world.openProblem()).toMatchObject({ reason: 'KubeConfigNotFound' });
+    await waitFor('sockets closed', () => server.openSockets === 0);
+    await expect(client.list(configMaps)).rejects.toThrow();
+    expect(world.changes).toEqual([world.source.uid]);
+    expect(world.clients.known(world.source.uid)).toBe(config);
+  });
+
+  it('does not take a property of every object for an entry', async () => {
+    world.data = {};
+    const source = { ...world.source, secret: { ...world.source.secret, key: 'constructor' } };
+    expect(await world.clients.open(source)).toMatchObject({ problem: { reason: 'KubeConfigNotFound' } });
+  });
+
+  it('closes the client when the document is refused from now on', async () => {
+    world.put(document());
+    await (await world.openTarget()).client.list(configMaps);
+    world.put(document({ user: { exec: { command: 'true' } } }));
+    expect(await world.openProblem()).toMatchObject({ reason: 'KubeConfigRefused' });
+    await waitFor('sockets closed', () => server.openSockets === 0);
+    expect(world.changes).toEqual([world.source.uid]);
+    world.put(document());
+    await (await world.openTarget()).client.list(configMaps);
+    expect(world.changes).toEqual([world.source.uid, world.source.uid]);
+  });
+
+  it('rejects when the platform itself cannot answer, and keeps what it has', async () => {
+    world.put(document());
+    const { client } = await world.openTarget();
+    const answer = world.answer;
+    const error = kubeErrorFromStatus({ verb: 'GET', path: '/' }, 403, undefined);
+    world.answer = () => Promise.reject(error);
+    await expect(world.open()).rejects.toBe(error);
+    expect(targetProblemOf(error)).toBeUndefined();
+    world.answer = answer;
+    expect((await world.openTarget()).client).toBe(client);
+  });
+
+  it('never lets an answer that is late replace a newer one', async () => {
+    const late = Promise.withResolvers<unknown>();
+    world.put(document());
+    const old = { metadata: { name: 'vc-one' }, data: world.data };
+    const answer = world.answer;
+    world.answer = () => late.promise;
+    const first = world.open();
+    world.answer = answer;
+    world.put(document({ user: { token: 'newer-token' } }));
+    const second = world.open();
+    late.resolve(old);
+    await Promise.all([first, second]);
+    expect(world.clients.known(world.source.uid)?.token).toBe('newer-token');
+  });
+
+  it('logs neither text of the document nor a target', async () => {
+    world.put(document());
+    await world.openTarget();
+    world.put(document({ user: { token: 'other-token' } }));
+    await world.openTarget();
+    expect(world.logged).toEqual([
+      JSON.stringify([{ uid: world.source.uid }, 'the kubeconfig of a target changed']),
+    ]);
+  });
+});
+
+describe('as somebody else', () => {
+  it('speaks to the same server without the credentials of the document', async () => {
+    const own = createClient(server.authority, { user: 'target-admin' });
+    world.put(document({ user: certificateUser(own) }));
+    const { config } = await world.openTarget();
+    const client = world.clients.as(config, 'impersonator-token');
+    await client.list(configMaps);
+    expect([server.exchanges.at(-1)?.user, authorization()]).toEqual([
+      undefined,
+      'Bearer impersonator-token',
+    ]);
+    await client.close();
+  });
+
+  it.each(['', 'a b', 'a\r\nx-header: y'])(
+    'takes no token that would break the header: %j',
+    async (token) => {
+      world.put(document());
+      const { config } = await world.openTarget();
+      const error = await Promise.resolve()
+        .then(() => world.clients.as(config, token))
+        .catch((reason: unknown) => reason);
+      expect(targetProblemOf(error)?.reason).toBe('TargetAnswer');
+    },
+  );
+});
+
+describe('the write guard', () => {
+  it('keeps writes from targets, of both kinds of clients', async () => {
+    const lost = new Error('not leading');
+    const guarded = new TargetWorld({
+      writeGuard: () => {
+        throw lost;
+      },
+    });
+    guarded.put(document());
+    const { client, config } = await guarded.openTarget();
+    const other = guarded.clients.as(config, 'impersonator-token');
+    const write = { metadata: { name: 'a' } };
+    await expect(client.create(configMaps, write, { namespace: 'ns' })).rejects.toBe(lost);
+    await expect(other.create(configMaps, write, { namespace: 'ns' })).rejects.toBe(lost);
+    await client.list(configMaps);
+    expect(server.exchanges.map(({ method }) => method)).toEqual(['GET']);
+    await Promise.all([other.close(), guarded.clients.close()]);
+  });
+});
+
+describe('forgetting', () => {
+  it('closes the client and forgets where the target was', async () => {
+    world.put(document());
+    await (await world.openTarget()).client.list(configMaps);
+    world.clients.forget(world.source.uid);
+    await waitFor('sockets closed', () => server.openSockets === 0);
+    expect(world.clients.known(world.source.uid)).toBeUndefined();
+  });
+
+  it('leaves no client behind for a target that is being opened', async () => {
+    const late = Promise.withResolvers<unknown>();
+    world.put(document());
+    const answer = { metadata: { name: 'vc-one' }, data: world.data };
+    world.answer = () => late.promise;
+    const opening = world.open();
+    world.clients.forget(world.source.uid);
+    late.resolve(answer);
+    await expect(opening).rejects.toThrow('forgotten');
+    expect(world.clients.known(world.source.uid)).toBeUndefined();
+  });
+
+  it('happens to all at the end', async () => {
+    world.put(document());
+    await (await world.openTarget()).client.list(configMaps);
+    await world.clients.close();
+    await waitFor('sockets closed', () => server.openSockets === 0);
+    await expect(world.open()).rejects.toThrow('closed');
+  });
+});
