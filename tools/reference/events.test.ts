@@ -8,6 +8,7 @@ import { silentLogger } from '../../src/kube/logger.ts';
 import { CredentialEvents } from '../../src/operator/credential/credential-events.ts';
 import type { DesiredStatus } from '../../src/operator/credential/desired-status.ts';
 import { type TransitionEvent, transitionEvents } from '../../src/operator/credential/transition-events.ts';
+import { targetTransitions } from '../../src/operator/target/target-transitions.ts';
 import { codesIn, readDocument, rowsOf } from './document.ts';
 
 const rows = rowsOf(readDocument('docs/reference/events.md')).map(([reason, type = '', action = '']) => ({
@@ -41,7 +42,12 @@ const about = (reason: Reason) => ({ reason, message: '' });
 
 /** What happens to a credential, for each action, with the reason given. */
 const scenarios: Readonly<Record<string, (reason: Reason) => readonly TransitionEvent[]>> = {
-  Issue: (reason) => transitionEvents(recordWith('True'), desired({ confirmation: { serial: 2 } }), reason),
+  Issue: (reason) =>
+    transitionEvents(
+      recordWith('True'),
+      desired({ confirmation: { serial: 2, credentialHash: 'b' } }),
+      reason,
+    ),
   Confirm: () =>
     transitionEvents(recordWith('True'), desired({ confirmation: { serial: 1, fingerprint: present } })),
   Refuse: (reason) =>
@@ -49,6 +55,8 @@ const scenarios: Readonly<Record<string, (reason: Reason) => readonly Transition
   Enable: () => transitionEvents(recordWith('False', present), desired({})),
   Expire: (reason) => transitionEvents(recordWith('True'), desired({ expiringSoon: about(reason) })),
   Rotate: (reason) => transitionEvents(recordWith('True'), desired({ rotationNotPossible: about(reason) })),
+  Connect: (reason) =>
+    targetTransitions({ conditions: [] }, { phase: 'Ready', ready: { status: 'True', reason, message: '' } }),
   Finalize: () => recorded((events) => events.finalizerReleased(recordWith('True'))),
   Move: () => recorded((events) => events.loginSecretsMoved(recordWith('True'))),
 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { directClusterEndpointTokens, ownedAccessKeys, spaceInstances } from '../../../src/api/resources.ts';
+import { directClusterEndpointTokens, ownedAccessKeys } from '../../../src/api/resources.ts';
 import { manifestOf } from '../../builders/manifest.ts';
 import { crdWorld, keyOf, kinds, type Stored, succeed } from './world.ts';
 
@@ -20,20 +20,15 @@ const pending = {
 const scoped = [ownedAccessKeys, directClusterEndpointTokens] as const;
 
 describe('a new object', () => {
-  it.each(kinds.filter((kind) => kind !== spaceInstances))('of $kind is Ready=Unknown', async (resource) => {
+  it.each(kinds)('of $kind is Ready=Unknown', async (resource) => {
     const { status } = await world.store(resource, manifestOf(resource));
     expect(status).toEqual(pending);
-  });
-
-  it('of SpaceInstance, which nothing reconciles, has no status', async () => {
-    const { status } = await world.store(spaceInstances, manifestOf(spaceInstances));
-    expect(status).toBeUndefined();
   });
 
   it.each(kinds)('of $kind cannot bring a status of its own', async (resource) => {
     const forged = { ...manifestOf(resource), status: { observedGeneration: 1, fingerprint: 'v1:forged' } };
     const { status } = await world.store(resource, forged);
-    expect(status).toEqual(resource === spaceInstances ? undefined : pending);
+    expect(status).toEqual(pending);
   });
 
   it.each(kinds.filter((kind) => kind !== ownedAccessKeys))('of $kind has a spec', async (resource) => {

@@ -24,7 +24,18 @@ export function wireKubeConfigs(wiring: Wiring, { withdrawals, revocations }: Sh
     limitMs: finalizerLimits[kind],
   });
   const controller = new KubeConfigController({
-    ...{ client, stores, targets, clients: targetClients, withdrawals, writer, secrets, finalizer, clock },
+    ...{
+      client,
+      stores,
+      targets,
+      clients: targetClients,
+      withdrawals,
+      revocations,
+      writer,
+      secrets,
+      finalizer,
+      clock,
+    },
     ring: wiring.ring,
     expiryBudget: wiring.expiryBudget,
     gateway: gatewayOf(wiring),

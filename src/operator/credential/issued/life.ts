@@ -56,8 +56,9 @@ function renewalOf(
   const ttl = lifeFrom(end).confirmedTTL;
   const asked = record.renewBefore ?? (record.secretRef === undefined ? 0 : Math.floor(ttl / 3));
   if (asked === 0) return undefined;
-  // A signer may give a certificate less than was asked for.
-  const life = Math.min(ttl, Math.floor((end - issuedAt) / 1000));
+  // A signer may give a certificate less than was asked for; a renewal before the issue would be due for ever.
+  const given = record.kubeConfig?.clientCert ? Math.floor((end - issuedAt) / 1000) : ttl;
+  const life = Math.min(ttl, given);
   const planned = end - Math.min(asked, Math.floor(life / 2)) * 1000;
   const gain = (lifeFrom(planned).notAfter - end) / 1000;
   if (gain <= 0) return undefined;
