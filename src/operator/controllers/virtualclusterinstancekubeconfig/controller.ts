@@ -19,6 +19,7 @@ import { secretKeyOf } from '../../credential/owned-secrets.ts';
 import type { SecretWriter } from '../../credential/secret-writer.ts';
 import { until } from '../../credential/until.ts';
 import type { TargetStores } from '../../target/target-stores.ts';
+import type { RevocationRecords } from '../revocations/revocation-records.ts';
 import type { KeyRing } from '../signingkeys/key-ring.ts';
 import { basisOf } from './basis.ts';
 import { CertificateForm } from './certificate-form.ts';
@@ -40,6 +41,7 @@ export interface KubeConfigControllerOptions {
   readonly targets: Pick<TargetStores, 'instance'>;
   readonly clients: Pick<TargetClients, 'open' | 'known'>;
   readonly withdrawals: Withdrawals;
+  readonly revocations: Pick<RevocationRecords, 'write'>;
   readonly writer: CredentialWriter;
   readonly secrets: SecretWriter;
   readonly finalizer: Pick<KubeConfigFinalizer, 'finalize'>;

@@ -14,6 +14,7 @@ import type { TargetStores } from '../../target/target-stores.ts';
 import type { RevocationRecords } from '../revocations/revocation-records.ts';
 import { sourceOf } from './certificate-form.ts';
 import { releaseOf } from './finalization.ts';
+import { revocationOf } from './revocation-of.ts';
 import type { Withdrawals } from './withdrawals.ts';
 
 export interface KubeConfigFinalizerOptions {
@@ -51,7 +52,7 @@ export class KubeConfigFinalizer {
   }
 
   async finalize(record: CredentialRecord): Promise<WorkResult | undefined> {
-    const { stores, targets, now, limitMs } = this.#options;
+    const { stores, targets, now, limitMs, revocations } = this.#options;
     if (!record.finalizers.includes(finalizer)) return undefined;
     if (record.finalizers.length > 1 && record.status.credentialHash !== undefined)
       return this.#strip(record);
@@ -67,7 +68,8 @@ export class KubeConfigFinalizer {
       deadline,
     });
     if (release === undefined) return { requeueAfterMs: recheck };
-    if (problem !== undefined && instance !== undefined) await this.#writeDown(record, instance);
+    if (problem !== undefined && instance !== undefined)
+      await revocations.write(revocationOf(record, instance, now()));
     return this.#release(record, release);
   }
 
@@ -97,18 +99,6 @@ export class KubeConfigFinalizer {
     }
   }
 
-  async #writeDown(record: CredentialRecord, instance: VirtualClusterInstanceRecord): Promise<void> {
-    const { uid, status } = record;
-    const { serial, boundSerials = [] } = status;
-    await this.#options.revocations.write({
-      ownerUID: uid,
-      instance: { namespace: instance.namespace, name: instance.name, uid: instance.uid },
-      secret: instance.kubeConfig,
-      serials: [...new Set([...boundSerials, serial])].filter((bound) => bound > 0),
-      notAfter: Math.max(status.notAfter ?? 0, this.#options.now()) + beyondItsEnd,
-    });
-  }
-
   /** Somebody else's finalizer may keep the object for long: its credential must not stand there meanwhile. */
   async #strip(record: CredentialRecord): Promise<WorkResult> {
     const problem = { reason: reasons.deleting, message: 'The object is being deleted.', final: false };
@@ -124,9 +114,6 @@ export class KubeConfigFinalizer {
     onReleased();
   }
 }
-
-/** A certificate may outlive the end in status by the least life that an API server grants; milliseconds. */
-const beyondItsEnd = 15 * 60_000;
 
 const unknownTarget: TargetProblem = {
   reason: reasons.instanceGone,

@@ -3,14 +3,17 @@ import type { Clock } from '../../../kube/clock.ts';
 import type { DesiredStatus } from '../../credential/desired-status.ts';
 import { instanceKeyOf } from '../../credential/instance-key.ts';
 import type { TargetStores } from '../../target/target-stores.ts';
+import type { RevocationRecords } from '../revocations/revocation-records.ts';
 import { sourceOf } from './certificate-form.ts';
 import { RetryTimes } from './retry-times.ts';
+import { revocationOf } from './revocation-of.ts';
 import { deadSerials, liveSerials, withoutDead } from './serials.ts';
 import type { Withdrawals } from './withdrawals.ts';
 
 export interface StatusSettlingOptions {
   readonly targets: Pick<TargetStores, 'instance'>;
   readonly withdrawals: Withdrawals;
+  readonly revocations: Pick<RevocationRecords, 'write'>;
   readonly clock: Clock;
   readonly random: () => number;
 }
@@ -32,9 +35,12 @@ export class StatusSettling {
     this.#retries = new RetryTimes(clock, { initialMs: 1_000, maxMs: 60_000, random });
   }
 
-  /** The status that is true once the certificates which it gives no life are withdrawn, or could not be. */
+  /**
+   * The status that is true once the certificates which it gives no life are withdrawn, or could not be. An instance
+   * that is going takes along how its virtual cluster is reached, so what is left there is written down.
+   */
   async withdraw(record: CredentialRecord, wanted: DesiredStatus): Promise<Settled> {
-    const { targets, withdrawals, clock } = this.#options;
+    const { targets, withdrawals, clock, revocations } = this.#options;
     const auth = record.kubeConfig?.clientCert === true ? 'ClientCertificate' : 'Token';
     const confirmation = { ...wanted.confirmation, auth } as const;
     const desired = { ...wanted, confirmation };
@@ -45,7 +51,9 @@ export class StatusSettling {
     if (serials.length === 0 || instance === undefined) return { desired, retryMs: Number.POSITIVE_INFINITY };
     const isLive = (serial: number) => live.includes(serial);
     const problem = await withdrawals.tryIn(sourceOf(instance), { uid: record.uid, serials, isLive });
-    if (problem !== undefined) {
+    const isLast = live.length === 0 && instance.deleted !== undefined;
+    if (problem !== undefined && isLast) await revocations.write(revocationOf(record, instance, clock.now()));
+    else if (problem !== undefined) {
       const { waitMs } = this.#retries.failed(record.uid, 'withdrawal', problem);
       return { desired: { ...desired, reconciling: problem }, retryMs: waitMs };
     }

@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import { certificateSubject } from '../../../src/credentials/certificate-subject.ts';
+import { credentialHash } from '../../../src/credentials/credential-hash.ts';
+import { KubeConfigSimulation } from './kubeconfig-simulation.ts';
+
+interface Scenario {
+  readonly title: string;
+  /** Spec of the kubeconfig. */
+  readonly spec?: object;
+  /** What happens after the first kubeconfig was issued. Absent: its issue is the scenario. */
+  readonly change?: (simulation: KubeConfigSimulation) => void;
+  /** What it comes to. */
+  readonly ready: 'True' | 'False' | 'gone';
+}
+
+const secretRef = { name: 'out' };
+
+const scenarios: readonly Scenario[] = [
+  { title: 'an issue', ready: 'True' },
+  { title: 'an issue into a Secret', spec: { secretRef }, ready: 'True' },
+  {
+    title: 'a rotation',
+    change: (it) => it.edit({ metadata: { annotations: { 'management.platform.sh/rotate': 'now' } } }),
+    ready: 'True',
+  },
+  {
+    title: 'a rotation of a Secret',
+    spec: { secretRef },
+    change: (it) => it.edit({ metadata: { annotations: { 'management.platform.sh/rotate': 'now' } } }),
+    ready: 'True',
+  },
+  {
+    title: 'a change of spec',
+    change: (it) => it.edit({ spec: { server: 'https://other' } }),
+    ready: 'True',
+  },
+  { title: 'a longer life', change: (it) => it.edit({ spec: { certificateTTL: 90_000 } }), ready: 'True' },
+  {
+    title: 'another authority',
+    change: (it) => {
+      it.ca = 'another authority';
+    },
+    ready: 'True',
+  },
+  { title: 'the end', change: (it) => it.clock.advance(86_400_000), ready: 'False' },
+  {
+    title: 'a rotation that is not allowed any more',
+    spec: { secretRef },
+    change: (it) => {
+      it.verbs = ['use'];
+      it.edit({ metadata: { annotations: { 'management.platform.sh/rotate': 'now' } } });
+    },
+    ready: 'False',
+  },
+  {
+    title: 'the end of the instance',
+    change: (it) => {
+      if (it.instance !== undefined) it.instance = { ...it.instance, deleted: it.clock.now() };
+    },
+    ready: 'False',
+  },
+  { title: 'a deletion', change: (it) => it.delete(), ready: 'gone' },
+  { title: 'a deletion with a Secret', spec: { secretRef }, change: (it) => it.delete(), ready: 'gone' },
+];
+
+async function begin({ spec = {}, change }: Scenario): Promise<KubeConfigSimulation> {
+  const simulation = new KubeConfigSimulation();
+  simulation.create(spec);
+  if (change === undefined) return simulation;
+  await simulation.settle();
+  expect(simulation.ready?.status).toBe('True');
+  change(simulation);
+  return simulation;
+}
+
+/** Nothing is left over anywhere, and what is confirmed is exactly what the holder has and the cluster binds. */
+function expectWhole(simulation: KubeConfigSimulation, { ready }: Scenario): void {
+  const { object, target } = simulation;
+  expect(object === undefined ? 'gone' : simulation.ready?.status).toBe(ready);
+  const bindings = target.api.all('clusterrolebindings');
+  const requests = target.names('certificatesigningrequests');
+  if (ready !== 'True') {
+    expect(bindings).toEqual([]);
+    expect(requests).toEqual([]);
+    expect(simulation.document).toBeUndefined();
+    expect(simulation.revocation).toBeUndefined();
+    expect(object?.status?.['boundSerials']).toBeUndefined();
+    return;
+  }
+  const { uid, status } = simulation.record;
+  const live = [...(status.previous === undefined ? [] : [status.previous.serial]), status.serial];
+  const names = live.map((serial) => `latchkey-${uid}-${serial}`);
+  expect(bindings.map(({ metadata }) => metadata.name).toSorted()).toEqual(names.toSorted());
+  expect(names).toEqual(expect.arrayContaining(requests));
+  expect(status.boundSerials).toEqual(live);
+  const { certificate } = simulation.held;
+  expect(certificate.subject).toContain(`CN=${certificateSubject(uid, status.serial)}`);
+  expect(certificate.fingerprint256.replaceAll(':', '').toLowerCase()).toBe(status.credentialHash);
+  expect(credentialHash(simulation.document ?? '')).toBe(status.documentHash);
+}
+
+async function writesOf(scenario: Scenario): Promise<number> {
+  const simulation = await begin(scenario);
+  const before = simulation.tried;
+  await simulation.settle();
+  expectWhole(simulation, scenario);
+  return simulation.tried - before;
+}
+
+describe.each(scenarios)('$title', (scenario) => {
+  it('takes several writes and leaves everything whole', async () => {
+    expect(await writesOf(scenario)).toBeGreaterThan(1);
+  });
+
+  it.each(['lost', 'unanswered'] as const)('goes on when any of its writes is %s', async (fate) => {
+    const writes = await writesOf(scenario);
+    for (let nth = 0; nth < writes; nth++) {
+      const simulation = await begin(scenario);
+      simulation.fates = [...Array<'works'>(nth).fill('works'), fate];
+      await simulation.settle();
+      expectWhole(simulation, scenario);
+    }
+  });
+
+  it.each(['lost', 'unanswered'] as const)(
+    'is completed by the next process when the first dies with a write %s',
+    async (fate) => {
+      const writes = await writesOf(scenario);
+      for (let nth = 0; nth < writes; nth++) {
+        const simulation = await begin(scenario);
+        simulation.dieAt(nth, fate);
+        await simulation.settle();
+        simulation.restart();
+        await simulation.settle();
+        expectWhole(simulation, scenario);
+      }
+    },
+  );
+});

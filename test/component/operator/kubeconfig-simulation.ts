@@ -1,0 +1,305 @@
+import { X509Certificate } from 'node:crypto';
+import { parse } from 'yaml';
+import { annotations, finalizers, systemNamespace } from '../../../src/api/names.ts';
+import { type Resource, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
+import { toCredentialRecord } from '../../../src/credentials/project.ts';
+import type { CredentialRecord } from '../../../src/credentials/record.ts';
+import type { KubeClient } from '../../../src/kube/client.ts';
+import type { Timer } from '../../../src/kube/clock.ts';
+import { FakeClock } from '../../../src/kube/fake-clock.ts';
+import { silentLogger } from '../../../src/kube/logger.ts';
+import type { KubeObject } from '../../../src/kube/object.ts';
+import { Store } from '../../../src/kube/store.ts';
+import type { WorkResult } from '../../../src/kube/workers.ts';
+import { RevocationController } from '../../../src/operator/controllers/revocations/controller.ts';
+import {
+  type RevocationRecord,
+  toRevocationRecord,
+} from '../../../src/operator/controllers/revocations/revocation-record.ts';
+import { RevocationRecords } from '../../../src/operator/controllers/revocations/revocation-records.ts';
+import { KubeConfigController } from '../../../src/operator/controllers/virtualclusterinstancekubeconfig/controller.ts';
+import { KubeConfigFinalizer } from '../../../src/operator/controllers/virtualclusterinstancekubeconfig/finalizer.ts';
+import { Withdrawals } from '../../../src/operator/controllers/virtualclusterinstancekubeconfig/withdrawals.ts';
+import { CredentialEvents } from '../../../src/operator/credential/credential-events.ts';
+import { CredentialParts } from '../../../src/operator/credential/credential-parts.ts';
+import { CredentialStores } from '../../../src/operator/credential/credential-stores.ts';
+import { ExpiryBudget } from '../../../src/operator/credential/expiry-budget.ts';
+import { toSecretRecord } from '../../../src/operator/credential/secret-record.ts';
+import type {
+  OpenResult,
+  TargetClients,
+  TargetSource,
+} from '../../../src/platform/targets/target-clients.ts';
+import type { VirtualClusterInstanceRecord } from '../../../src/platform/targets/target-record.ts';
+import { instanceRecord, readyStatus } from '../../builders/target-record.ts';
+import { type Fate, MemoryApi, type StoredObject } from './memory-api.ts';
+import { MemoryTarget } from './memory-target.ts';
+
+const namespace = 'p-red';
+const plural = virtualClusterInstanceKubeConfigs.plural;
+const noEvents = new CredentialEvents({ record: () => undefined } as never, silentLogger);
+
+/** Whoever waits gets on at once; time passes all the same. */
+class HastyClock extends FakeClock {
+  override setTimer(callback: () => void, delayMs: number): Timer {
+    const handle = setImmediate(() => {
+      this.advance(delayMs);
+      callback();
+    });
+    return { cancel: () => clearImmediate(handle) };
+  }
+}
+
+interface Process {
+  readonly stores: CredentialStores;
+  readonly revocations: Store<RevocationRecord>;
+  readonly controller: KubeConfigController;
+  readonly revocationController: RevocationController;
+}
+
+/** What the holder of a kubeconfig has in hand. */
+export interface Held {
+  readonly server: string;
+  readonly certificate: X509Certificate;
+}
+
+/** The real controller of kubeconfigs between two API servers in memory, with faults and crashes where a test wants them. */
+export class KubeConfigSimulation {
+  readonly clock = new HastyClock(Date.UTC(2026, 10, 21, 10));
+  readonly platform: MemoryApi;
+  readonly target: MemoryTarget;
+  instance: VirtualClusterInstanceRecord | undefined = instanceRecord({
+    spec: { accessPoint: { ingress: { enabled: true, host: 'shop.example.com' } } },
+    status: readyStatus('True', 'Connected'),
+    metadata: { namespace },
+  });
+  /** Verbs that everybody holds. */
+  verbs: readonly string[] = ['use', 'use-as-admin'];
+  opening: OpenResult | undefined;
+  ca = 'the authority';
+  /** What the next writes to both API servers meet. */
+  fates: Fate[] = [];
+  /** The process has died: none of its writes reaches anybody. */
+  isDead = false;
+  #deathAt = Number.POSITIVE_INFINITY;
+  /** Writes that were tried so far. */
+  tried = 0;
+  #process: Process;
+  #delivered = 0;
+
+  constructor() {
+    const fate = () => this.#fate();
+    this.platform = new MemoryApi(() => this.clock.now(), fate);
+    this.target = new MemoryTarget(() => this.clock.now(), fate);
+    this.#process = this.#start();
+  }
+
+  create(spec: object = {}, metadata: object = {}): void {
+    this.platform.create(plural, {
+      metadata: {
+        name: 'shop',
+        namespace,
+        finalizers: [finalizers.VirtualClusterInstanceKubeConfig],
+        annotations: { [annotations.requester]: 'alice', [annotations.requesterGroups]: '[]' },
+        ...metadata,
+      },
+      spec: { clientCert: true, ...spec },
+    } as unknown as StoredObject);
+  }
+
+  edit(patch: object): void {
+    this.platform.patch(plural, `${namespace}/shop`, patch as never, { fieldManager: 'kubectl' });
+  }
+
+  delete(): void {
+    this.platform.delete(plural, `${namespace}/shop`);
+  }
+
+  get object(): StoredObject | undefined {
+    return this.platform.find(plural, `${namespace}/shop`);
+  }
+
+  get record(): CredentialRecord {
+    return toCredentialRecord(this.object, 'VirtualClusterInstanceKubeConfig');
+  }
+
+  get ready(): { status: string; reason: string; message: string } | undefined {
+    return this.condition('Ready');
+  }
+
+  condition(type: string): { status: string; reason: string; message: string } | undefined {
+    const conditions = (this.object?.status?.['conditions'] ?? []) as never[];
+    return conditions.find((condition: { type: string }) => condition.type === type);
+  }
+
+  get secret(): StoredObject | undefined {
+    return this.platform.find('secrets', `${namespace}/out`);
+  }
+
+  get revocation(): StoredObject | undefined {
+    return this.platform.all('configmaps')[0];
+  }
+
+  /** The document where its reader finds it. */
+  get document(): string | undefined {
+    const entry = this.secret?.data?.['config'];
+    const inStatus = this.object?.status?.['kubeConfig'] as string | undefined;
+    return entry === undefined ? inStatus : Buffer.from(entry, 'base64').toString();
+  }
+
+  get held(): Held {
+    const { clusters, users } = parse(this.document ?? '');
+    const pem = Buffer.from(users[0].user['client-certificate-data'], 'base64').toString();
+    return { server: clusters[0].cluster.server, certificate: new X509Certificate(pem) };
+  }
+
+  /** Another process begins with fresh lists. */
+  restart(): void {
+    this.isDead = false;
+    this.fates = [];
+    this.#process = this.#start();
+    this.#delivered = this.platform.changes.length;
+    for (const kind of [plural, 'secrets', 'configmaps'])
+      for (const object of this.platform.all(kind)) this.#upsert(kind, object);
+  }
+
+  /** Looks until nothing more is to be done within `patience` milliseconds. A look that fails is followed by another. */
+  async settle(patience = 5_000): Promise<void> {
+    for (let round = 0; round < 60; round++) {
+      this.#deliver();
+      const before = this.platform.changes.length;
+      const waitMs = await this.#look();
+      if (this.isDead) return;
+      if (waitMs <= patience) this.clock.advance(waitMs);
+      else if (this.platform.changes.length === before) return;
+    }
+    throw new Error('the controller does not settle');
+  }
+
+  async #look(): Promise<number> {
+    const { controller, revocationController, revocations } = this.#process;
+    const looks = [
+      () => controller.reconcile(`${namespace}/shop`),
+      ...[...revocations.keys()].map((key) => () => revocationController.reconcile(key)),
+    ];
+    let waitMs = Number.POSITIVE_INFINITY;
+    for (const look of looks) waitMs = Math.min(waitMs, await this.#waitOf(look));
+    return waitMs;
+  }
+
+  async #waitOf(look: () => Promise<WorkResult | undefined>): Promise<number> {
+    try {
+      return (await look())?.requeueAfterMs ?? Number.POSITIVE_INFINITY;
+    } catch (error) {
+      // Everything that the network does is an Error of the client; a mistake of ours must not be retried away.
+      if (error instanceof TypeError || error instanceof RangeError) throw error;
+      return 5;
+    }
+  }
+
+  /** The process dies with its nth write from now on, from 0. */
+  dieAt(nth: number, fate: Fate): void {
+    this.fates = [...Array<Fate>(nth).fill('works'), fate];
+    this.#deathAt = this.tried + nth + 1;
+  }
+
+  #fate(): Fate {
+    this.tried += 1;
+    if (this.isDead) return 'lost';
+    this.isDead = this.tried === this.#deathAt;
+    return this.fates.shift() ?? 'works';
+  }
+
+  #start(): Process {
+    const stores = new CredentialStores(this.clock);
+    const revocations = new Store<RevocationRecord>();
+    const clients = this.#clients();
+    const client = this.#client();
+    const withdrawals = new Withdrawals(clients, this.clock);
+    const records = new RevocationRecords(client);
+    const nothing = () => undefined;
+    const parts = new CredentialParts({
+      ...{ client, clock: this.clock, stores, events: noEvents },
+      onReleased: nothing,
+      assertAdmission: nothing,
+    });
+    const writer = parts.writer(virtualClusterInstanceKubeConfigs, stores.writtenKubeConfigs);
+    const shared = {
+      ...{ client, stores, clients, withdrawals, writer, clock: this.clock },
+      targets: { instance: () => this.instance },
+      revocations: records,
+      secrets: parts.secrets,
+      random: () => 0.5,
+    };
+    const finalizer = new KubeConfigFinalizer({
+      ...shared,
+      events: noEvents,
+      onReleased: nothing,
+      now: () => this.clock.now(),
+      limitMs: 60_000,
+    });
+    const controller = new KubeConfigController({
+      ...shared,
+      finalizer,
+      ring: { signer: undefined, isPublished: () => false },
+      expiryBudget: new ExpiryBudget(this.clock, 1_000, nothing),
+      gateway: { issuer: 'https://latchkey.example.com', projectNamespacePrefix: 'p-' },
+      limits: {
+        ...{ activityInterval: 60_000, expiredRetention: 3_600_000, rotationOverlap: 600_000 },
+        maxTTL: 31_536_000,
+      },
+      trustedSince: () => 0,
+      assertMayIssue: nothing,
+    });
+    const revocationController = new RevocationController({
+      ...{ store: revocations, records, withdrawals, clients, clock: this.clock },
+      random: () => 0.5,
+      log: silentLogger,
+    });
+    return { stores, revocations, controller, revocationController };
+  }
+
+  #clients(): TargetClients {
+    const known = () => ({ server: new URL('https://10.0.0.1'), ca: this.ca });
+    const open = async (_source: TargetSource): Promise<OpenResult> =>
+      this.opening ?? { target: { client: this.target.client, config: known() } };
+    return { open, known, forget: () => undefined } as unknown as TargetClients;
+  }
+
+  /** Access reviews are answered beside the storage: nothing is written for them. */
+  #client(): KubeClient {
+    const base = this.platform.client;
+    const create = (resource: Resource, object: StoredObject) => {
+      if (resource.plural !== 'subjectaccessreviews') return base.create(resource, object);
+      const attributes = object.spec?.['resourceAttributes'] as { verb: string };
+      return Promise.resolve({ status: { allowed: this.verbs.includes(attributes.verb) } });
+    };
+    return { ...base, create } as unknown as KubeClient;
+  }
+
+  #deliver(): void {
+    const { changes } = this.platform;
+    while (this.#delivered < changes.length) {
+      const { plural: kind, type, object } = changes[this.#delivered++] as (typeof changes)[number];
+      if (type === 'put') this.#upsert(kind, object);
+      else this.#remove(kind, object);
+    }
+  }
+
+  #upsert(kind: string, object: KubeObject): void {
+    const { stores, revocations } = this.#process;
+    if (kind === plural)
+      stores.kubeConfigs.upsert(toCredentialRecord(object, 'VirtualClusterInstanceKubeConfig'));
+    const secret = kind === 'secrets' ? toSecretRecord(object) : undefined;
+    if (secret !== undefined) stores.secrets.upsert(secret);
+    const revocation = kind === 'configmaps' ? toRevocationRecord(object) : undefined;
+    if (revocation !== undefined) revocations.upsert(revocation);
+  }
+
+  #remove(kind: string, { metadata }: KubeObject): void {
+    const { stores, revocations } = this.#process;
+    if (kind === plural) stores.kubeConfigs.remove(`${namespace}/${metadata.name}`, metadata.uid);
+    if (kind === 'secrets') stores.secrets.remove(`${namespace}/${metadata.name}`, metadata.uid);
+    if (kind === 'configmaps') revocations.remove(`${systemNamespace}/${metadata.name}`, metadata.uid);
+  }
+}
