@@ -98,7 +98,7 @@ class Subject {
 
   async #measure(runs: number): Promise<Sample> {
     const before = await usageOf(this.#pid);
-    const times: Seen[] = [];
+    const times: Pick<Seen, 'first' | 'ready'>[] = [];
     for (let run = 0; run < runs; run++) times.push(await this.#once());
     const { cpuSeconds } = await usageOf(this.#pid);
     const ready = times.map((time) => time.ready);
@@ -114,7 +114,7 @@ class Subject {
   }
 
   /** Milliseconds from the start of the create request. */
-  async #once(): Promise<Seen> {
+  async #once(): Promise<Pick<Seen, 'first' | 'ready'>> {
     const { client } = this.#platform;
     this.#watch ??= await ReadyWatch.open(client, this.#template.resource);
     const name = nameOf(this.#prefix, this.#created++);

@@ -26,6 +26,8 @@ export async function latchkey(folder: string, profile?: string): Promise<Progra
       LATCHKEY_BASE_URL: baseURL,
       LATCHKEY_HEALTH_ADDRESS: '127.0.0.1:0',
       LATCHKEY_METRICS_ADDRESS: '127.0.0.1:0',
+      // Where virtual clusters of benchmarks are; refused by default.
+      LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8',
     },
   };
 }

@@ -11,7 +11,12 @@ export interface Seen {
   readonly first: number;
   /** With `Ready=True`; the same as `first` for a kind without conditions. */
   readonly ready: number;
+  /** As it was then. */
+  readonly object: KubeObject;
 }
+
+/** Whether an object is as it is waited for. */
+export type IsReady = (object: KubeObject) => boolean;
 
 interface Expected {
   readonly seen: PromiseWithResolvers<Seen>;
@@ -23,6 +28,7 @@ const hour = 3_600_000;
 /** One watch on all objects of a kind, from the moment it was opened. */
 export class ReadyWatch {
   readonly #resource: Resource;
+  readonly #isReady: IsReady;
   #resourceVersion: string;
   readonly #end = new AbortController();
   readonly #expected = new Map<string, Expected>();
@@ -32,10 +38,14 @@ export class ReadyWatch {
   #wanted = Number.POSITIVE_INFINITY;
   readonly #all = Promise.withResolvers<void>();
 
-  /** Objects that exist already are not reported before they change. */
-  static async open(client: KubeClient, resource: Resource): Promise<ReadyWatch> {
+  /** Objects that exist already are not reported before they change. `isReady` for kinds that say it otherwise than by `Ready`. */
+  static async open(
+    client: KubeClient,
+    resource: Resource,
+    isReady: IsReady = hasReadyCondition,
+  ): Promise<ReadyWatch> {
     const { metadata } = await client.list(resource, { limit: 1 });
-    const watch = new ReadyWatch(resource, metadata.resourceVersion);
+    const watch = new ReadyWatch(resource, isReady, metadata.resourceVersion);
     const opened = Promise.withResolvers<void>();
     const following = watch.#follow(client, opened.resolve);
     following.catch((error: unknown) => {
@@ -46,8 +56,9 @@ export class ReadyWatch {
     return watch;
   }
 
-  private constructor(resource: Resource, resourceVersion: string) {
+  private constructor(resource: Resource, isReady: IsReady, resourceVersion: string) {
     this.#resource = resource;
+    this.#isReady = isReady;
     this.#resourceVersion = resourceVersion;
     // Nobody may be waiting when the watch fails; whoever waits later hears of it then.
     this.#all.promise.catch(() => undefined);
@@ -109,13 +120,13 @@ export class ReadyWatch {
     const expected = this.#expected.get(name);
     this.#changes++;
     if (expected !== undefined) expected.first ??= now;
-    if (!isReady(object)) return;
+    if (!this.#isReady(object)) return;
     this.#ready.add(name);
     this.#firstReadyAt = Math.min(this.#firstReadyAt, now);
     this.#settle();
     if (expected === undefined) return;
     this.#expected.delete(name);
-    expected.seen.resolve({ first: expected.first ?? now, ready: now });
+    expected.seen.resolve({ first: expected.first ?? now, ready: now, object });
   }
 
   #settle(): void {
@@ -128,7 +139,7 @@ export class ReadyWatch {
   }
 }
 
-function isReady({
+function hasReadyCondition({
   status,
 }: KubeObject & { readonly status?: { conditions?: readonly Condition[] } }): boolean {
   const ready = status?.conditions?.find(({ type }) => type === conditionTypes.ready);

@@ -1,0 +1,88 @@
+import { readFile } from 'node:fs/promises';
+import { apiVersion, group, labels } from '../../src/api/names.ts';
+import { createKubeClient, type KubeClient } from '../../src/kube/client.ts';
+import { kubeConfigSource } from '../../src/kube/kube-config.ts';
+import type { ControlPlaneAccess } from '../../test/controlplane/access.ts';
+import { type ControlPlane, startControlPlane } from '../../test/controlplane/control-plane.ts';
+import { benchUser } from './platform.ts';
+
+/** Where the instance is on the platform. */
+export const instance = { namespace: 'p-bench', name: 'bench' };
+
+/** A second control plane, which stands for a virtual cluster, and an instance of it that the ordinary user may use. */
+export interface VirtualCluster {
+  readonly plane: ControlPlane;
+  /** Acts as the administrator inside. */
+  readonly client: KubeClient;
+  stop(): Promise<void>;
+}
+
+/** Resolves when the operator has made the instance ready. */
+export async function startVirtualCluster(platform: ControlPlaneAccess): Promise<VirtualCluster> {
+  const plane = await startControlPlane({ name: 'virtual', fsync: true });
+  try {
+    const kubeConfig = await readFile(await plane.kubeconfigFor('virtual-admin', ['system:masters']), 'utf8');
+    await kubectl(platform, ['apply', '-f', '-'], instanceObjects(kubeConfig));
+    const { namespace, name } = instance;
+    const target = [`virtualclusterinstances.${group}/${name}`, '--namespace', namespace];
+    await kubectl(platform, ['wait', '--for=condition=Ready', '--timeout=60s', ...target]);
+  } catch (error) {
+    await plane.stop();
+    throw error;
+  }
+  const source = kubeConfigSource({ file: plane.adminKubeconfig });
+  const client = createKubeClient({ kubeConfig: source, userAgent: 'latchkey-bench', timeoutMs: 60_000 });
+  return {
+    plane,
+    client,
+    stop: async () => {
+      await client.close();
+      await plane.stop();
+    },
+  };
+}
+
+function instanceObjects(kubeConfig: string): readonly object[] {
+  const { namespace, name } = instance;
+  const rbac = 'rbac.authorization.k8s.io';
+  const user = { apiGroup: rbac, kind: 'User', name: benchUser };
+  const role = { apiGroup: rbac, kind: 'Role', name: 'users' };
+  const rule = {
+    apiGroups: [group],
+    resources: ['virtualclusterinstances'],
+    resourceNames: [name],
+    verbs: ['use', 'use-as-admin'],
+  };
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: namespace, labels: { [labels.project]: 'bench' } },
+    },
+    { apiVersion: `${rbac}/v1`, kind: 'Role', metadata: { name: 'users', namespace }, rules: [rule] },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: 'RoleBinding',
+      metadata: { name: 'users', namespace },
+      roleRef: role,
+      subjects: [user],
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: `vc-${name}`, namespace },
+      stringData: { config: kubeConfig },
+    },
+    { apiVersion, kind: 'VirtualClusterInstance', metadata: { name, namespace }, spec: {} },
+  ];
+}
+
+async function kubectl(
+  plane: ControlPlaneAccess,
+  args: readonly string[],
+  objects: readonly object[] = [],
+): Promise<void> {
+  const input = objects.map((object) => JSON.stringify(object)).join('\n---\n');
+  const { exitCode, stderr } = await plane.kubectl(args, { input, timeoutMs: 90_000 });
+  if (exitCode !== 0) throw new Error(`kubectl ${args[0]} failed: ${stderr}`);
+}
