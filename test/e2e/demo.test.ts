@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { parse } from 'yaml';
 import type { ControlPlaneAccess } from '../controlplane/access.ts';
 import { sharedControlPlane } from '../controlplane/shared.ts';
 
@@ -68,20 +69,37 @@ function kubeconfigInOutput(): string {
   return /export KUBECONFIG=(\S+)/.exec(output)?.[1] ?? '';
 }
 
+/** Where the demo has put a kubeconfig that was issued. */
+function issuedInOutput(): string {
+  return /export SHOP=(\S+)/.exec(output)?.[1] ?? '';
+}
+
+interface Credential {
+  readonly spec: { readonly key?: string };
+  readonly status: { readonly token?: string; readonly kubeConfig?: string };
+}
+
+/** Keys, tokens, and what kubeconfigs authenticate with. */
 async function credentialsIn(plane: ControlPlaneAccess): Promise<string[]> {
-  const { stdout } = await plane.kubectl(['get', 'oak,dcet', '-o', 'json'], {
+  const { stdout } = await plane.kubectl(['get', 'oak,dcet,vcik', '-A', '-o', 'json'], {
     kubeconfig: kubeconfigInOutput(),
   });
-  const { items } = JSON.parse(stdout) as {
-    items: { spec: { key?: string }; status: { token?: string } }[];
-  };
-  return items.flatMap(({ spec, status }) => [spec.key, status.token]).filter((text) => text !== undefined);
+  const { items } = JSON.parse(stdout) as { items: Credential[] };
+  return items
+    .flatMap(({ spec, status }) => [spec.key, status.token, ...authenticatorsIn(status.kubeConfig)])
+    .filter((text) => text !== undefined);
+}
+
+function authenticatorsIn(kubeConfig: string | undefined): string[] {
+  if (kubeConfig === undefined) return [];
+  const { users } = parse(kubeConfig) as { users: { user: Record<string, string> }[] };
+  return users.flatMap(({ user }) => Object.values(user));
 }
 
 describe('npm run demo', () => {
-  it('with --once shows keys, a verified token and what to try, and ends with exit code 0', async () => {
+  it('with --once shows keys, a verified token, kubeconfigs and what to try, and ends with exit code 0', async () => {
     expect(await startDemo('--once')).toBe(0);
-    expect(output).toMatch(/^\[ +\d+\.\d s\] found them in .*; starting a control plane$/m);
+    expect(output).toMatch(/^\[ +\d+\.\d s\] found them in .*; starting two control planes$/m);
     expect(output).toMatch(/^ownedaccesskey\S+ .* True .* Issued/m);
     expect(output).toMatch(/^directclusterendpointtoken\S+ .* True .* Issued/m);
     expect(output).toMatch(
@@ -89,6 +107,16 @@ describe('npm run demo', () => {
     );
     expect(output).toContain('it verifies against the published key set');
     expect(output).toContain('"iss": "https://latchkey.example.com"');
+    expect(output).toMatch(/^p-demo +virtualclusterinstance\S+\/shop .* Ready .* True /m);
+    expect(output).toMatch(/^p-demo +virtualclusterinstancekubeconfig\S+\/shop +shop +Token +\S+ +True /m);
+    expect(output).toMatch(
+      /^p-demo +virtualclusterinstancekubeconfig\S+\/shop-admin +shop +ClientCertificate +\S+ +True /m,
+    );
+    expect(output).toMatch(
+      /^\$ kubectl --kubeconfig=\S+ get ns\nNAME .*\n(?:\S+ +Active .*\n)*shop-web +Active /m,
+    );
+    expect(output).toMatch(/^ {2}user {7}management\.platform\.sh:kubeconfig:[0-9a-f-]{36}:1$/m);
+    expect(output).toContain('Its server is the gateway, which this version does not have yet');
     expect(output).toMatch(/^ {2}export KUBECONFIG=\S*alice\S*$/m);
     expect(output).toMatch(/^ {2}export ADMIN=\S*admin\S*$/m);
     expectNothingLeft();
@@ -98,7 +126,9 @@ describe('npm run demo', () => {
     const ended = startDemo();
     await untilOutput('Ctrl-C ends it');
     const credentials = await credentialsIn(await sharedControlPlane());
-    expect(credentials.length).toBeGreaterThan(1);
+    // Two plain keys, a token, that of a kubeconfig, and certificate and key of another.
+    expect(credentials.length).toBeGreaterThanOrEqual(6);
+    expect(statSync(issuedInOutput()).mode & 0o777).toBe(0o600);
     expect(processes()).toEqual(
       expect.arrayContaining([
         expect.stringContaining('kube-apiserver'),
@@ -112,7 +142,7 @@ describe('npm run demo', () => {
     expect(output).not.toMatch(/lk_[0-9A-Za-z]{49}|eyJ[\w-]+\.[\w-]+\.|PRIVATE KEY/);
   });
 
-  it.each(['starting a control plane', 'starting the operator'])(
+  it.each(['starting two control planes', 'starting the operator'])(
     'ends by SIGINT while it is %s, too, and leaves nothing',
     async (step) => {
       const ended = startDemo('--once');

@@ -4,9 +4,12 @@ import type { ControlPlaneAccess } from '../../test/controlplane/access.ts';
 import type { KubectlResult } from '../../test/controlplane/kubectl.ts';
 import type { Say } from './progress.ts';
 
-const config = path.resolve(import.meta.dirname, '../../config');
-/** The kinds that the operator reconciles. */
-export const reconciledKinds = 'ownedaccesskeys,directclusterendpointtokens';
+/** Where the kustomizations are. */
+export const configFolder = path.resolve(import.meta.dirname, '../../config');
+/** The kinds of keys and tokens. */
+export const credentialKinds = 'ownedaccesskeys,directclusterendpointtokens';
+/** Kubeconfigs, and what credentials point at. */
+export const targetKinds = 'vci,vcik,si,clusters.management.platform.sh';
 const readySeconds = 60;
 /** A policy that names our kinds refuses all of them until the API server has noticed the CRDs. */
 const noticeMs = 60_000;
@@ -15,7 +18,7 @@ const retryMs = 500;
 /** Applies `config/default` and waits until the kinds are served. @throws Error with what kubectl said. */
 export async function install(plane: ControlPlaneAccess): Promise<void> {
   requireSuccess(
-    await plane.kubectl(['apply', '-k', path.join(config, 'default')]),
+    await plane.kubectl(['apply', '-k', path.join(configFolder, 'default')]),
     'kubectl apply -k config/default',
   );
   const established = ['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s'];
@@ -37,15 +40,20 @@ export async function bindAdministrator(plane: ControlPlaneAccess, user: string)
   return await plane.kubeconfigFor(user);
 }
 
-/** Applies `config/samples` as the user of the kubeconfig. @throws Error with what kubectl said. */
-export async function applySamples(plane: ControlPlaneAccess, kubeconfig: string, say: Say): Promise<void> {
+/** Applies a kustomization as the user of the kubeconfig. @throws Error with what kubectl said. */
+export async function applyAs(
+  plane: ControlPlaneAccess,
+  kubeconfig: string,
+  folder: string,
+  say: Say,
+): Promise<void> {
   const deadline = performance.now() + noticeMs;
   let told = false;
   for (;;) {
-    const result = await plane.kubectl(['apply', '-k', path.join(config, 'samples')], { kubeconfig });
+    const result = await plane.kubectl(['apply', '-k', folder], { kubeconfig });
     if (result.exitCode === 0) return;
     if (!isTooEarly(result) || performance.now() > deadline) {
-      return requireSuccess(result, 'kubectl apply -k config/samples');
+      return requireSuccess(result, `kubectl apply -k ${folder}`);
     }
     if (!told) say('the API server has not noticed the new kinds everywhere yet; trying again until it has');
     told = true;
@@ -60,18 +68,30 @@ export function isTooEarly({ stderr }: Pick<KubectlResult, 'stderr'>): boolean {
   );
 }
 
-/** Waits for `Ready=True` of all keys and tokens. Resolves to nothing, or to the list of what there is when it takes too long. */
+/** Waits for `Ready=True` of everything. Resolves to nothing, or to the list of what there is when it takes too long. */
 export async function untilReady(plane: ControlPlaneAccess, kubeconfig: string): Promise<string | undefined> {
-  const wait = ['wait', '--for=condition=Ready', reconciledKinds, '--all', `--timeout=${readySeconds}s`];
+  const kinds = `${credentialKinds},${targetKinds}`;
+  const wait = ['wait', '--for=condition=Ready', kinds, '--all', '-A', `--timeout=${readySeconds}s`];
   // kubectl gives each object the whole time.
   const options = { kubeconfig, timeoutMs: (readySeconds + 30) * 1000 };
   const ready = await plane.kubectl(wait, options).catch(() => undefined);
   if (ready?.exitCode === 0) return undefined;
-  const { stdout } = await plane.kubectl(['get', reconciledKinds, '-o', 'wide'], { kubeconfig });
+  const { stdout } = await plane.kubectl(['get', kinds, '-A', '-o', 'wide'], { kubeconfig });
   return `${stdout}${ready?.stderr ?? ''}`.trimEnd();
 }
 
 /** @throws Error when the command failed. */
 export function requireSuccess({ exitCode, stderr }: KubectlResult, what: string): void {
   if (exitCode !== 0) throw new Error(`${what} failed:\n${stderr.trimEnd()}`);
+}
+
+/** What kubectl prints, as the administrator unless another kubeconfig is given. @throws Error with what it said. */
+export async function read(
+  plane: ControlPlaneAccess,
+  args: readonly string[],
+  kubeconfig?: string,
+): Promise<string> {
+  const result = await plane.kubectl(args, kubeconfig === undefined ? {} : { kubeconfig });
+  requireSuccess(result, `kubectl ${args.join(' ')}`);
+  return result.stdout.trimEnd();
 }

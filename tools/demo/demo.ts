@@ -1,13 +1,13 @@
 import path from 'node:path';
-import type { ControlPlaneAccess } from '../../test/controlplane/access.ts';
 import { controlPlaneBinaries } from '../../test/controlplane/binaries/binaries.ts';
 import { RunningOperator } from '../../test/operator/running-operator.ts';
-import { applySamples, bindAdministrator, install, untilReady } from './cluster.ts';
+import { applyAs, bindAdministrator, configFolder, install, untilReady } from './cluster.ts';
 import type { Interrupt } from './interrupt.ts';
 import type { Say } from './progress.ts';
 import { Started } from './started.ts';
 import { collectSummary } from './summary.ts';
 import { renderSummary } from './summary-text.ts';
+import { type Planes, prepareProject, samplesWithTargets } from './virtual-cluster.ts';
 
 export interface DemoOptions {
   /** End when everything is ready instead of waiting for a signal. */
@@ -25,6 +25,8 @@ interface Running {
 }
 
 const logTailLines = 20;
+/** Both control planes are on loopback, where the operator dials nobody unless it is told so. */
+const env = { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' };
 
 /**
  * Runs the demo from the start to its end; nothing that it started is left when this settles.
@@ -53,14 +55,20 @@ export async function runDemo({ once, say, print, interrupt }: DemoOptions): Pro
 async function startAndShow(started: Started, step: Say, print: DemoOptions['print']): Promise<Running> {
   step('looking for etcd, kube-apiserver, kube-controller-manager and kubectl');
   const binaries = await controlPlaneBinaries(process.env, step);
-  step(`found them in ${path.dirname(binaries.etcd)}; starting a control plane`);
-  const plane = await started.controlPlane(binaries);
-  step(`the API server answers at ${plane.server}; applying config/default: CRDs, admission policies, roles`);
-  await install(plane);
+  step(`found them in ${path.dirname(binaries.etcd)}; starting two control planes`);
+  const [platform, virtual] = await Promise.all([
+    started.controlPlane('demo', binaries),
+    started.controlPlane('demo-virtual', binaries),
+  ]);
+  step(
+    `the platform's API server answers at ${platform.server}, that of a virtual cluster at ${virtual.server}`,
+  );
+  step('applying config/default: CRDs, admission policies, roles');
+  await install(platform);
   step('starting the operator as a process of its own, under its ServiceAccount');
-  const operator = await RunningOperator.start(plane, await started.guard('demo-operator'));
+  const operator = await RunningOperator.start(platform, await started.guard('demo-operator'), { env });
   const death = deathOf(operator);
-  await Promise.race([death, use(plane, operator, step, print)]);
+  await Promise.race([death, use({ platform, virtual }, operator, step, print)]);
   return { death };
 }
 
@@ -79,21 +87,26 @@ async function tailOf(operator: RunningOperator): Promise<string> {
 }
 
 async function use(
-  plane: ControlPlaneAccess,
+  planes: Planes,
   operator: RunningOperator,
   step: Say,
   print: DemoOptions['print'],
 ): Promise<void> {
+  const { platform } = planes;
   step('binding the user alice to the shipped role latchkey-admin');
-  const alice = await bindAdministrator(plane, 'alice');
+  const alice = await bindAdministrator(platform, 'alice');
+  step("applying config/samples/project: a project, and alice's rights on its virtual cluster");
+  await prepareProject(planes);
   step('applying config/samples as alice');
-  await applySamples(plane, alice, step);
-  step('waiting until all keys and tokens are Ready');
-  const listing = await untilReady(plane, alice);
+  await applyAs(platform, alice, path.join(configFolder, 'samples'), step);
+  step('applying config/samples/virtual-cluster and config/samples/cluster as alice');
+  await applyAs(platform, alice, await samplesWithTargets(planes), step);
+  step('waiting until all of them are Ready');
+  const listing = await untilReady(platform, alice);
   if (listing !== undefined) {
     throw new Error(`not everything got Ready:\n${listing}\nThe operator runs. ${await tailOf(operator)}`);
   }
   step('everything is ready');
-  const summary = await collectSummary(plane, alice);
+  const summary = await collectSummary(planes, alice);
   print(renderSummary(summary, operator.process.logPath));
 }

@@ -11,9 +11,9 @@ export class Started {
   readonly #parts = new AsyncDisposableStack();
   readonly #calls = new Set<Promise<unknown>>();
 
-  /** @throws Error with the end of a log when a component does not start. */
-  async controlPlane(binaries: Binaries): Promise<ControlPlaneAccess> {
-    const plane = await this.#keep(startControlPlane({ name: 'demo', binaries }));
+  /** `name` is for people. @throws Error with the end of a log when a component does not start. */
+  async controlPlane(name: string, binaries: Binaries): Promise<ControlPlaneAccess> {
+    const plane = await this.#keep(startControlPlane({ name, binaries }));
     return { ...plane, kubectl: async (...call) => await this.#await(plane.kubectl(...call)) };
   }
 

@@ -1,16 +1,25 @@
-import { reconciledKinds } from './cluster.ts';
+import { credentialKinds, targetKinds } from './cluster.ts';
+import type { CertificateFacts, GatewayTokenFacts } from './kubeconfig-facts.ts';
 import type { KeyFacts, Summary, TokenFacts } from './summary.ts';
+import { projectNamespace } from './virtual-cluster.ts';
 
 /** The summary as people read it. */
 export function renderSummary(summary: Summary, operatorLog: string): string {
   return [
     '',
-    `$ kubectl get ${reconciledKinds} -o wide`,
+    `$ kubectl get ${credentialKinds} -o wide`,
     summary.listing,
     '',
     ...aboutKey(summary.key),
     '',
     ...aboutToken(summary.token),
+    '',
+    `$ kubectl get ${targetKinds} -A`,
+    summary.kubeConfigs.listing,
+    '',
+    ...aboutCertificate(summary.kubeConfigs.certificate),
+    '',
+    ...aboutGatewayToken(summary.kubeConfigs.token),
     '',
     ...environment(summary, operatorLog),
     '',
@@ -28,22 +37,46 @@ const aboutToken = ({ name, header, claims, publishedKeys }: TokenFacts): string
   `Token "${name}": it verifies against the published key set (ConfigMap latchkey-oidc-discovery).`,
   `  published  ${publishedKeys.join(', ')}`,
   `  header     ${JSON.stringify(header)}`,
+  ...aboutClaims(claims),
+];
+
+const aboutCertificate = ({ name, file, user, notAfter, namespaces }: CertificateFacts): string[] => [
+  `Kubeconfig "${name}" (client certificate): it goes to the virtual cluster directly, here a second control plane.`,
+  `  user       ${user}`,
+  `  ends       ${notAfter}`,
+  `$ kubectl --kubeconfig=${file} get ns`,
+  namespaces,
+];
+
+const aboutGatewayToken = ({ name, server, claims }: GatewayTokenFacts): string[] => [
+  `Kubeconfig "${name}" (token): it verifies, too. Its server is the gateway, which this version does not have yet,`,
+  '  so nothing answers there.',
+  `  server     ${server}`,
+  ...aboutClaims(claims),
+];
+
+const aboutClaims = (claims: object): string[] => [
   '  claims',
   JSON.stringify(claims, undefined, 2).replaceAll(/^/gm, '    '),
 ];
 
-const environment = ({ kubeconfig, adminKubeconfig, kubectl }: Summary, operatorLog: string): string[] => [
+const environment = (
+  { kubeconfig, adminKubeconfig, kubectl, kubeConfigs }: Summary,
+  operatorLog: string,
+): string[] => [
   'To try things, in another terminal, as alice:',
   `  export KUBECONFIG=${kubeconfig}`,
   `  export KUBECACHEDIR=${kubectl.cache}`,
   `  export PATH=${kubectl.folder}:$PATH`,
   `  export ADMIN=${adminKubeconfig}`,
+  `  export SHOP=${kubeConfigs.certificate.file}`,
   '',
   '  as cluster administrator  kubectl --kubeconfig=$ADMIN …',
   `  log of the operator       ${operatorLog}`,
 ];
 
-function trials({ parent, token }: Summary): string[] {
+function trials({ parent, token, kubeConfigs }: Summary): string[] {
+  const { name } = kubeConfigs.certificate;
   const brief = `{"apiVersion":"management.platform.sh/v1","kind":"OwnedAccessKey","metadata":{"name":"brief"},"spec":{"ttl":20}}`;
   return [
     `  kubectl annotate dcet ${token.name} management.platform.sh/rotate="$(date)" --overwrite`,
@@ -56,7 +89,9 @@ function trials({ parent, token }: Summary): string[] {
     '      a key of your own for 20 seconds: ExpiringSoon after 16, Expired after 20',
     `  kubectl delete oak ${parent} && kubectl get oak,dcet -o wide`,
     '      what named it has lost its credential for good: AccessKeyGone',
-    '  kubectl get events --sort-by=.metadata.creationTimestamp',
+    `  kubectl delete vcik ${name} -n ${projectNamespace} && kubectl --kubeconfig=$SHOP get ns`,
+    '      the virtual cluster knows the certificate still, and forbids everything: its role binding is gone',
+    '  kubectl get events -A --sort-by=.metadata.creationTimestamp',
     '      one event for each of these changes',
   ];
 }

@@ -89,6 +89,17 @@ it('shows everything but the credentials', async () => {
     key: keyFacts([key]),
     parent: 'shared',
     token: await tokenFacts([token], keySet),
+    kubeConfigs: {
+      listing: 'shop-admin  ClientCertificate',
+      certificate: {
+        name: 'shop-admin',
+        file: '/x/issued/shop-admin.yaml',
+        user: 'management.platform.sh:kubeconfig:uid:1',
+        notAfter: '2026-11-21T12:00:00.000Z',
+        namespaces: 'kube-system  Active',
+      },
+      token: { name: 'shop', server: 'https://gateway.example.com/shop', claims: { sub: 'bob' } },
+    },
     kubeconfig: '/x/alice.yaml',
     adminKubeconfig: '/x/admin.yaml',
     kubectl: { folder: '/bin', cache: '/x/cache' },
@@ -103,6 +114,13 @@ it('shows everything but the credentials', async () => {
     'export KUBECACHEDIR=/x/cache',
     'export PATH=/bin:$PATH',
     'export ADMIN=/x/admin.yaml',
+    'export SHOP=/x/issued/shop-admin.yaml',
+    'shop-admin  ClientCertificate',
+    'management.platform.sh:kubeconfig:uid:1',
+    '2026-11-21T12:00:00.000Z',
+    '$ kubectl --kubeconfig=/x/issued/shop-admin.yaml get ns\nkube-system  Active',
+    'https://gateway.example.com/shop',
+    '"sub": "bob"',
     '/x/operator.log',
   ]) {
     expect(text).toContain(shown);

@@ -1,15 +1,10 @@
 import { hash } from 'node:crypto';
 import path from 'node:path';
-import {
-  createLocalJWKSet,
-  type JSONWebKeySet,
-  type JWTHeaderParameters,
-  type JWTPayload,
-  jwtVerify,
-} from 'jose';
-import type { ControlPlaneAccess } from '../../test/controlplane/access.ts';
-import { baseURL } from '../../test/operator/running-operator.ts';
-import { reconciledKinds, requireSuccess } from './cluster.ts';
+import type { JSONWebKeySet, JWTHeaderParameters, JWTPayload } from 'jose';
+import { credentialKinds, read } from './cluster.ts';
+import { collectKubeConfigs, type KubeConfigFacts } from './kubeconfig-facts.ts';
+import { verifiedToken } from './verified-token.ts';
+import type { Planes } from './virtual-cluster.ts';
 
 /** What the demo shows. No key and no token is in it. */
 export interface Summary {
@@ -19,6 +14,7 @@ export interface Summary {
   readonly key: KeyFacts;
   /** A key that others name as their access key. */
   readonly parent: string;
+  readonly kubeConfigs: KubeConfigFacts;
   /** Of the user who applied the samples. */
   readonly kubeconfig: string;
   /** Of the administrator of the control plane. */
@@ -54,25 +50,27 @@ interface Listed {
 }
 
 /** @throws Error when something shown would not be true: a hash that differs, or a token that does not verify. */
-export async function collectSummary(plane: ControlPlaneAccess, kubeconfig: string): Promise<Summary> {
-  const listing = await read(plane, ['get', reconciledKinds, '-o', 'wide'], kubeconfig);
-  const { items } = JSON.parse(await read(plane, ['get', reconciledKinds, '-o', 'json'], kubeconfig)) as {
-    items: Listed[];
-  };
-  const keySet = await read(plane, [
+export async function collectSummary(planes: Planes, kubeconfig: string): Promise<Summary> {
+  const { platform } = planes;
+  const listing = await read(platform, ['get', credentialKinds, '-o', 'wide'], kubeconfig);
+  const list = await read(platform, ['get', credentialKinds, '-o', 'json'], kubeconfig);
+  const { items } = JSON.parse(list) as { items: Listed[] };
+  const published = await read(platform, [
     ...['get', 'configmap', 'latchkey-oidc-discovery', '--namespace=latchkey-system'],
     '--output=jsonpath={.data.jwks}',
   ]);
+  const keySet = JSON.parse(published) as JSONWebKeySet;
   return {
     listing,
-    token: await tokenFacts(items, JSON.parse(keySet) as JSONWebKeySet),
+    token: await tokenFacts(items, keySet),
     key: keyFacts(items),
     parent: parentIn(items),
+    kubeConfigs: await collectKubeConfigs(planes, kubeconfig, keySet),
     kubeconfig,
-    adminKubeconfig: plane.adminKubeconfig,
+    adminKubeconfig: platform.adminKubeconfig,
     kubectl: {
-      folder: path.dirname(plane.binaries.kubectl),
-      cache: path.join(plane.folder, 'kubectl-cache'),
+      folder: path.dirname(platform.binaries.kubectl),
+      cache: path.join(platform.folder, 'kubectl-cache'),
     },
   };
 }
@@ -81,12 +79,8 @@ export async function collectSummary(plane: ControlPlaneAccess, kubeconfig: stri
 export async function tokenFacts(items: readonly Listed[], keySet: JSONWebKeySet): Promise<TokenFacts> {
   const found = items.find(({ status }) => status.token !== undefined);
   if (found?.status.token === undefined) throw new Error('no sample has a token in its status');
-  const { payload, protectedHeader } = await jwtVerify(found.status.token, createLocalJWKSet(keySet), {
-    issuer: baseURL,
-    algorithms: ['ES256'],
-  });
   const publishedKeys = keySet.keys.map(({ kid = '' }) => kid);
-  return { name: found.metadata.name, header: protectedHeader, claims: payload, publishedKeys };
+  return { name: found.metadata.name, publishedKeys, ...(await verifiedToken(found.status.token, keySet)) };
 }
 
 /** Compares the first key that stands in an object with the hash in its status. */
@@ -110,13 +104,3 @@ export function parentIn(items: readonly Listed[]): string {
 }
 
 const isPlain = (key: string | undefined): boolean => key !== undefined && !/^(sha256:|$)/.test(key);
-
-async function read(
-  plane: ControlPlaneAccess,
-  args: readonly string[],
-  kubeconfig?: string,
-): Promise<string> {
-  const result = await plane.kubectl(args, kubeconfig === undefined ? {} : { kubeconfig });
-  requireSuccess(result, `kubectl ${args.join(' ')}`);
-  return result.stdout.trimEnd();
-}

@@ -1,0 +1,46 @@
+import { SignJWT } from 'jose';
+import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { jwksOf } from '../../src/credentials/jwks.ts';
+import { generateSigningKey } from '../../src/credentials/signing-key.ts';
+import { baseURL } from '../../test/operator/running-operator.ts';
+import { gatewayTokenFacts, type ListedKubeConfig } from './kubeconfig-facts.ts';
+
+const signer = await generateSigningKey({ createdAt: 0, activeFrom: 0, longestLife: 60 });
+const keySet = { keys: [...jwksOf([signer]).keys] };
+const server = 'https://gateway.example.com/shop';
+const token = await new SignJWT({ sub: 'alice' })
+  .setProtectedHeader({ alg: 'ES256', kid: signer.kid })
+  .setIssuer(baseURL)
+  .setExpirationTime('1m')
+  .sign(signer.privateKey);
+
+const issued = (name: string, user: object): ListedKubeConfig => ({
+  metadata: { name },
+  status: { kubeConfig: stringify({ clusters: [{ cluster: { server } }], users: [{ user }] }) },
+});
+
+describe('the facts about a kubeconfig with a token', () => {
+  it('are its server and the claims, checked with the published keys', async () => {
+    const inSecret = { metadata: { name: 'ci' }, status: {} };
+    const certificate = issued('admin', { 'client-certificate-data': 'MA==' });
+    expect(await gatewayTokenFacts([inSecret, certificate, issued('shop', { token })], keySet)).toEqual({
+      name: 'shop',
+      server,
+      claims: expect.objectContaining({ sub: 'alice', iss: baseURL }),
+    });
+  });
+
+  it('are not given for a token that the published keys did not sign', async () => {
+    const other = await generateSigningKey({ createdAt: 0, activeFrom: 0, longestLife: 60 });
+    const others = { keys: [...jwksOf([other]).keys] };
+    await expect(gatewayTokenFacts([issued('shop', { token })], others)).rejects.toThrow('no applicable key');
+  });
+
+  it('need one', async () => {
+    const certificate = issued('admin', { 'client-certificate-data': 'MA==' });
+    await expect(gatewayTokenFacts([certificate], keySet)).rejects.toThrow(
+      'no sample has a kubeconfig with token in its status',
+    );
+  });
+});

@@ -1,0 +1,111 @@
+import { X509Certificate } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { JSONWebKeySet, JWTPayload } from 'jose';
+import { parse } from 'yaml';
+import type { ControlPlaneAccess } from '../../test/controlplane/access.ts';
+import { read, targetKinds } from './cluster.ts';
+import { verifiedToken } from './verified-token.ts';
+import { type Planes, projectNamespace } from './virtual-cluster.ts';
+
+/** What the demo shows of kubeconfigs. Neither a token nor a certificate's key is in it. */
+export interface KubeConfigFacts {
+  /** What `kubectl get` printed of kubeconfigs and of what credentials point at. */
+  readonly listing: string;
+  readonly certificate: CertificateFacts;
+  readonly token: GatewayTokenFacts;
+}
+
+export interface CertificateFacts {
+  /** Of the object. */
+  readonly name: string;
+  /** Where the issued kubeconfig stands, readable by this user only. */
+  readonly file: string;
+  /** The common name. */
+  readonly user: string;
+  readonly notAfter: string;
+  /** What `kubectl get ns` printed in the virtual cluster, with that file. */
+  readonly namespaces: string;
+}
+
+export interface GatewayTokenFacts {
+  readonly name: string;
+  readonly server: string;
+  readonly claims: JWTPayload;
+}
+
+/** A VirtualClusterInstanceKubeConfig, as far as it is looked at. */
+export interface ListedKubeConfig {
+  readonly metadata: { readonly name: string };
+  readonly status: { readonly kubeConfig?: string };
+}
+
+interface Document {
+  readonly clusters: readonly { readonly cluster: { readonly server: string } }[];
+  readonly users: readonly {
+    readonly user: { readonly token?: string; readonly 'client-certificate-data'?: string };
+  }[];
+}
+
+/** Reads the kubeconfigs as the user, and uses one. @throws Error when something shown would not be true. */
+export async function collectKubeConfigs(
+  { platform, virtual }: Planes,
+  kubeconfig: string,
+  keySet: JSONWebKeySet,
+): Promise<KubeConfigFacts> {
+  const list = ['get', 'vcik', '-n', projectNamespace, '-o', 'json'];
+  const { items } = JSON.parse(await read(platform, list, kubeconfig)) as { items: ListedKubeConfig[] };
+  return {
+    listing: await read(platform, ['get', targetKinds, '-A'], kubeconfig),
+    certificate: await useCertificate(virtual, issuedWith(items, 'client-certificate-data'), platform.folder),
+    token: await gatewayTokenFacts(items, keySet),
+  };
+}
+
+/** Verifies the token in the first kubeconfig that has one. */
+export async function gatewayTokenFacts(
+  items: readonly ListedKubeConfig[],
+  keySet: JSONWebKeySet,
+): Promise<GatewayTokenFacts> {
+  const { name, text } = issuedWith(items, 'token');
+  const { clusters, users } = parse(text) as Document;
+  const { claims } = await verifiedToken(users[0]?.user.token ?? '', keySet);
+  return { name, server: clusters[0]?.cluster.server ?? '', claims };
+}
+
+/** Writes the kubeconfig to a file, and lists the namespaces of the virtual cluster with nothing but that file. */
+async function useCertificate(
+  virtual: ControlPlaneAccess,
+  { name, text }: Issued,
+  parent: string,
+): Promise<CertificateFacts> {
+  const folder = path.join(parent, 'issued');
+  await mkdir(folder, { mode: 0o700 });
+  const file = path.join(folder, `${name}.yaml`);
+  await writeFile(file, text, { mode: 0o600 });
+  const { users } = parse(text) as Document;
+  const data = Buffer.from(users[0]?.user['client-certificate-data'] ?? '', 'base64');
+  const { subject, validTo } = new X509Certificate(data);
+  return {
+    name,
+    file,
+    user: /^CN=(.*)$/m.exec(subject)?.[1] ?? '',
+    notAfter: new Date(validTo).toISOString().replace('.000', ''),
+    namespaces: await read(virtual, ['get', 'ns'], file),
+  };
+}
+
+interface Issued {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** The first kubeconfig whose user has this field. */
+function issuedWith(items: readonly ListedKubeConfig[], field: 'token' | 'client-certificate-data'): Issued {
+  for (const { metadata, status } of items) {
+    if (status.kubeConfig === undefined) continue;
+    const { users } = parse(status.kubeConfig) as Document;
+    if (users[0]?.user[field] !== undefined) return { name: metadata.name, text: status.kubeConfig };
+  }
+  throw new Error(`no sample has a kubeconfig with ${field} in its status`);
+}

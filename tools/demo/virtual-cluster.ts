@@ -1,0 +1,52 @@
+import { mkdir, realpath, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { stringify } from 'yaml';
+import type { ControlPlaneAccess } from '../../test/controlplane/access.ts';
+import { configFolder, requireSuccess } from './cluster.ts';
+
+/** The namespace of the sample project. */
+export const projectNamespace = 'p-demo';
+
+/** The platform, and the control plane that plays the virtual cluster of the samples. */
+export interface Planes {
+  readonly platform: ControlPlaneAccess;
+  readonly virtual: ControlPlaneAccess;
+}
+
+/**
+ * Makes the sample project, and the Secrets that never stand in Git: as vCluster would, and as an administrator would who
+ * connects a cluster, which here is the platform's own. @throws Error with what kubectl said.
+ */
+export async function prepareProject({ platform, virtual }: Planes): Promise<void> {
+  // For the eyes: with it, a list of namespaces is plainly not the platform's.
+  requireSuccess(await virtual.kubectl(['create', 'namespace', 'shop-web']), 'kubectl create namespace');
+  const project = ['apply', '-k', path.join(configFolder, 'samples/project')];
+  requireSuccess(await platform.kubectl(project), 'kubectl apply -k config/samples/project');
+  const secret = async (namespace: string, name: string, kubeconfig: string): Promise<void> => {
+    const create = ['create', 'secret', 'generic', name, '-n', namespace, `--from-file=config=${kubeconfig}`];
+    requireSuccess(await platform.kubectl(create), `creating the Secret ${namespace}/${name}`);
+  };
+  await secret(projectNamespace, 'vc-shop', virtual.adminKubeconfig);
+  await secret('sample-clusters', 'staging-kubeconfig', platform.adminKubeconfig);
+}
+
+/**
+ * The samples that need those Secrets, as a kustomization over them in which the host of the ingress is the virtual
+ * cluster's own address: there is no ingress here. Returns its folder.
+ */
+export async function samplesWithTargets({ platform, virtual }: Planes): Promise<string> {
+  const folder = path.join(await realpath(platform.folder), 'samples');
+  await mkdir(folder);
+  const samples = path.join(await realpath(configFolder), 'samples');
+  const { host } = new URL(virtual.server);
+  const patch = [{ op: 'replace', path: '/spec/accessPoint/ingress/host', value: host }];
+  const overlay = {
+    apiVersion: 'kustomize.config.k8s.io/v1beta1',
+    kind: 'Kustomization',
+    // kustomize refuses absolute paths.
+    resources: ['virtual-cluster', 'cluster'].map((name) => path.relative(folder, path.join(samples, name))),
+    patches: [{ target: { kind: 'VirtualClusterInstance', name: 'shop' }, patch: JSON.stringify(patch) }],
+  };
+  await writeFile(path.join(folder, 'kustomization.yaml'), stringify(overlay));
+  return folder;
+}
