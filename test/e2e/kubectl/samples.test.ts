@@ -1,18 +1,31 @@
-import { describe, expect, it } from 'vitest';
-import { kubectlOf } from '../../operator/kubectl.ts';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { secrets } from '../../../src/api/resources.ts';
+import { applyKustomization, configFolder } from '../../integration/config/install.ts';
+import { type Applied, type Kubectl, kubectlOf } from '../../operator/kubectl.ts';
 import { samples } from '../../operator/samples.ts';
+import { kubeConfigSecret, virtualCluster } from '../../operator/virtual-cluster.ts';
 import { operatorWorld } from '../../operator/world.ts';
 
-const world = await operatorWorld();
-const kubectl = await kubectlOf(world, 'sample-user');
-const all = await samples();
+// The virtual cluster is on loopback, where nobody is dialled by default.
+const world = await operatorWorld({ env: { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' } });
+const virtual = await virtualCluster();
+const withTargets = ['virtual-cluster', 'cluster', 'cluster-api', 'kamaji'];
 
-describe('the samples, applied with kubectl by an ordinary user', () => {
-  const untilReady = async () => await kubectl.send('wait', all, '--for=condition=Ready', '--timeout=20s');
-  const column = async (jsonPath: string): Promise<readonly string[]> => {
-    const lines = await kubectl.send('get', all, '-o', `jsonpath={range .items[*]}${jsonPath}{"\\n"}{end}`);
-    return lines.trimEnd().split('\n');
-  };
+const nameOf = ({ kind, metadata }: Applied): string => `${kind}/${metadata.name}`;
+
+const untilReady = async (kubectl: Kubectl, all: readonly Applied[]): Promise<string> =>
+  await kubectl.send('wait', all, '--for=condition=Ready', '--timeout=20s');
+
+async function column(kubectl: Kubectl, all: readonly Applied[], jsonPath: string) {
+  const lines = await kubectl.send('get', all, '-o', `jsonpath={range .items[*]}${jsonPath}{"\\n"}{end}`);
+  return lines.trimEnd().split('\n');
+}
+
+describe('the samples, applied with kubectl by an ordinary user', async () => {
+  const kubectl = await kubectlOf(world, 'sample-user');
+  const all = await samples();
 
   it('are there for both kinds', () => {
     const kinds = new Set(all.map(({ kind }) => kind));
@@ -24,20 +37,82 @@ describe('the samples, applied with kubectl by an ordinary user', () => {
     ['in the opposite order', all.toReversed()],
   ])('become ready when applied %s', async (_, ordered) => {
     for (const sample of ordered) await kubectl.send('apply', sample);
-    const said = await untilReady();
+    const said = await untilReady(kubectl, all);
     expect(said.match(/condition met$/gm)).toHaveLength(all.length);
-    expect(await column('{.status.conditions[?(@.type=="Ready")].reason}')).toEqual(all.map(() => 'Issued'));
+    const reason = '{.status.conditions[?(@.type=="Ready")].reason}';
+    expect(await column(kubectl, all, reason)).toEqual(all.map(() => 'Issued'));
     await kubectl.send('delete', all, '--timeout=20s');
   });
 
   it('change nothing when they are applied once more', async () => {
     await kubectl.send('apply', all);
-    await untilReady();
-    const before = await column('{.metadata.resourceVersion}');
+    await untilReady(kubectl, all);
+    const before = await column(kubectl, all, '{.metadata.resourceVersion}');
 
     await kubectl.send('apply', all);
 
     expect(await kubectl.diff(all)).toBe('');
-    expect(await column('{.metadata.resourceVersion}')).toEqual(before);
+    expect(await column(kubectl, all, '{.metadata.resourceVersion}')).toEqual(before);
+  });
+});
+
+it.each(['.', 'project', ...withTargets])(
+  'the kustomization of samples/%s has every file',
+  async (folder) => {
+    const rendered = await world.plane.kubectl(['kustomize', path.join(configFolder, 'samples', folder)]);
+    const names = parseAllDocuments(rendered.stdout).map((document) => nameOf(document.toJS() as Applied));
+    expect(names.sort()).toEqual((await samples(folder)).map(nameOf).sort());
+  },
+);
+
+describe('the samples of a project, applied by a user who holds the sample roles', async () => {
+  const kubectl = await kubectlOf(world, 'alice');
+  const folders = await Promise.all(withTargets.map(async (name) => ({ name, all: await samples(name) })));
+
+  beforeAll(async () => {
+    await applyKustomization(world.plane, 'samples/project');
+    const kubeConfig = await virtual.adminKubeConfig();
+    const made = [
+      kubeConfigSecret('vcluster', 'shop', kubeConfig, 'p-demo'),
+      kubeConfigSecret('cluster-api', 'payments', kubeConfig, 'p-demo'),
+      kubeConfigSecret('kamaji', 'search', kubeConfig, 'p-demo'),
+      {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: 'staging-kubeconfig', namespace: 'sample-clusters' },
+        stringData: { config: kubeConfig },
+      },
+    ];
+    for (const secret of made) await world.admin.createObject(secrets, secret);
+  });
+
+  afterAll(async () => {
+    const project = path.join(configFolder, 'samples/project');
+    const { exitCode, stderr } = await world.plane.kubectl(['delete', '-k', project, '--timeout=60s']);
+    expect(exitCode, stderr).toBe(0);
+  });
+
+  it.each(
+    folders.flatMap(({ name, all }) => [
+      { name, order: 'as they stand', all },
+      { name, order: 'in the opposite order', all: all.toReversed() },
+    ]),
+  )('become ready when samples/$name is applied $order, and go away', async ({ all }) => {
+    for (const sample of all) await kubectl.send('apply', sample);
+    const said = await untilReady(kubectl, all);
+    expect(said.match(/condition met$/gm)).toHaveLength(all.length);
+    await kubectl.send('delete', all, '--timeout=20s');
+  });
+
+  it.each(folders)('change nothing when samples/$name is applied once more', async ({ all }) => {
+    await kubectl.send('apply', all);
+    await untilReady(kubectl, all);
+    const before = await column(kubectl, all, '{.metadata.resourceVersion}');
+
+    await kubectl.send('apply', all);
+
+    expect(await kubectl.diff(all)).toBe('');
+    expect(await column(kubectl, all, '{.metadata.resourceVersion}')).toEqual(before);
+    await kubectl.send('delete', all, '--timeout=20s');
   });
 });
