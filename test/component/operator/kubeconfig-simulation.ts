@@ -176,6 +176,13 @@ export class KubeConfigSimulation {
     throw new Error('the controller does not settle');
   }
 
+  /** One look at everything, then the time until the next that was asked for passes; at most `patience` milliseconds. */
+  async settleOnce(patience: number): Promise<void> {
+    this.#deliver();
+    this.clock.advance(Math.min(await this.#look(), patience));
+    this.#deliver();
+  }
+
   async #look(): Promise<number> {
     const { controller, revocationController, revocations } = this.#process;
     const looks = [

@@ -7,12 +7,12 @@ import type { KubeConfigInput } from './input.ts';
 /** What a try to issue depends on, as one hash: when it changes, the next try need not wait. */
 export function basisOf(
   { record, instance }: KubeConfigInput,
-  { cause, keepPrevious }: IssueCredential,
+  { keepPrevious }: IssueCredential,
   target: AdminKubeConfig | undefined,
 ): string {
   const ready = instance?.conditions.find(({ type }) => type === conditionTypes.ready)?.status;
   const parts = [
-    [record.generation, record.rotate, cause, keepPrevious],
+    [record.generation, record.rotate, keepPrevious],
     [instance?.uid, instance?.generation, ready],
     target,
   ];

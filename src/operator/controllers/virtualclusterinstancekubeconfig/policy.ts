@@ -22,7 +22,7 @@ export function decideKubeConfig(input: KubeConfigInput): IssuedStep {
   const step = decideIssued(withUnfit(input));
   if (step.step === 'issue') {
     const problem = issueProblem(input, step);
-    return problem === undefined ? withinPresentEnd(input, step) : refuseIssued(input, problem);
+    return problem === undefined ? adjusted(input, step) : refuseIssued(input, problem);
   }
   if (step.step !== 'settle') return step;
   if (step.desired.confirmation.credentialHash === undefined) return withRealEnd(input, step);
@@ -79,10 +79,12 @@ function withUnfit(input: KubeConfigInput): IssuedInput {
 
 /**
  * A replacement ends when what it replaces would have. Of a certificate the signer may have said when, so the spec
- * alone does not tell: who deletes a Secret again and again would have it live for ever.
+ * alone does not tell: who deletes a Secret again and again would have it live for ever. Serials that came to nothing
+ * make no first issue a later one.
  */
-function withinPresentEnd({ record }: KubeConfigInput, issue: IssueCredential): IssueCredential {
-  const { issuedAt, confirmedTTL, notAfter } = record.status;
+function adjusted({ record }: KubeConfigInput, issue: IssueCredential): IssueCredential {
+  const { issuedAt, confirmedTTL, notAfter, fingerprint } = record.status;
+  if (fingerprint === undefined) return { ...issue, cause: reasons.issued };
   const goesOn = issue.issuedAt === issuedAt && confirmedTTL === issue.ttl;
   if (record.kubeConfig?.clientCert !== true || !goesOn || notAfter === undefined) return issue;
   return { ...issue, end: Math.min(issue.end, notAfter) };

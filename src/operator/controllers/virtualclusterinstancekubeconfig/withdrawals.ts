@@ -9,6 +9,7 @@ import { sleep } from '../../../kube/sleep.ts';
 import type { TargetClients, TargetSource } from '../../../platform/targets/target-clients.ts';
 import type { TargetProblem } from '../../../platform/targets/target-problem.ts';
 import { outsideName, serialOfOutsideName } from './outside-names.ts';
+import { everyObject } from './paged-list.ts';
 import { type DeadCertificates, removePlantedBindings } from './planted-bindings.ts';
 import { atTarget, TargetFailure, targetFailure } from './target-failure.ts';
 
@@ -60,7 +61,7 @@ export class Withdrawals {
       let removed = await removeOwnBindings(client, withdrawal);
       for (let pass = 0; pass < mostPasses; pass++) {
         removed += await removePlantedBindings(client, withdrawal, assertTime);
-        if (removed === 0) return await removeRequests(client, withdrawal);
+        if (removed === 0) return await removeRequests(client, withdrawal, assertTime);
         removed = 0;
         await sleep(this.#clock, authorizerLag);
       }
@@ -78,14 +79,20 @@ async function removeOwnBindings(client: KubeClient, { uid, serials, isLive }: W
 }
 
 /** Also those that a process made which did not live to say so. */
-async function removeRequests(client: KubeClient, { uid, serials, isLive }: Withdrawal): Promise<void> {
-  const { items } = await client.list<KubeObject>(certificateSigningRequests, {
-    labelSelector: `${labels.ownerUID}=${uid}`,
-    limit: 500,
-  });
-  const labelled = items.map(({ metadata }) => serialOfOutsideName(uid, metadata.name));
-  const dead = new Set([...serials, ...labelled].filter((serial) => serial !== undefined && !isLive(serial)));
-  for (const serial of dead) await remove(client, certificateSigningRequests, outsideName(uid, serial ?? 0));
+async function removeRequests(
+  client: KubeClient,
+  { uid, serials, isLive }: Withdrawal,
+  assertTime: () => void,
+): Promise<void> {
+  const found = new Set(serials);
+  const labelSelector = `${labels.ownerUID}=${uid}`;
+  const requests = everyObject<KubeObject>(client, certificateSigningRequests, { labelSelector, assertTime });
+  for await (const { metadata } of requests) {
+    const serial = serialOfOutsideName(uid, metadata.name);
+    if (serial !== undefined) found.add(serial);
+  }
+  for (const serial of [...found].filter((candidate) => !isLive(candidate)))
+    await remove(client, certificateSigningRequests, outsideName(uid, serial));
 }
 
 async function remove(client: KubeClient, resource: Resource, name: string): Promise<number> {

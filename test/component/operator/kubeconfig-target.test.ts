@@ -1,0 +1,257 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { reasons } from '../../../src/api/reasons.ts';
+import { certificateSubject } from '../../../src/credentials/certificate-subject.ts';
+import { toForeign } from '../../../src/kube/foreign-kube-error.ts';
+import { badAnswer, kubeErrorFromStatus, timedOut } from '../../../src/kube/kube-error.ts';
+import { certificateOf, usages } from '../../builders/issued-certificate.ts';
+import { KubeConfigSimulation } from './kubeconfig-simulation.ts';
+import type { StoredObject } from './memory-api.ts';
+import type { Signer } from './memory-target.ts';
+
+const requests = 'certificatesigningrequests';
+const clusterWide = 'clusterrolebindings';
+const action = { verb: 'GET', path: '/apis/x' };
+const secretOfTarget = 'what-only-the-target-knows';
+
+const foreign = (error: Error): Error => toForeign(action, error) as Error;
+const status = (code: number, reason: string): Error =>
+  foreign(kubeErrorFromStatus(action, code, { kind: 'Status', reason, code, message: secretOfTarget }));
+
+function begin(
+  prepare: (simulation: KubeConfigSimulation) => void = () => undefined,
+  spec: object = {},
+): KubeConfigSimulation {
+  const simulation = new KubeConfigSimulation();
+  prepare(simulation);
+  simulation.create(spec);
+  return simulation;
+}
+
+async function issued(spec: object = {}): Promise<KubeConfigSimulation> {
+  const simulation = begin(() => undefined, spec);
+  await simulation.settle();
+  expect(simulation.ready).toMatchObject({ status: 'True' });
+  return simulation;
+}
+
+const rotate = (simulation: KubeConfigSimulation) =>
+  simulation.edit({ metadata: { annotations: { 'management.platform.sh/rotate': 'now' } } });
+
+const { publicKey: strangersKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+
+/** A signer that makes something of the request which is not what was asked for. */
+const wrong = (change: object): Signer =>
+  function sign({ metadata }) {
+    const [, uid = '', serial = ''] = /^latchkey-(.*)-(\d+)$/.exec(metadata.name) ?? [];
+    const name = certificateSubject(uid, Number(serial));
+    return certificateOf({
+      publicKey: strangersKey,
+      subject: [
+        ['O', name],
+        ['CN', name],
+      ],
+      notAfter: new Date(Date.UTC(2026, 10, 22)),
+      usages: [usages.client],
+      ...change,
+    });
+  };
+
+describe('a virtual cluster that does not sign what was asked for', () => {
+  const approved = (simulation: KubeConfigSimulation) =>
+    simulation.target.api.changes.filter(
+      ({ plural, object }) => plural === requests && object.status?.['conditions'] !== undefined,
+    );
+
+  it.each<[string, (request: StoredObject) => object]>([
+    ['another request', () => ({ request: Buffer.from('another').toString('base64') })],
+    ['another signer', () => ({ signerName: 'kubernetes.io/kubelet-serving' })],
+    ['more usages', ({ spec }) => ({ usages: [...((spec?.['usages'] ?? []) as string[]), 'server auth'] })],
+    ['another life', () => ({ expirationSeconds: 31_536_000 })],
+  ])('is never given approval for %s', async (_, change) => {
+    const simulation = begin((it) => {
+      it.target.admit = (request) => ({ ...request, spec: { ...request.spec, ...change(request) } });
+    });
+    await simulation.settle(500);
+    expect(simulation.ready).toMatchObject({ status: 'False', reason: reasons.certificateFailed });
+    expect(approved(simulation)).toEqual([]);
+    expect(simulation.target.api.all(requests)).toEqual([]);
+  });
+
+  it('is not given approval for a request that somebody else put under our name', async () => {
+    const simulation = begin();
+    const { uid } = simulation.record;
+    const metadata = { name: `latchkey-${uid}-1` } as StoredObject['metadata'];
+    simulation.target.api.create(requests, { metadata, spec: { request: 'foreign' } });
+    await simulation.settle();
+    expect(simulation.ready?.status).toBe('True');
+    expect(simulation.record.status).toMatchObject({ serial: 2, boundSerials: [2] });
+    expect(new Set(approved(simulation).map(({ object }) => object.metadata.name))).toEqual(
+      new Set([`latchkey-${uid}-2`]),
+    );
+    expect(simulation.target.names(clusterWide)).toEqual([`latchkey-${uid}-2`]);
+  });
+
+  it.each<[string, Signer]>([
+    ['for another key', wrong({})],
+    ['for another subject', wrong({ subject: [['CN', 'system:admin']] })],
+    ['in the name of system:masters', wrong({ subject: [['O', 'system:masters']] })],
+    ['that is none', () => 'garbage'],
+    ['of many megabytes', () => 'a'.repeat(3_000_000)],
+  ])('is not believed a certificate %s', async (_, sign) => {
+    const simulation = begin((it) => {
+      it.target.sign = sign;
+    });
+    await simulation.settle(500);
+    expect(simulation.ready).toMatchObject({ status: 'False', reason: reasons.certificateFailed });
+    expect(simulation.ready?.message).not.toContain('system:');
+    expect(simulation.document).toBeUndefined();
+    expect(simulation.target.api.all(clusterWide)).toEqual([]);
+    expect(simulation.target.api.all(requests)).toEqual([]);
+  });
+
+  it('is not believed a certificate that ends at once', async () => {
+    const simulation = begin((it) => {
+      it.target.signerLife = 5;
+    });
+    await simulation.settle(500);
+    expect(simulation.ready).toMatchObject({ status: 'False', reason: reasons.certificateFailed });
+  });
+
+  it.each([
+    ['denied', 'Denied', reasons.certificateDenied],
+    ['failed', 'Failed', reasons.certificateFailed],
+  ])('that %s it is said so', async (_, type, reason) => {
+    const simulation = begin((it) => {
+      it.target.sign = ({ metadata, status: present }) => {
+        const conditions = [
+          ...((present?.['conditions'] ?? []) as object[]),
+          { type, message: secretOfTarget },
+        ];
+        it.target.api.patch(requests, metadata.name, { status: { conditions } }, { subresource: 'status' });
+        return undefined;
+      };
+    });
+    await simulation.settle(500);
+    expect(simulation.ready).toMatchObject({ status: 'False', reason });
+    expect(JSON.stringify(simulation.object)).not.toContain(secretOfTarget);
+  });
+
+  it('is given up after 15 seconds, cleaned, and asked again after a growing while, not at once', async () => {
+    let asked = 0;
+    const simulation = begin((it) => {
+      it.target.sign = () => {
+        asked += 1;
+        return undefined;
+      };
+    });
+    const start = simulation.clock.now();
+    await simulation.settle(500);
+    expect(simulation.ready).toMatchObject({ status: 'False', reason: reasons.certificateTimeout });
+    expect(simulation.condition('Reconciling')?.reason).toBe(reasons.certificateTimeout);
+    expect(simulation.clock.now() - start).toBeLessThan(16_000);
+    expect(simulation.target.api.all(requests)).toEqual([]);
+    const before = asked;
+    await simulation.settle(500);
+    expect(asked).toBe(before);
+    simulation.target.sign = (request) => simulation.target.issue(request);
+    await simulation.settle(60_000);
+    expect(simulation.ready?.status).toBe('True');
+    expect(simulation.record.status.serial).toBeGreaterThan(1);
+  });
+
+  it('is asked again at once when a person changes something', async () => {
+    const simulation = begin((it) => {
+      it.target.sign = () => undefined;
+    });
+    await simulation.settle(0);
+    simulation.target.sign = (request) => simulation.target.issue(request);
+    simulation.edit({ spec: { server: 'https://10.1.1.1' } });
+    await simulation.settle(0);
+    expect(simulation.ready?.status).toBe('True');
+  });
+});
+
+describe('a virtual cluster that fails', () => {
+  const failures: [string, Error, string][] = [
+    ['does not answer', foreign(timedOut(action, 5_000)), reasons.targetUnreachable],
+    ['does not know us', status(401, 'Unauthorized'), reasons.targetUnauthorized],
+    ['forbids', status(403, 'Forbidden'), reasons.targetForbidden],
+    ['answers garbage', foreign(badAnswer(action, 'not JSON', 200)), reasons.targetAnswer],
+    ['redirects', foreign(badAnswer(action, 'status 302', 302)), reasons.targetAnswer],
+    ['rejects what we send', status(422, 'Invalid'), reasons.targetAnswer],
+    ['is overloaded', status(503, 'ServiceUnavailable'), reasons.targetAnswer],
+  ];
+
+  it.each(failures)(
+    'and %s makes a first issue wait, with a reason and none of its text',
+    async (_, failure, reason) => {
+      const simulation = begin((it) => {
+        it.target.failure = failure;
+      });
+      await simulation.settle(500);
+      expect(simulation.ready).toMatchObject({ status: 'False', reason });
+      expect(simulation.condition('Reconciling')?.reason).toBe(reason);
+      expect(simulation.condition('Stalled')).toBeUndefined();
+      expect(JSON.stringify(simulation.object)).not.toContain(secretOfTarget);
+      simulation.target.failure = undefined;
+      await simulation.settle(60_000);
+      expect(simulation.ready?.status).toBe('True');
+      expect(simulation.target.api.all(clusterWide)).toHaveLength(1);
+      expect(simulation.target.api.all(requests)).toHaveLength(1);
+    },
+  );
+
+  it.each(failures)(
+    'and %s is told so where something is to be withdrawn, without end but without haste',
+    async (_, failure, reason) => {
+      const simulation = await issued();
+      simulation.target.failure = failure;
+      simulation.verbs = [];
+      rotate(simulation);
+      await simulation.settle(0);
+      expect(simulation.ready).toMatchObject({ status: 'False', reason: reasons.useNotAllowed });
+      expect(simulation.condition('Reconciling')?.reason).toBe(reason);
+      expect(simulation.document).toBeUndefined();
+      expect(simulation.record.status.boundSerials).toEqual([1]);
+      const written = simulation.platform.writes;
+      await simulation.settle(0);
+      expect(simulation.platform.writes).toBe(written);
+      simulation.target.failure = undefined;
+      await simulation.settle(30_000);
+      expect(simulation.record.status.boundSerials).toBeUndefined();
+      expect(simulation.target.api.all(clusterWide)).toEqual([]);
+      expect(simulation.condition('Reconciling')?.reason).toBe(reasons.useNotAllowed);
+    },
+  );
+
+  it('never has two live certificates: a rotation issues nothing before the predecessor is withdrawn', async () => {
+    const simulation = await issued();
+    simulation.target.failure = foreign(timedOut(action, 5_000));
+    rotate(simulation);
+    await simulation.settle(0);
+    expect(simulation.ready).toMatchObject({ status: 'False', reason: reasons.targetUnreachable });
+    expect(simulation.record.status).toMatchObject({ serial: 1, boundSerials: [1] });
+    simulation.target.failure = undefined;
+    await simulation.settle(60_000);
+    expect(simulation.record.status).toMatchObject({ serial: 2, boundSerials: [2] });
+    expect(simulation.target.api.all(clusterWide)).toHaveLength(1);
+  });
+});
+
+describe('a signer that gives less than was asked for', () => {
+  it('decides the end in status, and when the next one is due', async () => {
+    const simulation = begin((it) => {
+      it.target.signerLife = 1_200;
+    });
+    const start = simulation.clock.now();
+    await simulation.settle();
+    const { notAfter = 0, expirationTimestamp } = simulation.record.status;
+    expect(notAfter).toBe(start + 1_200_000);
+    expect(expirationTimestamp).toBe(notAfter);
+    simulation.clock.set(notAfter);
+    await simulation.settle(0);
+    expect(simulation.ready?.reason).toBe(reasons.expired);
+    expect(simulation.target.api.all(clusterWide)).toEqual([]);
+  });
+});
