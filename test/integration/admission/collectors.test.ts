@@ -102,6 +102,12 @@ describe('the garbage collector and the namespace controller', async () => {
     expectOk(await world.alice.send('POST', collection, { body: object }));
     expectOk(await world.admin.send('DELETE', pathOf(namespaces, name)));
     await vi.waitFor(async () => {
+      const path = `${collection}/${object.metadata.name}`;
+      expect((await world.admin.send('GET', path)).body.metadata).toHaveProperty('deletionTimestamp');
+      const body = { metadata: { finalizers: null } };
+      expectOk(await world.operator.send('PATCH', path, { body, contentType: contentTypes.mergePatch }));
+    }, eventually);
+    await vi.waitFor(async () => {
       expect((await world.admin.send('GET', pathOf(namespaces, name))).status).toBe(404);
     }, eventually);
   });

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { finalizers } from '../../../src/api/names.ts';
-import { ownedAccessKeys } from '../../../src/api/resources.ts';
+import { clusters, ownedAccessKeys, virtualClusterInstances } from '../../../src/api/resources.ts';
 import { contentTypes } from './api-client.ts';
 import { credentialKinds, objectOf, pathOf } from './objects.ts';
 import { updateFlavours } from './update-flavours.ts';
 import { admissionWorld, create, expectOk, made, read, resourceOf, strip } from './world.ts';
 
 const theirs = 'example.com/theirs';
-/** A kind gets its finalizer with its controller: without one nobody would take it off again. */
-const kinds = credentialKinds
-  .filter(({ kind }) => kind !== 'VirtualClusterInstanceKubeConfig')
-  .map(({ kind }) => ({ kind, ours: finalizers[kind as 'OwnedAccessKey'] }));
+const kinds = [...credentialKinds, virtualClusterInstances, clusters].map(({ kind }) => ({
+  kind,
+  ours: finalizers[kind as keyof typeof finalizers],
+}));
 
 describe('the finalizer', async () => {
   const world = await admissionWorld();

@@ -1,5 +1,6 @@
 import { afterAll } from 'vitest';
 import { group, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
+import { clusters, type Resource, virtualClusterInstances } from '../../../src/api/resources.ts';
 import type { ControlPlaneAccess } from '../../controlplane/access.ts';
 import { sharedControlPlane } from '../../controlplane/shared.ts';
 import { type ApiAnswer, type ApiClient, adminClient, clientFor, contentTypes } from './api-client.ts';
@@ -73,9 +74,11 @@ export async function writeStatus(world: World, object: TestObject, status: obje
   );
 }
 
-export function resourceOf(kind: string): (typeof credentialKinds)[number] {
-  const resource = credentialKinds.find((candidate) => candidate.kind === kind);
-  if (resource === undefined) throw new Error(`no credential kind: ${kind}`);
+export function resourceOf(kind: string): Resource {
+  const resource = [...credentialKinds, virtualClusterInstances, clusters].find(
+    (candidate) => candidate.kind === kind,
+  );
+  if (resource === undefined) throw new Error(`no kind of these tests: ${kind}`);
   return resource;
 }
 
