@@ -1,10 +1,12 @@
 import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { apiVersion } from '../../src/api/names.ts';
 import { type Applied, kubectlOf, placeOf } from '../operator/kubectl.ts';
+import { virtualCluster } from '../operator/virtual-cluster.ts';
 import { operatorWorld } from '../operator/world.ts';
+import { documentWorld } from './document-world.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
@@ -13,7 +15,7 @@ const yamlBlocks = (file: string): string[] =>
     ([, block = '']) => block,
   );
 
-/** The credentials in the YAML blocks of a document; one list for each block. */
+/** The objects of our kinds in the YAML blocks of a document; one list for each block. */
 function manifestsIn(file: string): Applied[][] {
   return yamlBlocks(file)
     .map((block) => parseAllDocuments(block).map((document) => document.toJS() as Applied))
@@ -24,10 +26,18 @@ const documents = ['README.md', ...globSync('docs/**/*.md', { cwd: root })]
   .map((file) => ({ file, blocks: manifestsIn(file) }))
   .filter(({ blocks }) => blocks.length > 0);
 
-const world = await operatorWorld();
+// The virtual cluster of the documents is on loopback, where nobody is dialled by default.
+const world = await operatorWorld({ env: { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' } });
+const virtual = await virtualCluster();
 const kubectl = await kubectlOf(world, 'docs-reader');
 
 describe('the manifests in the documents', () => {
+  beforeAll(async () => {
+    const manifests = documents.flatMap(({ blocks }) => blocks.flat());
+    const kubeConfig = await virtual.adminKubeConfig();
+    return await documentWorld(world.plane, kubeConfig, { reader: 'docs-reader', manifests });
+  });
+
   it('are found', () => {
     expect(documents.map(({ file }) => file)).toEqual(
       expect.arrayContaining(['README.md', 'docs/guide/access-keys.md', 'docs/guide/tokens.md']),
@@ -45,14 +55,17 @@ describe('the manifests in the documents', () => {
   });
 });
 
-it('the overlay in docs/guide/install.md renders, with its base URL and its image', async () => {
+it('the overlay in docs/guide/install.md renders, with its base URL, its image and its file of authorities', async () => {
   const folder = path.join(world.guard.folder, 'overlay');
   mkdirSync(folder);
   symlinkSync(root, path.join(folder, 'latchkey'));
-  writeFileSync(path.join(folder, 'kustomization.yaml'), yamlBlocks('docs/guide/install.md')[0] ?? '');
+  const [overlay = '', ...others] = yamlBlocks('docs/guide/install.md');
+  const patches = others.filter((block) => block.startsWith('patches:'));
+  writeFileSync(path.join(folder, 'kustomization.yaml'), [overlay, ...patches].join(''));
   const rendered = await kubectl.ok(['kustomize', folder]);
   expect(rendered).toContain('LATCHKEY_BASE_URL: https://latchkey.example.com\n');
   expect(rendered).toContain('image: registry.example.com/latchkey:0.1.0\n');
+  expect(rendered).toContain('mountPath: /etc/latchkey\n');
   const first = ['ValidatingAdmissionPolicyBinding', 'CustomResourceDefinition', 'Deployment'];
   const places = first.map((kind) => rendered.indexOf(`kind: ${kind}\n`));
   expect(places).toEqual(places.toSorted((one, other) => one - other));
