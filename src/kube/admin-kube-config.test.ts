@@ -1,7 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  X509Certificate,
+} from 'node:crypto';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   type AdminDocument,
   adminDocument,
@@ -317,10 +323,20 @@ describe('the credentials', () => {
     },
   );
 
-  it('take RSA in the form of kubeadm', () => {
-    const pair = openssl('rsa:2048');
-    const config = accepted(yamlOf(adminDocument({ user: certificateUser(pair) })));
+  it.each([
+    ['RSA as kubeadm writes it', ['rsa:2048'], 'pkcs1'],
+    ['RSA as openssl writes it', ['rsa:3072'], 'pkcs8'],
+    ['P-256 as k3s writes it', ['ec', '-pkeyopt', 'ec_paramgen_curve:P-256'], 'sec1'],
+    ['P-521', ['ec', '-pkeyopt', 'ec_paramgen_curve:P-521'], 'pkcs8'],
+    ['Ed25519', ['ed25519'], 'pkcs8'],
+  ] as const)('may be %s', (_, [algorithm, ...more], type) => {
+    const pair = openssl(algorithm, ...more);
+    const given = createPrivateKey(pair.key)
+      .export({ format: 'pem', type: type as 'pkcs8' })
+      .toString();
+    const config = accepted(yamlOf(adminDocument({ user: certificateUser({ ...pair, key: given }) })));
     expect(config.key).toMatch(/^-----BEGIN PRIVATE KEY-----/);
+    expect(createPublicKey(config.key!).equals(createPublicKey(pair.key))).toBe(true);
   });
 
   it('are refused when TLS would not load the certificate', () => {
@@ -408,6 +424,17 @@ describe('what YAML can do besides', () => {
       refused(bytes(piece.repeat(65_536 / piece.length)));
       expect([piece, performance.now() - started < 1_500]).toEqual([piece, true]);
     }
+  });
+});
+
+describe('an environment in which the parser prints what it reads', () => {
+  it('is changed before it reads', () => {
+    const printed = [vi.spyOn(console, 'dir'), vi.spyOn(console, 'log')];
+    process.env.LOG_STREAM = 'stdout';
+    process.env.LOG_TOKENS = 'stdout';
+    accepted(yamlOf(adminDocument()));
+    for (const spy of printed) expect(spy).not.toHaveBeenCalled();
+    vi.restoreAllMocks();
   });
 });
 

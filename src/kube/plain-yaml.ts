@@ -11,6 +11,7 @@ const deepest = 6;
 
 /** Reads one document of YAML 1.2 or JSON without anchors, aliases, tags, merge keys and directives; throws a Refusal. */
 export function readPlainYAML(text: string): Plain {
+  silenceParser();
   checkTokens(text);
   const document = parseDocument(text, {
     schema: 'core',
@@ -23,6 +24,12 @@ export function readPlainYAML(text: string): Plain {
   if (document.errors.some(({ code }) => code === 'MULTIPLE_DOCS')) throw new Refusal('documents');
   if (document.errors.length > 0 || document.warnings.length > 0) throw new Refusal('syntax');
   return plainOf(document.contents, 1);
+}
+
+/** While one of these is set, the parser prints all that it reads, and that is secret. */
+function silenceParser(): void {
+  delete process.env.LOG_STREAM;
+  delete process.env.LOG_TOKENS;
 }
 
 /** Before anything is built from them. */
