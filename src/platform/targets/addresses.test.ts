@@ -163,6 +163,14 @@ describe('lookup', () => {
     });
   });
 
+  it('judges an address without asking for it', async () => {
+    const target = new TargetAddresses(everything, () => Promise.reject(new Error('asked')));
+    const judge = (address: string) =>
+      new Promise((resolve) => target.lookup(address, { all: true }, (...answer) => resolve(answer)));
+    expect(await judge('10.0.0.1')).toEqual([null, [four('10.0.0.1')]]);
+    expect(await judge('::1')).toMatchObject([{ code: 'ERR_TARGET_ADDRESS' }, '']);
+  });
+
   it('asks the system for names like localhost', async () => {
     await expect(
       new Promise((resolve, reject) =>

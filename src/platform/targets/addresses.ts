@@ -1,5 +1,5 @@
 import type { LookupAddress, LookupOptions } from 'node:dns';
-import type { LookupFunction } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
 import { type Cidr, contains, isWithin, parseAddress } from '../../kube/cidr.ts';
 import { AddressRefused } from './address-refused.ts';
 import { embeddedAddresses } from './embedded-addresses.ts';
@@ -44,7 +44,9 @@ export class TargetAddresses {
   };
 
   async #checked(hostname: string, { family }: LookupOptions): Promise<readonly LookupAddress[]> {
-    const addresses = await this.#resolve(hostname);
+    const literal = isIP(hostname);
+    const addresses =
+      literal === 0 ? await this.#resolve(hostname) : [{ address: hostname, family: literal }];
     for (const { address } of addresses) {
       const problem = this.problem(address);
       if (problem !== undefined) throw new AddressRefused(problem);

@@ -1,5 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import { describe, expect, it } from 'vitest';
+import { FakeClock } from '../../kube/fake-clock.ts';
 import { boundedResolver } from './resolver.ts';
 
 const found: LookupAddress[] = [{ address: '10.0.0.1', family: 4 }];
@@ -14,7 +15,9 @@ function slow() {
     waiting.push(answer);
     return answer.promise;
   };
-  return { asked, waiting, resolver: boundedResolver(resolve, { atOnce: 2, waiting: 2 }) };
+  const clock = new FakeClock();
+  const limits = { atOnce: 2, waiting: 2, waitMs: 5_000, clock };
+  return { asked, waiting, clock, resolver: boundedResolver(resolve, limits) };
 }
 
 describe('a bounded resolver', () => {
@@ -44,6 +47,21 @@ describe('a bounded resolver', () => {
     await settle();
     for (const one of waiting) one.resolve(found);
     await Promise.all(answers);
+  });
+
+  it('does not resolve what nobody waits for any more', async () => {
+    const { asked, waiting, clock, resolver } = slow();
+    const answers = ['a', 'b', 'c'].map(resolver);
+    const failure = answers[2]?.catch((error: unknown) => error);
+    await settle();
+    clock.advance(5_001);
+    const late = resolver('d');
+    waiting[0]?.resolve(found);
+    expect(await failure).toMatchObject({ code: 'EAI_AGAIN' });
+    await settle();
+    expect(asked).toEqual(['a', 'b', 'd']);
+    for (const one of waiting) one.resolve(found);
+    await Promise.all([answers[0], answers[1], late]);
   });
 
   it('resolves a name once for all who ask at the same time, and anew afterwards', async () => {
