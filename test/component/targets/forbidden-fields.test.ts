@@ -1,6 +1,6 @@
 import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { stringify } from 'yaml';
 import { readAdminKubeConfig } from '../../../src/kube/admin-kube-config.ts';
 import {
@@ -10,7 +10,6 @@ import {
   certificateUser,
   type DocumentParts,
 } from '../../builders/admin-kube-config.ts';
-import { createAuthority } from '../../controlplane/certificates.ts';
 import { TargetWorld } from './target-world.ts';
 import { Traps } from './traps.ts';
 
@@ -204,22 +203,18 @@ describe('YAML that multiplies itself', () => {
   });
 });
 
-describe('an environment that would change the meaning', () => {
-  it('does not: neither a proxy nor the switch that turns verification off', async () => {
-    const names = ['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'NODE_TLS_REJECT_UNAUTHORIZED'] as const;
-    const saved = names.map((name) => [name, process.env[name]] as const);
-    try {
-      for (const name of names) process.env[name] = `http://127.0.0.1:${traps.port}`;
-      process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
-      world.put(attack({ authority: createAuthority('other'), server: 'https://127.0.0.1:1' }));
-      const { client } = await world.openTarget();
-      await client.request('GET', '/version').catch(() => undefined);
-      expect(traps.caught).toEqual(nothing);
-    } finally {
-      for (const [name, value] of saved) {
-        if (value === undefined) delete process.env[name];
-        else process.env[name] = value;
-      }
-    }
+describe('an environment with proxies', () => {
+  const names = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'ALL_PROXY', 'NODE_USE_ENV_PROXY'] as const;
+
+  afterEach(() => {
+    vi.unstubAllEnvs();
+  });
+
+  it('does not change where a target is dialled', async () => {
+    for (const name of names) vi.stubEnv(name, `http://127.0.0.1:${traps.port}`);
+    world.put(attack({ server: 'https://127.0.0.1:1' }));
+    const { client } = await world.openTarget();
+    await client.request('GET', '/version').catch(() => undefined);
+    expect(traps.caught).toEqual(nothing);
   });
 });
