@@ -171,7 +171,9 @@ async function makeBelongings(): Promise<Belongings> {
   const make = async (kind: string, entry: string) => {
     const secretRef = { namespace: 'default', name: world.name(entry) };
     const spec = { accessKey: root.metadata.name, secretRef };
-    const object = await admin.untilReady(await createAsSelfService(world, kind, spec, owners));
+    const object = await admin.untilReady(
+      await createAsSelfService(world, kind, spec, { ownerReferences: owners }),
+    );
     const secret = secretAt(secretRef.namespace, secretRef.name);
     return { object, secret, bearer: entryOf(await admin.get(secret), entry) };
   };

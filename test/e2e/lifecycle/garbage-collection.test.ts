@@ -84,15 +84,20 @@ describe.concurrent('what was made through the gateway', () => {
   it('goes with the access key that it belongs to, Secrets included', async () => {
     const root = await admin.untilReady(await admin.createKey());
     const accessKey = root.metadata.name;
-    const owners = [ownerReferenceTo(root)];
+    const ownerReferences = [ownerReferenceTo(root)];
     const places = ['key', 'token'].map((kind) => ({ namespace: 'default', name: world.name(kind) }));
     const made = [
-      await createAsSelfService(world, 'OwnedAccessKey', { accessKey, secretRef: places[0] }, owners),
+      await createAsSelfService(
+        world,
+        'OwnedAccessKey',
+        { accessKey, secretRef: places[0] },
+        { ownerReferences },
+      ),
       await createAsSelfService(
         world,
         'DirectClusterEndpointToken',
         { accessKey, secretRef: places[1] },
-        owners,
+        { ownerReferences },
       ),
       await createAsSelfService(world, 'DirectClusterEndpointToken', { accessKey }),
     ];

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { annotations, finalizers, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
+import { namespaces, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
 import { startControlPlane } from '../../controlplane/control-plane.ts';
 import { render } from '../../integration/config/render.ts';
 import { type AuditEvent, auditEvents, auditPolicyFor, usesOf } from '../../integration/rbac/audit-uses.ts';
@@ -16,9 +17,12 @@ import { compareRoleWithUse, covers } from '../../integration/rbac/role-use.ts';
 import type { Stored } from '../../operator/api.ts';
 import { RunningOperator } from '../../operator/running-operator.ts';
 import { until } from '../../operator/until.ts';
+import { virtualCluster } from '../../operator/virtual-cluster.ts';
 import { operatorWorld, untilLeading } from '../../operator/world.ts';
 import { WriteGate } from '../../operator/write-gate.ts';
 import { createAsSelfService } from '../lifecycle/self-service.ts';
+import { makeInstance, targetSettings } from '../targets/target-world.ts';
+import { allowUse, targetScenario } from './target-scenario.ts';
 
 const account = { kind: 'ServiceAccount', name: serviceAccounts.operator, namespace: systemNamespace };
 const username = `system:serviceaccount:${systemNamespace}:${serviceAccounts.operator}`;
@@ -34,6 +38,9 @@ afterAll(async () => {
 await createEarlyKey();
 const world = await operatorWorld({ plane, operator: false });
 const { admin } = world;
+const cluster = await virtualCluster();
+
+const project = 'p-permissions';
 
 /** Made before there was a policy that adds finalizers and stamps. */
 async function createEarlyKey(): Promise<void> {
@@ -54,7 +61,8 @@ async function createEarlyKey(): Promise<void> {
 }
 
 async function start(): Promise<RunningOperator> {
-  const operator = await RunningOperator.start(gate.access, world.guard, { name: world.name('operator') });
+  const options = { name: world.name('operator'), env: targetSettings };
+  const operator = await RunningOperator.start(gate.access, world.guard, options);
   await untilLeading(operator);
   return operator;
 }
@@ -111,10 +119,19 @@ const scenario: Readonly<Record<string, () => Promise<unknown>>> = {
     await Promise.all([parent, ...children].map(async (object) => await admin.untilGone(object)));
   },
   'writes that nobody answers, read back': async () => {
-    for (const create of [async () => await admin.createKey(), async () => await admin.createToken()]) {
+    const { instance } = await makeInstance(world, cluster, { namespace: project });
+    await admin.untilReady(instance, { timeoutMs: 30_000 });
+    const place = { name: world.name('kubeconfig'), namespace: project };
+    const given = { virtualClusterInstance: instance.metadata.name };
+    for (const create of [
+      async () => await admin.createKey(),
+      async () => await admin.createToken(),
+      async () => await admin.create(virtualClusterInstanceKubeConfigs, given, place),
+    ]) {
       let isFirst = true;
-      gate.judge = ({ subresource }) => {
-        const fate = subresource === 'status' && isFirst ? 'unanswered' : 'pass';
+      gate.judge = ({ subresource, plural }) => {
+        const isMeant = subresource === 'status' && plural !== 'virtualclusterinstances';
+        const fate = isMeant && isFirst ? 'unanswered' : 'pass';
         if (fate !== 'pass') isFirst = false;
         return fate;
       };
@@ -146,8 +163,15 @@ describe('the role of the operator', () => {
   let used: readonly Permission[];
 
   beforeAll(async () => {
+    await admin.createObject(namespaces, {
+      kind: 'Namespace',
+      apiVersion: 'v1',
+      metadata: { name: project },
+    });
+    await allowUse(world, 'platform-admin');
     const first = await start();
-    for (const [what, happens] of Object.entries(scenario)) {
+    const all = { ...scenario, ...targetScenario(world, cluster, project) };
+    for (const [what, happens] of Object.entries(all)) {
       await happens().catch((cause: unknown) => {
         throw new Error(`${what}: ${cause}`, { cause });
       });
