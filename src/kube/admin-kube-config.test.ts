@@ -1,11 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  type KeyObject,
-  X509Certificate,
-} from 'node:crypto';
+import { createPublicKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import {
@@ -324,24 +317,27 @@ describe('the credentials', () => {
   );
 
   it.each([
-    ['RSA as kubeadm writes it', ['rsa:2048'], 'pkcs1'],
-    ['RSA as openssl writes it', ['rsa:3072'], 'pkcs8'],
-    ['P-256 as k3s writes it', ['ec', '-pkeyopt', 'ec_paramgen_curve:P-256'], 'sec1'],
-    ['P-521', ['ec', '-pkeyopt', 'ec_paramgen_curve:P-521'], 'pkcs8'],
-    ['Ed25519', ['ed25519'], 'pkcs8'],
-  ] as const)('may be %s', (_, [algorithm, ...more], type) => {
-    const pair = openssl(algorithm, ...more);
-    const given = createPrivateKey(pair.key)
-      .export({ format: 'pem', type: type as 'pkcs8' })
-      .toString();
-    const config = accepted(yamlOf(adminDocument({ user: certificateUser({ ...pair, key: given }) })));
+    ['RSA as kubeadm writes it', () => generateKeyPairSync('rsa', { modulusLength: 2048 }), 'pkcs1'],
+    ['RSA as openssl writes it', () => generateKeyPairSync('rsa', { modulusLength: 3072 }), 'pkcs8'],
+    ['P-256 as k3s writes it', () => generateKeyPairSync('ec', { namedCurve: 'P-256' }), 'sec1'],
+    ['P-521', () => generateKeyPairSync('ec', { namedCurve: 'P-521' }), 'pkcs8'],
+    ['Ed25519', () => generateKeyPairSync('ed25519'), 'pkcs8'],
+  ] as const)('may be %s', (_, make, type) => {
+    const keys = make();
+    const { certificate } = createClient(authority, { user: 'admin' }, keys);
+    const key = keys.privateKey.export({ format: 'pem', type: type as 'pkcs8' }).toString();
+    const config = accepted(yamlOf(adminDocument({ user: certificateUser({ certificate, key }) })));
     expect(config.key).toMatch(/^-----BEGIN PRIVATE KEY-----/);
-    expect(createPublicKey(config.key!).equals(createPublicKey(pair.key))).toBe(true);
+    expect(createPublicKey(config.key!).equals(keys.publicKey)).toBe(true);
   });
 
   it('are refused when TLS would not load the certificate', () => {
-    const weak = openssl('rsa:512').certificate;
-    const chain = certificateUser({ ...own, certificate: own.certificate + weak });
+    const weak = createClient(
+      authority,
+      { user: 'weak' },
+      generateKeyPairSync('rsa', { modulusLength: 512 }),
+    );
+    const chain = certificateUser({ ...own, certificate: own.certificate + weak.certificate });
     expect(refusedParts({ user: chain })).toBe(refusals.unusable);
   });
 });
@@ -535,27 +531,4 @@ function contentOf(der: Buffer, at: number): [start: number, length: number] {
   if (first < 0x80) return [at + 2, first];
   const count = first & 0x7f;
   return [at + 2 + count, der.readUIntBE(at + 2, count)];
-}
-
-/** A self-signed pair. */
-function openssl(algorithm: string, ...more: string[]): { certificate: string; key: string } {
-  const options = [
-    'req',
-    '-x509',
-    '-newkey',
-    algorithm,
-    '-nodes',
-    '-subj',
-    '/CN=admin',
-    '-keyout',
-    '-',
-    '-out',
-    '-',
-  ];
-  const text = execFileSync('openssl', [...options, ...more], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  const [key = '', certificate = ''] = text.match(/-----BEGIN[\s\S]*?-----END [A-Z ]+-----\n/g) ?? [];
-  return { certificate, key };
 }

@@ -4,6 +4,7 @@ import {
   createPublicKey,
   generateKeyPairSync,
   type KeyObject,
+  type KeyPairKeyObjectResult,
   randomBytes,
   sign,
   X509Certificate,
@@ -67,9 +68,9 @@ export function createAuthority(name: string): Identity {
   return identity({ subject, issuer: subject, publicKey, privateKey, signer: privateKey, extensions });
 }
 
-/** Makes a client certificate. */
-export function createClient(authority: Identity, subject: Subject): Identity {
-  return leaf(authority, distinguishedName(subject), [extendedUsage(oid.clientAuth)]);
+/** Makes a client certificate, of a P-256 key unless another pair is given. */
+export function createClient(authority: Identity, subject: Subject, keys = newKeys()): Identity {
+  return leaf(authority, distinguishedName(subject), [extendedUsage(oid.clientAuth)], keys);
 }
 
 /** Makes a server certificate for 127.0.0.1 and the given DNS names. */
@@ -85,8 +86,14 @@ export function createServer(authority: Identity, dnsNames: readonly string[]): 
   ]);
 }
 
-function leaf(authority: Identity, subject: Buffer, extensions: readonly Buffer[]): Identity {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const newKeys = (): KeyPairKeyObjectResult => generateKeyPairSync('ec', { namedCurve: 'P-256' });
+
+function leaf(
+  authority: Identity,
+  subject: Buffer,
+  extensions: readonly Buffer[],
+  { privateKey, publicKey } = newKeys(),
+): Identity {
   const signer = createPrivateKey(authority.key);
   const issuerKey = sequence(implicit(0, keyIdentifier(createPublicKey(signer))));
   return identity({
