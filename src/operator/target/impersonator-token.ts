@@ -3,6 +3,7 @@ import { reasons } from '../../api/reasons.ts';
 import { serviceAccounts } from '../../api/resources.ts';
 import { parseInstant } from '../../credentials/instant.ts';
 import { asObject, asText } from '../../credentials/json.ts';
+import { isBearerToken } from '../../kube/admin-kube-config.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { isUnauthorized } from '../../kube/kube-error.ts';
 import { objectPath } from '../../kube/resource-path.ts';
@@ -20,9 +21,6 @@ const { namespace, impersonator } = targetObjects;
 const tokenPath = objectPath(serviceAccounts, { namespace, name: impersonator }, 'token');
 const reviewPath = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const username = `system:serviceaccount:${namespace}:${impersonator}`;
-
-/** What may stand in an Authorization header, of a length that servers take. */
-const usable = /^[A-Za-z0-9._~+/=-]{16,16384}$/;
 
 /**
  * Asks the target for a token of the impersonator. The target may give it a shorter life, and what it says of a longer
@@ -42,7 +40,7 @@ export async function requestToken(
   const status = asObject(asObject(answer)['status']);
   const token = asText(status['token']);
   const end = parseInstant(status['expirationTimestamp']);
-  if (token === undefined || !usable.test(token) || end === undefined) throw new TargetFailure(noToken);
+  if (token === undefined || !isBearerToken(token) || end === undefined) throw new TargetFailure(noToken);
   if (end <= now) throw new TargetFailure(endedToken);
   return { token, issued: now, expires: Math.min(end, now + lifeMs) };
 }

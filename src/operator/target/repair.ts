@@ -13,7 +13,7 @@ type Place = Pick<TargetObject, 'resource' | 'key'>;
 /**
  * Makes in a target what is missing and brings back what was altered; reads first, so that an intact target sees no
  * write. Several objects of this platform may share a target as long as they want the same in it: `isOther` knows
- * their UIDs, and what is labelled for one of them is left to it.
+ * their UIDs, and what is labelled for one of them is left to it. Resolves with the kinds of what was missing.
  * @throws TargetFailure when they do not want the same; what requests to the target throw.
  */
 export async function repair(
@@ -21,16 +21,23 @@ export async function repair(
   owner: TargetOwner,
   wanted: readonly TargetObject[],
   isOther: (uid: string) => boolean,
-): Promise<void> {
+): Promise<ReadonlySet<string>> {
+  const missing = new Set<string>();
   for (const object of wanted) {
     const present = await find(session, object);
+    if (present === undefined) missing.add(object.resource.kind);
     const state = present === undefined ? 'altered' : stateOf(present, object);
     const isShared = isOthers(present, owner, isOther);
     if (state === 'intact' && (isShared || isOwnedBy(present, owner))) continue;
-    if (state === 'unrepairable' && isShared) throw new TargetFailure(inUse);
-    if (state === 'unrepairable') await remove(session, object, present);
+    if (state === 'unrepairable') await makeRoom(session, object, present, isShared);
     await apply(session, object);
   }
+  return missing;
+}
+
+async function makeRoom(session: TargetSession, place: Place, present: unknown, isShared: boolean) {
+  if (isShared) throw new TargetFailure(inUse);
+  await remove(session, place, present);
 }
 
 function isOthers(present: unknown, owner: TargetOwner, isOther: (uid: string) => boolean): boolean {

@@ -97,8 +97,9 @@ export class TargetConnector {
     secret: KubeObject | undefined,
   ): Promise<TargetAccess | undefined> {
     const { clock, isOther, tokenLifeMs = day } = this.#options;
-    await repair(session, owner, targetObjectsOf(owner, clusterRole), isOther);
-    const stored = secret === undefined ? undefined : accessIn(secret);
+    const missing = await repair(session, owner, targetObjectsOf(owner, clusterRole), isOther);
+    // API servers remember for a while that they accepted a token, also when its account is another one now.
+    const stored = secret === undefined || missing.has('ServiceAccount') ? undefined : accessIn(secret);
     const { server, ca } = config;
     if (stored !== undefined && isCurrent(stored, server, ca, clock.now())) {
       if (await this.#isAccepted(config, stored, session)) return undefined;

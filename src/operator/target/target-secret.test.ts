@@ -61,6 +61,7 @@ describe('the Secret of a target', () => {
     Object.fromEntries(Object.entries(secret.data).filter(([name]) => name !== entry));
   it.each([
     ['no token', { ...secret, data: without('token') }],
+    ['a token with spaces', { ...secret, data: { ...secret.data, token: 'YSBi' } }],
     ['an empty server', { ...secret, data: { ...secret.data, server: '' } }],
     ['no authority', { ...secret, data: without('ca.crt') }],
     ['another entry', { ...secret, data: { ...secret.data, more: 'YQ==' } }],

@@ -2,6 +2,7 @@ import { annotations, labels, purposes, systemNamespace } from '../../api/names.
 import { contentOf } from '../../credentials/credential-secret.ts';
 import { formatInstant, parseInstant } from '../../credentials/instant.ts';
 import { asObject } from '../../credentials/json.ts';
+import { isBearerToken } from '../../kube/admin-kube-config.ts';
 import type { ObjectKey } from '../../kube/object.ts';
 import type { ImpersonatorToken } from './impersonator-token.ts';
 import type { TargetOwner } from './target-owner.ts';
@@ -70,7 +71,8 @@ export function accessIn(secret: unknown): TargetAccess | undefined {
   const token = contentOf(data, entries.token);
   const issued = parseInstant(marks[annotations.tokenIssued]);
   const expires = parseInstant(marks[annotations.tokenExpires]);
-  if (server === undefined || ca === undefined || token === undefined) return undefined;
+  if (server === undefined || ca === undefined) return undefined;
+  if (token === undefined || !isBearerToken(token)) return undefined;
   if (issued === undefined || expires === undefined || Object.keys(data).length > 3) return undefined;
   return { server, ca, token, issued, expires };
 }

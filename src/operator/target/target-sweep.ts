@@ -23,7 +23,7 @@ export interface TargetSweepOptions {
 const interval = 3_600_000;
 const pageSize = 500;
 /** Deletes in one sweep. The next goes on. */
-const mostDeletes = 500;
+const mostDeletes = 200;
 
 /**
  * Deletes the access to targets whose object is gone: it was let go of while its Secret could not be deleted, or its

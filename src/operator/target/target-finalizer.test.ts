@@ -1,0 +1,110 @@
+import { describe, expect, it, vi } from 'vitest';
+import { instanceRecord } from '../../../test/builders/target-record.ts';
+import { FakeClock } from '../../kube/fake-clock.ts';
+import type { VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
+import type { Connection } from './target-connector.ts';
+import type { TargetEvents } from './target-events.ts';
+import { TargetFinalizer } from './target-finalizer.ts';
+import type { TargetWriter } from './target-writer.ts';
+
+const limitMs = 60_000;
+const connection = {} as Connection;
+
+/** A finalizer at work on an instance that was deleted `agoMs` before the operator came. */
+function setUp({ agoMs = 0, isAwaited = false }: { agoMs?: number; isAwaited?: boolean } = {}) {
+  const clock = new FakeClock();
+  const deletionTimestamp = new Date(clock.now() - agoMs).toISOString().replace('.000Z', 'Z');
+  const record = instanceRecord({ metadata: { deletionTimestamp } });
+  const disconnect = vi.fn<() => Promise<'clean' | 'gone' | 'failed'>>(async () => 'clean');
+  const writer = {
+    writeStatus: vi.fn(async (given: VirtualClusterInstanceRecord) => given),
+    removeFinalizer: vi.fn(async () => undefined),
+  };
+  const [onReleased, finalizerReleased, awaited] = [vi.fn(), vi.fn(), vi.fn(() => isAwaited)];
+  const finalizer = new TargetFinalizer<VirtualClusterInstanceRecord>({
+    finalizer: 'management.platform.sh/virtualclusterinstance',
+    connector: { disconnect },
+    writer: writer as unknown as TargetWriter<VirtualClusterInstanceRecord>,
+    events: { finalizerReleased } as unknown as TargetEvents,
+    isAwaited: awaited,
+    onReleased,
+    now: () => clock.now(),
+    limitMs,
+  });
+  const finalize = (given: Connection | undefined = connection) => finalizer.finalize(record, given);
+  const isGone = () => writer.removeFinalizer.mock.calls.length > 0;
+  const isTold = () => onReleased.mock.calls.length === 1 && finalizerReleased.mock.calls.length === 1;
+  return { clock, finalizer, record, disconnect, writer, awaited, finalize, isGone, isTold };
+}
+
+describe('TargetFinalizer', () => {
+  it('says that the object goes, cleans up, and lets it go', async () => {
+    const { finalize, writer, disconnect, isGone, isTold } = setUp();
+    expect(await finalize()).toBeUndefined();
+    expect(writer.writeStatus).toHaveBeenCalledWith(
+      expect.anything(),
+      expect.objectContaining({ phase: 'Terminating' }),
+    );
+    expect(disconnect).toHaveBeenCalledTimes(1);
+    expect([isGone(), isTold()]).toEqual([true, false]);
+  });
+
+  it('waits for what is still to be withdrawn, and no longer', async () => {
+    const { finalize, awaited, isGone, isTold } = setUp({ isAwaited: true });
+    expect(await finalize()).toEqual({ requeueAfterMs: 1_000 });
+    expect(isGone()).toBe(false);
+    awaited.mockReturnValue(false);
+    expect(await finalize()).toBeUndefined();
+    expect([isGone(), isTold()]).toEqual([true, false]);
+  });
+
+  it.each([
+    ['its target cannot be cleaned', false, 'failed'],
+    ['something is never withdrawn', true, 'clean'],
+  ] as const)('lets it go at the limit when %s, and tells', async (_what, isAwaited, outcome) => {
+    const { finalize, disconnect, clock, isGone, isTold } = setUp({ isAwaited });
+    disconnect.mockResolvedValue(outcome);
+    await finalize();
+    clock.advance(limitMs - 1_000);
+    expect(await finalize()).toEqual({ requeueAfterMs: 1_000 });
+    clock.advance(1_000);
+    expect(await finalize()).toBeUndefined();
+    expect([isGone(), isTold()]).toEqual([true, true]);
+  });
+
+  it('does not count the time without an operator', async () => {
+    const { finalize, disconnect, clock, isGone } = setUp({ agoMs: 10 * limitMs });
+    disconnect.mockResolvedValue('failed');
+    await finalize();
+    clock.advance(limitMs - 1);
+    await finalize();
+    expect(isGone()).toBe(false);
+    clock.advance(1);
+    await finalize();
+    expect(isGone()).toBe(true);
+  });
+
+  it('lets it go at once when there is no kubeconfig any more, whatever waits', async () => {
+    const { finalize, disconnect, isGone, isTold } = setUp({ isAwaited: true });
+    disconnect.mockResolvedValue('gone');
+    expect(await finalize()).toBeUndefined();
+    expect([isGone(), isTold()]).toEqual([true, false]);
+  });
+
+  it('dials nothing where nothing was made', async () => {
+    const { finalizer, record, disconnect, isGone } = setUp({ isAwaited: true });
+    expect(await finalizer.finalize(record, undefined)).toBeUndefined();
+    expect(disconnect).not.toHaveBeenCalled();
+    expect(isGone()).toBe(true);
+  });
+
+  it('fails with what the platform refuses, until the limit', async () => {
+    const { finalize, disconnect, clock, isGone, isTold } = setUp();
+    disconnect.mockRejectedValue(new Error('the API server is away'));
+    await expect(finalize()).rejects.toThrow('away');
+    expect(isGone()).toBe(false);
+    clock.advance(limitMs);
+    expect(await finalize()).toBeUndefined();
+    expect([isGone(), isTold()]).toEqual([true, true]);
+  });
+});

@@ -1,0 +1,135 @@
+import { createKubeClient, type KubeClient } from '../../../src/kube/client.ts';
+import type { Clock } from '../../../src/kube/clock.ts';
+import { silentLogger } from '../../../src/kube/logger.ts';
+import { TargetConnector } from '../../../src/operator/target/target-connector.ts';
+import { TargetSecrets } from '../../../src/operator/target/target-secrets.ts';
+import { TargetAddresses } from '../../../src/platform/targets/addresses.ts';
+import { TargetClients } from '../../../src/platform/targets/target-clients.ts';
+import { adminDocument, base64 } from '../../builders/admin-kube-config.ts';
+import type { Exchange } from '../../fakes/exchange.ts';
+import { FakeApiServer } from '../../fakes/fake-api-server.ts';
+
+export const owner = { kind: 'VirtualClusterInstance', uid: 'u1' } as const;
+export const connection = {
+  owner,
+  kubeConfig: { namespace: 'p-a', name: 'vc-shop', key: 'config' },
+  clusterRole: 'cluster-admin',
+};
+export const accessKey = 'latchkey-system/latchkey-target-u1';
+export const impersonator = 'system:serviceaccount:kube-system:latchkey-impersonator';
+
+/** A target that does what it is asked: gives a token for each request, and knows those that it gave. */
+export class PlayedTarget {
+  readonly server: FakeApiServer;
+  readonly tokens: string[] = [];
+  /** What it says of the life of a token, milliseconds. */
+  lifeMs = 86_400_000;
+  readonly #clock: Clock;
+  readonly #name: string;
+
+  static async start(clock: Clock, name: string): Promise<PlayedTarget> {
+    return new PlayedTarget(await FakeApiServer.start(), clock, name);
+  }
+
+  private constructor(server: FakeApiServer, clock: Clock, name: string) {
+    this.server = server;
+    this.#clock = clock;
+    this.#name = name;
+    server.script((exchange) => this.#answer(exchange));
+  }
+
+  /** Its administrator kubeconfig. */
+  get kubeConfig(): string {
+    const { url, authority } = this.server;
+    return JSON.stringify(
+      adminDocument({ server: url, authority, user: { token: `admin-of-${this.#name}` } }),
+    );
+  }
+
+  /** Methods and last parts of the paths of all requests so far. */
+  get requests(): readonly string[] {
+    return this.server.exchanges.map(({ method, path }) => `${method} ${path.split('/').at(-1)}`);
+  }
+
+  /** Everybody who has spoken to it. */
+  get bearers(): ReadonlySet<string> {
+    return new Set(this.server.exchanges.map(({ headers }) => headers.authorization ?? ''));
+  }
+
+  #answer(exchange: Exchange): boolean {
+    const { path, headers } = exchange;
+    if (path.endsWith('/token')) {
+      const token = `${this.#name}-token-${this.tokens.length}-${'x'.repeat(20)}`;
+      this.tokens.push(token);
+      const end = new Date(this.#clock.now() + this.lifeMs).toISOString();
+      exchange.answer(201, { metadata: {}, status: { token, expirationTimestamp: end } });
+      return true;
+    }
+    if (!path.endsWith('/selfsubjectreviews')) return false;
+    const known = this.tokens.some((token) => headers.authorization === `Bearer ${token}`);
+    if (known) exchange.answer(201, { metadata: {}, status: { userInfo: { username: impersonator } } });
+    else exchange.refuse(401, 'Unauthorized');
+    return true;
+  }
+}
+
+/** A platform, a target, and the connector between them. */
+export class TargetStage {
+  readonly platform: FakeApiServer;
+  readonly target: PlayedTarget;
+  readonly clients: TargetClients;
+  readonly connector: TargetConnector;
+  readonly client: KubeClient;
+  /** UIDs of other objects of the platform. */
+  readonly others = new Set<string>();
+  guard: () => void = () => undefined;
+
+  static async open(clock: Clock): Promise<TargetStage> {
+    const stage = new TargetStage(await FakeApiServer.start(), await PlayedTarget.start(clock, 'a'), clock);
+    stage.useKubeConfig(stage.target.kubeConfig);
+    return stage;
+  }
+
+  private constructor(platform: FakeApiServer, target: PlayedTarget, clock: Clock) {
+    this.platform = platform;
+    this.target = target;
+    const shared = { clock, random: () => 0.5, userAgent: 'test' };
+    this.client = createKubeClient({ ...shared, kubeConfig: platform.kubeConfig() });
+    this.clients = new TargetClients({
+      ...shared,
+      platform: this.client,
+      addresses: new TargetAddresses(['127.0.0.0/8']),
+      log: silentLogger,
+      writeGuard: () => this.guard(),
+    });
+    this.connector = new TargetConnector({
+      clients: this.clients,
+      secrets: new TargetSecrets(this.client),
+      clock,
+      isOther: (uid) => this.others.has(uid),
+    });
+  }
+
+  /** Puts an administrator kubeconfig where the instance looks for it; none: takes it away. */
+  useKubeConfig(text: string | undefined): void {
+    const { namespace, name, key } = connection.kubeConfig;
+    const secrets = this.platform.storage('secrets');
+    if (text === undefined) secrets.remove(`${namespace}/${name}`);
+    else secrets.put({ metadata: { namespace, name }, data: { [key]: base64(text) } } as never);
+  }
+
+  /** The stored access; undefined when there is none. */
+  get access(): Record<'server' | 'ca.crt' | 'token', string> | undefined {
+    const secret = this.platform.storage('secrets').get(accessKey) as { data?: Record<string, string> };
+    const data = Object.entries(secret?.data ?? {});
+    const texts = data.map(([entry, text]) => [entry, Buffer.from(text, 'base64').toString()]);
+    return secret === undefined ? undefined : Object.fromEntries(texts);
+  }
+
+  async close(): Promise<void> {
+    await this.clients.close();
+    await this.client.close();
+    await this.platform.stop();
+    await this.target.server.stop();
+  }
+}

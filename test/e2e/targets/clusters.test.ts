@@ -1,0 +1,98 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { clusters, spaceInstances } from '../../../src/api/resources.ts';
+import { uniqueName } from '../../builders/manifest.ts';
+import { conditionOf, type Stored, type Target } from '../../operator/api.ts';
+import { virtualCluster } from '../../operator/virtual-cluster.ts';
+import { operatorWorld } from '../../operator/world.ts';
+import {
+  accessOf,
+  accessSecretOf,
+  callAs,
+  foundInTarget,
+  makeCluster,
+  targetSettings,
+} from './target-world.ts';
+
+const world = await operatorWorld({ env: targetSettings });
+const connected = await virtualCluster({ name: 'connected' });
+const { admin } = world;
+
+describe('a connected cluster', () => {
+  let cluster: Stored;
+  let secret: Target;
+  let space: Stored;
+
+  beforeAll(async () => {
+    const name = uniqueName('later');
+    const clusterRef = { cluster: name, namespace: 'shop' };
+    space = await admin.create(spaceInstances, { clusterRef }, { name: uniqueName('space') });
+    await admin.untilRefused(space, 'ClusterNotFound');
+    const made = await makeCluster(world, await connected.adminKubeConfig());
+    ({ cluster, secret } = made);
+    await admin.untilReady(cluster);
+  });
+
+  it('is connected without a binding of users', async () => {
+    expect(await foundInTarget(connected)).toEqual(['account', 'role', 'binding']);
+    const ready = await admin.get(cluster);
+    expect(ready.status.phase).toBe('Ready');
+    expect(ready.metadata.finalizers).toEqual(['management.platform.sh/cluster']);
+    const access = await accessOf(world, cluster);
+    const headers = { 'impersonate-user': 'alice' };
+    const review = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+    expect((await callAs(access, 'POST', review, headers)).status).toBe(201);
+    await admin.untilEvent(cluster, 'Connected');
+  });
+
+  it('makes its spaces ready, and takes them along when it is not', async () => {
+    const clusterRef = { cluster: cluster.metadata.name, namespace: 'shop' };
+    const own = await admin.create(spaceInstances, { clusterRef }, { name: uniqueName('space') });
+    expect((await admin.untilReady(own)).status.phase).toBe('Ready');
+    const entry = (await admin.get(secret)).data?.['value'];
+    await admin.patch(secret, { data: { value: null } });
+    await admin.untilRefused(cluster, 'KubeConfigNotFound');
+    await admin.untilRefused(own, 'ClusterNotReady');
+    await admin.patch(secret, { data: { value: entry } });
+    await admin.untilReady(own);
+    await admin.delete(own);
+    await admin.untilGone(own);
+  });
+
+  it('leaves nothing behind when it is deleted', async () => {
+    const clusterRef = { cluster: cluster.metadata.name, namespace: 'shop' };
+    const orphan = await admin.create(spaceInstances, { clusterRef }, { name: uniqueName('space') });
+    await admin.untilReady(orphan);
+    await admin.delete(cluster);
+    await admin.untilGone(cluster);
+    await admin.untilRefused(orphan, 'ClusterNotFound');
+    expect(await foundInTarget(connected)).toEqual([]);
+    expect(await admin.find(accessSecretOf(cluster))).toBeUndefined();
+  });
+});
+
+describe('a cluster that is not dialled', () => {
+  it('is ready with a direct endpoint', async () => {
+    const directEndpoint = { host: 'staging.example.com' };
+    const cluster = await admin.create(clusters, { directEndpoint }, { name: uniqueName('direct') });
+    expect(conditionOf(await admin.untilReady(cluster))?.message).toContain('direct endpoint');
+    await admin.delete(cluster);
+    await admin.untilGone(cluster);
+  });
+
+  it('is not without one, until it is set', async () => {
+    const cluster = await admin.create(clusters, {}, { name: uniqueName('nowhere') });
+    const refused = await admin.untilRefused(cluster, 'KubeConfigNotFound');
+    expect(conditionOf(refused, 'Stalled')?.message).toContain('spec.directEndpoint.host');
+    await admin.patch(cluster, { spec: { directEndpoint: { host: 'staging.example.com' } } });
+    await admin.untilReady(cluster);
+  });
+});
+
+describe('a space without a reference', () => {
+  it('has failed for good', async () => {
+    const space = await admin.create(spaceInstances, {}, { name: uniqueName('space') });
+    const refused = await admin.untilRefused(space, 'ClusterNotFound');
+    expect(refused.status.phase).toBe('Failed');
+    expect(conditionOf(refused, 'Stalled')?.message).toContain('spec.clusterRef');
+  });
+});

@@ -1,0 +1,204 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { events, virtualClusterInstances } from '../../../src/api/resources.ts';
+import { type ApiEvent, conditionOf, type Stored } from '../../operator/api.ts';
+import { metricOf } from '../../operator/metrics-of.ts';
+import { until } from '../../operator/until.ts';
+import { type SecretForm, virtualCluster } from '../../operator/virtual-cluster.ts';
+import { operatorWorld } from '../../operator/world.ts';
+import {
+  type Access,
+  accessOf,
+  accessSecretOf,
+  callAs,
+  foundInTarget,
+  inTarget,
+  type Made,
+  makeInstance,
+  targetSettings,
+} from './target-world.ts';
+
+const world = await operatorWorld({ env: { ...targetSettings, LATCHKEY_LOG_LEVEL: 'trace' } });
+const cluster = await virtualCluster();
+const { admin } = world;
+const inside = cluster.admin;
+
+describe.each<SecretForm>(['vcluster', 'cluster-api', 'kamaji'])('the Secret of %s', (form) => {
+  it('makes an instance ready, and its deletion leaves nothing behind', async () => {
+    const { instance } = await makeInstance(world, cluster, { form });
+
+    const ready = await admin.untilReady(instance);
+
+    expect(conditionOf(ready)).toMatchObject({ reason: 'Connected' });
+    expect(ready.status).toMatchObject({ phase: 'Ready', observedGeneration: ready.metadata.generation });
+    expect(ready.metadata.finalizers).toEqual(['management.platform.sh/virtualclusterinstance']);
+    expect(await foundInTarget(cluster)).toEqual(['account', 'role', 'binding', 'users']);
+    await admin.untilEvent(instance, 'Connected');
+    await admin.delete(instance);
+    await admin.untilGone(instance);
+    expect(await foundInTarget(cluster)).toEqual([]);
+    expect(await admin.find(accessSecretOf(instance))).toBeUndefined();
+  });
+});
+
+describe('a ready instance', () => {
+  let made: Made;
+  let access: Access;
+  const kubeConfigs: string[] = [];
+
+  beforeAll(async () => {
+    kubeConfigs.push(await cluster.adminKubeConfig('canary-administrator'));
+    const ingress = { enabled: true, host: 'shop.example.com:8443' };
+    const spec = { accessPoint: { ingress } };
+    made = await makeInstance(world, cluster, { spec, kubeConfig: kubeConfigs[0] as string });
+    await admin.untilReady(made.instance);
+    access = await accessOf(world, made.instance);
+  });
+
+  it('shows the address of its ingress, and nothing of its kubeconfig', async () => {
+    const { status } = await admin.get(made.instance);
+    expect(status).toMatchObject({
+      endpoint: 'https://shop.example.com:8443',
+      virtualCluster: { accessPoint: { ingress: { enabled: true } } },
+    });
+  });
+
+  it('has its access in a Secret that says whose it is', async () => {
+    const { metadata } = await admin.get(accessSecretOf(made.instance));
+    expect(metadata.labels).toEqual({
+      'management.platform.sh/owner-kind': 'VirtualClusterInstance',
+      'management.platform.sh/owner-uid': made.instance.metadata.uid,
+      'management.platform.sh/purpose': 'target',
+    });
+    const end = Date.parse(metadata.annotations?.['management.platform.sh/token-expires'] ?? '');
+    expect(end - Date.now()).toBeGreaterThan(23 * 3_600_000);
+    expect(access.server).toBe(`${cluster.plane.server}/`);
+  });
+
+  const review = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+  const extra = 'impersonate-extra-management.platform.sh%2faccess-key';
+  it.each([
+    ['a user', { 'impersonate-user': 'alice' }],
+    ['a user with a group', { 'impersonate-user': 'alice', 'impersonate-group': 'dev' }],
+    ['a user that came with a key', { 'impersonate-user': 'alice', [extra]: 'ci/uid' }],
+  ])('lets the impersonator speak for %s', async (_whom, headers) => {
+    const { status, body } = await callAs(access, 'POST', review, headers);
+    expect(status).toBe(201);
+    expect(body.status.userInfo.username).toBe('alice');
+  });
+
+  const alice = { 'impersonate-user': 'alice' };
+  it.each([
+    ['reads pods', 'GET', '/api/v1/namespaces/default/pods', {}],
+    ['reads Secrets', 'GET', '/api/v1/namespaces/kube-system/secrets', {}],
+    [
+      'reads its own role',
+      'GET',
+      '/apis/rbac.authorization.k8s.io/v1/clusterroles/latchkey-impersonator',
+      {},
+    ],
+    [
+      'makes a token for itself',
+      'POST',
+      '/api/v1/namespaces/kube-system/serviceaccounts/latchkey-impersonator/token',
+      {},
+    ],
+    [
+      'speaks for a ServiceAccount',
+      'POST',
+      review,
+      { 'impersonate-user': 'system:serviceaccount:kube-system:default' },
+    ],
+    ['speaks for a UID', 'POST', review, { ...alice, 'impersonate-uid': 'some-uid' }],
+    ['adds another extra', 'POST', review, { ...alice, 'impersonate-extra-scopes': 'all' }],
+  ] as const)('refuses it when it %s', async (_what, method, path, headers) => {
+    expect((await callAs(access, method, path, headers)).status).toBe(403);
+  });
+
+  const role = async (name: string) => (await inside.find(inTarget[name as 'role']))?.metadata.uid;
+  it.each(['users', 'binding', 'role', 'account'] as const)(
+    'gets it back when somebody deletes: %s',
+    async (what) => {
+      const before = await role(what);
+      await inside.delete(inTarget[what]);
+      await until(`another ${what}`, async () => ![undefined, before].includes(await role(what)));
+      await until('the token works', async () => {
+        const present = await accessOf(world, made.instance);
+        return (await callAs(present, 'POST', review, alice)).status === 201;
+      });
+    },
+  );
+
+  const mallory = { kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'mallory' };
+  const rule = { apiGroups: ['*'], resources: ['*'], verbs: ['*'] };
+  const selector = { matchLabels: { 'rbac.authorization.k8s.io/aggregate-to-admin': 'true' } };
+  it.each([
+    ['a subject of the users binding', 'users', { subjects: [mallory] }],
+    ['a subject of the impersonator binding', 'binding', { subjects: [mallory] }],
+    ['a rule', 'role', { rules: [rule] }],
+    ['rules of other roles', 'role', { aggregationRule: { clusterRoleSelectors: [selector] } }],
+    ['a mounted token', 'account', { automountServiceAccountToken: true }],
+    ['another owner', 'account', { metadata: { labels: { 'management.platform.sh/owner-uid': 'nobody' } } }],
+    ['no owner', 'users', { metadata: { labels: null } }],
+  ] as const)('takes out what somebody adds: %s', async (_what, where, patch) => {
+    const before = outlineOf(await inside.get(inTarget[where]));
+    expect(outlineOf(await inside.patch(inTarget[where], patch))).not.toEqual(before);
+    await until('as before', async () => {
+      const present = await inside.find(inTarget[where]);
+      return present !== undefined && JSON.stringify(outlineOf(present)) === JSON.stringify(before);
+    });
+  });
+
+  it('gives its users another role when that is wanted', async () => {
+    const changed = await admin.patch(made.instance, { spec: { access: { clusterRole: 'view' } } });
+    await admin.untilReady(changed);
+    expect((await inside.get(inTarget.users)) as unknown).toMatchObject({ roleRef: { name: 'view' } });
+  });
+
+  it('writes nothing while nothing changes', async () => {
+    const versions = async () => {
+      const objects = [await admin.get(made.instance), await admin.get(accessSecretOf(made.instance))];
+      for (const place of Object.values(inTarget)) objects.push(await inside.get(place));
+      return objects.map(({ metadata }) => metadata.resourceVersion);
+    };
+    const series = 'latchkey_reconcile_total{controller="virtualclusterinstances",outcome="requeue"}';
+    const looks = async () => await metricOf(world.operator, series);
+    const before = await versions();
+    const seen = await looks();
+    await until('three more looks', async () => (await looks()) >= seen + 3, { timeoutMs: 15_000 });
+    expect(await versions()).toEqual(before);
+  });
+
+  it('shares its virtual cluster with an instance that wants the same, and with no other', async () => {
+    const same = await makeInstance(world, cluster, { spec: { access: { clusterRole: 'view' } } });
+    await admin.untilReady(same.instance);
+    const other = await makeInstance(world, cluster, { spec: { access: { clusterRole: 'edit' } } });
+    const refused = await admin.untilRefused(other.instance, 'TargetInUse');
+    expect(conditionOf(refused, 'Stalled')).toMatchObject({ status: 'True' });
+    expect((await inside.get(inTarget.users)) as unknown).toMatchObject({ roleRef: { name: 'view' } });
+    for (const { instance } of [other, same]) {
+      await admin.delete(instance);
+      await admin.untilGone(instance);
+    }
+    expect(await foundInTarget(cluster)).toEqual(['account', 'role', 'binding', 'users']);
+  });
+
+  it('has told nobody of its kubeconfig or its token', async () => {
+    const { items } = await admin.client.list<ApiEvent>(events);
+    const instances = await admin.client.list<Stored>(virtualClusterInstances);
+    const told = [JSON.stringify([items, instances.items]), await world.operator.log()].join('\n');
+    expect(told).toContain('"reason":"Connected"');
+    for (const canary of canariesOf([...kubeConfigs, access.token])) expect(told).not.toContain(canary);
+  });
+});
+
+/** What the operator decides on, without what the API server counts. */
+function outlineOf(object: Stored): object {
+  const { metadata, kind: _kind, ...rest } = object;
+  return { ...rest, labels: metadata.labels };
+}
+
+/** Everything in a kubeconfig by which it would be known: keys, certificates, addresses, names. */
+function canariesOf(texts: readonly string[]): readonly string[] {
+  const words = texts.flatMap((text) => text.match(/[A-Za-z0-9+/=_.:-]{40,}/g) ?? []);
+  return [...words.map((word) => word.slice(0, 60)), cluster.plane.server, 'canary-administrator'];
+}

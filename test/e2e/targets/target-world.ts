@@ -1,0 +1,130 @@
+import { Agent, request } from 'undici';
+import { systemNamespace } from '../../../src/api/names.ts';
+import { clusters, secrets, virtualClusterInstances } from '../../../src/api/resources.ts';
+import { uniqueName } from '../../builders/manifest.ts';
+import { entryOf, type Stored, secretAt, type Target } from '../../operator/api.ts';
+import {
+  kubeConfigSecret,
+  type SecretForm,
+  secretPlace,
+  type VirtualCluster,
+} from '../../operator/virtual-cluster.ts';
+import type { World } from '../../operator/world.ts';
+
+/** Settings with which an operator dials targets on this machine, and looks at them every second. */
+export const targetSettings = {
+  LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8',
+  LATCHKEY_TARGET_RECHECK: '1s',
+};
+
+export interface InstanceOptions {
+  readonly form?: SecretForm;
+  readonly namespace?: string;
+  readonly spec?: object;
+  /** Text of the administrator kubeconfig. Default: a new one with a client certificate. */
+  readonly kubeConfig?: string;
+}
+
+/** An instance, and the Secret that it reads. */
+export interface Made {
+  readonly instance: Stored;
+  readonly secret: Target;
+  /** Its entry with the administrator kubeconfig. */
+  readonly key: string;
+}
+
+/** Makes the Secret that a maker of virtual clusters would write, and an instance for it. */
+export async function makeInstance(
+  { admin }: World,
+  cluster: VirtualCluster,
+  options: InstanceOptions = {},
+): Promise<Made> {
+  const { form = 'vcluster', namespace = 'default', spec = {} } = options;
+  const name = uniqueName('vc');
+  const kubeConfig = options.kubeConfig ?? (await cluster.adminKubeConfig());
+  await admin.createObject(secrets, kubeConfigSecret(form, name, kubeConfig, namespace));
+  const place = secretPlace(form, name);
+  // What a vCluster writes is found without being named.
+  const reference = form === 'vcluster' ? {} : { kubeConfigSecretRef: place };
+  const instance = await admin.create(
+    virtualClusterInstances,
+    { ...reference, ...spec },
+    { name, namespace },
+  );
+  return { instance, secret: secretAt(namespace, place.name), key: place.key };
+}
+
+/** A Cluster whose administrator kubeconfig stands in `default`. */
+export async function makeCluster(
+  { admin }: World,
+  kubeConfig: string,
+  spec: object = {},
+): Promise<{ readonly cluster: Stored; readonly secret: Target }> {
+  const name = uniqueName('cluster');
+  await admin.createObject(secrets, kubeConfigSecret('cluster-api', name, kubeConfig));
+  const place = secretPlace('cluster-api', name);
+  const kubeConfigSecretRef = { namespace: 'default', ...place };
+  const cluster = await admin.create(clusters, { kubeConfigSecretRef, ...spec }, { name });
+  return { cluster, secret: secretAt('default', place.name) };
+}
+
+/** Writes another administrator kubeconfig into the Secret. */
+export async function rewrite({ admin }: World, { secret, key }: Made, kubeConfig: string): Promise<void> {
+  await admin.patch(secret, { data: { [key]: Buffer.from(kubeConfig).toString('base64') } });
+}
+
+/** The Secret in which the operator keeps the access to a target. */
+export const accessSecretOf = ({ metadata }: Stored): Target =>
+  secretAt(systemNamespace, `latchkey-target-${metadata.uid}`);
+
+/** What the gateway will use: address, authority and token. */
+export interface Access {
+  readonly server: string;
+  readonly ca: string;
+  readonly token: string;
+}
+
+export async function accessOf({ admin }: World, target: Stored): Promise<Access> {
+  const secret = await admin.get(accessSecretOf(target));
+  const [server, ca, token] = ['server', 'ca.crt', 'token'].map((entry) => entryOf(secret, entry));
+  return { server, ca, token } as Access;
+}
+
+/** A request to the target with the token of the impersonator. Resolves with the status and the answer. */
+export async function callAs(
+  { server, ca, token }: Access,
+  method: 'GET' | 'POST',
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<{ readonly status: number; readonly body: Stored }> {
+  const dispatcher = new Agent({ connect: { ca } });
+  const body = method === 'POST' ? { body: JSON.stringify({ metadata: {} }) } : {};
+  try {
+    const answer = await request(new URL(path, server), {
+      ...{ method, dispatcher, ...body },
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+    });
+    return { status: answer.statusCode, body: (await answer.body.json()) as Stored };
+  } finally {
+    await dispatcher.close();
+  }
+}
+
+/** What the operator makes in every target, and the binding of users. */
+export const inTarget = {
+  account: {
+    kind: 'ServiceAccount',
+    metadata: { namespace: 'kube-system', name: 'latchkey-impersonator' },
+  },
+  role: { kind: 'ClusterRole', metadata: { name: 'latchkey-impersonator' } },
+  binding: { kind: 'ClusterRoleBinding', metadata: { name: 'latchkey-impersonator' } },
+  users: { kind: 'ClusterRoleBinding', metadata: { name: 'management.platform.sh:users' } },
+} as const satisfies Record<string, Target>;
+
+/** Those of them that are there. */
+export async function foundInTarget({ admin }: VirtualCluster): Promise<readonly string[]> {
+  const found = await Promise.all(
+    Object.entries(inTarget).map(async ([what, place]) => ((await admin.find(place)) ? [what] : [])),
+  );
+  return found.flat();
+}
