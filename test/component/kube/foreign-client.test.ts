@@ -83,11 +83,23 @@ describe('a client with an identity of its own', () => {
     expect(asked).toEqual(['127.0.0.1', 'localhost']);
   });
 
-  it('dials nothing when the lookup refuses an address', async () => {
+  it.each([
+    ['an IPv4 address', '127.0.0.1', '127.0.0.1'],
+    ['an IPv6 address', '[::1]', '::1'],
+    ['an IPv4 address in IPv6', '[::ffff:127.0.0.1]', '::ffff:7f00:1'],
+    ['a number', '2130706433', '127.0.0.1'],
+    ['a name', 'localhost', 'localhost'],
+  ])('dials nothing when the lookup refuses %s', async (_, host, expected) => {
+    const asked: string[] = [];
     const refusal = Object.assign(new Error(canary), { code: 'ERR_REFUSED' });
-    const lookup: ForeignClientOptions['lookup'] = (_, __, callback) => callback(refusal, '');
-    const error = await failure(makeClient({ lookup }).get(configMaps, key));
-    expect([error.causeCode, server.handshakes]).toEqual(['ERR_REFUSED', 0]);
+    const lookup: ForeignClientOptions['lookup'] = (hostname, __, callback) => {
+      asked.push(hostname);
+      callback(refusal, '');
+    };
+    const url = new URL(server.url.replace('127.0.0.1', host));
+    const identity = makeIdentity(url, { ca: server.authority.certificate }, []);
+    const error = await failure(makeClient({ lookup, identity }).get(configMaps, key));
+    expect([error.causeCode, asked, server.openSockets]).toEqual(['ERR_REFUSED', [expected], 0]);
   });
 
   it('repeats a request as often as it was made to', async () => {
