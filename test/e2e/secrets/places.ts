@@ -8,7 +8,7 @@ export interface Place {
 }
 
 /** Every text, and every name of a field, of every object that the administrator can list. */
-export async function placesInObjects({ plane }: World): Promise<readonly Place[]> {
+export async function placesInObjects({ plane }: Pick<World, 'plane'>): Promise<readonly Place[]> {
   const names = await plane.kubectl(['api-resources', '--verbs=list,get', '-o', 'name']);
   const resources = names.stdout.trim().split('\n').join();
   const args = ['get', resources, '--all-namespaces', '-o', 'json', '--show-managed-fields'];

@@ -4,12 +4,18 @@ import { configMaps } from '../../../src/api/resources.ts';
 import { healthOf } from '../../operator/health-of.ts';
 import { kubectlOf } from '../../operator/kubectl.ts';
 import { metricsOf } from '../../operator/metrics-of.ts';
+import { virtualCluster } from '../../operator/virtual-cluster.ts';
 import { operatorWorld } from '../../operator/world.ts';
+import { targetSettings } from '../targets/target-world.ts';
 import { KnownSecrets } from './known-secrets.ts';
+import { KubeConfigRun } from './kubeconfig-run.ts';
 import { type Place, placesInObjects, placesInText } from './places.ts';
 import { WholeRun } from './whole-run.ts';
 
-const world = await operatorWorld({ env: { LATCHKEY_LOG_LEVEL: 'trace', LATCHKEY_ACTIVITY_INTERVAL: '1s' } });
+const world = await operatorWorld({
+  env: { ...targetSettings, LATCHKEY_LOG_LEVEL: 'trace', LATCHKEY_ACTIVITY_INTERVAL: '1s' },
+});
+const cluster = await virtualCluster();
 const kubectl = await kubectlOf(world, 'secret-user');
 const known = new KnownSecrets();
 
@@ -26,6 +32,7 @@ describe('after a whole run', () => {
     await run.tokens();
     await run.logins();
     await run.ownToken();
+    await new KubeConfigRun(world, cluster, known).whole();
     objects = await placesInObjects(world);
   });
 
@@ -39,11 +46,20 @@ describe('after a whole run', () => {
     expect(known.valid.length).toBeGreaterThan(15);
   });
 
+  it('no object inside the virtual cluster has one', async () => {
+    const inside = await placesInObjects(cluster);
+    expect(inside.some(({ where }) => where.startsWith('ClusterRoleBinding/latchkey-'))).toBe(true);
+    expect(known.astray(inside)).toEqual([]);
+  });
+
   it('events are among the objects, and none has a secret', () => {
     const events = objects.filter(({ where }) => where.startsWith('Event/'));
     const seen = new Set(events.filter(({ where }) => where.endsWith(' reason')).map(({ text }) => text));
     expect([...seen]).toEqual(
-      expect.arrayContaining(['Issued', 'Rotated', 'DuplicateKey', 'TokenTooLarge', 'Expired']),
+      expect.arrayContaining([
+        ...['Issued', 'Rotated', 'DuplicateKey', 'TokenTooLarge', 'Expired'],
+        ...['Connected', 'KubeConfigRefused'],
+      ]),
     );
     expect(known.astray(events)).toEqual([]);
   });
