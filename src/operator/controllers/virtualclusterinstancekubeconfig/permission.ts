@@ -15,12 +15,12 @@ export async function denialOf(
   { namespace, name }: VirtualClusterInstanceRecord,
 ): Promise<RefusedFor | undefined> {
   const verbs = kubeConfig?.clientCert === true ? (['use', 'use-as-admin'] as const) : (['use'] as const);
-  for (const verb of verbs) {
-    const question = { verb, resource: virtualClusterInstances.plural, namespace, name };
-    if (!(await isAllowed(client, identity, question)))
-      return { reason: reasons.useNotAllowed, message: messages[verb], final: false };
-  }
-  return undefined;
+  const { plural: resource } = virtualClusterInstances;
+  const ask = (verb: string) => isAllowed(client, identity, { verb, resource, namespace, name });
+  const answers = await Promise.all(verbs.map(ask));
+  const denied = verbs.find((_, index) => answers[index] !== true);
+  if (denied === undefined) return undefined;
+  return { reason: reasons.useNotAllowed, message: messages[denied], final: false };
 }
 
 const fix =
