@@ -42,7 +42,11 @@ async function setUp() {
   const queue = () => new WorkQueue({ clock, random: () => 0 });
   const queues = { instances: queue(), clusters: queue(), spaces: queue(), kubeConfigs: queue() };
   const listeners: ((uid: string) => void)[] = [];
-  const clients = { subscribe: (listener: (uid: string) => void) => void listeners.push(listener) };
+  const forgotten: string[] = [];
+  const clients = {
+    subscribe: (listener: (uid: string) => void) => void listeners.push(listener),
+    forget: (uid: string) => void forgotten.push(uid),
+  };
   wireTargetWakeUps({ stores, targets, clients }, queues);
   targets.instances.upsert(instance);
   targets.clusters.upsert(cluster);
@@ -63,7 +67,7 @@ async function setUp() {
   const changed = (uid: string) => {
     for (const listener of listeners) listener(uid);
   };
-  return { stores, targets, woken, changed };
+  return { stores, targets, woken, changed, forgotten };
 }
 
 describe('a change of an instance', () => {
@@ -87,6 +91,15 @@ describe('a change of an instance', () => {
     const { targets, woken } = await setUp();
     targets.instances.remove('p-a/vc');
     expect(await woken()).toEqual(['p-a/vc', 'p-a/mine']);
+  });
+});
+
+describe('a target that is gone', () => {
+  it('leaves no connection behind', async () => {
+    const { targets, forgotten } = await setUp();
+    targets.instances.remove('p-a/vc');
+    targets.clusters.remove('c');
+    expect(forgotten).toEqual(['u-vc', 'u-c']);
   });
 });
 
