@@ -42,11 +42,7 @@ async function setUp() {
   const queue = () => new WorkQueue({ clock, random: () => 0 });
   const queues = { instances: queue(), clusters: queue(), spaces: queue(), kubeConfigs: queue() };
   const listeners: ((uid: string) => void)[] = [];
-  const forgotten: string[] = [];
-  const clients = {
-    subscribe: (listener: (uid: string) => void) => void listeners.push(listener),
-    forget: (uid: string) => void forgotten.push(uid),
-  };
+  const clients = { subscribe: (listener: (uid: string) => void) => void listeners.push(listener) };
   wireTargetWakeUps({ stores, targets, clients }, queues);
   targets.instances.upsert(instance);
   targets.clusters.upsert(cluster);
@@ -67,7 +63,7 @@ async function setUp() {
   const changed = (uid: string) => {
     for (const listener of listeners) listener(uid);
   };
-  return { stores, targets, woken, changed, forgotten };
+  return { stores, targets, woken, changed };
 }
 
 describe('a change of an instance', () => {
@@ -91,15 +87,6 @@ describe('a change of an instance', () => {
     const { targets, woken } = await setUp();
     targets.instances.remove('p-a/vc');
     expect(await woken()).toEqual(['p-a/vc', 'p-a/mine']);
-  });
-});
-
-describe('a target that is gone', () => {
-  it('leaves no connection behind', async () => {
-    const { targets, forgotten } = await setUp();
-    targets.instances.remove('p-a/vc');
-    targets.clusters.remove('c');
-    expect(forgotten).toEqual(['u-vc', 'u-c']);
   });
 });
 

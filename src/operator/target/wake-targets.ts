@@ -18,7 +18,7 @@ interface Queues {
 interface Sources {
   readonly stores: CredentialStores;
   readonly targets: TargetStores;
-  readonly clients: Pick<TargetClients, 'subscribe' | 'forget'>;
+  readonly clients: Pick<TargetClients, 'subscribe'>;
 }
 
 /** Puts targets into their queues, and with them what depends on them, whenever something changes that a decision reads. */
@@ -39,11 +39,6 @@ export function wireTargetWakeUps({ stores, targets, clients }: Sources, queues:
     if (!isOurs(targets.writtenSpaces, change)) queues.spaces.add(change.key);
   });
   stores.kubeConfigs.subscribe((change) => wakeDyingInstance(targets, change, queues.instances));
-  for (const store of [targets.instances, targets.clusters]) {
-    store.subscribe(({ previous, current }) => {
-      if (previous !== undefined && current === undefined) clients.forget(previous.uid);
-    });
-  }
   clients.subscribe((uid) => {
     for (const { key } of targets.clusters.byIndex('uid', uid)) queues.clusters.add(key);
     for (const { key } of targets.instances.byIndex('uid', uid)) {
