@@ -73,16 +73,26 @@ export class PlayedTarget {
   }
 }
 
+interface Operator {
+  readonly client: KubeClient;
+  readonly clients: TargetClients;
+  readonly connector: TargetConnector;
+}
+
+async function stop({ client, clients }: Operator): Promise<void> {
+  await clients.close();
+  await client.close();
+}
+
 /** A platform, a target, and the connector between them. */
 export class TargetStage {
   readonly platform: FakeApiServer;
   readonly target: PlayedTarget;
-  readonly clients: TargetClients;
-  readonly connector: TargetConnector;
-  readonly client: KubeClient;
   /** UIDs of other objects of the platform. */
   readonly others = new Set<string>();
   guard: () => void = () => undefined;
+  readonly #clock: Clock;
+  #operator: Operator;
 
   static async open(clock: Clock): Promise<TargetStage> {
     const stage = new TargetStage(await FakeApiServer.start(), await PlayedTarget.start(clock, 'a'), clock);
@@ -93,21 +103,38 @@ export class TargetStage {
   private constructor(platform: FakeApiServer, target: PlayedTarget, clock: Clock) {
     this.platform = platform;
     this.target = target;
+    this.#clock = clock;
+    this.#operator = this.#start();
+  }
+
+  get clients(): TargetClients {
+    return this.#operator.clients;
+  }
+
+  get connector(): TargetConnector {
+    return this.#operator.connector;
+  }
+
+  /** Another operator takes over, with connections of its own. */
+  async restart(): Promise<void> {
+    await stop(this.#operator);
+    this.#operator = this.#start();
+  }
+
+  #start(): Operator {
+    const clock = this.#clock;
     const shared = { clock, random: () => 0.5, userAgent: 'test' };
-    this.client = createKubeClient({ ...shared, kubeConfig: platform.kubeConfig() });
-    this.clients = new TargetClients({
+    const client = createKubeClient({ ...shared, kubeConfig: this.platform.kubeConfig() });
+    const clients = new TargetClients({
       ...shared,
-      platform: this.client,
+      platform: client,
       addresses: new TargetAddresses(['127.0.0.0/8']),
       log: silentLogger,
       writeGuard: () => this.guard(),
     });
-    this.connector = new TargetConnector({
-      clients: this.clients,
-      secrets: new TargetSecrets(this.client),
-      clock,
-      isOther: (uid) => this.others.has(uid),
-    });
+    const secrets = new TargetSecrets(client);
+    const isOther = (uid: string) => this.others.has(uid);
+    return { client, clients, connector: new TargetConnector({ clients, secrets, clock, isOther }) };
   }
 
   /** Puts an administrator kubeconfig where the instance looks for it; none: takes it away. */
@@ -127,8 +154,7 @@ export class TargetStage {
   }
 
   async close(): Promise<void> {
-    await this.clients.close();
-    await this.client.close();
+    await stop(this.#operator);
     await this.platform.stop();
     await this.target.server.stop();
   }
