@@ -128,3 +128,18 @@ describe('the namespace of a project', () => {
     expect(await foundInTarget(cluster)).toEqual(['account', 'role', 'binding', 'users']);
   });
 });
+
+describe('an operator that was told of no addresses', () => {
+  beforeAll(async () => {
+    await world.operator.end();
+    await world.startOperator({ env: { LATCHKEY_TARGET_ADDRESSES: '0.0.0.0/0,::/0' } });
+  });
+
+  it.each(['127.0.0.1', 'localhost'])('does not dial %s', async (host) => {
+    const kubeConfig = (await cluster.adminKubeConfig()).replace('127.0.0.1', host);
+    const { instance } = await makeInstance(world, cluster, { kubeConfig });
+    await admin.untilRefused(instance, 'AddressRefused');
+    await admin.untilEvent(instance, 'AddressRefused');
+    expect(await admin.find(accessSecretOf(instance))).toBeUndefined();
+  });
+});
