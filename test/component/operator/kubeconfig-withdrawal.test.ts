@@ -139,7 +139,7 @@ describe('the bindings of a withdrawn certificate', () => {
 
   it('that come back without end are reported, and do not keep the object for ever', async () => {
     const simulation = await issued();
-    binder(simulation, 150);
+    binder(simulation, 600);
     rotate(simulation);
     await simulation.settle(0);
     expect(simulation.ready).toMatchObject({ status: 'False', reason: reasons.targetAnswer });

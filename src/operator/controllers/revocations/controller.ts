@@ -57,7 +57,7 @@ export class RevocationController {
     const uid = `revocation-${record.ownerUID}`;
     try {
       const { ownerUID, serials, secret } = record;
-      const withdrawal = { uid: ownerUID, serials, isLive: () => false };
+      const withdrawal = { uid: ownerUID, serials, live: [] };
       const problem = await withdrawals.tryIn({ uid, secret }, withdrawal);
       if (problem === undefined) return 0;
       return this.#retries.failed(record.uid, record.resourceVersion, problem).waitMs;

@@ -115,8 +115,7 @@ export class CertificateForm {
   async #withdrawDead(client: KubeClient, record: CredentialRecord, live: readonly number[]): Promise<void> {
     const serials = deadSerials(record, live);
     if (serials.length === 0) return;
-    const isLive = (serial: number) => live.includes(serial);
-    await this.#options.withdrawals.withdraw(client, { uid: record.uid, serials, isLive });
+    await this.#options.withdrawals.withdraw(client, { uid: record.uid, serials, live });
   }
 
   /** Undefined when the name of the request is taken. */

@@ -83,7 +83,7 @@ export class KubeConfigFinalizer {
     if (!isCertificate || (serial === 0 && boundSerials.length === 0)) return undefined;
     if (instance === undefined) return boundSerials.length === 0 ? undefined : unknownTarget;
     const serials = [...new Set([...boundSerials, serial])].filter((bound) => bound > 0);
-    const withdrawal = { uid: record.uid, serials, isLive: () => false };
+    const withdrawal = { uid: record.uid, serials, live: [] };
     const problem = await this.#options.withdrawals.tryIn(sourceOf(instance), withdrawal);
     // Nothing is bound as far as anybody knows; that one more search was not possible holds nothing up.
     return boundSerials.length === 0 ? undefined : problem;

@@ -9,7 +9,8 @@ import { everyObject } from './paged-list.ts';
 export interface DeadCertificates {
   /** Of the VirtualClusterInstanceKubeConfig. */
   readonly uid: string;
-  readonly isLive: (serial: number) => boolean;
+  /** Serials of those that live on. */
+  readonly live: readonly number[];
 }
 
 interface Subject {
@@ -21,35 +22,58 @@ interface Binding extends KubeObject {
   readonly subjects?: readonly Subject[] | null;
 }
 
+/** At the same time; as many as there are connections to a target. */
+const lanes = 4;
+
+/** A binding with a dead certificate among its subjects. */
+export interface PlantedBinding {
+  readonly resource: Resource;
+  readonly binding: Binding;
+  /** The subjects that may stay. */
+  readonly others: readonly Subject[];
+}
+
 /**
- * One pass over every binding of a cluster that takes dead certificates out of their subjects, users and groups alike,
- * whoever put them there. Resolves with how many bindings it found. `assertTime` is called before each request and
- * throws when there is no time left. Rejects with the client's errors.
+ * Looks through every binding of a cluster for dead certificates, users and groups alike, whoever put them there.
+ * `assertTime` is called before each request and throws when there is no time left. Rejects with the client's errors.
  */
-export async function removePlantedBindings(
+export async function findPlantedBindings(
   client: KubeClient,
   dead: DeadCertificates,
   assertTime: () => void,
-): Promise<number> {
-  let found = 0;
+): Promise<readonly PlantedBinding[]> {
+  const found: PlantedBinding[] = [];
   for (const resource of [clusterRoleBindings, roleBindings]) {
     for await (const binding of everyObject<Binding>(client, resource, { assertTime })) {
       const subjects = subjectsOf(binding);
       const others = subjects.filter((subject) => !isDead(subject, dead));
-      if (others.length === subjects.length) continue;
-      found += 1;
-      assertTime();
-      await takeOut(client, resource, binding, others);
+      if (others.length < subjects.length) found.push({ resource, binding, others });
     }
   }
   return found;
 }
 
+/** Takes the dead certificates out of these bindings, and deletes those that nobody else stands in. */
+export async function removePlantedBindings(
+  client: KubeClient,
+  found: readonly PlantedBinding[],
+  assertTime: () => void,
+): Promise<void> {
+  const rest = found.values();
+  const clear = async () => {
+    for (const planted of rest) {
+      assertTime();
+      await takeOut(client, planted);
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, clear));
+}
+
 /** Kubernetes knows the name of a certificate as a user and as a group; a service account never has it. */
-function isDead({ kind, name }: Subject, { uid, isLive }: DeadCertificates): boolean {
+function isDead({ kind, name }: Subject, { uid, live }: DeadCertificates): boolean {
   if ((kind !== 'User' && kind !== 'Group') || typeof name !== 'string') return false;
   const certificate = parseCertificateSubject(name);
-  return certificate?.uid === uid && !isLive(certificate.serial);
+  return certificate?.uid === uid && !live.includes(certificate.serial);
 }
 
 const subjectsOf = ({ subjects }: Binding): readonly Subject[] => (Array.isArray(subjects) ? subjects : []);
@@ -58,21 +82,13 @@ const subjectsOf = ({ subjects }: Binding): readonly Subject[] => (Array.isArray
  * A binding with a finalizer stays in force while it is deleted, so its subjects are taken out first. What changed or
  * went meanwhile is seen again in the next pass.
  */
-async function takeOut(
-  client: KubeClient,
-  resource: Resource,
-  { metadata }: Binding,
-  others: readonly Subject[],
-): Promise<void> {
-  const { name, namespace, uid, resourceVersion, finalizers = [] } = metadata;
+async function takeOut(client: KubeClient, { resource, binding, others }: PlantedBinding): Promise<void> {
+  const { name, namespace, uid, resourceVersion, finalizers = [], deletionTimestamp } = binding.metadata;
   const key: ObjectKey = namespace === undefined ? { name } : { name, namespace };
-  const lingers = finalizers.length > 0 || metadata.deletionTimestamp !== undefined;
-  const narrow = async () => {
-    if (others.length === 0 && !lingers) return;
-    await client.mergePatch(resource, key, { metadata: { uid, resourceVersion }, subjects: others });
-  };
+  const lingers = finalizers.length > 0 || deletionTimestamp !== undefined;
   try {
-    await narrow();
+    if (others.length > 0 || lingers)
+      await client.mergePatch(resource, key, { metadata: { uid, resourceVersion }, subjects: others });
     if (others.length === 0) await client.delete(resource, key, { preconditions: { uid } });
   } catch (error) {
     if (!isConflict(error) && !isNotFound(error)) throw error;

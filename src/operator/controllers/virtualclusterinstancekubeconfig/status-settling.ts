@@ -49,8 +49,7 @@ export class StatusSettling {
     const instance = targets.instance(instanceKeyOf(record));
     // Without the instance nobody knows where its virtual cluster is.
     if (serials.length === 0 || instance === undefined) return { desired, retryMs: Number.POSITIVE_INFINITY };
-    const isLive = (serial: number) => live.includes(serial);
-    const problem = await withdrawals.tryIn(sourceOf(instance), { uid: record.uid, serials, isLive });
+    const problem = await withdrawals.tryIn(sourceOf(instance), { uid: record.uid, serials, live });
     const isLast = live.length === 0 && instance.deleted !== undefined;
     if (problem !== undefined && isLast) await revocations.write(revocationOf(record, instance, clock.now()));
     else if (problem !== undefined) {

@@ -1,0 +1,258 @@
+import { X509Certificate } from 'node:crypto';
+import { Agent, request } from 'undici';
+import { parse } from 'yaml';
+import { labels } from '../../../src/api/names.ts';
+import {
+  certificateSigningRequests,
+  clusterRoleBindings,
+  type Resource,
+  roleBindings,
+  virtualClusterInstanceKubeConfigs,
+} from '../../../src/api/resources.ts';
+import { certificateSubject } from '../../../src/credentials/certificate-subject.ts';
+import type { KubeObject } from '../../../src/kube/object.ts';
+import { type Manifest, uniqueName } from '../../builders/manifest.ts';
+import type { ControlPlaneAccess } from '../../controlplane/access.ts';
+import { type Api, entryOf, type Stored, secretAt } from '../../operator/api.ts';
+import { until } from '../../operator/until.ts';
+import type { VirtualCluster } from '../../operator/virtual-cluster.ts';
+import type { World } from '../../operator/world.ts';
+import { type InstanceOptions, type Made, makeInstance } from '../targets/target-world.ts';
+
+export interface ProjectOptions extends InstanceOptions {
+  /** Host of the ingress; `none`: there is none. Default: that of the virtual cluster's API server. */
+  readonly host?: string;
+  /** What `platform-admin` and `alice` may do with instances. Default: both verbs. */
+  readonly verbs?: readonly string[];
+}
+
+/** The namespace of a project with one instance in it. */
+export class Project {
+  readonly world: World;
+  readonly cluster: VirtualCluster;
+  readonly made: Made;
+  readonly name: string;
+
+  static async make(world: World, cluster: VirtualCluster, options: ProjectOptions = {}): Promise<Project> {
+    const name = uniqueName('red');
+    const namespace = `p-${name}`;
+    await kubectl(world.plane, ['create', 'namespace', namespace]);
+    await kubectl(world.plane, ['label', 'namespace', namespace, `${labels.project}=${name}`]);
+    await grant(world, namespace, options.verbs ?? ['use', 'use-as-admin']);
+    const { host = new URL(cluster.plane.server).host, spec = {} } = options;
+    const access = host === 'none' ? {} : { accessPoint: { ingress: { enabled: true, host } } };
+    const made = await makeInstance(world, cluster, { ...options, namespace, spec: { ...access, ...spec } });
+    return new Project({ world, cluster, made, name });
+  }
+
+  /** A project whose instance is Ready. */
+  static async ready(world: World, cluster: VirtualCluster, options: ProjectOptions = {}): Promise<Project> {
+    const project = await Project.make(world, cluster, options);
+    await world.admin.untilReady(project.instance);
+    return project;
+  }
+
+  private constructor(parts: { world: World; cluster: VirtualCluster; made: Made; name: string }) {
+    this.world = parts.world;
+    this.cluster = parts.cluster;
+    this.made = parts.made;
+    this.name = parts.name;
+  }
+
+  get namespace(): string {
+    return `p-${this.name}`;
+  }
+
+  get instance(): Stored {
+    return this.made.instance;
+  }
+
+  /** Makes a kubeconfig object; with a client certificate unless `spec` says otherwise. */
+  async create(
+    spec: object = {},
+    { api = this.world.admin, ...metadata }: Partial<Manifest['metadata']> & { api?: Api } = {},
+  ): Promise<Stored> {
+    return await api.create(
+      virtualClusterInstanceKubeConfigs,
+      { clientCert: true, virtualClusterInstance: this.instance.metadata.name, ...spec },
+      { name: uniqueName('kc'), namespace: this.namespace, ...metadata },
+    );
+  }
+
+  /** The same, when it is Ready. */
+  async issued(spec: object = {}, metadata: Partial<Manifest['metadata']> = {}): Promise<Stored> {
+    return await this.world.admin.untilReady(await this.create(spec, metadata));
+  }
+
+  /** Changes what `platform-admin` and `alice` may do with instances. */
+  async grant(verbs: readonly string[]): Promise<void> {
+    await grant(this.world, this.namespace, verbs);
+  }
+
+  /** The document in the Secret that `spec.secretRef` names. */
+  async documentIn(secret: string): Promise<string> {
+    return entryOf(await this.world.admin.get(secretAt(this.namespace, secret)), 'config');
+  }
+}
+
+async function kubectl(plane: ControlPlaneAccess, args: readonly string[], input?: string): Promise<string> {
+  const { stdout, stderr, exitCode } = await plane.kubectl(args, input === undefined ? {} : { input });
+  if (exitCode !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
+  return stdout;
+}
+
+/** `platform-admin` loses its group system:masters in a credential, so it needs the verbs as everybody does. */
+async function grant({ plane }: World, namespace: string, verbs: readonly string[]): Promise<void> {
+  const apiGroup = 'rbac.authorization.k8s.io';
+  const role = {
+    apiVersion: `${apiGroup}/v1`,
+    kind: 'Role',
+    metadata: { name: 'users', namespace },
+    rules: [{ apiGroups: ['management.platform.sh'], resources: ['virtualclusterinstances'], verbs }],
+  };
+  const binding = {
+    apiVersion: `${apiGroup}/v1`,
+    kind: 'RoleBinding',
+    metadata: { name: 'users', namespace },
+    roleRef: { apiGroup, kind: 'Role', name: 'users' },
+    subjects: ['platform-admin', 'alice'].map((name) => ({ apiGroup, kind: 'User', name })),
+  };
+  const rules = verbs.length === 0 ? { ...role, rules: [] } : role;
+  await kubectl(plane, ['apply', '-f', '-'], `${JSON.stringify(rules)}\n---\n${JSON.stringify(binding)}`);
+}
+
+/** What a kubeconfig says. */
+export interface Reading {
+  readonly server: string;
+  /** PEM. */
+  readonly ca?: string;
+  readonly token?: string;
+  readonly certificate?: X509Certificate;
+  /** PEM. */
+  readonly key?: string;
+}
+
+export function readingOf(document: string): Reading {
+  const { clusters, users } = parse(document);
+  const [{ cluster }] = clusters;
+  const [{ user }] = users;
+  const text = (encoded: string) => Buffer.from(encoded, 'base64').toString();
+  const ca = cluster['certificate-authority-data'];
+  const certificate = user['client-certificate-data'];
+  return {
+    server: cluster.server,
+    ...(ca === undefined ? {} : { ca: text(ca) }),
+    ...(user.token === undefined ? {} : { token: user.token }),
+    ...(certificate === undefined
+      ? {}
+      : { certificate: new X509Certificate(text(certificate)), key: text(user['client-key-data']) }),
+  };
+}
+
+export interface Call {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly body?: object;
+}
+
+/** The holder of a document with a client certificate, at the API server of the virtual cluster itself. */
+export class Holder {
+  readonly reading: Reading;
+  readonly #server: string;
+  readonly #agent: Agent;
+
+  constructor(document: string, { plane }: VirtualCluster) {
+    this.reading = readingOf(document);
+    this.#server = plane.server;
+    const { certificate, key = '' } = this.reading;
+    const ca = Buffer.from(plane.caData, 'base64').toString();
+    this.#agent = new Agent({ connect: { ca, cert: String(certificate), key } });
+  }
+
+  /** The status of the answer. */
+  async call(path = '/api/v1/namespaces', { method = 'GET', body }: Call = {}): Promise<number> {
+    const { statusCode, body: answer } = await request(new URL(path, this.#server), {
+      dispatcher: this.#agent,
+      method,
+      ...(body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    });
+    await answer.dump();
+    return statusCode;
+  }
+
+  /** Waits until the API server has heard of what was bound. */
+  async untilAllowed(): Promise<void> {
+    await until('the certificate is bound', async () => (await this.call()) === 200);
+  }
+
+  /** Every answer of some time is a refusal, whatever else goes on. @returns how many there were. */
+  async refusals(forMs = 700): Promise<ReadonlySet<number>> {
+    const seen = new Set<number>();
+    const end = performance.now() + forMs;
+    while (performance.now() < end) seen.add(await this.call());
+    return seen;
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.close();
+  }
+}
+
+interface Binding extends KubeObject {
+  readonly subjects?: readonly { readonly kind: string; readonly name: string }[];
+}
+
+/** Every binding and every signing request in a virtual cluster that has to do with this kubeconfig. */
+export async function tracesOf(
+  { metadata: { uid } }: { readonly metadata: { readonly uid: string } },
+  cluster: VirtualCluster,
+): Promise<readonly string[]> {
+  const { client } = cluster.admin;
+  const bindings = async (resource: Resource) =>
+    (await client.list<Binding>(resource)).items
+      .filter(({ subjects = [] }) => subjects.some(({ name }) => name.includes(uid)))
+      .map(({ metadata }) => `${resource.kind} ${metadata.name.replace(uid, 'UID')}`);
+  const { items } = await client.list<KubeObject>(certificateSigningRequests);
+  const requests = items
+    .filter(({ metadata }) => metadata.name.includes(uid))
+    .map(({ metadata }) => `${certificateSigningRequests.kind} ${metadata.name.replace(uid, 'UID')}`);
+  return [...(await bindings(clusterRoleBindings)), ...(await bindings(roleBindings)), ...requests];
+}
+
+/** A subject of a binding: the certificate with this serial, as user or as group. */
+export const subjectOf = (object: Stored, kind: 'User' | 'Group', serial = object.status.serial) => ({
+  apiGroup: 'rbac.authorization.k8s.io',
+  kind,
+  name: certificateSubject(object.metadata.uid, serial),
+});
+
+export interface Planted {
+  readonly name?: string;
+  /** In this namespace only. Default: in the whole cluster. */
+  readonly namespace?: string;
+  readonly subjects: readonly object[];
+  readonly finalizers?: readonly string[];
+}
+
+/** A binding to `cluster-admin`, as somebody inside may make it. */
+export function bindingOf({ name = uniqueName('planted'), namespace, subjects, finalizers }: Planted) {
+  const apiGroup = 'rbac.authorization.k8s.io';
+  return {
+    apiVersion: `${apiGroup}/v1`,
+    kind: namespace === undefined ? 'ClusterRoleBinding' : 'RoleBinding',
+    metadata: {
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(finalizers === undefined ? {} : { finalizers }),
+    },
+    roleRef: { apiGroup, kind: 'ClusterRole', name: 'cluster-admin' },
+    subjects,
+  };
+}
+
+/** The path at which bindings of that scope are made. */
+export const bindingsPath = (namespace?: string): string =>
+  namespace === undefined
+    ? '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
+    : `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings`;

@@ -1,0 +1,164 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { conditionOf, type Stored } from '../../operator/api.ts';
+import { until } from '../../operator/until.ts';
+import { virtualCluster } from '../../operator/virtual-cluster.ts';
+import { operatorWorld } from '../../operator/world.ts';
+import { targetSettings } from '../targets/target-world.ts';
+import { Holder, Project, tracesOf } from './kubeconfig-world.ts';
+
+const world = await operatorWorld({ env: targetSettings });
+const cluster = await virtualCluster();
+const { admin } = world;
+let project: Project;
+
+beforeAll(async () => {
+  project = await Project.ready(world, cluster);
+});
+
+const both = ['use', 'use-as-admin'];
+const key = async (spec: object = {}): Promise<string> => {
+  const given = { user: 'alice', allowedNamespaces: [project.namespace], ...spec };
+  return (await admin.untilReady(await admin.createKey(given))).metadata.name;
+};
+
+describe('a kubeconfig', () => {
+  it.each([
+    ['a token', false, [], 'use'],
+    ['a certificate', true, [], 'use'],
+    ['a certificate', true, ['use'], 'use-as-admin'],
+    ['a certificate', true, ['use-as-admin'], 'use'],
+  ])(
+    'with %s (%s) is not issued to who may %j, and comes when "%s" was granted',
+    async (_, clientCert, verbs, ...missing) => {
+      const other = await Project.ready(world, cluster, { verbs });
+      const object = await other.create({ clientCert });
+      const refused = await admin.untilRefused(object, 'UseNotAllowed');
+      expect(conditionOf(refused, 'Reconciling')?.message).toContain(`"${missing[0]}"`);
+      expect(refused.status).not.toHaveProperty('kubeConfig');
+      expect(await tracesOf(object, cluster)).toEqual([]);
+      await other.grant(both);
+      await admin.annotate(object, { 'management.platform.sh/rotate': 'now' });
+      await admin.untilReady(object);
+    },
+  );
+
+  it('with a token needs no more than "use"', async () => {
+    const other = await Project.ready(world, cluster, { verbs: ['use'] });
+    await other.issued({ clientCert: false });
+  });
+
+  it('asks what the access key speaks for, not who declared it', async () => {
+    const accessKey = await key({ user: 'bob' });
+    await admin.untilRefused(await project.create({ accessKey }), 'UseNotAllowed');
+    await project.issued({ accessKey: await key() });
+  });
+
+  it('that is rotated after "use" was taken away loses what it had, inside too', async () => {
+    const other = await Project.ready(world, cluster);
+    const object = await other.issued();
+    const holder = new Holder(object.status.kubeConfig, cluster);
+    await holder.untilAllowed();
+    await other.grant([]);
+    await admin.annotate(object, { 'management.platform.sh/rotate': 'now' });
+    const { status } = await admin.untilRefused(object, 'UseNotAllowed');
+    expect(status).not.toHaveProperty('kubeConfig');
+    expect(await holder.refusals()).toEqual(new Set([403]));
+    expect(await tracesOf(object, cluster)).toEqual([]);
+    await holder.close();
+  });
+
+  it('that is due for renewal after "use" was taken away stays until its end, and says why it is not renewed', async () => {
+    const other = await Project.ready(world, cluster);
+    const accessKey = (
+      await admin.untilReady(await admin.createKey({ user: 'alice', allowedNamespaces: [other.namespace] }))
+    ).metadata.name;
+    const object = await other.issued({ clientCert: false, accessKey, certificateTTL: 60, renewBefore: 59 });
+    await other.grant([]);
+    const due = { timeoutMs: 40_000 };
+    const denied = await admin.untilCondition(
+      object,
+      { type: 'Reconciling', status: 'True', reason: 'UseNotAllowed' },
+      due,
+    );
+    expect(conditionOf(denied)?.status).toBe('True');
+    expect(denied.status).toMatchObject({ serial: 1, kubeConfig: object.status.kubeConfig });
+    const ended = await admin.untilCondition(object, { status: 'False' }, { timeoutMs: 40_000 });
+    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(object.status.notAfter));
+    expect(ended.status).not.toHaveProperty('kubeConfig');
+  });
+});
+
+describe('the access key above a kubeconfig', () => {
+  it('must invite its namespace', async () => {
+    const accessKey = (await admin.untilReady(await admin.createKey({ user: 'bob' }))).metadata.name;
+    const declared = await project.create({ accessKey }, { api: (await world.user('declarer')).api });
+    await admin.untilRefused(declared, 'AccessKeyNotAllowed');
+  });
+
+  it.each([
+    ['has a scope', { scope: { virtualClusters: [{ project: '*', virtualCluster: '*' }] } }],
+    ['has rules', { rules: [{ verbs: ['get'] }] }],
+    ['is scoped to nothing', { scope: {} }],
+  ])('that %s allows no certificate', async (_, spec) => {
+    const accessKey = await key(spec);
+    const object = await project.create({ accessKey });
+    const refused = await admin.untilRefused(object, 'ClientCertNotAllowed');
+    expect(conditionOf(refused, 'Stalled')?.status).toBe('True');
+    expect(await tracesOf(object, cluster)).toEqual([]);
+    await project.issued({ accessKey, clientCert: false });
+  });
+
+  const issuedUnder = async (accessKey: string): Promise<{ object: Stored; holder: Holder }> => {
+    const object = await project.issued({ accessKey, certificateTTL: 3_600 });
+    const holder = new Holder(object.status.kubeConfig, cluster);
+    await holder.untilAllowed();
+    return { object, holder };
+  };
+
+  it('that gets a scope ends the certificate', async () => {
+    const accessKey = await key();
+    const { object, holder } = await issuedUnder(accessKey);
+    await admin.patch({ kind: 'OwnedAccessKey', metadata: { name: accessKey } }, { spec: { scope: {} } });
+    await admin.untilRefused(object, 'ClientCertNotAllowed');
+    expect(await holder.refusals()).toEqual(new Set([403]));
+    await holder.close();
+  });
+
+  it('that is disabled suspends the certificate, and another comes for the rest of the life', async () => {
+    const accessKey = await key();
+    const parent = { kind: 'OwnedAccessKey', metadata: { name: accessKey } };
+    const { object, holder } = await issuedUnder(accessKey);
+    await admin.patch(parent, { spec: { disabled: true } });
+    await admin.untilRefused(object, 'AccessKeyNotLive');
+    expect(await holder.refusals()).toEqual(new Set([403]));
+    await admin.patch(parent, { spec: { disabled: false } });
+    const { status } = await admin.untilReady(object);
+    expect(status).toMatchObject({ serial: 2, notAfter: object.status.notAfter });
+    expect(await holder.refusals(200)).toEqual(new Set([403]));
+    await holder.close();
+  });
+
+  it('that is deleted ends it for good', async () => {
+    const accessKey = await key();
+    const { object, holder } = await issuedUnder(accessKey);
+    await admin.delete({ kind: 'OwnedAccessKey', metadata: { name: accessKey } });
+    await admin.untilRefused(object, 'AccessKeyGone');
+    await until('nothing is left inside', async () => (await tracesOf(object, cluster)).length === 0);
+    expect(await holder.refusals()).toEqual(new Set([403]));
+    await holder.close();
+  });
+
+  it('bounds the life of the certificate, which is unbound when the key ends', async () => {
+    const ttl = 15;
+    const accessKey = await key({ ttl });
+    const { object, holder } = await issuedUnder(accessKey);
+    const end = Date.parse(object.status.notAfter);
+    expect(end).toBeLessThan(Date.now() + ttl * 1_000);
+    const real = holder.reading.certificate?.validToDate.getTime() ?? 0;
+    expect(real).toBeGreaterThan(end + 500_000);
+    await admin.untilCondition(object, { status: 'False' }, { timeoutMs: 20_000 });
+    await until('it is refused', async () => (await holder.call()) === 403);
+    expect(Date.now()).toBeLessThan(end + 3_000);
+    await holder.close();
+  });
+});

@@ -1,0 +1,106 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { entryOf, type Stored, secretAt } from '../../operator/api.ts';
+import { until } from '../../operator/until.ts';
+import { virtualCluster } from '../../operator/virtual-cluster.ts';
+import { operatorWorld } from '../../operator/world.ts';
+import { targetSettings } from '../targets/target-world.ts';
+import { Holder, Project, readingOf, tracesOf } from './kubeconfig-world.ts';
+
+const overlapMs = 5_000;
+/** Whatever is asked for: no certificate of this signer lives longer. */
+const signerSeconds = 30;
+const world = await operatorWorld({
+  env: { ...targetSettings, LATCHKEY_ROTATION_OVERLAP: `${overlapMs / 1000}s` },
+});
+const cluster = await virtualCluster({
+  extraControllerManagerArgs: [`--cluster-signing-duration=${signerSeconds}s`],
+});
+const { admin } = world;
+let project: Project;
+let accessKey: string;
+
+beforeAll(async () => {
+  project = await Project.ready(world, cluster);
+  const key = await admin.createKey({ user: 'alice', allowedNamespaces: [project.namespace] });
+  accessKey = (await admin.untilReady(key)).metadata.name;
+});
+
+const lifeOf = ({ status }: Stored): number =>
+  (Date.parse(status.notAfter) - Date.parse(status.issuedAt)) / 1_000;
+const serial =
+  (wanted: number) =>
+  ({ status }: Stored) =>
+    status.serial === wanted && status.credentialHash;
+
+describe('a signer that gives less than is asked for', () => {
+  it.each([0, 3_600, 2_000_000_000])(
+    'decides the end of a kubeconfig with certificateTTL %s',
+    async (certificateTTL) => {
+      const object = await project.issued({ certificateTTL });
+      expect(Math.abs(lifeOf(object) - signerSeconds)).toBeLessThan(3);
+    },
+  );
+
+  it('cannot be made to give more by losing the Secret, and the end is acted on', async () => {
+    const secretRef = { name: world.name('out') };
+    const object = await project.issued({ certificateTTL: 3_600, secretRef, accessKey, renewBefore: 0 });
+    const place = secretAt(project.namespace, secretRef.name);
+    const first = new Holder(entryOf(await admin.get(place), 'config'), cluster);
+    await admin.delete(place);
+    const next = await admin.until(object, 'a replacement', serial(2));
+    expect(next.status.notAfter).toBe(object.status.notAfter);
+    expect(await first.refusals(200)).toEqual(new Set([403]));
+    const second = new Holder(entryOf(await admin.get(place), 'config'), cluster);
+    await second.untilAllowed();
+    await admin.untilRefused(object, 'Expired', { timeoutMs: 40_000 });
+    expect(Date.now()).toBeLessThan(Date.parse(object.status.notAfter) + 3_000);
+    await until('it is refused', async () => (await second.call()) === 403);
+    expect(await tracesOf(object, cluster)).toEqual([]);
+    await admin.untilGone(place);
+    for (const holder of [first, second]) await holder.close();
+  });
+});
+
+describe('a planned renewal', () => {
+  it('leaves the predecessor bound for the overlap, then takes it away', async () => {
+    const secretRef = { name: world.name('out') };
+    const object = await project.issued({ certificateTTL: 3_600, accessKey, renewBefore: 600, secretRef });
+    const first = new Holder(await project.documentIn(secretRef.name), cluster);
+    await first.untilAllowed();
+    const next = await admin.until(object, 'the successor', serial(2), { timeoutMs: 40_000 });
+    const seen = Date.now();
+    await admin.untilEvent(object, 'Renewed');
+    expect(Date.parse(next.status.notAfter)).toBeGreaterThan(Date.parse(object.status.notAfter));
+    expect(next.status).toMatchObject({ boundSerials: [1, 2], previous: { serial: 1 } });
+    const second = new Holder(await project.documentIn(secretRef.name), cluster);
+    await second.untilAllowed();
+    expect(await first.call()).toBe(200);
+    await until('the predecessor is refused', async () => (await first.call()) === 403);
+    const passed = Date.now() - seen;
+    expect(passed).toBeGreaterThan(overlapMs - 2_000);
+    expect(passed).toBeLessThan(overlapMs + 2_000);
+    expect(await first.refusals()).toEqual(new Set([403]));
+    expect(await second.call()).toBe(200);
+    const { status } = await admin.get(object);
+    expect(status).not.toHaveProperty('previous');
+    expect(status.boundSerials).toEqual([2]);
+    expect(await tracesOf(object, cluster)).toEqual([
+      'ClusterRoleBinding latchkey-UID-2',
+      'CertificateSigningRequest latchkey-UID-2',
+    ]);
+    for (const holder of [first, second]) await holder.close();
+  });
+
+  it('of a token in a kubeconfig gives another document', async () => {
+    const object = await project.issued({
+      clientCert: false,
+      certificateTTL: 60,
+      accessKey,
+      renewBefore: 59,
+    });
+    const next = await admin.until(object, 'the successor', serial(2), { timeoutMs: 40_000 });
+    const tokens = [object, next].map(({ status }) => readingOf(status.kubeConfig).token);
+    expect(new Set(tokens).size).toBe(2);
+    expect(next.status.previous).toMatchObject({ serial: 1, credentialHash: object.status.credentialHash });
+  });
+});
