@@ -2,29 +2,14 @@ import { finalizers } from '../../../api/names.ts';
 import type { WorkResult } from '../../../kube/workers.ts';
 import type { ClusterRecord } from '../../../platform/targets/target-record.ts';
 import { LookTimes } from '../../target/look-times.ts';
-import type { TargetConnector } from '../../target/target-connector.ts';
-import type { TargetEvents } from '../../target/target-events.ts';
+import type { TargetControllerOptions } from '../../target/target-controller-options.ts';
 import { TargetFinalizer } from '../../target/target-finalizer.ts';
 import { TargetReconciler } from '../../target/target-reconciler.ts';
 import type { TargetStores } from '../../target/target-stores.ts';
-import type { TargetWriter } from '../../target/target-writer.ts';
 import { decideCluster } from './policy.ts';
 
-export interface ClusterControllerOptions {
+export interface ClusterControllerOptions extends TargetControllerOptions<ClusterRecord> {
   readonly targets: Pick<TargetStores, 'cluster'>;
-  readonly writer: TargetWriter<ClusterRecord>;
-  readonly connector: TargetConnector;
-  readonly events: TargetEvents;
-  /** Hears of each finalizer that was released with something left behind. */
-  readonly onReleased: () => void;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-  /** Uniform in [0, 1). */
-  readonly random: () => number;
-  /** How often each cluster is looked at, milliseconds. */
-  readonly recheckMs: number;
-  /** How long a deleted cluster may wait for its clean-up, milliseconds. */
-  readonly limitMs: number;
 }
 
 /** Makes connected clusters usable, keeps them so, and cleans up behind deleted ones. */

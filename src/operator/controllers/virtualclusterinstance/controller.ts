@@ -4,30 +4,15 @@ import type { WorkResult } from '../../../kube/workers.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import type { CredentialStores } from '../../credential/credential-stores.ts';
 import { LookTimes } from '../../target/look-times.ts';
-import type { TargetConnector } from '../../target/target-connector.ts';
-import type { TargetEvents } from '../../target/target-events.ts';
+import type { TargetControllerOptions } from '../../target/target-controller-options.ts';
 import { TargetFinalizer } from '../../target/target-finalizer.ts';
 import { TargetReconciler } from '../../target/target-reconciler.ts';
 import type { TargetStores } from '../../target/target-stores.ts';
-import type { TargetWriter } from '../../target/target-writer.ts';
 import { decideInstance } from './policy.ts';
 
-export interface InstanceControllerOptions {
+export interface InstanceControllerOptions extends TargetControllerOptions<VirtualClusterInstanceRecord> {
   readonly targets: Pick<TargetStores, 'instance'>;
   readonly credentials: Pick<CredentialStores, 'kubeConfigsOf'>;
-  readonly writer: TargetWriter<VirtualClusterInstanceRecord>;
-  readonly connector: TargetConnector;
-  readonly events: TargetEvents;
-  /** Hears of each finalizer that was released with something left behind. */
-  readonly onReleased: () => void;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-  /** Uniform in [0, 1). */
-  readonly random: () => number;
-  /** How often each virtual cluster is looked at, milliseconds. */
-  readonly recheckMs: number;
-  /** How long a deleted instance may wait for its clean-up, milliseconds. */
-  readonly limitMs: number;
 }
 
 /** Makes virtual clusters usable, keeps them so, and cleans up behind deleted ones. */
