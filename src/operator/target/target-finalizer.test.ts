@@ -84,9 +84,12 @@ describe('TargetFinalizer', () => {
     expect(isGone()).toBe(true);
   });
 
-  it('lets it go at once when there is no kubeconfig any more, whatever waits', async () => {
-    const { finalize, disconnect, isGone, isTold } = setUp({ isAwaited: true });
+  it('lets it go at once when there is no kubeconfig any more, as soon as nothing waits', async () => {
+    const { finalize, disconnect, awaited, isGone, isTold } = setUp({ isAwaited: true });
     disconnect.mockResolvedValue('gone');
+    expect(await finalize()).toEqual({ requeueAfterMs: 1_000 });
+    expect(isGone()).toBe(false);
+    awaited.mockReturnValue(false);
     expect(await finalize()).toBeUndefined();
     expect([isGone(), isTold()]).toEqual([true, false]);
   });

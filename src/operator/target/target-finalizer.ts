@@ -42,7 +42,8 @@ export class TargetFinalizer<R extends ConnectedRecord> {
     const deadline = Math.max(record.deleted ?? now(), this.#since) + limitMs;
     const current = await writer.writeStatus(record, terminating);
     const cleaned = connection === undefined ? 'gone' : await this.#clean(connection, now() >= deadline);
-    const done = cleaned === 'gone' || (cleaned === 'clean' && !isAwaited(current));
+    // Who waits for it may have to note where the target was, which nobody knows once this object is gone.
+    const done = connection === undefined || (cleaned !== 'failed' && !isAwaited(current));
     if (!done && now() < deadline) return { requeueAfterMs: retryMs };
     await writer.removeFinalizer(current, finalizer);
     if (!done) this.#tell(current);

@@ -93,6 +93,15 @@ export class TargetClients {
     return this.#states.get(uid)?.known;
   }
 
+  /**
+   * A client by what the last successful open found; the caller closes it. For taking something back in a target whose
+   * Secret went first, as in a namespace that is being deleted.
+   */
+  remembered(uid: string): KubeClient | undefined {
+    const config = this.known(uid);
+    return config === undefined || this.#closed ? undefined : this.#client(config);
+  }
+
   /** Hears the uid when an open found another content than the one before, or none any more. */
   subscribe(listener: (uid: string) => void): void {
     this.#listeners.add(listener);

@@ -76,6 +76,8 @@ export class KubeConfigSimulation {
   /** Verbs that everybody holds. */
   verbs: readonly string[] = ['use', 'use-as-admin'];
   opening: OpenResult | undefined;
+  /** What leads into the target without its Secret. */
+  remembered: KubeClient | undefined;
   ca = 'the authority';
   /** What the next writes to both API servers meet. */
   fates: Fate[] = [];
@@ -270,7 +272,8 @@ export class KubeConfigSimulation {
     const known = () => ({ server: new URL('https://10.0.0.1'), ca: this.ca });
     const open = async (_source: TargetSource): Promise<OpenResult> =>
       this.opening ?? { target: { client: this.target.client, config: known() } };
-    return { open, known, forget: () => undefined } as unknown as TargetClients;
+    const remembered = () => this.remembered;
+    return { open, known, remembered, forget: () => undefined } as unknown as TargetClients;
   }
 
   /** Access reviews are answered beside the storage: nothing is written for them. */

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { reasons } from '../../../src/api/reasons.ts';
 import { certificateSubject } from '../../../src/credentials/certificate-subject.ts';
 import { toForeign } from '../../../src/kube/foreign-kube-error.ts';
@@ -219,6 +219,19 @@ describe('a virtual cluster that is away when its kubeconfig is deleted', () => 
     await simulation.settle(0);
     expect(simulation.object).toBeUndefined();
     expect(simulation.revocation).toBeDefined();
+  });
+
+  it('is cleaned all the same when only the way to its Secret is lost', async () => {
+    const simulation = await issued();
+    const close = vi.fn(async () => undefined);
+    simulation.opening = { problem: { reason: reasons.kubeConfigNotFound, message: 'no Secret' } };
+    simulation.remembered = { ...simulation.target.client, close } as never;
+    simulation.delete();
+    await simulation.settle(0);
+    expect(simulation.object).toBeUndefined();
+    expect(simulation.revocation).toBeUndefined();
+    expect(simulation.target.api.all(clusterWide)).toEqual([]);
+    expect(close).toHaveBeenCalled();
   });
 
   it('holds nothing up when the instance is gone without a trace', async () => {

@@ -57,9 +57,10 @@ export class KubeConfigFinalizer {
     if (record.finalizers.length > 1 && record.status.credentialHash !== undefined)
       return this.#strip(record);
     const instance = targets.instance(instanceKeyOf(record));
-    const problem = await this.#withdraw(record, instance);
     const deadline = Math.max(record.deleted ?? now(), this.#since) + limitMs;
     await this.#deleteSecrets(record, now() >= deadline);
+    // By the end of it the watch has told that the Secrets are gone.
+    const problem = await this.#withdraw(record, instance);
     const release = releaseOf({
       secrets: stores.secrets.byIndex('owner', record.uid).length,
       ...(problem === undefined ? {} : { problem }),

@@ -26,10 +26,10 @@ const authorizerLag = 250;
 
 /** Takes from certificates what they may do in their virtual cluster. */
 export class Withdrawals {
-  readonly #clients: Pick<TargetClients, 'open'>;
+  readonly #clients: Pick<TargetClients, 'open' | 'remembered'>;
   readonly #clock: Clock;
 
-  constructor(clients: Pick<TargetClients, 'open'>, clock: Clock) {
+  constructor(clients: Pick<TargetClients, 'open' | 'remembered'>, clock: Clock) {
     this.#clients = clients;
     this.#clock = clock;
   }
@@ -38,12 +38,32 @@ export class Withdrawals {
   async tryIn(source: TargetSource, withdrawal: Withdrawal): Promise<TargetProblem | undefined> {
     try {
       const opened = await this.#clients.open(source);
-      if ('problem' in opened) return opened.problem;
+      if ('problem' in opened) return await this.#tryFromMemory(source, withdrawal, opened.problem);
       await this.withdraw(opened.target.client, withdrawal);
       return undefined;
     } catch (error) {
       if (error instanceof TargetFailure) return error.problem;
       throw error;
+    }
+  }
+
+  /** A namespace that is being deleted loses its Secrets first; what was read before still serves to take something back. */
+  async #tryFromMemory(
+    { uid }: TargetSource,
+    withdrawal: Withdrawal,
+    problem: TargetProblem,
+  ): Promise<TargetProblem | undefined> {
+    const isMissing = problem.reason === reasons.kubeConfigNotFound;
+    const client = isMissing ? this.#clients.remembered(uid) : undefined;
+    if (client === undefined) return problem;
+    try {
+      await this.withdraw(client, withdrawal);
+      return undefined;
+    } catch (error) {
+      if (error instanceof TargetFailure) return problem;
+      throw error;
+    } finally {
+      await client.close();
     }
   }
 

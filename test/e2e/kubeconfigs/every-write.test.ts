@@ -1,0 +1,202 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { annotations } from '../../../src/api/names.ts';
+import { credentialHash } from '../../../src/credentials/credential-hash.ts';
+import { sharedControlPlane } from '../../controlplane/shared.ts';
+import { type Stored, secretAt } from '../../operator/api.ts';
+import { until } from '../../operator/until.ts';
+import { virtualCluster } from '../../operator/virtual-cluster.ts';
+import { operatorWorld } from '../../operator/world.ts';
+import { outlineOf, type Write } from '../../operator/write.ts';
+import { WriteGate } from '../../operator/write-gate.ts';
+import { FragileOperator } from '../availability/fragile-operator.ts';
+import { targetSettings } from '../targets/target-world.ts';
+import { Project, readingOf, tracesOf } from './kubeconfig-world.ts';
+
+const plane = await sharedControlPlane();
+const insider = { user: 'insider', groups: ['system:masters'] };
+const cluster = await virtualCluster({ users: [insider] });
+const gates = [await WriteGate.start(plane), await WriteGate.start(cluster.plane)] as const;
+afterAll(async () => {
+  for (const gate of gates) await gate.close();
+});
+const world = await operatorWorld({ plane, env: targetSettings, operator: false });
+const { admin } = world;
+const operator = new FragileOperator(world, inFrontOfBoth(...gates), targetSettings);
+let project: Project;
+
+/** What is said to the first gate is said to both. */
+function inFrontOfBoth(first: WriteGate, second: WriteGate): WriteGate {
+  return new Proxy(first, {
+    get: (gate, name) => {
+      const value = Reflect.get(gate, name);
+      return typeof value === 'function' ? value.bind(gate) : value;
+    },
+    set: (gate, name, value) => Reflect.set(second, name, value) && Reflect.set(gate, name, value),
+  });
+}
+
+/** One kubeconfig, and the writes that are made for it on both sides. */
+class Subject {
+  readonly name = world.name('every');
+  readonly secret = `${this.name}-out`;
+  #uid: string | undefined;
+  #object: Stored | undefined;
+
+  get object(): Stored {
+    if (this.#object === undefined) throw new Error('nothing was made yet');
+    return this.#object;
+  }
+
+  async create(): Promise<void> {
+    this.#object = await project.create({ secretRef: { name: this.secret } }, { name: this.name });
+  }
+
+  async untilSerial(least: number): Promise<Stored> {
+    const holds = ({ status }: Stored) => status.serial >= least && status.credentialHash;
+    return await admin.until(this.object, `serial ${least}`, holds, { timeoutMs: 30_000 });
+  }
+
+  readonly isMeantBy = ({ plural, name, body }: Write): boolean => {
+    if (plural === 'events' || plural === 'subjectaccessreviews') return false;
+    // The operator may be at work before the answer to the create is here.
+    if (name === this.name) this.#uid ??= body?.metadata?.uid;
+    const uid = this.#object?.metadata.uid ?? this.#uid;
+    return name.startsWith(this.name) || (uid !== undefined && name.includes(uid));
+  };
+}
+
+interface Scenario {
+  readonly title: string;
+  readonly prepare: (subject: Subject) => Promise<unknown>;
+  readonly begin: (subject: Subject) => Promise<unknown>;
+  readonly end: (subject: Subject) => Promise<unknown>;
+  readonly writes: readonly string[];
+}
+
+/** The certificate in the Secret is the confirmed one, it alone is bound, and no other was left behind. */
+async function expectWhole(subject: Subject, { metadata, status }: Stored): Promise<void> {
+  const { serial } = status;
+  const document = await project.documentIn(subject.secret);
+  const { certificate } = readingOf(document);
+  expect(certificate?.fingerprint256.replaceAll(':', '').toLowerCase()).toBe(status.credentialHash);
+  expect(credentialHash(document)).toBe(status.documentHash);
+  expect(status.boundSerials).toEqual([serial]);
+  const expected = ['ClusterRoleBinding', 'CertificateSigningRequest'].map(
+    (kind) => `${kind} latchkey-UID-${serial}`,
+  );
+  expect(await tracesOf({ metadata }, cluster)).toEqual(expected);
+}
+
+const issued = async (subject: Subject) => {
+  await subject.create();
+  await subject.untilSerial(1);
+};
+
+const scenarios: readonly Scenario[] = [
+  {
+    title: 'an issue',
+    prepare: async () => undefined,
+    begin: async (subject) => await subject.create(),
+    end: async (subject) => await expectWhole(subject, await subject.untilSerial(1)),
+    writes: [
+      'PATCH virtualclusterinstancekubeconfigs/status',
+      'POST certificatesigningrequests',
+      'PUT certificatesigningrequests/approval',
+      'POST clusterrolebindings',
+      'POST secrets',
+      'PATCH virtualclusterinstancekubeconfigs/status',
+    ],
+  },
+  {
+    title: 'a rotation',
+    prepare: issued,
+    begin: async ({ object }) => await admin.annotate(object, { [annotations.rotate]: 'now' }),
+    end: async (subject) => await expectWhole(subject, await subject.untilSerial(2)),
+    writes: [
+      'DELETE clusterrolebindings',
+      'DELETE validatingadmissionpolicybindings',
+      'DELETE validatingadmissionpolicies',
+      'DELETE certificatesigningrequests',
+      'PATCH virtualclusterinstancekubeconfigs/status',
+      'POST certificatesigningrequests',
+      'PUT certificatesigningrequests/approval',
+      'POST clusterrolebindings',
+      'POST secrets',
+      'PUT secrets',
+      'PATCH virtualclusterinstancekubeconfigs/status',
+    ],
+  },
+  {
+    title: 'a deletion',
+    prepare: issued,
+    begin: async ({ object }) => await admin.delete(object),
+    end: async ({ object, secret }) => {
+      await admin.untilGone(object, { timeoutMs: 30_000 });
+      expect(await tracesOf(object, cluster)).toEqual([]);
+      expect(await admin.find(secretAt(project.namespace, secret))).toBeUndefined();
+    },
+    writes: [
+      'DELETE secrets',
+      'DELETE clusterrolebindings',
+      'DELETE validatingadmissionpolicybindings',
+      'DELETE validatingadmissionpolicies',
+      'DELETE certificatesigningrequests',
+      'PATCH virtualclusterinstancekubeconfigs',
+    ],
+  },
+];
+
+beforeAll(async () => {
+  await operator.start();
+  const file = await gates[1].access.kubeconfigWithToken(insider.user, cluster.plane.tokenOf(insider.user));
+  project = await Project.ready(world, cluster, { kubeConfig: await readFile(file, 'utf8') });
+});
+
+describe('undisturbed', () => {
+  it.each(scenarios)(
+    '$title takes the writes that are listed here',
+    async ({ prepare, begin, end, writes }) => {
+      const subject = new Subject();
+      await prepare(subject);
+      for (const gate of gates) await gate.settled();
+      const before = gates.map(({ passed }) => passed.length);
+      await begin(subject);
+      await end(subject);
+      for (const gate of gates) await gate.settled();
+      const passed = gates.flatMap((gate, i) => gate.passed.slice(before[i]));
+      const own = passed.filter(subject.isMeantBy).toSorted((a, b) => a.at - b.at);
+      expect(own.map(outlineOf)).toEqual(writes);
+    },
+  );
+});
+
+const most = Math.max(...scenarios.map(({ writes }) => writes.length));
+/** One SIGKILL does for all scenarios: each is held at its own nth write until the last has come there. */
+const deaths = (['lost', 'unanswered'] as const).flatMap((fate) =>
+  Array.from({ length: most }, (_, index) => ({
+    fate,
+    nth: index + 1,
+    when: fate === 'lost' ? 'before' : 'after',
+    together: scenarios.filter(({ writes }) => writes.length > index),
+  })),
+);
+
+describe.each(deaths)('with a SIGKILL right $when write $nth', ({ fate, nth, together }) => {
+  const killed = together.map((scenario) => ({ ...scenario, subject: new Subject() }));
+
+  beforeAll(async () => {
+    await Promise.all(killed.map(({ prepare, subject }) => prepare(subject)));
+    const dead = operator.die(killed.map(({ subject }) => ({ isMeant: subject.isMeantBy, nth, fate })));
+    await Promise.all(killed.map(({ begin, subject }) => begin(subject)));
+    await dead;
+    await operator.start();
+  });
+
+  it.each(killed)('$title is completed, and nothing is left over', async ({ end, subject }) => {
+    await until('it is completed', async () => {
+      await end(subject);
+      return true;
+    });
+  });
+});

@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemNamespace } from '../../../src/api/names.ts';
+import { configMaps, secrets } from '../../../src/api/resources.ts';
+import { conditionOf, type Stored } from '../../operator/api.ts';
+import { metricOf } from '../../operator/metrics-of.ts';
+import { until } from '../../operator/until.ts';
+import { VirtualCluster } from '../../operator/virtual-cluster.ts';
+import { operatorWorld } from '../../operator/world.ts';
+import { rewrite, targetSettings } from '../targets/target-world.ts';
+import { Holder, Project, readingOf, tracesOf } from './kubeconfig-world.ts';
+
+const world = await operatorWorld({ env: targetSettings });
+const { admin, plane } = world;
+let cluster = await VirtualCluster.start();
+let project: Project;
+afterAll(async () => await cluster.stop());
+
+beforeAll(async () => {
+  project = await Project.ready(world, cluster);
+});
+
+const serial =
+  (wanted: number) =>
+  ({ status }: Stored) =>
+    status.serial === wanted && status.credentialHash;
+const released = 'latchkey_finalizers_released_total{kind="VirtualClusterInstanceKubeConfig"}';
+
+/** What is noted to be withdrawn later. */
+async function recordOf({ metadata }: Stored): Promise<Stored | undefined> {
+  const name = `latchkey-revocation-${metadata.uid}`;
+  return await admin.find({ kind: 'ConfigMap', metadata: { namespace: systemNamespace, name } });
+}
+
+async function untilForgotten(object: Stored): Promise<void> {
+  const gone = async () => (await recordOf(object)) === undefined;
+  await until('no record is left', gone, { timeoutMs: 20_000 });
+}
+
+async function holderOf({ status }: Stored): Promise<Holder> {
+  const holder = new Holder(status.kubeConfig, cluster);
+  await holder.untilAllowed();
+  return holder;
+}
+
+describe('the role that an instance gives its users', () => {
+  it('is that of its certificates, and another certificate comes when it changes', async () => {
+    await admin.patch(project.instance, { spec: { access: { clusterRole: 'view' } } });
+    const object = await project.issued({ certificateTTL: 3_600 });
+    const holder = new Holder(object.status.kubeConfig, cluster);
+    const status = async (path: string, of = holder) => await of.call(path);
+    await until('it may look', async () => (await status('/api/v1/pods')) === 200);
+    expect(await status('/api/v1/secrets')).toBe(403);
+
+    await admin.patch(project.instance, { spec: { access: { clusterRole: 'cluster-admin' } } });
+
+    const next = await admin.until(object, 'another', serial(2));
+    await admin.untilEvent(object, 'TargetChanged');
+    expect(next.status.notAfter).toBe(object.status.notAfter);
+    expect(await holder.refusals()).toEqual(new Set([403]));
+    const successor = new Holder(next.status.kubeConfig, cluster);
+    await until('it may read Secrets', async () => (await status('/api/v1/secrets', successor)) === 200);
+    for (const each of [holder, successor]) await each.close();
+  });
+});
+
+describe('the administrator kubeconfig', () => {
+  it('may be replaced by another of the same cluster, and no certificate ends by that', async () => {
+    const object = await project.issued();
+    const holder = await holderOf(object);
+    await rewrite(world, project.made, await cluster.adminKubeConfig('another-admin'));
+    await admin.annotate(object, { 'management.platform.sh/rotate': 'now' });
+    await admin.until(object, 'rotated with the new one', serial(2));
+    expect(await holder.refusals(200)).toEqual(new Set([403]));
+    await holder.close();
+  });
+
+  it('that is gone holds up no deletion: what was read of it before still serves to withdraw', async () => {
+    const other = await Project.ready(world, cluster);
+    const object = await other.issued();
+    const holder = await holderOf(object);
+    await admin.delete(other.made.secret);
+    await admin.delete(object);
+    await admin.untilGone(object);
+    expect(await recordOf(object)).toBeUndefined();
+    expect(await holder.refusals()).toEqual(new Set([403]));
+    expect(await tracesOf(object, cluster)).toEqual([]);
+    await holder.close();
+  });
+
+  it('that nobody has read leaves a record of what is to be withdrawn when it is there again', async () => {
+    const other = await Project.ready(world, cluster);
+    const object = await other.issued();
+    const holder = await holderOf(object);
+    const { metadata, data } = await admin.get(other.made.secret);
+    await world.operator.end();
+    await admin.delete(other.made.secret);
+    await world.startOperator();
+    await admin.delete(object);
+    await admin.untilGone(object);
+    expect(await recordOf(object)).toBeDefined();
+    expect(await holder.call()).toBe(200);
+    const { name, labels: marks = {} } = metadata;
+    const again = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name, namespace: other.namespace, labels: marks },
+    };
+    await admin.createObject(secrets, { ...again, data });
+    await until('it is withdrawn', async () => (await holder.call()) === 403, { timeoutMs: 40_000 });
+    await untilForgotten(object);
+    expect(await tracesOf(object, cluster)).toEqual([]);
+    await holder.close();
+  });
+});
+
+describe('the namespace of a project', () => {
+  it('goes away with everything in it, and with it what its kubeconfigs had inside', async () => {
+    const other = await Project.ready(world, cluster);
+    const objects = await Promise.all([
+      other.issued(),
+      other.issued({ secretRef: { name: world.name('out') } }),
+      other.issued({ clientCert: false }),
+      other.create({ server: 'https://never.example.com', virtualClusterInstance: 'missing' }),
+    ]);
+    const gone = { kind: 'Namespace', metadata: { name: other.namespace } };
+    await plane.kubectl(['delete', 'namespace', other.namespace, '--wait=false']);
+    await admin.untilGone(gone, { timeoutMs: 60_000 });
+    for (const object of objects) {
+      expect(await tracesOf(object, cluster)).toEqual([]);
+      expect(await recordOf(object)).toBeUndefined();
+    }
+  });
+});
+
+describe('a virtual cluster that is away', () => {
+  it('takes no kubeconfig away, and has its deleted ones withdrawn when it is there again', async () => {
+    const [kept, deleted, unlucky] = [await project.issued(), await project.issued(), await project.issued()];
+    const holder = await holderOf(deleted);
+    const releasedBefore = await metricOf(world.operator, released);
+    await cluster.plane.stopApiServer();
+    await admin.untilCondition(project.instance, { status: 'False' });
+
+    await admin.delete(deleted);
+    const since = Date.now();
+    await admin.annotate(unlucky, { 'management.platform.sh/rotate': 'now' });
+    const away = { type: 'Reconciling', status: 'True', reason: 'TargetUnreachable' } as const;
+    const refused = await admin.untilCondition(unlucky, away, { timeoutMs: 20_000 });
+    expect(conditionOf(refused)?.status).toBe('False');
+    expect(refused.status).toMatchObject({ boundSerials: [1] });
+    expect(refused.status).not.toHaveProperty('kubeConfig');
+    expect((await admin.get(kept)).status.kubeConfig).toBe(kept.status.kubeConfig);
+    await admin.untilGone(deleted, { timeoutMs: 90_000 });
+    expect(Date.now() - since).toBeGreaterThan(58_000);
+    expect(Date.now() - since).toBeLessThan(75_000);
+    expect((await recordOf(deleted))?.data).toMatchObject({
+      instanceNamespace: project.namespace,
+      secretName: project.made.secret.metadata.name,
+    });
+    expect(await metricOf(world.operator, released)).toBe(releasedBefore + 1);
+    await admin.untilEvent(deleted, 'FinalizerReleased');
+
+    await cluster.plane.startApiServer();
+
+    await until('it is withdrawn', async () => (await holder.call()) === 403, { timeoutMs: 60_000 });
+    await untilForgotten(deleted);
+    expect(await tracesOf(deleted, cluster)).toEqual([]);
+    await admin.until(unlucky, 'rotated', serial(2), { timeoutMs: 60_000 });
+    expect(await tracesOf(unlucky, cluster)).toHaveLength(2);
+    await holder.close();
+  }, 240_000);
+
+  it('and comes back as another one with another authority gets other certificates', async () => {
+    const object = await project.issued();
+    const { port } = cluster;
+    await cluster.stop();
+    cluster = await VirtualCluster.start({ port });
+    await rewrite(world, project.made, await cluster.adminKubeConfig());
+
+    const next = await admin.until(object, 'another certificate', serial(2), { timeoutMs: 40_000 });
+
+    await admin.untilEvent(object, 'TargetChanged');
+    expect(readingOf(next.status.kubeConfig).ca).toBe(Buffer.from(cluster.plane.caData, 'base64').toString());
+    const holder = await holderOf(next);
+    await holder.close();
+  });
+
+  it('for good, with its namespace, is gone in no time', async () => {
+    const object = await project.issued();
+    await cluster.plane.stopApiServer();
+    const gone = { kind: 'Namespace', metadata: { name: project.namespace } };
+    await plane.kubectl(['delete', 'namespace', project.namespace, '--wait=false']);
+    await admin.untilGone(object, { timeoutMs: 50_000 });
+    await admin.untilGone(gone, { timeoutMs: 90_000 });
+    expect(await recordOf(object)).toBeDefined();
+    await admin.client.delete(configMaps, {
+      namespace: systemNamespace,
+      name: `latchkey-revocation-${object.metadata.uid}`,
+    });
+  });
+});
