@@ -261,7 +261,7 @@ export class KubeConfigSimulation {
       assertMayIssue: nothing,
     });
     const revocationController = new RevocationController({
-      ...{ store: revocations, records, withdrawals, clients, clock: this.clock },
+      ...{ store: revocations, credentials: stores, records, withdrawals, clients, clock: this.clock },
       random: () => 0.5,
       log: silentLogger,
     });

@@ -240,7 +240,9 @@ describe('a virtual cluster that is away when its kubeconfig is deleted', () => 
     simulation.delete();
     await simulation.settle(0);
     expect(simulation.object).toBeUndefined();
+    await simulation.settle();
     expect(simulation.revocation).toBeUndefined();
+    expect(simulation.target.api.all(clusterWide)).toEqual([]);
   });
 
   it('lets its instance go: what is left is written down before the way to it is lost', async () => {
@@ -256,5 +258,49 @@ describe('a virtual cluster that is away when its kubeconfig is deleted', () => 
     await simulation.settle(30_000);
     expect(simulation.target.api.all(clusterWide)).toEqual([]);
     expect(simulation.revocation).toBeUndefined();
+  });
+});
+
+describe('a kubeconfig whose object is gone without its finalizer', () => {
+  const vanish = (simulation: KubeConfigSimulation) => {
+    simulation.delete();
+    simulation.edit({ metadata: { finalizers: [] } });
+    expect(simulation.object).toBeUndefined();
+  };
+
+  it('is withdrawn all the same', async () => {
+    const simulation = await issued();
+    vanish(simulation);
+    await simulation.settle();
+    expect(simulation.target.api.all(clusterWide)).toEqual([]);
+    expect(simulation.revocation).toBeUndefined();
+  });
+
+  it('is withdrawn when nobody was there to see it go', async () => {
+    const simulation = await issued();
+    vanish(simulation);
+    simulation.restart();
+    await simulation.settle();
+    expect(simulation.target.api.all(clusterWide)).toEqual([]);
+    expect(simulation.revocation).toBeUndefined();
+  });
+
+  it('is withdrawn while it is kept by the finalizer of somebody else', async () => {
+    const simulation = await issued();
+    simulation.edit({ metadata: { finalizers: ['example.com/mine', ...simulation.record.finalizers] } });
+    simulation.delete();
+    simulation.edit({ metadata: { finalizers: ['example.com/mine'] } });
+    await simulation.settle();
+    expect(simulation.object).toBeDefined();
+    expect(simulation.target.api.all(clusterWide)).toEqual([]);
+  });
+
+  it('leaves the certificates of a living one alone', async () => {
+    const simulation = await issued();
+    expect(simulation.revocation).toBeDefined();
+    simulation.restart();
+    await simulation.settle();
+    expect(simulation.target.api.all(clusterWide)).toHaveLength(1);
+    expect(simulation.revocation?.data).toMatchObject({ final: 'false', secretName: 'vc-shop' });
   });
 });

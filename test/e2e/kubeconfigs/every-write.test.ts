@@ -100,6 +100,7 @@ const scenarios: readonly Scenario[] = [
     begin: async (subject) => await subject.create(),
     end: async (subject) => await expectWhole(subject, await subject.untilSerial(1)),
     writes: [
+      'PATCH configmaps',
       'PATCH virtualclusterinstancekubeconfigs/status',
       'POST certificatesigningrequests',
       'PUT certificatesigningrequests/approval',
@@ -118,6 +119,7 @@ const scenarios: readonly Scenario[] = [
       'DELETE validatingadmissionpolicybindings',
       'DELETE validatingadmissionpolicies',
       'DELETE certificatesigningrequests',
+      'PATCH configmaps',
       'PATCH virtualclusterinstancekubeconfigs/status',
       'POST certificatesigningrequests',
       'PUT certificatesigningrequests/approval',
@@ -142,6 +144,7 @@ const scenarios: readonly Scenario[] = [
       'DELETE validatingadmissionpolicybindings',
       'DELETE validatingadmissionpolicies',
       'DELETE certificatesigningrequests',
+      'DELETE configmaps',
       'PATCH virtualclusterinstancekubeconfigs',
     ],
   },

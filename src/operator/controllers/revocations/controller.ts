@@ -1,8 +1,10 @@
+import { finalizers } from '../../../api/names.ts';
 import type { Clock } from '../../../kube/clock.ts';
 import type { Logger } from '../../../kube/logger.ts';
 import type { Store } from '../../../kube/store.ts';
 import type { WorkResult } from '../../../kube/workers.ts';
 import type { TargetClients } from '../../../platform/targets/target-clients.ts';
+import type { CredentialStores } from '../../credential/credential-stores.ts';
 import { RetryTimes } from '../virtualclusterinstancekubeconfig/retry-times.ts';
 import type { Withdrawals } from '../virtualclusterinstancekubeconfig/withdrawals.ts';
 import type { RevocationRecord } from './revocation-record.ts';
@@ -10,6 +12,7 @@ import type { RevocationRecords } from './revocation-records.ts';
 
 export interface RevocationControllerOptions {
   readonly store: Pick<Store<RevocationRecord>, 'get'>;
+  readonly credentials: Pick<CredentialStores, 'byUID'>;
   readonly records: Pick<RevocationRecords, 'delete'>;
   readonly withdrawals: Pick<Withdrawals, 'tryIn'>;
   readonly clients: Pick<TargetClients, 'forget'>;
@@ -19,7 +22,7 @@ export interface RevocationControllerOptions {
   readonly log: Logger;
 }
 
-/** Withdraws certificates whose objects are gone already, until that has succeeded or they have ended by themselves. */
+/** Withdraws certificates whose objects are gone, until that has succeeded or they have ended by themselves. */
 export class RevocationController {
   readonly #options: RevocationControllerOptions;
   readonly #retries: RetryTimes;
@@ -34,7 +37,7 @@ export class RevocationController {
   async reconcile(key: string): Promise<WorkResult | undefined> {
     const { store, records, clock, log } = this.#options;
     const record = store.get(key);
-    if (record === undefined) return undefined;
+    if (record === undefined || this.#isCaredFor(record)) return undefined;
     const { ownerUID, notAfter, instance } = record;
     const rest = notAfter - clock.now();
     const waitMs = rest <= 0 ? 0 : await this.#withdraw(record);
@@ -46,6 +49,13 @@ export class RevocationController {
       'revocation completed',
     );
     return void (await records.delete(record));
+  }
+
+  /** As long as the object is there with its finalizer, the controller of kubeconfigs withdraws. */
+  #isCaredFor({ ownerUID, isFinal }: RevocationRecord): boolean {
+    const [object] = this.#options.credentials.byUID(ownerUID);
+    if (object === undefined || isFinal) return false;
+    return object.deleted === undefined || object.finalizers.includes(finalizers[object.kind]);
   }
 
   /** Milliseconds until the next try; 0: done. */

@@ -8,6 +8,7 @@ const revocation = {
   secret: { namespace: 'p-red', name: 'vc-shop', key: 'config' },
   serials: [3, 12],
   notAfter: Date.UTC(2026, 10, 22),
+  isFinal: false,
 };
 const rendered = renderRevocation(revocation);
 const stored = (data: object = rendered.data): KubeObject =>

@@ -5,7 +5,10 @@ import { type KubeObject, keyOf } from '../../../kube/object.ts';
 import type { StoredRecord } from '../../../kube/store.ts';
 import type { SecretEntry } from '../../../platform/targets/target-record.ts';
 
-/** Certificates that could not be withdrawn before their object had to go. Holds no secret. */
+/**
+ * What has to be withdrawn when a kubeconfig with certificates goes, whichever way. Written before the first certificate
+ * exists: finalizers can be taken off, and objects can vanish while no operator is there. Holds no secret.
+ */
 export interface Revocation {
   /** UID of the VirtualClusterInstanceKubeConfig: all of its certificates are dead. */
   readonly ownerUID: string;
@@ -17,20 +20,24 @@ export interface Revocation {
   readonly serials: readonly number[];
   /** When the last of the certificates has ended by itself, epoch milliseconds. */
   readonly notAfter: number;
+  /** True when nothing is issued any more although the object may still be there. */
+  readonly isFinal: boolean;
 }
 
 export interface RevocationRecord extends Revocation, StoredRecord {
   readonly name: string;
 }
 
-/** One for each object: a second attempt to write it changes nothing. */
+/** One for each object. */
+export const revocationName = (ownerUID: string): string => `latchkey-revocation-${ownerUID}`;
+
 export function renderRevocation(revocation: Revocation) {
-  const { ownerUID, instance, secret, serials, notAfter } = revocation;
+  const { ownerUID, instance, secret, serials, notAfter, isFinal } = revocation;
   return {
     apiVersion: 'v1',
     kind: 'ConfigMap',
     metadata: {
-      name: `latchkey-revocation-${ownerUID}`,
+      name: revocationName(ownerUID),
       namespace: systemNamespace,
       labels: { [labels.purpose]: purposes.revocation, [labels.ownerUID]: ownerUID },
     },
@@ -44,6 +51,7 @@ export function renderRevocation(revocation: Revocation) {
       secretKey: secret.key,
       serials: serials.join(','),
       notAfter: new Date(notAfter).toISOString(),
+      final: String(isFinal),
     },
   };
 }
@@ -74,5 +82,6 @@ export function toRevocationRecord(object: KubeObject): RevocationRecord | undef
       .filter((serial) => /^[1-9]\d{0,14}$/.test(serial))
       .map(Number),
     notAfter,
+    isFinal: text('final') === 'true',
   };
 }

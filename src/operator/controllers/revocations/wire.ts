@@ -5,7 +5,7 @@ import type { Controller } from '../../controller.ts';
 import type { Wiring } from '../../wiring.ts';
 import type { Withdrawals } from '../virtualclusterinstancekubeconfig/withdrawals.ts';
 import { RevocationController } from './controller.ts';
-import type { RevocationRecord } from './revocation-record.ts';
+import { type RevocationRecord, revocationName } from './revocation-record.ts';
 import type { RevocationRecords } from './revocation-records.ts';
 
 /** A look at a virtual cluster that is gone holds its worker for many seconds. */
@@ -18,8 +18,20 @@ interface Shared {
 }
 
 export function wireRevocations(wiring: Wiring, shared: Shared): Controller {
-  const { targetClients: clients, clock, random, log, queues } = wiring;
-  const controller = new RevocationController({ ...shared, clients, clock, random, log });
+  const { targetClients: clients, clock, random, log, queues, stores } = wiring;
+  const controller = new RevocationController({
+    ...shared,
+    credentials: stores,
+    clients,
+    clock,
+    random,
+    log,
+  });
+  stores.kubeConfigs.subscribe(({ previous, current }) => {
+    const isGoing = current === undefined || current.deleted !== undefined;
+    const uid = (previous ?? current)?.uid;
+    if (isGoing && uid !== undefined) queues.revocations.add(`${systemNamespace}/${revocationName(uid)}`);
+  });
   return {
     name: 'revocations',
     resource: configMaps,

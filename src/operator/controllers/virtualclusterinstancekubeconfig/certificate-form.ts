@@ -11,12 +11,14 @@ import type { OpenTarget, TargetClients, TargetSource } from '../../../platform/
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import type { CredentialWriter } from '../../credential/credential-writer.ts';
 import type { IssueCredential } from '../../credential/issued/step.ts';
+import type { RevocationRecords } from '../revocations/revocation-records.ts';
 import { bindCertificate } from './certificate-binding.ts';
 import { expirationSeconds } from './certificate-life.ts';
 import { CertificateSigning } from './certificate-signing.ts';
 import { directDestination, namesOf, targetHashOf } from './destination.ts';
 import type { MadeKubeConfig } from './issue-outcome.ts';
 import { outsideMetadata } from './outside-names.ts';
+import { revocationOf } from './revocation-of.ts';
 import { deadSerials, nextSerial } from './serials.ts';
 import { TargetFailure, targetFailure } from './target-failure.ts';
 import type { Withdrawals } from './withdrawals.ts';
@@ -24,6 +26,7 @@ import type { Withdrawals } from './withdrawals.ts';
 export interface CertificateFormOptions {
   readonly clients: Pick<TargetClients, 'open'>;
   readonly withdrawals: Withdrawals;
+  readonly revocations: Pick<RevocationRecords, 'write'>;
   readonly writer: Pick<CredentialWriter, 'noteSerials'>;
   readonly clock: Clock;
   /** Throws when nothing may be issued now. */
@@ -52,7 +55,8 @@ const leastLife = 10_000;
 
 /**
  * Makes kubeconfigs with a client certificate of the virtual cluster. Whatever a sudden death leaves behind there has a
- * serial that status has named before, so that the next look finds and removes it.
+ * serial that status has named before, so that the next look finds and removes it; and a record says where to look
+ * should the object itself be gone by then.
  */
 export class CertificateForm {
   readonly #options: CertificateFormOptions;
@@ -98,12 +102,14 @@ export class CertificateForm {
   }
 
   async #sign(client: KubeClient, order: CertificateOrder): Promise<Signed> {
-    const { writer } = this.#options;
+    const { writer, revocations } = this.#options;
+    const { issue, instance } = order;
     let { record } = order;
-    const live = order.issue.keepPrevious ? [record.status.serial] : [];
+    const live = issue.keepPrevious ? [record.status.serial] : [];
     for (let tries = 0; tries < mostSerials; tries++) {
       await this.#withdrawDead(client, record, live);
       const serial = nextSerial(record);
+      await revocations.write(revocationOf(record, instance, { end: issue.end, isFinal: false }));
       record = await writer.noteSerials(record, [...live, serial]);
       const signed = await this.#certify(client, { ...order, record }, serial);
       if (signed !== undefined) return { record, serial, ...signed };

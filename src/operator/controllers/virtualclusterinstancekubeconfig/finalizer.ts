@@ -21,7 +21,7 @@ export interface KubeConfigFinalizerOptions {
   readonly stores: CredentialStores;
   readonly targets: Pick<TargetStores, 'instance'>;
   readonly withdrawals: Pick<Withdrawals, 'tryIn'>;
-  readonly revocations: Pick<RevocationRecords, 'write'>;
+  readonly revocations: Pick<RevocationRecords, 'write' | 'remove'>;
   readonly writer: Pick<CredentialWriter, 'writeStatus' | 'removeFinalizer'>;
   readonly secrets: Pick<SecretWriter, 'deleteAll'>;
   readonly events: Pick<CredentialEvents, 'finalizerReleased'>;
@@ -35,6 +35,7 @@ export interface KubeConfigFinalizerOptions {
 
 /** How often a finalization that waits is looked at when no event comes, milliseconds. */
 const recheck = 1_000;
+const mostReleased = 1_000;
 const finalizer = finalizers.VirtualClusterInstanceKubeConfig;
 
 /**
@@ -45,6 +46,8 @@ export class KubeConfigFinalizer {
   readonly #options: KubeConfigFinalizerOptions;
   /** A deletion that came while no operator was there is not at its limit at once. */
   readonly #since: number;
+  /** UIDs of objects that were let go and may still be in the store. */
+  readonly #released = new Set<string>();
 
   constructor(options: KubeConfigFinalizerOptions) {
     this.#options = options;
@@ -53,7 +56,7 @@ export class KubeConfigFinalizer {
 
   async finalize(record: CredentialRecord): Promise<WorkResult | undefined> {
     const { stores, targets, now, limitMs, revocations } = this.#options;
-    if (!record.finalizers.includes(finalizer)) return undefined;
+    if (!record.finalizers.includes(finalizer) || this.#released.has(record.uid)) return undefined;
     if (record.finalizers.length > 1 && record.status.credentialHash !== undefined)
       return this.#strip(record);
     const instance = targets.instance(instanceKeyOf(record));
@@ -69,8 +72,9 @@ export class KubeConfigFinalizer {
       deadline,
     });
     if (release === undefined) return { requeueAfterMs: recheck };
-    if (problem !== undefined && instance !== undefined)
-      await revocations.write(revocationOf(record, instance, now()));
+    if (problem === undefined) await this.#forget(record);
+    else if (instance !== undefined)
+      await revocations.write(revocationOf(record, instance, { end: now(), isFinal: true }));
     return this.#release(record, release);
   }
 
@@ -100,6 +104,10 @@ export class KubeConfigFinalizer {
     }
   }
 
+  async #forget({ uid, kubeConfig }: CredentialRecord): Promise<void> {
+    if (kubeConfig?.clientCert === true) await this.#options.revocations.remove(uid);
+  }
+
   /** Somebody else's finalizer may keep the object for long: its credential must not stand there meanwhile. */
   async #strip(record: CredentialRecord): Promise<WorkResult> {
     const problem = { reason: reasons.deleting, message: 'The object is being deleted.', final: false };
@@ -107,9 +115,18 @@ export class KubeConfigFinalizer {
     return { requeueAfterMs: 0 };
   }
 
+  #remember(uid: string): void {
+    this.#released.add(uid);
+    for (const oldest of this.#released) {
+      if (this.#released.size <= mostReleased) break;
+      this.#released.delete(oldest);
+    }
+  }
+
   async #release(record: CredentialRecord, release: 'done' | 'left'): Promise<undefined> {
     const { writer, events, onReleased } = this.#options;
     await writer.removeFinalizer(record, finalizer);
+    this.#remember(record.uid);
     if (release === 'done') return;
     events.finalizerReleased(record);
     onReleased();

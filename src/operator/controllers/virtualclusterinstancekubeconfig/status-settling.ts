@@ -51,7 +51,8 @@ export class StatusSettling {
     if (serials.length === 0 || instance === undefined) return { desired, retryMs: Number.POSITIVE_INFINITY };
     const problem = await withdrawals.tryIn(sourceOf(instance), { uid: record.uid, serials, live });
     const isLast = live.length === 0 && instance.deleted !== undefined;
-    if (problem !== undefined && isLast) await revocations.write(revocationOf(record, instance, clock.now()));
+    if (problem !== undefined && isLast)
+      await revocations.write(revocationOf(record, instance, { end: clock.now(), isFinal: true }));
     else if (problem !== undefined) {
       const { waitMs } = this.#retries.failed(record.uid, 'withdrawal', problem);
       return { desired: { ...desired, reconciling: problem }, retryMs: waitMs };
