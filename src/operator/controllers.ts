@@ -18,6 +18,7 @@ import { CredentialParts } from './credential/credential-parts.ts';
 import { CredentialStores } from './credential/credential-stores.ts';
 import { ExpiryBudget } from './credential/expiry-budget.ts';
 import { wireWakeUps } from './credential/wake-ups.ts';
+import { guardDialling } from './target/guard-dialling.ts';
 import { TargetStores } from './target/target-stores.ts';
 import type { TargetSweep } from './target/target-sweep.ts';
 import { wireTargetWakeUps } from './target/wake-targets.ts';
@@ -31,7 +32,7 @@ export class Controllers {
   readonly system = {
     signingKeys: new Store<StoredRecord>(),
     discovery: new Store<StoredRecord>(),
-    revocations: new Store<RevocationRecord>(),
+    revocations: new Store<RevocationRecord>({ owner: ({ ownerUID }) => [ownerUID] }),
   };
   readonly all: readonly Controller[];
   /** To be run while this process leads, from when all reflectors have synced. */
@@ -50,7 +51,7 @@ export class Controllers {
       wireTokens(this.#wiring),
       ...this.#kubeConfigs(),
       ...wireTargets(this.#wiring),
-    ];
+    ].map(guardDialling(this.#wiring, this.system.revocations));
     this.targetSweep = sweepOf(this.#wiring);
   }
 

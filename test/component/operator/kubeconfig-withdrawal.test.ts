@@ -301,6 +301,6 @@ describe('a kubeconfig whose object is gone without its finalizer', () => {
     simulation.restart();
     await simulation.settle();
     expect(simulation.target.api.all(clusterWide)).toHaveLength(1);
-    expect(simulation.revocation?.data).toMatchObject({ final: 'false', secretName: 'vc-shop' });
+    expect(simulation.revocation?.data).toMatchObject({ serials: '1', secretName: 'vc-shop' });
   });
 });

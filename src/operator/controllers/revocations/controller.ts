@@ -1,4 +1,5 @@
 import { finalizers } from '../../../api/names.ts';
+import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { Clock } from '../../../kube/clock.ts';
 import type { Logger } from '../../../kube/logger.ts';
 import type { Store } from '../../../kube/store.ts';
@@ -6,14 +7,14 @@ import type { WorkResult } from '../../../kube/workers.ts';
 import type { TargetClients } from '../../../platform/targets/target-clients.ts';
 import type { CredentialStores } from '../../credential/credential-stores.ts';
 import { RetryTimes } from '../virtualclusterinstancekubeconfig/retry-times.ts';
-import type { Withdrawals } from '../virtualclusterinstancekubeconfig/withdrawals.ts';
+import type { Withdrawal, Withdrawals } from '../virtualclusterinstancekubeconfig/withdrawals.ts';
 import type { RevocationRecord } from './revocation-record.ts';
 import type { RevocationRecords } from './revocation-records.ts';
 
 export interface RevocationControllerOptions {
   readonly store: Pick<Store<RevocationRecord>, 'get'>;
-  readonly credentials: Pick<CredentialStores, 'byUID'>;
-  readonly records: Pick<RevocationRecords, 'delete'>;
+  readonly credentials: Pick<CredentialStores, 'byUID' | 'kubeConfig'>;
+  readonly records: Pick<RevocationRecords, 'complete'>;
   readonly withdrawals: Pick<Withdrawals, 'tryIn'>;
   readonly clients: Pick<TargetClients, 'forget'>;
   readonly clock: Clock;
@@ -48,14 +49,23 @@ export class RevocationController {
       { uid: ownerUID, instance: `${instance.namespace}/${instance.name}`, outcome },
       'revocation completed',
     );
-    return void (await records.delete(record));
+    return void (await records.complete(record));
   }
 
-  /** As long as the object is there with its finalizer, the controller of kubeconfigs withdraws. */
-  #isCaredFor({ ownerUID, isFinal }: RevocationRecord): boolean {
-    const [object] = this.#options.credentials.byUID(ownerUID);
-    if (object === undefined || isFinal) return false;
-    return object.deleted === undefined || object.finalizers.includes(finalizers[object.kind]);
+  /** The object as it is, our own last write to it included. */
+  #objectOf({ ownerUID }: RevocationRecord): CredentialRecord | undefined {
+    const { credentials } = this.#options;
+    const [found] = credentials.byUID(ownerUID);
+    const object = found && credentials.kubeConfig(found.key);
+    return object?.uid === ownerUID ? object : undefined;
+  }
+
+  /** As long as the object names one of the certificates and has its finalizer, the controller of kubeconfigs withdraws. */
+  #isCaredFor(record: RevocationRecord): boolean {
+    const object = this.#objectOf(record);
+    if (object === undefined) return false;
+    if (object.deleted !== undefined && !object.finalizers.includes(finalizers[object.kind])) return false;
+    return (object.status.boundSerials ?? []).some((serial) => record.serials.includes(serial));
   }
 
   /** Milliseconds until the next try; 0: done. */
@@ -64,15 +74,20 @@ export class RevocationController {
     const waiting = this.#retries.waiting(record.uid, record.resourceVersion);
     if (waiting !== undefined) return waiting.waitMs;
     // A client of its own: that of an instance which is there again is not ours to close.
-    const uid = `revocation-${record.ownerUID}`;
+    const source = { uid: record.name, secret: record.secret };
     try {
-      const { ownerUID, serials, secret } = record;
-      const withdrawal = { uid: ownerUID, serials, live: [] };
-      const problem = await withdrawals.tryIn({ uid, secret }, withdrawal);
+      const problem = await withdrawals.tryIn(source, this.#withdrawalOf(record));
       if (problem === undefined) return 0;
       return this.#retries.failed(record.uid, record.resourceVersion, problem).waitMs;
     } finally {
-      clients.forget(uid);
+      clients.forget(source.uid);
     }
+  }
+
+  /** Of an object that is gone everything goes, whatever was noted; of a living one only what was noted here. */
+  #withdrawalOf(record: RevocationRecord): Withdrawal {
+    const { ownerUID: uid, serials, authority } = record;
+    const isGone = this.#objectOf(record) === undefined;
+    return { uid, serials, live: [], authority, ...(isGone ? {} : { only: serials }) };
   }
 }

@@ -6,9 +6,9 @@ const revocation = {
   ownerUID: 'uid-1',
   instance: { namespace: 'p-red', name: 'shop', uid: 'uid-2' },
   secret: { namespace: 'p-red', name: 'vc-shop', key: 'config' },
+  authority: 'abcdef0123456789',
   serials: [3, 12],
   notAfter: Date.UTC(2026, 10, 22),
-  isFinal: false,
 };
 const rendered = renderRevocation(revocation);
 const stored = (data: object = rendered.data): KubeObject =>
@@ -17,8 +17,8 @@ const stored = (data: object = rendered.data): KubeObject =>
 it('says what the record said', () => {
   expect(toRevocationRecord(stored())).toEqual({
     ...revocation,
-    key: 'latchkey-system/latchkey-revocation-uid-1',
-    name: 'latchkey-revocation-uid-1',
+    key: 'latchkey-system/latchkey-revocation-uid-1-abcdef012345',
+    name: 'latchkey-revocation-uid-1-abcdef012345',
     uid: 'u',
     resourceVersion: '7',
   });
@@ -26,6 +26,7 @@ it('says what the record said', () => {
 
 it.each([
   ['without data', {}],
+  ['without the authority', { ...rendered.data, authority: '' }],
   ['without the UID', { ...rendered.data, uid: '' }],
   ['with an end that cannot be read', { ...rendered.data, notAfter: 'tomorrow' }],
   ['without the place of the Secret', { ...rendered.data, secretName: undefined }],

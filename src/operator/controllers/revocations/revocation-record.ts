@@ -10,34 +10,37 @@ import type { SecretEntry } from '../../../platform/targets/target-record.ts';
  * exists: finalizers can be taken off, and objects can vanish while no operator is there. Holds no secret.
  */
 export interface Revocation {
-  /** UID of the VirtualClusterInstanceKubeConfig: all of its certificates are dead. */
+  /** UID of the VirtualClusterInstanceKubeConfig. */
   readonly ownerUID: string;
   /** For people: whose virtual cluster it is. */
   readonly instance: { readonly namespace: string; readonly name: string; readonly uid: string };
   /** Where the administrator kubeconfig of that virtual cluster stands, or stood. */
   readonly secret: SecretEntry;
-  /** Those that are known to have something inside. */
+  /** SHA-256, hexadecimal, of the authority that the virtual cluster proved itself by: the Secret may lead elsewhere later. */
+  readonly authority: string;
+  /** The certificates that were asked for there. */
   readonly serials: readonly number[];
-  /** When the last of the certificates has ended by itself, epoch milliseconds. */
+  /** When the last of them has ended by itself, epoch milliseconds. */
   readonly notAfter: number;
-  /** True when nothing is issued any more although the object may still be there. */
-  readonly isFinal: boolean;
 }
 
 export interface RevocationRecord extends Revocation, StoredRecord {
   readonly name: string;
 }
 
-/** One for each object. */
-export const revocationName = (ownerUID: string): string => `latchkey-revocation-${ownerUID}`;
+/** What identifies a record: one for each object and virtual cluster. */
+export type RevocationPlace = Pick<Revocation, 'ownerUID' | 'authority'>;
+
+export const revocationName = ({ ownerUID, authority }: RevocationPlace): string =>
+  `latchkey-revocation-${ownerUID}-${authority.slice(0, 12)}`;
 
 export function renderRevocation(revocation: Revocation) {
-  const { ownerUID, instance, secret, serials, notAfter, isFinal } = revocation;
+  const { ownerUID, instance, secret, authority, serials, notAfter } = revocation;
   return {
     apiVersion: 'v1',
     kind: 'ConfigMap',
     metadata: {
-      name: revocationName(ownerUID),
+      name: revocationName(revocation),
       namespace: systemNamespace,
       labels: { [labels.purpose]: purposes.revocation, [labels.ownerUID]: ownerUID },
     },
@@ -51,7 +54,7 @@ export function renderRevocation(revocation: Revocation) {
       secretKey: secret.key,
       serials: serials.join(','),
       notAfter: new Date(notAfter).toISOString(),
-      final: String(isFinal),
+      authority,
     },
   };
 }
@@ -64,7 +67,9 @@ export function toRevocationRecord(object: KubeObject): RevocationRecord | undef
   const notAfter = parseInstant(data['notAfter']);
   const secret = { namespace: text('secretNamespace'), name: text('secretName'), key: text('secretKey') };
   const ownerUID = text('uid');
-  if (ownerUID === '' || notAfter === undefined || Object.values(secret).includes('')) return undefined;
+  const authority = text('authority');
+  const needed = [ownerUID, authority, ...Object.values(secret)];
+  if (notAfter === undefined || needed.includes('')) return undefined;
   return {
     key: keyOf(metadata),
     name: metadata.name,
@@ -77,11 +82,11 @@ export function toRevocationRecord(object: KubeObject): RevocationRecord | undef
       uid: text('instanceUID'),
     },
     secret,
+    authority,
     serials: text('serials')
       .split(',')
       .filter((serial) => /^[1-9]\d{0,14}$/.test(serial))
       .map(Number),
     notAfter,
-    isFinal: text('final') === 'true',
   };
 }

@@ -4,6 +4,7 @@ import type { KubeClient } from '../../../kube/client.ts';
 import { isNotFound } from '../../../kube/kube-error.ts';
 import {
   type Revocation,
+  type RevocationPlace,
   type RevocationRecord,
   renderRevocation,
   revocationName,
@@ -17,25 +18,25 @@ export class RevocationRecords {
     this.#client = client;
   }
 
-  /** Creates or replaces the record of that object. */
+  /** Creates or replaces the record of that object in that virtual cluster. */
   async write(revocation: Revocation): Promise<void> {
-    await this.#client.apply(configMaps, keyFor(revocation.ownerUID), renderRevocation(revocation), {
-      fieldManager,
-      force: true,
-    });
+    const options = { fieldManager, force: true };
+    await this.#client.apply(configMaps, keyOf(revocation), renderRevocation(revocation), options);
   }
 
-  /** Of an object of which nothing is left. */
-  async remove(ownerUID: string): Promise<void> {
-    await this.#client.delete(configMaps, keyFor(ownerUID)).catch(unlessGone);
+  /** When nothing is left of an object in that virtual cluster. */
+  async remove(place: RevocationPlace): Promise<void> {
+    await this.#client.delete(configMaps, keyOf(place)).catch(unlessGone);
   }
 
-  async delete({ ownerUID, uid }: RevocationRecord): Promise<void> {
-    await this.#client.delete(configMaps, keyFor(ownerUID), { preconditions: { uid } }).catch(unlessGone);
+  /** Fails with a conflict when the record has changed: another certificate stands in it. */
+  async complete({ name, uid, resourceVersion }: RevocationRecord): Promise<void> {
+    const key = { namespace: systemNamespace, name };
+    await this.#client.delete(configMaps, key, { preconditions: { uid, resourceVersion } }).catch(unlessGone);
   }
 }
 
-const keyFor = (ownerUID: string) => ({ namespace: systemNamespace, name: revocationName(ownerUID) });
+const keyOf = (place: RevocationPlace) => ({ namespace: systemNamespace, name: revocationName(place) });
 
 function unlessGone(error: unknown): void {
   if (!isNotFound(error)) throw error;

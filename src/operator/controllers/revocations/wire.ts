@@ -5,7 +5,7 @@ import type { Controller } from '../../controller.ts';
 import type { Wiring } from '../../wiring.ts';
 import type { Withdrawals } from '../virtualclusterinstancekubeconfig/withdrawals.ts';
 import { RevocationController } from './controller.ts';
-import { type RevocationRecord, revocationName } from './revocation-record.ts';
+import type { RevocationRecord } from './revocation-record.ts';
 import type { RevocationRecords } from './revocation-records.ts';
 
 /** A look at a virtual cluster that is gone holds its worker for many seconds. */
@@ -28,9 +28,8 @@ export function wireRevocations(wiring: Wiring, shared: Shared): Controller {
     log,
   });
   stores.kubeConfigs.subscribe(({ previous, current }) => {
-    const isGoing = current === undefined || current.deleted !== undefined;
-    const uid = (previous ?? current)?.uid;
-    if (isGoing && uid !== undefined) queues.revocations.add(`${systemNamespace}/${revocationName(uid)}`);
+    const uid = (current ?? previous)?.uid ?? '';
+    for (const { key } of shared.store.byIndex('owner', uid)) queues.revocations.add(key);
   });
   return {
     name: 'revocations',

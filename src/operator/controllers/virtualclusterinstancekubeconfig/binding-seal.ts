@@ -47,10 +47,11 @@ const sealName = (uid: string): string => `latchkey-${uid}`;
 const typeOf = ({ group, version, kind }: Resource) => ({ apiVersion: `${group}/${version}`, kind });
 
 /** Names of this form hold nothing that would have to be quoted. */
-function policySpec({ uid, live }: DeadCertificates) {
-  const isLive = live.map((serial) => `subject.name == '${certificateSubject(uid, serial)}'`);
+function policySpec({ uid, live, only }: DeadCertificates) {
+  const isOneOf = (serials: readonly number[]): string =>
+    `subject.name in [${serials.map((serial) => `'${certificateSubject(uid, serial)}'`).join(', ')}]`;
   const isOurs = `subject.name.startsWith('${certificateSubjectPrefix(uid)}')`;
-  const isDead = [isOurs, ...isLive.map((name) => `!(${name})`)].join(' && ');
+  const isDead = `${only === undefined ? isOurs : isOneOf(only)} && !(${isOneOf(live)})`;
   return {
     failurePolicy: 'Fail',
     matchConstraints: {

@@ -12,6 +12,7 @@ import type { VirtualClusterInstanceRecord } from '../../../platform/targets/tar
 import type { CredentialWriter } from '../../credential/credential-writer.ts';
 import type { IssueCredential } from '../../credential/issued/step.ts';
 import type { RevocationRecords } from '../revocations/revocation-records.ts';
+import { authorityOf } from './authority.ts';
 import { bindCertificate } from './certificate-binding.ts';
 import { expirationSeconds } from './certificate-life.ts';
 import { CertificateSigning } from './certificate-signing.ts';
@@ -74,7 +75,7 @@ export class CertificateForm {
     const destination = directDestination(order.record, instance, config.ca);
     // The policy has refused what has none; this is for the compiler.
     if (destination === undefined) throw new RangeError('a kubeconfig without a destination');
-    const { record, serial, certificate, privateKey } = await this.#sign(client, order);
+    const { record, serial, certificate, privateKey } = await this.#sign(client, authorityOf(config), order);
     const requester = issue.identity.user;
     const { clusterRole } = instance;
     await bindCertificate(client, { uid: record.uid, serial, requester, clusterRole });
@@ -101,7 +102,7 @@ export class CertificateForm {
     return opened.target;
   }
 
-  async #sign(client: KubeClient, order: CertificateOrder): Promise<Signed> {
+  async #sign(client: KubeClient, authority: string, order: CertificateOrder): Promise<Signed> {
     const { writer, revocations } = this.#options;
     const { issue, instance } = order;
     let { record } = order;
@@ -109,10 +110,16 @@ export class CertificateForm {
     for (let tries = 0; tries < mostSerials; tries++) {
       await this.#withdrawDead(client, record, live);
       const serial = nextSerial(record);
-      await revocations.write(revocationOf(record, instance, { end: issue.end, isFinal: false }));
       record = await writer.noteSerials(record, [...live, serial]);
+      const revocation = revocationOf(record, instance, { authority, end: issue.end });
+      await revocations.write(revocation);
       const signed = await this.#certify(client, { ...order, record }, serial);
-      if (signed !== undefined) return { record, serial, ...signed };
+      if (signed === undefined) continue;
+      const end = signed.certificate.notAfter;
+      // A signer may give more than was asked for.
+      if (end > revocation.notAfter)
+        await revocations.write(revocationOf(record, instance, { authority, end }));
+      return { record, serial, ...signed };
     }
     throw targetFailure(reasons.certificateFailed, namesTaken);
   }

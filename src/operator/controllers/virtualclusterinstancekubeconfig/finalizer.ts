@@ -2,6 +2,7 @@ import { finalizers } from '../../../api/names.ts';
 import { reasons } from '../../../api/reasons.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { WorkResult } from '../../../kube/workers.ts';
+import type { TargetClients } from '../../../platform/targets/target-clients.ts';
 import type { TargetProblem } from '../../../platform/targets/target-problem.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import type { CredentialEvents } from '../../credential/credential-events.ts';
@@ -12,16 +13,17 @@ import { refusedStatus } from '../../credential/refused-status.ts';
 import type { SecretWriter } from '../../credential/secret-writer.ts';
 import type { TargetStores } from '../../target/target-stores.ts';
 import type { RevocationRecords } from '../revocations/revocation-records.ts';
+import { authorityOf } from './authority.ts';
 import { sourceOf } from './certificate-form.ts';
 import { releaseOf } from './finalization.ts';
-import { revocationOf } from './revocation-of.ts';
 import type { Withdrawals } from './withdrawals.ts';
 
 export interface KubeConfigFinalizerOptions {
   readonly stores: CredentialStores;
   readonly targets: Pick<TargetStores, 'instance'>;
+  readonly clients: Pick<TargetClients, 'known'>;
   readonly withdrawals: Pick<Withdrawals, 'tryIn'>;
-  readonly revocations: Pick<RevocationRecords, 'write' | 'remove'>;
+  readonly revocations: Pick<RevocationRecords, 'remove'>;
   readonly writer: Pick<CredentialWriter, 'writeStatus' | 'removeFinalizer'>;
   readonly secrets: Pick<SecretWriter, 'deleteAll'>;
   readonly events: Pick<CredentialEvents, 'finalizerReleased'>;
@@ -40,7 +42,7 @@ const finalizer = finalizers.VirtualClusterInstanceKubeConfig;
 
 /**
  * Cleans up after a deleted kubeconfig, here and in its virtual cluster, then lets the object go. What is left inside
- * when it goes is written down first, and withdrawn from that record.
+ * when it goes is on record since before it existed, and withdrawn from that record.
  */
 export class KubeConfigFinalizer {
   readonly #options: KubeConfigFinalizerOptions;
@@ -55,7 +57,7 @@ export class KubeConfigFinalizer {
   }
 
   async finalize(record: CredentialRecord): Promise<WorkResult | undefined> {
-    const { stores, targets, now, limitMs, revocations } = this.#options;
+    const { stores, targets, now, limitMs } = this.#options;
     if (!record.finalizers.includes(finalizer) || this.#released.has(record.uid)) return undefined;
     if (record.finalizers.length > 1 && record.status.credentialHash !== undefined)
       return this.#strip(record);
@@ -72,9 +74,7 @@ export class KubeConfigFinalizer {
       deadline,
     });
     if (release === undefined) return { requeueAfterMs: recheck };
-    if (problem === undefined) await this.#forget(record);
-    else if (instance !== undefined)
-      await revocations.write(revocationOf(record, instance, { end: now(), isFinal: true }));
+    if (problem === undefined) await this.#forget(record, instance);
     return this.#release(record, release);
   }
 
@@ -104,8 +104,14 @@ export class KubeConfigFinalizer {
     }
   }
 
-  async #forget({ uid, kubeConfig }: CredentialRecord): Promise<void> {
-    if (kubeConfig?.clientCert === true) await this.#options.revocations.remove(uid);
+  /** What was issued in another virtual cluster stays on record. */
+  async #forget(
+    { uid }: CredentialRecord,
+    instance: VirtualClusterInstanceRecord | undefined,
+  ): Promise<void> {
+    const { clients, revocations } = this.#options;
+    const known = instance && clients.known(instance.uid);
+    if (known !== undefined) await revocations.remove({ ownerUID: uid, authority: authorityOf(known) });
   }
 
   /** Somebody else's finalizer may keep the object for long: its credential must not stand there meanwhile. */

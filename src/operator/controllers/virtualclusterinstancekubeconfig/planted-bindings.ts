@@ -11,8 +11,11 @@ export interface DeadCertificates {
   readonly uid: string;
   /** Serials of those that live on. */
   readonly live: readonly number[];
+  /** The only ones that are dead. Absent: all but the live ones, those that never were included. */
+  readonly only?: readonly number[];
 }
 
+/** As it came: whoever writes a binding may be able to write anything. */
 interface Subject {
   readonly kind?: unknown;
   readonly name?: unknown;
@@ -46,7 +49,7 @@ export async function findPlantedBindings(
   for (const resource of [clusterRoleBindings, roleBindings]) {
     for await (const binding of everyObject<Binding>(client, resource, { assertTime })) {
       const subjects = subjectsOf(binding);
-      const others = subjects.filter((subject) => !isDead(subject, dead));
+      const others = subjects.filter((subject) => !namesDead(subject, dead));
       if (others.length < subjects.length) found.push({ resource, binding, others });
     }
   }
@@ -70,10 +73,15 @@ export async function removePlantedBindings(
 }
 
 /** Kubernetes knows the name of a certificate as a user and as a group; a service account never has it. */
-function isDead({ kind, name }: Subject, { uid, live }: DeadCertificates): boolean {
+function namesDead(subject: Subject | null, dead: DeadCertificates): boolean {
+  const { kind, name } = subject ?? {};
   if ((kind !== 'User' && kind !== 'Group') || typeof name !== 'string') return false;
   const certificate = parseCertificateSubject(name);
-  return certificate?.uid === uid && !live.includes(certificate.serial);
+  return certificate?.uid === dead.uid && isDead(certificate.serial, dead);
+}
+
+export function isDead(serial: number, { live, only }: DeadCertificates): boolean {
+  return !live.includes(serial) && (only === undefined || only.includes(serial));
 }
 
 const subjectsOf = ({ subjects }: Binding): readonly Subject[] => (Array.isArray(subjects) ? subjects : []);

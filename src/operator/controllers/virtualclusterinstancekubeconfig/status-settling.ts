@@ -3,17 +3,14 @@ import type { Clock } from '../../../kube/clock.ts';
 import type { DesiredStatus } from '../../credential/desired-status.ts';
 import { instanceKeyOf } from '../../credential/instance-key.ts';
 import type { TargetStores } from '../../target/target-stores.ts';
-import type { RevocationRecords } from '../revocations/revocation-records.ts';
 import { sourceOf } from './certificate-form.ts';
 import { RetryTimes } from './retry-times.ts';
-import { revocationOf } from './revocation-of.ts';
 import { deadSerials, liveSerials, withoutDead } from './serials.ts';
 import type { Withdrawals } from './withdrawals.ts';
 
 export interface StatusSettlingOptions {
   readonly targets: Pick<TargetStores, 'instance'>;
   readonly withdrawals: Withdrawals;
-  readonly revocations: Pick<RevocationRecords, 'write'>;
   readonly clock: Clock;
   readonly random: () => number;
 }
@@ -37,10 +34,10 @@ export class StatusSettling {
 
   /**
    * The status that is true once the certificates which it gives no life are withdrawn, or could not be. An instance
-   * that is going takes along how its virtual cluster is reached, so what is left there is written down.
+   * that is going is not held up: what status does not name any more is withdrawn by the record of it.
    */
   async withdraw(record: CredentialRecord, wanted: DesiredStatus): Promise<Settled> {
-    const { targets, withdrawals, clock, revocations } = this.#options;
+    const { targets, withdrawals, clock } = this.#options;
     const auth = record.kubeConfig?.clientCert === true ? 'ClientCertificate' : 'Token';
     const confirmation = { ...wanted.confirmation, auth } as const;
     const desired = { ...wanted, confirmation };
@@ -51,9 +48,7 @@ export class StatusSettling {
     if (serials.length === 0 || instance === undefined) return { desired, retryMs: Number.POSITIVE_INFINITY };
     const problem = await withdrawals.tryIn(sourceOf(instance), { uid: record.uid, serials, live });
     const isLast = live.length === 0 && instance.deleted !== undefined;
-    if (problem !== undefined && isLast)
-      await revocations.write(revocationOf(record, instance, { end: clock.now(), isFinal: true }));
-    else if (problem !== undefined) {
+    if (problem !== undefined && !isLast) {
       const { waitMs } = this.#retries.failed(record.uid, 'withdrawal', problem);
       return { desired: { ...desired, reconciling: problem }, retryMs: waitMs };
     }

@@ -18,7 +18,7 @@ export function wireKubeConfigs(wiring: Wiring, { withdrawals, revocations }: Sh
   const writer = parts.writer(virtualClusterInstanceKubeConfigs, stores.writtenKubeConfigs);
   const { secrets } = parts;
   const finalizer = new KubeConfigFinalizer({
-    ...{ stores, targets, withdrawals, revocations, writer, secrets, events },
+    ...{ stores, targets, clients: targetClients, withdrawals, revocations, writer, secrets, events },
     onReleased: () => metrics.finalizersReleased.inc({ kind }),
     now: () => clock.now(),
     limitMs: finalizerLimits[kind],

@@ -8,15 +8,23 @@ import type { KubeObject } from '../../../kube/object.ts';
 import { sleep } from '../../../kube/sleep.ts';
 import type { TargetClients, TargetSource } from '../../../platform/targets/target-clients.ts';
 import type { TargetProblem } from '../../../platform/targets/target-problem.ts';
+import { authorityOf } from './authority.ts';
 import { sealBindings, unsealBindings } from './binding-seal.ts';
 import { outsideName, serialOfOutsideName } from './outside-names.ts';
 import { everyObject } from './paged-list.ts';
-import { type DeadCertificates, findPlantedBindings, removePlantedBindings } from './planted-bindings.ts';
+import {
+  type DeadCertificates,
+  findPlantedBindings,
+  isDead,
+  removePlantedBindings,
+} from './planted-bindings.ts';
 import { atTarget, TargetFailure, targetFailure } from './target-failure.ts';
 
 export interface Withdrawal extends DeadCertificates {
   /** Those that are known to have something in the target. */
   readonly serials: readonly number[];
+  /** The virtual cluster must prove itself by this authority; see `authorityOf`. Absent: by any. */
+  readonly authority?: string;
 }
 
 /** Milliseconds for all of it; what is left then is left to the next try. */
@@ -39,6 +47,8 @@ export class Withdrawals {
     try {
       const opened = await this.#clients.open(source);
       if ('problem' in opened) return await this.#tryFromMemory(source, withdrawal, opened.problem);
+      if ((withdrawal.authority ?? authorityOf(opened.target.config)) !== authorityOf(opened.target.config))
+        return elsewhere;
       await this.withdraw(opened.target.client, withdrawal);
       return undefined;
     } catch (error) {
@@ -110,9 +120,10 @@ interface Progress {
 }
 
 /** By name and so at once, before anything is searched. Resolves with how many there were. */
-async function removeOwnBindings(client: KubeClient, { uid, serials, live }: Withdrawal): Promise<number> {
+async function removeOwnBindings(client: KubeClient, withdrawal: Withdrawal): Promise<number> {
+  const { uid, serials } = withdrawal;
   let removed = 0;
-  for (const serial of serials.filter((candidate) => !live.includes(candidate)))
+  for (const serial of serials.filter((candidate) => isDead(candidate, withdrawal)))
     removed += await remove(client, clusterRoleBindings, outsideName(uid, serial));
   return removed;
 }
@@ -120,9 +131,10 @@ async function removeOwnBindings(client: KubeClient, { uid, serials, live }: Wit
 /** Also those that a process made which did not live to say so. */
 async function removeRequests(
   client: KubeClient,
-  { uid, serials, live }: Withdrawal,
+  withdrawal: Withdrawal,
   assertTime: () => void,
 ): Promise<void> {
+  const { uid, serials } = withdrawal;
   const found = new Set(serials);
   const labelSelector = `${labels.ownerUID}=${uid}`;
   const requests = everyObject<KubeObject>(client, certificateSigningRequests, { labelSelector, assertTime });
@@ -130,7 +142,7 @@ async function removeRequests(
     const serial = serialOfOutsideName(uid, metadata.name);
     if (serial !== undefined) found.add(serial);
   }
-  for (const serial of [...found].filter((candidate) => !live.includes(candidate)))
+  for (const serial of [...found].filter((candidate) => isDead(candidate, withdrawal)))
     await remove(client, certificateSigningRequests, outsideName(uid, serial));
 }
 
@@ -143,6 +155,12 @@ async function remove(client: KubeClient, resource: Resource, name: string): Pro
     throw error;
   }
 }
+
+const elsewhere: TargetProblem = {
+  reason: reasons.targetChanged,
+  message:
+    'The administrator kubeconfig leads to another virtual cluster than the one with the certificates, or its authority was replaced.',
+};
 
 const endless = () =>
   targetFailure(
