@@ -2,6 +2,7 @@ import { createPrivateKey, type JsonWebKey, type KeyObject, X509Certificate } fr
 import { createSecureContext } from 'node:tls';
 import { Refusal, type refusals } from './admin-kube-config-refusals.ts';
 import type { Plain } from './plain-yaml.ts';
+import { type PrivateKeyLabel, privateKeyForm } from './private-key-form.ts';
 
 type RefusalName = keyof typeof refusals;
 
@@ -26,9 +27,8 @@ export function privateKeyOf(field: Plain | undefined): KeyObject {
   if (/^-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type:/m.test(text)) throw new Refusal('keyEncrypted');
   const [block, ...others] = blocksOf(text, 'key');
   if (block === undefined || others.length > 0) throw new Refusal('key');
-  const type = keyTypes[block.label];
-  if (type === undefined) throw new Refusal('key');
-  return ofAllowedKind(parsedKey(block.der, type));
+  if (!isKeyLabel(block.label)) throw new Refusal('key');
+  return ofAllowedKind(parsedKey(block.der, block.label));
 }
 
 /** Throws a Refusal when the key is not that of the certificate. */
@@ -48,14 +48,19 @@ export function checkUsable(pem: {
 export const pemOf = (certificates: readonly X509Certificate[]): string =>
   certificates.map((certificate) => certificate.toString()).join('');
 
-const keyTypes: Readonly<Record<string, 'pkcs8' | 'pkcs1' | 'sec1'>> = {
+const keyTypes = {
   'PRIVATE KEY': 'pkcs8',
   'RSA PRIVATE KEY': 'pkcs1',
   'EC PRIVATE KEY': 'sec1',
-};
+} as const satisfies Record<PrivateKeyLabel, string>;
 
-function parsedKey(der: Buffer, type: 'pkcs8' | 'pkcs1' | 'sec1'): KeyObject {
-  return attempt(() => createPrivateKey({ key: der, format: 'der', type }), 'key');
+const isKeyLabel = (label: string): label is PrivateKeyLabel => Object.hasOwn(keyTypes, label);
+
+/** OpenSSL reads nothing that has not been judged: it would calculate with it. */
+function parsedKey(der: Buffer, label: PrivateKeyLabel): KeyObject {
+  const form = privateKeyForm(der, label);
+  if (form !== 'taken') throw new Refusal(form === 'other' ? 'keyKind' : 'key');
+  return attempt(() => createPrivateKey({ key: der, format: 'der', type: keyTypes[label] }), 'key');
 }
 
 const curves = ['prime256v1', 'secp384r1', 'secp521r1'];
