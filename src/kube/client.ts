@@ -13,7 +13,7 @@ import type {
 } from './client-options.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { checkedForeign, withForeignErrors } from './foreign-answers.ts';
-import { fixedIdentity, type Identity, type IdentitySource } from './identity.ts';
+import { fixedIdentity, type Identity, type IdentitySource, towardsForeign } from './identity.ts';
 import { fixedSource, type KubeConfigSource } from './kube-config.ts';
 import { type Logger, silentLogger } from './logger.ts';
 import type { KubeList, KubeObject, ObjectKey } from './object.ts';
@@ -248,7 +248,7 @@ export class KubeClient {
 }
 
 function authenticationOf(options: KubeClientOptions | ForeignClientOptions, clock: Clock): IdentitySource {
-  if ('identity' in options) return fixedIdentity(options.identity);
+  if ('identity' in options) return fixedIdentity(towardsForeign(options.identity));
   const { kubeConfig, log = silentLogger, refreshMs } = options;
   const source = 'load' in kubeConfig ? kubeConfig : fixedSource(kubeConfig);
   return new Authentication({ source, clock, log, ...(refreshMs === undefined ? {} : { refreshMs }) });

@@ -6,6 +6,9 @@ export interface TlsIdentity {
   readonly key?: Buffer | string;
   readonly servername?: string;
   readonly rejectUnauthorized?: boolean;
+  readonly ciphers?: string;
+  readonly ecdhCurve?: string;
+  readonly minVersion?: 'TLSv1.2';
 }
 
 /** Whom we speak to and as whom, at one moment. */
@@ -28,6 +31,21 @@ export interface IdentitySource {
 export function makeIdentity(server: URL, tls: TlsIdentity, headers: readonly string[]): Identity {
   return { server, tls, headers, connectionKey: connectionKeyOf(server, tls) };
 }
+
+/**
+ * The same towards a server that others chose. It would choose the group of a DHE suite itself, and one of ten thousand
+ * bits takes a second of the only thread at each handshake: nothing but elliptic curves of known size is offered.
+ */
+export function towardsForeign(identity: Identity): Identity {
+  return { ...identity, tls: { ...identity.tls, ...curvesOnly } };
+}
+
+const curvesOnly = {
+  minVersion: 'TLSv1.2',
+  ciphers:
+    'TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20',
+  ecdhCurve: 'X25519:prime256v1:secp384r1:secp521r1',
+} as const;
 
 /** An identity that never changes. */
 export function fixedIdentity(identity: Identity): IdentitySource {
