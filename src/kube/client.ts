@@ -12,7 +12,7 @@ import type {
   WriteOptions,
 } from './client-options.ts';
 import { type Clock, systemClock } from './clock.ts';
-import { checkedForeign, withForeignErrors } from './foreign-answers.ts';
+import { type Asked, checkedForeign, withForeignErrors } from './foreign-answers.ts';
 import { fixedIdentity, type Identity, type IdentitySource, towardsForeign } from './identity.ts';
 import { fixedSource, type KubeConfigSource } from './kube-config.ts';
 import { type Logger, silentLogger } from './logger.ts';
@@ -132,7 +132,8 @@ export class KubeClient {
   list<T extends KubeObject>(resource: Resource, options: ListOptions = {}): Promise<KubeList<T>> {
     const path = collectionPath(resource, options.namespace);
     const query = listQuery(options).toString();
-    return this.#send({ method: 'GET', resource, path, query, answer: 'list' }, options);
+    const { limit } = options;
+    return this.#send({ method: 'GET', resource, path, query, answer: { limit } }, options);
   }
 
   /** An object without a name needs `metadata.generateName`. */
@@ -237,11 +238,8 @@ export class KubeClient {
     );
   }
 
-  #send<T>(
-    init: Omit<RequestInit, 'maxBytes'> & { readonly answer?: 'list' },
-    options: RequestOptions,
-  ): Promise<T> {
-    const maxBytes = init.answer === 'list' ? this.#limits.list : this.#limits.object;
+  #send<T>(init: Omit<RequestInit, 'maxBytes'> & Pick<Asked, 'answer'>, options: RequestOptions): Promise<T> {
+    const maxBytes = init.answer === undefined ? this.#limits.object : this.#limits.list;
     const answer = this.#sender.send({ ...init, maxBytes }, options);
     return (this.#isForeign ? checkedForeign(answer, init) : answer) as Promise<T>;
   }

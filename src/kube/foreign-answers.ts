@@ -2,12 +2,12 @@ import type { Resource } from '../api/resources.ts';
 import { ForeignKubeError, toForeign } from './foreign-kube-error.ts';
 import { type Action, badAnswer } from './kube-error.ts';
 
-interface Asked {
+export interface Asked {
   readonly method: string;
   readonly path: string;
   readonly resource?: Resource;
-  /** Absent: one object. */
-  readonly answer?: 'list';
+  /** Of a list: the most objects that may come. Absent: one object was asked for. */
+  readonly answer?: { readonly limit: number | undefined };
 }
 
 /**
@@ -41,12 +41,14 @@ export function unusableAnswer(action: Action, problem: string): ForeignKubeErro
 function hasShape(value: unknown, { method, resource, answer }: Asked): boolean {
   if (!isObject(value)) return false;
   if (resource === undefined || method === 'DELETE') return true;
-  if (answer === 'list') return isObject(value.metadata) && isListOfObjects(value.items);
+  if (answer !== undefined) return isObject(value.metadata) && isListOfObjects(value.items, answer.limit);
   return isKubeObject(value);
 }
 
-function isListOfObjects(items: unknown): boolean {
-  return Array.isArray(items) && items.every((item) => isObject(item) && isKubeObject(item));
+/** A server that overlooks the limit would decide how much of its list is held at once. */
+function isListOfObjects(items: unknown, limit = Number.POSITIVE_INFINITY): boolean {
+  if (!Array.isArray(items) || items.length > limit) return false;
+  return items.every((item) => isObject(item) && isKubeObject(item));
 }
 
 function isKubeObject({ metadata }: { readonly metadata?: unknown }): boolean {

@@ -47,7 +47,7 @@ const limits = {
   timeoutMs: 5_000,
   retries: 2,
   maxObjectBytes: 2 * 2 ** 20,
-  maxListBytes: 16 * 2 ** 20,
+  maxListBytes: 4 * 2 ** 20,
 } as const;
 
 /** What is known of one target. */

@@ -146,6 +146,15 @@ describe('answers of an API server that is not trusted', () => {
     expect(await failure(makeClient().list(configMaps))).toMatchObject({ code: 'ERR_KUBE_RESPONSE' });
   });
 
+  it('are unusable: more objects than were asked for', async () => {
+    const items = ['a', 'b', 'c'].map((name) => ({ metadata: { name, namespace: 'ns' } }));
+    answering(200, { metadata: {}, items });
+    const client = makeClient();
+    expect((await client.list(configMaps, { limit: 3 })).items).toHaveLength(3);
+    expect((await client.list(configMaps)).items).toHaveLength(3);
+    expect(await failure(client.list(configMaps, { limit: 2 }))).toMatchObject({ reason: 'BadAnswer' });
+  });
+
   it.each([400, 404, 409, 418, 500])(
     'are unusable: a %i of something that is no API server',
     async (status) => {

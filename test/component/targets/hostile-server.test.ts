@@ -166,8 +166,8 @@ describe('a body without end', () => {
     const sent = endless({});
     const client = await clientOf();
     expect(await problemOf(client.list(configMaps))).toBe('TargetAnswer');
-    expect(sent.bytes).toBeGreaterThan(16 * 2 ** 20);
-    expect(sent.bytes).toBeLessThan(32 * 2 ** 20);
+    expect(sent.bytes).toBeGreaterThan(4 * 2 ** 20);
+    expect(sent.bytes).toBeLessThan(16 * 2 ** 20);
   });
 
   it('of a refusal, is read to its limit only', async () => {
