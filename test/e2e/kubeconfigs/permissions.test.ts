@@ -83,10 +83,6 @@ describe('the access key above a kubeconfig', () => {
 
   it.each([
     ['has a scope', { scope: { virtualClusters: [{ project: '*', virtualCluster: '*' }] } }],
-    [
-      'has rules in its scope',
-      { scope: { rules: [{ verbs: ['get'], resources: ['pods'], apiGroups: [''] }] } },
-    ],
     ['is scoped to nothing', { scope: {} }],
   ])('that %s allows no certificate', async (_, spec) => {
     const accessKey = await key(spec);

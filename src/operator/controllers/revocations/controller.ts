@@ -27,6 +27,8 @@ export interface RevocationControllerOptions {
 export class RevocationController {
   readonly #options: RevocationControllerOptions;
   readonly #retries: RetryTimes;
+  /** UIDs of records, and since when the object that is there names none of their certificates. */
+  readonly #unnamedSince = new Map<string, number>();
 
   constructor(options: RevocationControllerOptions) {
     this.#options = options;
@@ -38,12 +40,15 @@ export class RevocationController {
   async reconcile(key: string): Promise<WorkResult | undefined> {
     const { store, records, clock, log } = this.#options;
     const record = store.get(key);
-    if (record === undefined || this.#isCaredFor(record)) return undefined;
+    if (record === undefined) return undefined;
+    const graceMs = this.#graceOf(record);
+    if (graceMs > 0) return Number.isFinite(graceMs) ? { requeueAfterMs: graceMs } : undefined;
     const { ownerUID, notAfter, instance } = record;
     const rest = notAfter - clock.now();
     const waitMs = rest <= 0 ? 0 : await this.#withdraw(record);
     if (waitMs > 0) return { requeueAfterMs: Math.min(waitMs, rest) };
     this.#retries.succeeded(record.uid);
+    this.#unnamedSince.delete(record.uid);
     const outcome = rest <= 0 ? 'ended' : 'withdrawn';
     log.info(
       { uid: ownerUID, instance: `${instance.namespace}/${instance.name}`, outcome },
@@ -60,12 +65,23 @@ export class RevocationController {
     return object?.uid === ownerUID ? object : undefined;
   }
 
-  /** As long as the object names one of the certificates and has its finalizer, the controller of kubeconfigs withdraws. */
-  #isCaredFor(record: RevocationRecord): boolean {
+  /**
+   * Milliseconds until the record must be acted on. As long as the object names one of the certificates and has its
+   * finalizer, the controller of kubeconfigs withdraws; for a moment it names another already while it replaces one.
+   */
+  #graceOf(record: RevocationRecord): number {
     const object = this.#objectOf(record);
-    if (object === undefined) return false;
-    if (object.deleted !== undefined && !object.finalizers.includes(finalizers[object.kind])) return false;
-    return (object.status.boundSerials ?? []).some((serial) => record.serials.includes(serial));
+    const isGone = object === undefined || (object.deleted !== undefined && !isHeld(object));
+    if (isGone) return 0;
+    const { boundSerials = [] } = object.status;
+    if (boundSerials.some((serial) => record.serials.includes(serial))) {
+      this.#unnamedSince.delete(record.uid);
+      return Number.POSITIVE_INFINITY;
+    }
+    const now = this.#options.clock.monotonic();
+    const since = this.#unnamedSince.get(record.uid) ?? now;
+    this.#unnamedSince.set(record.uid, since);
+    return Math.max(0, since + grace - now);
   }
 
   /** Milliseconds until the next try; 0: done. */
@@ -91,3 +107,9 @@ export class RevocationController {
     return { uid, serials, live: [], authority, ...(isGone ? {} : { only: serials }) };
   }
 }
+
+/** Longer than an issue takes, milliseconds. */
+const grace = 30_000;
+
+const isHeld = ({ kind, finalizers: present }: CredentialRecord): boolean =>
+  present.includes(finalizers[kind]);
