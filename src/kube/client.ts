@@ -12,7 +12,7 @@ import type {
   WriteOptions,
 } from './client-options.ts';
 import { type Clock, systemClock } from './clock.ts';
-import { type Asked, checkedForeign, withForeignErrors } from './foreign-answers.ts';
+import { type Asked, checkedForeign, madeForForeign, withForeignErrors } from './foreign-answers.ts';
 import { fixedIdentity, type Identity, type IdentitySource, towardsForeign } from './identity.ts';
 import { fixedSource, type KubeConfigSource } from './kube-config.ts';
 import { type Logger, silentLogger } from './logger.ts';
@@ -125,15 +125,15 @@ export class KubeClient {
   }
 
   get<T extends KubeObject>(resource: Resource, key: ObjectKey, options: RequestOptions = {}): Promise<T> {
-    return this.#send<T>({ method: 'GET', resource, path: objectPath(resource, key) }, options);
+    return this.#send<T>({ method: 'GET', resource, path: this.#pathOf(resource, key) }, options);
   }
 
   /** One page, or everything when no limit is given. */
   list<T extends KubeObject>(resource: Resource, options: ListOptions = {}): Promise<KubeList<T>> {
-    const path = collectionPath(resource, options.namespace);
+    const path = this.#pathOfAll(resource, options.namespace);
     const query = listQuery(options).toString();
     const { limit } = options;
-    return this.#send({ method: 'GET', resource, path, query, answer: { limit } }, options);
+    return this.#send({ method: 'GET', resource, path, query, list: { limit } }, options);
   }
 
   /** An object without a name needs `metadata.generateName`. */
@@ -142,7 +142,7 @@ export class KubeClient {
     object: object,
     options: WriteOptions & { readonly namespace?: string } = {},
   ): Promise<T> {
-    const path = collectionPath(resource, options.namespace);
+    const path = this.#pathOfAll(resource, options.namespace);
     return this.#send({ method: 'POST', resource, path, query: writeQuery(options), body: object }, options);
   }
 
@@ -153,7 +153,7 @@ export class KubeClient {
     object: object,
     options: WriteOptions = {},
   ): Promise<T> {
-    const path = objectPath(resource, key, options.subresource);
+    const path = this.#pathOf(resource, key, options.subresource);
     return this.#send({ method: 'PUT', resource, path, query: writeQuery(options), body: object }, options);
   }
 
@@ -195,7 +195,7 @@ export class KubeClient {
       propagationPolicy,
       ...(dryRun ? { dryRun: ['All'] } : {}),
     };
-    await this.#send({ method: 'DELETE', resource, path: objectPath(resource, key), body }, options);
+    await this.#send({ method: 'DELETE', resource, path: this.#pathOf(resource, key), body }, options);
   }
 
   /** Anything else, such as `/version` or an access review. Every method but GET and HEAD counts as a write. */
@@ -221,7 +221,7 @@ export class KubeClient {
   ): AsyncIterable<WatchEvent> {
     const open = (signal: AbortSignal) => this.#transport.stream(path, query.toString(), signal);
     const events = watchEvents(open, path, { ...options, clock: this.#clock });
-    return this.#isForeign ? withForeignErrors({ verb: 'WATCH', path }, events) : events;
+    return this.#isForeign ? withForeignErrors({ verb: 'WATCH', path }, events, options.signal) : events;
   }
 
   /** Cuts every connection, watches included; requests under way fail. */
@@ -229,19 +229,32 @@ export class KubeClient {
     return this.#transport.close();
   }
 
+  #pathOf(resource: Resource, key: ObjectKey, subresource?: string): string {
+    return this.#made(resource, () => objectPath(resource, key, subresource));
+  }
+
+  #pathOfAll(resource: Resource, namespace: string | undefined): string {
+    return this.#made(resource, () => collectionPath(resource, namespace));
+  }
+
+  /** The names of further requests may be out of earlier answers. */
+  #made(resource: Resource, make: () => string): string {
+    return this.#isForeign ? madeForForeign({ verb: 'NAME', path: resource.plural }, make) : make();
+  }
+
   #patch<T>(patch: Patch, options: WriteOptions & { readonly force?: boolean }): Promise<T> {
     const { resource, key, body, contentType } = patch;
-    const path = objectPath(resource, key, options.subresource);
+    const path = this.#pathOf(resource, key, options.subresource);
     return this.#send(
       { method: 'PATCH', resource, path, query: writeQuery(options), body, contentType },
       options,
     );
   }
 
-  #send<T>(init: Omit<RequestInit, 'maxBytes'> & Pick<Asked, 'answer'>, options: RequestOptions): Promise<T> {
-    const maxBytes = init.answer === undefined ? this.#limits.object : this.#limits.list;
+  #send<T>(init: Omit<RequestInit, 'maxBytes'> & Pick<Asked, 'list'>, options: RequestOptions): Promise<T> {
+    const maxBytes = init.list === undefined ? this.#limits.object : this.#limits.list;
     const answer = this.#sender.send({ ...init, maxBytes }, options);
-    return (this.#isForeign ? checkedForeign(answer, init) : answer) as Promise<T>;
+    return (this.#isForeign ? checkedForeign(answer, init, options.signal) : answer) as Promise<T>;
   }
 }
 

@@ -1,35 +1,56 @@
 import type { Resource } from '../api/resources.ts';
 import { ForeignKubeError, toForeign } from './foreign-kube-error.ts';
+import { isForeignList, isForeignObject, type ListBounds } from './foreign-object.ts';
+import { isObject } from './json-object.ts';
 import { type Action, badAnswer } from './kube-error.ts';
 
 export interface Asked {
   readonly method: string;
   readonly path: string;
   readonly resource?: Resource;
-  /** Of a list: the most objects that may come. Absent: one object was asked for. */
-  readonly answer?: { readonly limit: number | undefined };
+  /** Absent: one object was asked for. */
+  readonly list?: ListBounds;
 }
 
 /**
  * The answer of an API server that is not trusted, when it has the shape that was asked for: what reads it takes
  * `metadata` and `items` for granted. The types of all other fields are the caller's to check.
  */
-export async function checkedForeign(answer: Promise<unknown>, asked: Asked): Promise<unknown> {
+export async function checkedForeign(
+  answer: Promise<unknown>,
+  asked: Asked,
+  signal: AbortSignal | undefined,
+): Promise<unknown> {
   const action = { verb: asked.method, path: asked.path };
   try {
     const value = await answer;
     if (!hasShape(value, asked)) throw badAnswer(action, 'JSON of another shape', 200);
     return value;
   } catch (error) {
-    throw toForeign(action, error);
+    if (signal?.aborted && error === signal.reason) throw error;
+    throw foreignFailure(action, error);
   }
 }
 
-export async function* withForeignErrors<T>(action: Action, events: AsyncIterable<T>): AsyncGenerator<T> {
+export async function* withForeignErrors<T>(
+  action: Action,
+  events: AsyncIterable<T>,
+  signal: AbortSignal,
+): AsyncGenerator<T> {
   try {
     yield* events;
   } catch (error) {
-    throw toForeign(action, error);
+    if (signal.aborted && error === signal.reason) throw error;
+    throw foreignFailure(action, error);
+  }
+}
+
+/** What the work returns, which makes a request out of what may have been an answer before. */
+export function madeForForeign<T>(action: Action, make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    throw foreignFailure(action, error);
   }
 }
 
@@ -38,27 +59,18 @@ export function unusableAnswer(action: Action, problem: string): ForeignKubeErro
   return new ForeignKubeError(action, badAnswer(action, problem, 200));
 }
 
-function hasShape(value: unknown, { method, resource, answer }: Asked): boolean {
-  if (!isObject(value)) return false;
-  if (resource === undefined || method === 'DELETE') return true;
-  if (answer !== undefined) return isObject(value.metadata) && isListOfObjects(value.items, answer.limit);
-  return isKubeObject(value);
+/**
+ * An exception of the language means that something was not as an API server sends it: this answer, or an earlier one
+ * that the request was made from. As an exception it would count as our own failure, and be tried again for ever.
+ */
+function foreignFailure(action: Action, error: unknown): unknown {
+  return isOfLanguage(error) ? unusableAnswer(action, 'values of other types') : toForeign(action, error);
 }
 
-/** A server that overlooks the limit would decide how much of its list is held at once. */
-function isListOfObjects(items: unknown, limit = Number.POSITIVE_INFINITY): boolean {
-  if (!Array.isArray(items) || items.length > limit) return false;
-  return items.every((item) => isObject(item) && isKubeObject(item));
-}
+const isOfLanguage = (error: unknown): boolean =>
+  [TypeError, RangeError, URIError, SyntaxError, ReferenceError].some((type) => error instanceof type);
 
-function isKubeObject({ metadata }: { readonly metadata?: unknown }): boolean {
-  if (!isObject(metadata)) return false;
-  const { name, namespace, uid, resourceVersion } = metadata;
-  return [name, namespace, uid, resourceVersion].every((text) =>
-    ['string', 'undefined'].includes(typeof text),
-  );
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function hasShape(value: unknown, { method, resource, list }: Asked): boolean {
+  if (resource === undefined || method === 'DELETE') return isObject(value);
+  return list === undefined ? isForeignObject(value, resource) : isForeignList(value, resource, list);
 }

@@ -1,29 +1,5 @@
 import { type ErrorCode, errorMessage } from '../errors.ts';
-
-/** The body of a refusal, as far as we read it. */
-export interface Status {
-  readonly kind?: string;
-  readonly message?: string;
-  readonly reason?: string;
-  readonly code?: number;
-  readonly details?: StatusDetails & {
-    readonly causes?: readonly {
-      readonly reason?: string;
-      readonly message?: string;
-      readonly field?: string;
-    }[];
-  };
-}
-
-/** What a refusal is about. Never the rejected values. */
-export interface StatusDetails {
-  readonly name?: string;
-  readonly group?: string;
-  readonly kind?: string;
-  readonly uid?: string;
-  readonly retryAfterSeconds?: number;
-  readonly causes?: readonly { readonly reason?: string; readonly field?: string }[];
-}
+import { readStatus, type StatusDetails } from './status.ts';
 
 /**
  * - `ERR_KUBE_STATUS`: the API server answered with an error.
@@ -88,7 +64,7 @@ export function kubeErrorFromStatus(
   body: unknown,
   retryAfter?: number,
 ): KubeError {
-  const status = isStatus(body) ? body : {};
+  const status = readStatus(body);
   const code = httpStatus >= 400 ? httpStatus : (status.code ?? 500);
   const retryAfterSeconds = retryAfter ?? status.details?.retryAfterSeconds;
   const reason = status.reason || reasonOf(code);
@@ -99,7 +75,7 @@ export function kubeErrorFromStatus(
     status: code,
     reason,
     statusMessage,
-    ...(status.details === undefined ? {} : { details: withoutValues(status.details) }),
+    ...(status.details === undefined ? {} : { details: status.details }),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   });
 }
@@ -153,20 +129,6 @@ function hasStatus(error: unknown, status: number): error is KubeError {
 
 function hasReason(error: unknown, status: number, reason: string): error is KubeError {
   return hasStatus(error, status) && error.reason === reason;
-}
-
-export function isStatus(body: unknown): body is Status {
-  return typeof body === 'object' && body !== null && (body as Status).kind === 'Status';
-}
-
-function withoutValues({ causes, ...details }: NonNullable<Status['details']>): StatusDetails {
-  if (causes === undefined) return details;
-  return { ...details, causes: causes.map(withoutMessage) };
-}
-
-function withoutMessage(cause: { reason?: string; field?: string }): { reason?: string; field?: string } {
-  const { reason, field } = cause;
-  return { ...(reason === undefined ? {} : { reason }), ...(field === undefined ? {} : { field }) };
 }
 
 function reasonOf(status: number): string {

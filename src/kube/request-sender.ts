@@ -1,10 +1,12 @@
 import type { Resource } from '../api/resources.ts';
 import type { RequestOptions } from './client-options.ts';
 import type { Clock } from './clock.ts';
-import { badAnswer, isStatus, type KubeError, kubeErrorFromStatus } from './kube-error.ts';
+import { isModestJSON } from './json-bounds.ts';
+import { badAnswer, type KubeError, kubeErrorFromStatus } from './kube-error.ts';
 import type { RawResponse } from './response-collector.ts';
 import { retryAfterSeconds, retryDelay } from './retry.ts';
 import { sleep } from './sleep.ts';
+import { isStatus } from './status.ts';
 import type { Transport } from './transport.ts';
 
 export interface RequestInit {
@@ -27,7 +29,10 @@ export interface RequestSenderOptions {
   readonly writeGuard?: () => void;
   readonly timeoutMs?: number;
   readonly retries?: number;
-  /** A refusal that is no Status does not come from an API server, but from whatever stands in its place. */
+  /**
+   * A refusal that is no Status does not come from an API server, but from whatever stands in its place; and what nests
+   * deeper than any object is not parsed.
+   */
   readonly isForeign?: boolean;
   readonly observe?: (request: ObservedRequest) => void;
 }
@@ -55,8 +60,11 @@ export class RequestSender {
   async send(init: RequestInit, options: RequestOptions): Promise<unknown> {
     const body = init.body === undefined ? undefined : JSON.stringify(init.body);
     const response = await this.#sendUntilFinal(init, body, options);
+    const { isForeign = false } = this.#options;
+    if (isForeign && !isModestJSON(response.body))
+      throw badAnswer({ verb: init.method, path: init.path }, 'too many or too deep values', response.status);
     if (response.status >= 200 && response.status < 300) return parseAnswer(init, response);
-    throw toKubeError(init, response, this.#options.isForeign ?? false);
+    throw toKubeError(init, response, isForeign);
   }
 
   async #sendUntilFinal(

@@ -22,3 +22,12 @@ it('refuses a namespace for objects that have none', () => {
     'namespaces are not namespaced: leave out the namespace',
   );
 });
+
+it.each(['', '.', '..', 'CANARY7f3a/status', 'CANARY7f3a\ud800', { CANARY7f3a: 1 }, 5, undefined])(
+  'refuses a name that is none, without repeating it: %j',
+  (name) => {
+    expect(() => objectPath(namespaces, { name: name as string })).toThrow(
+      /^a name in a path must be a plain name$/,
+    );
+  },
+);

@@ -18,10 +18,9 @@ export function objectPath(resource: Resource, key: ObjectKey, subresource?: str
   return subresource === undefined ? path : `${path}/${subresource}`;
 }
 
-/** An empty name would make a DELETE one of the whole collection. */
+/** An empty name would make a DELETE one of the whole collection. The value may be a target's: it is not repeated. */
 function segment(value: string, what: string): string {
-  if (value === '' || value === '.' || value === '..' || value.includes('/')) {
-    throw new TypeError(`a ${what} in a path must be a plain name, not ${JSON.stringify(value)}`);
-  }
+  if (typeof value !== 'string' || /^$|^\.\.?$|\//.test(value) || !value.isWellFormed())
+    throw new TypeError(`a ${what} in a path must be a plain name`);
   return encodeURIComponent(value);
 }

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { configMaps, secrets } from '../../../src/api/resources.ts';
+import { configMaps, namespaces, secrets } from '../../../src/api/resources.ts';
+import { LatchkeyError } from '../../../src/errors.ts';
 import { createKubeClient, type ForeignClientOptions, type KubeClient } from '../../../src/kube/client.ts';
 import { ForeignKubeError } from '../../../src/kube/foreign-kube-error.ts';
 import { makeIdentity } from '../../../src/kube/identity.ts';
@@ -153,6 +154,44 @@ describe('answers of an API server that is not trusted', () => {
     expect((await client.list(configMaps, { limit: 3 })).items).toHaveLength(3);
     expect((await client.list(configMaps)).items).toHaveLength(3);
     expect(await failure(client.list(configMaps, { limit: 2 }))).toMatchObject({ reason: 'BadAnswer' });
+  });
+
+  it.each([
+    ['nest too deep', `{"metadata":{"name":"a","namespace":"ns"},"data":${'['.repeat(65)}${']'.repeat(65)}}`],
+    ['hold too many values', `{"metadata":{"name":"a","namespace":"ns"},"data":[${'0,'.repeat(600_000)}0]}`],
+  ])('are unusable, whatever their status, when they %s', async (_, body) => {
+    const client = makeClient();
+    for (const status of [200, 404]) {
+      answering(status, body);
+      expect(await failure(client.get(configMaps, key))).toMatchObject({ reason: 'BadAnswer' });
+    }
+  });
+
+  it('are to blame when the next request cannot be made from them', async () => {
+    const client = makeClient();
+    const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
+    for (const make of [
+      () => client.replace(configMaps, key, { deep }),
+      () => client.get(configMaps, { namespace: 'ns', name: `${canary}/..` }),
+      () => client.get(configMaps, { name: 'a' }),
+      () => client.get(namespaces, { namespace: 'ns', name: 'a' }),
+      () => client.delete(configMaps, { namespace: '\ud800', name: 'a' }),
+      () => client.list(configMaps, { namespace: '..' }),
+    ])
+      expect(await failure((async () => make())())).toMatchObject({ reason: 'BadAnswer' });
+    expect(server.exchanges).toEqual([]);
+  });
+
+  it('are not to blame for a request that was given up, or that may not be sent', async () => {
+    const reason = new TypeError('given up');
+    await expect(makeClient().get(configMaps, key, { signal: AbortSignal.abort(reason) })).rejects.toBe(
+      reason,
+    );
+    const refusal = new LatchkeyError('ERR_LEADERSHIP_LOST', { action: 'POST' });
+    const writeGuard = () => {
+      throw refusal;
+    };
+    await expect(makeClient({ writeGuard }).replace(configMaps, key, {})).rejects.toBe(refusal);
   });
 
   it.each([400, 404, 409, 418, 500])(

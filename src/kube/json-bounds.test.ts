@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { isModestJSON } from './json-bounds.ts';
+
+const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+
+it.each<[string, string]>([
+  ['nothing', ''],
+  ['an object', '{"metadata":{"name":"a"},"items":[1,2]}'],
+  ['64 levels', nested(64)],
+  ['many lists beside each other', `[${Array(1_000).fill('[{}]').join()}]`],
+  ['brackets in text', JSON.stringify(['['.repeat(1_000), `\\"${'{'.repeat(1_000)}`])],
+  ['commas in text', JSON.stringify(','.repeat(1_000_000))],
+  ['text that does not end', `["${'['.repeat(1_000)}`],
+  ['text that ends in a backslash', '"\\'],
+])('modest: %s', (_, text) => {
+  expect(isModestJSON(text)).toBe(true);
+});
+
+it.each<[string, string]>([
+  ['65 levels', nested(65)],
+  ['65 levels of objects', `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`],
+  ['a million levels that never end', '['.repeat(1_000_000)],
+  ['brackets after text with a quote', `["\\"",${nested(64)}]`],
+  ['a million numbers', `[${Array(1_000_000).fill(1).join()}]`],
+  ['a million empty objects', `[${Array(500_000).fill('{}').join()}]`],
+])('not modest: %s', (_, text) => {
+  expect(isModestJSON(text)).toBe(false);
+});

@@ -1,0 +1,42 @@
+/** Deeper than any object of Kubernetes, and shallow enough for whatever walks through it. */
+const mostLevels = 64;
+/** A list of 4 MiB of honest objects has less than half. Each takes some sixty bytes of memory, whatever its text takes. */
+const mostValues = 500_000;
+
+const quote = 0x22;
+const backslash = 0x5c;
+const codes = (characters: string): readonly number[] => Array.from(characters, (one) => one.charCodeAt(0));
+/** Tables of every character code: looking through a text takes no longer than parsing it. */
+const levelSteps = new Int8Array(0x1_0000);
+const valueSteps = new Int8Array(0x1_0000);
+/** Before each value but the first of a text stands one of these. */
+for (const code of codes('[{,')) valueSteps[code] = 1;
+for (const code of codes('[{')) levelSteps[code] = 1;
+for (const code of codes(']}')) levelSteps[code] = -1;
+
+/**
+ * Whether JSON text nests so little and holds so few values that parsing it, and writing what came of it, costs no more
+ * than its length says. Reads text that is no JSON as well, to its end.
+ */
+export function isModestJSON(text: string): boolean {
+  let level = 0;
+  let values = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) at = endOfString(text, at);
+    level += levelSteps[code] ?? 0;
+    values += valueSteps[code] ?? 0;
+    if (level > mostLevels || values > mostValues) return false;
+  }
+  return true;
+}
+
+/** Where the closing quote stands, or the end of the text. */
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    const character = text.charCodeAt(at);
+    if (character === quote) return at;
+    if (character === backslash) at++;
+  }
+  return text.length;
+}

@@ -1,0 +1,84 @@
+import { isObject, type JSONObject } from './json-object.ts';
+
+/** What we read of the body of a refusal. */
+export interface Status {
+  readonly message?: string;
+  readonly reason?: string;
+  readonly code?: number;
+  readonly details?: StatusDetails;
+}
+
+/** What a refusal is about. Never the rejected values. */
+export interface StatusDetails {
+  readonly name?: string;
+  readonly group?: string;
+  readonly kind?: string;
+  readonly uid?: string;
+  readonly retryAfterSeconds?: number;
+  readonly causes?: readonly StatusCause[];
+}
+
+interface StatusCause {
+  readonly reason?: string;
+  readonly field?: string;
+}
+
+export function isStatus(body: unknown): body is { readonly kind: 'Status' } {
+  return asObject(body)['kind'] === 'Status';
+}
+
+/**
+ * Reads a Status from whoever sent it: what is not of its type, or longer than any API server has it, is left out
+ * (of a message, its end). Empty for what is no Status.
+ */
+export function readStatus(body: unknown): Status {
+  if (!isStatus(body)) return {};
+  const { message, reason, code, details } = asObject(body);
+  return present({
+    message: typeof message === 'string' ? message.slice(0, longestMessage) : undefined,
+    reason: shortText(reason),
+    code: isHTTPStatus(code) ? code : undefined,
+    details: isObject(details) ? readDetails(details) : undefined,
+  });
+}
+
+/** A validation message has a line for each field. */
+const longestMessage = 64 * 1024;
+const longestText = 1_024;
+const mostCauses = 256;
+
+function readDetails({ causes, ...details }: JSONObject): StatusDetails {
+  const { name, group, kind, uid, retryAfterSeconds } = details;
+  return present({
+    name: shortText(name),
+    group: shortText(group),
+    kind: shortText(kind),
+    uid: shortText(uid),
+    retryAfterSeconds: isSeconds(retryAfterSeconds) ? retryAfterSeconds : undefined,
+    causes: Array.isArray(causes) ? causes.slice(0, mostCauses).map(readCause) : undefined,
+  });
+}
+
+/** Messages quote the rejected values. */
+function readCause(cause: unknown): StatusCause {
+  const { reason, field } = asObject(cause);
+  return present({ reason: shortText(reason), field: shortText(field) });
+}
+
+const shortText = (value: unknown): string | undefined =>
+  typeof value === 'string' && value.length <= longestText ? value : undefined;
+
+const isSeconds = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0;
+
+const isHTTPStatus = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 100 && value <= 599;
+
+const asObject = (value: unknown): JSONObject => (isObject(value) ? value : {});
+
+type Present<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
+
+/** Without the fields that are not there. */
+function present<T extends object>(fields: T): Present<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;
+}

@@ -1,0 +1,126 @@
+import { inspect } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/kube/clock.ts';
+import { Withdrawals } from '../../../src/operator/controllers/virtualclusterinstancekubeconfig/withdrawals.ts';
+import { adminDocument } from '../../builders/admin-kube-config.ts';
+import type { Exchange } from '../../fakes/exchange.ts';
+import { FakeApiServer } from '../../fakes/fake-api-server.ts';
+import { four, TargetWorld } from '../targets/target-world.ts';
+
+const canary = 'CANARY7f3a';
+const uid = 'aaaa-1';
+const subjects = [{ kind: 'User', name: `management.platform.sh:kubeconfig:${uid}:1` }];
+const unprintable = { toString: 1, valueOf: 1 };
+
+let server: FakeApiServer;
+let world: TargetWorld;
+
+beforeEach(async () => {
+  server = await FakeApiServer.start();
+  world = new TargetWorld({ resolve: async () => [four('127.0.0.1')] });
+  world.put(adminDocument({ server: server.url, authority: server.authority, user: { token: 'admin' } }));
+});
+
+afterEach(async () => {
+  await world.clients.close();
+  await server.stop();
+});
+
+/** What a clean-up in this target resolves with. A rejection would be tried again for ever, and nothing be let go. */
+async function withdrawn(): Promise<string> {
+  const withdrawals = new Withdrawals(world.clients, systemClock);
+  const withdrawal = { uid, serials: [1], live: [] };
+  const outcome = await withdrawals.tryIn(world.source, withdrawal).then(
+    (problem) => problem?.reason ?? 'done',
+    (error: unknown) => `rejected: ${inspect(error)}`,
+  );
+  expect(outcome).not.toContain(canary);
+  return outcome;
+}
+
+const answerTo = (isMeant: (exchange: Exchange) => boolean, answer: (exchange: Exchange) => void) =>
+  server.script((exchange) => {
+    if (!isMeant(exchange)) return false;
+    answer(exchange);
+    return true;
+  });
+
+const isDelete = ({ method }: Exchange) => method === 'DELETE';
+const isListOf =
+  (plural: string) =>
+  ({ method, path }: Exchange) =>
+    method === 'GET' && path.endsWith(`/${plural}`);
+const list = (items: unknown, metadata: object = {}) => ({ kind: 'List', metadata, items });
+
+describe('a virtual cluster that answers a clean-up with', () => {
+  it.each<[string, unknown]>([
+    ['a name that is a path', [{ metadata: { name: `../${canary} wants you to read this` }, subjects }]],
+    ['no name', [{ metadata: {}, subjects }]],
+    ['an empty name', [{ metadata: { name: '' }, subjects }]],
+    ['an empty subject', [{ metadata: { name: 'a' }, subjects: [null] }]],
+    ['finalizers that are none', [{ metadata: { name: 'a', finalizers: null }, subjects }]],
+    ['half a surrogate pair in a name', [{ metadata: { name: 'a\ud800' }, subjects }]],
+  ])('bindings with %s is its own problem', async (_, items) => {
+    answerTo(isDelete, (exchange) => exchange.refuse(404, 'NotFound'));
+    answerTo(isListOf('clusterrolebindings'), (exchange) => exchange.answer(200, list(items)));
+    expect(await withdrawn()).not.toContain('rejected');
+  });
+
+  it('role bindings without a namespace is its own problem', async () => {
+    answerTo(isDelete, (exchange) => exchange.refuse(404, 'NotFound'));
+    answerTo(isListOf('rolebindings'), (exchange) =>
+      exchange.answer(200, list([{ metadata: { name: 'a' }, subjects }])),
+    );
+    expect(await withdrawn()).not.toContain('rejected');
+  });
+
+  it.each<[string, unknown]>([['no name', [{ metadata: {} }]]])(
+    'requests with %s is its own problem',
+    async (_, items) => {
+      answerTo(isDelete, (exchange) => exchange.refuse(404, 'NotFound'));
+      answerTo(isListOf('certificatesigningrequests'), (exchange) => exchange.answer(200, list(items)));
+      expect(await withdrawn()).not.toContain('rejected');
+    },
+  );
+
+  it('pages without end is not read for long', async () => {
+    const item = { metadata: { name: 'a' } };
+    const page = JSON.stringify(list(Array(20_000).fill(item), { continue: 'next' }));
+    answerTo(isDelete, (exchange) => exchange.refuse(404, 'NotFound'));
+    answerTo(isListOf('clusterrolebindings'), (exchange) => exchange.answer(200, page));
+    expect(await withdrawn()).toBe('TargetAnswer');
+    expect(server.exchanges.length * page.length).toBeLessThan(64 * 2 ** 20);
+  }, 60_000);
+
+  it('more bindings than were asked for is its own problem', async () => {
+    answerTo(isDelete, (exchange) => exchange.refuse(404, 'NotFound'));
+    answerTo(isListOf('clusterrolebindings'), (exchange) =>
+      exchange.answer(200, list(Array(501).fill({ metadata: { name: 'a' } }))),
+    );
+    expect(await withdrawn()).toBe('TargetAnswer');
+  });
+
+  it('a page marker that is no text is its own problem', async () => {
+    answerTo(isDelete, (exchange) => exchange.refuse(404, 'NotFound'));
+    answerTo(isListOf('clusterrolebindings'), (exchange) =>
+      exchange.answer(200, list([], { continue: unprintable })),
+    );
+    expect(await withdrawn()).not.toContain('rejected');
+  });
+
+  it.each<[string, object]>([
+    ['details that are null', { details: null }],
+    ['causes that are no list', { details: { causes: 5 } }],
+    ['a cause that is null', { details: { causes: [null] } }],
+    ['a reason that cannot be printed', { reason: unprintable }],
+    ['a message that cannot be printed', { message: unprintable }],
+    ['a message that is a list', { message: [canary] }],
+    ['a time to come again that cannot be printed', { details: { retryAfterSeconds: unprintable } }],
+    ['a time to come again that is text', { details: { retryAfterSeconds: canary } }],
+  ])('refusals with %s is its own problem', async (_, parts) => {
+    for (const code of [403, 404, 409, 422, 429, 500]) {
+      answerTo(isDelete, (exchange) => exchange.answer(code, { kind: 'Status', code, ...parts }));
+      expect(await withdrawn()).not.toContain('rejected');
+    }
+  });
+});
