@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { parse } from 'yaml';
-import { annotations, finalizers, systemNamespace } from '../../../src/api/names.ts';
+import { annotations, finalizers, labels, systemNamespace } from '../../../src/api/names.ts';
 import { type Resource, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
 import { toCredentialRecord } from '../../../src/credentials/project.ts';
 import type { CredentialRecord } from '../../../src/credentials/record.ts';
@@ -93,6 +93,8 @@ export class KubeConfigSimulation {
     const fate = () => this.#fate();
     this.platform = new MemoryApi(() => this.clock.now(), fate);
     this.target = new MemoryTarget(() => this.clock.now(), fate);
+    const project = { [labels.project]: namespace.slice('p-'.length) };
+    this.platform.create('namespaces', { metadata: { name: namespace, labels: project } } as never);
     this.#process = this.#start();
   }
 

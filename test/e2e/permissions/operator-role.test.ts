@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { annotations, finalizers, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
+import { annotations, finalizers, labels, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { namespaces, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
 import { startControlPlane } from '../../controlplane/control-plane.ts';
@@ -166,7 +166,7 @@ describe('the role of the operator', () => {
     await admin.createObject(namespaces, {
       kind: 'Namespace',
       apiVersion: 'v1',
-      metadata: { name: project },
+      metadata: { name: project, labels: { [labels.project]: 'permissions' } },
     });
     await allowUse(world, 'platform-admin');
     const first = await start();

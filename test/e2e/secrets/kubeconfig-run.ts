@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { annotations } from '../../../src/api/names.ts';
+import { annotations, labels } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { namespaces, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
 import { type Api, entryOf, type Stored, secretAt } from '../../operator/api.ts';
@@ -30,7 +30,11 @@ export class KubeConfigRun {
   }
 
   async whole(): Promise<void> {
-    const project = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } };
+    const project = {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: namespace, labels: { [labels.project]: 'secrets' } },
+    };
     await this.#admin.createObject(namespaces, project);
     await allowUse(this.#world, 'platform-admin');
     const instance = await this.#target();

@@ -28,6 +28,7 @@ import type { GatewayPlace, KubeConfigInput } from './input.ts';
 import type { MadeKubeConfig } from './issue-outcome.ts';
 import { denialOf } from './permission.ts';
 import { decideKubeConfig, insteadOf } from './policy.ts';
+import { unlabelled } from './project-label.ts';
 import { RetryTimes } from './retry-times.ts';
 import { StatusSettling } from './status-settling.ts';
 import { TargetFailure } from './target-failure.ts';
@@ -36,7 +37,7 @@ import type { Withdrawals } from './withdrawals.ts';
 
 export interface KubeConfigControllerOptions {
   /** Of our own API server, for access reviews. */
-  readonly client: Pick<KubeClient, 'create'>;
+  readonly client: Pick<KubeClient, 'create' | 'get'>;
   readonly stores: CredentialStores;
   readonly targets: Pick<TargetStores, 'instance'>;
   readonly clients: Pick<TargetClients, 'open' | 'known'>;
@@ -150,8 +151,10 @@ export class KubeConfigController {
     issue: IssueCredential,
     instance: VirtualClusterInstanceRecord,
   ): Promise<WorkResult | undefined> {
-    const { ring, gateway } = this.#options;
+    const { client, ring, gateway } = this.#options;
     const { record } = input;
+    const problem = await unlabelled(client, record, gateway);
+    if (problem !== undefined) return this.#settle(record, insteadOf(input, issue, problem));
     const { signer } = ring;
     // The ring brings every kubeconfig again when there is a key.
     if (signer === undefined) return undefined;

@@ -24,7 +24,7 @@ export async function denialOf(
 }
 
 const fix =
-  'grant it on virtualclusterinstances of the group management.platform.sh with a Role and a RoleBinding in this namespace.';
+  'grant it on virtualclusterinstances of the group management.platform.sh with a Role and a RoleBinding in this namespace, to the user by name or to a group that is not reserved (system:masters and the like never count).';
 
 const messages = {
   use: `Whom this kubeconfig speaks for lacks the verb "use" on the VirtualClusterInstance: ${fix}`,

@@ -98,7 +98,7 @@ const problems = {
   ),
   noProject: final(
     reasons.noProject,
-    'A kubeconfig with a token needs a namespace that belongs to a project: create it in such a namespace, or with spec.clientCert.',
+    'A kubeconfig with a token needs the namespace of a project, whose name begins with LATCHKEY_PROJECT_NAMESPACE_PREFIX (p- by default): create it in such a namespace, or with spec.clientCert.',
   ),
   badServer: final(
     reasons.noIngressEndpoint,

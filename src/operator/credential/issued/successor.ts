@@ -62,9 +62,9 @@ function unfit(input: IssuedInput, ancestors: readonly CredentialRecord[]): Succ
   const { status } = record;
   if (input.unfit !== undefined) return replacement(input.unfit);
   if (!chainHolds(record, ancestors)) return replacement(reasons.chainChanged);
+  if (status.credentialHash === undefined) return replacement(reasons.issued);
   if (status.keyID === undefined || !isPublished(status.keyID))
     return replacement(reasons.signingKeyWithdrawn);
-  if (status.credentialHash === undefined) return replacement(reasons.issued);
   const present = record.secretRef === undefined ? record.holdsCredential : isIntact(record, input.secret);
   return present ? undefined : replacement(reasons.issued);
 }
