@@ -48,7 +48,7 @@ export interface DirectClusterEndpointTokenSpec {
    */
   accessKey?: string;
   /**
-   * Addition to the contract. Seconds before its end at which a successor is issued. Needs accessKey. Defaults to a third of the life with secretRef; otherwise, and with 0, nothing is renewed.
+   * Addition to the contract. Seconds before its end at which a successor is issued. Needs accessKey. Defaults to a third of the life with secretRef; otherwise, and with 0, nothing is renewed. More than half the life counts as half.
    */
   renewBefore?: number;
 }

@@ -38,15 +38,15 @@ export interface VirtualClusterInstanceSpec {
   kubeConfigSecretRef?: VirtualClusterInstanceSpecKubeConfigSecretRef;
 }
 /**
- * The user or the team that the instance belongs to.
+ * The user or the team that the instance belongs to, for people to read. It grants nothing.
  */
 export interface VirtualClusterInstanceSpecOwner {
   /**
-   * Name of the user.
+   * Name of the user. It grants nothing; rights come from the verbs `use` and `use-as-admin`.
    */
   user?: string;
   /**
-   * Name of the team.
+   * Name of the team. It grants nothing, as `user`.
    */
   team?: string;
 }
@@ -91,7 +91,7 @@ export interface VirtualClusterInstanceSpecAccessPointIngress {
  */
 export interface VirtualClusterInstanceSpecAccess {
   /**
-   * Name of the ClusterRole that they get there. Defaults to `cluster-admin`.
+   * Name of the ClusterRole that they get there, which must exist there: one that does not gives them nothing, and the instance is Ready all the same. Defaults to `cluster-admin`.
    */
   clusterRole?: string;
 }
@@ -100,7 +100,7 @@ export interface VirtualClusterInstanceSpecAccess {
  */
 export interface VirtualClusterInstanceSpecKubeConfigSecretRef {
   /**
-   * Name of the Secret. Defaults to `vc-` and the name of the virtual cluster.
+   * Name of the Secret. Defaults to `vc-` and spec.clusterRef.virtualCluster, or without that metadata.name.
    */
   name?: string;
   /**
@@ -126,7 +126,7 @@ export interface VirtualClusterInstanceStatus {
   observedGeneration?: number;
   virtualCluster?: VirtualClusterInstanceStatusVirtualCluster;
   /**
-   * Address at which the virtual cluster answers.
+   * Where spec.accessPoint.ingress leads, as an https URL; absent without an ingress. Nobody has checked that the virtual cluster answers there.
    */
   endpoint?: string;
 }
@@ -147,7 +147,7 @@ export interface VirtualClusterInstanceStatusVirtualClusterAccessPoint {
  */
 export interface VirtualClusterInstanceStatusVirtualClusterAccessPointIngress {
   /**
-   * Whether the ingress can be used.
+   * Whether the spec names an ingress. Nobody has checked that it leads anywhere.
    */
   enabled?: boolean;
 }

@@ -12,6 +12,10 @@ const renewal =
   'spec.renewBefore: Invalid value: spec.renewBefore must be less than spec.certificateTTL (86400 when spec.certificateTTL is absent); lower spec.renewBefore';
 const badServer =
   'spec.server: Invalid value: spec.server must be an https URL without user name, password, query and fragment, as in https://host:8443/path';
+const badPort =
+  'spec.server: Invalid value: spec.server has a port that cannot be; write one from 1 to 65535, without leading zeros, or none for 443';
+const badHost =
+  'spec.server: Invalid value: spec.server must name a host that can be: 1 to 63 characters between dots, 253 in all, and an address (what ends in a number) of four numbers up to 255';
 
 describe('a VirtualClusterInstanceKubeConfig', () => {
   const judge = (spec: unknown): Promise<string> =>
@@ -35,12 +39,18 @@ describe('a VirtualClusterInstanceKubeConfig', () => {
     expect(await judge(spec)).toBe('accepted');
   });
 
-  it.each(['', 'https://vc.example.com', 'https://10.0.0.1:8443/', 'https://[::1]:6443', 'https://a/k/p@v'])(
-    'may have the server "%s"',
-    async (server) => {
-      expect(await judge({ server })).toBe('accepted');
-    },
-  );
+  it.each([
+    '',
+    'https://vc.example.com',
+    'https://10.0.0.1:8443/',
+    'https://[::1]:6443',
+    'https://a/k/p@v',
+    'https://a:1/k:70000',
+    'https://1a.x_1:65535',
+    `https://${'a'.repeat(63)}.b`,
+  ])('may have the server "%s"', async (server) => {
+    expect(await judge({ server })).toBe('accepted');
+  });
 
   it.each([
     'http://vc.example.com',
@@ -49,25 +59,48 @@ describe('a VirtualClusterInstanceKubeConfig', () => {
     'https://',
     'https://user@vc.example.com',
     'https://user:password@vc.example.com',
-    'https://vc.example.com:123456',
     'https://vc.example.com?a=b',
     'https://vc.example.com/#a',
     'https://vc.example.com/a b',
     'https://vc.example.com\n',
     'https://[nonsense]',
+    'https://[:::]',
     ' https://vc.example.com',
   ])('is refused with the server %j, which the error does not repeat', async (server) => {
     expect(await judge({ server })).toBe(badServer);
   });
 
   it.each([
+    'https://x.com:0',
+    'https://x.com:65536',
+    'https://x.com:99999/path',
+    'https://x.com:123456',
+    'https://x.com:0443',
+    'https://[::1]:70000',
+  ])('is refused with the port of %s', async (server) => {
+    expect(await judge({ server })).toBe(badPort);
+  });
+
+  it.each([
+    'https://x..y',
+    'https://.x:8443',
+    'https://x./path',
+    'https://-x',
+    'https://x-.y',
+    'https://999.1.1.1',
+    'https://1.2.3',
+    'https://1.2.3.04:6443',
+    'https://x.0x1f',
+    `https://${'a'.repeat(64)}`,
+    `https://${'a.'.repeat(127)}b`,
+  ])('is refused with the host of %s', async (server) => {
+    expect(await judge({ server })).toBe(badHost);
+  });
+
+  it.each([
     ['a certificateTTL below a minute', { certificateTTL: 59 }, short],
     ['a certificate below ten minutes', { certificateTTL: 599, clientCert: true }, shortWithCertificate],
-    [
-      'a negative certificateTTL',
-      { certificateTTL: -1 },
-      'spec.certificateTTL: Invalid value: -1: spec.certificateTTL in body should be greater than or equal to 0',
-    ],
+    ['a negative certificateTTL', { certificateTTL: -1 }, short.replace('59', '-1')],
     ['renewal as early as the issue', { accessKey: 'ci', certificateTTL: 600, renewBefore: 600 }, renewal],
     ['renewal before the default life', { accessKey: 'ci', renewBefore: 86_400 }, renewal],
     [

@@ -8,6 +8,12 @@ const objectName = "must be the name of an object (lower-case letters, digits, '
 const namespaceName = "must be the name of a namespace (lower-case letters, digits and '-')";
 const badHost =
   'must be a host name with an optional port, as in vc.example.com:8443; remove scheme and path';
+const portRange =
+  'has a port that cannot be; write one from 1 to 65535, without leading zeros, or none for 443';
+const hostForm =
+  'must name a host that can be: 1 to 63 characters between dots, 253 in all, and an address (what ends in a number) of four numbers up to 255';
+const badPorts = ['x.com:0', 'x.com:65536', 'x.com:99999', 'x.com:123456', '10.0.0.1:080'];
+const badHosts = ['x..y', 'x.-y:1', '999.1.1.1', '1.2.3', '10.0.0.01', 'x.0x1f:8443', 'a'.repeat(64)];
 
 describe('a VirtualClusterInstance', () => {
   const judge = (spec: unknown): Promise<string> => verdict(world.admin, virtualClusterInstances, spec);
@@ -25,6 +31,34 @@ describe('a VirtualClusterInstance', () => {
     expect(await judge(spec)).toBe('accepted');
     expect(await judge({})).toBe('accepted');
     expect(await judge({ kubeConfigSecretRef: {}, accessPoint: { ingress: { host: '' } } })).toBe('accepted');
+    expect(await judge({ accessPoint: { ingress: { enabled: false } } })).toBe('accepted');
+  });
+
+  it.each(['10.0.0.1:8443', 'a:1', 'shop.vc.example.com:65535', '1.2.3.4a'])(
+    'may have the ingress %s',
+    async (host) => {
+      expect(await judge({ accessPoint: { ingress: { enabled: true, host } } })).toBe('accepted');
+    },
+  );
+
+  it.each(badPorts)('is refused with the port of the ingress %s', async (host) => {
+    const field = 'spec.accessPoint.ingress.host';
+    expect(await judge({ accessPoint: { ingress: { host } } })).toBe(
+      `${field}: Invalid value: "${host}": ${field} ${portRange}`,
+    );
+  });
+
+  it.each(badHosts)('is refused with the ingress host %s', async (host) => {
+    const field = 'spec.accessPoint.ingress.host';
+    expect(await judge({ accessPoint: { ingress: { host } } })).toBe(
+      `${field}: Invalid value: "${host}": ${field} ${hostForm}`,
+    );
+  });
+
+  it.each([{}, { host: '' }])('is refused with an ingress that is enabled and has %j', async (rest) => {
+    expect(await judge({ accessPoint: { ingress: { enabled: true, ...rest } } })).toBe(
+      'spec.accessPoint.ingress.host: Invalid value: spec.accessPoint.ingress.enabled needs a host; set spec.accessPoint.ingress.host, or enabled: false',
+    );
   });
 
   it.each([
@@ -52,6 +86,11 @@ describe('a VirtualClusterInstance', () => {
       'a URL as host',
       { accessPoint: { ingress: { host: 'https://a' } } },
       `spec.accessPoint.ingress.host: Invalid value: "https://a": spec.accessPoint.ingress.host ${badHost}`,
+    ],
+    [
+      'no role',
+      { access: { clusterRole: '' } },
+      'spec.access.clusterRole: Invalid value: "": spec.access.clusterRole must not be empty; name a ClusterRole, or remove the field for cluster-admin',
     ],
     [
       'a parent folder as role',
@@ -112,6 +151,21 @@ describe('a Cluster', () => {
     expect(await judge({ displayName: 'Prod', kubeConfigSecretRef, directEndpoint })).toBe('accepted');
     expect(await judge({})).toBe('accepted');
     expect(await judge({ directEndpoint: { host: '[::1]:8443' } })).toBe('accepted');
+    expect(await judge({ directEndpoint: { host: '' } })).toBe('accepted');
+  });
+
+  it.each([...badPorts, '[::1]:0'])('is refused with the port of the direct endpoint %s', async (host) => {
+    const field = 'spec.directEndpoint.host';
+    expect(await judge({ directEndpoint: { host } })).toBe(
+      `${field}: Invalid value: "${host}": ${field} ${portRange}`,
+    );
+  });
+
+  it.each(badHosts)('is refused with the direct endpoint %s', async (host) => {
+    const field = 'spec.directEndpoint.host';
+    expect(await judge({ directEndpoint: { host } })).toBe(
+      `${field}: Invalid value: "${host}": ${field} ${hostForm}`,
+    );
   });
 
   it.each([

@@ -2,9 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
 import {
+  clusters,
   ownedAccessKeys,
   type Resource,
   virtualClusterInstanceKubeConfigs,
+  virtualClusterInstances,
 } from '../../../src/api/resources.ts';
 import { type Manifest, manifestOf, uniqueName } from '../../builders/manifest.ts';
 import { crdWorld, keyOf, refusalOf, type Stored, succeed } from './world.ts';
@@ -15,6 +17,13 @@ const world = await crdWorld();
 const group = `${uniqueName('before')}.latchkey.test`;
 const keys: Resource = { ...ownedAccessKeys, group };
 const kubeconfigs: Resource = { ...virtualClusterInstanceKubeConfigs, group };
+const instances: Resource = { ...virtualClusterInstances, group };
+const connected: Resource = { ...clusters, group };
+const all = [keys, kubeconfigs, instances, connected];
+const unusable = {
+  accessPoint: { ingress: { enabled: true, host: 'x..y:99999' } },
+  access: { clusterRole: '' },
+};
 const malformed: [string, Resource, object][] = [
   ['without identity', keys, {}],
   ['with two identities', keys, { user: 'a', team: 'b' }],
@@ -30,8 +39,17 @@ const malformed: [string, Resource, object][] = [
   ],
   ['with names without resources', keys, { user: 'a', scope: { rules: [{ resourceNames: ['a'] }] } }],
   ['with a server that is no URL', kubeconfigs, { server: 'vc' }],
+  ['with a port that cannot be', kubeconfigs, { server: 'https://vc.example.com:99999' }],
+  ['with a host that cannot be', kubeconfigs, { server: 'https://999.1.1.1' }],
+  ['with hosts that cannot be and an empty role', instances, unusable],
+  ['with a direct endpoint that cannot be', connected, { directEndpoint: { host: 'x..y:0' } }],
   ['with a life that is too short', kubeconfigs, { certificateTTL: 1 }],
 ];
+
+const changes = new Map<Resource, object>([
+  [keys, { disabled: true }],
+  [kubeconfigs, { certificateTTL: 3600 }],
+]);
 
 describe('an object that was stored before there were rules', () => {
   const finalizer = 'latchkey.test/hold';
@@ -49,7 +67,7 @@ describe('an object that was stored before there were rules', () => {
   });
 
   afterAll(async () => {
-    const names = [keys, kubeconfigs].map(({ plural }) => `crd/${plural}.${group}`);
+    const names = all.map(({ plural }) => `crd/${plural}.${group}`);
     await succeed(world.plane.kubectl(['delete', '--wait=false', ...names]));
   });
 
@@ -58,7 +76,7 @@ describe('an object that was stored before there were rules', () => {
     const patches: [object, string?][] = [
       [{ metadata: { labels: { seen: 'yes' } } }],
       [{ status: { observedGeneration: 1 } }, 'status'],
-      [resource === keys ? { spec: { disabled: true } } : { spec: { certificateTTL: 3600 } }],
+      [{ spec: changes.get(resource) ?? { displayName: 'seen' } }],
     ];
     for (const [patch, subresource] of patches) {
       const options = subresource === undefined ? {} : { subresource };
@@ -75,9 +93,7 @@ describe('an object that was stored before there were rules', () => {
   });
 
   async function define(rules: 'with rules' | 'without rules'): Promise<void> {
-    const definitions = await Promise.all(
-      [keys, kubeconfigs].map((resource) => definitionOf(resource, rules)),
-    );
+    const definitions = await Promise.all(all.map((resource) => definitionOf(resource, rules)));
     const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: definitions });
     await succeed(world.plane.kubectl(['apply', '--server-side', '-f', '-'], { input }));
     const names = definitions.map(({ metadata }) => `crd/${metadata.name}`);
@@ -86,7 +102,7 @@ describe('an object that was stored before there were rules', () => {
 
   /** The API server takes a moment to validate by a changed definition. */
   async function rulesAct(): Promise<void> {
-    for (const [, resource, spec] of [malformed[0], malformed.at(-1)].filter((row) => row !== undefined)) {
+    for (const [, resource, spec] of malformed) {
       const probe = inGroup(manifestOf(resource, spec));
       const create = () => world.admin.create(resource, probe, { ...keyOf(probe), dryRun: true });
       await vi.waitUntil(async () => (await refusalOf(create())) !== 'accepted', 30_000);
