@@ -72,8 +72,8 @@ export class RevocationController {
   #graceOf(record: RevocationRecord): number {
     const object = this.#objectOf(record);
     const isGone = object === undefined || (object.deleted !== undefined && !isHeld(object));
-    if (isGone) return 0;
-    const { boundSerials = [] } = object.status;
+    const boundSerials = object?.status.boundSerials ?? [];
+    if (isGone || boundSerials.length === 0) return 0;
     if (boundSerials.some((serial) => record.serials.includes(serial))) {
       this.#unnamedSince.delete(record.uid);
       return Number.POSITIVE_INFINITY;
