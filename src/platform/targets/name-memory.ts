@@ -1,0 +1,78 @@
+import type { LookupAddress } from 'node:dns';
+import { backOffDelay } from '../../kube/back-off.ts';
+import type { Clock } from '../../kube/clock.ts';
+
+/**
+ * What the former look-ups of a name say about the next. `proven`: the last was quick, and slow ones are long ago.
+ * `unknown`: there was none, or it failed quickly. `suspect`: it was slow.
+ */
+export type Standing = 'proven' | 'unknown' | 'suspect';
+
+export interface NameMemoryOptions {
+  readonly clock: Clock;
+  readonly random: () => number;
+}
+
+interface Memory {
+  readonly addresses: readonly LookupAddress[] | undefined;
+  readonly answeredUntil: number;
+  readonly restsUntil: number;
+  /** Slow look-ups, less the quick ones since. */
+  readonly strikes: number;
+}
+
+const answersLastMs = 60_000;
+const slowMs = 1_000;
+/** A name whose server never answers takes half a minute of a turn at each look-up. */
+const rest = { initialMs: 10_000, maxMs: 5 * 60_000 } as const;
+const mostStrikes = 6;
+/** The names that were looked up the longest ago are forgotten first. */
+const mostNames = 4_096;
+
+/** Good answers for a minute, and which names are slow to look up. */
+export class NameMemory {
+  readonly #options: NameMemoryOptions;
+  readonly #names = new Map<string, Memory>();
+
+  constructor(options: NameMemoryOptions) {
+    this.#options = options;
+  }
+
+  answer(hostname: string): readonly LookupAddress[] | undefined {
+    const memory = this.#names.get(hostname);
+    if (memory === undefined || this.#options.clock.monotonic() >= memory.answeredUntil) return undefined;
+    return memory.addresses;
+  }
+
+  /** Whether the name timed out so recently that it is not to be looked up yet. */
+  isResting(hostname: string): boolean {
+    return this.#options.clock.monotonic() < (this.#names.get(hostname)?.restsUntil ?? 0);
+  }
+
+  standing(hostname: string): Standing {
+    const memory = this.#names.get(hostname);
+    if (memory === undefined) return 'unknown';
+    if (memory.strikes > 0) return 'suspect';
+    return memory.addresses === undefined ? 'unknown' : 'proven';
+  }
+
+  /** After a look-up. Without addresses: it failed. */
+  note(hostname: string, tookMs: number, addresses?: readonly LookupAddress[]): void {
+    const { clock, random } = this.#options;
+    const strikes = strikesAfter(tookMs, this.#names.get(hostname)?.strikes ?? 0);
+    const isTimeout = addresses === undefined && tookMs >= slowMs;
+    const now = clock.monotonic();
+    this.#names.delete(hostname);
+    this.#names.set(hostname, {
+      addresses,
+      answeredUntil: now + answersLastMs,
+      restsUntil: isTimeout ? now + backOffDelay(strikes - 1, { ...rest, random }) : 0,
+      strikes,
+    });
+    const [oldest] = this.#names.keys();
+    if (this.#names.size > mostNames && oldest !== undefined) this.#names.delete(oldest);
+  }
+}
+
+const strikesAfter = (tookMs: number, before: number): number =>
+  tookMs >= slowMs ? Math.min(before + 1, mostStrikes) : Math.max(before - 1, 0);
