@@ -16,9 +16,11 @@ export interface KubectlOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Default: 60 000; kubectl is killed then and the call rejects. */
   readonly timeoutMs?: number;
+  /** Kills it, and the call rejects. */
+  readonly signal?: AbortSignal;
 }
 
-/** Runs kubectl. A failing command is a result, not an error. @throws Error when it cannot start or takes too long. */
+/** Runs kubectl. A failing command is a result, not an error. @throws Error when it cannot start, takes too long or is aborted. */
 export async function runKubectl(
   binary: string,
   args: readonly string[],
@@ -29,6 +31,7 @@ export async function runKubectl(
     stdio: ['pipe', 'pipe', 'pipe'],
     timeout: timeoutMs,
     killSignal: 'SIGKILL',
+    ...(options.signal !== undefined && { signal: options.signal }),
     // The discovery cache of kubectl would otherwise stay behind in the home folder.
     env: {
       ...process.env,

@@ -19,6 +19,11 @@ export interface DemoOptions {
   readonly interrupt: Interrupt;
 }
 
+interface Stage extends Pick<DemoOptions, 'once' | 'print'> {
+  /** Says what begins now. @throws Interrupted after a signal. */
+  readonly step: Say;
+}
+
 interface Running {
   /** Rejects when the operator ends by itself; pending as long as it runs. */
   readonly death: Promise<never>;
@@ -41,7 +46,7 @@ export async function runDemo({ once, say, print, interrupt }: DemoOptions): Pro
     say(text);
   };
   try {
-    const { death } = await interrupt.unless(startAndShow(started, step, print));
+    const { death } = await interrupt.unless(startAndShow(started, { once, step, print }));
     if (once) return;
     print('All of this is running. Ctrl-C ends it and leaves nothing behind.');
     await Promise.race([death, interrupt.received]);
@@ -52,7 +57,8 @@ export async function runDemo({ once, say, print, interrupt }: DemoOptions): Pro
   }
 }
 
-async function startAndShow(started: Started, step: Say, print: DemoOptions['print']): Promise<Running> {
+async function startAndShow(started: Started, stage: Stage): Promise<Running> {
+  const { step } = stage;
   step('looking for etcd, kube-apiserver, kube-controller-manager and kubectl');
   const binaries = await controlPlaneBinaries(process.env, step);
   step(`found them in ${path.dirname(binaries.etcd)}; starting two control planes`);
@@ -68,7 +74,7 @@ async function startAndShow(started: Started, step: Say, print: DemoOptions['pri
   step('starting the operator as a process of its own, under its ServiceAccount');
   const operator = await RunningOperator.start(platform, await started.guard('demo-operator'), { env });
   const death = deathOf(operator);
-  await Promise.race([death, use({ platform, virtual }, operator, step, print)]);
+  await Promise.race([death, use({ platform, virtual }, operator, stage)]);
   return { death };
 }
 
@@ -86,13 +92,9 @@ async function tailOf(operator: RunningOperator): Promise<string> {
   return `The end of its log:\n${log.trimEnd().split('\n').slice(-logTailLines).join('\n')}`;
 }
 
-async function use(
-  planes: Planes,
-  operator: RunningOperator,
-  step: Say,
-  print: DemoOptions['print'],
-): Promise<void> {
+async function use(planes: Planes, operator: RunningOperator, stage: Stage): Promise<void> {
   const { platform } = planes;
+  const { once, step, print } = stage;
   step('binding the user alice to the shipped role latchkey-admin');
   const alice = await bindAdministrator(platform, 'alice');
   step("applying config/samples/project: a project, and alice's rights on its virtual cluster");
@@ -108,5 +110,5 @@ async function use(
   }
   step('everything is ready');
   const summary = await collectSummary(planes, alice);
-  print(renderSummary(summary, operator.process.logPath));
+  print(once ? renderSummary(summary) : renderSummary(summary, operator.process.logPath));
 }

@@ -8,21 +8,36 @@ import type { Binaries } from '../../test/controlplane/versions.ts';
  * or its processes would outlive us for a while.
  */
 export class Started {
+  readonly #start: typeof startControlPlane;
   readonly #parts = new AsyncDisposableStack();
+  readonly #ending = new AbortController();
   readonly #calls = new Set<Promise<unknown>>();
+
+  /** `start` is another one in tests. */
+  constructor(start: typeof startControlPlane = startControlPlane) {
+    this.#start = start;
+  }
 
   /** `name` is for people. @throws Error with the end of a log when a component does not start. */
   async controlPlane(name: string, binaries: Binaries): Promise<ControlPlaneAccess> {
-    const plane = await this.#keep(startControlPlane({ name, binaries }));
-    return { ...plane, kubectl: async (...call) => await this.#await(plane.kubectl(...call)) };
+    const plane = await this.#keep(this.#start({ name, binaries }));
+    const { signal } = this.#ending;
+    return {
+      ...plane,
+      kubectl: async (args, options) => await this.#await(plane.kubectl(args, { ...options, signal })),
+    };
   }
 
   async guard(label: string): Promise<Guard> {
     return await this.#keep(Guard.start(label));
   }
 
-  /** Ends all of it, the last started first. kubectl ends by itself once the API server is gone. */
+  /**
+   * Ends all of it, the last started first. What kubectl is at goes before: it would wait for an API server that is gone
+   * to the end of its time, and an API server that ends waits for its watches.
+   */
   async end(): Promise<void> {
+    this.#ending.abort();
     await this.#parts.disposeAsync();
     await Promise.allSettled(this.#calls);
   }

@@ -3,8 +3,12 @@ import type { CertificateFacts, GatewayTokenFacts } from './kubeconfig-facts.ts'
 import type { KeyFacts, Summary, TokenFacts } from './summary.ts';
 import { projectNamespace } from './virtual-cluster.ts';
 
-/** The summary as people read it. */
-export function renderSummary(summary: Summary, operatorLog: string): string {
+/** The summary as people read it; `operatorLog` is left out when nothing goes on running that could be tried. */
+export function renderSummary(summary: Summary, operatorLog?: string): string {
+  const toTry =
+    operatorLog === undefined
+      ? [withoutOnce]
+      : [...environment(summary, operatorLog), '', ...trials(summary)];
   return [
     '',
     `$ kubectl get ${credentialKinds} -o wide`,
@@ -21,12 +25,13 @@ export function renderSummary(summary: Summary, operatorLog: string): string {
     '',
     ...aboutGatewayToken(summary.kubeConfigs.token),
     '',
-    ...environment(summary, operatorLog),
-    '',
-    ...trials(summary),
+    ...toTry,
     '',
   ].join('\n');
 }
+
+const withoutOnce =
+  'All of this ends now. npm run demo, without --once, keeps it running and says what to try.';
 
 const aboutKey = ({ name, keySource, keyID }: KeyFacts): string[] => [
   `Access key "${name}" (${keySource}): status.credentialHash is the SHA-256 of its spec.key.`,

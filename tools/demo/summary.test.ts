@@ -82,7 +82,7 @@ it('offers a key to try things with that tokens, or else keys, name as theirs', 
   expect(() => parentIn([key])).toThrow('no sample names an access key');
 });
 
-it('shows everything but the credentials', async () => {
+it('shows everything but the credentials, and what to try only where something goes on running', async () => {
   const token = await tokenFrom(baseURL);
   const summary: Summary = {
     listing: 'NAME  READY\nci    True',
@@ -125,6 +125,12 @@ it('shows everything but the credentials', async () => {
   ]) {
     expect(text).toContain(shown);
   }
-  expect(text).not.toContain(secret);
-  expect(text).not.toContain(token.status.token);
+  const brief = renderSummary(summary);
+  expect(brief).toContain('Kubeconfig "shop-admin" (client certificate)');
+  expect(brief).toContain('npm run demo, without --once');
+  expect(brief).not.toMatch(/To try things|export |operator\.log/);
+  for (const rendered of [text, brief]) {
+    expect(rendered).not.toContain(secret);
+    expect(rendered).not.toContain(token.status.token);
+  }
 });
