@@ -53,6 +53,8 @@ interface ClientOptions {
   readonly maxObjectBytes?: number;
   /** The largest answer that is a list. Default 256 MiB. */
   readonly maxListBytes?: number;
+  /** The same for a list with `limit: 1`, as one asks for that is too large otherwise. Default as `maxListBytes`. */
+  readonly maxSingleBytes?: number;
   /** Called after each short request, for metrics. */
   readonly observe?: (request: ObservedRequest) => void;
 }
@@ -100,7 +102,7 @@ export class KubeClient {
   readonly #transport: Transport;
   readonly #sender: RequestSender;
   readonly #clock: Clock;
-  readonly #limits: { readonly object: number; readonly list: number };
+  readonly #limits: { readonly object: number; readonly list: number; readonly single: number };
   readonly #isForeign: boolean;
 
   constructor(options: KubeClientOptions | ForeignClientOptions) {
@@ -110,6 +112,7 @@ export class KubeClient {
     this.#limits = {
       object: options.maxObjectBytes ?? defaultObjectBytes,
       list: options.maxListBytes ?? defaultListBytes,
+      single: options.maxSingleBytes ?? options.maxListBytes ?? defaultListBytes,
     };
     this.#transport = new Transport({
       authentication: authenticationOf(options, clock),
@@ -252,7 +255,9 @@ export class KubeClient {
   }
 
   #send<T>(init: Omit<RequestInit, 'maxBytes'> & Pick<Asked, 'list'>, options: RequestOptions): Promise<T> {
-    const maxBytes = init.list === undefined ? this.#limits.object : this.#limits.list;
+    const { object, list, single } = this.#limits;
+    const ofList = init.list?.limit === 1 ? single : list;
+    const maxBytes = init.list === undefined ? object : ofList;
     const answer = this.#sender.send({ ...init, maxBytes }, options);
     return (this.#isForeign ? checkedForeign(answer, init, options.signal) : answer) as Promise<T>;
   }

@@ -48,6 +48,8 @@ const limits = {
   retries: 2,
   maxObjectBytes: 2 * 2 ** 20,
   maxListBytes: 4 * 2 ** 20,
+  // One object of 1.5 MiB in etcd, all its characters escaped: nobody shall be able to hide behind it.
+  maxSingleBytes: 16 * 2 ** 20,
 } as const;
 
 /** What is known of one target. */

@@ -157,7 +157,10 @@ describe('answers of an API server that is not trusted', () => {
   });
 
   it.each([
-    ['nest too deep', `{"metadata":{"name":"a","namespace":"ns"},"data":${'['.repeat(65)}${']'.repeat(65)}}`],
+    [
+      'nest too deep',
+      `{"metadata":{"name":"a","namespace":"ns"},"data":${'['.repeat(513)}${']'.repeat(513)}}`,
+    ],
     ['hold too many values', `{"metadata":{"name":"a","namespace":"ns"},"data":[${'0,'.repeat(600_000)}0]}`],
   ])('are unusable, whatever their status, when they %s', async (_, body) => {
     const client = makeClient();
@@ -226,9 +229,10 @@ describe('answers of an API server that is not trusted', () => {
     const client = makeClient({ maxObjectBytes: 1_000, maxListBytes: 3_000 });
     expect(await failure(client.get(configMaps, key))).toMatchObject({ code: 'ERR_KUBE_RESPONSE' });
     expect((await client.list(configMaps)).items).toEqual([]);
-    expect(await failure(makeClient({ maxListBytes: 1_000 }).list(configMaps))).toMatchObject({
-      code: 'ERR_KUBE_RESPONSE',
-    });
+    const small = makeClient({ maxListBytes: 1_000, maxSingleBytes: 3_000 });
+    for (const options of [{}, { limit: 2 }])
+      expect(await failure(small.list(configMaps, options))).toMatchObject({ code: 'ERR_KUBE_RESPONSE' });
+    expect((await small.list(configMaps, { limit: 1 })).items).toEqual([]);
   });
 });
 
