@@ -169,10 +169,11 @@ describe('a virtual cluster that is away', () => {
     await untilForgotten(deleted);
     expect(await tracesOf(deleted, cluster)).toEqual([]);
     const again = ({ status }: Stored) => status.serial > 1 && status.credentialHash;
-    await admin.until(unlucky, 'rotated', again, { timeoutMs: 60_000 });
+    // A signer that has lost its API server for a minute takes its time to come back.
+    await admin.until(unlucky, 'rotated', again, { timeoutMs: 150_000 });
     expect(await tracesOf(unlucky, cluster)).toHaveLength(2);
     await holder.close();
-  }, 240_000);
+  }, 330_000);
 
   it('and comes back as another one with another authority gets other certificates', async () => {
     const object = await project.issued();
