@@ -73,6 +73,18 @@ describe('the bindings of a withdrawn certificate', () => {
     expect(simulation.target.names(clusterWide)).toEqual([`latchkey-${simulation.record.uid}-2`]);
   });
 
+  it.each(['x'.repeat(900), 'größer:als/'.replace('/', ''), '..x'])(
+    'are removed under the name %s',
+    async (name) => {
+      const simulation = await issued();
+      plant(simulation, clusterWide, [subjectOf(simulation, 'User')], { name });
+      simulation.delete();
+      await simulation.settle();
+      expect(simulation.object).toBeUndefined();
+      expect(simulation.target.api.all(clusterWide)).toEqual([]);
+    },
+  );
+
   it('do not stay in force by a finalizer', async () => {
     const simulation = await issued();
     const finalizers = ['example.com/never'];

@@ -85,6 +85,20 @@ describe('opening a target', () => {
     expect(world.clients.known(world.source.uid)).toBe(config);
   });
 
+  it('can still be spoken to by what was read before, when the Secret is gone', async () => {
+    expect(world.clients.remembered(world.source.uid)).toBeUndefined();
+    world.put(document());
+    await world.openTarget();
+    world.data = undefined;
+    await world.openProblem();
+    const client = world.clients.remembered(world.source.uid);
+    await client?.list(configMaps);
+    expect(authorization()).toBe('Bearer admin-token');
+    await client?.close();
+    world.clients.forget(world.source.uid);
+    expect(world.clients.remembered(world.source.uid)).toBeUndefined();
+  });
+
   it('does not take a property of every object for an entry', async () => {
     world.data = {};
     const source = { ...world.source, secret: { ...world.source.secret, key: 'constructor' } };
