@@ -1,4 +1,4 @@
-/** Deeper than any object of Kubernetes, and a tenth of what would be too deep to be written as JSON again. */
+/** Deeper than any object of Kubernetes, and shallow enough to be written as JSON again. */
 const mostLevels = 512;
 /** A list of 4 MiB of honest objects has less than half. Each takes some sixty bytes of memory, whatever its text takes. */
 const mostValues = 500_000;
