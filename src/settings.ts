@@ -140,7 +140,8 @@ export const settingDefinitions = {
     name: 'LATCHKEY_PROJECT_NAMESPACE_PREFIX',
     type: text(/^[a-z0-9][a-z0-9-]{0,31}$/, 'lower-case letters, digits and `-`, 1 to 32'),
     default: 'p-',
-    documentation: 'The namespace of project `a` is this prefix and `a`.',
+    documentation:
+      'The namespace of project `a` is this prefix and `a`, with the label `management.platform.sh/project: a`.',
   }),
 } as const;
 

@@ -60,7 +60,12 @@ class TargetState {
   content: string | undefined;
   result: OpenResult | undefined;
   known: AdminKubeConfig | undefined;
+  /** What was found before and since, the latest first, one for each authority. */
+  former: readonly AdminKubeConfig[] = [];
 }
+
+/** Authorities of one target that are remembered. */
+const mostFormer = 4;
 
 /**
  * The clients of targets, by the administrator kubeconfigs in Secrets. A client is kept until its Secret holds something
@@ -96,11 +101,14 @@ export class TargetClients {
   }
 
   /**
-   * A client by what the last successful open found; the caller closes it. For taking something back in a target whose
-   * Secret went first, as in a namespace that is being deleted.
+   * A client by what a former open found; the caller closes it. For taking something back in a target whose Secret went
+   * first, as in a namespace that is being deleted, or leads elsewhere by now. `isMeant`: by default the latest.
    */
-  remembered(uid: string): KubeClient | undefined {
-    const config = this.known(uid);
+  remembered(
+    uid: string,
+    isMeant: (config: AdminKubeConfig) => boolean = () => true,
+  ): KubeClient | undefined {
+    const config = this.#states.get(uid)?.former.find(isMeant);
     return config === undefined || this.#closed ? undefined : this.#client(config);
   }
 
@@ -143,7 +151,7 @@ export class TargetClients {
     void closeClientOf(state);
     state.content = content;
     state.result = found instanceof Uint8Array ? this.#openDocument(found) : { problem: found };
-    if ('target' in state.result) state.known = state.result.target.config;
+    if ('target' in state.result) remember(state, state.result.target.config);
     if (isChange) this.#onChange(uid);
     return state.result;
   }
@@ -206,6 +214,12 @@ function tlsOf({ ca, certificate, key }: AdminKubeConfig): TlsIdentity {
 
 function contentOf(found: Uint8Array | TargetProblem): string {
   return found instanceof Uint8Array ? createHash('sha256').update(found).digest('hex') : found.message;
+}
+
+function remember(state: TargetState, config: AdminKubeConfig): void {
+  const others = state.former.filter(({ ca }) => ca !== config.ca);
+  state.known = config;
+  state.former = [config, ...others].slice(0, mostFormer);
 }
 
 /** Never rejects: what was being sent fails by itself. */

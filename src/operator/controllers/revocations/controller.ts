@@ -92,7 +92,7 @@ export class RevocationController {
     // A client of its own: that of an instance which is there again is not ours to close.
     const source = { uid: record.name, secret: record.secret };
     try {
-      const problem = await withdrawals.tryIn(source, this.#withdrawalOf(record));
+      const problem = await withdrawals.tryIn(source, this.#withdrawalOf(record), record.instance.uid);
       if (problem === undefined) return 0;
       return this.#retries.failed(record.uid, record.resourceVersion, problem).waitMs;
     } finally {

@@ -12,7 +12,7 @@ export interface PagedListOptions {
 }
 
 /** Objects a page. Fewer where a page would be larger than we read: one object may weigh more than a megabyte. */
-const pageSizes = [500, 50, 4] as const;
+const pageSizes = [500, 50, 4, 1] as const;
 
 /** Every object of a resource in all namespaces, page by page. Rejects with the client's errors. */
 export async function* everyObject<T extends KubeObject>(

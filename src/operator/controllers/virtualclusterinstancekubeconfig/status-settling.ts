@@ -44,8 +44,12 @@ export class StatusSettling {
     const live = liveSerials(confirmation, clock.now());
     const serials = auth === 'Token' ? [] : deadSerials(record, live);
     const instance = targets.instance(instanceKeyOf(record));
-    // Without the instance nobody knows where its virtual cluster is.
-    if (serials.length === 0 || instance === undefined) return { desired, retryMs: Number.POSITIVE_INFINITY };
+    if (serials.length === 0) return { desired, retryMs: Number.POSITIVE_INFINITY };
+    const withdrawn = { ...desired, confirmation: withoutDead(confirmation, live) };
+    // Where its virtual cluster was, the record knows that was written before any certificate: it acts when status names none.
+    const { instanceUID = instance?.uid } = record.status;
+    if (instance === undefined || instance.uid !== instanceUID)
+      return { desired: live.length === 0 ? withdrawn : desired, retryMs: Number.POSITIVE_INFINITY };
     const problem = await withdrawals.tryIn(sourceOf(instance), { uid: record.uid, serials, live });
     const isLast = live.length === 0 && instance.deleted !== undefined;
     if (problem !== undefined && !isLast) {
@@ -53,7 +57,6 @@ export class StatusSettling {
       return { desired: { ...desired, reconciling: problem }, retryMs: waitMs };
     }
     this.#retries.succeeded(record.uid);
-    const withdrawn = { ...desired, confirmation: withoutDead(confirmation, live) };
     return { desired: withdrawn, retryMs: Number.POSITIVE_INFINITY };
   }
 }

@@ -1,6 +1,7 @@
 import { labels } from '../../../api/names.ts';
 import { reasons } from '../../../api/reasons.ts';
 import { certificateSigningRequests, clusterRoleBindings, type Resource } from '../../../api/resources.ts';
+import type { AdminKubeConfig } from '../../../kube/admin-kube-config.ts';
 import type { KubeClient } from '../../../kube/client.ts';
 import type { Clock } from '../../../kube/clock.ts';
 import { isNotFound } from '../../../kube/kube-error.ts';
@@ -42,13 +43,20 @@ export class Withdrawals {
     this.#clock = clock;
   }
 
-  /** The same in a target that has to be opened first. Resolves with what stands in the way, or with nothing. */
-  async tryIn(source: TargetSource, withdrawal: Withdrawal): Promise<TargetProblem | undefined> {
+  /**
+   * The same in a target that has to be opened first. Resolves with what stands in the way, or with nothing. `memory`:
+   * the UID under which the target was opened in former days, where that is another.
+   */
+  async tryIn(
+    source: TargetSource,
+    withdrawal: Withdrawal,
+    memory: string = source.uid,
+  ): Promise<TargetProblem | undefined> {
     try {
       const opened = await this.#clients.open(source);
-      if ('problem' in opened) return await this.#tryFromMemory(source, withdrawal, opened.problem);
+      if ('problem' in opened) return await this.#tryFromMemory(memory, withdrawal, opened.problem);
       if ((withdrawal.authority ?? authorityOf(opened.target.config)) !== authorityOf(opened.target.config))
-        return elsewhere;
+        return await this.#tryFromMemory(memory, withdrawal, elsewhere);
       await this.withdraw(opened.target.client, withdrawal);
       return undefined;
     } catch (error) {
@@ -57,14 +65,18 @@ export class Withdrawals {
     }
   }
 
-  /** A namespace that is being deleted loses its Secrets first; what was read before still serves to take something back. */
+  /**
+   * A namespace that is being deleted loses its Secrets first, and whoever may write the Secret may have it lead
+   * elsewhere, or nowhere: what was read before still serves to take something back.
+   */
   async #tryFromMemory(
-    { uid }: TargetSource,
+    uid: string,
     withdrawal: Withdrawal,
     problem: TargetProblem,
   ): Promise<TargetProblem | undefined> {
-    const isMissing = problem.reason === reasons.kubeConfigNotFound;
-    const client = isMissing ? this.#clients.remembered(uid) : undefined;
+    const { authority } = withdrawal;
+    const isMeant = (config: AdminKubeConfig) => authority === undefined || authority === authorityOf(config);
+    const client = this.#clients.remembered(uid, isMeant);
     if (client === undefined) return problem;
     try {
       await this.withdraw(client, withdrawal);

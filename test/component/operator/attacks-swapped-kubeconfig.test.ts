@@ -1,0 +1,113 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { reasons } from '../../../src/api/reasons.ts';
+import { KubeConfigSimulation } from './kubeconfig-simulation.ts';
+import { MemoryTarget, refusal } from './memory-target.ts';
+
+const bindings = 'clusterrolebindings';
+
+let simulation: KubeConfigSimulation;
+/** The virtual cluster that the certificate was issued in. */
+let real: MemoryTarget;
+
+beforeEach(async () => {
+  simulation = new KubeConfigSimulation();
+  simulation.create();
+  await simulation.settle();
+  real = simulation.target;
+  expect(simulation.ready?.status).toBe('True');
+  expect(real.names(bindings)).toHaveLength(1);
+});
+
+/** Whoever may write the Secret, and need not be able to read it, has it lead somewhere else. */
+function swap(): void {
+  const decoy = new MemoryTarget(
+    () => simulation.clock.now(),
+    () => 'works',
+  );
+  const { client } = decoy;
+  simulation.ca = 'the authority of somebody else';
+  const config = { server: new URL('https://10.0.0.2'), ca: simulation.ca };
+  simulation.opening = { target: { client, config } };
+}
+
+function swapBack(): void {
+  simulation.ca = 'the authority';
+  simulation.opening = undefined;
+}
+
+async function later(times: number): Promise<void> {
+  for (let time = 0; time < times; time++) {
+    await simulation.settle();
+    simulation.clock.advance(700_000);
+  }
+}
+
+describe('a certificate whose object is deleted', () => {
+  it('is withdrawn in its virtual cluster although the Secret led elsewhere meanwhile', async () => {
+    swap();
+    simulation.delete();
+    await simulation.settle();
+    swapBack();
+    await later(3);
+    expect(real.names(bindings)).toEqual([]);
+  });
+
+  it('is withdrawn in its virtual cluster although the Secret led elsewhere when another was issued', async () => {
+    swap();
+    await simulation.settle();
+    simulation.edit({ metadata: { annotations: { 'management.platform.sh/rotate': 'now' } } });
+    await simulation.settle();
+    simulation.delete();
+    await simulation.settle();
+    swapBack();
+    await later(3);
+    expect(real.names(bindings)).toEqual([]);
+  });
+
+  it('is withdrawn when instance and Secret went first, and the Secret comes back', async () => {
+    const problem = { reason: reasons.kubeConfigNotFound, message: 'It is not there.' };
+    simulation.opening = { problem };
+    simulation.instance = undefined;
+    simulation.delete();
+    await simulation.settle();
+    expect(simulation.object).toBeUndefined();
+    swapBack();
+    await later(3);
+    expect(real.names(bindings)).toEqual([]);
+  });
+
+  it('is withdrawn in its own virtual cluster, not in that of a later instance of the same name', async () => {
+    const { instance } = simulation;
+    if (instance === undefined) throw new Error('there is no instance');
+    simulation.instance = { ...instance, uid: 'another' };
+    swap();
+    simulation.delete();
+    await simulation.settle();
+    swapBack();
+    simulation.instance = instance;
+    await later(3);
+    expect(real.names(bindings)).toEqual([]);
+  });
+
+  it('is withdrawn as long as the certificate lives, which its signer may have made longer than was asked', async () => {
+    const year = 31_536_000_000;
+    real.sign = (request) =>
+      real.issue({ ...request, spec: { ...request.spec, expirationSeconds: year / 1000 } });
+    simulation.edit({ metadata: { annotations: { 'management.platform.sh/rotate': 'now' } } });
+    await simulation.settle();
+    const { validToDate } = simulation.held.certificate;
+    expect(validToDate.getTime() - simulation.clock.now()).toBeGreaterThan(year / 2);
+    real.failure = refusal(503, 'ServiceUnavailable');
+    simulation.delete();
+    for (let i = 0; i < 80 && simulation.object !== undefined; i++) await simulation.settleOnce(1_000);
+    expect(simulation.object).toBeUndefined();
+    for (let i = 0; i < 200; i++) {
+      await simulation.settleOnce(600_000);
+      simulation.clock.advance(300_000);
+    }
+    expect(validToDate.getTime()).toBeGreaterThan(simulation.clock.now());
+    real.failure = undefined;
+    await later(3);
+    expect(real.names(bindings)).toEqual([]);
+  });
+});

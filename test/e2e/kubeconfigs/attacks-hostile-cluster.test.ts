@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { until } from '../../operator/until.ts';
+import { operatorWorld } from '../../operator/world.ts';
+import { targetSettings } from '../targets/target-world.ts';
+import { PlayedCluster } from './played-cluster.ts';
+
+const canary = 'CANARY7f3a';
+const world = await operatorWorld({ env: targetSettings });
+const { admin } = world;
+let hostile: PlayedCluster;
+let honest: PlayedCluster;
+
+beforeAll(async () => {
+  hostile = await PlayedCluster.start();
+  honest = await PlayedCluster.start();
+});
+
+afterAll(async () => {
+  await hostile.server.stop();
+  await honest.server.stop();
+});
+
+describe('the administrator of a virtual cluster', () => {
+  it('cannot keep a deleted kubeconfig, and has no text of his in our log', async () => {
+    const object = await (await hostile.project(world)).issued();
+    const subjects = [{ kind: 'User', name: `management.platform.sh:kubeconfig:${object.metadata.uid}:1` }];
+    const items = [{ metadata: { name: `a/${canary} call this number` }, subjects }];
+    hostile.interfere = (exchange) => {
+      if (exchange.method !== 'GET' || !exchange.path.endsWith('/clusterrolebindings')) return false;
+      exchange.answer(200, { kind: 'List', metadata: {}, items });
+      return true;
+    };
+    await admin.delete(object);
+    await admin.untilGone(object, { timeoutMs: 75_000 });
+    expect(await world.operator.log()).not.toContain(canary);
+  }, 120_000);
+
+  it('cannot hold up the kubeconfigs of others', async () => {
+    hostile.interfere = () => false;
+    const other = await honest.project(world);
+    const mine = await other.issued();
+    const project = await hostile.project(world);
+    // It takes requests and approvals, signs nothing, and lets whoever asks for anything of it wait.
+    hostile.interfere = ({ method, path }) =>
+      method === 'GET' && /(certificatesigningrequests|bindings)(\/latchkey-[^/]*-\d+)?$/.test(path);
+    const asked = hostile.server.exchanges.length;
+    for (let count = 0; count < 60; count++) await project.create();
+    await until('it keeps us waiting', async () => hostile.server.exchanges.length > asked + 20);
+    await admin.delete(mine);
+    const unbound = async () => honest.bindingsOf(mine).length === 0;
+    await until('the other certificate is withdrawn', unbound, { timeoutMs: 4_000 });
+    await admin.untilReady(await other.create({ clientCert: false }), { timeoutMs: 4_000 });
+  }, 120_000);
+});

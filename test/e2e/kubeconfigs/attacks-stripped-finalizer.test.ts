@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import type { Stored, Target } from '../../operator/api.ts';
+import { until } from '../../operator/until.ts';
+import { operatorWorld } from '../../operator/world.ts';
+import { targetSettings } from '../targets/target-world.ts';
+import { PlayedCluster } from './played-cluster.ts';
+
+const world = await operatorWorld({ env: targetSettings });
+const { admin } = world;
+let cluster: PlayedCluster;
+
+beforeAll(async () => {
+  cluster = await PlayedCluster.start();
+});
+
+afterAll(async () => await cluster.server.stop());
+
+/** What everybody can do who may delete and update the object. A policy may refuse the second part. */
+async function deleteAndStrip(object: Target): Promise<void> {
+  await admin.delete(object);
+  await admin.patch(object, { metadata: { finalizers: null } }).catch(() => undefined);
+}
+
+async function untilUnbound(object: Stored): Promise<void> {
+  await until('nothing is bound', async () => cluster.bindingsOf(object).length === 0, { timeoutMs: 20_000 });
+}
+
+describe('a kubeconfig that is deleted and whose finalizer is taken off at once', () => {
+  it('loses its binding all the same', async () => {
+    const project = await cluster.project(world);
+    const objects = await Promise.all(Array.from({ length: 10 }, async () => await project.issued()));
+    for (const object of objects) await deleteAndStrip(object);
+    for (const object of objects) await untilUnbound(object);
+  }, 60_000);
+
+  it('loses its binding also when no operator was there', async () => {
+    const object = await (await cluster.project(world)).issued();
+    await world.operator.end('SIGKILL');
+    await deleteAndStrip(object);
+    await world.startOperator();
+    await untilUnbound(object);
+    await admin.untilGone(object);
+  }, 90_000);
+});
+
+describe('an instance that is deleted and whose finalizer is taken off while no operator is there', () => {
+  it('leaves no certificate bound', async () => {
+    const project = await cluster.project(world);
+    const object = await project.issued();
+    await world.operator.end('SIGKILL');
+    await deleteAndStrip(project.instance);
+    await world.startOperator();
+    await untilUnbound(object);
+  }, 90_000);
+});
