@@ -38,6 +38,7 @@ describe('readSettings', () => {
       targetAddresses: ['0.0.0.0/0', '::/0'],
       targetRecheckMs: 60_000,
       baseURLAuthorityFile: 'none',
+      finalizerLimitMs: 60_000,
       projectNamespacePrefix: 'p-',
     });
   });

@@ -136,6 +136,13 @@ export const settingDefinitions = {
     documentation:
       'The certificate authority of the base URL, which stands in kubeconfigs with a token. `none`: clients trust it anyway. Read at start.',
   }),
+  finalizerLimitMs: setting({
+    name: 'LATCHKEY_FINALIZER_LIMIT',
+    type: duration('1s', '10m'),
+    default: '60s',
+    documentation:
+      'How long a deleted object may wait for its clean-up before it goes all the same. Tokens wait 5 seconds at most.',
+  }),
   projectNamespacePrefix: setting({
     name: 'LATCHKEY_PROJECT_NAMESPACE_PREFIX',
     type: text(/^[a-z0-9][a-z0-9-]{0,31}$/, 'lower-case letters, digits and `-`, 1 to 32'),

@@ -46,14 +46,22 @@ export const controllerNames = [
 
 export type ControllerName = (typeof controllerNames)[number];
 
-/** How long a deleted object may wait for its clean-up, milliseconds. */
+/** Kinds that wait for their clean-up when they are deleted, and the longest that each may wait by itself, milliseconds. */
 export const finalizerLimits = {
-  OwnedAccessKey: 60_000,
+  OwnedAccessKey: Number.POSITIVE_INFINITY,
   DirectClusterEndpointToken: 5_000,
-  VirtualClusterInstanceKubeConfig: 60_000,
-  VirtualClusterInstance: 60_000,
-  Cluster: 60_000,
+  VirtualClusterInstanceKubeConfig: Number.POSITIVE_INFINITY,
+  VirtualClusterInstance: Number.POSITIVE_INFINITY,
+  Cluster: Number.POSITIVE_INFINITY,
 } as const;
+
+/** How long a deleted object of the kind may wait for its clean-up, milliseconds. */
+export function finalizerLimitOf(
+  { settings }: ControllersOptions,
+  kind: keyof typeof finalizerLimits,
+): number {
+  return Math.min(finalizerLimits[kind], settings.finalizerLimitMs);
+}
 
 /** What the controllers of one term are put together from. */
 export interface Wiring extends ControllersOptions {

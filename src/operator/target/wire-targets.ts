@@ -6,7 +6,7 @@ import { ClusterController } from '../controllers/cluster/controller.ts';
 import { SpaceController } from '../controllers/spaceinstance/controller.ts';
 import { InstanceController } from '../controllers/virtualclusterinstance/controller.ts';
 import type { WrittenRecords } from '../credential/written-records.ts';
-import { type ControllerName, finalizerLimits, type Wiring } from '../wiring.ts';
+import { type ControllerName, finalizerLimitOf, type Wiring } from '../wiring.ts';
 import { TargetConnector } from './target-connector.ts';
 import { TargetSecrets } from './target-secrets.ts';
 import type { AnyTargetRecord } from './target-status-patch.ts';
@@ -24,13 +24,13 @@ export function wireTargets(wiring: Wiring): readonly Controller[] {
   const instances = new InstanceController({
     ...shared,
     credentials: stores,
-    limitMs: finalizerLimits.VirtualClusterInstance,
+    limitMs: finalizerLimitOf(wiring, 'VirtualClusterInstance'),
     writer: writerOf(wiring, virtualClusterInstances, targets.writtenInstances, toInstanceRecord),
     onReleased: onReleased('VirtualClusterInstance'),
   });
   const ofClusters = new ClusterController({
     ...shared,
-    limitMs: finalizerLimits.Cluster,
+    limitMs: finalizerLimitOf(wiring, 'Cluster'),
     writer: writerOf(wiring, clusters, targets.writtenClusters, toClusterRecord),
     onReleased: onReleased('Cluster'),
   });

@@ -93,7 +93,7 @@ describe('an operator that is started before the rest of the installation', () =
     await send('apply', shipped.filter(isPolicy));
     await readiness(200, 'readyz check passed');
     for (const object of [early.key, early.token]) {
-      const refused = await admin.untilRefused(object, reasons.requesterUnknown);
+      const refused = await admin.untilRefused(object, reasons.requesterUnknown, { timeoutMs: 30_000 });
       expectNothingConfirmed(refused);
       expect(conditionOf(refused)?.message).toMatch(/create it again|create the object again/);
     }

@@ -5,7 +5,7 @@ import { targetSettings } from '../targets/target-world.ts';
 import { PlayedCluster } from './played-cluster.ts';
 
 const canary = 'CANARY7f3a';
-const world = await operatorWorld({ env: targetSettings });
+const world = await operatorWorld({ env: { ...targetSettings, LATCHKEY_FINALIZER_LIMIT: '15s' } });
 const { admin } = world;
 let hostile: PlayedCluster;
 let honest: PlayedCluster;

@@ -1,12 +1,12 @@
 import { directClusterEndpointTokens } from '../../../api/resources.ts';
 import type { Controller } from '../../controller.ts';
-import { finalizerLimits, issuedLimits, type Wiring } from '../../wiring.ts';
+import { finalizerLimitOf, issuedLimits, type Wiring } from '../../wiring.ts';
 import { TokenController } from './controller.ts';
 
 export function wireTokens(wiring: Wiring): Controller {
   const { settings, clock, stores, parts, expiryBudget, queues, trustedSince, ring } = wiring;
   const writer = parts.writer(directClusterEndpointTokens, stores.writtenTokens);
-  const limit = finalizerLimits.DirectClusterEndpointToken;
+  const limit = finalizerLimitOf(wiring, 'DirectClusterEndpointToken');
   const controller = new TokenController({
     stores,
     writer,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { ownedAccessKeys } from '../../../api/resources.ts';
 import type { Controller } from '../../controller.ts';
-import { finalizerLimits, type Wiring } from '../../wiring.ts';
+import { finalizerLimitOf, type Wiring } from '../../wiring.ts';
 import { KeyController } from './controller.ts';
 import { LoginSecrets } from './login-secrets.ts';
 
@@ -13,7 +13,7 @@ export function wireKeys(wiring: Wiring): Controller {
     writer,
     secrets: parts.secrets,
     loginSecrets: new LoginSecrets(client, events),
-    finalizer: parts.finalizer('OwnedAccessKey', writer, finalizerLimits.OwnedAccessKey),
+    finalizer: parts.finalizer('OwnedAccessKey', writer, finalizerLimitOf(wiring, 'OwnedAccessKey')),
     expiryBudget,
     limits: {
       activityInterval: settings.activityIntervalMs,

@@ -1,6 +1,6 @@
 import { virtualClusterInstanceKubeConfigs } from '../../../api/resources.ts';
 import type { Controller } from '../../controller.ts';
-import { finalizerLimits, issuedLimits, type Wiring } from '../../wiring.ts';
+import { finalizerLimitOf, issuedLimits, type Wiring } from '../../wiring.ts';
 import type { RevocationRecords } from '../revocations/revocation-records.ts';
 import { KubeConfigController } from './controller.ts';
 import { KubeConfigFinalizer } from './finalizer.ts';
@@ -21,7 +21,7 @@ export function wireKubeConfigs(wiring: Wiring, { withdrawals, revocations }: Sh
     ...{ stores, targets, clients: targetClients, withdrawals, revocations, writer, secrets, events },
     onReleased: () => metrics.finalizersReleased.inc({ kind }),
     now: () => clock.now(),
-    limitMs: finalizerLimits[kind],
+    limitMs: finalizerLimitOf(wiring, kind),
   });
   const controller = new KubeConfigController({
     ...{
