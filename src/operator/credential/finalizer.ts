@@ -1,11 +1,10 @@
-import { reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { WorkResult } from '../../kube/workers.ts';
 import type { CredentialEvents } from './credential-events.ts';
 import type { CredentialStores } from './credential-stores.ts';
 import type { CredentialWriter } from './credential-writer.ts';
+import { deletingStatus } from './deleting-status.ts';
 import { finalizationOf } from './finalization.ts';
-import { refusedStatus } from './refused-status.ts';
 import type { SecretRecord } from './secret-record.ts';
 import type { SecretWriter } from './secret-writer.ts';
 
@@ -66,10 +65,8 @@ export class Finalizer {
     }
   }
 
-  /** Somebody else's finalizer may keep the object for long: its credential must not stand there meanwhile. */
   async #strip(record: CredentialRecord): Promise<WorkResult> {
-    const problem = { reason: reasons.deleting, message: 'The object is being deleted.', final: false };
-    await this.#options.writer.writeStatus(record, refusedStatus(record, problem));
+    await this.#options.writer.writeStatus(record, deletingStatus(record));
     return { requeueAfterMs: 0 };
   }
 

@@ -8,8 +8,8 @@ import type { VirtualClusterInstanceRecord } from '../../../platform/targets/tar
 import type { CredentialEvents } from '../../credential/credential-events.ts';
 import type { CredentialStores } from '../../credential/credential-stores.ts';
 import type { CredentialWriter } from '../../credential/credential-writer.ts';
+import { deletingStatus } from '../../credential/deleting-status.ts';
 import { instanceKeyOf } from '../../credential/instance-key.ts';
-import { refusedStatus } from '../../credential/refused-status.ts';
 import type { SecretWriter } from '../../credential/secret-writer.ts';
 import type { TargetStores } from '../../target/target-stores.ts';
 import type { RevocationRecords } from '../revocations/revocation-records.ts';
@@ -114,10 +114,8 @@ export class KubeConfigFinalizer {
     if (known !== undefined) await revocations.remove({ ownerUID: uid, authority: authorityOf(known) });
   }
 
-  /** Somebody else's finalizer may keep the object for long: its credential must not stand there meanwhile. */
   async #strip(record: CredentialRecord): Promise<WorkResult> {
-    const problem = { reason: reasons.deleting, message: 'The object is being deleted.', final: false };
-    await this.#options.writer.writeStatus(record, refusedStatus(record, problem));
+    await this.#options.writer.writeStatus(record, deletingStatus(record));
     return { requeueAfterMs: 0 };
   }
 
