@@ -1,6 +1,6 @@
-import type { Condition } from '../api/conditions.ts';
 import { annotations as annotationNames, labels as labelNames } from '../api/names.ts';
 import { reasons } from '../api/reasons.ts';
+import { conditionsOf } from './conditions-of.ts';
 import { toConfirmation, toLifetime } from './confirmation.ts';
 import { credentialHash } from './credential-hash.ts';
 import { fingerprintsOf, type RawSpec } from './fingerprint.ts';
@@ -168,11 +168,4 @@ function holdsLoginSecrets(spec: RawSpec): boolean {
     login['refreshToken'],
   ];
   return secrets.some((secret) => asText(secret) !== undefined);
-}
-
-function conditionsOf(value: unknown): readonly Condition[] {
-  if (!Array.isArray(value)) return [];
-  return value
-    .map(asObject)
-    .filter((condition) => asText(condition['type']) !== undefined) as unknown as Condition[];
 }

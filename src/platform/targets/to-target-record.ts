@@ -1,4 +1,4 @@
-import type { Condition } from '../../api/conditions.ts';
+import { conditionsOf } from '../../credentials/conditions-of.ts';
 import { parseEnd } from '../../credentials/instant.ts';
 import { asCount, asObject, asText, asTexts, defined, type JsonObject } from '../../credentials/json.ts';
 import type { KubeObject } from '../../kube/object.ts';
@@ -94,11 +94,4 @@ function secretEntryOf(reference: JsonObject): SecretEntry | undefined {
   const [namespace, name] = [asText(reference['namespace']), asText(reference['name'])];
   if (namespace === undefined || name === undefined) return undefined;
   return { namespace, name, key: asText(reference['key']) ?? defaultEntry };
-}
-
-function conditionsOf(value: unknown): readonly Condition[] {
-  if (!Array.isArray(value)) return [];
-  return value
-    .map(asObject)
-    .filter((condition) => asText(condition['type']) !== undefined) as unknown as Condition[];
 }
