@@ -76,6 +76,7 @@ current-context: p-team/dev
     '"',
     "'",
     'a\nb: c',
+    ' \n',
     '\u{feff}',
   ])('keeps the token %j a string for every reader of YAML', (token) => {
     const text = kubeConfigDocument({ ...parts, user: { token } });

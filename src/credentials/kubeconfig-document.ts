@@ -32,8 +32,14 @@ export function kubeConfigDocument({ server, ca, name, user }: KubeConfigParts):
     contexts: [{ name, context: { cluster: name, user: name } }],
     'current-context': name,
   };
-  // kubectl reads YAML 1.1, where a plain `on` or `12:30` is no string; a folded line would be one more thing to get wrong.
-  return stringify(document, { version: '1.1', lineWidth: 0, aliasDuplicateObjects: false });
+  // kubectl reads YAML 1.1, where a plain `on` or `12:30` is no string. Folded lines and blocks would be more things to get wrong: a block
+  // that begins with spaces comes back without them.
+  return stringify(document, {
+    version: '1.1',
+    lineWidth: 0,
+    blockQuote: false,
+    aliasDuplicateObjects: false,
+  });
 }
 
 /**

@@ -38,7 +38,9 @@ export interface Subject {
 const dayMs = 86_400_000;
 /** Certificates start in the past, so that a clock that is a little behind accepts them. */
 const backdateMs = 300_000;
-const lifeMs = 365 * dayMs;
+const leafLifeMs = 365 * dayMs;
+/** Longer than what its signer gives: that never gives more than is left of the authority. */
+const authorityLifeMs = 10 * leafLifeMs;
 
 const oid = {
   ecdsaWithSha256: '1.2.840.10045.4.3.2',
@@ -65,7 +67,8 @@ export function createAuthority(name: string): Identity {
     extension(oid.subjectKeyIdentifier, false, octetString(keyIdentifier(publicKey))),
   ];
   const subject = distinguishedName({ user: name });
-  return identity({ subject, issuer: subject, publicKey, privateKey, signer: privateKey, extensions });
+  const issuer = { issuer: subject, signer: privateKey };
+  return identity({ subject, ...issuer, publicKey, privateKey, extensions, lifeMs: authorityLifeMs });
 }
 
 /** Makes a client certificate, of a P-256 key unless another pair is given. */
@@ -102,6 +105,7 @@ function leaf(
     publicKey,
     privateKey,
     signer,
+    lifeMs: leafLifeMs,
     extensions: [
       usage('digitalSignature'),
       extension(oid.authorityKeyIdentifier, false, issuerKey),
@@ -116,6 +120,7 @@ interface CertificateParts {
   readonly publicKey: KeyObject;
   readonly privateKey: KeyObject;
   readonly signer: KeyObject;
+  readonly lifeMs: number;
   readonly extensions: readonly Buffer[];
 }
 
@@ -127,7 +132,7 @@ function identity(parts: CertificateParts): Identity {
     integer(serialNumber()),
     algorithm,
     parts.issuer,
-    sequence(utcTime(new Date(now - backdateMs)), utcTime(new Date(now + lifeMs))),
+    sequence(utcTime(new Date(now - backdateMs)), utcTime(new Date(now + parts.lifeMs))),
     parts.subject,
     parts.publicKey.export({ format: 'der', type: 'spki' }),
     explicit(3, sequence(...parts.extensions)),

@@ -97,22 +97,18 @@ describe('an operator that is started before the rest of the installation', () =
       expectNothingConfirmed(refused);
       expect(conditionOf(refused)?.message).toMatch(/create it again|create the object again/);
     }
-    const created = await until(
-      'the API server knows kinds and policies',
-      async () => await admin.createKey(),
-    );
-    expectConfirmed(await admin.untilReady(created));
+    expectConfirmed(await admin.untilReady(await createdKey()));
   });
 
   it('confirms nothing new while a policy is missing or of another version; ends and deletes go on', async () => {
-    const keys = await Promise.all(Array.from({ length: 4 }, async () => await admin.createKey()));
+    const keys = await Promise.all(Array.from({ length: 4 }, createdKey));
     for (const key of keys) await admin.untilReady(key);
 
     await Promise.all([send('delete', lost), relabel('0')]);
 
     const text = await readiness(503, 'latchkey-requester');
     expect(text).toContain('ValidatingAdmissionPolicy/latchkey-dry-run-delete');
-    late = await admin.createKey();
+    late = await createdKey();
     await until('the late key was met', async () => (await operator.log()).includes(late.metadata.name));
     await endOne(keys.slice(0, 2));
     await operator.end();
@@ -126,6 +122,10 @@ describe('an operator that is started before the rest of the installation', () =
     await readiness(200, 'readyz check passed');
     expectConfirmed(await admin.untilReady(late));
   });
+
+  /** The API server answers 503 for a while when kinds and policies are new: it asks for the schema of each anew. */
+  const createdKey = async (): Promise<Stored> =>
+    await until('kinds and policies are known', async () => await admin.createKey(), { timeoutMs: 30_000 });
 
   const lost = shipped.filter(({ metadata }) => metadata.name === 'latchkey-dry-run-delete');
   const outdated = ['mutatingadmissionpolicy', 'latchkey-requester'];
