@@ -1,5 +1,5 @@
 /** Version of the policies in `config/admission` that this operator relies on: the value of the label `labels.policyVersion`. */
-export const policyVersion = '2';
+export const policyVersion = '3';
 
 export type PolicyKind =
   | 'MutatingAdmissionPolicy'

@@ -1,0 +1,99 @@
+import { group } from '../../../src/api/names.ts';
+import type { ApiClient } from '../admission/api-client.ts';
+import type { World } from '../admission/world.ts';
+import { grant, groupOf, inProject } from './grants.ts';
+
+/**
+ * Who tries what. Only `root` and those who run the cluster may read credentials; nobody but those named so may impersonate.
+ */
+export interface People {
+  /** Creates, updates and deletes credentials, and holds the group `devs`. Keys of these tests speak for her. */
+  readonly alice: ApiClient;
+  /** As alice, and may impersonate the user alice, the team blue and the group `devs`: makes credentials for others. */
+  readonly carol: ApiClient;
+  /** As alice, without any group. */
+  readonly mallory: ApiClient;
+  /** As mallory, and a member of the team blue. */
+  readonly tina: ApiClient;
+  /** Deletes and patches without reading, as one who only revokes. */
+  readonly warden: ApiClient;
+  /** Runs the platform (latchkey-admin): may do everything to our kinds, and impersonate nobody. */
+  readonly root: ApiClient;
+  /** In `system:masters`. */
+  readonly master: ApiClient;
+  /** Argo CD's account, which may do everything. */
+  readonly argocd: ApiClient;
+  /** Alice, over an access key of hers: with the extra that the gateway sets. */
+  readonly holder: ApiClient;
+  readonly operator: ApiClient;
+  readonly garbageCollector: ApiClient;
+  readonly namespaceController: ApiClient;
+}
+
+export type Person = keyof People;
+
+const everyone = 'ownership-tests-everyone';
+const extra = { 'impersonate-extra-management.platform.sh%2Faccess-key': 'laptop/0b1c' };
+
+const writing = ['create', 'update', 'delete'];
+const reading = ['get', 'list', 'watch', 'patch', 'deletecollection'];
+
+/** Gives each person their rights and a client. */
+export async function peopleOf(world: World): Promise<People> {
+  const own = (name: string): string => `ownership-tests-${name}`;
+  await grant(world, [
+    groupOf(everyone, [
+      { apiGroups: [group], resources: ['*'], verbs: writing },
+      { apiGroups: [''], resources: ['configmaps'], verbs: ['create', 'get'] },
+    ]),
+    groupOf(own('carol'), [
+      {
+        apiGroups: [''],
+        resources: ['users'],
+        resourceNames: ['alice', 'team:blue'],
+        verbs: ['impersonate'],
+      },
+      {
+        apiGroups: [''],
+        resources: ['groups'],
+        resourceNames: ['devs', 'team:blue'],
+        verbs: ['impersonate'],
+      },
+    ]),
+    groupOf(own('warden'), [{ apiGroups: [group], resources: ['*'], verbs: ['update', 'delete'] }]),
+    groupOf(own('root'), [{ apiGroups: [group], resources: ['*'], verbs: [...writing, ...reading] }]),
+    groupOf(own('argocd'), [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }]),
+    inProject('alice', [
+      { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update'] },
+      {
+        apiGroups: [group],
+        resources: ['virtualclusterinstances'],
+        resourceNames: ['usable'],
+        verbs: ['use'],
+      },
+    ]),
+  ]);
+  const alice = await world.user('alice', [everyone, 'devs']);
+  return {
+    alice,
+    carol: await world.user('carol', [everyone, own('carol')]),
+    mallory: await world.user('mallory', [everyone]),
+    tina: await world.user('tina', [everyone, 'team:blue']),
+    warden: await world.user('warden', [own('warden')]),
+    root: await world.user('root', [own('root')]),
+    master: world.admin,
+    argocd: await world.user('system:serviceaccount:argocd:argocd-application-controller', [own('argocd')]),
+    holder: world.admin.withHeaders({
+      'impersonate-user': 'alice',
+      'impersonate-group': everyone,
+      ...extra,
+    }),
+    operator: world.operator,
+    garbageCollector: await world.user('system:serviceaccount:kube-system:generic-garbage-collector', [
+      own('root'),
+    ]),
+    namespaceController: await world.user('system:serviceaccount:kube-system:namespace-controller', [
+      own('root'),
+    ]),
+  };
+}
