@@ -1,5 +1,5 @@
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
-import { describeRows } from './rows.ts';
+import { describeRows, type Row } from './rows.ts';
 
 const update = (flavour: 'PUT' | 'merge patch' | 'JSON patch' | 'apply' | 'forced apply') =>
   ({ verb: 'update', flavour }) as const;
@@ -25,15 +25,14 @@ describeRows('an identity that nobody gives', [
     answer: 'allowed',
   },
   ...(['PUT', 'merge patch', 'JSON patch', 'apply', 'forced apply'] as const).map(
-    (flavour) =>
-      ({
-        who: 'master',
-        does: `does not hand a key to somebody else by ${flavour}`,
-        resource: ownedAccessKeys,
-        attempt: update(flavour),
-        before: alices,
-        content: { spec: { user: 'bob' } },
-        answer: flavour === 'apply' ? [409, /conflict/] : [422, immutable],
-      }) as const,
+    (flavour): Row => ({
+      who: 'master',
+      does: `does not hand a key to somebody else by ${flavour}`,
+      resource: ownedAccessKeys,
+      attempt: update(flavour),
+      before: alices,
+      content: { spec: { user: 'bob' } },
+      answer: flavour === 'apply' ? [409, /conflict/] : [422, immutable],
+    }),
   ),
 ]);
