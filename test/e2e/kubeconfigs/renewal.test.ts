@@ -32,7 +32,8 @@ const serial =
   ({ status }: Stored) =>
     status.serial === wanted && status.credentialHash;
 
-describe('a signer that gives less than is asked for', () => {
+/** They wait for ends, each of its own objects: all at once. */
+describe.concurrent('a signer that gives less than is asked for', () => {
   it.each([0, 3_600, 2_000_000_000])(
     'decides the end of a kubeconfig with certificateTTL %s',
     async (certificateTTL) => {
@@ -61,7 +62,7 @@ describe('a signer that gives less than is asked for', () => {
   });
 });
 
-describe('a planned renewal', () => {
+describe.concurrent('a planned renewal', () => {
   it('leaves the predecessor bound for the overlap, then takes it away', async () => {
     const secretRef = { name: world.name('out') };
     const object = await project.issued({ certificateTTL: 3_600, accessKey, renewBefore: 600, secretRef });
