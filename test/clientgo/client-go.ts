@@ -1,12 +1,10 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { buildGoProgram } from '../go/build-program.ts';
 
 const run = promisify(execFile);
 
-/** In place of settings of the user that would make another build of it, or none. */
-const goSettings = { CGO_ENABLED: '0', GOFLAGS: '-mod=readonly -buildvcs=false', GOWORK: 'off' };
-const buildTimeoutMs = 170_000;
 const runTimeoutMs = 30_000;
 
 export interface ClientGoResult {
@@ -23,13 +21,12 @@ export interface ClientGo {
 }
 
 /**
- * Builds main.go into `folder` with the machine's `go`; Go's own cache makes that a matter of a second after the first time. Where there
- * is no `go`, `kubectl` takes its place: another program that reads kubeconfigs with client-go.
- * @throws Error when the build fails.
+ * Builds main.go into `folder`. Where there is no `go`, `kubectl` takes its place: another program that reads kubeconfigs with
+ * client-go. @throws Error when the build fails.
  */
 export async function buildClientGo(folder: string, kubectl: string): Promise<ClientGo> {
   const program = path.join(folder, 'clientgo');
-  const hasGo = await build(program);
+  const hasGo = await buildGoProgram(import.meta.dirname, program);
   return {
     listNamespaces: async (kubeconfig, context = '') => {
       const [command, args] = hasGo
@@ -39,19 +36,6 @@ export async function buildClientGo(folder: string, kubectl: string): Promise<Cl
       return await outcome(run(command, args, { env, timeout: runTimeoutMs }));
     },
   };
-}
-
-/** False when there is no command `go`. */
-async function build(program: string): Promise<boolean> {
-  try {
-    const args = ['build', '-trimpath', '-ldflags=-s -w', '-o', program, '.'];
-    const env = { ...process.env, ...goSettings };
-    await run('go', args, { cwd: import.meta.dirname, env, timeout: buildTimeoutMs });
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
-  }
 }
 
 async function outcome(ended: Promise<{ stdout: string; stderr: string }>): Promise<ClientGoResult> {
