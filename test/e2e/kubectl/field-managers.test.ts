@@ -3,6 +3,7 @@ import { fieldManager } from '../../../src/api/names.ts';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
 import { manifestOf } from '../../builders/manifest.ts';
 import type { Stored } from '../../operator/api.ts';
+import { fieldsByManager } from '../../operator/fields-by-manager.ts';
 import { kubectlOf } from '../../operator/kubectl.ts';
 import { operatorWorld } from '../../operator/world.ts';
 
@@ -68,20 +69,3 @@ describe('two field managers with server-side apply', () => {
     await world.admin.until(manifest, 'the ttl of the second', ({ status }) => status.confirmedTTL === 700);
   });
 });
-
-/** Paths of fields by who manages them. */
-function fieldsByManager({ metadata }: Stored): Readonly<Record<string, readonly string[]>> {
-  const owned: Record<string, string[]> = {};
-  for (const { manager = '', fieldsV1 = {} } of metadata.managedFields ?? []) {
-    owned[manager] = [...(owned[manager] ?? []), ...leavesOf(fieldsV1)];
-  }
-  return owned;
-}
-
-function leavesOf(fields: object, at = ''): readonly string[] {
-  const members = Object.entries(fields).filter(([name]) => name !== '.');
-  if (members.length === 0) return [at];
-  return members.flatMap(([name, below]) =>
-    leavesOf(below as object, `${at}.${name.replace(/^[fkv]:/, '')}`),
-  );
-}
