@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { healthPatch } from './argocd/health-patch.ts';
 import { errorsPage } from './reference/errors-page.ts';
 import { metricsPage } from './reference/metrics-page.ts';
 import { settingsPage } from './reference/settings-page.ts';
@@ -7,6 +8,7 @@ const pages = {
   'docs/reference/settings.md': settingsPage,
   'docs/reference/errors.md': errorsPage,
   'docs/reference/metrics.md': metricsPage,
+  'config/argocd/argocd-cm-patch.yaml': healthPatch,
 };
 
 const check = process.argv.includes('--check');
