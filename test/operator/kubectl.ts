@@ -141,7 +141,7 @@ export class Watching {
   }
 }
 
-/** The real kubectl of an ordinary user, who holds the role `latchkey-admin` and nothing else. */
+/** The real kubectl of an ordinary user, who has the rights that `World.user` names. */
 export async function kubectlOf(world: World, user: string): Promise<Kubectl> {
   return new Kubectl(world, (await world.user(user)).kubeconfig);
 }

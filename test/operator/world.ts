@@ -9,6 +9,7 @@ import { Guard } from '../controlplane/guard.ts';
 import { sharedControlPlane } from '../controlplane/shared.ts';
 import { Api, keyOf, type Stored } from './api.ts';
 import { installLatchkey } from './install.ts';
+import { bindRole, giveRight } from './rights.ts';
 import { type OperatorOptions, RunningOperator } from './running-operator.ts';
 import { until } from './until.ts';
 
@@ -29,12 +30,17 @@ export interface World {
   readonly operator: RunningOperator;
   /** The administrator. */
   readonly admin: Api;
-  /** An ordinary user who holds the role `latchkey-admin`, and the path of a kubeconfig for kubectl. */
+  /**
+   * An ordinary user who holds the role `latchkey-admin` and may impersonate everybody, and so make keys for them; and the
+   * path of a kubeconfig for kubectl.
+   */
   user(name: string, groups?: readonly string[]): Promise<{ api: Api; kubeconfig: string }>;
   /** Starts an operator and waits until it leads. */
   startOperator(options?: OperatorOptions): Promise<RunningOperator>;
   name(prefix: string): string;
 }
+
+const impersonation = { apiGroups: [''], resources: ['users', 'groups'], verbs: ['impersonate'] };
 
 /** Call it in a `describe` or at the top of a file, outside of tests. */
 export async function operatorWorld(options: WorldOptions = {}): Promise<World> {
@@ -61,7 +67,8 @@ export async function operatorWorld(options: WorldOptions = {}): Promise<World> 
     admin: apiOf(plane.adminKubeconfig),
     user: async (name, groups = []) => {
       const kubeconfig = await plane.kubeconfigFor(name, groups);
-      await bindAdminRole(plane, name);
+      await bindRole(world.admin, name, 'latchkey-admin');
+      await giveRight(world.admin, name, impersonation);
       return { api: apiOf(kubeconfig), kubeconfig };
     },
     startOperator: async (given = {}) => {
@@ -126,16 +133,3 @@ async function remove(admin: KubeClient, resource: Resource, object: Stored): Pr
 
 /** Another object under the same name: a test made it, and it is in the list itself. */
 const isOther = (error: unknown): boolean => (error as { status?: unknown }).status === 409;
-
-async function bindAdminRole(plane: ControlPlaneAccess, user: string): Promise<void> {
-  const binding = {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRoleBinding',
-    metadata: { name: `test-${user}` },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'latchkey-admin' },
-    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }],
-  };
-  const input = JSON.stringify(binding);
-  const { exitCode, stderr } = await plane.kubectl(['apply', '-f', '-'], { input });
-  if (exitCode !== 0) throw new Error(stderr);
-}

@@ -7,6 +7,7 @@ import {
   virtualClusterInstanceKubeConfigs,
 } from '../../../src/api/resources.ts';
 import type { Stored } from '../../operator/api.ts';
+import { giveRight } from '../../operator/rights.ts';
 import type { VirtualCluster } from '../../operator/virtual-cluster.ts';
 import type { World } from '../../operator/world.ts';
 import { createAsSelfService } from '../lifecycle/self-service.ts';
@@ -96,26 +97,10 @@ export function targetScenario(
 }
 
 /** Lets a user have kubeconfigs of both forms for every instance. */
-export async function allowUse({ plane }: World, user: string): Promise<void> {
-  const rbac = 'rbac.authorization.k8s.io';
-  const name = `test-use-${user}`;
-  const rule = {
+export async function allowUse({ admin }: World, user: string): Promise<void> {
+  await giveRight(admin, user, {
     apiGroups: ['management.platform.sh'],
     resources: ['virtualclusterinstances'],
     verbs: ['use', 'use-as-admin'],
-  };
-  const input = [
-    { apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata: { name }, rules: [rule] },
-    {
-      apiVersion: `${rbac}/v1`,
-      kind: 'ClusterRoleBinding',
-      metadata: { name },
-      roleRef: { apiGroup: rbac, kind: 'ClusterRole', name },
-      subjects: [{ apiGroup: rbac, kind: 'User', name: user }],
-    },
-  ]
-    .map((object) => JSON.stringify(object))
-    .join('\n---\n');
-  const { exitCode, stderr } = await plane.kubectl(['apply', '-f', '-'], { input });
-  if (exitCode !== 0) throw new Error(stderr);
+  });
 }

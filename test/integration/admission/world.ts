@@ -3,11 +3,12 @@ import { group, serviceAccounts, systemNamespace } from '../../../src/api/names.
 import { clusters, type Resource, virtualClusterInstances } from '../../../src/api/resources.ts';
 import type { ControlPlaneAccess } from '../../controlplane/access.ts';
 import { sharedControlPlane } from '../../controlplane/shared.ts';
+import { until } from '../../operator/until.ts';
 import { type ApiAnswer, type ApiClient, adminClient, clientFor, contentTypes } from './api-client.ts';
 import { credentialKinds, objectOf, pathOf, type TestObject, testLabel } from './objects.ts';
 import { installPolicies } from './policies-act.ts';
 
-/** Members may do everything to our kinds, as an administrator of the platform may. */
+/** Members may do everything to our kinds and give every credential to everybody, as an administrator of the cluster may. */
 export const testers = 'latchkey-testers';
 /** Members may do everything but read: no get, list, watch and patch. */
 export const writers = 'latchkey-writers';
@@ -89,8 +90,9 @@ export function expectOk(answer: ApiAnswer): TestObject {
 
 async function bindTestRoles(plane: ControlPlaneAccess): Promise<void> {
   const everything = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'];
+  const impersonation = { apiGroups: [''], resources: ['users', 'groups'], verbs: ['impersonate'] };
   const objects = [
-    ...boundRole(testers, everything),
+    ...boundRole(testers, [...everything, 'use', 'use-as-admin', 'manage-platform-fields'], [impersonation]),
     ...boundRole(writers, ['create', 'update', 'delete', 'deletecollection']),
   ];
   const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });
@@ -98,11 +100,11 @@ async function bindTestRoles(plane: ControlPlaneAccess): Promise<void> {
   if (exitCode !== 0) throw new Error(stderr);
 }
 
-function boundRole(name: string, verbs: readonly string[]): object[] {
+function boundRole(name: string, verbs: readonly string[], more: readonly object[] = []): object[] {
   const rbac = 'rbac.authorization.k8s.io';
   const meta = { apiVersion: `${rbac}/v1`, metadata: { name } };
   return [
-    { ...meta, kind: 'ClusterRole', rules: [{ apiGroups: [group], resources: ['*'], verbs }] },
+    { ...meta, kind: 'ClusterRole', rules: [{ apiGroups: [group], resources: ['*'], verbs }, ...more] },
     {
       ...meta,
       kind: 'ClusterRoleBinding',
@@ -116,10 +118,20 @@ function boundRole(name: string, verbs: readonly string[]): object[] {
 async function clearAway(admin: ApiClient): Promise<void> {
   for (const resource of credentialKinds) {
     const query = { labelSelector: testLabel };
-    await admin.send('DELETE', pathOf(resource), { query });
-    const { body } = await admin.send('GET', pathOf(resource), { query });
+    await answered(async () => await admin.send('DELETE', pathOf(resource), { query }));
+    const { body } = await answered(async () => await admin.send('GET', pathOf(resource), { query }));
     for (const item of body.items as TestObject[]) await strip(admin, { ...item, kind: resource.kind });
   }
+}
+
+/** For a moment after a definition was changed the API server lists nothing of its kind (429: storage is initializing). */
+async function answered(send: () => Promise<ApiAnswer>): Promise<ApiAnswer> {
+  let answer: ApiAnswer | undefined;
+  const look = async () => {
+    answer = await send();
+    return answer.status === 200 && answer;
+  };
+  return await until('the API server lists the objects', look, { seen: () => answer });
 }
 
 /** Takes all finalizers off an object that is being deleted. */
