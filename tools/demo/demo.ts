@@ -97,7 +97,9 @@ async function use(planes: Planes, operator: RunningOperator, stage: Stage): Pro
   const { once, step, print } = stage;
   step('binding the user alice to the shipped role latchkey-admin');
   const alice = await bindAdministrator(platform, 'alice');
-  step("applying config/samples/project: a project, and alice's rights on its virtual cluster");
+  step(
+    "applying config/samples/project: a project, alice's rights on its virtual cluster, and for whom she may make keys",
+  );
   await prepareProject(planes);
   step('applying config/samples as alice');
   await applyAs(platform, alice, path.join(configFolder, 'samples'), step);
