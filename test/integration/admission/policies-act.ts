@@ -25,10 +25,14 @@ async function refuses(admin: ApiClient, writer: ApiClient): Promise<boolean> {
     contentType: contentTypes.mergePatch,
     query: { dryRun: 'All' },
   });
+  const foreign = await writer.send('POST', pathOf(ownedAccessKeys), {
+    body: object,
+    query: { dryRun: 'All' },
+  });
   await admin.send('DELETE', path);
   await admin.send('PATCH', path, {
     body: { metadata: { finalizers: null } },
     contentType: contentTypes.mergePatch,
   });
-  return dryRun.status === 403 && status.status === 403;
+  return [dryRun, status, foreign].every((answer) => answer.status === 403);
 }

@@ -9,18 +9,27 @@ import { grant, groupOf, inProject } from './grants.ts';
 export interface People {
   /** Creates, updates and deletes credentials, and holds the group `devs`. Keys of these tests speak for her. */
   readonly alice: ApiClient;
-  /** As alice, and may impersonate the user alice, the team blue and the group `devs`: makes credentials for others. */
+  /**
+   * As alice, and may impersonate the users alice and build-farm, the team blue and the groups `devs` and `ops`: makes
+   * credentials for others. Of the team red she may impersonate the user, of the team green the group.
+   */
   readonly carol: ApiClient;
   /** As alice, without any group. */
   readonly mallory: ApiClient;
   /** As mallory, and a member of the team blue. */
   readonly tina: ApiClient;
+  /** As mallory, in a group with a quote and in one with a comma in its name. */
+  readonly quinn: ApiClient;
   /** Deletes and patches without reading, as one who only revokes. */
   readonly warden: ApiClient;
   /** Runs the platform (latchkey-admin): may do everything to our kinds, and impersonate nobody. */
   readonly root: ApiClient;
+  /** As root, and sets the fields that only the platform sets, in keys for alice, too. */
+  readonly platform: ApiClient;
   /** In `system:masters`. */
   readonly master: ApiClient;
+  /** Made what `master` made, and is not in `system:masters` any more; has the rights of root. */
+  readonly demoted: ApiClient;
   /** Argo CD's account, which may do everything. */
   readonly argocd: ApiClient;
   /** Alice, over an access key of hers: with the extra that the gateway sets. */
@@ -50,18 +59,22 @@ export async function peopleOf(world: World): Promise<People> {
       {
         apiGroups: [''],
         resources: ['users'],
-        resourceNames: ['alice', 'team:blue'],
+        resourceNames: ['alice', 'build-farm', 'team:blue', 'team:red'],
         verbs: ['impersonate'],
       },
       {
         apiGroups: [''],
         resources: ['groups'],
-        resourceNames: ['devs', 'team:blue'],
+        resourceNames: ['devs', 'ops', 'team:blue', 'team:green'],
         verbs: ['impersonate'],
       },
     ]),
     groupOf(own('warden'), [{ apiGroups: [group], resources: ['*'], verbs: ['update', 'delete'] }]),
     groupOf(own('root'), [{ apiGroups: [group], resources: ['*'], verbs: [...writing, ...reading] }]),
+    groupOf(own('platform'), [
+      { apiGroups: [group], resources: ['ownedaccesskeys'], verbs: ['manage-platform-fields'] },
+      { apiGroups: [''], resources: ['users'], resourceNames: ['alice', 'root'], verbs: ['impersonate'] },
+    ]),
     groupOf(own('argocd'), [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }]),
     inProject('alice', [
       { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update'] },
@@ -72,6 +85,20 @@ export async function peopleOf(world: World): Promise<People> {
         verbs: ['use'],
       },
     ]),
+    inProject('carol', [
+      {
+        apiGroups: [group],
+        resources: ['virtualclusterinstances'],
+        resourceNames: ['usable'],
+        verbs: ['use', 'use-as-admin'],
+      },
+      {
+        apiGroups: [group],
+        resources: ['virtualclusterinstances'],
+        resourceNames: ['half'],
+        verbs: ['use-as-admin'],
+      },
+    ]),
   ]);
   const alice = await world.user('alice', [everyone, 'devs']);
   return {
@@ -79,9 +106,12 @@ export async function peopleOf(world: World): Promise<People> {
     carol: await world.user('carol', [everyone, own('carol')]),
     mallory: await world.user('mallory', [everyone]),
     tina: await world.user('tina', [everyone, 'team:blue']),
+    quinn: await world.user('quinn', [everyone, 'de"vs', 'one,two']),
     warden: await world.user('warden', [own('warden')]),
     root: await world.user('root', [own('root')]),
+    platform: await world.user('platform', [own('root'), own('platform')]),
     master: world.admin,
+    demoted: await world.user('platform-admin', [own('root')]),
     argocd: await world.user('system:serviceaccount:argocd:argocd-application-controller', [own('argocd')]),
     holder: world.admin.withHeaders({
       'impersonate-user': 'alice',
