@@ -1,0 +1,216 @@
+import { describe, expect, it } from 'vitest';
+import { ownedAccessKeys } from '../../../src/api/resources.ts';
+import { until } from '../../operator/until.ts';
+import type { ApiClient } from '../admission/api-client.ts';
+import { objectOf, pathOf } from '../admission/objects.ts';
+import { admissionWorld, create } from '../admission/world.ts';
+import { grant, groupOf } from './grants.ts';
+import type { Person } from './people.ts';
+import { describeRows, type Row } from './rows.ts';
+import { by, changeOf, creationOf, flavours } from './shorthand.ts';
+
+const resource = ownedAccessKeys;
+const creating = creationOf(resource);
+const changing = changeOf(resource);
+
+const refusal = (index: number): readonly [403, string] => [
+  403,
+  `spec.groups[${index}]: a group is given to a key by its members and by those with the verb impersonate on it; remove the group, or ask one of them`,
+];
+const invalid: Row['answer'] = [422, /spec\.groups\[0\]/];
+
+/** Somebody creates a key that speaks for him. */
+const making = (who: Person, does: string, groups: readonly unknown[], answer: Row['answer']): Row =>
+  creating(who, does, { groups }, answer);
+
+describeRows('a key with groups', [
+  making('mallory', 'gives no group that she is not in', ['devs'], refusal(0)),
+  making('tina', 'gives no group by being in a team', ['ops'], refusal(0)),
+  making('alice', 'gives no other group than hers', ['devs', 'ops'], refusal(1)),
+  making('alice', 'gives no group whose name begins like hers', ['dev'], refusal(0)),
+  making('alice', 'gives no group with the name of hers in capitals', ['Devs'], refusal(0)),
+  making('alice', 'gives no group by the name of a wildcard', ['*'], refusal(0)),
+  making('holder', 'gives no group that the request over her key did not come with', ['devs'], refusal(0)),
+  making('root', 'gives no group although he runs the platform', ['devs'], refusal(0)),
+  making('carol', 'gives no group that she may not impersonate', ['devs', 'ops', 'admins'], refusal(2)),
+  by('generateName', making('mallory', 'gives no group', ['devs'], refusal(0))),
+  by('apply', making('root', 'gives no group', ['devs'], refusal(0))),
+  making('alice', 'gives no 16th group that she is not in', [...Array(15).fill('devs'), 'ops'], refusal(15)),
+  making('alice', 'gives no 17 groups', Array(17).fill('devs'), [422, /Too many: 17/]),
+  {
+    ...making('mallory', 'makes no key with groups below a key', ['devs'], [422, /spec\.groups needs/]),
+    content: { spec: { accessKey: 'hers', groups: ['devs'] } },
+  },
+  making('alice', 'gives her group', ['devs'], 'allowed'),
+  by('generateName', making('alice', 'gives her group', ['devs'], 'allowed')),
+  making('alice', 'gives none', [], 'allowed'),
+  making('carol', 'gives groups that she may impersonate', ['devs', 'ops'], 'allowed'),
+  making('argocd', 'has nobody to give a group to', ['devs'], [422, /nobody to speak for/]),
+  {
+    ...by('apply', making('argocd', 'gives groups to a key for a user', [], 'allowed')),
+    content: { spec: { user: 'alice', groups: ['devs', 'ops'] } },
+  },
+  making('master', 'gives any group', ['whoever'], 'allowed'),
+]);
+
+describeRows('names of groups', [
+  making('quinn', 'gives the group with a quote in its name that she is in', ['de"vs'], 'allowed'),
+  making('quinn', 'gives the group with a comma in its name that she is in', ['one,two'], 'allowed'),
+  making('quinn', 'gives no group by the half of such a name', ['one'], refusal(0)),
+  making('quinn', 'gives no group by the other half', ['two'], refusal(0)),
+  making('quinn', 'gives no group by a name up to the quote', ['de'], refusal(0)),
+  making('alice', 'gives no group by a name that ends the list in a stamp', ['devs","admins'], refusal(0)),
+  making('alice', 'gives no two groups in one name', ['devs,ops'], refusal(0)),
+  making('alice', 'gives no group by a name with a backslash', ['devs\\'], refusal(0)),
+  making('alice', 'gives no group with a line feed in its name', ['devs\nops'], invalid),
+  making('alice', 'gives no group with a null character in its name', ['devs\u0000'], invalid),
+  making('alice', 'gives no group with a space at its end', ['devs '], invalid),
+  making('alice', 'gives no group with a letter that only looks like one of hers', ['dеvs'], invalid),
+  making('alice', 'gives no group without a name', [''], invalid),
+  making('master', 'gives no group of administrators', ['system:masters'], invalid),
+  making('alice', 'gives no group that everybody is in', ['system:authenticated'], invalid),
+  making('master', 'gives no group of kubeadm', ['kubeadm:cluster-admins'], invalid),
+  making('tina', 'gives no team that she is in', ['team:blue'], invalid),
+  making('master', 'gives no group of ours', ['management.platform.sh:self-service'], invalid),
+]);
+
+describeRows('an update of a key with groups', [
+  changing('alice', 'PUT', {
+    does: 'may not set her own key on a key of hers with a group that she does not hold',
+    before: { by: 'carol', spec: { user: 'alice', groups: ['devs', 'ops'] } },
+    content: { spec: { key: 'her-own-key-of-twenty-characters' } },
+    answer: refusal(1),
+  }),
+  changing('holder', 'PUT', {
+    does: 'may not set her own key on it over another key of hers either',
+    before: { by: 'carol', spec: { user: 'alice', groups: ['devs', 'ops'] } },
+    content: { spec: { key: 'her-own-key-of-twenty-characters' } },
+    answer: refusal(0),
+  }),
+  changing('alice', 'PUT', {
+    does: 'may not add a group to her key',
+    before: { by: 'alice', spec: { user: 'alice', groups: ['devs'] } },
+    content: { spec: { groups: ['devs', 'ops'] } },
+    answer: refusal(1),
+  }),
+  changing('alice', 'PUT', {
+    does: 'may not prolong a key of hers with a group that she does not hold',
+    before: { by: 'carol', spec: { user: 'alice', groups: ['ops'], ttl: 60 } },
+    content: { spec: { ttl: 90 } },
+    answer: refusal(0),
+  }),
+  changing('alice', 'PUT', {
+    does: 'may not enable a key of hers with a group that she does not hold',
+    before: { by: 'carol', spec: { user: 'alice', groups: ['ops'], disabled: true } },
+    content: { spec: { disabled: null } },
+    answer: refusal(0),
+  }),
+  ...flavours.map((flavour) =>
+    changing('root', flavour, {
+      does: `may not open his key with a group that he does not hold to a namespace by ${flavour}`,
+      before: { by: 'argocd', spec: { user: 'root', groups: ['ops'] } },
+      content: { spec: { allowedNamespaces: ['default'] } },
+      answer: refusal(0),
+    }),
+  ),
+  changing('alice', 'PUT', {
+    does: 'takes the group that she does not hold off her key',
+    before: { by: 'carol', spec: { user: 'alice', groups: ['devs', 'ops'] } },
+    content: { spec: { groups: ['devs'] } },
+    answer: 'allowed',
+  }),
+  changing('alice', 'PUT', {
+    does: 'renames and disables a key with a group that she does not hold',
+    before: { by: 'carol', spec: { user: 'alice', groups: ['ops'] } },
+    content: { spec: { displayName: 'old', disabled: true } },
+    answer: 'allowed',
+  }),
+  ...flavours.map((flavour) =>
+    changing('root', flavour, {
+      does: `describes and disables his key with a group that he does not hold by ${flavour}`,
+      before: { by: 'argocd', spec: { user: 'root', groups: ['ops'] } },
+      content: { spec: { description: 'old', disabled: true } },
+      answer: 'allowed',
+    }),
+  ),
+  changing('carol', 'PUT', {
+    does: 'prolongs a key that she made, with groups that she may impersonate',
+    before: { by: 'carol', spec: { user: 'alice', groups: ['devs', 'ops'] } },
+    content: { spec: { ttl: 90 } },
+    answer: 'allowed',
+  }),
+]);
+
+const sixteen = Array.from({ length: 16 }, (_, index) => `limit-group-${index}`);
+
+describe('sixteen groups of others, on the largest spec that there can be', async () => {
+  const world = await admissionWorld();
+  const roles = sixteen.map((name) => `ownership-tests-may-${name}`);
+  await grant(world, [
+    ...sixteen.map((name, index) =>
+      groupOf(roles[index] ?? '', [
+        { apiGroups: [''], resources: ['groups'], resourceNames: [name], verbs: ['impersonate'] },
+        { apiGroups: [''], resources: ['users'], resourceNames: ['team:large'], verbs: ['impersonate'] },
+      ]),
+    ),
+    groupOf('ownership-tests-may-team', [
+      { apiGroups: [''], resources: ['groups'], resourceNames: ['team:large'], verbs: ['impersonate'] },
+      { apiGroups: ['management.platform.sh'], resources: ['*'], verbs: ['create', 'update', 'get'] },
+    ]),
+  ]);
+  const wide = await world.user('wide', [...roles, 'ownership-tests-may-team']);
+  const without = await world.user('wide', ['ownership-tests-may-team', ...roles.slice(0, -1)]);
+  const key = objectOf(resource, { team: 'large', groups: sixteen, scope: largestScope() });
+
+  it('are given by one who may impersonate each of them by another role, and changed', async () => {
+    await untilGranted(wide);
+    const created = await create(wide, key);
+    const body = { ...created, spec: { ...created.spec, scope: largestScope('x') } };
+    const answer = await wide.send('PUT', pathOf(resource, key.metadata.name), { body });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { spec: { scope: largestScope('x'), groups: sixteen } },
+    });
+  });
+
+  it('are described and disabled by one who may impersonate only fifteen of them, and not changed', async () => {
+    await untilGranted(wide);
+    const created = await create(wide, {
+      ...key,
+      metadata: { ...key.metadata, name: `${key.metadata.name}-2` },
+    });
+    const path = pathOf(resource, created.metadata.name);
+    const spec = { ...created.spec, description: 'old', disabled: true };
+    expect(await without.send('PUT', path, { body: { ...created, spec } })).toMatchObject({ status: 200 });
+    const changed = { ...created.spec, scope: largestScope('x') };
+    const query = { dryRun: 'All' };
+    const { metadata } = (await world.admin.send('GET', path)).body;
+    const refused = await without.send('PUT', path, { body: { ...created, metadata, spec: changed }, query });
+    expect(refused).toMatchObject({
+      status: 403,
+      body: { message: expect.stringContaining(refusal(15)[1]) },
+    });
+  });
+
+  /** The API server knows a role a moment after it was made. */
+  async function untilGranted(client: ApiClient): Promise<void> {
+    const attempt = async () => {
+      const { metadata: _, ...unnamed } = key;
+      const body = { ...unnamed, metadata: { generateName: 'limit-' } };
+      return (await client.send('POST', pathOf(resource), { body, query: { dryRun: 'All' } })).status === 201;
+    };
+    await until('the roles are known', attempt);
+  }
+});
+
+/** Rules of as many resources of as many names as the schema takes; the last name ends as it is told. */
+function largestScope(end = ''): object {
+  const names = (count: number, prefix: string): string[] =>
+    Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+  const resources = names(16, 'g').map((group) => ({
+    group,
+    resources: names(32, 'r'),
+    resourceNames: names(31, 'n').concat(`last${end}`),
+  }));
+  return { rules: names(32, 'v').map((verb) => ({ verbs: [verb], resources, namespaces: names(32, 'p') })) };
+}
