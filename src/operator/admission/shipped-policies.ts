@@ -14,7 +14,15 @@ export interface ShippedPolicy {
 }
 
 const mutating = ['ephemeral', 'finalizers', 'generated-key', 'identity', 'last-applied', 'requester'];
-const validating = ['dry-run-delete', 'groups', 'last-applied', 'speaking', 'stamps', 'status'];
+const validating = [
+  'dry-run-delete',
+  'groups',
+  'last-applied',
+  'platform-fields',
+  'speaking',
+  'stamps',
+  'status',
+];
 
 const withBinding = (
   kind: 'MutatingAdmissionPolicy' | 'ValidatingAdmissionPolicy',
