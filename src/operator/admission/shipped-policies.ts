@@ -22,6 +22,7 @@ const validating = [
   'speaking',
   'stamps',
   'status',
+  'use',
 ];
 
 const withBinding = (
