@@ -46,6 +46,7 @@ describe('docs/reference/rbac.md', () => {
     ['operator-cluster-role.yaml', between('In the whole cluster:', 'In `latchkey-system`:')],
     ['operator-role.yaml', between('In `latchkey-system`:', '## People')],
     ['admin-cluster-role.yaml', sectionOf(page, 'People who run the platform')],
+    ['people-cluster-roles.yaml', between('## Roles for people', '## Verbs of Latchkey')],
   ])('has exactly the rights of config/rbac/%s', (file, text) => {
     expect(documented(text)).toEqual(shipped(file));
   });

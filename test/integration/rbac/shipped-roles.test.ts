@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { group, serviceAccounts, systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { sharedControlPlane } from '../../controlplane/shared.ts';
 import { type ApiClient, clientFor } from '../admission/api-client.ts';
+import { credentialKinds } from '../admission/objects.ts';
 import { applyKustomization } from '../config/install.ts';
 import { type Rendered, render } from '../config/render.ts';
 import { describePermission, permissionsOf, type RBACObject, type Rule } from './permissions.ts';
@@ -11,6 +12,8 @@ const username = `system:serviceaccount:${systemNamespace}:${serviceAccounts.ope
 
 /** The verbs by which RBAC lets somebody gain rights that he does not have. */
 const gainful = ['impersonate', 'bind', 'escalate', 'approve', 'sign', 'attest', 'use', 'use-as-admin'];
+
+const credentials = credentialKinds.map(({ plural }) => plural);
 
 describe('the shipped roles', async () => {
   const plane = await sharedControlPlane();
@@ -28,9 +31,30 @@ describe('the shipped roles', async () => {
     }
   });
 
-  it('let nobody gain rights', () => {
-    expect(rules.flatMap(({ verbs }) => verbs).filter((verb) => gainful.includes(verb))).toEqual([]);
+  it('let nobody gain rights, but those that are named for it', () => {
+    const found = rbac.flatMap(({ metadata, rules: of }) =>
+      (of ?? [])
+        .flatMap(({ verbs }) => verbs.filter((verb) => gainful.includes(verb)))
+        .map((verb) => `${metadata.name}: ${verb}`),
+    );
+    expect(found).toEqual([
+      'latchkey-use: use',
+      'latchkey-use-as-admin: use',
+      'latchkey-use-as-admin: use-as-admin',
+    ]);
   });
+
+  it.each(['latchkey-viewer', 'latchkey-self-service', 'latchkey-revoker'])(
+    'do not show a credential to a holder of %s',
+    (name) => {
+      const reading = ['get', 'list', 'watch', 'patch', 'deletecollection'];
+      const of = rbac.find(({ metadata }) => metadata.name === name)?.rules ?? [];
+      const shown = of.filter(({ verbs }) => verbs.some((verb) => reading.includes(verb)));
+      expect(of.length).toBeGreaterThan(0);
+      for (const { resources = [] } of shown)
+        expect(resources.filter((resource) => credentials.includes(resource))).toEqual([]);
+    },
+  );
 
   it('are bound to the operator alone', () => {
     const subjects = rbac.flatMap(({ subjects: found }) => found ?? []);
