@@ -1,0 +1,261 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { secrets } from '../../../src/api/resources.ts';
+import type { Api, Stored } from '../../operator/api.ts';
+import { type Applied, Kubectl } from '../../operator/kubectl.ts';
+import { samples } from '../../operator/samples.ts';
+import { kubeConfigSecret, virtualCluster } from '../../operator/virtual-cluster.ts';
+import { operatorWorld } from '../../operator/world.ts';
+import { Controller } from './controllers.ts';
+import { credentialOf } from './credentials.ts';
+
+interface Sample extends Applied {
+  readonly metadata: Applied['metadata'] & { readonly annotations: Readonly<Record<string, string>> };
+  readonly spec?: Readonly<Record<string, unknown>>;
+}
+
+/** Who syncs, and what. */
+interface Syncer {
+  readonly kubectl: Kubectl;
+  readonly api: Api;
+  readonly samples: readonly Sample[];
+}
+
+const samplesOf = async (folder: string) => (await samples(folder)) as unknown as readonly Sample[];
+const syncWave = 'argocd.argoproj.io/sync-wave';
+const waveOf = ({ metadata }: Sample): number => Number(metadata.annotations[syncWave]);
+
+/** A service account cannot speak for itself, and can name no key above. */
+function isForControllers({ kind, spec = {} }: Sample): boolean {
+  if (kind === 'DirectClusterEndpointToken') return false;
+  if (kind === 'VirtualClusterInstanceKubeConfig') return 'accessKey' in spec;
+  return kind !== 'OwnedAccessKey' || 'user' in spec || 'team' in spec;
+}
+
+// The virtual cluster is on loopback, where nobody is dialled by default.
+const world = await operatorWorld({ env: { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' } });
+const virtual = await virtualCluster();
+const { admin } = world;
+const argoCD = await Controller.of(world, 'Argo CD');
+const folders = ['.', 'virtual-cluster', 'cluster', 'cluster-api', 'kamaji'];
+const all = (await Promise.all(folders.map(samplesOf))).flat();
+const project = await samplesOf('project');
+const alice = await world.user('alice');
+const syncers: readonly Syncer[] = [
+  { kubectl: argoCD.kubectl, api: argoCD.api, samples: argoCD.marked(all.filter(isForControllers)) },
+  {
+    kubectl: new Kubectl(world, alice.kubeconfig),
+    api: alice.api,
+    samples: all.filter((sample) => !isForControllers(sample)),
+  },
+];
+
+const forced = ['--server-side', '--force-conflicts'];
+
+interface Flavour {
+  readonly title: string;
+  /** All ways to sync; the first of them makes the objects. */
+  readonly syncs: readonly { readonly way: string; readonly flags: readonly string[] }[];
+  /** Takes back what somebody changed, which takes force where fields have managers. */
+  readonly healing: readonly string[];
+}
+
+const flavours: readonly Flavour[] = [
+  { title: 'client-side apply', syncs: [{ way: 'client-side', flags: [] }], healing: [] },
+  {
+    title: 'server-side apply',
+    syncs: [
+      { way: 'server-side', flags: ['--server-side'] },
+      { way: 'server-side with --force-conflicts', flags: forced },
+    ],
+    healing: forced,
+  },
+];
+
+beforeAll(async () => {
+  await argoCD.kubectl.send('apply', project, ...argoCD.flags);
+  await world.plane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(secretsForAlice) });
+  const kubeConfig = await virtual.adminKubeConfig();
+  const made = [
+    kubeConfigSecret('vcluster', 'shop', kubeConfig, 'p-demo'),
+    kubeConfigSecret('cluster-api', 'payments', kubeConfig, 'p-demo'),
+    // Its users get another role than those of the others, so it is another cluster: the one that Latchkey itself is in.
+    kubeConfigSecret('kamaji', 'search', await readFile(world.plane.adminKubeconfig, 'utf8'), 'p-demo'),
+    {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'staging-kubeconfig', namespace: 'sample-clusters' },
+      stringData: { config: kubeConfig },
+    },
+  ];
+  for (const secret of made) await admin.createObject(secrets, secret);
+});
+
+afterAll(async () => {
+  await world.plane.kubectl(['delete', '-f', '-'], { input: JSON.stringify(secretsForAlice) });
+});
+
+/** Secrets that her credentials go to must be hers to write. */
+const secretsForAlice = {
+  apiVersion: 'v1',
+  kind: 'List',
+  items: [
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: 'gitops-tests-secrets' },
+      rules: [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update'] }],
+    },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'gitops-tests-secrets' },
+      roleRef: {
+        apiGroup: 'rbac.authorization.k8s.io',
+        kind: 'ClusterRole',
+        name: 'gitops-tests-secrets',
+      },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'alice' }],
+    },
+  ],
+};
+
+const send = async (verb: string, ...flags: string[]): Promise<void> => {
+  await Promise.all(
+    syncers.map(async ({ kubectl, samples: own }) => await kubectl.send(verb, own, ...flags)),
+  );
+};
+
+const difference = async (...flags: string[]): Promise<string> => {
+  const found = syncers.map(
+    async ({ kubectl, samples: own }) => await kubectl.diff(own, '--concurrency=8', ...flags),
+  );
+  return (await Promise.all(found)).join('');
+};
+
+const untilReady = async (): Promise<void> => {
+  await Promise.all(all.map(async (sample) => await admin.untilReady(sample, { everyMs: 150 })));
+};
+
+/** Every sample as it is stored, with its credential. */
+async function seen(): Promise<readonly { object: Stored; credential: string | undefined }[]> {
+  return await Promise.all(
+    all.map(async (sample) => {
+      const object = await admin.get(sample);
+      return { object, credential: await credentialOf(admin, object) };
+    }),
+  );
+}
+
+const versions = async () =>
+  (await seen()).map(({ object: { kind, metadata }, credential }) => ({
+    object: `${kind} ${metadata.name} ${metadata.resourceVersion}`,
+    credential,
+  }));
+
+/** Somebody changes a field that stands in Git. */
+function change({ spec = {}, metadata }: Sample): object {
+  if ('displayName' in spec) return { spec: { displayName: 'changed by hand' } };
+  if ('ttl' in spec) return { spec: { ttl: Number(spec['ttl']) + 60 } };
+  if ('certificateTTL' in spec) return { spec: { certificateTTL: Number(spec['certificateTTL']) + 60 } };
+  return { metadata: { annotations: { ...metadata.annotations, [syncWave]: '7' } } };
+}
+
+describe('the samples', () => {
+  it('are in waves: what is used comes before what uses it', () => {
+    expect(project.map(waveOf)).toEqual(project.map(() => -2));
+    const wave = new Map(all.map((sample) => [`${sample.kind} ${sample.metadata.name}`, waveOf(sample)]));
+    const used = all.flatMap((sample) => {
+      const { accessKey, virtualClusterInstance, clusterRef } = (sample.spec ?? {}) as Record<
+        string,
+        unknown
+      >;
+      const cluster = (clusterRef as { cluster?: string } | undefined)?.cluster;
+      return [
+        ...(accessKey === undefined ? [] : [[sample, `OwnedAccessKey ${accessKey}`] as const]),
+        ...(sample.kind === 'VirtualClusterInstanceKubeConfig'
+          ? [[sample, `VirtualClusterInstance ${virtualClusterInstance ?? sample.metadata.name}`] as const]
+          : []),
+        ...(cluster === undefined ? [] : [[sample, `Cluster ${cluster}`] as const]),
+      ];
+    });
+    expect(used.length).toBeGreaterThan(5);
+    for (const [sample, name] of used) expect(waveOf(sample), name).toBeGreaterThan(wave.get(name) ?? 99);
+  });
+
+  it('can be applied by a controller wherever they say whom they speak for', () => {
+    expect(syncers.map(({ samples: own }) => own.length > 7)).toEqual([true, true]);
+  });
+});
+
+describe.each(flavours)('the samples, synced by $title', ({ syncs, healing }) => {
+  const manager = `--field-manager=${argoCD.manager}`;
+
+  beforeAll(async () => {
+    await send('apply', manager, ...(syncs[0]?.flags ?? []));
+    await untilReady();
+  });
+
+  it.each(syncs)('do not differ from Git, and another sync changes nothing ($way)', async ({ flags }) => {
+    const before = await versions();
+    expect(await difference(manager, ...flags)).toBe('');
+    await send('apply', manager, ...flags);
+    expect(await versions()).toEqual(before);
+  });
+
+  it('get back what somebody has changed, and keep their credentials', async () => {
+    const before = await seen();
+    await Promise.all(
+      syncers.map(async ({ api, samples: own }) => {
+        for (const sample of own) await api.patch(sample, change(sample));
+      }),
+    );
+    await send('apply', manager, ...healing);
+    await untilReady();
+    expect(await difference(manager, ...healing)).toBe('');
+    const after = await seen();
+    expect(after.map(({ object }) => object.spec)).toEqual(before.map(({ object }) => object.spec));
+    const keys = (list: typeof before) =>
+      list.filter(({ object }) => object.kind === 'OwnedAccessKey').map(({ credential }) => credential);
+    expect(keys(after)).toEqual(keys(before));
+    await send('apply', manager, ...healing);
+    expect(await versions()).toEqual(
+      after.map(({ object: { kind, metadata }, credential }) => ({
+        object: `${kind} ${metadata.name} ${metadata.resourceVersion}`,
+        credential,
+      })),
+    );
+  });
+
+  it('keep their credentials when each is replaced as a whole (Replace=true), and are stable from then on', async () => {
+    const before = await seen();
+    await send('replace', manager);
+    await untilReady();
+    const replaced = await versions();
+    expect(replaced.map(({ credential }) => credential)).toEqual(before.map(({ credential }) => credential));
+    await send('replace', manager);
+    expect(await versions()).toEqual(replaced);
+    expect(await difference(manager, ...forced)).toBe('');
+  });
+
+  it('go within seconds, last wave first, and their Secrets with them', async () => {
+    const places = all.flatMap(({ metadata, spec = {} }) => {
+      const { secretRef } = spec as { secretRef?: { namespace?: string; name: string } };
+      if (secretRef === undefined) return [];
+      const namespace = secretRef.namespace ?? metadata.namespace ?? '';
+      return [{ kind: 'Secret', metadata: { name: secretRef.name, namespace } }];
+    });
+    expect(places.length).toBeGreaterThan(3);
+    const begun = performance.now();
+    for (const wave of [1, 0]) {
+      await Promise.all(
+        syncers.map(async ({ kubectl, samples: own }) => {
+          const going = own.filter((sample) => waveOf(sample) === wave);
+          await kubectl.send('delete', going, '--cascade=foreground', '--timeout=20s');
+        }),
+      );
+    }
+    expect(performance.now() - begun).toBeLessThan(10_000);
+    for (const place of places) await admin.untilGone(place);
+  });
+});
