@@ -1,4 +1,5 @@
 import { afterAll } from 'vitest';
+import { group } from '../../src/api/names.ts';
 import type { Resource } from '../../src/api/resources.ts';
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts';
 import { kubeConfigSource } from '../../src/kube/kube-config.ts';
@@ -31,8 +32,8 @@ export interface World {
   /** The administrator. */
   readonly admin: Api;
   /**
-   * An ordinary user who holds the role `latchkey-admin` and may impersonate everybody, and so make keys for them; and the
-   * path of a kubeconfig for kubectl.
+   * An ordinary user who holds the role `latchkey-admin`, may impersonate everybody, and so make keys for them, and may do
+   * with Secrets and Clusters what references to them take; and the path of a kubeconfig for kubectl.
    */
   user(name: string, groups?: readonly string[]): Promise<{ api: Api; kubeconfig: string }>;
   /** Starts an operator and waits until it leads. */
@@ -41,6 +42,8 @@ export interface World {
 }
 
 const impersonation = { apiGroups: [''], resources: ['users', 'groups'], verbs: ['impersonate'] };
+const secretWriting = { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update'] };
+const binding = { apiGroups: [group], resources: ['clusters'], verbs: ['bind-namespace'] };
 
 /** Call it in a `describe` or at the top of a file, outside of tests. */
 export async function operatorWorld(options: WorldOptions = {}): Promise<World> {
@@ -68,7 +71,7 @@ export async function operatorWorld(options: WorldOptions = {}): Promise<World> 
     user: async (name, groups = []) => {
       const kubeconfig = await plane.kubeconfigFor(name, groups);
       await bindRole(world.admin, name, 'latchkey-admin');
-      await giveRight(world.admin, name, impersonation);
+      for (const right of [impersonation, secretWriting, binding]) await giveRight(world.admin, name, right);
       return { api: apiOf(kubeconfig), kubeconfig };
     },
     startOperator: async (given = {}) => {

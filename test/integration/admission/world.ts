@@ -1,6 +1,11 @@
 import { afterAll } from 'vitest';
 import { group, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
-import { clusters, type Resource, virtualClusterInstances } from '../../../src/api/resources.ts';
+import {
+  clusters,
+  type Resource,
+  spaceInstances,
+  virtualClusterInstances,
+} from '../../../src/api/resources.ts';
 import type { ControlPlaneAccess } from '../../controlplane/access.ts';
 import { sharedControlPlane } from '../../controlplane/shared.ts';
 import { until } from '../../operator/until.ts';
@@ -12,6 +17,9 @@ import { installPolicies } from './policies-act.ts';
 export const testers = 'latchkey-testers';
 /** Members may do everything but read: no get, list, watch and patch. */
 export const writers = 'latchkey-writers';
+
+/** The kinds that credentials point at. */
+const targetKinds = [virtualClusterInstances, spaceInstances, clusters];
 
 export interface World {
   readonly plane: ControlPlaneAccess;
@@ -76,9 +84,7 @@ export async function writeStatus(world: World, object: TestObject, status: obje
 }
 
 export function resourceOf(kind: string): Resource {
-  const resource = [...credentialKinds, virtualClusterInstances, clusters].find(
-    (candidate) => candidate.kind === kind,
-  );
+  const resource = [...credentialKinds, ...targetKinds].find((candidate) => candidate.kind === kind);
   if (resource === undefined) throw new Error(`no kind of these tests: ${kind}`);
   return resource;
 }
@@ -90,15 +96,19 @@ export function expectOk(answer: ApiAnswer): TestObject {
 
 async function bindTestRoles(plane: ControlPlaneAccess): Promise<void> {
   const everything = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'];
+  const ours = ['use', 'use-as-admin', 'manage-platform-fields', 'bind-namespace'];
   const impersonation = { apiGroups: [''], resources: ['users', 'groups'], verbs: ['impersonate'] };
   const objects = [
-    ...boundRole(testers, [...everything, 'use', 'use-as-admin', 'manage-platform-fields'], [impersonation]),
+    ...boundRole(testers, [...everything, ...ours], [impersonation, secretRights]),
     ...boundRole(writers, ['create', 'update', 'delete', 'deletecollection']),
   ];
   const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });
   const { exitCode, stderr } = await plane.kubectl(['apply', '-f', '-'], { input });
   if (exitCode !== 0) throw new Error(stderr);
 }
+
+/** What references to Secrets take. */
+const secretRights = { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update'] };
 
 function boundRole(name: string, verbs: readonly string[], more: readonly object[] = []): object[] {
   const rbac = 'rbac.authorization.k8s.io';
@@ -116,7 +126,7 @@ function boundRole(name: string, verbs: readonly string[], more: readonly object
 
 /** Deletes what carries the label of these tests, and strips the finalizers that no operator takes off. */
 async function clearAway(admin: ApiClient): Promise<void> {
-  for (const resource of credentialKinds) {
+  for (const resource of [...credentialKinds, ...targetKinds]) {
     const query = { labelSelector: testLabel };
     await answered(async () => await admin.send('DELETE', pathOf(resource), { query }));
     const { body } = await answered(async () => await admin.send('GET', pathOf(resource), { query }));

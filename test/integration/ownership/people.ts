@@ -1,7 +1,7 @@
 import { group } from '../../../src/api/names.ts';
 import type { ApiClient } from '../admission/api-client.ts';
 import type { World } from '../admission/world.ts';
-import { grant, groupOf, inProject } from './grants.ts';
+import { grant, groupOf, inProject, type Rule } from './grants.ts';
 
 /**
  * Who tries what. Only `root` and those who run the cluster may read credentials; nobody but those named so may impersonate.
@@ -22,6 +22,19 @@ export interface People {
   readonly quinn: ApiClient;
   /** Deletes and patches without reading, as one who only revokes. */
   readonly warden: ApiClient;
+  /** As mallory, and has two of the three verbs on all Secrets of `default` that a `secretRef` takes. */
+  readonly getless: ApiClient;
+  readonly createless: ApiClient;
+  readonly updateless: ApiClient;
+  /**
+   * As mallory, and in `default` has those three verbs on the Secret `mine`, `get` on `vc-mine`, and deletes ConfigMaps and
+   * Widgets. May have namespaces of the Cluster `east` used.
+   */
+  readonly keeper: ApiClient;
+  /** As mallory, and does everything in the namespace `default`. */
+  readonly janitor: ApiClient;
+  /** As mallory, and deletes objects of many kinds in all namespaces. */
+  readonly deleter: ApiClient;
   /** Runs the platform (latchkey-admin): may do everything to our kinds, and impersonate nobody. */
   readonly root: ApiClient;
   /** As root, and sets the fields that only the platform sets, in keys for alice, too. */
@@ -46,6 +59,29 @@ const extra = { 'impersonate-extra-management.platform.sh%2Faccess-key': 'laptop
 
 const writing = ['create', 'update', 'delete'];
 const reading = ['get', 'list', 'watch', 'patch', 'deletecollection'];
+
+/** Kinds of which one can guess the name of the resource, rightly and, for Gateway, wrongly. */
+const deletable: readonly Rule[] = [
+  { apiGroups: [''], resources: ['namespaces', 'endpoints', 'configmaps'], verbs: ['delete'] },
+  {
+    apiGroups: ['networking.k8s.io'],
+    resources: ['networkpolicies', 'ingresses', 'ingressclasses'],
+    verbs: ['delete'],
+  },
+  { apiGroups: ['gateway.networking.k8s.io'], resources: ['gateways'], verbs: ['delete'] },
+  {
+    apiGroups: ['example.com'],
+    resources: ['widgets', 'policies', 'glasses', 'myendpoints'],
+    verbs: ['delete'],
+  },
+];
+
+const onSecrets = (verbs: readonly string[], names?: readonly string[]): Rule => ({
+  apiGroups: [''],
+  resources: ['secrets'],
+  ...(names && { resourceNames: names }),
+  verbs,
+});
 
 /** Gives each person their rights and a client. */
 export async function peopleOf(world: World): Promise<People> {
@@ -76,8 +112,22 @@ export async function peopleOf(world: World): Promise<People> {
       { apiGroups: [''], resources: ['users'], resourceNames: ['alice', 'root'], verbs: ['impersonate'] },
     ]),
     groupOf(own('argocd'), [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }]),
+    groupOf(own('keeper'), [
+      { apiGroups: [group], resources: ['clusters'], resourceNames: ['east'], verbs: ['bind-namespace'] },
+    ]),
+    groupOf(own('deleter'), deletable),
+    inProject('getless', [onSecrets(['create', 'update'])]),
+    inProject('createless', [onSecrets(['get', 'update'])]),
+    inProject('updateless', [onSecrets(['get', 'create'])]),
+    inProject('keeper', [
+      onSecrets(['get', 'create', 'update'], ['mine']),
+      onSecrets(['get'], ['vc-mine']),
+      { apiGroups: [''], resources: ['configmaps'], verbs: ['delete'] },
+      { apiGroups: ['example.com'], resources: ['widgets'], verbs: ['delete'] },
+    ]),
+    inProject('janitor', [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }]),
     inProject('alice', [
-      { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update'] },
+      onSecrets(['get', 'create', 'update']),
       {
         apiGroups: [group],
         resources: ['virtualclusterinstances'],
@@ -108,6 +158,12 @@ export async function peopleOf(world: World): Promise<People> {
     tina: await world.user('tina', [everyone, 'team:blue']),
     quinn: await world.user('quinn', [everyone, 'de"vs', 'one,two']),
     warden: await world.user('warden', [own('warden')]),
+    getless: await world.user('getless', [everyone]),
+    createless: await world.user('createless', [everyone]),
+    updateless: await world.user('updateless', [everyone]),
+    keeper: await world.user('keeper', [everyone, own('keeper')]),
+    janitor: await world.user('janitor', [everyone]),
+    deleter: await world.user('deleter', [everyone, own('deleter')]),
     root: await world.user('root', [own('root')]),
     platform: await world.user('platform', [own('root'), own('platform')]),
     master: world.admin,
