@@ -19,6 +19,7 @@ const validating = [
   'groups',
   'last-applied',
   'platform-fields',
+  'secret-reference',
   'speaking',
   'stamps',
   'status',

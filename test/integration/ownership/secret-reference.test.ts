@@ -1,0 +1,217 @@
+import {
+  ownedAccessKeys as keys,
+  virtualClusterInstanceKubeConfigs as kubeConfigs,
+  type Resource,
+  directClusterEndpointTokens as tokens,
+} from '../../../src/api/resources.ts';
+import type { Person } from './people.ts';
+import { type Attempt, type Content, describeRows, type Flavour, type Row } from './rows.ts';
+
+const refused =
+  'spec.secretRef: whoever sets it, or changes the spec of an object that has it, needs the verbs get, create and ' +
+  'update on that Secret; have them granted, or name a Secret that you may write';
+const no = [403, refused] as const;
+
+const place = (name: string, namespace = 'default') => ({ namespace, name });
+const [mine, other] = [place('mine'), place('other')];
+
+/** A spec that nothing else stands in the way of: a key for oneself, a kubeconfig whose key the operator looks at. */
+function specOf(resource: Resource, who: Person, secretRef: object): Record<string, unknown> {
+  if (resource === keys) return { user: who === 'holder' ? 'alice' : who, secretRef };
+  if (resource === tokens) return { secretRef };
+  return { virtualClusterInstance: 'usable', accessKey: 'parent', secretRef };
+}
+
+const creates = (
+  who: Person,
+  resource: Resource,
+  does: string,
+  ...[secretRef, rest = {}]: readonly [secretRef: object, rest?: Partial<Row>]
+): Row => ({
+  who,
+  does: `${does}: ${resource.kind}`,
+  resource,
+  attempt: { verb: 'create' },
+  content: { spec: specOf(resource, who, secretRef) },
+  answer: no,
+  ...rest,
+});
+
+const allowed = { answer: 'allowed' } as const;
+const by = (flavour: 'apply' | 'generateName'): { attempt: Attempt } => ({
+  attempt: { verb: 'create', flavour },
+});
+
+describeRows('a Secret that a new credential is to go to', [
+  ...[keys, tokens, kubeConfigs].flatMap((resource) => [
+    creates('getless', resource, 'names none that he may not get', mine),
+    creates('createless', resource, 'names none that he may not create', mine),
+    creates('updateless', resource, 'names none that he may not update', mine),
+    creates('mallory', resource, 'has no Secret of somebody else overwritten', other, by('generateName')),
+    creates('keeper', resource, 'names none besides his own', other),
+    creates('keeper', resource, 'names his own', mine, allowed),
+    creates('alice', resource, 'names any of a namespace whose Secrets she may write', other, allowed),
+    creates('alice', resource, 'lets the server choose the name', other, {
+      ...by('generateName'),
+      ...allowed,
+    }),
+  ]),
+  creates(
+    'keeper',
+    tokens,
+    'names none in another namespace that is called as his',
+    place('mine', 'kube-system'),
+  ),
+  creates('alice', keys, 'names none in a namespace where she has no right', place('mine', 'kube-system')),
+  creates('mallory', tokens, 'has no Secret of a service account overwritten', place('default-token'), {
+    content: { spec: { secretRef: { ...place('default-token'), key: 'token' } } },
+  }),
+  creates('keeper', kubeConfigs, 'gains nothing by a namespace that a kubeconfig does not have', other, {
+    content: { spec: specOf(kubeConfigs, 'keeper', place('other', 'kube-public')) },
+  }),
+  creates(
+    'alice',
+    kubeConfigs,
+    'is judged in the namespace of her kubeconfig',
+    place('other', 'kube-system'),
+    allowed,
+  ),
+  creates('root', tokens, 'runs the platform and may not write Secrets', mine),
+  creates('root', tokens, 'runs the platform and may not write Secrets by apply', mine, by('apply')),
+  creates(
+    'root',
+    kubeConfigs,
+    'runs the platform and may not write Secrets by apply',
+    { name: 'mine' },
+    by('apply'),
+  ),
+  creates('holder', keys, 'may what alice may', other, allowed),
+  creates('argocd', keys, 'may write every Secret', other, {
+    ...allowed,
+    content: { spec: { user: 'ci', secretRef: other } },
+  }),
+  creates('argocd', keys, 'may write every Secret by apply', other, {
+    ...allowed,
+    ...by('apply'),
+    content: { spec: { user: 'ci', secretRef: other } },
+  }),
+  creates('master', keys, 'names none of Latchkey', place('any', 'latchkey-system'), {
+    content: { spec: { user: 'ci', secretRef: place('any', 'latchkey-system') } },
+    answer: [422, /spec\.secretRef\.namespace must not be latchkey-system/],
+  }),
+]);
+
+const flavours = ['PUT', 'merge patch', 'JSON patch', 'apply', 'forced apply'] as const;
+const updates = (
+  who: Person,
+  flavour: Flavour,
+  does: string,
+  ...[before, content, rest = {}]: readonly [NonNullable<Row['before']>, Content, Partial<Row>?]
+): Row => ({
+  who,
+  does: `${does} by ${flavour}`,
+  resource: tokens,
+  attempt: { verb: 'update', flavour },
+  before,
+  content,
+  answer: no,
+  ...rest,
+});
+
+describeRows('a Secret that an object is to name from now on', [
+  ...flavours.map((flavour) =>
+    updates(
+      'root',
+      flavour,
+      'adds none that he may not write',
+      { by: 'root', spec: {} },
+      { spec: { secretRef: mine } },
+    ),
+  ),
+  ...flavours.map((flavour) =>
+    updates(
+      'argocd',
+      flavour,
+      'adds any',
+      { by: 'argocd', spec: { accessKey: 'parent' } },
+      { spec: { accessKey: 'parent', secretRef: mine } },
+      allowed,
+    ),
+  ),
+  updates(
+    'mallory',
+    'PUT',
+    'adds none that she may not write',
+    { by: 'mallory', spec: {} },
+    { spec: { secretRef: mine } },
+  ),
+  updates(
+    'keeper',
+    'PUT',
+    'redirects his own token to none that he may not write',
+    { by: 'keeper', spec: { secretRef: mine } },
+    { spec: { secretRef: other } },
+  ),
+  updates(
+    'keeper',
+    'PUT',
+    'moves his token to another entry of his Secret',
+    { by: 'keeper', spec: { secretRef: mine } },
+    { spec: { secretRef: { ...mine, key: 'another' } } },
+    allowed,
+  ),
+  updates(
+    'mallory',
+    'PUT',
+    "does not redirect somebody's token",
+    { by: 'alice', spec: { secretRef: other } },
+    { spec: { secretRef: place('mallorys') } },
+    // Two policies refuse it, and the API server shows either.
+    { answer: [403, /^spec\.secretRef: whoever sets it|owner|creator/] },
+  ),
+]);
+
+/** Made for mallory by somebody who may write the Secret; she owns the key and may not. */
+const mallorys = { by: 'argocd', spec: { user: 'mallory', secretRef: other, ttl: 3600 } } as const;
+const owned = (does: string, content: Content, rest: Partial<Row> = {}): Row => ({
+  ...updates('mallory', 'PUT', does, mallorys, content, rest),
+  resource: keys,
+});
+
+describeRows('the owner of a key that goes to a Secret which she may not write', [
+  owned('prolongs nothing', { spec: { ttl: 7200 } }),
+  owned('takes no limit away', { spec: { ttl: null } }),
+  owned('adds no scope', { spec: { scope: { clusters: [{ cluster: 'east' }] } } }),
+  owned(
+    'does not enable it',
+    { spec: { disabled: false } },
+    { before: { ...mallorys, spec: { ...mallorys.spec, disabled: true } } },
+  ),
+  owned(
+    'does not enable it by leaving the field out',
+    { spec: { disabled: null } },
+    { before: { ...mallorys, spec: { ...mallorys.spec, disabled: true } } },
+  ),
+  owned('changes it while disabling it no more than otherwise', { spec: { disabled: true, ttl: 7200 } }),
+  owned('disables it', { spec: { disabled: true } }, allowed),
+  owned(
+    'names and describes it',
+    { spec: { displayName: 'Hers', description: 'For the pipeline' } },
+    allowed,
+  ),
+  owned('labels it', { metadata: { annotations: { note: 'hers' } } }, allowed),
+  owned('has it rotated', { metadata: { annotations: { 'management.platform.sh/rotate': '1' } } }, allowed),
+  owned('has it written there no more', { spec: { secretRef: null } }, allowed),
+  {
+    ...updates(
+      'operator',
+      'merge patch',
+      'takes back that a key which ended is disabled',
+      mallorys,
+      { spec: { disabled: false } },
+      allowed,
+    ),
+    resource: keys,
+    before: { ...mallorys, spec: { ...mallorys.spec, disabled: true } },
+  },
+]);
