@@ -7,7 +7,7 @@ import type { Say } from './progress.ts';
 import { Started } from './started.ts';
 import { collectSummary } from './summary.ts';
 import { renderSummary } from './summary-text.ts';
-import { type Planes, prepareProject, samplesWithTargets } from './virtual-cluster.ts';
+import { type Planes, prepareProject, virtualClusterSamples } from './virtual-cluster.ts';
 
 export interface DemoOptions {
   /** End when everything is ready instead of waiting for a signal. */
@@ -97,14 +97,14 @@ async function use(planes: Planes, operator: RunningOperator, stage: Stage): Pro
   const { once, step, print } = stage;
   step('binding the user alice to the shipped role latchkey-admin');
   const alice = await bindAdministrator(platform, 'alice');
-  step(
-    "applying config/samples/project: a project, alice's rights on its virtual cluster, and for whom she may make keys",
-  );
+  step("applying config/samples/project: a project, alice's rights in it, and for whom she may make keys");
   await prepareProject(planes);
   step('applying config/samples as alice');
   await applyAs(platform, alice, path.join(configFolder, 'samples'), step);
-  step('applying config/samples/virtual-cluster and config/samples/cluster as alice');
-  await applyAs(platform, alice, await samplesWithTargets(planes), step);
+  step('applying config/samples/cluster as administrator: its Secret is for nobody else');
+  await applyAs(platform, platform.adminKubeconfig, path.join(configFolder, 'samples/cluster'), step);
+  step('applying config/samples/virtual-cluster as alice');
+  await applyAs(platform, alice, await virtualClusterSamples(planes), step);
   step('waiting until all of them are Ready');
   const listing = await untilReady(platform, alice);
   if (listing !== undefined) {

@@ -31,10 +31,10 @@ export async function prepareProject({ platform, virtual }: Planes): Promise<voi
 }
 
 /**
- * The samples that need those Secrets, as a kustomization over them in which the host of the ingress is the virtual
- * cluster's own address: there is no ingress here. Returns its folder.
+ * The samples of a virtual cluster, as a kustomization over them in which the host of the ingress is its own address: there
+ * is no ingress here. Returns its folder.
  */
-export async function samplesWithTargets({ platform, virtual }: Planes): Promise<string> {
+export async function virtualClusterSamples({ platform, virtual }: Planes): Promise<string> {
   const folder = path.join(await realpath(platform.folder), 'samples');
   await mkdir(folder);
   const samples = path.join(await realpath(configFolder), 'samples');
@@ -44,7 +44,7 @@ export async function samplesWithTargets({ platform, virtual }: Planes): Promise
     apiVersion: 'kustomize.config.k8s.io/v1beta1',
     kind: 'Kustomization',
     // kustomize refuses absolute paths.
-    resources: ['virtual-cluster', 'cluster'].map((name) => path.relative(folder, path.join(samples, name))),
+    resources: [path.relative(folder, path.join(samples, 'virtual-cluster'))],
     patches: [{ target: { kind: 'VirtualClusterInstance', name: 'shop' }, patch: JSON.stringify(patch) }],
   };
   await writeFile(path.join(folder, 'kustomization.yaml'), stringify(overlay));

@@ -23,6 +23,7 @@ const validating = [
   'speaking',
   'stamps',
   'status',
+  'target-secrets',
   'use',
 ];
 

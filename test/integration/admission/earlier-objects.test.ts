@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { annotations, group, labels } from '../../../src/api/names.ts';
+import { annotations, labels } from '../../../src/api/names.ts';
 import { ownedAccessKeys, type Resource } from '../../../src/api/resources.ts';
 import { type ControlPlane, startControlPlane } from '../../controlplane/control-plane.ts';
 import { type ApiAnswer, adminClient, contentTypes } from './api-client.ts';
+import { looseDefinitions } from './loose-definitions.ts';
 import { credentialKinds, objectOf, pathOf, type TestObject } from './objects.ts';
 import { admissionWorld, create, strip, type World } from './world.ts';
 
@@ -52,7 +53,7 @@ describe('objects that were stored before the policies', async () => {
 
   beforeAll(async () => {
     plane = await startControlPlane({ name: 'earlier-objects' });
-    await looseDefinitions(plane);
+    await looseDefinitions(plane, credentialKinds);
     const admin = await adminClient(plane);
     for (const resource of credentialKinds) {
       for (const [name, fields] of malformed) {
@@ -195,36 +196,4 @@ function bare(resource: Resource): TestObject {
 
 function expectNoPolicyError(answer: ApiAnswer): void {
   expect(answer.body.message ?? '').not.toMatch(/denied request|resulted in error|with binding/);
-}
-
-/** The kinds, accepting anything, as they are before config/default gives them their schemas. */
-async function looseDefinitions(plane: ControlPlane): Promise<void> {
-  const items = credentialKinds.map(({ kind, plural, namespaced }) => ({
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${group}` },
-    spec: {
-      group,
-      scope: namespaced ? 'Namespaced' : 'Cluster',
-      names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
-      versions: [
-        {
-          name: 'v1',
-          served: true,
-          storage: true,
-          schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-        },
-      ],
-    },
-  }));
-  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
-  expect(await plane.kubectl(['create', '-f', '-'], { input })).toMatchObject({ exitCode: 0 });
-  const waited = await plane.kubectl([
-    'wait',
-    '--for=condition=Established',
-    'crd',
-    '--all',
-    '--timeout=30s',
-  ]);
-  expect(waited).toMatchObject({ exitCode: 0 });
 }
