@@ -18,6 +18,7 @@ const validating = [
   'dry-run-delete',
   'groups',
   'last-applied',
+  'owner-references',
   'platform-fields',
   'secret-reference',
   'speaking',
