@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { apiVersion } from '../../src/api/names.ts';
+import type { OwnerReference } from '../../src/api/object-meta.ts';
 import { ownedAccessKeys, type Resource } from '../../src/api/resources.ts';
 
 export interface Manifest {
@@ -11,6 +12,7 @@ export interface Manifest {
     resourceVersion?: string;
     annotations?: Record<string, string>;
     finalizers?: string[];
+    ownerReferences?: readonly OwnerReference[];
   };
   spec?: unknown;
   status?: unknown;

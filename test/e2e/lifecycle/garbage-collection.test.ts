@@ -70,6 +70,52 @@ describe.concurrent('owner references that a person set', () => {
     for (const bearer of bearers) expect(await verifier.presented(bearer)).toBe('Unknown');
   });
 
+  it('keep a child of a deleted access key by a second owner, which gives it nothing', async () => {
+    const [parent, second] = await Promise.all(
+      [await admin.createKey(), await admin.createKey()].map((key) => admin.untilReady(key)),
+    );
+    if (parent === undefined || second === undefined) throw new TypeError('no keys');
+    const blocks = { blockOwnerDeletion: true };
+    const spec = { accessKey: parent.metadata.name };
+    const children = [
+      await owned(ownedAccessKeys, [parent, second], spec, blocks),
+      await owned(directClusterEndpointTokens, [parent, second], spec, blocks),
+    ];
+    const ready = await Promise.all(children.map((child) => admin.untilReady(child)));
+    const bearers = ready.map(({ spec: { key }, status: { token } }) => key ?? token);
+
+    await admin.delete(parent, { propagationPolicy: 'Foreground' });
+
+    for (const bearer of bearers) expect(await verifier.presented(bearer)).not.toBe('live');
+    await admin.untilGone(parent, collected);
+    await admin.untilReady(await admin.createKey({ user: 'alice' }, { name: parent.metadata.name }));
+    for (const child of children) {
+      const { metadata } = await admin.untilRefused(child, reasons.accessKeyGone);
+      expect(metadata).not.toHaveProperty('deletionTimestamp');
+      expect(metadata.ownerReferences?.map(({ uid }) => uid)).toEqual([second.metadata.uid]);
+    }
+    for (const bearer of bearers) expect(await verifier.presented(bearer)).toBe('Unknown');
+  });
+
+  it('do not hold up an owner whose dependent somebody keeps, when they block nothing', async () => {
+    const owner = await admin.untilReady(await admin.createKey());
+    const metadata = {
+      name: world.name('kept'),
+      finalizers: ['example.com/kept'],
+      ownerReferences: [ownerReferenceTo(owner)],
+    };
+    const child = await admin.createKey({ accessKey: owner.metadata.name }, metadata);
+    const { spec } = await admin.untilReady(child);
+
+    await admin.delete(owner, { propagationPolicy: 'Foreground' });
+
+    expect(await verifier.presented(spec.key)).not.toBe('live');
+    await admin.untilGone(owner, collected);
+    await admin.until(child, 'deletion', (kept) => kept.metadata.deletionTimestamp !== undefined, collected);
+    expect((await admin.get(child)).metadata.finalizers).toContain('example.com/kept');
+    expect(await verifier.presented(spec.key)).not.toBe('live');
+  });
+
   it('let an object go whose owner is of another kind', async () => {
     const owner = await admin.untilReady(await admin.createToken());
     const key = await owned(ownedAccessKeys, [owner], { user: 'alice' });

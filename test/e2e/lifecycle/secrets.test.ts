@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { labels } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
-import { namespaces, secrets } from '../../../src/api/resources.ts';
+import { namespaces, secrets, serviceAccounts } from '../../../src/api/resources.ts';
 import { type Api, conditionOf, entryOf, type Stored, secretAt, type Target } from '../../operator/api.ts';
 import { Verifier } from '../../operator/verifier.ts';
 import { operatorWorld } from '../../operator/world.ts';
@@ -118,6 +118,38 @@ describe.each(kinds)('the Secret of %s', (_kind, { entry, make }) => {
       resourceVersion: foreign.metadata.resourceVersion,
     });
     expect(entryOf(left, entry)).toBe('somebody-elses-password');
+  });
+
+  it('is never the token of a service account, not even with the labels of the object', async () => {
+    const at = place();
+    const account = at.name;
+    await admin.createObject(serviceAccounts, {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { namespace: at.namespace, name: account },
+    });
+    await admin.createObject(secrets, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      type: 'kubernetes.io/service-account-token',
+      metadata: { ...at, annotations: { 'kubernetes.io/service-account.name': account } },
+    });
+    const secret = secretAt(at.namespace, at.name);
+    const { data } = await admin.until(secret, 'a token', (filled) => filled.data?.['token'] !== undefined);
+
+    const owner = await make(admin, { ...at, key: 'token' });
+    await admin.untilRefused(owner, reasons.secretConflict);
+    const { kind, metadata } = owner;
+    const given = { [labels.ownerKind]: kind ?? '', [labels.ownerUID]: metadata.uid, [labels.serial]: '1' };
+    await admin.patch(secret, { metadata: { labels: given } });
+    await admin.annotate(owner, { look: 'again' });
+    await admin.untilRefused(owner, reasons.secretConflict);
+    await admin.delete(owner);
+    await admin.untilGone(owner);
+
+    const left = await admin.get(secret);
+    expect(left.data).toEqual(data);
+    expect(await verifier.presented(entryOf(left, 'token'))).toBe('Unknown');
   });
 
   it('is made once that of somebody else has gone', async () => {
