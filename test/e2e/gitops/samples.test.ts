@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { secrets } from '../../../src/api/resources.ts';
-import type { Api, Stored } from '../../operator/api.ts';
+import { type Api, type Stored, secretAt } from '../../operator/api.ts';
 import { type Applied, Kubectl } from '../../operator/kubectl.ts';
+import { giveRight } from '../../operator/rights.ts';
 import { samples } from '../../operator/samples.ts';
 import { kubeConfigSecret, virtualCluster } from '../../operator/virtual-cluster.ts';
 import { operatorWorld } from '../../operator/world.ts';
@@ -15,10 +16,47 @@ interface Sample extends Applied {
 }
 
 /** Who syncs, and what. */
-interface Syncer {
+interface Part {
   readonly kubectl: Kubectl;
   readonly api: Api;
   readonly samples: readonly Sample[];
+}
+
+/** All samples, in the hands of those who may have them. */
+class Repository {
+  readonly parts: readonly Part[];
+
+  constructor(...parts: readonly Part[]) {
+    this.parts = parts;
+  }
+
+  async send(verb: string, ...flags: string[]): Promise<void> {
+    await this.#each(async ({ kubectl, samples: own }) => await kubectl.send(verb, own, ...flags));
+  }
+
+  async difference(...flags: string[]): Promise<string> {
+    const of = async ({ kubectl, samples: own }: Part) =>
+      await kubectl.diff(own, '--concurrency=8', ...flags);
+    return (await this.#each(of)).join('');
+  }
+
+  /** Somebody changes a field of each that stands in Git. */
+  async tamper(): Promise<void> {
+    await this.#each(async ({ api, samples: own }) => {
+      for (const sample of own) await api.patch(sample, change(sample));
+    });
+  }
+
+  async prune(wave: number): Promise<void> {
+    await this.#each(async ({ kubectl, samples: own }) => {
+      const going = own.filter((sample) => waveOf(sample) === wave);
+      return await kubectl.send('delete', going, '--cascade=foreground', '--timeout=20s');
+    });
+  }
+
+  async #each<Outcome>(act: (part: Part) => Promise<Outcome>): Promise<readonly Outcome[]> {
+    return await Promise.all(this.parts.map(act));
+  }
 }
 
 const samplesOf = async (folder: string) => (await samples(folder)) as unknown as readonly Sample[];
@@ -37,23 +75,29 @@ const world = await operatorWorld({ env: { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0
 const virtual = await virtualCluster();
 const { admin } = world;
 const argoCD = await Controller.of(world, 'Argo CD');
+const flux = await Controller.of(world, 'Flux');
 const folders = ['.', 'virtual-cluster', 'cluster', 'cluster-api', 'kamaji'];
 const all = (await Promise.all(folders.map(samplesOf))).flat();
 const project = await samplesOf('project');
 const alice = await world.user('alice');
-const syncers: readonly Syncer[] = [
-  { kubectl: argoCD.kubectl, api: argoCD.api, samples: argoCD.marked(all.filter(isForControllers)) },
-  {
-    kubectl: new Kubectl(world, alice.kubeconfig),
-    api: alice.api,
-    samples: all.filter((sample) => !isForControllers(sample)),
-  },
-];
+const hers: Part = {
+  kubectl: new Kubectl(world, alice.kubeconfig),
+  api: alice.api,
+  samples: all.filter((sample) => !isForControllers(sample)),
+};
+const repositoryOf = (controller: Controller): Repository => {
+  const { kubectl, api } = controller;
+  return new Repository({ kubectl, api, samples: controller.marked(all.filter(isForControllers)) }, hers);
+};
+
+/** For the Secrets that her credentials go to. */
+const secretRights = { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update'] };
 
 const forced = ['--server-side', '--force-conflicts'];
 
 interface Flavour {
   readonly title: string;
+  readonly controller: Controller;
   /** All ways to sync; the first of them makes the objects. */
   readonly syncs: readonly { readonly way: string; readonly flags: readonly string[] }[];
   /** Takes back what somebody changed, which takes force where fields have managers. */
@@ -61,9 +105,15 @@ interface Flavour {
 }
 
 const flavours: readonly Flavour[] = [
-  { title: 'client-side apply', syncs: [{ way: 'client-side', flags: [] }], healing: [] },
   {
-    title: 'server-side apply',
+    title: 'Argo CD with client-side apply',
+    controller: argoCD,
+    syncs: [{ way: 'client-side', flags: [] }],
+    healing: [],
+  },
+  {
+    title: 'Flux with server-side apply',
+    controller: flux,
     syncs: [
       { way: 'server-side', flags: ['--server-side'] },
       { way: 'server-side with --force-conflicts', flags: forced },
@@ -74,7 +124,7 @@ const flavours: readonly Flavour[] = [
 
 beforeAll(async () => {
   await argoCD.kubectl.send('apply', project, ...argoCD.flags);
-  await world.plane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(secretsForAlice) });
+  await giveRight(admin, 'alice', secretRights);
   const kubeConfig = await virtual.adminKubeConfig();
   const made = [
     kubeConfigSecret('vcluster', 'shop', kubeConfig, 'p-demo'),
@@ -90,48 +140,6 @@ beforeAll(async () => {
   ];
   for (const secret of made) await admin.createObject(secrets, secret);
 });
-
-afterAll(async () => {
-  await world.plane.kubectl(['delete', '-f', '-'], { input: JSON.stringify(secretsForAlice) });
-});
-
-/** Secrets that her credentials go to must be hers to write. */
-const secretsForAlice = {
-  apiVersion: 'v1',
-  kind: 'List',
-  items: [
-    {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRole',
-      metadata: { name: 'gitops-tests-secrets' },
-      rules: [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update'] }],
-    },
-    {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name: 'gitops-tests-secrets' },
-      roleRef: {
-        apiGroup: 'rbac.authorization.k8s.io',
-        kind: 'ClusterRole',
-        name: 'gitops-tests-secrets',
-      },
-      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'alice' }],
-    },
-  ],
-};
-
-const send = async (verb: string, ...flags: string[]): Promise<void> => {
-  await Promise.all(
-    syncers.map(async ({ kubectl, samples: own }) => await kubectl.send(verb, own, ...flags)),
-  );
-};
-
-const difference = async (...flags: string[]): Promise<string> => {
-  const found = syncers.map(
-    async ({ kubectl, samples: own }) => await kubectl.diff(own, '--concurrency=8', ...flags),
-  );
-  return (await Promise.all(found)).join('');
-};
 
 const untilReady = async (): Promise<void> => {
   await Promise.all(all.map(async (sample) => await admin.untilReady(sample, { everyMs: 150 })));
@@ -153,7 +161,14 @@ const versions = async () =>
     credential,
   }));
 
-/** Somebody changes a field that stands in Git. */
+/** Where their credentials are written to. */
+const outputs = all.flatMap(({ metadata, spec = {} }) => {
+  const { secretRef } = spec as { secretRef?: { namespace?: string; name: string } };
+  if (secretRef === undefined) return [];
+  return [secretAt(secretRef.namespace ?? metadata.namespace ?? '', secretRef.name)];
+});
+
+/** Of a field that stands in Git. */
 function change({ spec = {}, metadata }: Sample): object {
   if ('displayName' in spec) return { spec: { displayName: 'changed by hand' } };
   if ('ttl' in spec) return { spec: { ttl: Number(spec['ttl']) + 60 } };
@@ -184,41 +199,50 @@ describe('the samples', () => {
   });
 
   it('can be applied by a controller wherever they say whom they speak for', () => {
-    expect(syncers.map(({ samples: own }) => own.length > 7)).toEqual([true, true]);
+    expect(all.filter(isForControllers).length).toBeGreaterThan(7);
+    expect(hers.samples.length).toBeGreaterThan(7);
   });
 });
 
-describe.each(flavours)('the samples, synced by $title', ({ syncs, healing }) => {
-  const manager = `--field-manager=${argoCD.manager}`;
+describe.each(flavours)('the samples, synced by $title', ({ controller, syncs, healing }) => {
+  const manager = `--field-manager=${controller.manager}`;
+  const repository = repositoryOf(controller);
 
   beforeAll(async () => {
-    await send('apply', manager, ...(syncs[0]?.flags ?? []));
+    await repository.send('apply', manager, ...(syncs[0]?.flags ?? []));
     await untilReady();
   });
 
   it.each(syncs)('do not differ from Git, and another sync changes nothing ($way)', async ({ flags }) => {
     const before = await versions();
-    expect(await difference(manager, ...flags)).toBe('');
-    await send('apply', manager, ...flags);
+    expect(await repository.difference(manager, ...flags)).toBe('');
+    await repository.send('apply', manager, ...flags);
     expect(await versions()).toEqual(before);
+  });
+
+  it('leave no mark of the controller on their Secrets', async () => {
+    expect(outputs.length).toBeGreaterThan(3);
+    const found = await Promise.all(outputs.map(async (place) => await admin.get(place)));
+    const marks = found.flatMap(({ metadata }) =>
+      Object.keys({ ...metadata.labels, ...metadata.annotations }).filter(
+        (name) => !name.startsWith('management.platform.sh/'),
+      ),
+    );
+    expect(marks).toEqual([]);
   });
 
   it('get back what somebody has changed, and keep their credentials', async () => {
     const before = await seen();
-    await Promise.all(
-      syncers.map(async ({ api, samples: own }) => {
-        for (const sample of own) await api.patch(sample, change(sample));
-      }),
-    );
-    await send('apply', manager, ...healing);
+    await repository.tamper();
+    await repository.send('apply', manager, ...healing);
     await untilReady();
-    expect(await difference(manager, ...healing)).toBe('');
+    expect(await repository.difference(manager, ...healing)).toBe('');
     const after = await seen();
     expect(after.map(({ object }) => object.spec)).toEqual(before.map(({ object }) => object.spec));
     const keys = (list: typeof before) =>
       list.filter(({ object }) => object.kind === 'OwnedAccessKey').map(({ credential }) => credential);
     expect(keys(after)).toEqual(keys(before));
-    await send('apply', manager, ...healing);
+    await repository.send('apply', manager, ...healing);
     expect(await versions()).toEqual(
       after.map(({ object: { kind, metadata }, credential }) => ({
         object: `${kind} ${metadata.name} ${metadata.resourceVersion}`,
@@ -229,33 +253,19 @@ describe.each(flavours)('the samples, synced by $title', ({ syncs, healing }) =>
 
   it('keep their credentials when each is replaced as a whole (Replace=true), and are stable from then on', async () => {
     const before = await seen();
-    await send('replace', manager);
+    await repository.send('replace', manager);
     await untilReady();
     const replaced = await versions();
     expect(replaced.map(({ credential }) => credential)).toEqual(before.map(({ credential }) => credential));
-    await send('replace', manager);
+    await repository.send('replace', manager);
     expect(await versions()).toEqual(replaced);
-    expect(await difference(manager, ...forced)).toBe('');
+    expect(await repository.difference(manager, ...forced)).toBe('');
   });
 
   it('go within seconds, last wave first, and their Secrets with them', async () => {
-    const places = all.flatMap(({ metadata, spec = {} }) => {
-      const { secretRef } = spec as { secretRef?: { namespace?: string; name: string } };
-      if (secretRef === undefined) return [];
-      const namespace = secretRef.namespace ?? metadata.namespace ?? '';
-      return [{ kind: 'Secret', metadata: { name: secretRef.name, namespace } }];
-    });
-    expect(places.length).toBeGreaterThan(3);
     const begun = performance.now();
-    for (const wave of [1, 0]) {
-      await Promise.all(
-        syncers.map(async ({ kubectl, samples: own }) => {
-          const going = own.filter((sample) => waveOf(sample) === wave);
-          await kubectl.send('delete', going, '--cascade=foreground', '--timeout=20s');
-        }),
-      );
-    }
+    for (const wave of [1, 0]) await repository.prune(wave);
     expect(performance.now() - begun).toBeLessThan(10_000);
-    for (const place of places) await admin.untilGone(place);
+    for (const place of outputs) await admin.untilGone(place);
   });
 });
