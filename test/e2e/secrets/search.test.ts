@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { group } from '../../../src/api/names.ts';
 import { configMaps } from '../../../src/api/resources.ts';
 import { healthOf } from '../../operator/health-of.ts';
 import { kubectlOf } from '../../operator/kubectl.ts';
 import { metricsOf } from '../../operator/metrics-of.ts';
+import { giveRight } from '../../operator/rights.ts';
 import { virtualCluster } from '../../operator/virtual-cluster.ts';
 import { operatorWorld } from '../../operator/world.ts';
 import { targetSettings } from '../targets/target-world.ts';
@@ -24,6 +26,11 @@ describe('after a whole run', () => {
   let objects: readonly Place[];
 
   beforeAll(async () => {
+    await giveRight(world.admin, 'secret-user', {
+      apiGroups: [group],
+      resources: ['ownedaccesskeys'],
+      verbs: ['manage-platform-fields'],
+    });
     await run.generatedKeys();
     await run.suppliedKeys();
     await run.refusedKeys();
