@@ -12,9 +12,11 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 export async function storeInEtcd(
   plane: ControlPlaneAccess,
   { group, plural }: Resource,
-  object: { readonly metadata: { readonly name: string } },
+  object: { readonly metadata: { readonly name: string; readonly namespace?: string } },
 ): Promise<void> {
-  const key = `/registry/${group}/${plural}/${object.metadata.name}`;
+  const { name, namespace } = object.metadata;
+  const place = namespace === undefined ? name : `${namespace}/${name}`;
+  const key = `/registry/${group}/${plural}/${place}`;
   const put = request({
     socketPath: plane.etcdSocket,
     path: '/v3/kv/put',

@@ -13,12 +13,22 @@ export interface ShippedPolicy {
   readonly name: string;
 }
 
-const mutating = ['ephemeral', 'finalizers', 'generated-key', 'identity', 'last-applied', 'requester'];
+const mutating = [
+  'ephemeral',
+  'finalizers',
+  'generated-key',
+  'identity',
+  'last-applied',
+  'ownership',
+  'requester',
+];
 const validating = [
+  'delete',
   'dry-run-delete',
   'groups',
   'last-applied',
   'owner-references',
+  'ownership',
   'platform-fields',
   'secret-reference',
   'speaking',

@@ -84,7 +84,7 @@ describe('objects that were stored before the policies', async () => {
 
   it.each(cases)('get through a policy when they are changed: $kind with $name', async (row) => {
     const { resource, object } = find(row);
-    const answer = await world.bob.send('PATCH', pathOf(resource, object.metadata.name), {
+    const answer = await world.operator.send('PATCH', pathOf(resource, object.metadata.name), {
       body: { metadata: { labels: { touched: 'true' } } },
       contentType: contentTypes.mergePatch,
     });
@@ -92,9 +92,20 @@ describe('objects that were stored before the policies', async () => {
     expectNoPolicyError(answer);
   });
 
-  it.each(cases)('get through a policy when all their metadata is dropped: $kind with $name', async (row) => {
+  it.each(cases)('are changed by nobody whom they do not name: $kind with $name', async (row) => {
     const { resource, object } = find(row);
     const answer = await world.bob.send('PATCH', pathOf(resource, object.metadata.name), {
+      body: { metadata: { labels: { touched: 'twice' } } },
+      contentType: contentTypes.mergePatch,
+    });
+    expect(answer.status).toBe(403);
+    expect(answer.body.message).toMatch(/denied request: JSON Patch: Unexpected kind: spec, metadata: only/);
+    expect(JSON.stringify(answer.body)).not.toContain(secret);
+  });
+
+  it.each(cases)('get through a policy when all their metadata is dropped: $kind with $name', async (row) => {
+    const { resource, object } = find(row);
+    const answer = await world.operator.send('PATCH', pathOf(resource, object.metadata.name), {
       body: { metadata: { labels: null, annotations: null } },
       contentType: contentTypes.mergePatch,
     });
@@ -179,7 +190,7 @@ describe('without the mutating policies', async () => {
       objectOf(ownedAccessKeys, { user: 'alice' }, { annotations: forged }),
     );
     for (const name of [annotations.requester, annotations.requesterGroups, annotations.createdWith]) {
-      const answer = await world.bob.send('PATCH', pathOf(ownedAccessKeys, created.metadata.name), {
+      const answer = await world.alice.send('PATCH', pathOf(ownedAccessKeys, created.metadata.name), {
         body: { metadata: { annotations: { [name]: 'eve' } } },
         contentType: contentTypes.mergePatch,
       });

@@ -54,7 +54,7 @@ describe('the ephemeral label', async () => {
       ],
     ])('%s', async (_, gateway, theirs, want) => {
       const created = await create(world.alice, objectOf(ownedAccessKeys));
-      const answer = await update(gateway ? viaGateway : world.bob, created, (object) => {
+      const answer = await update(gateway ? viaGateway : world.alice, created, (object) => {
         object.metadata.labels = { ...object.metadata.labels, ...theirs, marker: 'set' };
       });
       expect(answer.status).toBe(200);
@@ -68,7 +68,7 @@ describe('the ephemeral label', async () => {
       ['changed', 'false'],
     ])('stays on an object made through the gateway when it is %s', async (_, value) => {
       const created = await create(viaGateway, objectOf(ownedAccessKeys));
-      const answer = await update(world.bob, created, (object) => {
+      const answer = await update(world.alice, created, (object) => {
         const { [labels.ephemeral]: __, ...others } = object.metadata.labels;
         object.metadata.labels = value === undefined ? others : { ...others, [labels.ephemeral]: value };
       });

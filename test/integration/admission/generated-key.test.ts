@@ -3,7 +3,7 @@ import { ownedAccessKeys } from '../../../src/api/resources.ts';
 import { contentTypes } from './api-client.ts';
 import { objectOf, pathOf, type TestObject } from './objects.ts';
 import { updateFlavours } from './update-flavours.ts';
-import { admissionWorld, create, expectOk, read, writeStatus } from './world.ts';
+import { admissionWorld, create, expectOk, read, testers, writeStatus } from './world.ts';
 
 const generated = 'lk_generatedgeneratedgeneratedgeneratedgenerate';
 const secretRef = { namespace: 'default', name: 'ci-key' };
@@ -18,7 +18,7 @@ describe('a generated key', async () => {
     await writeStatus(world, created, { keySource, observedGeneration: 1 });
     return await read(world, created);
   };
-  const patch = async (client: typeof world.bob, object: TestObject, body: object): Promise<TestObject> =>
+  const patch = async (client: typeof world.alice, object: TestObject, body: object): Promise<TestObject> =>
     expectOk(
       await client.send('PATCH', pathOf(ownedAccessKeys, object.metadata.name), {
         body,
@@ -36,7 +36,7 @@ describe('a generated key', async () => {
         ['leaves out the user too', { ttl: 90 }],
       ])('stays when the update %s', async (_, spec) => {
         const stored = await keyOf('Generated');
-        const answer = await update(world.bob, stored, (object) => {
+        const answer = await update(world.alice, stored, (object) => {
           if (spec === undefined) delete object.spec;
           else object.spec = spec;
         });
@@ -48,7 +48,7 @@ describe('a generated key', async () => {
         'is not kept when the key is one of source %s',
         async (keySource) => {
           const stored = await keyOf(keySource);
-          const answer = await update(world.bob, stored, (object) => {
+          const answer = await update(world.alice, stored, (object) => {
             object.spec = { user: 'alice', ttl: 90 };
           });
           expect(answer.status).toBe(200);
@@ -59,7 +59,7 @@ describe('a generated key', async () => {
       it('gives way to another key', async () => {
         const stored = await keyOf('Generated');
         const key = 'suppliedsuppliedsupplied';
-        const answer = await update(world.bob, stored, (object) => {
+        const answer = await update(world.alice, stored, (object) => {
           object.spec = { user: 'alice', key };
         });
         expect(answer.status).toBe(200);
@@ -68,7 +68,7 @@ describe('a generated key', async () => {
 
       it('gives way to a Secret', async () => {
         const stored = await keyOf('Generated');
-        const answer = await update(world.bob, stored, (object) => {
+        const answer = await update(world.alice, stored, (object) => {
           object.spec = { user: 'alice', secretRef };
         });
         expect(answer.status).toBe(200);
@@ -80,7 +80,7 @@ describe('a generated key', async () => {
   it('stays when server-side apply of another manager does not name it', async () => {
     const stored = await keyOf('Generated');
     const { apiVersion, kind } = stored;
-    const answer = await world.bob.send('PATCH', pathOf(ownedAccessKeys, stored.metadata.name), {
+    const answer = await world.alice.send('PATCH', pathOf(ownedAccessKeys, stored.metadata.name), {
       body: { apiVersion, kind, metadata: { name: stored.metadata.name }, spec: { ttl: 90 } },
       contentType: contentTypes.apply,
       query: { fieldManager: 'argocd-controller', force: 'true' },
@@ -90,13 +90,13 @@ describe('a generated key', async () => {
 
   it('makes room when a merge patch adds a Secret', async () => {
     const stored = await keyOf('Generated');
-    const patched = await patch(world.bob, stored, { spec: { secretRef } });
+    const patched = await patch(world.alice, stored, { spec: { secretRef } });
     expect(patched.spec).toEqual({ user: 'alice', ttl: 60, secretRef });
   });
 
   it('makes no room for a Secret when the key was supplied', async () => {
     const stored = await keyOf('Plain');
-    const answer = await world.bob.send('PATCH', pathOf(ownedAccessKeys, stored.metadata.name), {
+    const answer = await world.alice.send('PATCH', pathOf(ownedAccessKeys, stored.metadata.name), {
       body: { spec: { secretRef } },
       contentType: contentTypes.mergePatch,
     });
@@ -107,7 +107,7 @@ describe('a generated key', async () => {
 
   it('stays when the source stands only in the status that the update brings along', async () => {
     const stored = await keyOf('Plain');
-    const answer = await world.bob.send('PUT', pathOf(ownedAccessKeys, stored.metadata.name), {
+    const answer = await world.alice.send('PUT', pathOf(ownedAccessKeys, stored.metadata.name), {
       body: { ...stored, spec: { user: 'alice' }, status: { keySource: 'Generated' } },
     });
     expect(expectOk(answer).spec).toEqual({ user: 'alice' });
@@ -116,7 +116,8 @@ describe('a generated key', async () => {
   it('survives kubectl replace of the manifest', async () => {
     const stored = await keyOf('Generated');
     const input = JSON.stringify(objectOf(ownedAccessKeys, { ttl: 90 }, { name: stored.metadata.name }));
-    const replaced = await world.plane.kubectl(['replace', '-f', '-'], { input });
+    const owner = ['--as=alice', `--as-group=${testers}`];
+    const replaced = await world.plane.kubectl(['replace', ...owner, '-f', '-'], { input });
     expect(replaced).toMatchObject({ exitCode: 0 });
     expect((await read(world, stored)).spec).toEqual({ user: 'alice', ttl: 90, key: generated });
   });

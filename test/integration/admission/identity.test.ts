@@ -73,7 +73,7 @@ describe('the identity of an access key', async () => {
     ['is removed', { op: 'remove', path: '/spec' }],
   ])('is kept when spec %s', async (_, operation) => {
     const created = await create(world.alice, objectOf(ownedAccessKeys, { team: 'blue', ttl: 60 }));
-    const answer = await world.bob.send('PATCH', pathOf(ownedAccessKeys, created.metadata.name), {
+    const answer = await world.alice.send('PATCH', pathOf(ownedAccessKeys, created.metadata.name), {
       body: [operation],
       contentType: contentTypes.jsonPatch,
     });
@@ -87,7 +87,7 @@ describe('the identity of an access key', async () => {
       ['subject', { subject: 'sso:1' }],
     ])('keeps the %s that is dropped', async (_, identity) => {
       const created = await create(world.alice, objectOf(ownedAccessKeys, { ...identity, ttl: 60 }));
-      const answer = await update(world.bob, created, (object) => {
+      const answer = await update(world.alice, created, (object) => {
         object.spec = { ttl: 90 };
       });
       expect(answer.status).toBe(200);
@@ -96,7 +96,7 @@ describe('the identity of an access key', async () => {
 
     it('keeps the user when all of spec is dropped', async () => {
       const created = await create(world.alice, objectOf(ownedAccessKeys, {}));
-      const answer = await update(world.bob, created, (object) => {
+      const answer = await update(world.alice, created, (object) => {
         delete object.spec;
       });
       expect(answer.status).toBe(200);
@@ -105,7 +105,7 @@ describe('the identity of an access key', async () => {
 
     it('keeps the team that is made empty', async () => {
       const created = await create(world.alice, objectOf(ownedAccessKeys, { team: 'blue' }));
-      const answer = await update(world.bob, created, (object) => {
+      const answer = await update(world.alice, created, (object) => {
         object.spec = { user: '', team: '', subject: '' };
       });
       expect(answer.status).toBe(200);
@@ -114,7 +114,7 @@ describe('the identity of an access key', async () => {
 
     it('gives none to a key that takes it from its parent', async () => {
       const created = await create(world.alice, objectOf(ownedAccessKeys, { accessKey: 'parent' }));
-      const answer = await update(world.bob, created, (object) => {
+      const answer = await update(world.alice, created, (object) => {
         object.spec = { accessKey: 'parent', ttl: 90 };
       });
       expect(answer.status).toBe(200);
@@ -123,7 +123,7 @@ describe('the identity of an access key', async () => {
 
     it('is refused when it becomes another one', async () => {
       const created = await create(world.alice, objectOf(ownedAccessKeys));
-      const answer = await update(world.bob, created, (object) => {
+      const answer = await update(world.alice, created, (object) => {
         object.spec = { user: 'bob' };
       });
       expect(answer.status).toBe(422);

@@ -152,7 +152,7 @@ describe('the last-applied annotation', async () => {
   });
 
   it('is clean when somebody applies what kubectl get printed of a generated key', async () => {
-    const created = await create(world.alice, objectOf(ownedAccessKeys, { user: 'alice', key: plain }));
+    const created = await create(world.admin, objectOf(ownedAccessKeys, { user: 'alice', key: plain }));
     await writeStatus(world, created, { keySource: 'Generated' });
     await kubectl(['apply'], await read(world, created));
     expect(JSON.stringify((await read(world, created)).metadata)).not.toContain(plain);
@@ -163,7 +163,7 @@ describe('the last-applied annotation', async () => {
     ['the document of a VirtualClusterInstanceKubeConfig', virtualClusterInstanceKubeConfigs, 'kubeConfig'],
   ])('is clean when somebody applies what kubectl get printed of %s', async (_, resource, field) => {
     const secret = 'apiVersion: v1\nusers: "eyJhbGciOiJFUzI1NiJ9.e30.c2lnbmF0dXJl"\n';
-    const created = await create(world.alice, objectOf(resource));
+    const created = await create(world.admin, objectOf(resource));
     const kubeConfigs = await world.user('system:serviceaccount:latchkey-system:latchkey-operator');
     const status = expectOk(
       await kubeConfigs.send('PATCH', pathOf(resource, created.metadata.name, 'status'), {
@@ -234,7 +234,7 @@ describe('the last-applied annotation', async () => {
     ],
   ])('is cleaned when %s writes it', async (_, contentType, bodyOf) => {
     const created = await create(world.alice, objectOf(ownedAccessKeys));
-    const answer = await world.bob.send('PATCH', pathOf(ownedAccessKeys, created.metadata.name), {
+    const answer = await world.alice.send('PATCH', pathOf(ownedAccessKeys, created.metadata.name), {
       body: bodyOf(`{"key":"${plain}"}`),
       contentType,
     });
@@ -282,7 +282,7 @@ describe('the last-applied annotation', async () => {
 
     it('is not touched by kubectl replace', async () => {
       const object = objectOf(ownedAccessKeys, { user: 'alice' });
-      await create(world.alice, object);
+      await create(world.admin, object);
       await kubectl(['replace'], { ...object, spec: { user: 'alice', oidcLogin: { idToken: login } } });
       expect((await read(world, object)).spec).toMatchObject({ oidcLogin: { idToken: login } });
     });

@@ -29,10 +29,12 @@ async function refuses(admin: ApiClient, writer: ApiClient): Promise<boolean> {
     body: object,
     query: { dryRun: 'All' },
   });
+  const change = await writer.send('PUT', path, { body: object, query: { dryRun: 'All' } });
+  const theirs = await writer.send('DELETE', path);
   await admin.send('DELETE', path);
   await admin.send('PATCH', path, {
     body: { metadata: { finalizers: null } },
     contentType: contentTypes.mergePatch,
   });
-  return [dryRun, status, foreign].every((answer) => answer.status === 403);
+  return [dryRun, status, foreign, change, theirs].every((answer) => answer.status === 403);
 }

@@ -135,11 +135,11 @@ describe('requester stamps', async () => {
   describe.each([
     ['forges them', forged as Record<string, string>],
     ['leaves them out', {}],
-  ])('stay as they were when another user with full rights %s', (_, theirs) => {
+  ])('stay as they were when the user that the key speaks for, who did not make it, %s', (_, theirs) => {
     it.each(updateFlavours)('by $name', async ({ update }) => {
       const created = await create(
         world.admin.withHeaders({ ...asAlice, [extra]: 'ci/1' }),
-        objectOf(ownedAccessKeys),
+        objectOf(ownedAccessKeys, { user: 'bob' }),
       );
       const answer = await update(world.bob, created, (object) => {
         object.metadata.annotations = { ...theirs, marker: 'set' };
@@ -155,7 +155,7 @@ describe('requester stamps', async () => {
     ['a merge patch sets every annotation to null', { metadata: { annotations: null } }],
     ['a merge patch sets one to null', { metadata: { annotations: { [requester]: null } } }],
   ])('come back when %s', async (_, body) => {
-    const created = await create(world.alice, objectOf(ownedAccessKeys));
+    const created = await create(world.alice, objectOf(ownedAccessKeys, { user: 'bob' }));
     const answer = await world.bob.send('PATCH', pathOf(ownedAccessKeys, created.metadata.name), {
       body,
       contentType: contentTypes.mergePatch,
@@ -178,7 +178,7 @@ describe('requester stamps', async () => {
       ],
     ],
   ])('come back when a JSON patch %s', async (_, body) => {
-    const created = await create(world.alice, objectOf(ownedAccessKeys));
+    const created = await create(world.alice, objectOf(ownedAccessKeys, { user: 'bob' }));
     const answer = await world.bob.send('PATCH', pathOf(ownedAccessKeys, created.metadata.name), {
       body,
       contentType: contentTypes.jsonPatch,
@@ -196,7 +196,7 @@ describe('requester stamps', async () => {
   });
 
   it('stay with the creator when another manager applies with force', async () => {
-    const object = objectOf(ownedAccessKeys);
+    const object = objectOf(ownedAccessKeys, { user: 'bob' });
     await applyAs(world.alice, 'flux', object);
     const applied = await applyAs(world.bob, 'other', { ...object, spec: { ...object.spec, ttl: 60 } });
     expect(stampsOf(applied)).toMatchObject({ requester: 'alice' });

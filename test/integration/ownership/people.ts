@@ -20,6 +20,8 @@ export interface People {
   readonly tina: ApiClient;
   /** As mallory, in a group with a quote and in one with a comma in its name. */
   readonly quinn: ApiClient;
+  /** The team blue itself, as whoever holds an access key of it. */
+  readonly blue: ApiClient;
   /** Deletes and patches without reading, as one who only revokes. */
   readonly warden: ApiClient;
   /** As mallory, and has two of the three verbs on all Secrets of `default` that a `secretRef` takes. */
@@ -105,7 +107,13 @@ export async function peopleOf(world: World): Promise<People> {
         verbs: ['impersonate'],
       },
     ]),
-    groupOf(own('warden'), [{ apiGroups: [group], resources: ['*'], verbs: ['update', 'delete'] }]),
+    groupOf(own('warden'), [
+      {
+        apiGroups: [group],
+        resources: ['*'],
+        verbs: ['update', 'patch', 'delete', 'deletecollection', 'revoke'],
+      },
+    ]),
     groupOf(own('root'), [{ apiGroups: [group], resources: ['*'], verbs: [...writing, ...reading] }]),
     groupOf(own('platform'), [
       { apiGroups: [group], resources: ['ownedaccesskeys'], verbs: ['manage-platform-fields'] },
@@ -157,6 +165,7 @@ export async function peopleOf(world: World): Promise<People> {
     mallory: await world.user('mallory', [everyone]),
     tina: await world.user('tina', [everyone, 'team:blue']),
     quinn: await world.user('quinn', [everyone, 'de"vs', 'one,two']),
+    blue: await world.user('team:blue', [everyone, 'team:blue']),
     warden: await world.user('warden', [own('warden')]),
     getless: await world.user('getless', [everyone]),
     createless: await world.user('createless', [everyone]),

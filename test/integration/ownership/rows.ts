@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Resource } from '../../../src/api/resources.ts';
 import { type ApiAnswer, type ApiClient, contentTypes } from '../admission/api-client.ts';
 import { objectOf, pathOf, type TestObject } from '../admission/objects.ts';
-import { admissionWorld, create, read, type World } from '../admission/world.ts';
+import { admissionWorld, create, expectOk, read, type World } from '../admission/world.ts';
 import { type People, type Person, peopleOf } from './people.ts';
 
 /** Ways to send one and the same change. `JSON patch` takes `patch`, all others `change`. */
@@ -20,8 +20,8 @@ export interface Row {
   readonly who: Person;
   readonly resource: Resource;
   readonly attempt: Attempt;
-  /** What stands there before, and who made it; absent: nothing. */
-  readonly before?: { readonly by: Person } & Content;
+  /** What stands there before, who made it, and whether it is being deleted; absent: nothing. */
+  readonly before?: { readonly by: Person; readonly deleting?: boolean } & Content;
   /** What is sent. An update sends the stored object with these fields of spec and metadata in it; null drops a field. */
   readonly content?: Content;
   /** Operations of a JSON patch, instead of `content`. */
@@ -68,7 +68,9 @@ type Query = Readonly<Record<string, string>>;
 
 async function storedBefore(people: People, { before, resource }: Row): Promise<TestObject | undefined> {
   if (before === undefined) return undefined;
-  return await create(people[before.by], objectOf(resource, before.spec, before.metadata));
+  const created = await create(people[before.by], objectOf(resource, before.spec, before.metadata));
+  if (before.deleting !== true) return created;
+  return expectOk(await people.master.send('DELETE', pathOf(resource, created.metadata.name)));
 }
 
 function expectAnswer({ status, body }: ApiAnswer, expected: Row['answer']): void {

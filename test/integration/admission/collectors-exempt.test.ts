@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { ownedAccessKeys } from '../../../src/api/resources.ts';
+import { type ControlPlane, startControlPlane } from '../../controlplane/control-plane.ts';
+import { installLatchkey } from '../../operator/install.ts';
+import { type ApiAnswer, contentTypes } from './api-client.ts';
+import { objectOf, pathOf, type TestObject } from './objects.ts';
+import { admissionWorld, create, expectOk, type World } from './world.ts';
+
+const collector = 'system:serviceaccount:kube-system:generic-garbage-collector';
+/** It waits longer after each refusal. */
+const eventually = { timeout: 110_000, interval: 200 };
+
+/** Why the accounts of Kubernetes' own controllers are exempt from the rules of ownership. */
+describe('the garbage collector without its exemption', async () => {
+  let plane: ControlPlane;
+  let world: World;
+  beforeAll(async () => {
+    plane = await startControlPlane({ name: 'collectors-exempt' });
+    world = await admissionWorld(plane);
+  });
+  afterAll(async () => await plane.stop());
+
+  const stored = async (object: TestObject): Promise<ApiAnswer> =>
+    await world.admin.send('GET', pathOf(ownedAccessKeys, object.metadata.name));
+  const annotateAs = async (user: string, object: TestObject): Promise<number> => {
+    const client = world.admin.withHeaders({
+      'impersonate-user': user,
+      'impersonate-group': 'system:masters',
+    });
+    const body = { metadata: { annotations: { seen: 'yes' } } };
+    const path = pathOf(ownedAccessKeys, object.metadata.name);
+    return (
+      await client.send('PATCH', path, {
+        body,
+        contentType: contentTypes.mergePatch,
+        query: { dryRun: 'All' },
+      })
+    ).status;
+  };
+  const refusals = async (): Promise<number> => {
+    const { stdout } = await plane.kubectl(['get', '--raw', '/metrics']);
+    const lines = stdout
+      .split('\n')
+      .filter((line) => line.startsWith('apiserver_mutating_admission_policy_check_total'));
+    // What it allows it does not even look at.
+    const denials = lines.filter((line) => line.includes('"latchkey-ownership"'));
+    return denials.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+  };
+
+  it('would try for ever to orphan a child, and does so when it has it again', async () => {
+    const parent = await create(world.alice, objectOf(ownedAccessKeys));
+    const { apiVersion, kind, metadata } = parent;
+    const ownerReferences = [{ apiVersion, kind, name: metadata.name, uid: metadata['uid'] }];
+    const child = await create(
+      world.alice,
+      objectOf(ownedAccessKeys, { accessKey: metadata.name }, { ownerReferences }),
+    );
+    await withoutExemption();
+    await vi.waitFor(async () => expect(await annotateAs(collector, child)).toBe(403), eventually);
+
+    const path = pathOf(ownedAccessKeys, metadata.name);
+    expectOk(await world.alice.send('DELETE', path, { query: { propagationPolicy: 'Orphan' } }));
+    const before = await refusals();
+    await vi.waitFor(async () => expect(await refusals()).toBeGreaterThan(before + 3), eventually);
+    expect((await stored(child)).body.metadata.ownerReferences).toHaveLength(1);
+    expect((await stored(parent)).body.metadata.finalizers).toContain('orphan');
+
+    await installLatchkey(plane);
+    await vi.waitFor(async () => {
+      expect((await stored(child)).body.metadata).not.toHaveProperty('ownerReferences');
+      expect((await stored(parent)).body.metadata.finalizers).not.toContain('orphan');
+    }, eventually);
+  });
+
+  /** Puts another name in the place of the garbage collector's. */
+  async function withoutExemption(): Promise<void> {
+    const policies = [
+      'mutatingadmissionpolicy/latchkey-ownership',
+      'validatingadmissionpolicy/latchkey-ownership',
+    ];
+    const { stdout } = await plane.kubectl(['get', ...policies, '-o', 'json']);
+    const input = stdout.replaceAll(collector, 'nobody');
+    expect(input).not.toBe(stdout);
+    expect(await plane.kubectl(['replace', '-f', '-'], { input })).toMatchObject({ exitCode: 0 });
+  }
+});

@@ -1,0 +1,117 @@
+import {
+  directClusterEndpointTokens,
+  ownedAccessKeys,
+  virtualClusterInstanceKubeConfigs,
+} from '../../../src/api/resources.ts';
+import { notTheirsToDelete, notTheirsToSee } from './answers.ts';
+import { describeRows, type Row } from './rows.ts';
+
+const kinds = [
+  [ownedAccessKeys, { by: 'alice', spec: { user: 'alice' } }],
+  [directClusterEndpointTokens, { by: 'alice', spec: {} }],
+  [virtualClusterInstanceKubeConfigs, { by: 'alice', spec: { virtualClusterInstance: 'usable' } }],
+] as const;
+
+const remove = { verb: 'delete' } as const;
+const removeAll = { verb: 'deletecollection' } as const;
+const lookAt = { verb: 'delete', dryRun: true } as const;
+const lookAtAll = { verb: 'deletecollection', dryRun: true } as const;
+
+describeRows(
+  'of every kind',
+  kinds.flatMap(([resource, before]): Row[] => {
+    const row = { resource, before };
+    const what = `a ${resource.kind}`;
+    return [
+      ...(['mallory', 'carol', 'tina'] as const).map(
+        (who): Row => ({
+          ...row,
+          who,
+          does: `does not delete ${what} that is not theirs`,
+          attempt: remove,
+          answer: notTheirsToDelete,
+        }),
+      ),
+      ...(['mallory', 'warden', 'alice'] as const).map(
+        (who): Row => ({
+          ...row,
+          who,
+          does: `does not read ${what} out of a dry-run delete`,
+          attempt: lookAt,
+          answer: notTheirsToSee,
+        }),
+      ),
+      {
+        ...row,
+        who: 'warden',
+        does: `does not read ${what} out of a dry-run deletecollection`,
+        attempt: lookAtAll,
+        answer: notTheirsToSee,
+      },
+      ...(['alice', 'holder', 'warden', 'root', 'argocd', 'operator', 'garbageCollector'] as const).map(
+        (who): Row => ({ ...row, who, does: `deletes ${what}`, attempt: remove, answer: 'allowed' }),
+      ),
+      ...(['warden', 'root', 'namespaceController'] as const).map(
+        (who): Row => ({
+          ...row,
+          who,
+          does: `deletes ${what} with the collection`,
+          attempt: removeAll,
+          answer: 'allowed',
+        }),
+      ),
+      { ...row, who: 'root', does: `looks at ${what} by a dry run`, attempt: lookAt, answer: 'allowed' },
+    ];
+  }),
+);
+
+describeRows('of keys', [
+  {
+    who: 'carol',
+    does: 'deletes a key that she made for alice',
+    resource: ownedAccessKeys,
+    attempt: remove,
+    before: { by: 'carol', spec: { user: 'alice' } },
+    answer: 'allowed',
+  },
+  {
+    who: 'alice',
+    does: 'deletes a key that another made for her',
+    resource: ownedAccessKeys,
+    attempt: remove,
+    before: { by: 'carol', spec: { user: 'alice' } },
+    answer: 'allowed',
+  },
+  {
+    who: 'alice',
+    does: 'does not delete a key that another made below hers',
+    resource: ownedAccessKeys,
+    attempt: remove,
+    before: { by: 'carol', spec: { accessKey: 'laptop' } },
+    answer: notTheirsToDelete,
+  },
+  {
+    who: 'tina',
+    does: 'as a member of the team does not delete the key of the team',
+    resource: ownedAccessKeys,
+    attempt: remove,
+    before: { by: 'carol', spec: { team: 'blue', scope: {} } },
+    answer: notTheirsToDelete,
+  },
+  {
+    who: 'blue',
+    does: 'deletes the key of the team',
+    resource: ownedAccessKeys,
+    attempt: remove,
+    before: { by: 'carol', spec: { team: 'blue', scope: {} } },
+    answer: 'allowed',
+  },
+  {
+    who: 'mallory',
+    does: 'does not delete it once more while it is being deleted',
+    resource: ownedAccessKeys,
+    attempt: remove,
+    before: { by: 'alice', spec: { user: 'alice' }, deleting: true },
+    answer: notTheirsToDelete,
+  },
+]);

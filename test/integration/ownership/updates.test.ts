@@ -1,0 +1,299 @@
+import {
+  directClusterEndpointTokens,
+  ownedAccessKeys,
+  type Resource,
+  virtualClusterInstanceKubeConfigs,
+} from '../../../src/api/resources.ts';
+import { notTheirs } from './answers.ts';
+import type { Person } from './people.ts';
+import { type Content, describeRows, type Flavour, type Row } from './rows.ts';
+
+const flavours: readonly Flavour[] = ['PUT', 'merge patch', 'JSON patch', 'apply', 'forced apply'];
+const key = 'lk_plainplainplainplainplainplainplainplainplain';
+const hash = `sha256:${'0123456789abcdef'.repeat(4)}`;
+
+const alices = { by: 'alice', spec: { user: 'alice' } } as const;
+const withKey = { by: 'alice', spec: { user: 'alice', key } } as const;
+const forAlice = { by: 'carol', spec: { user: 'alice' } } as const;
+const ofTheTeam = { by: 'carol', spec: { team: 'blue', scope: {} } } as const;
+const tokenOfAlice = { by: 'alice', spec: {} } as const;
+const kubeConfigOfAlice = { by: 'alice', spec: { virtualClusterInstance: 'usable' } } as const;
+const described: Content = { spec: { description: 'changed' } };
+
+const update = (who: Person, flavour: Flavour, row: Omit<Row, 'who' | 'attempt' | 'does'>): Row => ({
+  who,
+  does: `${row.answer === 'allowed' ? 'changes' : 'does not change'} the ${row.resource.kind} by ${flavour}`,
+  attempt: { verb: 'update', flavour },
+  ...row,
+});
+
+/** Those who may patch send every flavour, the others what they may send. */
+const everyFlavour = (
+  who: Person,
+  row: Omit<Row, 'who' | 'attempt' | 'does'>,
+  only: readonly Flavour[] = flavours,
+): readonly Row[] => only.map((flavour) => update(who, flavour, row));
+
+describeRows('the description of a key that is not theirs', [
+  ...(['mallory', 'tina', 'blue', 'carol'] as const).map((who) =>
+    update(who, 'PUT', { resource: ownedAccessKeys, before: alices, content: described, answer: notTheirs }),
+  ),
+  ...(['root', 'master', 'argocd', 'warden'] as const).flatMap((who) =>
+    everyFlavour(who, {
+      resource: ownedAccessKeys,
+      before: alices,
+      content: described,
+      answer: notTheirs,
+    }),
+  ),
+]);
+
+const changes: readonly (readonly [string, Content])[] = [
+  ['a key of their own', { spec: { key: hash } }],
+  ['a Secret of their own', { spec: { secretRef: { namespace: 'default', name: 'mine' } } }],
+  ['more groups', { spec: { groups: ['devs'] } }],
+  ['a longer life', { spec: { ttl: 3_153_600_000 } }],
+  ['a shorter life', { spec: { ttl: 1 } }],
+  ['a scope', { spec: { scope: {} } }],
+  ['an invitation', { spec: { allowedNamespaces: ['default'] } }],
+  ['disabled: false', { spec: { disabled: false } }],
+  ['a label', { metadata: { labels: { 'example.com/team': 'mine' } } }],
+  ['an annotation', { metadata: { annotations: { 'example.com/note': 'mine' } } }],
+  ['a rotation', { metadata: { annotations: { 'management.platform.sh/rotate': 'now' } } }],
+  ['a finalizer that nobody takes off', { metadata: { finalizers: ['example.com/mine'] } }],
+  [
+    'an owner that lives longer',
+    {
+      metadata: {
+        ownerReferences: [
+          {
+            apiVersion: 'v1',
+            kind: 'Namespace',
+            name: 'default',
+            uid: '0b9a3f0e-59a5-4f5a-8f4e-0a6f3a1f1c11',
+          },
+        ],
+      },
+    },
+  ],
+];
+
+describeRows('a change of a key that is not theirs', [
+  ...changes.map(
+    ([name, content]): Row => ({
+      who: 'root',
+      does: `sets ${name} and is refused`,
+      resource: ownedAccessKeys,
+      attempt: { verb: 'update', flavour: 'merge patch' },
+      before: alices,
+      content,
+      answer: notTheirs,
+    }),
+  ),
+  ...changes.map(
+    ([name, content]): Row => ({
+      who: 'argocd',
+      does: `applies ${name} with force to a name that somebody took first, and is refused`,
+      resource: ownedAccessKeys,
+      attempt: { verb: 'update', flavour: 'forced apply' },
+      before: { by: 'mallory', spec: { user: 'mallory' } },
+      content,
+      answer: notTheirs,
+    }),
+  ),
+  {
+    who: 'mallory',
+    does: 'empties somebody else’s key by a PUT without spec and is refused',
+    resource: ownedAccessKeys,
+    attempt: { verb: 'update', flavour: 'PUT' },
+    before: withKey,
+    content: { spec: { user: null, key: null, description: 'x' } },
+    answer: notTheirs,
+  },
+  {
+    who: 'mallory',
+    does: 'reads nothing by a PUT that changes nothing',
+    resource: directClusterEndpointTokens,
+    attempt: { verb: 'update', flavour: 'PUT' },
+    before: tokenOfAlice,
+    answer: notTheirs,
+  },
+  {
+    who: 'root',
+    does: 'does not even send back what is there',
+    resource: ownedAccessKeys,
+    attempt: { verb: 'update', flavour: 'PUT' },
+    before: alices,
+    answer: notTheirs,
+  },
+]);
+
+const issued: readonly (readonly [Resource, Row['before'], Content])[] = [
+  [
+    directClusterEndpointTokens,
+    tokenOfAlice,
+    { spec: { secretRef: { namespace: 'default', name: 'mine' } } },
+  ],
+  [virtualClusterInstanceKubeConfigs, kubeConfigOfAlice, { spec: { secretRef: { name: 'mine' } } }],
+];
+
+describeRows(
+  'a token or kubeconfig that is not theirs',
+  issued.flatMap(([resource, before = alices, content]) => [
+    ...(['mallory', 'tina', 'carol'] as const).map((who) =>
+      update(who, 'PUT', { resource, before, content, answer: notTheirs }),
+    ),
+    ...everyFlavour('root', { resource, before, content, answer: notTheirs }),
+    update('master', 'merge patch', { resource, before, content, answer: notTheirs }),
+    update('argocd', 'forced apply', { resource, before, content, answer: notTheirs }),
+    update('warden', 'JSON patch', { resource, before, content, answer: notTheirs }),
+    update('alice', 'PUT', { resource, before, content: described, answer: 'allowed' }),
+    update('holder', 'PUT', { resource, before, content: described, answer: 'allowed' }),
+  ]),
+);
+
+const off: Content = { spec: { disabled: true } };
+
+describeRows('turning off a key that is not theirs', [
+  update('mallory', 'PUT', { resource: ownedAccessKeys, before: alices, content: off, answer: notTheirs }),
+  update('carol', 'PUT', { resource: ownedAccessKeys, before: alices, content: off, answer: notTheirs }),
+  ...everyFlavour('root', { resource: ownedAccessKeys, before: alices, content: off, answer: 'allowed' }),
+  ...everyFlavour('master', { resource: ownedAccessKeys, before: alices, content: off, answer: 'allowed' }),
+  ...everyFlavour('warden', { resource: ownedAccessKeys, before: alices, content: off, answer: 'allowed' }),
+  {
+    who: 'warden',
+    does: 'turns it off once more',
+    resource: ownedAccessKeys,
+    attempt: { verb: 'update', flavour: 'merge patch' },
+    before: { by: 'alice', spec: { user: 'alice', disabled: true } },
+    content: off,
+    answer: 'allowed',
+  },
+  ...(
+    [
+      ['a shorter life', { spec: { disabled: true, ttl: 60 } }],
+      ['another description', { spec: { disabled: true, description: 'leaked' } }],
+      ['another key', { spec: { disabled: true, key: hash } }],
+      ['an annotation', { spec: { disabled: true }, metadata: { annotations: { note: 'leaked' } } }],
+      ['a label', { spec: { disabled: true }, metadata: { labels: { state: 'leaked' } } }],
+      ['a finalizer', { spec: { disabled: true }, metadata: { finalizers: ['example.com/hold'] } }],
+    ] as const
+  ).map(
+    ([name, content]): Row => ({
+      who: 'root',
+      does: `turns it off with ${name} and is refused`,
+      resource: ownedAccessKeys,
+      attempt: { verb: 'update', flavour: 'merge patch' },
+      before: withKey,
+      content,
+      answer: notTheirs,
+    }),
+  ),
+  {
+    who: 'root',
+    does: 'turns it on again and is refused',
+    resource: ownedAccessKeys,
+    attempt: { verb: 'update', flavour: 'merge patch' },
+    before: { by: 'alice', spec: { user: 'alice', disabled: true } },
+    content: { spec: { disabled: false } },
+    answer: notTheirs,
+  },
+  {
+    who: 'argocd',
+    does: 'drops disabled from it and is refused',
+    resource: ownedAccessKeys,
+    attempt: { verb: 'update', flavour: 'merge patch' },
+    before: { by: 'alice', spec: { user: 'alice', disabled: true } },
+    content: { spec: { disabled: null } },
+    answer: notTheirs,
+  },
+]);
+
+const child = { by: 'carol', spec: { accessKey: 'laptop' } } as const;
+
+describeRows('a key that is theirs', [
+  ...(['alice', 'carol', 'holder'] as const).map((who) =>
+    update(who, 'PUT', {
+      resource: ownedAccessKeys,
+      before: forAlice,
+      content: described,
+      answer: 'allowed',
+    }),
+  ),
+  ...(['carol', 'blue'] as const).map((who) =>
+    update(who, 'PUT', {
+      resource: ownedAccessKeys,
+      before: ofTheTeam,
+      content: described,
+      answer: 'allowed',
+    }),
+  ),
+  {
+    who: 'tina',
+    does: 'as a member of the team does not change the key of the team',
+    resource: ownedAccessKeys,
+    attempt: { verb: 'update', flavour: 'PUT' },
+    before: ofTheTeam,
+    content: described,
+    answer: notTheirs,
+  },
+  {
+    who: 'tina',
+    does: 'changes a key for the subject of that name',
+    resource: ownedAccessKeys,
+    attempt: { verb: 'update', flavour: 'PUT' },
+    before: { by: 'master', spec: { subject: 'tina', scope: {} } },
+    content: described,
+    answer: 'allowed',
+  },
+  {
+    who: 'carol',
+    does: 'changes the key that she made below another',
+    resource: ownedAccessKeys,
+    attempt: { verb: 'update', flavour: 'PUT' },
+    before: child,
+    content: described,
+    answer: 'allowed',
+  },
+  {
+    who: 'alice',
+    does: 'does not change a key that another made below hers',
+    resource: ownedAccessKeys,
+    attempt: { verb: 'update', flavour: 'PUT' },
+    before: child,
+    content: described,
+    answer: notTheirs,
+  },
+  {
+    who: 'carol',
+    does: 'does not change a key because she may impersonate its user',
+    resource: ownedAccessKeys,
+    attempt: { verb: 'update', flavour: 'PUT' },
+    before: alices,
+    content: described,
+    answer: notTheirs,
+  },
+  ...everyFlavour('argocd', {
+    resource: ownedAccessKeys,
+    before: { by: 'argocd', spec: { user: 'ci' } },
+    content: described,
+    answer: 'allowed',
+  }),
+  ...(['operator', 'garbageCollector', 'namespaceController'] as const).map((who) =>
+    update(who, 'merge patch', {
+      resource: ownedAccessKeys,
+      before: alices,
+      content: { metadata: { finalizers: ['example.com/theirs'] } },
+      answer: 'allowed',
+    }),
+  ),
+  {
+    who: 'root',
+    does: 'does not write the status',
+    resource: ownedAccessKeys,
+    attempt: { verb: 'update', flavour: 'merge patch', subresource: 'status' },
+    before: alices,
+    content: described,
+    answer: [403, 'status: only Latchkey writes it; change spec instead'],
+  },
+]);
