@@ -18,6 +18,7 @@ export const reasons = {
   requesterUnknown: 'RequesterUnknown',
   accessKeyNotFound: 'AccessKeyNotFound',
   accessKeyNotAllowed: 'AccessKeyNotAllowed',
+  accessKeyRequired: 'AccessKeyRequired',
   accessKeyNotLive: 'AccessKeyNotLive',
   accessKeyGone: 'AccessKeyGone',
   accessKeyChainInvalid: 'AccessKeyChainInvalid',

@@ -48,6 +48,7 @@ function statusOfKey(record: CredentialRecord): Record<string, unknown> | undefi
   const step = decideKey({
     record,
     lookup: () => undefined,
+    credentialByUID: () => undefined,
     claimants: () => [],
     ownSecrets: [],
     trustedSince: 0,
@@ -61,6 +62,7 @@ function statusOfToken(record: CredentialRecord, key: SigningKey): Record<string
   const input = {
     record,
     lookup: () => undefined,
+    credentialByUID: () => undefined,
     isPublished: () => true,
     ownSecrets: [],
     trustedSince: 0,

@@ -1,10 +1,11 @@
 import { type Reason, reasons } from '../../api/reasons.ts';
-import { type AccessKeyLookup, ancestorsOf } from '../../credentials/ancestors.ts';
+import { ancestorsOf } from '../../credentials/ancestors.ts';
 import type { Identity } from '../../credentials/identity.ts';
 import { identityOf } from '../../credentials/identity-of.ts';
 import { isLive } from '../../credentials/live.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import { mayNameAccessKey } from '../../credentials/requester.ts';
+import { type CreatorInput, creatorProblem } from './creator.ts';
 import type { RefusedFor } from './refused-status.ts';
 
 /** Who a credential speaks for, and what the access keys above it say. */
@@ -27,10 +28,7 @@ export type Parentage =
   /** Nothing may be issued. */
   | { readonly kind: 'refused'; readonly problem: RefusedFor };
 
-export interface ParentageInput {
-  readonly record: CredentialRecord;
-  /** Access keys by name. */
-  readonly lookup: AccessKeyLookup;
+export interface ParentageInput extends CreatorInput {
   /** Epoch milliseconds. */
   readonly now: number;
   /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
@@ -51,6 +49,8 @@ export function parentageOf(input: ParentageInput): Parentage {
   const { record, lookup } = input;
   if (record.problem !== undefined) return refused(record.problem.reason, record.problem.message);
   if (record.status.serial === 0 && record.created < input.trustedSince) return unstamped;
+  const problem = creatorProblem(input);
+  if (problem !== undefined) return { kind: 'refused', problem };
   const line = ancestorsOf(record, lookup, { firstIssue: true });
   if ('reason' in line)
     return refused(line.reason, messages[line.reason] ?? messages.default, isFinal(line.reason));

@@ -83,6 +83,7 @@ export class TokenController {
     return {
       record,
       lookup: (name) => stores.key(name),
+      credentialByUID: (uid) => stores.byUID(uid)[0],
       isPublished: (keyID) => ring.isPublished(keyID),
       ...(secret === undefined ? {} : { secret }),
       ownSecrets: stores.secretsOf(record.uid, purposes.credential),

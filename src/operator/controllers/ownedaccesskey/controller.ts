@@ -80,6 +80,7 @@ export class KeyController {
     return {
       record,
       lookup: (name) => stores.key(name),
+      credentialByUID: (uid) => stores.byUID(uid)[0],
       claimants: (hash) => stores.keysByHash(hash),
       ...(secret === undefined ? {} : { secret }),
       ownSecrets: stores.secretsOf(record.uid, purposes.credential),

@@ -8,6 +8,8 @@ export interface KeyInput {
   readonly record: CredentialRecord;
   /** Access keys by name. */
   readonly lookup: AccessKeyLookup;
+  /** The credential of any kind with this UID. */
+  readonly credentialByUID: (uid: string) => CredentialRecord | undefined;
   /** Every access key, this one included, that has the hash in its spec or in its status. */
   readonly claimants: (hash: string) => readonly CredentialRecord[];
   /** The Secret at the place that `spec.secretRef` names. */

@@ -50,6 +50,7 @@ function decide(
   return decideKey({
     record,
     lookup: (name) => all.find((other) => other.name === name),
+    credentialByUID: (uid) => all.find((other) => other.uid === uid),
     claimants: (hash) =>
       all.filter(({ specKey, status }) => specKey?.hash === hash || status.credentialHash === hash),
     ...(secret === undefined ? {} : { secret }),

@@ -1,4 +1,3 @@
-import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import type { IssuedInput } from '../../credential/issued/input.ts';
 
@@ -9,8 +8,6 @@ export interface KubeConfigInput extends IssuedInput {
   /** PEM of the authority that vouches for the virtual cluster's API server; absent: not known now. */
   readonly targetCA?: string;
   readonly gateway: GatewayPlace;
-  /** The credential of any kind with this UID. */
-  readonly credentialByUID: (uid: string) => CredentialRecord | undefined;
 }
 
 /** Where a kubeconfig with a token leads. */

@@ -227,14 +227,28 @@ describe('the policy for a client certificate and scopes', () => {
   it.each([
     ['the key above has a scope', 'narrow', {}],
     ['a key further above has one', 'below', {}],
-    ['it was made with a scoped key', 'plain', stampOf(narrow)],
-    ['it was made with a key below a scoped one', 'plain', stampOf(below)],
-    ['what it was made with is not known', 'plain', stampOf({ name: 'gone', uid: uidOf('gone') })],
-    ['what it was made with is another object now', 'plain', stampOf({ name: 'other', uid: plain.uid })],
+    ['it was made with the scoped key above', 'narrow', stampOf(narrow)],
+    ['it was made with the key above, which is below a scoped one', 'below', stampOf(below)],
   ])('refuses one when %s', (_, accessKey, parts) => {
     const record = withCertificate({ accessKey }, parts);
     expect(refusal(record, { keys })).toEqual({ reason: 'ClientCertNotAllowed', stalled: true });
     expect(issued(kubeConfig({ ...parts, spec: { accessKey } }), { keys }).cause).toBe('Issued');
+  });
+
+  it.each([
+    ['it was made with a scoped key', stampOf(narrow), 'AccessKeyRequired'],
+    ['it was made with a key below a scoped one', stampOf(below), 'AccessKeyRequired'],
+    ['what it was made with is not known', stampOf({ name: 'gone', uid: uidOf('gone') }), 'RequesterUnknown'],
+    [
+      'what it was made with is another object now',
+      stampOf({ name: 'other', uid: plain.uid }),
+      'RequesterUnknown',
+    ],
+  ])('refuses one under another key when %s, and one with a token, too', (_, parts, reason) => {
+    const record = withCertificate({ accessKey: 'plain' }, parts);
+    expect(refusal(record, { keys })).toEqual({ reason: 'ClientCertNotAllowed', stalled: true });
+    const withToken = kubeConfig({ ...parts, spec: { accessKey: 'plain' } });
+    expect(refusal(withToken, { keys })).toEqual({ reason, stalled: true });
   });
 
   it('refuses one that was made with a kubeconfig, which is good for one instance alone', () => {

@@ -1,9 +1,7 @@
 import { conditionTypes } from '../../../api/conditions.ts';
 import { reasons } from '../../../api/reasons.ts';
-import { ancestorsOf } from '../../../credentials/ancestors.ts';
-import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
-import { effectiveScope } from '../../../scope/effective-scope.ts';
+import { creatorOf, isScoped } from '../../credential/creator.ts';
 import type { IssueCredential } from '../../credential/issued/step.ts';
 import type { RefusedFor } from '../../credential/refused-status.ts';
 import { directServer, gatewayDestination, projectOf } from './destination.ts';
@@ -50,20 +48,19 @@ function certificateProblem(
  * Nobody who holds no more than a narrow credential may make one that knows no scope. Whoever made the object is looked
  * up at its first issue; afterwards its own life goes on without that credential, which may have been a short login.
  */
-function authorProblem({ record, credentialByUID, lookup }: KubeConfigInput): RefusedFor | undefined {
-  if (record.createdWith === undefined) return undefined;
-  const [name, uid = ''] = record.createdWith.split('/');
-  const author = credentialByUID(uid);
-  if (author === undefined || author.name !== name)
-    return record.status.fingerprint === undefined ? problems.unknownAuthor : undefined;
-  const line = ancestorsOf(author, lookup, { firstIssue: true });
-  if ('reason' in line) return problems.unknownAuthor;
-  return [author, ...line.ancestors].some(isScoped) ? problems.scopedAuthor : undefined;
+function authorProblem(input: KubeConfigInput): RefusedFor | undefined {
+  const author = creatorOf(input);
+  switch (author.kind) {
+    case 'none':
+      return undefined;
+    case 'gone':
+      return input.record.status.fingerprint === undefined ? problems.unknownAuthor : undefined;
+    case 'broken':
+      return problems.unknownAuthor;
+    case 'known':
+      return author.scoped ? problems.scopedAuthor : undefined;
+  }
 }
-
-/** A kubeconfig with a token is good for its instance alone. */
-const isScoped = (credential: CredentialRecord): boolean =>
-  credential.kind === 'VirtualClusterInstanceKubeConfig' || effectiveScope(credential) !== undefined;
 
 const isReady = ({ conditions }: VirtualClusterInstanceRecord): boolean =>
   conditions.some(({ type, status }) => type === conditionTypes.ready && status === 'True');

@@ -11,6 +11,8 @@ export interface IssuedInput {
   readonly record: CredentialRecord;
   /** Access keys by name. */
   readonly lookup: AccessKeyLookup;
+  /** The credential of any kind with this UID. */
+  readonly credentialByUID: (uid: string) => CredentialRecord | undefined;
   /** True for the ID of a signing key that verifiers still find in the published set; of a certificate always. */
   readonly isPublished: (keyID: string) => boolean;
   /** Why the present credential must be replaced, besides what holds for all kinds. */

@@ -63,6 +63,7 @@ function inputOf(
   return {
     record,
     lookup: (name) => keys.find((key) => key.name === name),
+    credentialByUID: (uid) => keys.find((key) => key.uid === uid),
     isPublished: (keyID) => published.includes(keyID),
     ownSecrets: [],
     now,

@@ -1,0 +1,72 @@
+import { reasons } from '../../api/reasons.ts';
+import { type AccessKeyLookup, ancestorsOf } from '../../credentials/ancestors.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
+import { effectiveScope } from '../../scope/effective-scope.ts';
+import type { RefusedFor } from './refused-status.ts';
+
+export interface CreatorInput {
+  readonly record: CredentialRecord;
+  /** Access keys by name. */
+  readonly lookup: AccessKeyLookup;
+  /** The credential of any kind with this UID. */
+  readonly credentialByUID: (uid: string) => CredentialRecord | undefined;
+}
+
+/** The credential that the request which created an object came with. */
+export type Creator =
+  /** The request came without one. */
+  | { readonly kind: 'none' }
+  | { readonly kind: 'gone' }
+  /** One of the keys above it is gone or was never confirmed. */
+  | { readonly kind: 'broken' }
+  /** `scoped`: it has a scope, or one of the keys above it has. */
+  | { readonly kind: 'known'; readonly credential: CredentialRecord; readonly scoped: boolean };
+
+export function creatorOf({ record, lookup, credentialByUID }: CreatorInput): Creator {
+  if (record.createdWith === undefined) return { kind: 'none' };
+  const [name, uid = ''] = record.createdWith.split('/');
+  const credential = credentialByUID(uid);
+  if (credential === undefined || credential.name !== name) return { kind: 'gone' };
+  const line = ancestorsOf(credential, lookup, { firstIssue: true });
+  if ('reason' in line) return { kind: 'broken' };
+  return { kind: 'known', credential, scoped: [credential, ...line.ancestors].some(isScoped) };
+}
+
+/** A kubeconfig with a token is good for its instance alone. */
+export const isScoped = (credential: CredentialRecord): boolean =>
+  credential.kind === 'VirtualClusterInstanceKubeConfig' || effectiveScope(credential) !== undefined;
+
+/**
+ * Whoever holds no more than a scoped credential must not make one that knows no scope: what it makes belongs below it.
+ * That is judged before the first issue, while the creator is there to be asked; afterwards the object has a life of its
+ * own, also when the creator, which may have been a short login, is gone. A client certificate is judged more strictly.
+ */
+export function creatorProblem(input: CreatorInput): RefusedFor | undefined {
+  const { record } = input;
+  if (wasIssued(record) || record.kubeConfig?.clientCert === true) return undefined;
+  const creator = creatorOf(input);
+  if (creator.kind === 'none') return undefined;
+  if (creator.kind !== 'known') return unknown;
+  return !creator.scoped || isParent(creator.credential, record) ? undefined : required;
+}
+
+/** A refused access key forgets its fingerprint, but no serial is ever used twice. */
+const wasIssued = ({ kind, status }: CredentialRecord): boolean =>
+  kind === 'OwnedAccessKey' ? status.serial > 0 : status.fingerprint !== undefined;
+
+const isParent = (creator: CredentialRecord, { accessKey }: CredentialRecord): boolean =>
+  creator.kind === 'OwnedAccessKey' && creator.name === accessKey;
+
+const unknown: RefusedFor = {
+  reason: reasons.requesterUnknown,
+  message:
+    'The credential that created this object is gone or not valid, so its scope is not known: create this object again.',
+  final: true,
+};
+
+const required: RefusedFor = {
+  reason: reasons.accessKeyRequired,
+  message:
+    'The credential that created this object has a scope, so what it makes belongs below it: create this object again with spec.accessKey naming that access key, or with another credential.',
+  final: true,
+};
