@@ -295,6 +295,56 @@ describe('the policy for a key that several objects claim', () => {
     expect(settled(two, { others: [one] }).desired.ready.reason).toBe('DuplicateKey');
   });
 
+  /** What status says after a refusal. */
+  const refusedBefore = (name: string, others: readonly CredentialRecord[]): CredentialRecord => {
+    const { desired } = settled(key({ name, spec }), { others });
+    const { reason, message } = desired.ready;
+    return key({
+      name,
+      spec,
+      status: {
+        keyID: desired.confirmation.keyID,
+        conditions: [{ type: 'Ready', status: 'False', reason, message, lastTransitionTime: '' }],
+      },
+    });
+  };
+
+  it('gives the key to its owner who creates it again, whatever claims were refused meanwhile', () => {
+    const claim = refusedBefore('claim', [owner]);
+    const again = key({ name: 'owner again', spec });
+    expect(settled(again, { others: [claim] }).desired.ready.status).toBe('True');
+    expect(settled(claim, { others: [again] }).desired.ready.reason).toBe('DuplicateKey');
+  });
+
+  it('gives the key back to its owner who had another one meanwhile', () => {
+    const claim = refusedBefore('claim', [owner]);
+    const back = key({
+      name: 'owner',
+      spec,
+      status: {
+        ...credentialObjectStatus(
+          confirmedKey({ name: 'owner', spec: { ...spec, key: plainKeyOf('other') } }),
+        ),
+      },
+    });
+    expect(settled(back, { others: [claim] }).desired.ready.status).toBe('True');
+  });
+
+  it('gives the key to nobody after two claims came at the same time', () => {
+    const one = refusedBefore('one', [key({ name: 'two', spec })]);
+    const third = key({ name: 'third', spec });
+    expect(settled(third, { others: [one] }).desired.ready.reason).toBe('DuplicateKey');
+    expect(settled(one, { others: [third] }).desired.ready.reason).toBe('DuplicateKey');
+  });
+
+  it('counts a claim that was refused for another key', () => {
+    const claim = refusedBefore('claim', [owner]);
+    const changed = { ...claim, status: { ...claim.status, keyID: keyIDOf('0'.repeat(64)) } };
+    expect(settled(key({ name: 'new', spec }), { others: [changed] }).desired.ready.reason).toBe(
+      'DuplicateKey',
+    );
+  });
+
   it('refuses an older object that changes to the hash of another', () => {
     const older = key({
       name: 'older',
