@@ -59,6 +59,22 @@ describe('a patch of a key that is not theirs', async () => {
   });
 
   it.each([
+    ['the time of creation', copyTo('/metadata/creationTimestamp')],
+    ['all labels', copyTo('/metadata/labels')],
+    ['the name', copyTo('/metadata/name')],
+    ['the version of the API', copyTo('/apiVersion')],
+  ])('shows the key all the same when it copies it to %s: that fails before any policy', async (_, body) => {
+    expect(JSON.stringify((await patch(body)).body)).toContain(key);
+  });
+
+  it('can guess at a value, and sees nothing but whether it is right', async () => {
+    const wrong = await patch([{ op: 'test', path: '/spec/key', value: 'wrong' }]);
+    expect(wrong.status).toBe(422);
+    expect(JSON.stringify(wrong.body)).not.toContain(key);
+    expect((await patch([{ op: 'test', path: '/spec/key', value: key }])).status).toBe(403);
+  });
+
+  it.each([
     ['a merge patch', { spec: { type: 'Nonsense', ttl: 'soon' } }, contentTypes.mergePatch],
     ['server-side apply', { spec: { type: 'Nonsense' } }, contentTypes.apply],
   ])('shows nothing of a mistake in %s', async (_, change, contentType) => {
@@ -72,5 +88,18 @@ describe('a patch of a key that is not theirs', async () => {
     });
     expect(JSON.stringify(answer.body)).not.toContain(key);
     expect(answer.status).toBe(403);
+  });
+});
+
+describe('a delete of a key that is not theirs', async () => {
+  const world = await admissionWorld();
+  const people = await peopleOf(world);
+
+  it('shows those who may revoke it the object, whose key is dead at that moment', async () => {
+    const target = await create(people.alice, objectOf(ownedAccessKeys, { user: 'alice', key }));
+    const path = pathOf(ownedAccessKeys, target.metadata.name);
+    expect(JSON.stringify((await people.mallory.send('DELETE', path)).body)).not.toContain(key);
+    const answer = await people.warden.send('DELETE', path);
+    expect(answer.body).toMatchObject({ metadata: { deletionTimestamp: expect.any(String) }, spec: { key } });
   });
 });
