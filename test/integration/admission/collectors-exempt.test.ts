@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
 import { type ControlPlane, startControlPlane } from '../../controlplane/control-plane.ts';
-import { installLatchkey } from '../../operator/install.ts';
 import { type ApiAnswer, contentTypes } from './api-client.ts';
 import { objectOf, pathOf, type TestObject } from './objects.ts';
 import { admissionWorld, create, expectOk, type World } from './world.ts';
 
 const collector = 'system:serviceaccount:kube-system:generic-garbage-collector';
 /** It waits longer after each refusal. */
-const eventually = { timeout: 110_000, interval: 200 };
+const eventually = { timeout: 50_000, interval: 200 };
 
 /** Why the accounts of Kubernetes' own controllers are exempt from the rules of ownership. */
 describe('the garbage collector without its exemption', async () => {
@@ -47,7 +46,7 @@ describe('the garbage collector without its exemption', async () => {
     return denials.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
   };
 
-  it('would try for ever to orphan a child, and does so when it has it again', async () => {
+  it('tries again and again to orphan a child, in vain', async () => {
     const parent = await create(world.alice, objectOf(ownedAccessKeys));
     const { apiVersion, kind, metadata } = parent;
     const ownerReferences = [{ apiVersion, kind, name: metadata.name, uid: metadata['uid'] }];
@@ -64,12 +63,6 @@ describe('the garbage collector without its exemption', async () => {
     await vi.waitFor(async () => expect(await refusals()).toBeGreaterThan(before + 3), eventually);
     expect((await stored(child)).body.metadata.ownerReferences).toHaveLength(1);
     expect((await stored(parent)).body.metadata.finalizers).toContain('orphan');
-
-    await installLatchkey(plane);
-    await vi.waitFor(async () => {
-      expect((await stored(child)).body.metadata).not.toHaveProperty('ownerReferences');
-      expect((await stored(parent)).body.metadata.finalizers).not.toContain('orphan');
-    }, eventually);
   });
 
   /** Puts another name in the place of the garbage collector's. */
