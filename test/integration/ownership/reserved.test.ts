@@ -3,7 +3,7 @@ import { describeRows, type Row } from './rows.ts';
 
 const update = (flavour: 'PUT' | 'merge patch' | 'JSON patch' | 'apply' | 'forced apply') =>
   ({ verb: 'update', flavour }) as const;
-const alices = { by: 'alice', spec: { user: 'alice' } } as const;
+const alices = { by: 'master', spec: { user: 'alice' } } as const;
 const immutable =
   /spec\.user, spec\.team and spec\.subject cannot change; delete the key and create one for the other identity/;
 
