@@ -116,6 +116,17 @@ describe.concurrent('owner references that a person set', () => {
     expect(await verifier.presented(spec.key)).not.toBe('live');
   });
 
+  it('let an object go at once that names one owner by the UID of another', async () => {
+    const [mine, foreign] = [await admin.createKey(), await admin.createKey()];
+    const { name } = mine.metadata;
+    const disguised = { ...foreign, metadata: { ...foreign.metadata, name } };
+    const key = await owned(ownedAccessKeys, [disguised], { user: 'alice' }, { blockOwnerDeletion: true });
+    await admin.untilGone(key, collected);
+    await admin.delete(foreign, { propagationPolicy: 'Foreground' });
+    await admin.untilGone(foreign, collected);
+    expect((await admin.get(mine)).metadata).not.toHaveProperty('deletionTimestamp');
+  });
+
   it('let an object go whose owner is of another kind', async () => {
     const owner = await admin.untilReady(await admin.createToken());
     const key = await owned(ownedAccessKeys, [owner], { user: 'alice' });

@@ -5,6 +5,7 @@ import type { ApiClient } from '../admission/api-client.ts';
 import { objectOf, pathOf } from '../admission/objects.ts';
 import { admissionWorld, create } from '../admission/world.ts';
 import { grant, groupOf } from './grants.ts';
+import { largestScope } from './largest-scope.ts';
 import type { Person } from './people.ts';
 import { describeRows, type Row } from './rows.ts';
 import { by, changeOf, creationOf, flavours } from './shorthand.ts';
@@ -202,15 +203,3 @@ describe('sixteen groups of others, on the largest spec that there can be', asyn
     await until('the roles are known', attempt);
   }
 });
-
-/** Rules of as many resources of as many names as the schema takes; the last name ends as it is told. */
-function largestScope(end = ''): object {
-  const names = (count: number, prefix: string): string[] =>
-    Array.from({ length: count }, (_, index) => `${prefix}${index}`);
-  const resources = names(16, 'g').map((group) => ({
-    group,
-    resources: names(32, 'r'),
-    resourceNames: names(31, 'n').concat(`last${end}`),
-  }));
-  return { rules: names(32, 'v').map((verb) => ({ verbs: [verb], resources, namespaces: names(32, 'p') })) };
-}

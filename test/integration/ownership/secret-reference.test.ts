@@ -1,10 +1,14 @@
+import { describe, expect, it } from 'vitest';
 import {
   ownedAccessKeys as keys,
   virtualClusterInstanceKubeConfigs as kubeConfigs,
   type Resource,
   directClusterEndpointTokens as tokens,
 } from '../../../src/api/resources.ts';
-import type { Person } from './people.ts';
+import { objectOf, pathOf } from '../admission/objects.ts';
+import { admissionWorld, create } from '../admission/world.ts';
+import { largestScope } from './largest-scope.ts';
+import { type Person, peopleOf } from './people.ts';
 import { type Attempt, type Content, describeRows, type Flavour, type Row } from './rows.ts';
 
 const refused =
@@ -215,3 +219,29 @@ describeRows('the owner of a key that goes to a Secret which she may not write',
     before: { ...mallorys, spec: { ...mallorys.spec, disabled: true } },
   },
 ]);
+
+describe('the largest spec that there can be', async () => {
+  const world = await admissionWorld();
+  const { mallory, alice } = await peopleOf(world);
+  const spec = (end?: string) => ({ user: 'mallory', secretRef: other, scope: largestScope(end) });
+
+  it('is judged when it is made and when its last name changes', async () => {
+    const key = objectOf(keys, spec());
+    const query = { dryRun: 'All' };
+    const refusal = { status: 403, body: { message: expect.stringContaining(refused) } };
+    expect(await mallory.send('POST', pathOf(keys), { body: key, query })).toMatchObject(refusal);
+    expect(await alice.send('POST', pathOf(tokens), { body: tokenOf(spec()), query })).toMatchObject({
+      status: 201,
+    });
+    const created = await create(world.admin, key);
+    const put = async (changed: object) =>
+      await mallory.send('PUT', pathOf(keys, key.metadata.name), {
+        body: { ...created, spec: { ...created.spec, ...changed } },
+        query,
+      });
+    expect(await put({ scope: largestScope('x') })).toMatchObject(refusal);
+    expect(await put({ description: 'the largest' })).toMatchObject({ status: 200 });
+  });
+
+  const tokenOf = ({ user: _, ...rest }: ReturnType<typeof spec>): object => objectOf(tokens, rest);
+});
