@@ -14,6 +14,8 @@ export interface ApiAnswer {
   readonly status: number;
   // biome-ignore lint/suspicious/noExplicitAny: the JSON that the API server sent, looked into by assertions.
   readonly body: any;
+  /** The texts of the Warning headers. */
+  readonly warnings: readonly string[];
 }
 
 export interface ApiRequest {
@@ -49,12 +51,19 @@ export class ApiClient {
       headersTimeout: 30_000,
       bodyTimeout: 30_000,
     });
-    return { status: answer.statusCode, body: await answer.body.json() };
+    const warnings = [answer.headers['warning'] ?? []].flat().flatMap(textsOfWarnings);
+    return { status: answer.statusCode, body: await answer.body.json(), warnings };
   }
 
   async close(): Promise<void> {
     await this.#agent.close();
   }
+}
+
+/** The texts of `299 - "text", 299 - "text"`. */
+function textsOfWarnings(header: string): string[] {
+  const warnings = [...header.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/gs)];
+  return warnings.map(([, text = '']) => text.replaceAll(/\\(.)/gs, '$1'));
 }
 
 /** A client for a user with a new client certificate. */

@@ -28,6 +28,8 @@ export interface Row {
   readonly patch?: readonly object[];
   /** 'allowed', or the code and the exact message of the policy (or a part of it, for a message of the schema). */
   readonly answer: 'allowed' | readonly [code: 403 | 404 | 409 | 422, message: string | RegExp];
+  /** The exact texts of the warnings that come with the answer; absent: any. */
+  readonly warnings?: readonly string[];
   /** Also sent as a dry run first, which must be answered alike; default: true for everything but deletes. */
   readonly dryRunFirst?: boolean;
 }
@@ -53,6 +55,7 @@ export function describeRows(
       const attempt = async (query: Query): Promise<void> => {
         const answer = await send(people[row.who], row, before, query);
         expectAnswer(answer, row.answer);
+        if (row.warnings !== undefined) expect(answer.warnings).toEqual(row.warnings);
         if (row.answer !== 'allowed' && before !== undefined)
           expect((await read(world, before)).metadata['resourceVersion']).toBe(
             before.metadata['resourceVersion'],
