@@ -82,4 +82,6 @@ export const systemObjects = {
   lease: 'latchkey-operator',
   signingKeys: 'latchkey-signing-keys',
   discovery: 'latchkey-oidc-discovery',
+  /** Not ours to write: the ConfigMap of the site, which the admission policies read. */
+  sitePolicy: 'latchkey-site-policy',
 } as const;

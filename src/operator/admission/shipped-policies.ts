@@ -31,11 +31,15 @@ const validating = [
   'ownership',
   'platform-fields',
   'secret-reference',
+  'site-defaults',
+  'site-policy',
+  'site-policy-values',
   'speaking',
   'stamps',
   'status',
   'target-secrets',
   'use',
+  'warnings',
 ];
 
 const withBinding = (

@@ -29,7 +29,7 @@ const declarations: readonly [string, Resource, (parent: string) => object][] = 
   [
     'a key of a form of its own',
     ownedAccessKeys,
-    () => ({ team: 'dev', key: `my+own/key=${plainKey()}~._-` }),
+    () => ({ team: 'dev', scope: {}, key: `my+own/key=${plainKey()}~._-` }),
   ],
   ['a key by its hash', ownedAccessKeys, () => ({ user: 'alice', key: hashed(plainKey()) })],
   ['a key in a Secret', ownedAccessKeys, () => ({ user: 'alice', secretRef: secretRef() })],

@@ -56,7 +56,7 @@ describe('the samples, applied with kubectl by an ordinary user', async () => {
   });
 });
 
-it.each(['.', 'project', ...withTargets])(
+it.each(['.', 'project', 'site-policy', ...withTargets])(
   'the kustomization of samples/%s has every file',
   async (folder) => {
     const rendered = await world.plane.kubectl(['kustomize', path.join(configFolder, 'samples', folder)]);

@@ -14,6 +14,7 @@ const verifier = new Verifier(admin);
 const alice = (await world.user('alice')).api;
 const bob = (await world.user('bob')).api;
 const argo = (await world.user('system:serviceaccount:argocd:controller')).api;
+const everyCluster = { clusters: [{ cluster: '*' }] };
 
 describe('who may name an access key', () => {
   it('is the user that the key speaks for', async () => {
@@ -58,7 +59,7 @@ describe('who may name an access key', () => {
 
 describe('an access key above another credential', () => {
   it('gives it the identity, whoever asks', async () => {
-    const parent = await admin.createKey({ team: 'red', groups: ['dev'] });
+    const parent = await admin.createKey({ team: 'red', groups: ['dev'], scope: everyCluster });
     const key = await admin.createKey({ accessKey: parent.metadata.name });
     const token = await admin.createToken({ accessKey: key.metadata.name });
     const { status } = await admin.untilReady(token);

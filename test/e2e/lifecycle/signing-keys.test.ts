@@ -16,7 +16,8 @@ const verifier = new Verifier(admin);
 
 describe('a token and the published key set', () => {
   it('verifies for its issuer and audience, and carries who, what and how long', async () => {
-    const key = await admin.createKey({ user: 'alice', groups: ['dev'] });
+    const scope = { clusters: [{ cluster: '*' }] };
+    const key = await admin.createKey({ user: 'alice', groups: ['dev'], scope });
     const token = await admin.createToken({ accessKey: key.metadata.name, ttl: 600 });
     const { metadata, status } = await admin.untilReady(token);
 
@@ -34,7 +35,7 @@ describe('a token and the published key set', () => {
       [group]: {
         object: { kind: 'DirectClusterEndpointToken', name: metadata.name, uid: metadata.uid },
         parent: { name: key.metadata.name, uid: key.metadata.uid },
-        scopes: [],
+        scopes: [scope],
       },
     });
     expect(status).toMatchObject({ serial: 1, keyID: signingKeyOf(status.token) });

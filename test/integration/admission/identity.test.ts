@@ -35,8 +35,8 @@ describe('the identity of an access key', async () => {
 
   it.each([
     ['another user', 'spec.user', { user: 'bob' }],
-    ['a team', 'spec.team', { team: 'blue' }],
-    ['a subject', 'spec.subject', { subject: 'sso:4711' }],
+    ['a team', 'spec.team', { team: 'blue', scope: {} }],
+    ['a subject', 'spec.subject', { subject: 'sso:4711', scope: {} }],
     ['a parent key', 'spec.accessKey', { accessKey: 'parent' }],
   ])('stays what a reserved requester declares: %s', async (_, __, spec) => {
     const client = await world.user('system:serviceaccount:argocd:argocd-application-controller');
@@ -47,7 +47,7 @@ describe('the identity of an access key', async () => {
     ['spec is empty', {}],
     ['spec is missing', undefined],
     ['all three are empty', { user: '', team: '', subject: '' }],
-    ['there are only other fields', { ttl: 60, groups: ['devs'] }],
+    ['there are only other fields', { ttl: 60, groups: ['devs'], scope: {} }],
   ])('is the requester when %s', async (_, spec) => {
     const created = await create(world.alice, objectOf(ownedAccessKeys, spec));
     expect(created.spec?.['user']).toBe('alice');
@@ -61,23 +61,25 @@ describe('the identity of an access key', async () => {
     },
   );
 
-  it.each([[{ user: 'bob' }], [{ team: 'blue' }], [{ subject: 'sso:1' }], [{ accessKey: 'parent' }]])(
-    'is not touched when the manifest has %j',
-    async (spec) => {
-      expect((await create(world.alice, objectOf(ownedAccessKeys, spec))).spec).toEqual(spec);
-    },
-  );
+  it.each([
+    [{ user: 'bob' }],
+    [{ team: 'blue', scope: {} }],
+    [{ subject: 'sso:1', scope: {} }],
+    [{ accessKey: 'parent' }],
+  ])('is not touched when the manifest has %j', async (spec) => {
+    expect((await create(world.alice, objectOf(ownedAccessKeys, spec))).spec).toEqual(spec);
+  });
 
   it.each([
     ['is null', { op: 'add', path: '/spec', value: null }],
     ['is removed', { op: 'remove', path: '/spec' }],
   ])('is kept when spec %s', async (_, operation) => {
-    const created = await create(world.alice, objectOf(ownedAccessKeys, { team: 'blue', ttl: 60 }));
+    const created = await create(world.alice, objectOf(ownedAccessKeys, { user: 'carol', ttl: 60 }));
     const answer = await world.alice.send('PATCH', pathOf(ownedAccessKeys, created.metadata.name), {
       body: [operation],
       contentType: contentTypes.jsonPatch,
     });
-    expect(answer).toMatchObject({ status: 200, body: { spec: { team: 'blue' } } });
+    expect(answer).toMatchObject({ status: 200, body: { spec: { user: 'carol' } } });
   });
 
   describe.each(updateFlavours)('on an update by $name', ({ update }) => {
@@ -86,12 +88,15 @@ describe('the identity of an access key', async () => {
       ['team', { team: 'blue' }],
       ['subject', { subject: 'sso:1' }],
     ])('keeps the %s that is dropped', async (_, identity) => {
-      const created = await create(world.alice, objectOf(ownedAccessKeys, { ...identity, ttl: 60 }));
+      const created = await create(
+        world.alice,
+        objectOf(ownedAccessKeys, { ...identity, scope: {}, ttl: 60 }),
+      );
       const answer = await update(world.alice, created, (object) => {
-        object.spec = { ttl: 90 };
+        object.spec = { scope: {}, ttl: 90 };
       });
       expect(answer.status).toBe(200);
-      expect((await read(world, created)).spec).toEqual({ ...identity, ttl: 90 });
+      expect((await read(world, created)).spec).toEqual({ ...identity, scope: {}, ttl: 90 });
     });
 
     it('keeps the user when all of spec is dropped', async () => {
@@ -104,9 +109,9 @@ describe('the identity of an access key', async () => {
     });
 
     it('keeps the team that is made empty', async () => {
-      const created = await create(world.alice, objectOf(ownedAccessKeys, { team: 'blue' }));
+      const created = await create(world.alice, objectOf(ownedAccessKeys, { team: 'blue', scope: {} }));
       const answer = await update(world.alice, created, (object) => {
-        object.spec = { user: '', team: '', subject: '' };
+        object.spec = { user: '', team: '', subject: '', scope: {} };
       });
       expect(answer.status).toBe(200);
       expect(identityOf(await read(world, created))).toMatchObject({ team: 'blue' });

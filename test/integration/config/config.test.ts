@@ -9,6 +9,21 @@ import { sharedControlPlane } from '../../controlplane/shared.ts';
 import { applyKustomization, configFolder } from './install.ts';
 import { type Rendered, render } from './render.ts';
 
+/** A parameter that may be missing: whoever deletes it must not stop all issuing. */
+const parameterOf = new Map([
+  [
+    'latchkey-site-policy',
+    {
+      paramKind: { apiVersion: 'v1', kind: 'ConfigMap' },
+      paramRef: {
+        name: 'latchkey-site-policy',
+        namespace: systemNamespace,
+        parameterNotFoundAction: 'Allow',
+      },
+    },
+  ],
+]);
+
 describe('config/default', async () => {
   const plane = await sharedControlPlane();
   const objects = await render(plane, 'default');
@@ -34,7 +49,7 @@ describe('config/default', async () => {
     it('is accepted without a warning', () => {
       const warnings = output
         .split('\n')
-        .filter((line) => /warning/i.test(line) && !line.includes('Sorting order'));
+        .filter((line) => /warning:/i.test(line) && !line.includes('Sorting order'));
       expect(warnings).toEqual([]);
     });
 
@@ -123,30 +138,55 @@ describe('config/default', async () => {
       },
     );
 
-    it.each(policies.filter(({ kind }) => kind.endsWith('Policy')))(
+    const warns = 'latchkey-warnings';
+    const refusing = policies.filter(({ metadata }) => metadata.name !== warns);
+
+    it.each(refusing.filter(({ kind }) => kind.endsWith('Policy')))(
       '$kind $metadata.name fails closed, unless it judges a delete',
       ({ metadata, spec }) => {
         // What the contract wants to be a 422.
         const reason = metadata.name === 'latchkey-owner-references' ? 'Invalid' : 'Forbidden';
         // A delete is a revocation: nothing that fails may stand in its way.
         expect(spec.failurePolicy).toBe(metadata.name === 'latchkey-delete' ? 'Ignore' : 'Fail');
-        expect(spec).not.toHaveProperty('paramKind');
+        expect(spec.paramKind).toEqual(parameterOf.get(metadata.name)?.paramKind);
         expect(
           spec.matchConstraints.resourceRules.map((rule: { apiGroups: string[] }) => rule.apiGroups),
-        ).toEqual([['management.platform.sh']]);
+        ).toEqual([[metadata.name === 'latchkey-site-policy-values' ? '' : 'management.platform.sh']]);
         for (const validation of spec.validations ?? []) {
           expect(validation).toMatchObject({ reason, message: expect.stringMatching(/.{20}/) });
         }
       },
     );
 
-    it.each(policies.filter(({ kind }) => kind.endsWith('Binding')))(
+    it.each(refusing.filter(({ kind }) => kind.endsWith('Binding')))(
       '$kind $metadata.name denies everywhere',
       ({ kind, metadata, spec }) => {
         const actions = kind.startsWith('Validating') ? { validationActions: ['Deny'] } : {};
-        expect(spec).toEqual({ policyName: metadata.name, ...actions });
+        const { paramRef } = parameterOf.get(metadata.name) ?? {};
+        expect(spec).toEqual({
+          policyName: metadata.name,
+          ...actions,
+          ...(paramRef === undefined ? {} : { paramRef }),
+        });
       },
     );
+
+    it('warn without ever refusing, also when an expression fails', () => {
+      const [policy, binding] = policies.filter(({ metadata }) => metadata.name === warns);
+      expect(policy?.['spec'].failurePolicy).toBe('Ignore');
+      expect(binding?.['spec']).toEqual({ policyName: warns, validationActions: ['Warn'] });
+    });
+
+    it('look at one ConfigMap alone, beside our own kinds', () => {
+      const { resourceRules, namespaceSelector } = only(
+        'ValidatingAdmissionPolicy',
+        'latchkey-site-policy-values',
+      )['spec'].matchConstraints;
+      expect(resourceRules).toEqual([
+        expect.objectContaining({ resources: ['configmaps'], resourceNames: ['latchkey-site-policy'] }),
+      ]);
+      expect(namespaceSelector).toEqual({ matchLabels: { 'kubernetes.io/metadata.name': systemNamespace } });
+    });
   });
 
   describe('the Deployment', () => {

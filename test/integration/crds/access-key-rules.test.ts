@@ -25,10 +25,13 @@ describe('an OwnedAccessKey', () => {
   it.each([
     ['for a user', { user: 'alice@example.com' }],
     ['for a name with a space inside', { user: 'Alice Example' }],
-    ['for a team', { team: 'dev' }],
-    ['for a subject', { subject: 'metrics:writer' }],
+    ['for a team', { team: 'dev', scope: {} }],
+    ['for a subject', { subject: 'metrics:writer', scope: {} }],
     ['with an empty team beside the user', { user: 'alice', team: '', subject: '' }],
-    ['with a name that holds a reserved prefix elsewhere', { user: 'my-system:x', groups: ['xteam:a'] }],
+    [
+      'with a name that holds a reserved prefix elsewhere',
+      { user: 'my-system:x', groups: ['xteam:a'], scope: {} },
+    ],
     ['with a parent in place of an identity', { accessKey: 'parent.1' }],
     ['with a plain key', { user: 'alice', key: plain }],
     ['with a key of 512 characters', { user: 'alice', key: 'k'.repeat(512) }],

@@ -50,7 +50,7 @@ describe('kubectl get', () => {
     'tells all about an access key for %j, but the key',
     async (identity) => {
       const lastActivity = new Date(Date.now() - 3 * 60_000).toISOString().replace(/\.\d+Z$/, 'Z');
-      const spec = { ...identity, key: secret, type: 'User' };
+      const spec = { ...identity, key: secret, type: 'User', scope: {} };
       const stored = await store(ownedAccessKeys, spec, { active: true, lastActivity });
       const columns = {
         OWNER: 'owner',

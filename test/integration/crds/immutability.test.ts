@@ -34,7 +34,7 @@ describe('a stored object', () => {
   it.each<[string, Resource, object, object | undefined, string]>([
     ['another user', ownedAccessKeys, { user: 'a' }, { user: 'b' }, identity],
     ['a team for a user', ownedAccessKeys, { user: 'a' }, { team: 'a' }, identity],
-    ['a subject for a team', ownedAccessKeys, { team: 'a' }, { subject: 'a' }, identity],
+    ['a subject for a team', ownedAccessKeys, { team: 'a', scope: {} }, { subject: 'a' }, identity],
     ['a second identity', ownedAccessKeys, { user: 'a' }, { user: 'a', team: 'b' }, identity],
     ['an identity after all', ownedAccessKeys, { accessKey: 'p' }, { accessKey: 'p', user: 'a' }, identity],
     ['another parent', ownedAccessKeys, { accessKey: 'p' }, { accessKey: 'q' }, parentOf('key')],
@@ -137,7 +137,7 @@ describe('a stored object', () => {
       'everything else of a key',
       ownedAccessKeys,
       { user: 'a' },
-      { user: 'a', ttl: 60, groups: ['g'], disabled: true },
+      { user: 'a', ttl: 60, groups: ['g'], scope: {}, disabled: true },
     ],
     [
       'false for no certificate',
@@ -159,14 +159,16 @@ describe('a stored object', () => {
     expect(await refusalOf(update)).toBe('accepted');
   });
 
-  it.each([{ user: 'a' }, { team: 'a' }, { subject: 'a' }])(
+  it.each([{ user: 'a' }, { team: 'a', scope: {} }, { subject: 'a', scope: {} }])(
     'never loses its identity %j to an update without spec',
     async (spec) => {
       const stored = await world.store(ownedAccessKeys, manifestOf(ownedAccessKeys, spec));
       const { spec: _, ...withoutSpec } = stored;
       const answer = await refusalOf(world.admin.replace(ownedAccessKeys, keyOf(stored), withoutSpec));
-      // The admission policies give the identity back; without them the schema refuses.
-      expect([identity, 'accepted']).toContain(answer);
+      // The admission policies give the identity back, and then miss the scope; without them the schema refuses.
+      expect([identity, 'scope' in spec ? 'spec.scope is missing' : 'accepted']).toContain(
+        answer.replace(/^.*denied request: spec\.scope: .*$/, 'spec.scope is missing'),
+      );
       const { spec: after } = await world.admin.get<typeof stored>(ownedAccessKeys, keyOf(stored));
       expect(after).toEqual(spec);
     },

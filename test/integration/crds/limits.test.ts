@@ -121,7 +121,9 @@ function specWith({ resource, path, schema }: Limit, size: number): object {
       ? 'x'.repeat(size)
       : Array.from({ length: size }, () => sampleOf(path, schema));
   const spec = nest(specOfResource(resource), path, value);
-  return resource === ownedAccessKeys ? { user: 'a', ...spec } : spec;
+  // A policy asks for a scope where there are groups.
+  const scope = path[0] === 'groups' ? { scope: {} } : {};
+  return resource === ownedAccessKeys ? { user: 'a', ...scope, ...spec } : spec;
 }
 
 function sampleOf(path: readonly string[], { items = {} }: Schema): unknown {

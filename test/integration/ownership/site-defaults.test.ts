@@ -1,0 +1,168 @@
+import { directClusterEndpointTokens, ownedAccessKeys } from '../../../src/api/resources.ts';
+import { largestRules } from './largest-spec.ts';
+import { describeRows, type Flavour, type Row } from './rows.ts';
+
+const message =
+  'spec.scope: a key with spec.team, spec.subject or spec.groups needs one; name what the key may be used for, or write {} to allow nothing';
+const refused = [403, message] as const;
+
+const wide = { projects: [{ project: '*' }], clusters: [{ cluster: '*' }] };
+const shared = [
+  ['a team', { team: 'blue' }],
+  ['a subject', { subject: 'robot' }],
+  ['a user in a further group', { user: 'alice', groups: ['devs'] }],
+] as const;
+
+/** `master` may speak for everybody. */
+const creation = (does: string, spec: Record<string, unknown>, answer: Row['answer']): Row => ({
+  who: 'master',
+  does,
+  resource: ownedAccessKeys,
+  attempt: { verb: 'create' },
+  content: { spec: { ttl: 60, ...spec } },
+  answer,
+});
+
+describeRows('a key that is used by more hands than one', [
+  ...shared.flatMap(([whom, spec]) => [
+    creation(`makes none for ${whom} without a scope`, spec, refused),
+    creation(
+      `makes none for ${whom} with nothing but the role of a user`,
+      { ...spec, type: 'User' },
+      refused,
+    ),
+  ]),
+  { ...creation('makes none by server-side apply', { team: 'blue' }, refused), attempt: apply() },
+  {
+    ...creation('makes none with generateName', { team: 'blue' }, refused),
+    attempt: { verb: 'create', flavour: 'generateName' },
+  },
+  creation('makes none that is disabled for now', { team: 'blue', disabled: true }, refused),
+  creation('makes none below another key', { team: 'blue', accessKey: 'parent' }, refused),
+  creation('makes none for no team and a group', { user: 'alice', team: '', groups: ['devs'] }, refused),
+  {
+    ...creation(
+      'makes none of her own in a group that she is in',
+      { user: 'alice', groups: ['devs'] },
+      refused,
+    ),
+    who: 'alice',
+  },
+  {
+    ...creation('makes none for a pipeline', { user: 'ci', groups: ['devs'] }, refused),
+    who: 'master',
+    content: { spec: { user: 'ci', groups: ['devs'], key: `sha256:${'a1'.repeat(32)}` } },
+  },
+  creation('is refused a ttl beyond all numbers before that', { team: 'blue', ttl: '9223372036854775807' }, [
+    422,
+    /spec\.ttl/,
+  ]),
+  ...shared.map(([whom, spec]) =>
+    creation(`makes one for ${whom} with a scope`, { ...spec, scope: wide }, 'allowed'),
+  ),
+  creation('makes one with an empty scope, which allows nothing', { team: 'blue', scope: {} }, 'allowed'),
+  creation(
+    'makes one with a scope that is null, which allows nothing',
+    { team: 'blue', scope: null },
+    'allowed',
+  ),
+  creation('makes one for a user without a scope', { user: 'alice' }, 'allowed'),
+  creation('makes one for a user with an empty list of groups', { user: 'alice', groups: [] }, 'allowed'),
+  creation('makes one with the largest scope', { team: 'blue', scope: { rules: largestRules } }, 'allowed'),
+  { ...creation('makes a token without a scope', {}, 'allowed'), resource: directClusterEndpointTokens },
+]);
+
+function apply() {
+  return { verb: 'create', flavour: 'apply' } as const;
+}
+
+const ofTeam = { team: 'blue', ttl: 60, scope: wide };
+const update = (
+  does: string,
+  content: Row['content'],
+  answer: Row['answer'],
+  flavour: Flavour = 'PUT',
+): Row => ({
+  who: 'master',
+  does,
+  resource: ownedAccessKeys,
+  before: { by: 'master', spec: ofTeam },
+  attempt: { verb: 'update', flavour },
+  ...(content === undefined ? {} : { content }),
+  answer,
+});
+const groups = { spec: { groups: ['devs'] } };
+const ofUser = { by: 'master', spec: { user: 'alice', ttl: 60 } } as const;
+
+describeRows('the scope of such a key', [
+  update('is not lifted by PUT', { spec: { scope: null } }, refused),
+  update('is not lifted by a merge patch', { spec: { scope: null } }, refused, 'merge patch'),
+  {
+    ...update('is not lifted by a JSON patch', undefined, refused, 'JSON patch'),
+    patch: [{ op: 'remove', path: '/spec/scope' }],
+  },
+  update('is not lifted while the key is disabled', { spec: { scope: null, disabled: true } }, refused),
+  ...(['PUT', 'JSON patch', 'merge patch', 'apply', 'forced apply'] as const).map((flavour) => ({
+    ...update(`is needed before a key of a user gets a group by ${flavour}`, groups, refused, flavour),
+    before: ofUser,
+  })),
+  update('becomes another one', { spec: { scope: {} } }, 'allowed'),
+  {
+    ...update('is lifted where no group is left', { spec: { groups: null, scope: null } }, 'allowed'),
+    before: { by: 'master', spec: { user: 'alice', ttl: 60, groups: ['devs'], scope: wide } },
+  },
+  {
+    ...update('comes together with the groups', { spec: { groups: ['devs'], scope: wide } }, 'allowed'),
+    before: ofUser,
+  },
+  update('stays when the key is disabled', { spec: { disabled: true } }, 'allowed', 'merge patch'),
+]);
+
+/** As keys from before the policy: the garbage collector is not judged, and alice owns what speaks for her. */
+const earlier = { by: 'garbageCollector', spec: { user: 'alice', ttl: 60, groups: ['devs'] } } as const;
+const later = (
+  does: string,
+  content: Row['content'],
+  answer: Row['answer'],
+  flavour: Flavour = 'PUT',
+): Row => ({
+  ...update(does, content, answer, flavour),
+  who: 'alice',
+  before: earlier,
+});
+
+describeRows('a key from before that has no scope', [
+  later('does not change its groups', { spec: { groups: ['devs', 'devs'] } }, refused),
+  later('disables it by PUT', { spec: { disabled: true } }, 'allowed'),
+  {
+    ...later('disables it by a merge patch', { spec: { disabled: true } }, 'allowed', 'merge patch'),
+    who: 'master',
+    before: { ...earlier, by: 'garbageCollector' },
+  },
+  later('shortens its life', { spec: { ttl: 30 } }, 'allowed'),
+  later('describes it', { spec: { description: 'new' } }, 'allowed'),
+  later('labels it', { metadata: { labels: { a: 'b' } } }, 'allowed'),
+  later('takes its groups away', { spec: { groups: null } }, 'allowed'),
+  later('gives it a scope', { spec: { scope: wide } }, 'allowed'),
+  {
+    ...later('deletes it', undefined, 'allowed'),
+    attempt: { verb: 'delete' },
+  },
+  {
+    ...later('marks it as ended', { spec: { disabled: true } }, 'allowed', 'merge patch'),
+    who: 'operator',
+  },
+  {
+    ...later('writes the key that it generated', { spec: { key: 'k'.repeat(40) } }, 'allowed', 'merge patch'),
+    who: 'operator',
+  },
+  {
+    ...later(
+      'takes a reference of an owner off',
+      { metadata: { ownerReferences: null } },
+      'allowed',
+      'merge patch',
+    ),
+    who: 'garbageCollector',
+  },
+]);
