@@ -55,6 +55,8 @@ export const reasons = {
   certificateFailed: 'CertificateFailed',
   certificateTimeout: 'CertificateTimeout',
   targetChanged: 'TargetChanged',
+  admissionMissing: 'AdmissionMissing',
+  admissionComplete: 'AdmissionComplete',
 } as const;
 
 export type Reason = (typeof reasons)[keyof typeof reasons];

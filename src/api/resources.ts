@@ -78,6 +78,13 @@ export const leases: Resource = {
   kind: 'Lease',
   namespaced: true,
 };
+export const deployments: Resource = {
+  group: 'apps',
+  version: 'v1',
+  plural: 'deployments',
+  kind: 'Deployment',
+  namespaced: true,
+};
 export const events: Resource = {
   group: 'events.k8s.io',
   version: 'v1',

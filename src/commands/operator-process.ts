@@ -7,6 +7,7 @@ import { systemClock as clock } from '../kube/clock.ts';
 import { EventRecorder } from '../kube/event-recorder.ts';
 import { type KubeConfigSource, kubeConfigSource } from '../kube/kube-config.ts';
 import { LeaderElector } from '../kube/leader-election.ts';
+import { AdmissionEvents } from '../operator/admission/admission-events.ts';
 import { AdmissionGuard } from '../operator/admission/admission-guard.ts';
 import { Controllers } from '../operator/controllers.ts';
 import { CredentialEvents } from '../operator/credential/credential-events.ts';
@@ -45,6 +46,7 @@ export class OperatorProcess {
   readonly #elector: LeaderElector;
   readonly #recorder: EventRecorder;
   readonly #guard: AdmissionGuard;
+  readonly #admissionEvents: AdmissionEvents;
   #term: Term | undefined;
   #missing = 0;
 
@@ -84,6 +86,7 @@ export class OperatorProcess {
       reportingInstance: identity,
       onDropped: () => this.#metrics.eventsDropped.inc(),
     });
+    this.#admissionEvents = new AdmissionEvents({ client: this.#client, recorder: this.#recorder });
     this.#guard = new AdmissionGuard({
       ...shared,
       onLook: (missing) => this.#onLook(missing),
@@ -120,6 +123,12 @@ export class OperatorProcess {
     this.#metrics.admissionMissing.set(missing);
     if (missing === 0 && this.#missing > 0) this.#term?.controllers.wakeAll();
     this.#missing = missing;
+    if (this.#term !== undefined) this.#tellOfAdmission();
+  }
+
+  /** Only the leader does: all replicas look. */
+  #tellOfAdmission(): void {
+    void this.#admissionEvents.say(this.#guard.problem());
   }
 
   /** One term of leadership: sync, then work, then drain. */
@@ -136,6 +145,7 @@ export class OperatorProcess {
       await Promise.all(reflectors.map(({ reflector }) => reflector.synced(signal)));
       log.info({ keys: controllers.stores.keys.size, tokens: controllers.stores.tokens.size }, 'synced');
       await this.#guard.looked(signal);
+      this.#tellOfAdmission();
       running.push(controllers.targetSweep.run(watched));
       await this.#work(controllers, signal);
     } catch (error) {

@@ -5,6 +5,7 @@ import {
   clusterRoles,
   clusters,
   configMaps,
+  deployments,
   directClusterEndpointTokens,
   events,
   namespaces,
@@ -41,6 +42,7 @@ export interface ApiEvent extends KubeObject {
   readonly reason: string;
   readonly type: string;
   readonly note?: string;
+  readonly reportingInstance?: string;
   readonly regarding: { readonly name: string; readonly uid?: string };
   readonly series?: { readonly count: number };
 }
@@ -205,6 +207,7 @@ const resources = [
   configMaps,
   secrets,
   namespaces,
+  deployments,
   events,
   serviceAccounts,
   clusterRoles,

@@ -5,6 +5,7 @@ import { toCredentialRecord } from '../../src/credentials/project.ts';
 import type { EventInput } from '../../src/kube/event-object.ts';
 import type { EventRecorder } from '../../src/kube/event-recorder.ts';
 import { silentLogger } from '../../src/kube/logger.ts';
+import { AdmissionEvents } from '../../src/operator/admission/admission-events.ts';
 import { CredentialEvents } from '../../src/operator/credential/credential-events.ts';
 import type { DesiredStatus } from '../../src/operator/credential/desired-status.ts';
 import { type TransitionEvent, transitionEvents } from '../../src/operator/credential/transition-events.ts';
@@ -40,6 +41,18 @@ const desired = (change: Partial<DesiredStatus>): DesiredStatus => ({
 const [present = ''] = recordWith('True').fingerprints;
 const about = (reason: Reason) => ({ reason, message: '' });
 
+/** What is said of policies that went missing and came back. */
+const admissionEvents = await sayOfAdmission();
+
+async function sayOfAdmission(): Promise<readonly TransitionEvent[]> {
+  const seen: EventInput[] = [];
+  const client = { get: async () => ({ metadata: { uid: '1' } }) };
+  const recorder = { record: (event: EventInput) => void seen.push(event) };
+  const events = new AdmissionEvents({ client: client as never, recorder });
+  for (const problem of ['missing: a', undefined]) await events.say(problem);
+  return seen as unknown as TransitionEvent[];
+}
+
 /** What happens to a credential, for each action, with the reason given. */
 const scenarios: Readonly<Record<string, (reason: Reason) => readonly TransitionEvent[]>> = {
   Issue: (reason) =>
@@ -58,6 +71,8 @@ const scenarios: Readonly<Record<string, (reason: Reason) => readonly Transition
   Connect: (reason) =>
     targetTransitions({ conditions: [] }, { phase: 'Ready', ready: { status: 'True', reason, message: '' } }),
   Finalize: () => recorded((events) => events.finalizerReleased(recordWith('True'))),
+  Wait: () => admissionEvents.slice(0, 1),
+  Resume: () => admissionEvents.slice(1),
   Move: () => recorded((events) => events.loginSecretsMoved(recordWith('True'))),
 };
 

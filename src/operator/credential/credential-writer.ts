@@ -7,6 +7,7 @@ import type { KubeClient, ObjectKey } from '../../kube/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { isNotFound, KubeError } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/object.ts';
+import { admissionWait } from './admission-wait.ts';
 import type { CredentialEvents } from './credential-events.ts';
 import type { DesiredStatus } from './desired-status.ts';
 import { statusPatch } from './status-patch.ts';
@@ -81,17 +82,33 @@ export class CredentialWriter {
   ): Promise<CredentialRecord> {
     const status = statusPatch(record, desired, this.#options.clock.now());
     if (status === undefined) return record;
-    if (confirmsMore(record, desired)) this.#options.assertAdmission();
+    if (confirmsMore(record, desired)) await this.assertAdmitted(record);
     const written = await this.#patch(record, { status }, 'status');
     this.#options.events.record(record, transitionEvents(record, desired, successor));
     return written;
+  }
+
+  /**
+   * Throws `ERR_ADMISSION_MISSING` while nothing new may be confirmed. The status of what waits for it says so first, once;
+   * there is no event for each object, because all of them wait for the same.
+   */
+  async assertAdmitted(record: CredentialRecord): Promise<void> {
+    const { assertAdmission, clock } = this.#options;
+    try {
+      assertAdmission();
+    } catch (error) {
+      const now = clock.now();
+      const desired = admissionWait(record, now);
+      const status = desired && statusPatch(record, desired, now);
+      if (status !== undefined) await this.#patch(record, { status }, 'status');
+      throw error;
+    }
   }
 
   async delete(record: CredentialRecord): Promise<void> {
     const { client, resource } = this.#options;
     const { uid, resourceVersion } = record;
     await client
-
       .delete(resource, placeOf(record), { preconditions: { uid, resourceVersion } })
       .catch((error: unknown) => {
         if (!isNotFound(error)) throw error;

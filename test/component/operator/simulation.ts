@@ -3,6 +3,7 @@ import { credentialHash } from '../../../src/credentials/credential-hash.ts';
 import { isLive, type Liveness } from '../../../src/credentials/live.ts';
 import { toCredentialRecord } from '../../../src/credentials/project.ts';
 import type { CredentialKind, CredentialRecord } from '../../../src/credentials/record.ts';
+import { LatchkeyError } from '../../../src/errors.ts';
 import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import { silentLogger } from '../../../src/kube/logger.ts';
 import { type KubeObject, keyOf } from '../../../src/kube/object.ts';
@@ -29,6 +30,7 @@ const noEvents = new CredentialEvents({ record: () => undefined } as never, sile
 export class Simulation {
   readonly clock = new FakeClock(Date.UTC(2026, 10, 21, 10));
   readonly api: MemoryApi;
+  #admissionMissing = false;
   readonly #fates: Fate[];
   #controllers: Controllers;
   #delivered = 0;
@@ -50,6 +52,12 @@ export class Simulation {
   /** From now on every write works. */
   calm(): void {
     this.#fates.length = 0;
+  }
+
+  /** Takes an admission policy away, or puts it back, which the process notices at once. */
+  missAdmission(missing: boolean): void {
+    this.#admissionMissing = missing;
+    if (!missing) this.#controllers.wakeAll();
   }
 
   /** The process dies between two writes; another one begins with a fresh list. */
@@ -179,7 +187,9 @@ export class Simulation {
       targetEvents: new TargetEvents({ record: () => undefined }, silentLogger),
       settings,
       metrics: new Metrics(),
-      assertAdmission: () => undefined,
+      assertAdmission: () => {
+        if (this.#admissionMissing) throw new LatchkeyError('ERR_ADMISSION_MISSING', { missing: 1 });
+      },
       trustedSince: () => 0,
       assertLeading: () => undefined,
     });

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { labels } from '../../../src/api/names.ts';
+import { labels, systemNamespace } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { createKubeClient } from '../../../src/kube/client.ts';
 import { kubeConfigSource } from '../../../src/kube/kube-config.ts';
@@ -7,7 +7,7 @@ import { policyVersion } from '../../../src/operator/admission/shipped-policies.
 import { startControlPlane } from '../../controlplane/control-plane.ts';
 import { Guard } from '../../controlplane/guard.ts';
 import { type Rendered, render } from '../../integration/config/render.ts';
-import { Api, conditionOf, type Stored } from '../../operator/api.ts';
+import { Api, type ApiEvent, conditionOf, type Stored } from '../../operator/api.ts';
 import { healthOf } from '../../operator/health-of.ts';
 import { metricOf } from '../../operator/metrics-of.ts';
 import { RunningOperator } from '../../operator/running-operator.ts';
@@ -39,11 +39,24 @@ const send = async (verb: string, objects: readonly Rendered[]): Promise<void> =
   if (exitCode !== 0) throw new Error(stderr);
 };
 
+const place = { name: 'latchkey-operator', namespace: systemNamespace };
+const shippedDeployment = shipped.find(({ kind }) => kind === 'Deployment');
+/** Events are about it; the operator itself runs beside it. */
+const withoutPods = {
+  ...shippedDeployment,
+  spec: { ...shippedDeployment?.['spec'], replicas: 0 },
+} as Rendered;
+
 /** The tests build on each other: an installation that becomes complete step by step, and loses a part again. */
 describe('an operator that is started before the rest of the installation', () => {
   let operator: RunningOperator;
   let early: { readonly key: Stored; readonly token: Stored };
-  let late: Stored;
+  /** Made while a policy is missing. */
+  let late: readonly Stored[];
+  /** Confirmed before, and of these one that is changed meanwhile. */
+  let working: Stored;
+  let edited: Stored;
+  let deployment: Stored & { metadata: { uid: string } };
   const talkative = { LATCHKEY_LOG_LEVEL: 'debug' };
 
   const readiness = async (status: 200 | 503, text: string | RegExp): Promise<string> =>
@@ -58,6 +71,8 @@ describe('an operator that is started before the rest of the installation', () =
 
   it('waits for the definitions, and readyz and log say for which', async () => {
     await send('apply', shipped.filter(isAccount));
+    await send('apply', [withoutPods]);
+    deployment = (await admin.get({ kind: 'Deployment', metadata: place })) as typeof deployment;
     operator = await RunningOperator.start(plane, guard, { env: talkative });
 
     const text = await readiness(503, 'not synced');
@@ -101,31 +116,99 @@ describe('an operator that is started before the rest of the installation', () =
   });
 
   it('confirms nothing new while a policy is missing or of another version; ends and deletes go on', async () => {
-    const keys = await Promise.all(Array.from({ length: 4 }, createdKey));
+    const keys = await Promise.all(Array.from({ length: 6 }, createdKey));
     for (const key of keys) await admin.untilReady(key);
+    [working, edited] = keys.slice(4) as [Stored, Stored];
 
     await Promise.all([send('delete', lost), relabel('0')]);
 
     const text = await readiness(503, 'latchkey-requester');
     expect(text).toContain('ValidatingAdmissionPolicy/latchkey-dry-run-delete');
-    late = await createdKey();
-    await until('the late key was met', async () => (await operator.log()).includes(late.metadata.name));
+    await createLate();
     await endOne(keys.slice(0, 2));
     await operator.end();
     operator = await RunningOperator.start(plane, guard, { name: 'restarted', env: talkative });
-    await endOne(keys.slice(2));
-    expect((await admin.get(late)).status).not.toHaveProperty('credentialHash');
+    await endOne(keys.slice(2, 4));
+    for (const object of late) expect((await admin.get(object)).status).not.toHaveProperty('credentialHash');
+  });
+
+  it('says so once in each object that waits, and in no other', async () => {
+    for (const object of late) {
+      const waiting = await admin.untilRefused(object, reasons.admissionMissing);
+      expectNothingConfirmed(waiting);
+      expect(conditionOf(waiting)?.message).toContain('have config/admission of the same release applied');
+      expect(await admin.eventsOf(waiting)).toEqual([]);
+    }
+    expectConfirmed(await admin.get(working));
+    const changed = await admin.patch(edited, { spec: { scope: { clusters: [{ cluster: 'a' }] } } });
+    const waiting = await admin.untilRefused(changed, reasons.admissionMissing);
+    expect(waiting.status.credentialHash).toBe((await admin.get(edited)).status.credentialHash);
+    const versions = async () => {
+      const objects = await Promise.all([...late, edited, working].map(async (one) => await admin.get(one)));
+      return objects.map(({ metadata }) => metadata.resourceVersion);
+    };
+    const before = await versions();
+    for (const { metadata } of late) await untilRetried(metadata.name);
+    expect(await versions()).toEqual(before);
+  });
+
+  it('says so to those who run the platform: an event about the Deployment names what is missing, and a metric', async () => {
+    const event = await told(reasons.admissionMissing);
+    expect(event).toMatchObject({ type: 'Warning', note: expect.stringContaining('latchkey-requester') });
+    expect(event).not.toHaveProperty('series');
+    const { stdout } = await plane.kubectl([
+      'describe',
+      'deployment',
+      'latchkey-operator',
+      '-n',
+      systemNamespace,
+    ]);
+    expect(stdout).toContain(reasons.admissionMissing);
+    expect(await metricOf(operator, 'latchkey_admission_missing')).toBeGreaterThanOrEqual(3);
   });
 
   it('confirms at once what waited when they are back', async () => {
     await Promise.all([send('apply', lost), relabel(policyVersion)]);
     await readiness(200, 'readyz check passed');
-    expectConfirmed(await admin.untilReady(late));
+    for (const object of [...late, edited]) expectConfirmed(await admin.untilReady(object));
+    expect((await told(reasons.admissionComplete)).type).toBe('Normal');
+    expect(await metricOf(operator, 'latchkey_admission_missing')).toBe(0);
   });
 
   /** The API server answers 503 for a while when kinds and policies are new: it asks for the schema of each anew. */
   const createdKey = async (): Promise<Stored> =>
     await until('kinds and policies are known', async () => await admin.createKey(), { timeoutMs: 30_000 });
+
+  /** The one event of this reason by the operator that runs now. */
+  const told = async (reason: string): Promise<ApiEvent> =>
+    await until(`an event ${reason}`, async () => {
+      const events = await admin.eventsOf(deployment);
+      const own = events.filter(
+        (event) => event.reportingInstance === 'restarted' && event.reason === reason,
+      );
+      expect(own.length).toBeLessThanOrEqual(1);
+      return own[0];
+    });
+
+  const createLate = async (): Promise<void> => {
+    const place = { namespace: 'default', name: 'late' };
+    late = [
+      await createdKey(),
+      await admin.createKey({ user: 'alice', secretRef: place }),
+      await admin.createToken(),
+    ];
+    for (const { metadata } of late)
+      await until('it was met', async () => (await operator.log()).includes(metadata.name));
+  };
+
+  /** The log says of each retry how many there were before. */
+  const untilRetried = async (name: string): Promise<void> => {
+    const retried = async () =>
+      (await operator.log())
+        .split('\n')
+        .some((line) => line.includes(`"key":"${name}"`) && Number(/"failures":(\d+)/.exec(line)?.[1]) >= 3);
+    await until(`${name} was looked at again and again`, retried, { timeoutMs: 30_000 });
+  };
 
   const lost = shipped.filter(({ metadata }) => metadata.name === 'latchkey-dry-run-delete');
   const outdated = ['mutatingadmissionpolicy', 'latchkey-requester'];

@@ -5,6 +5,7 @@ import { annotations, finalizers, labels, serviceAccounts, systemNamespace } fro
 import { reasons } from '../../../src/api/reasons.ts';
 import { namespaces, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
 import { startControlPlane } from '../../controlplane/control-plane.ts';
+import { applyKustomization } from '../../integration/config/install.ts';
 import { render } from '../../integration/config/render.ts';
 import { type AuditEvent, auditEvents, auditPolicyFor, usesOf } from '../../integration/rbac/audit-uses.ts';
 import {
@@ -139,6 +140,18 @@ const scenario: Readonly<Record<string, () => Promise<unknown>>> = {
       expect(isFirst).toBe(false);
     }
     gate.judge = () => 'pass';
+  },
+  'an admission policy that is missing': async () => {
+    const binding = ['validatingadmissionpolicybinding', 'latchkey-dry-run-delete'];
+    await plane.kubectl(['delete', ...binding]);
+    const { metadata } = await admin.get({
+      kind: 'Deployment',
+      metadata: { name: 'latchkey-operator', namespace: systemNamespace },
+    });
+    const deployment = { metadata: { ...metadata, uid: metadata.uid ?? '' } };
+    await admin.untilEvent(deployment, reasons.admissionMissing);
+    await applyKustomization(plane, 'default');
+    await admin.untilEvent(deployment, reasons.admissionComplete);
   },
   'the same event again': async () => {
     const key = await admin.untilReady(await admin.createKey());

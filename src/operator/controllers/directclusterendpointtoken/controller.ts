@@ -95,7 +95,8 @@ export class TokenController {
 
   async #issue(input: IssuedInput, issue: IssueCredential): Promise<WorkResult | undefined> {
     const { record } = input;
-    const { ring, issuer, assertMayIssue, secrets } = this.#options;
+    const { ring, issuer, assertMayIssue, secrets, writer } = this.#options;
+    await writer.assertAdmitted(record);
     assertMayIssue();
     const { signer } = ring;
     // The ring brings every token again when there is a key.
@@ -111,7 +112,7 @@ export class TokenController {
     }
     const issued = { document: token, credentialHash: credentialHash(token), keyID: signer.kid };
     const desired = issuedStatus(input, issue, issued);
-    const written = await this.#options.writer.writeStatus(record, desired, issue.cause);
+    const written = await writer.writeStatus(record, desired, issue.cause);
     return this.#advance(written, true);
   }
 

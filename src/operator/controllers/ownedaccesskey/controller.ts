@@ -91,7 +91,7 @@ export class KeyController {
     };
   }
 
-  #write(record: CredentialRecord, { step }: KeyStep): Promise<CredentialRecord> {
+  async #write(record: CredentialRecord, { step }: KeyStep): Promise<CredentialRecord> {
     const { writer, loginSecrets, randomBytes } = this.#options;
     switch (step) {
       case 'addFinalizer':
@@ -99,6 +99,7 @@ export class KeyController {
       case 'moveLoginSecrets':
         return loginSecrets.move(record);
       case 'generateIntoSpec':
+        await writer.assertAdmitted(record);
         return writer.patchSpec(record, { key: generateAccessKey(randomBytes(accessKeyBytes)) });
       case 'disable':
         return writer.patchSpec(record, { disabled: true });
@@ -110,7 +111,8 @@ export class KeyController {
   }
 
   async #writeSecret(record: CredentialRecord, serial: number): Promise<Findings> {
-    const { secrets, randomBytes } = this.#options;
+    const { secrets, writer, randomBytes } = this.#options;
+    await writer.assertAdmitted(record);
     const key = generateAccessKey(randomBytes(accessKeyBytes));
     const secretProblem = await secrets.write(record, serial, key);
     return secretProblem === undefined

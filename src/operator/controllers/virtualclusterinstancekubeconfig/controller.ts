@@ -130,7 +130,7 @@ export class KubeConfigController {
 
   async #issue(input: KubeConfigInput, issue: IssueCredential): Promise<WorkResult | undefined> {
     const { record, instance } = input;
-    const { client, assertMayIssue, clients } = this.#options;
+    const { client, assertMayIssue, clients, writer } = this.#options;
     // The policy has refused what has none; this is for the compiler.
     if (instance === undefined) throw new RangeError('a kubeconfig without an instance');
     const denial = await denialOf(client, record, issue.identity, instance);
@@ -141,6 +141,7 @@ export class KubeConfigController {
       const instead = insteadOf(input, issue, { ...failed.problem, final: false });
       return this.#settle(record, instead, failed.waitMs);
     }
+    await writer.assertAdmitted(record);
     assertMayIssue();
     if (record.kubeConfig?.clientCert === true) return this.#issueCertificate(input, issue, basis);
     return this.#issueToken(input, issue, instance);

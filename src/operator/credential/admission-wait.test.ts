@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { toCredentialRecord } from '../../credentials/project.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
+import { admissionWait } from './admission-wait.ts';
+import { statusPatch } from './status-patch.ts';
+
+const now = Date.UTC(2026, 10, 21, 12);
+const at = (offset: number): string => new Date(now + offset).toISOString();
+
+function recordOf(status: object, kind: CredentialRecord['kind'] = 'OwnedAccessKey'): CredentialRecord {
+  const spec = kind === 'OwnedAccessKey' ? { user: 'alice' } : {};
+  return toCredentialRecord({ metadata: { name: 'a', uid: '1', generation: 2 }, spec, status }, kind);
+}
+
+const fingerprintOf = (kind: CredentialRecord['kind']): string => recordOf({}, kind).fingerprints[0] ?? '';
+
+describe('admissionWait', () => {
+  it('says of what was never confirmed that it waits, with Ready False and Reconciling', () => {
+    const desired = admissionWait(recordOf({}), now);
+    expect(desired).toMatchObject({
+      confirmation: { active: false },
+      ready: { status: 'False', reason: 'AdmissionMissing' },
+      reconciling: { reason: 'AdmissionMissing' },
+    });
+  });
+
+  it.each(['OwnedAccessKey', 'DirectClusterEndpointToken'] as const)(
+    'says nothing of a confirmed %s, which goes on working',
+    (kind) => {
+      const status = { credentialHash: 'a'.repeat(64), fingerprint: fingerprintOf(kind), serial: 1 };
+      expect(admissionWait(recordOf(status, kind), now)).toBeUndefined();
+      expect(admissionWait(recordOf({ ...status, notAfter: at(1_000) }, kind), now)).toBeUndefined();
+    },
+  );
+
+  it.each([
+    ['a spec that changed', { fingerprint: 'v1:other' }],
+    ['no fingerprint', { fingerprint: undefined }],
+    ['no hash, because it was refused meanwhile', { credentialHash: undefined }],
+    ['an end that has come', { notAfter: at(0) }],
+  ])('says so of one with %s, and takes back nothing that was confirmed', (_, change) => {
+    const kind = 'DirectClusterEndpointToken';
+    const status = { credentialHash: 'a'.repeat(64), fingerprint: fingerprintOf(kind), serial: 3, ...change };
+    const record = recordOf(status, kind);
+    const desired = admissionWait(record, now);
+    expect(desired?.ready.reason).toBe('AdmissionMissing');
+    expect(desired).not.toHaveProperty('credential');
+    const patch = desired && statusPatch(record, desired, now);
+    expect(Object.keys(patch ?? {}).sort()).toEqual(['conditions', 'observedGeneration']);
+  });
+
+  it('makes no second write of an object that says so already', () => {
+    const record = recordOf({});
+    const desired = admissionWait(record, now);
+    const patch = desired && statusPatch(record, desired, now);
+    const written = recordOf({ ...patch });
+    const again = admissionWait(written, now + 60_000);
+    expect(again && statusPatch(written, again, now + 60_000)).toBeUndefined();
+  });
+});

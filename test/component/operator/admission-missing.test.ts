@@ -1,0 +1,138 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { CredentialRecord } from '../../../src/credentials/record.ts';
+import { Simulation } from './simulation.ts';
+
+const keys = 'ownedaccesskeys';
+const tokens = 'directclusterendpointtokens';
+
+let simulation: Simulation;
+beforeEach(async () => {
+  simulation = new Simulation([]);
+  await simulation.settle();
+});
+
+const recordOf = (name: string): CredentialRecord => {
+  const found = simulation.records().find(({ key }) => key === name);
+  if (found === undefined) throw new Error(`no ${name}`);
+  return found;
+};
+const readyOf = ({ conditions }: CredentialRecord): string => {
+  const { status, reason } = conditions.find(({ type }) => type === 'Ready') ?? {};
+  return `${status} ${reason}`;
+};
+
+/** Lets the controllers look again and again for so many minutes. */
+async function pass(minutes: number): Promise<void> {
+  for (let minute = 0; minute < minutes; minute++) {
+    for (const part of [0, 1]) {
+      simulation.deliver();
+      await simulation.work();
+      simulation.clock.advance(30_000 + part);
+    }
+  }
+  simulation.deliver();
+}
+
+const waiting = 'False AdmissionMissing';
+
+describe('while an admission policy is missing', () => {
+  it('thousands of objects wait, and each is written once', async () => {
+    const count = 3000;
+    simulation.missAdmission(true);
+    for (let index = 0; index < count; index++) {
+      simulation.create(
+        index % 2 === 0 ? keys : tokens,
+        `waiting-${index}`,
+        index % 2 === 0 ? { user: 'alice' } : {},
+      );
+    }
+    const created = simulation.api.changes.length;
+
+    await pass(10);
+
+    expect(simulation.api.changes.length - created).toBe(count);
+    expect(new Set(simulation.records().map(readyOf))).toEqual(new Set([waiting]));
+  });
+
+  it.each<[string, string, Record<string, unknown>]>([
+    ['key', keys, { user: 'alice' }],
+    ['key by its hash', keys, { user: 'alice', key: `sha256:${'ab'.repeat(32)}` }],
+    ['key in a Secret', keys, { user: 'alice', secretRef: { namespace: 'default', name: 's' } }],
+    ['token', tokens, {}],
+    ['token in a Secret', tokens, { secretRef: { namespace: 'default', name: 's' } }],
+  ])('nothing is made for a new %s, and it is confirmed once all are back', async (_, plural, spec) => {
+    simulation.missAdmission(true);
+    simulation.create(plural, 'new', spec);
+    await pass(2);
+    const record = recordOf('new');
+    expect(readyOf(record)).toBe(waiting);
+    expect(record.status).toMatchObject({ serial: 0 });
+    expect(record.status).not.toHaveProperty('credentialHash');
+    expect(simulation.heldHash(record)).toBe(spec['key'] === undefined ? undefined : 'ab'.repeat(32));
+    expect(simulation.liveness(record).live).toBe(false);
+
+    simulation.missAdmission(false);
+    await simulation.settle();
+
+    expect(readyOf(recordOf('new'))).toBe('True Issued');
+    expect(simulation.liveness(recordOf('new')).live).toBe(true);
+  });
+
+  it.each<[string, string, Record<string, unknown>]>([
+    ['key', keys, { user: 'alice' }],
+    ['token', tokens, {}],
+  ])('a confirmed %s is not written, and works', async (_, plural, spec) => {
+    simulation.create(plural, 'old', spec);
+    await simulation.settle();
+    const before = recordOf('old');
+    simulation.missAdmission(true);
+    simulation.crash();
+    await pass(5);
+    expect(recordOf('old')).toEqual(before);
+    expect(simulation.liveness(before).live).toBe(true);
+  });
+
+  it('a rotation that is asked for waits, and the key works until then', async () => {
+    simulation.create(keys, 'rotated', { user: 'alice' });
+    await simulation.settle();
+    const { status } = recordOf('rotated');
+    simulation.missAdmission(true);
+    simulation.edit(keys, 'rotated', {
+      metadata: { annotations: { 'management.platform.sh/rotate': 'now' } },
+    });
+    await pass(2);
+    const record = recordOf('rotated');
+    expect(record.status.credentialHash).toBe(status.credentialHash);
+    expect(simulation.heldHash(record)).toBe(status.credentialHash);
+    expect(readyOf(record)).toBe('True Issued');
+    simulation.missAdmission(false);
+    await simulation.settle();
+    expect(recordOf('rotated').status.serial).toBe(2);
+  });
+
+  it('a changed spec waits, grants nothing, and is right again at once when the change is taken back', async () => {
+    const scope = { clusters: [{ cluster: 'a' }] };
+    simulation.create(keys, 'changed', { user: 'alice', scope });
+    await simulation.settle();
+    const { status } = recordOf('changed');
+    simulation.missAdmission(true);
+    simulation.edit(keys, 'changed', { spec: { scope: null } });
+    await pass(2);
+    expect(readyOf(recordOf('changed'))).toBe(waiting);
+    expect(recordOf('changed').status).toEqual({ ...status, active: false });
+    expect(simulation.liveness(recordOf('changed')).live).toBe(false);
+    simulation.edit(keys, 'changed', { spec: { scope } });
+    await pass(2);
+    expect(readyOf(recordOf('changed'))).toBe('True Issued');
+    expect(simulation.liveness(recordOf('changed')).live).toBe(true);
+  });
+
+  it('an end is an end', async () => {
+    simulation.create(keys, 'ending', { user: 'alice', ttl: 3600 });
+    await simulation.settle();
+    simulation.missAdmission(true);
+    simulation.clock.advance(3_600_000);
+    await pass(2);
+    expect(readyOf(recordOf('ending'))).toBe('False Expired');
+  });
+});
