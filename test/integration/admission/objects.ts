@@ -35,7 +35,10 @@ export interface TestObject {
 
 export const uniqueName = (prefix: string): string => `${prefix}-${randomBytes(4).toString('hex')}`;
 
-/** An object of this kind with a name of its own. Access keys speak for `alice` unless `spec` says otherwise. */
+/**
+ * An object of this kind with a name of its own. Access keys speak for `alice` unless `spec` says otherwise, and those that
+ * need a scope get an empty one, unless there is a field `scope`, also if undefined.
+ */
 export function objectOf(
   resource: Resource,
   spec: Record<string, unknown> = resource === ownedAccessKeys ? { user: 'alice' } : {},
@@ -50,9 +53,12 @@ export function objectOf(
       ...metadata,
       labels: { [testLabel]: 'true', ...metadata.labels },
     },
-    spec,
+    spec: needsScope(spec) ? { scope: {}, ...spec } : spec,
   };
 }
+
+const needsScope = ({ team, subject, groups }: Record<string, unknown>): boolean =>
+  [team ?? '', subject ?? ''].join('') !== '' || (Array.isArray(groups) && groups.length > 0);
 
 /** Path of the object, or of the collection; namespaced ones in `default`. */
 export function pathOf(resource: Resource, name?: string, subresource?: string): string {

@@ -19,7 +19,7 @@ const creation = (does: string, spec: Record<string, unknown>, answer: Row['answ
   does,
   resource: ownedAccessKeys,
   attempt: { verb: 'create' },
-  content: { spec: { ttl: 60, ...spec } },
+  content: { spec: { ttl: 60, scope: undefined, ...spec } },
   answer,
 });
 
@@ -51,7 +51,7 @@ describeRows('a key that is used by more hands than one', [
   {
     ...creation('makes none for a pipeline', { user: 'ci', groups: ['devs'] }, refused),
     who: 'master',
-    content: { spec: { user: 'ci', groups: ['devs'], key: `sha256:${'a1'.repeat(32)}` } },
+    content: { spec: { user: 'ci', groups: ['devs'], scope: undefined, key: `sha256:${'a1'.repeat(32)}` } },
   },
   creation('is refused a ttl beyond all numbers before that', { team: 'blue', ttl: '9223372036854775807' }, [
     422,
@@ -119,7 +119,10 @@ describeRows('the scope of such a key', [
 ]);
 
 /** As keys from before the policy: the garbage collector is not judged, and alice owns what speaks for her. */
-const earlier = { by: 'garbageCollector', spec: { user: 'alice', ttl: 60, groups: ['devs'] } } as const;
+const earlier = {
+  by: 'garbageCollector',
+  spec: { user: 'alice', ttl: 60, groups: ['devs'], scope: undefined },
+} as const;
 const later = (
   does: string,
   content: Row['content'],

@@ -51,12 +51,12 @@ const creation = (does: string, resource: Resource, spec: Fields, answer: string
   does,
   resource,
   attempt: { verb: 'create' },
-  content: { spec: withoutNull({ ...fineOf(resource), ...spec }) },
+  content: { spec: absentForNull({ ...fineOf(resource), ...spec }) },
   answer: answer === 'allowed' ? answer : [403, answer],
 });
 
-const withoutNull = (spec: Fields): Fields =>
-  Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== null));
+const absentForNull = (spec: Fields): Fields =>
+  Object.fromEntries(Object.entries(spec).map(([field, value]) => [field, value ?? undefined]));
 
 describeRows(
   'creation under a site policy',

@@ -145,7 +145,7 @@ describeRows('what the creator changes after the right to impersonate was taken 
   changing('demoted', 'JSON patch', {
     does: 'does not get round it by dropping spec, with which the identity would go',
     before: made('team'),
-    patch: [{ op: 'remove', path: '/spec' }],
+    patch: [{ op: 'replace', path: '/spec', value: { scope: {} } }],
     answer: [403, messages.team],
   }),
   changing('demoted', 'PUT', {
@@ -183,7 +183,7 @@ describeRows('what the creator changes after the right to impersonate was taken 
   changing('master', 'JSON patch', {
     does: 'drops spec, and the key goes on speaking for the team',
     before: made('team'),
-    patch: [{ op: 'remove', path: '/spec' }],
+    patch: [{ op: 'replace', path: '/spec', value: { scope: {} } }],
     answer: 'allowed',
   }),
 ]);
