@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
 import { contentTypes } from '../admission/api-client.ts';
@@ -52,6 +55,21 @@ describe('kubectl, used by an administrator of the cluster on a key of somebody 
     expect(await kubectl([command, ...asAlice, ...args], input)).toMatchObject({ exitCode: 0 });
   });
 
+  it('edit is refused, and opens the editor again with the reason on top', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'latchkey-editor-'));
+    const editor = path.join(folder, 'editor');
+    const change = String.raw`s/^  user: alice$/  user: alice\n  displayName: changed/`;
+    await writeFile(editor, `#!/bin/sh\ncat "$1"\ngrep -q displayName "$1" || sed -i '${change}' "$1"\n`, {
+      mode: 0o700,
+    });
+    const env = { KUBE_EDITOR: editor, TMPDIR: folder };
+    const { exitCode, stdout } = await world.plane.kubectl(['edit', 'oak', object.metadata.name], { env });
+    await rm(folder, { recursive: true });
+    expect(exitCode).not.toBe(0);
+    expect(stdout.replaceAll(/\n# */g, ' ')).toContain('(kubectl --as)');
+    expect((await read(world, object)).metadata['resourceVersion']).toBe(object.metadata['resourceVersion']);
+  });
+
   it('turns it off and deletes it', async () => {
     const { name } = object.metadata;
     const off = ['patch', 'oak', name, '--type=merge', '-p', '{"spec":{"disabled":true}}'];
@@ -87,8 +105,8 @@ describe('kubectl, used by an administrator of the cluster on a key of somebody 
   });
 
   it('finds no subresource that would do instead', async () => {
-    const path = pathOf(ownedAccessKeys, object.metadata.name, 'scale');
-    const answer = await people.root.send('PATCH', path, {
+    const scale = pathOf(ownedAccessKeys, object.metadata.name, 'scale');
+    const answer = await people.root.send('PATCH', scale, {
       body: { spec: { replicas: 0 } },
       contentType: contentTypes.mergePatch,
     });

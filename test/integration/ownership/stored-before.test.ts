@@ -14,6 +14,18 @@ import { admissionWorld } from '../admission/world.ts';
 import { notTheirs, notTheirsToDelete } from './answers.ts';
 import { peopleOf } from './people.ts';
 
+const names = (prefix: string): string[] => Array.from({ length: 32 }, (_, index) => `${prefix}${index}`);
+const largestRule = {
+  verbs: names('v'),
+  resources: Array.from({ length: 16 }, () => ({
+    group: 'g',
+    resources: names('r'),
+    resourceNames: names('n'),
+  })),
+  resourceNames: names('n'),
+  namespaces: names('n'),
+  nonResourceURLs: names('/u'),
+};
 const kinds = [ownedAccessKeys, directClusterEndpointTokens, virtualClusterInstanceKubeConfigs];
 const stampOf = (user: string) => ({ [annotations.requester]: user, [annotations.requesterGroups]: '[]' });
 
@@ -147,8 +159,10 @@ describe('objects that were stored before the rules', async () => {
       'very many labels',
       { labels: Object.fromEntries(Array.from({ length: 4000 }, (_, index) => [`l${index}`, ''])) },
     ],
-  ])('with %s can be turned off, deleted and released', async (_, metadata) => {
-    const path = await store(ownedAccessKeys, { user: 'alice' }, metadata);
+    ['as many rules as there can be', {}, { rules: Array.from({ length: 32 }, () => largestRule) }],
+  ])('with %s can be turned off, deleted and released', async (_, metadata, scope = {}) => {
+    const path = await store(ownedAccessKeys, { user: 'alice', scope }, metadata);
+    expectRefusal(await put(people.master, path, 'x'), notTheirs);
     expect((await change(people.root, path, { spec: { disabled: true } })).status).toBe(200);
     expect((await people.root.send('DELETE', path)).status).toBe(200);
     await change(people.root, path, { metadata: { finalizers: null } });
