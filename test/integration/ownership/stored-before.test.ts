@@ -146,7 +146,7 @@ describe('objects that were stored before the rules', async () => {
     });
   });
 
-  it.each([
+  it.each<[string, Partial<TestObject['metadata']>, scope?: object]>([
     [
       'very many finalizers',
       { finalizers: Array.from({ length: 2000 }, (_, index) => `example.com/f${index}`) },
