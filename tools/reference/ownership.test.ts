@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { codesIn, readDocument, rowsOf } from './document.ts';
+
+const folder = path.resolve(import.meta.dirname, '../../config/admission');
+const policies = [
+  'speaking',
+  'groups',
+  'platform-fields',
+  'use',
+  'secret-reference',
+  'target-secrets',
+  'owner-references',
+];
+const page = readDocument('docs/guide/ownership.md');
+const beginnings = rowsOf(page).map(([cell]) => codesIn(cell)[0] ?? '');
+
+interface Policy {
+  readonly spec: { readonly validations?: readonly { readonly message: string }[] };
+}
+
+/** Of the list and of the sort: the same for all groups, and for all fields of the platform. */
+const general = (message: string): string =>
+  message
+    .replace(/^spec\.groups\[\d+\]/, 'spec.groups[2]')
+    .replace(/^spec\.\w+(?=: set by the platform)/, 'spec.identity');
+
+const messages = policies.flatMap((name) => {
+  const [policy] = parseAllDocuments(readFileSync(path.join(folder, `${name}.yaml`), 'utf8'));
+  const { validations = [] } = (policy?.toJS() as Policy | undefined)?.spec ?? {};
+  return validations.map(({ message }) => ({ name, message }));
+});
+
+it('finds the messages', () => {
+  expect(new Set(messages.map(({ name }) => name))).toEqual(new Set(policies));
+});
+
+describe('docs/guide/ownership.md', () => {
+  it.each(messages)('says what to do about: $message ($name)', ({ message }) => {
+    const explained = beginnings.filter((text) => text.includes(': ') && general(message).startsWith(text));
+    expect(explained).toHaveLength(1);
+  });
+});
