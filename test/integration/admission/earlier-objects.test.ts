@@ -113,6 +113,21 @@ describe('objects that were stored before the policies', async () => {
     expectNoPolicyError(answer);
   });
 
+  const keys = cases.filter(({ resource, name }) => {
+    const spec = malformed.find(([title]) => title === name)?.[1]['spec'] ?? {};
+    return resource === ownedAccessKeys && !Array.isArray(spec) && typeof spec === 'object';
+  });
+
+  it.each(keys)('are disabled by somebody else, past every policy: $kind with $name', async (row) => {
+    const { resource, object } = find(row);
+    const answer = await world.bob.send('PATCH', pathOf(resource, object.metadata.name), {
+      body: { spec: { disabled: true } },
+      contentType: contentTypes.mergePatch,
+    });
+    expect([200, 422]).toContain(answer.status);
+    expectNoPolicyError(answer);
+  });
+
   it.each(cases)('can be deleted and stripped by hand: $kind with $name', async (row) => {
     const { resource, object } = find(row);
     const path = pathOf(resource, object.metadata.name);
