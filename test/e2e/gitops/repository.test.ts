@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import { annotations, fieldManager } from '../../../src/api/names.ts';
 import {
+  clusterRoles,
   ownedAccessKeys,
   secrets,
   virtualClusterInstanceKubeConfigs,
@@ -13,7 +17,8 @@ import { HealthJudge } from '../../argocd-health/argocd-health.ts';
 import { type Manifest, manifestOf } from '../../builders/manifest.ts';
 import { entryOf, type Stored, secretAt, type Target } from '../../operator/api.ts';
 import { fieldsByManager } from '../../operator/fields-by-manager.ts';
-import type { Applied } from '../../operator/kubectl.ts';
+import { type Applied, Kubectl } from '../../operator/kubectl.ts';
+import { bindRole } from '../../operator/rights.ts';
 import { until } from '../../operator/until.ts';
 import { Verifier } from '../../operator/verifier.ts';
 import { kubeConfigSecret, secretPlace, virtualCluster } from '../../operator/virtual-cluster.ts';
@@ -203,6 +208,73 @@ describe.each(Object.entries(controllers))(
   },
 );
 
+describe('a credential belongs to the account that created it', () => {
+  const { 'Argo CD': argoCD, Flux: flux } = controllers;
+  const refused = /denied request: .*only the user that it speaks for and its creator may change it/;
+
+  it('so Argo CD does not give what stands in Git to an object that somebody has put there before', async () => {
+    const squatter = await world.user('gitops-squatter');
+    const manifest = manifestOf(ownedAccessKeys, { user: 'alice', groups: ['release'] });
+    const { groups: _, ...spec } = manifest.spec as { groups: unknown };
+    const planted = await squatter.api.createObject(ownedAccessKeys, { ...manifest, spec });
+    await admin.untilReady(planted);
+    for (const flags of [argoCD.flags, []]) {
+      const { exitCode, stderr } = await argoCD.kubectl.trySend('apply', argoCD.marked([manifest]), ...flags);
+      expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(refused) });
+    }
+    const after = await admin.get(planted);
+    expect(after.spec).not.toHaveProperty('groups');
+    expect(after.metadata.labels).toBeUndefined();
+  });
+
+  it('so an Application moves to Flux by acting as the account of Argo CD, or by being created anew', async () => {
+    const key = newKey();
+    const manifest = manifestOf(ownedAccessKeys, {
+      user: 'alice',
+      key: `sha256:${credentialHash(key)}`,
+      ttl: 3_600,
+    });
+    await sync(argoCD, [manifest]);
+    await admin.untilReady(manifest);
+    const moved = flux.marked([{ ...manifest, spec: { ...(manifest.spec as object), ttl: 7_200 } }]);
+    const { exitCode, stderr } = await flux.kubectl.trySend('apply', moved, ...flux.flags);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(refused) });
+
+    await flux.kubectl.send('apply', moved, ...flux.flags, `--as=${argoCD.account}`);
+    await admin.until(manifest, 'its new life', ({ status }) => status.confirmedTTL === 7_200);
+
+    await argoCD.kubectl.send('delete', manifest, '--timeout=20s');
+    expect(await verifier.presented(key)).toBe('Unknown');
+    await flux.kubectl.send('apply', moved, ...flux.flags);
+    const { metadata } = await admin.untilReady(manifest);
+    expect(metadata.annotations?.[annotations.requester]).toBe(flux.account);
+    expect(await verifier.presented(key)).toBe('live');
+  });
+});
+
+describe('the guide', async () => {
+  const text = readFileSync(path.resolve(import.meta.dirname, '../../../docs/guide/gitops.md'), 'utf8');
+  const objects = [...text.matchAll(/^```yaml\n(.*?)^```/gms)].flatMap(([, block = '']) =>
+    parseAllDocuments(block).map((document) => document.toJS() as Manifest),
+  );
+  const account = 'system:serviceaccount:gitops:keys-from-git';
+  const kubectl = new Kubectl(world, await world.plane.kubeconfigFor(account));
+
+  it('shows a role with which an account can apply the key that it shows, and none for somebody else', async () => {
+    const [role, key] = ['ClusterRole', 'OwnedAccessKey'].map((wanted) =>
+      objects.find(({ kind }) => kind === wanted),
+    );
+    if (role === undefined || key === undefined) throw new TypeError('the guide shows no role, or no key');
+    await admin.createObject(clusterRoles, role);
+    await bindRole(admin, account, role.metadata.name);
+    await kubectl.send('apply', key, '--server-side');
+    await admin.untilReady(key);
+    const other = manifestOf(ownedAccessKeys, { ...(key.spec as object), user: 'alice' });
+    const { stderr } = await kubectl.trySend('apply', other, '--server-side');
+    expect(stderr).toContain('spec.user: a key for another user');
+  });
+});
+
 describe('Argo CD and the operator, two managers of one object', () => {
   const argoCD = controllers['Argo CD'];
 
@@ -247,18 +319,22 @@ describe('Argo CD and the operator, two managers of one object', () => {
   });
 });
 
-describe('a prune while no operator runs', () => {
-  it('ends the credential at once, and the object goes as soon as there is one', async () => {
-    const [argoCD] = [controllers['Argo CD']];
+describe('a prune while the operator stands still', () => {
+  it('ends the credential at once, and the object goes as soon as the operator goes on', async () => {
+    const { 'Argo CD': argoCD } = controllers;
     const key = newKey();
     const manifest = manifestOf(ownedAccessKeys, { user: 'alice', key: `sha256:${credentialHash(key)}` });
     await sync(argoCD, [manifest]);
     await admin.untilReady(manifest);
-    await world.operator.end();
-    await argoCD.kubectl.send('delete', manifest, '--wait=false');
-    expect(await verifier.presented(key)).toBe('Deleting');
-    expect(await verdictOn(manifest)).toBe('Progressing Terminating');
-    await world.startOperator();
+    const { pid } = world.operator.process;
+    process.kill(pid, 'SIGSTOP');
+    try {
+      await argoCD.kubectl.send('delete', manifest, '--wait=false');
+      expect(await verifier.presented(key)).toBe('Deleting');
+      expect(await verdictOn(manifest)).toBe('Progressing Terminating');
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
     await admin.untilGone(manifest);
   });
 });
