@@ -1,9 +1,13 @@
+import { describe, expect, it } from 'vitest';
 import {
   directClusterEndpointTokens,
   ownedAccessKeys,
   virtualClusterInstanceKubeConfigs,
 } from '../../../src/api/resources.ts';
+import { objectOf, pathOf } from '../admission/objects.ts';
+import { admissionWorld, create } from '../admission/world.ts';
 import { notTheirsToDelete, notTheirsToSee } from './answers.ts';
+import { peopleOf } from './people.ts';
 import { describeRows, type Row } from './rows.ts';
 
 const kinds = [
@@ -115,3 +119,25 @@ describeRows('of keys', [
     answer: notTheirsToDelete,
   },
 ]);
+
+/** A policy that lets a delete pass when it fails must not be made to fail. */
+describe('whoever has a name that takes long to compare', async () => {
+  const world = await admissionWorld();
+  const people = await peopleOf(world);
+
+  it.each([
+    ['of a user', 'x'],
+    ['of a team', 'team:x'],
+  ])('deletes nothing of others: the name %s', async (_, start) => {
+    const object = await create(people.alice, objectOf(ownedAccessKeys, { user: 'alice' }));
+    const client = world.admin.withHeaders({
+      'impersonate-user': start.padEnd(12_000, 'x'),
+      'impersonate-group': 'ownership-tests-everyone',
+    });
+    const answer = await client.send('DELETE', pathOf(ownedAccessKeys, object.metadata.name));
+    expect(answer).toMatchObject({
+      status: 403,
+      body: { message: expect.stringContaining(notTheirsToDelete[1]) },
+    });
+  });
+});
