@@ -8,7 +8,7 @@ import { generateAccessKey } from '../../../src/credentials/access-key.ts';
 import { credentialHash } from '../../../src/credentials/credential-hash.ts';
 import { manifestOf } from '../../builders/manifest.ts';
 import { type Api, entryOf, type Stored, secretAt } from '../../operator/api.ts';
-import type { Kubectl } from '../../operator/kubectl.ts';
+import { type Kubectl, placeOf } from '../../operator/kubectl.ts';
 import { until } from '../../operator/until.ts';
 import type { World } from '../../operator/world.ts';
 import type { KnownSecrets } from './known-secrets.ts';
@@ -49,7 +49,7 @@ export class WholeRun {
     this.#known.add('the generated key of an object that was deleted', deleted.spec.key);
     await this.#delete(deleted);
     const ended = await this.#apply(ownedAccessKeys, { user: 'alice' });
-    await this.#admin.patch(ended, { spec: { ttl: 1 } });
+    await this.#kubectl.ok(['patch', ...placeOf(ended), '--type=merge', '-p', '{"spec":{"ttl":1}}']);
     await this.#admin.untilRefused(ended, reasons.expired);
     this.#known.add('a generated key that has ended', ended.spec.key, [inSpec(ended)]);
   }
@@ -222,7 +222,8 @@ export class WholeRun {
   }
 
   async #rotate(object: Stored): Promise<Stored> {
-    await this.#admin.annotate(object, { [annotations.rotate]: this.#world.name('rotation') });
+    const rotation = `${annotations.rotate}=${this.#world.name('rotation')}`;
+    await this.#kubectl.ok(['annotate', ...placeOf(object), rotation, '--overwrite']);
     const { serial } = object.status;
     await this.#admin.until(object, 'a successor', ({ status }) => status.serial === serial + 1);
     return await this.#admin.untilReady(object);
