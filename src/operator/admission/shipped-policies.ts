@@ -33,6 +33,7 @@ const validating = [
   'secret-reference',
   'site-defaults',
   'site-policy',
+  'site-policy-anchor',
   'site-policy-values',
   'speaking',
   'stamps',

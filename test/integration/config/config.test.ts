@@ -10,18 +10,13 @@ import { applyKustomization, configFolder } from './install.ts';
 import { type Rendered, render } from './render.ts';
 
 /** A parameter that may be missing: whoever deletes it must not stop all issuing. */
+const parameter = {
+  paramKind: { apiVersion: 'v1', kind: 'ConfigMap' },
+  paramRef: { name: 'latchkey-site-policy', namespace: systemNamespace, parameterNotFoundAction: 'Allow' },
+};
 const parameterOf = new Map([
-  [
-    'latchkey-site-policy',
-    {
-      paramKind: { apiVersion: 'v1', kind: 'ConfigMap' },
-      paramRef: {
-        name: 'latchkey-site-policy',
-        namespace: systemNamespace,
-        parameterNotFoundAction: 'Allow',
-      },
-    },
-  ],
+  ['latchkey-site-policy', parameter],
+  ['latchkey-site-policy-anchor', parameter],
 ]);
 
 describe('config/default', async () => {

@@ -118,6 +118,25 @@ describe('a change of the site policy', async () => {
     }
   });
 
+  it.each([
+    'validatingadmissionpolicybindings/latchkey-site-policy',
+    'validatingadmissionpolicies/latchkey-site-policy',
+  ])('still acts after %s was gone for a while', async (kind) => {
+    const path = `/apis/admissionregistration.k8s.io/v1/${kind}`;
+    const probe = { body: objectOf(ownedAccessKeys), query: { dryRun: 'All' } };
+    const acts = async () => (await world.admin.send('POST', pathOf(ownedAccessKeys), probe)).status === 403;
+    await setPolicy(world, { maxKeyTTL: '6000' });
+    const { body } = await world.admin.send('GET', path);
+    await world.admin.send('DELETE', path);
+    await until('the policy is gone', async () => !(await acts()));
+    const { uid: _uid, resourceVersion: _version, ...metadata } = body.metadata;
+    await world.admin.send('POST', path.replace(/\/[^/]+$/, ''), { body: { ...body, metadata } });
+    await until('the policy is back', acts);
+    await setPolicy(world, { maxKeyTTL: '7000' });
+    await dropPolicy(world);
+    await setPolicy(world, { maxKeyTTL: '8000' });
+  });
+
   it('is one from the shipped sample, too', async () => {
     const text = await readFile(path.join(configFolder, 'samples/site-policy/site-policy.yaml'), 'utf8');
     expect(await writePolicy(world, parse(text))).toMatchObject({ status: 200 });
