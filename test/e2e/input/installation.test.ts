@@ -128,6 +128,7 @@ describe('an operator that is started before the rest of the installation', () =
     await endOne(keys.slice(0, 2));
     await operator.end();
     operator = await RunningOperator.start(plane, guard, { name: 'restarted', env: talkative });
+    await readiness(503, /\[\+\]sync ok/);
     await endOne(keys.slice(2, 4));
     for (const object of late) expect((await admin.get(object)).status).not.toHaveProperty('credentialHash');
   });
