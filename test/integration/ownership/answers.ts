@@ -1,5 +1,5 @@
 const mayChange =
-  'spec, metadata: only the user that it speaks for and its creator may change it, so act as one of them (kubectl --as); others, with the verb get or revoke on it, may set spec.disabled to true, delete it, and then remove finalizers';
+  'spec, metadata: only the user that it speaks for and its creator may change it, so act as one of them (kubectl --as); others, with the verb get or revoke on it, may delete it, and with get, or with revoke and patch, set spec.disabled to true and remove finalizers from what is being deleted';
 
 /** Of the mutating policy: what it answers with is the name of an operation that does not exist. */
 export const notTheirs = [403, `JSON Patch: Unexpected kind: ${mayChange}`] as const;

@@ -69,7 +69,11 @@ describe('objects that were stored before the rules', async () => {
     await client.send('PATCH', path, { body: value, contentType: contentTypes.mergePatch });
   const put = async (client: ApiClient, path: string, description: string): Promise<ApiAnswer> => {
     const { body } = await people.master.send('GET', path);
-    return await client.send('PUT', path, { body: { ...body, spec: { ...body.spec, description } } });
+    const noted = { ...body.metadata.annotations, note: description };
+    const metadata = { ...body.metadata, annotations: noted };
+    return await client.send('PUT', path, {
+      body: { ...body, metadata, spec: { ...body.spec, description } },
+    });
   };
   const expectRefusal = (answer: ApiAnswer, [status, message]: readonly [number, string]): void => {
     expect({
