@@ -1,0 +1,411 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { fieldManager } from '../../../src/api/names.ts';
+import {
+  directClusterEndpointTokens,
+  ownedAccessKeys,
+  virtualClusterInstanceKubeConfigs,
+} from '../../../src/api/resources.ts';
+import { type ApiAnswer, type ApiClient, contentTypes } from '../admission/api-client.ts';
+import { objectOf, pathOf, type TestObject } from '../admission/objects.ts';
+import { admissionWorld, create, read, resourceOf } from '../admission/world.ts';
+import { notTheirs } from './answers.ts';
+import { grant, groupOf } from './grants.ts';
+import { largestScope } from './largest-scope.ts';
+import { peopleOf } from './people.ts';
+import { describeRows, type Row } from './rows.ts';
+import { by, changeOf, creationOf } from './shorthand.ts';
+
+const lastAppliedName = 'kubectl.kubernetes.io/last-applied-configuration';
+const key = 'lk_plainplainplainplainplainplainplainplainplain';
+const said = ({ body }: ApiAnswer): string => String(body.message).replace(/^.*? denied request: /s, '');
+
+interface Spec {
+  [field: string]: unknown;
+}
+
+/** The stored object with this spec and metadata, sent by PUT. */
+async function put(
+  client: ApiClient,
+  stored: TestObject,
+  spec: Spec,
+  metadata: Spec = {},
+): Promise<ApiAnswer> {
+  const body = {
+    ...stored,
+    metadata: { ...stored.metadata, ...metadata },
+    spec: { ...stored.spec, ...spec },
+  };
+  return await client.send('PUT', pathOf(resourceOf(stored.kind), stored.metadata.name), { body });
+}
+
+async function mergePatch(
+  client: ApiClient,
+  { kind, metadata }: TestObject,
+  body: object,
+  query: Readonly<Record<string, string>> = {},
+): Promise<ApiAnswer> {
+  return await client.send('PATCH', pathOf(resourceOf(kind), metadata.name), {
+    body,
+    contentType: contentTypes.mergePatch,
+    query,
+  });
+}
+
+describe('who manages a field', async () => {
+  const world = await admissionWorld();
+  const people = await peopleOf(world);
+  const stays =
+    'metadata.managedFields: the manager latchkey-operator stands for what the operator wrote in spec.key and spec.disabled; use another field manager, and leave managedFields as they stand';
+  let disabled: TestObject;
+  beforeAll(async () => {
+    const spec = { user: 'alice', groups: ['ops'], scope: {} };
+    const target = await create(people.carol, objectOf(ownedAccessKeys, spec));
+    expect((await mergePatch(people.root, target, { spec: { disabled: true } })).status).toBe(200);
+    disabled = await read(world, target);
+  });
+
+  it('is not forged by the owner so that the operator enables what an administrator disabled', async () => {
+    expect(await put(people.alice, disabled, { disabled: false })).toMatchObject({ status: 403 });
+    const entries = disabled.metadata['managedFields'] as Spec[];
+    const forged = entries.map((entry) =>
+      JSON.stringify(entry).includes('f:disabled') ? { ...entry, manager: fieldManager } : entry,
+    );
+    const answer = await put(people.alice, disabled, {}, { managedFields: forged });
+    expect({ status: answer.status, said: said(answer) }).toEqual({ status: 403, said: stays });
+  });
+
+  it('stays with the operator when the owner sends it back or hides it', async () => {
+    const taken = await create(people.alice, objectOf(ownedAccessKeys, { user: 'alice' }));
+    await mergePatch(people.operator, taken, { spec: { key, disabled: true } }, { fieldManager });
+    expect((await put(people.alice, await read(world, taken), { description: 'mine' })).status).toBe(200);
+    const hidden = await put(people.alice, await read(world, taken), {}, { managedFields: [{}] });
+    expect(hidden.status).toBe(200);
+    expect((await put(people.alice, await read(world, taken), { disabled: false })).status).toBe(200);
+  });
+
+  it.each([
+    ['a key', { user: 'alice', key }],
+    ['disabled', { user: 'alice', disabled: true }],
+  ])('cannot be the operator for somebody else who sets %s', async (_, spec) => {
+    const body = objectOf(ownedAccessKeys, spec);
+    const answer = await people.alice.send('POST', pathOf(ownedAccessKeys), {
+      body,
+      query: { fieldManager },
+    });
+    expect({ status: answer.status, said: said(answer) }).toEqual({ status: 403, said: stays });
+  });
+});
+
+describe('a credential with a scope', async () => {
+  const world = await admissionWorld();
+  const people = await peopleOf(world);
+  const itself =
+    'spec: a request that came with this very credential, which is limited, may change displayName and description and set disabled to true; use a credential without these limits';
+  const withItself = ({ metadata }: TestObject): ApiClient =>
+    world.admin.withHeaders({
+      'impersonate-user': 'alice',
+      'impersonate-group': 'ownership-tests-everyone',
+      'impersonate-extra-management.platform.sh%2Faccess-key': `${metadata.name}/${metadata['uid']}`,
+    });
+  const limited = [
+    ['a key with a scope', ownedAccessKeys, { user: 'alice', scope: {}, ttl: 600 }],
+    ['a token with rules', directClusterEndpointTokens, { rules: [{}], ttl: 600 }],
+    ['a token with a scope', directClusterEndpointTokens, { scope: {}, ttl: 600 }],
+    ['a kubeconfig', virtualClusterInstanceKubeConfigs, { virtualClusterInstance: 'usable' }],
+  ] as const;
+
+  it.each(limited)('does not widen or prolong itself: %s', async (_, resource, spec) => {
+    const target = await create(people.alice, objectOf(resource, spec));
+    const holder = withItself(target);
+    const longer = resource === virtualClusterInstanceKubeConfigs ? 'certificateTTL' : 'ttl';
+    for (const change of [{ scope: undefined, rules: undefined, [longer]: 90_000 }, { [longer]: 90_000 }]) {
+      const answer = await put(holder, target, change);
+      expect({ status: answer.status, said: said(answer) }).toEqual({ status: 403, said: itself });
+    }
+  });
+
+  it('describes and disables itself, and other credentials of its user change it', async () => {
+    const target = await create(people.alice, objectOf(ownedAccessKeys, { user: 'alice', scope: {} }));
+    expect((await put(withItself(target), target, { description: 'mine' })).status).toBe(200);
+    const described = await read(world, target);
+    expect((await put(withItself(target), described, { disabled: true })).status).toBe(200);
+    expect((await put(people.holder, await read(world, target), { ttl: 600 })).status).toBe(200);
+  });
+
+  it('without limits changes itself', async () => {
+    const target = await create(people.alice, objectOf(ownedAccessKeys, { user: 'alice', ttl: 600 }));
+    expect((await put(withItself(target), target, { ttl: 900 })).status).toBe(200);
+  });
+});
+
+describe('an update that changes nothing', async () => {
+  const world = await admissionWorld();
+  const people = await peopleOf(world);
+  const kinds = [
+    [ownedAccessKeys, { user: 'alice', key }],
+    [directClusterEndpointTokens, {}],
+    [virtualClusterInstanceKubeConfigs, { virtualClusterInstance: 'usable' }],
+  ] as const;
+
+  it.each(kinds)(
+    'is open to those who read $kind, as whoever encrypts all objects anew',
+    async (resource, spec) => {
+      const target = await read(world, await create(people.alice, objectOf(resource, spec)));
+      expect((await put(people.root, target, {})).status).toBe(200);
+      const kept = await read(world, target);
+      const { apiVersion, kind, metadata } = kept;
+      const { name, namespace, uid, resourceVersion } = metadata;
+      expect({ ...kept, metadata: { ...metadata, resourceVersion: undefined } }).toEqual({
+        ...target,
+        metadata: { ...target.metadata, resourceVersion: undefined },
+      });
+      const migration = await people.root.send('PATCH', pathOf(resource, name), {
+        body: { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion } },
+        contentType: contentTypes.apply,
+        query: { fieldManager: 'storage-version-migrator-controller', force: 'true' },
+      });
+      expect({ status: migration.status, said: said(migration) }).toEqual({ status: 200, said: 'undefined' });
+      expect(await read(world, target)).toEqual(kept);
+    },
+  );
+
+  it.each(kinds)('shows $kind to nobody else', async (resource, spec) => {
+    const target = await read(world, await create(people.alice, objectOf(resource, spec)));
+    for (const client of [people.mallory, people.warden]) {
+      const answer = await put(client, target, {});
+      expect(answer.status).toBe(403);
+      expect(JSON.stringify(answer.body)).not.toContain(key);
+    }
+  });
+
+  it('takes no part in a field', async () => {
+    const target = await create(people.alice, objectOf(ownedAccessKeys, { user: 'alice', key }));
+    const { apiVersion, kind, metadata } = target;
+    const answer = await people.root.send('PATCH', pathOf(ownedAccessKeys, metadata.name), {
+      body: { apiVersion, kind, metadata: { name: metadata.name }, spec: { user: 'alice' } },
+      contentType: contentTypes.apply,
+      query: { fieldManager: 'root', force: 'true' },
+    });
+    expect(answer.status).toBe(403);
+  });
+});
+
+describe('whoever revokes and updates, but neither reads nor patches', async () => {
+  const world = await admissionWorld();
+  const people = await peopleOf(world);
+  let revoker: ApiClient;
+  beforeAll(async () => {
+    const rules = [
+      { apiGroups: ['management.platform.sh'], resources: ['*'], verbs: ['delete', 'revoke', 'update'] },
+    ];
+    await grant(world, [groupOf('ownership-tests-revoker', rules)]);
+    revoker = await world.user('revoker', ['ownership-tests-revoker']);
+  });
+
+  it('does not read a generated key out of a PUT that leaves it out and turns it off', async () => {
+    const target = await create(people.alice, objectOf(ownedAccessKeys, { user: 'alice' }, { labels: {} }));
+    await mergePatch(people.operator, target, { spec: { key } }, { fieldManager });
+    await people.operator.send('PATCH', `${pathOf(ownedAccessKeys, target.metadata.name)}/status`, {
+      body: { status: { keySource: 'Generated' } },
+      contentType: contentTypes.mergePatch,
+    });
+    const { apiVersion, kind, metadata } = await read(world, target);
+    const { name, resourceVersion, labels } = metadata;
+    const body = { apiVersion, kind, metadata: { name, resourceVersion, labels }, spec: { disabled: true } };
+    const answer = await revoker.send('PUT', pathOf(ownedAccessKeys, name), { body });
+    expect(JSON.stringify(answer.body)).not.toContain(key);
+    expect(answer.status).toBe(403);
+    expect((await revoker.send('DELETE', pathOf(ownedAccessKeys, name))).status).toBe(200);
+  });
+});
+
+describe('the largest request that is allowed', async () => {
+  const world = await admissionWorld();
+  const many = <Item>(count: number, make: (index: number) => Item): Item[] =>
+    Array.from({ length: count }, (_, index) => make(index));
+  const owners = (prefix: string): object[] =>
+    many(8, (index) => ({
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      name: `${prefix}${index}`,
+      uid: `${prefix}${index}`,
+      blockOwnerDeletion: true,
+    }));
+  /** An owner that exists: without any the garbage collector deletes the object. */
+  const alive = async (): Promise<object> => {
+    const { body } = await world.admin.send('GET', '/api/v1/namespaces/default');
+    const { name, uid } = body.metadata;
+    return { apiVersion: 'v1', kind: 'Namespace', name, uid };
+  };
+  const lastApplied = (end: string): string =>
+    JSON.stringify({
+      many: many(90, (index) => ({ key: `${'k'.repeat(700)}${index}`, note: 'n'.repeat(1_500), end })),
+    });
+  const metadata = (end: string) => ({
+    annotations: { [lastAppliedName]: lastApplied(end), long: 'x'.repeat(40_000) },
+    labels: Object.fromEntries(many(1_000, (index) => [`l${index}`, end])),
+  });
+  const spec = (end: string) => ({
+    displayName: 'd'.repeat(253),
+    description: 'd'.repeat(4_096),
+    user: 'platform-admin',
+    groups: many(16, (index) => `${'g'.repeat(240)}${index}${end}`),
+    scope: largestScope(end),
+    type: 'Workspace',
+    ttl: 3_153_600_000,
+    identity: { userID: 'u'.repeat(200) },
+    allowedNamespaces: many(32, (index) => `${'n'.repeat(55)}${index}`),
+    secretRef: { namespace: 'default', name: `s${end}` },
+  });
+
+  it('is judged when it creates, changes, disables and deletes', async () => {
+    const { admin } = world;
+    const ownerReferences = [await alive(), ...owners('na')];
+    const target = await create(
+      admin,
+      objectOf(ownedAccessKeys, spec('a'), { ...metadata('a'), ownerReferences }),
+    );
+    const changed = await mergePatch(admin, target, {
+      spec: spec('b'),
+      metadata: { ...metadata('b'), ownerReferences: [await alive(), ...owners('nb')] },
+    });
+    expect({ status: changed.status, said: said(changed) }).toEqual({ status: 200, said: 'undefined' });
+    expect((await mergePatch(admin, target, { spec: { disabled: true } })).status).toBe(200);
+    expect((await admin.send('DELETE', pathOf(ownedAccessKeys, target.metadata.name))).status).toBe(200);
+  });
+
+  it('may come from somebody in hundreds of groups', async () => {
+    const groups = many(500, (index) => `${'g'.repeat(60)}${index}`);
+    const crowd = await world.user('crowd', ['ownership-tests-everyone', ...groups]);
+    const body = { groups: groups.slice(-16), scope: largestScope('a') };
+    const target = await create(crowd, objectOf(ownedAccessKeys, body));
+    expect((await put(crowd, target, { scope: largestScope('b') })).status).toBe(200);
+    const token = await create(crowd, objectOf(directClusterEndpointTokens, { scope: largestScope('a') }));
+    expect((await put(crowd, token, { ttl: 600 })).status).toBe(200);
+  });
+});
+
+describe('a body that says two things', async () => {
+  const world = await admissionWorld();
+  await peopleOf(world);
+
+  it.each([
+    ['a user', '{"user":"mallory","user":"alice"}'],
+    ['a spec', '{"user":"alice"},"spec":{"user":"mallory"}'],
+  ])('is judged by what is stored: %s twice', async (_, spec) => {
+    const { metadata, apiVersion, kind } = objectOf(ownedAccessKeys);
+    const head = JSON.stringify({ apiVersion, kind, metadata }).slice(0, -1);
+    const as = ['--as=mallory', '--as-group=ownership-tests-everyone'];
+    const path = `${pathOf(ownedAccessKeys)}?fieldValidation=Ignore`;
+    const { exitCode } = await world.plane.kubectl(['create', ...as, '--raw', path, '-f', '-'], {
+      input: `${head},"spec":${spec}}`,
+    });
+    const { status, body } = await world.admin.send('GET', pathOf(ownedAccessKeys, metadata.name));
+    expect({ exitCode: exitCode === 0, stored: status === 200, user: body.spec?.user }).toEqual(
+      exitCode === 0
+        ? { exitCode: true, stored: true, user: 'mallory' }
+        : { exitCode: false, stored: false, user: undefined },
+    );
+  });
+});
+
+describe('fields that are null', async () => {
+  const world = await admissionWorld();
+  const people = await peopleOf(world);
+
+  it.each([
+    ['spec', null],
+    ['identity', { user: null, team: null, subject: null }],
+    [
+      'everything else',
+      { groups: null, key: null, secretRef: null, accessKey: null, disabled: null, ttl: null },
+    ],
+  ])('count as absent, and the key is that of its maker: %s', async (_, spec) => {
+    const body = { ...objectOf(ownedAccessKeys), spec };
+    const answer = await people.mallory.send('POST', pathOf(ownedAccessKeys), { body });
+    expect({ status: answer.status, spec: answer.body.spec }).toEqual({
+      status: 201,
+      spec: { user: 'mallory' },
+    });
+  });
+
+  it('take nothing off a key: scope', async () => {
+    const spec = { user: 'mallory', scope: null };
+    const target = await create(people.mallory, objectOf(ownedAccessKeys, spec));
+    expect(target.spec).toEqual(spec);
+  });
+});
+
+const make = creationOf(ownedAccessKeys);
+const change = changeOf(ownedAccessKeys);
+const otherUser =
+  'spec.user: a key for another user is made and widened by those with the verb impersonate on that user; ask one of them, or make a key of your own without spec.user';
+const ascii = /spec\.user must be printable ASCII without a space at either end/;
+
+describeRows('a key for somebody else, in disguise', [
+  make('mallory', 'makes none for a user in other letters', { user: 'Alice' }, [403, otherUser]),
+  make('mallory', 'makes none for a user with a space behind', { user: 'alice ' }, [422, ascii]),
+  make('mallory', 'makes none for a user in letters that look alike', { user: '\u0430lice' }, [422, ascii]),
+  make('mallory', 'makes none for a user with a line break', { user: 'alice\n' }, [422, ascii]),
+  make('mallory', 'makes none with a user that is a list', { user: ['alice'] }, [422, /spec\.user/]),
+  make('mallory', 'makes none below a key, with a user besides', { accessKey: 'x', user: 'alice' }, [
+    403,
+    otherUser,
+  ]),
+  make('mallory', 'makes none below a key without a name', { accessKey: '' }, [422, /spec\.accessKey/]),
+  make('mallory', 'makes none with a group that is empty', { groups: [''] }, [422, /spec\.groups\[0\]/]),
+  make('mallory', 'makes one of her own, with an empty team', { user: '', team: '', subject: '' }, 'allowed'),
+  by('generateName', make('mallory', 'makes none for another', { user: 'alice' }, [403, otherUser])),
+  by('apply', make('root', 'makes none for another', { user: 'alice' }, [403, otherUser])),
+]);
+
+const ops = { by: 'carol', spec: { user: 'alice', groups: ['ops'], scope: {}, disabled: true } } as const;
+const group = [
+  403,
+  'spec.groups[0]: a group is given to a key by its members and by those with the verb impersonate on it; remove the group, or ask one of them',
+] as const;
+
+describeRows('a key that was turned off, with a group that its user is not in', [
+  ...[false, null].map(
+    (disabled): Row =>
+      change('alice', 'PUT', {
+        does: `does not come back by disabled: ${disabled}`,
+        before: ops,
+        content: { spec: { disabled } },
+        answer: group,
+      }),
+  ),
+  change('alice', 'PUT', {
+    does: 'does not get another key',
+    before: ops,
+    content: { spec: { key, disabled: true } },
+    answer: group,
+  }),
+  change('alice', 'PUT', {
+    does: 'does not get another name of the group',
+    before: ops,
+    content: { spec: { groups: ['Ops'] } },
+    answer: group,
+  }),
+  change('alice', 'PUT', {
+    does: 'comes back without the group',
+    before: ops,
+    content: { spec: { groups: null, disabled: null } },
+    answer: 'allowed',
+  }),
+  change('alice', 'PUT', {
+    does: 'does not get a text as disabled',
+    before: ops,
+    content: { spec: { disabled: 'true' } },
+    answer: [422, /spec\.disabled/],
+  }),
+  change('mallory', 'PUT', {
+    does: 'does not get a body whose parts have other types',
+    before: ops,
+    content: {
+      spec: { user: { alice: true }, groups: 7, disabled: 'yes', scope: [] },
+      metadata: { labels: null },
+    },
+    answer: notTheirs,
+  }),
+]);
