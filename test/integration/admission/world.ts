@@ -100,7 +100,7 @@ async function bindTestRoles(plane: ControlPlaneAccess): Promise<void> {
   const impersonation = { apiGroups: [''], resources: ['users', 'groups'], verbs: ['impersonate'] };
   const objects = [
     ...boundRole(testers, [...everything, ...ours], [impersonation, secretRights]),
-    ...boundRole(writers, ['create', 'update', 'delete', 'deletecollection']),
+    ...boundRole(writers, ['create', 'update', 'delete', 'deletecollection', 'use']),
   ];
   const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });
   const { exitCode, stderr } = await plane.kubectl(['apply', '-f', '-'], { input });
