@@ -83,6 +83,18 @@ describe('an access key whose source changes', () => {
     expect(await verifier.presented(shown.spec.key)).toBe('live');
   });
 
+  it('from generated to a Secret and to a supplied key is no longer generated', async () => {
+    const key = await admin.untilReady(await admin.createKey());
+    await admin.patch(key, { spec: { secretRef: place() } });
+    await admin.until(key, 'a successor', ({ status }) => status.serial === 2);
+    const given = supplied();
+    await admin.patch(key, { spec: { secretRef: null, key: given } });
+    const shown = await admin.until(key, 'another successor', ({ status }) => status.serial === 3);
+    expect(shown.status.keySource).toBe('Plain');
+    expect(shown.spec.key).toBe(given);
+    expect(await verifier.presented(given)).toBe('live');
+  });
+
   it('is refused with a mistyped key until that is put right', async () => {
     const right = generateAccessKey(crypto.getRandomValues(new Uint8Array(accessKeyBytes)));
     const wrong = right.slice(0, -1) + (right.endsWith('0') ? '1' : '0');
