@@ -14,6 +14,8 @@ const oidcLogin = {
   refreshToken: 'refresh-token-of-the-login',
   lastRefresh: '2026-11-20T10:00:00Z',
 };
+const policy = "ValidatingAdmissionPolicy 'latchkey-warnings' with binding 'latchkey-warnings'";
+const deprecated = `Warning: Validation failed for ${policy}: spec.oidcLogin: deprecated; use spec.identity\n`;
 const values = [identity.connectorData, oidcLogin.idToken, oidcLogin.accessToken, oidcLogin.refreshToken];
 
 describe('the login data of an access key', () => {
@@ -53,10 +55,10 @@ describe('the login data of an access key', () => {
     ['kubectl apply --server-side', ['apply', '--server-side']],
   ])('of %s is in no annotation either', async (_command, command) => {
     const name = world.name('login');
-    const spec = { user: 'alice', identity, oidcLogin };
+    const spec = { user: 'alice', ttl: 3600, identity, oidcLogin };
     const input = JSON.stringify({ apiVersion, kind: 'OwnedAccessKey', metadata: { name }, spec });
     const { exitCode, stderr } = await plane.kubectl([...command, '-f', '-'], { input });
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: deprecated });
     const key = admin.track(await admin.get({ kind: 'OwnedAccessKey', metadata: { name } }));
     const moved = await admin.untilReady(key);
     for (const value of values) expect(JSON.stringify(moved)).not.toContain(value);
