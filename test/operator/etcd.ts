@@ -1,9 +1,12 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import type { Resource } from '../../src/api/resources.ts';
 import type { ControlPlaneAccess } from '../controlplane/access.ts';
 
-const base64 = (text: string): string => Buffer.from(text).toString('base64');
+const base64 = (plain: string): string => Buffer.from(plain).toString('base64');
+const decoded = (encoded: string, as: BufferEncoding = 'utf8'): string =>
+  Buffer.from(encoded, 'base64').toString(as);
 
 /**
  * Puts an object into etcd behind the back of the API server: as an object looks that was stored before a rule or a
@@ -17,14 +20,40 @@ export async function storeInEtcd(
   const { name, namespace } = object.metadata;
   const place = namespace === undefined ? name : `${namespace}/${name}`;
   const key = `/registry/${group}/${plural}/${place}`;
-  const put = request({
+  await ask(plane, 'put', { key: base64(key), value: base64(JSON.stringify(object)) });
+}
+
+export interface EtcdEntry {
+  readonly key: string;
+  /** The bytes, one character each. */
+  readonly value: string;
+}
+
+/** Everything that the API server keeps, as somebody reads it who got hold of a backup of etcd. */
+export async function readEtcd(plane: ControlPlaneAccess): Promise<readonly EtcdEntry[]> {
+  const entries: EtcdEntry[] = [];
+  for (let from = '/registry/'; ; ) {
+    const range = { key: base64(from), range_end: base64('/registry0'), limit: pageSize };
+    const { kvs = [] } = JSON.parse(await ask(plane, 'range', range)) as { kvs?: readonly EtcdEntry[] };
+    for (const { key, value = '' } of kvs)
+      entries.push({ key: decoded(key), value: decoded(value, 'latin1') });
+    if (kvs.length < pageSize) return entries;
+    from = `${entries.at(-1)?.key}\0`;
+  }
+}
+
+const pageSize = 100;
+
+async function ask(plane: ControlPlaneAccess, verb: 'put' | 'range', body: object): Promise<string> {
+  const asking = request({
     socketPath: plane.etcdSocket,
-    path: '/v3/kv/put',
+    path: `/v3/kv/${verb}`,
     method: 'POST',
     signal: AbortSignal.timeout(10_000),
   });
-  put.end(JSON.stringify({ key: base64(key), value: base64(JSON.stringify(object)) }));
-  const [response] = (await once(put, 'response')) as [IncomingMessage];
-  response.resume();
-  if (response.statusCode !== 200) throw new Error(`etcd answered ${response.statusCode} to a put`);
+  asking.end(JSON.stringify(body));
+  const [response] = (await once(asking, 'response')) as [IncomingMessage];
+  const answer = await text(response);
+  if (response.statusCode !== 200) throw new Error(`etcd answered ${response.statusCode} to a ${verb}`);
+  return answer;
 }
