@@ -28,6 +28,8 @@ export default defineConfig({
           pool: 'forks',
           // Without it vitest unwraps the default export of CommonJS packages, and `class X extends module.default` fails in tests alone.
           deps: { interopDefault: false },
+          // Many of them wait for a time limit of their own, so even the core of the main process is not kept free.
+          maxWorkers: '100%',
           testTimeout: 15_000,
           sequence: { groupOrder: 0 },
         },
@@ -44,8 +46,8 @@ export default defineConfig({
           globalSetup: ['test/controlplane/global-setup.ts'],
           pool: 'forks',
           deps: { interopDefault: false },
-          // The control plane needs a core of its own: one file at a time, or time limits of leases and probes are missed.
-          fileParallelism: false,
+          // Each has a control plane of its own. With more of them on two cores, time limits of leases and probes are missed.
+          maxWorkers: 2,
           sequence: { groupOrder: 1 },
           testTimeout: 120_000,
           hookTimeout: 180_000,
