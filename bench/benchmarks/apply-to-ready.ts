@@ -5,6 +5,7 @@ import { percentile } from '../measure/statistics.ts';
 import { figure, tableOf } from '../measure/table.ts';
 import { createOne, nameOf, type Template, templates } from '../world/objects.ts';
 import { withOperator } from '../world/operator.ts';
+import { installPlainKind } from '../world/plain-kind.ts';
 import type { Platform } from '../world/platform.ts';
 import { ReadyWatch, type Seen } from '../world/ready-watch.ts';
 
@@ -30,6 +31,7 @@ async function run(context: BenchmarkContext): Promise<Section> {
   const { options, say } = context;
   const runsOfRound = Math.ceil(options.runs / options.rounds);
   return await withOperator(context, async (platform, pid) => {
+    await installPlainKind(platform.plane);
     const subjects = Object.entries(sorts).map(
       ([name, template], index) => new Subject(name, template, { platform, pid, prefix: `bench-${index}` }),
     );

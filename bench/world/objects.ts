@@ -1,17 +1,11 @@
 import { createHash } from 'node:crypto';
-import { apiVersion } from '../../src/api/names.ts';
-import {
-  directClusterEndpointTokens,
-  ownedAccessKeys,
-  type Resource,
-  spaceInstances,
-} from '../../src/api/resources.ts';
+import { directClusterEndpointTokens, ownedAccessKeys, type Resource } from '../../src/api/resources.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
+import { plainObjects } from './plain-kind.ts';
 
 /** One sort of object that the benchmarks create. */
 export interface Template {
   readonly resource: Resource;
-  readonly namespace?: string;
   readonly spec: (name: string) => object;
 }
 
@@ -31,15 +25,17 @@ export const templates = {
   },
   /** A token for the requester: a signature and one write. */
   token: { resource: directClusterEndpointTokens, spec: () => ({ scope }) },
-  /** A custom resource of about the same size that no controller looks at. */
-  plain: { resource: spaceInstances, namespace: 'default', spec: () => ({ displayName: 'Benchmark' }) },
+  /** No controller looks at it. Needs `installPlainKind`. */
+  plain: { resource: plainObjects, spec: () => ({ displayName: 'Benchmark' }) },
 } as const satisfies Record<string, Template>;
 
-export async function createOne(client: KubeClient, template: Template, name: string): Promise<void> {
-  const { resource, namespace, spec } = template;
-  const place = namespace === undefined ? {} : { namespace };
-  const object = { apiVersion, kind: resource.kind, metadata: { name, ...place }, spec: spec(name) };
-  await client.create(resource, object, place);
+export async function createOne(
+  client: KubeClient,
+  { resource, spec }: Template,
+  name: string,
+): Promise<void> {
+  const apiVersion = `${resource.group}/${resource.version}`;
+  await client.create(resource, { apiVersion, kind: resource.kind, metadata: { name }, spec: spec(name) });
 }
 
 export const nameOf = (prefix: string, index: number): string =>

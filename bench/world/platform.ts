@@ -3,6 +3,7 @@ import { kubeConfigSource } from '../../src/kube/kube-config.ts';
 import { type ControlPlane, startControlPlane } from '../../test/controlplane/control-plane.ts';
 import { installLatchkey } from '../../test/operator/install.ts';
 import { processWith } from '../measure/process-usage.ts';
+import { kubectl } from './kubectl.ts';
 
 /** An ordinary user: the requester of a token must not be a system account. */
 export const benchUser = 'bench-user';
@@ -42,8 +43,7 @@ export async function startPlatform(): Promise<Platform> {
 
 async function clientOfUser(plane: ControlPlane): Promise<KubeClient> {
   const role = ['--clusterrole=latchkey-admin', `--user=${benchUser}`];
-  const { exitCode, stderr } = await plane.kubectl(['create', 'clusterrolebinding', benchUser, ...role]);
-  if (exitCode !== 0) throw new Error(`${benchUser} got no role: ${stderr}`);
+  await kubectl(plane, ['create', 'clusterrolebinding', benchUser, ...role]);
   const file = await plane.kubeconfigFor(benchUser);
   return createKubeClient({
     kubeConfig: kubeConfigSource({ file }),

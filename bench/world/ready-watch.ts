@@ -24,6 +24,7 @@ interface Expected {
 }
 
 const hour = 3_600_000;
+const waitMs = 30_000;
 
 /** One watch on all objects of a kind, from the moment it was opened. */
 export class ReadyWatch {
@@ -74,11 +75,13 @@ export class ReadyWatch {
     return this.#firstReadyAt;
   }
 
-  /** To be called before the object is created. */
+  /** To be called before the object is created. Rejects when it is not ready within 30 s. */
   expect(name: string): Promise<Seen> {
     const seen = Promise.withResolvers<Seen>();
     this.#expected.set(name, { seen });
-    return seen.promise;
+    const { plural } = this.#resource;
+    const timer = setTimeout(() => seen.reject(new Error(`${plural} ${name} is not ready in time`)), waitMs);
+    return seen.promise.finally(() => clearTimeout(timer));
   }
 
   /** Resolves when that many different objects have been seen ready. */

@@ -4,6 +4,8 @@ import { createKubeClient, type KubeClient } from '../../src/kube/client.ts';
 import { kubeConfigSource } from '../../src/kube/kube-config.ts';
 import type { ControlPlaneAccess } from '../../test/controlplane/access.ts';
 import { type ControlPlane, startControlPlane } from '../../test/controlplane/control-plane.ts';
+import { apply } from './apply.ts';
+import { kubectl } from './kubectl.ts';
 import { benchUser } from './platform.ts';
 
 /** Where the instance is on the platform. */
@@ -22,7 +24,7 @@ export async function startVirtualCluster(platform: ControlPlaneAccess): Promise
   const plane = await startControlPlane({ name: 'virtual', fsync: true });
   try {
     const kubeConfig = await readFile(await plane.kubeconfigFor('virtual-admin', ['system:masters']), 'utf8');
-    await kubectl(platform, ['apply', '-f', '-'], instanceObjects(kubeConfig));
+    await apply(platform, instanceObjects(kubeConfig));
     const { namespace, name } = instance;
     const target = [`virtualclusterinstances.${group}/${name}`, '--namespace', namespace];
     await kubectl(platform, ['wait', '--for=condition=Ready', '--timeout=60s', ...target]);
@@ -75,14 +77,4 @@ function instanceObjects(kubeConfig: string): readonly object[] {
     },
     { apiVersion, kind: 'VirtualClusterInstance', metadata: { name, namespace }, spec: {} },
   ];
-}
-
-async function kubectl(
-  plane: ControlPlaneAccess,
-  args: readonly string[],
-  objects: readonly object[] = [],
-): Promise<void> {
-  const input = objects.map((object) => JSON.stringify(object)).join('\n---\n');
-  const { exitCode, stderr } = await plane.kubectl(args, { input, timeoutMs: 90_000 });
-  if (exitCode !== 0) throw new Error(`kubectl ${args[0]} failed: ${stderr}`);
 }

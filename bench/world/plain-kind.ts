@@ -1,0 +1,62 @@
+import type { Resource } from '../../src/api/resources.ts';
+import type { ControlPlaneAccess } from '../../test/controlplane/access.ts';
+import { apply } from './apply.ts';
+import { kubectl } from './kubectl.ts';
+import { benchUser } from './platform.ts';
+
+/** A kind that nobody watches or judges: what the API server alone takes for a custom resource. */
+export const plainObjects: Resource = {
+  group: 'bench.example.com',
+  version: 'v1',
+  plural: 'plainobjects',
+  kind: 'PlainObject',
+  namespaced: false,
+};
+
+/** Resolves when the kind is served and the ordinary user may do everything with it. */
+export async function installPlainKind(plane: ControlPlaneAccess): Promise<void> {
+  const definition = definitionOf(plainObjects);
+  await apply(plane, [definition, ...rightsOn(plainObjects)]);
+  const target = `customresourcedefinitions/${definition.metadata.name}`;
+  await kubectl(plane, ['wait', '--for=condition=Established', '--timeout=60s', target]);
+}
+
+function definitionOf({ group, version, plural, kind }: Resource) {
+  const schema = {
+    openAPIV3Schema: {
+      type: 'object',
+      properties: { spec: { type: 'object', properties: { displayName: { type: 'string' } } } },
+    },
+  };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      names: { plural, kind, singular: kind.toLowerCase(), listKind: `${kind}List` },
+      scope: 'Cluster',
+      versions: [{ name: version, served: true, storage: true, schema }],
+    },
+  };
+}
+
+function rightsOn({ group, plural }: Resource): readonly object[] {
+  const rbac = 'rbac.authorization.k8s.io';
+  const metadata = { name: plural };
+  return [
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: 'ClusterRole',
+      metadata,
+      rules: [{ apiGroups: [group], resources: [plural], verbs: ['*'] }],
+    },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: 'ClusterRoleBinding',
+      metadata,
+      roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: plural },
+      subjects: [{ apiGroup: rbac, kind: 'User', name: benchUser }],
+    },
+  ];
+}
