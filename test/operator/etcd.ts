@@ -14,13 +14,30 @@ const decoded = (encoded: string, as: BufferEncoding = 'utf8'): string =>
  */
 export async function storeInEtcd(
   plane: ControlPlaneAccess,
-  { group, plural }: Resource,
-  object: { readonly metadata: { readonly name: string; readonly namespace?: string } },
+  resource: Resource,
+  object: { readonly metadata: ObjectKey },
 ): Promise<void> {
-  const { name, namespace } = object.metadata;
+  const key = base64(etcdKey(resource, object.metadata));
+  await ask(plane, 'put', { key, value: base64(JSON.stringify(object)) });
+}
+
+/** Removes one in the same way: an object that its schema cannot be computed for never loses its finalizers otherwise. */
+export async function removeFromEtcd(
+  plane: ControlPlaneAccess,
+  resource: Resource,
+  object: { readonly metadata: ObjectKey },
+): Promise<void> {
+  await ask(plane, 'deleterange', { key: base64(etcdKey(resource, object.metadata)) });
+}
+
+interface ObjectKey {
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+function etcdKey({ group, plural }: Resource, { name, namespace }: ObjectKey): string {
   const place = namespace === undefined ? name : `${namespace}/${name}`;
-  const key = `/registry/${group}/${plural}/${place}`;
-  await ask(plane, 'put', { key: base64(key), value: base64(JSON.stringify(object)) });
+  return `/registry/${group}/${plural}/${place}`;
 }
 
 export interface EtcdEntry {
@@ -44,7 +61,11 @@ export async function readEtcd(plane: ControlPlaneAccess): Promise<readonly Etcd
 
 const pageSize = 100;
 
-async function ask(plane: ControlPlaneAccess, verb: 'put' | 'range', body: object): Promise<string> {
+async function ask(
+  plane: ControlPlaneAccess,
+  verb: 'put' | 'range' | 'deleterange',
+  body: object,
+): Promise<string> {
   const asking = request({
     socketPath: plane.etcdSocket,
     path: `/v3/kv/${verb}`,

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { leases } from '../../../src/api/resources.ts';
 import type { Lease } from '../../../src/kube/lease.ts';
-import { sharedControlPlane } from '../../controlplane/shared.ts';
+import { startControlPlane } from '../../controlplane/control-plane.ts';
 import { healthOf, listeningPort } from '../../operator/health-of.ts';
 import { RunningOperator } from '../../operator/running-operator.ts';
 import { until } from '../../operator/until.ts';
@@ -12,7 +12,10 @@ import { confirmationsOf, WriteGate } from '../../operator/write-gate.ts';
 /** Of the Deployment; the program's own limit is below it. */
 const graceSeconds = 30;
 
-const plane = await sharedControlPlane();
+// Of its own: what an operator does last is exactly known only where nobody left objects that keep it at work.
+const plane = await startControlPlane({ name: 'shutdown' });
+// Registered before the clean-up of gate and world, so it runs after it.
+afterAll(async () => await plane.stop());
 const gate = await WriteGate.start(plane);
 // Operators give their lease back through the gate, so the gate goes after the world.
 afterAll(async () => await gate.close());

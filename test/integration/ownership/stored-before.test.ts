@@ -7,7 +7,8 @@ import {
   type Resource,
   virtualClusterInstanceKubeConfigs,
 } from '../../../src/api/resources.ts';
-import { storeInEtcd } from '../../operator/etcd.ts';
+import { removeFromEtcd, storeInEtcd } from '../../operator/etcd.ts';
+import { until } from '../../operator/until.ts';
 import { type ApiAnswer, type ApiClient, contentTypes } from '../admission/api-client.ts';
 import { objectOf, pathOf, type TestObject } from '../admission/objects.ts';
 import { admissionWorld } from '../admission/world.ts';
@@ -134,6 +135,10 @@ describe('objects that were stored before the rules', async () => {
       const answer = await change(people.root, path, { metadata: { finalizers: null } });
       expect(answer).toMatchObject({ status: 422, body: { message: expect.stringMatching(/is invalid: /) } });
       expect(answer.body.message).not.toMatch(/denied request|no such|overload/);
+      const { body } = await people.master.send('GET', path);
+      await removeFromEtcd(world.plane, resource, body as TestObject);
+      const gone = async () => (await people.master.send('GET', path)).status === 404;
+      await until('the API server has heard of it', gone);
     });
 
     it.each(malformed)('with %s can be deleted by those who may read', async (_, spec) => {
