@@ -155,7 +155,9 @@ describe('a guard', () => {
     const script = 'sh -c "while :; do sleep 600; done" "$0-child" & exit';
     const program = await guard.run({ name: 'program', command: 'sh', args: ['-c', script, label] });
     await program.exited;
-    expect(processes().filter((process) => process.includes(`${label}-child`))).toHaveLength(1);
+    const children = () => processes().filter((process) => process.includes(`${label}-child`));
+    // Until the child's own fork has become `sleep`, there are two by that name.
+    await vi.waitFor(() => expect(children()).toHaveLength(1), soon);
     await guard.stop();
     await untilNothingIsLeft();
   });
