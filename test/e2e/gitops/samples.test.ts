@@ -50,7 +50,7 @@ class Repository {
   async prune(wave: number): Promise<void> {
     await this.#each(async ({ kubectl, samples: own }) => {
       const going = own.filter((sample) => waveOf(sample) === wave);
-      return await kubectl.send('delete', going, '--cascade=foreground', '--timeout=20s');
+      return await kubectl.send('delete', going, '--cascade=foreground', '--timeout=50s');
     });
   }
 
