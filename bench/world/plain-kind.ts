@@ -15,10 +15,14 @@ export const plainObjects: Resource = {
 
 /** Resolves when the kind is served and the ordinary user may do everything with it. */
 export async function installPlainKind(plane: ControlPlaneAccess): Promise<void> {
+  const { plural } = plainObjects;
   const definition = definitionOf(plainObjects);
-  await apply(plane, [definition, ...rightsOn(plainObjects)]);
-  const target = `customresourcedefinitions/${definition.metadata.name}`;
-  await kubectl(plane, ['wait', '--for=condition=Established', '--timeout=60s', target]);
+  const { name } = definition.metadata;
+  await apply(plane, [definition]);
+  await kubectl(plane, ['wait', '--for=condition=Established', '--timeout=60s', `crd/${name}`]);
+  await kubectl(plane, ['create', 'clusterrole', plural, '--verb=*', `--resource=${name}`]);
+  const role = [`--clusterrole=${plural}`, `--user=${benchUser}`];
+  await kubectl(plane, ['create', 'clusterrolebinding', plural, ...role]);
 }
 
 function definitionOf({ group, version, plural, kind }: Resource) {
@@ -39,24 +43,4 @@ function definitionOf({ group, version, plural, kind }: Resource) {
       versions: [{ name: version, served: true, storage: true, schema }],
     },
   };
-}
-
-function rightsOn({ group, plural }: Resource): readonly object[] {
-  const rbac = 'rbac.authorization.k8s.io';
-  const metadata = { name: plural };
-  return [
-    {
-      apiVersion: `${rbac}/v1`,
-      kind: 'ClusterRole',
-      metadata,
-      rules: [{ apiGroups: [group], resources: [plural], verbs: ['*'] }],
-    },
-    {
-      apiVersion: `${rbac}/v1`,
-      kind: 'ClusterRoleBinding',
-      metadata,
-      roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: plural },
-      subjects: [{ apiGroup: rbac, kind: 'User', name: benchUser }],
-    },
-  ];
 }
