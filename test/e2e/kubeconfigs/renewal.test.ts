@@ -54,7 +54,7 @@ describe.concurrent('a signer that gives less than is asked for', () => {
     const second = new Holder(entryOf(await admin.get(place), 'config'), cluster);
     await second.untilAllowed();
     await admin.untilRefused(object, 'Expired', { timeoutMs: 40_000 });
-    expect(Date.now()).toBeLessThan(Date.parse(object.status.notAfter) + 5_000);
+    expect(Date.now()).toBeLessThan(Date.parse(object.status.notAfter) + 3_000);
     // 401 from the second on in which the certificate itself has ended.
     await until('it is refused', async () => [401, 403].includes(await second.call()));
     expect(await tracesOf(object, cluster)).toEqual([]);
@@ -80,7 +80,7 @@ describe.concurrent('a planned renewal', () => {
     await until('the predecessor is refused', async () => (await first.call()) === 403);
     const passed = Date.now() - seen;
     expect(passed).toBeGreaterThan(overlapMs - 2_000);
-    expect(passed).toBeLessThan(overlapMs + 5_000);
+    expect(passed).toBeLessThan(overlapMs + 2_000);
     expect(await first.refusals()).toEqual(new Set([403]));
     expect(await second.call()).toBe(200);
     const { status } = await admin.get(object);
