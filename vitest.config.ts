@@ -41,9 +41,9 @@ export default defineConfig({
           include: [
             'test/integration/**/*.test.ts',
             'test/e2e/**/*.test.ts',
-            'test/controlplane/**/*.test.ts',
+            'lab/controlplane/**/*.test.ts',
           ],
-          globalSetup: ['test/controlplane/global-setup.ts'],
+          globalSetup: ['lab/controlplane/global-setup.ts'],
           pool: 'forks',
           deps: { interopDefault: false },
           // Each has a control plane of its own. With more of them on two cores, time limits of leases and probes are missed.

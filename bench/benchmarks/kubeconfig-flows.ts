@@ -9,7 +9,7 @@ import {
 } from '../../src/api/resources.ts';
 import { createCertificateRequest } from '../../src/credentials/certificate-request.ts';
 import { kubeConfigDocument } from '../../src/credentials/kubeconfig-document.ts';
-import { createKubeClient, type KubeClient } from '../../src/kube/client.ts';
+import { createKubeClient, type KubeClient } from '../../src/kube/client/client.ts';
 import { KubeError } from '../../src/kube/kube-error.ts';
 import type { KubeObject } from '../../src/kube/object.ts';
 import { nameOf } from '../world/objects.ts';

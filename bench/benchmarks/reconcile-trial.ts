@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Guard } from '../../lab/controlplane/guard.ts';
 import { directClusterEndpointTokens, events, ownedAccessKeys } from '../../src/api/resources.ts';
 import { credentialHash } from '../../src/credentials/credential-hash.ts';
 import { isLive } from '../../src/credentials/live.ts';
 import { toCredentialRecord } from '../../src/credentials/project.ts';
 import type { CredentialKind } from '../../src/credentials/record.ts';
-import { createKubeClient, type KubeClient } from '../../src/kube/client.ts';
-import { kubeConfigSource } from '../../src/kube/kube-config.ts';
+import { createKubeClient, type KubeClient } from '../../src/kube/client/client.ts';
+import { kubeConfigSource } from '../../src/kube/client/kube-config.ts';
 import type { KubeObject } from '../../src/kube/object.ts';
-import { Guard } from '../../test/controlplane/guard.ts';
 import { usageOf } from '../measure/process-usage.ts';
 import type { Sample } from '../measure/rounds.ts';
 import { createMany, nameOf, templates } from '../world/objects.ts';

@@ -1,4 +1,4 @@
-import { Guard } from '../../test/controlplane/guard.ts';
+import { Guard } from '../../lab/controlplane/guard.ts';
 import type { Benchmark, BenchmarkContext, Section } from '../benchmark.ts';
 import { interleave } from '../measure/rounds.ts';
 import { figure, tableOf } from '../measure/table.ts';

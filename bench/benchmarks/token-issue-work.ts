@@ -4,8 +4,8 @@ import { reasons } from '../../src/api/reasons.ts';
 import { toCredentialRecord } from '../../src/credentials/project.ts';
 import { signToken, tokenTooLarge } from '../../src/credentials/sign-token.ts';
 import { generateSigningKey } from '../../src/credentials/signing-key.ts';
-import { claimsOf } from '../../src/operator/controllers/directclusterendpointtoken/claims.ts';
-import type { IssueCredential } from '../../src/operator/credential/issued/step.ts';
+import type { IssueCredential } from '../../src/operator/credentials/issued/step.ts';
+import { claimsOf } from '../../src/operator/credentials/tokens/claims.ts';
 
 /** Does one operation. */
 export type Operation = () => unknown;

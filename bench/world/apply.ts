@@ -1,4 +1,4 @@
-import type { ControlPlaneAccess } from '../../test/controlplane/access.ts';
+import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
 import { kubectl } from './kubectl.ts';
 
 /** Creates or changes these objects as the administrator. @throws Error with what kubectl said. */

@@ -1,4 +1,4 @@
-import type { ControlPlaneAccess } from '../../test/controlplane/access.ts';
+import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
 
 /** Runs kubectl as the administrator, for at most 90 s. @throws Error with what kubectl said. */
 export async function kubectl(plane: ControlPlaneAccess, args: readonly string[], input = ''): Promise<void> {

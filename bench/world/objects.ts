@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { directClusterEndpointTokens, ownedAccessKeys, type Resource } from '../../src/api/resources.ts';
-import type { KubeClient } from '../../src/kube/client.ts';
+import type { KubeClient } from '../../src/kube/client/client.ts';
 import { plainObjects } from './plain-kind.ts';
 
 /** One sort of object that the benchmarks create. */

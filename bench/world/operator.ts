@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { Guard } from '../../test/controlplane/guard.ts';
-import { until } from '../../test/operator/until.ts';
+import { Guard } from '../../lab/controlplane/guard.ts';
+import { until } from '../../lab/operator/until.ts';
 import type { BenchmarkContext } from '../benchmark.ts';
 import { type Platform, startPlatform } from './platform.ts';
 import { end, latchkey, prepare } from './program.ts';

@@ -1,5 +1,5 @@
+import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
 import type { Resource } from '../../src/api/resources.ts';
-import type { ControlPlaneAccess } from '../../test/controlplane/access.ts';
 import { apply } from './apply.ts';
 import { kubectl } from './kubectl.ts';
 import { benchUser } from './platform.ts';

@@ -1,7 +1,7 @@
-import { createKubeClient, type KubeClient } from '../../src/kube/client.ts';
-import { kubeConfigSource } from '../../src/kube/kube-config.ts';
-import { type ControlPlane, startControlPlane } from '../../test/controlplane/control-plane.ts';
-import { installLatchkey } from '../../test/operator/install.ts';
+import { type ControlPlane, startControlPlane } from '../../lab/controlplane/control-plane.ts';
+import { installLatchkey } from '../../lab/operator/install.ts';
+import { createKubeClient, type KubeClient } from '../../src/kube/client/client.ts';
+import { kubeConfigSource } from '../../src/kube/client/kube-config.ts';
 import { processWith } from '../measure/process-usage.ts';
 import { kubectl } from './kubectl.ts';
 

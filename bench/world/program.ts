@@ -1,7 +1,7 @@
 import path from 'node:path';
-import type { ControlPlaneAccess } from '../../test/controlplane/access.ts';
-import type { Guard, GuardedProcess } from '../../test/controlplane/guard.ts';
-import { baseURL, operatorKubeconfig } from '../../test/operator/running-operator.ts';
+import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
+import type { Guard, GuardedProcess } from '../../lab/controlplane/guard.ts';
+import { baseURL, operatorKubeconfig } from '../../lab/operator/running-operator.ts';
 import { buildBundle } from '../../tools/bundle/build-bundle.ts';
 
 /** A controller that can be started as a process. */

@@ -1,9 +1,9 @@
 import { type Condition, conditionTypes } from '../../src/api/conditions.ts';
 import type { Resource } from '../../src/api/resources.ts';
-import type { KubeClient } from '../../src/kube/client.ts';
+import type { KubeClient } from '../../src/kube/client/client.ts';
+import type { WatchEvent } from '../../src/kube/client/watch-stream.ts';
 import type { KubeObject } from '../../src/kube/object.ts';
 import { collectionPath } from '../../src/kube/resource-path.ts';
-import type { WatchEvent } from '../../src/kube/watch-stream.ts';
 
 /** When a watch brought an object, on the clock of `performance.now()`. */
 export interface Seen {

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
+import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
+import { type ControlPlane, startControlPlane } from '../../lab/controlplane/control-plane.ts';
 import { apiVersion, group, labels } from '../../src/api/names.ts';
-import { createKubeClient, type KubeClient } from '../../src/kube/client.ts';
-import { kubeConfigSource } from '../../src/kube/kube-config.ts';
-import type { ControlPlaneAccess } from '../../test/controlplane/access.ts';
-import { type ControlPlane, startControlPlane } from '../../test/controlplane/control-plane.ts';
+import { createKubeClient, type KubeClient } from '../../src/kube/client/client.ts';
+import { kubeConfigSource } from '../../src/kube/client/kube-config.ts';
 import { apply } from './apply.ts';
 import { kubectl } from './kubectl.ts';
 import { benchUser } from './platform.ts';

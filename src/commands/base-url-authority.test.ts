@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createAuthority, createServer } from '../../test/controlplane/certificates.ts';
+import { createAuthority, createServer } from '../../lab/controlplane/certificates.ts';
 import { readSettings } from '../settings.ts';
 import { readBaseURLAuthority } from './base-url-authority.ts';
 

@@ -1,5 +1,5 @@
-import { reflectorNames } from '../operator/reflectors.ts';
-import { controllerNames, finalizerLimits } from '../operator/wiring.ts';
+import { controllerNames, finalizerLimits } from '../operator/assembly/operator-context.ts';
+import { reflectorNames } from '../operator/assembly/reflectors.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import { version } from '../version.ts';
 

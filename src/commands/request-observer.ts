@@ -1,4 +1,4 @@
-import type { KubeClientOptions } from '../kube/client.ts';
+import type { KubeClientOptions } from '../kube/client/client.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
 /** Turns requests of the client into metrics; names of objects never become labels. */

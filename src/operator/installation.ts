@@ -1,6 +1,6 @@
 import { serviceAccounts, systemNamespace } from '../api/names.ts';
 import { LatchkeyError } from '../errors.ts';
-import type { KubeClient } from '../kube/client.ts';
+import type { KubeClient } from '../kube/client/client.ts';
 
 type Requests = Pick<KubeClient, 'request'>;
 

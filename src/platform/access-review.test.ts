@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { KubeClient } from '../kube/client.ts';
+import type { KubeClient } from '../kube/client/client.ts';
 import { isAllowed } from './access-review.ts';
 
 const question = { verb: 'use', resource: 'virtualclusterinstances', namespace: 'p-red', name: 'shop' };

@@ -1,7 +1,7 @@
 import { group } from '../api/names.ts';
 import { subjectAccessReviews } from '../api/resources.ts';
 import type { Identity } from '../credentials/identity.ts';
-import type { KubeClient } from '../kube/client.ts';
+import type { KubeClient } from '../kube/client/client.ts';
 import type { KubeObject } from '../kube/object.ts';
 
 /** May somebody do this to one object of our kinds? */

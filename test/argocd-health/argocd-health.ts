@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { buildGoProgram } from '../go/build-program.ts';
+import { buildGoProgram } from '../../lab/go/build-program.ts';
 import { configFolder } from '../integration/config/install.ts';
 
 export interface HealthStatus {

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { createAuthority, createClient, type Identity } from '../controlplane/certificates.ts';
+import { createAuthority, createClient, type Identity } from '../../lab/controlplane/certificates.ts';
 
 export const base64 = (text: string): string => Buffer.from(text).toString('base64');
 

@@ -10,7 +10,7 @@ import {
   set,
   utcTime,
   utf8String,
-} from '../controlplane/der.ts';
+} from '../../lab/controlplane/der.ts';
 
 /** An attribute of a name: `O` or `CN`, and its value as text (UTF8String) or as DER. */
 export type Attribute = readonly [type: 'O' | 'CN' | 'OU', value: string | Buffer];

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { buildGoProgram } from '../go/build-program.ts';
+import { buildGoProgram } from '../../lab/go/build-program.ts';
 
 const run = promisify(execFile);
 

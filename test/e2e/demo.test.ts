@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
-import type { ControlPlaneAccess } from '../controlplane/access.ts';
-import { sharedControlPlane } from '../controlplane/shared.ts';
+import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
+import { sharedControlPlane } from '../../lab/controlplane/shared.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const patiently = { timeout: 90_000, interval: 100 };

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
-import type { ControlPlaneAccess } from '../controlplane/access.ts';
-import type { Applied } from '../operator/kubectl.ts';
+import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
+import type { Applied } from '../../lab/operator/kubectl.ts';
 
 export interface Documented {
   /** Who applies the manifests. */

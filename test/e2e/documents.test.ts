@@ -2,10 +2,10 @@ import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'n
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { type Applied, kubectlOf, placeOf } from '../../lab/operator/kubectl.ts';
+import { virtualCluster } from '../../lab/operator/virtual-cluster.ts';
+import { operatorWorld } from '../../lab/operator/world.ts';
 import { apiVersion } from '../../src/api/names.ts';
-import { type Applied, kubectlOf, placeOf } from '../operator/kubectl.ts';
-import { virtualCluster } from '../operator/virtual-cluster.ts';
-import { operatorWorld } from '../operator/world.ts';
 import { documentWorld } from './document-world.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');

@@ -2,7 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { KubeConfig } from '@kubernetes/client-node';
-import { createAuthority, createServer as createServerCertificate } from '../controlplane/certificates.ts';
+import {
+  createAuthority,
+  createServer as createServerCertificate,
+} from '../../lab/controlplane/certificates.ts';
 import { Exchange } from './exchange.ts';
 import { ObjectStorage } from './object-storage.ts';
 import { serveObjects } from './serve-objects.ts';

@@ -1,7 +1,7 @@
-import type { KubeClient, ObjectKey } from '../../src/kube/client.ts';
+import type { KubeClient, ObjectKey } from '../../src/kube/client/client.ts';
 import type { Clock } from '../../src/kube/clock.ts';
 import { kubeErrorFromStatus, timedOut } from '../../src/kube/kube-error.ts';
-import type { Lease } from '../../src/kube/lease.ts';
+import type { Lease } from '../../src/kube/leader/lease.ts';
 import { statusOf } from './exchange.ts';
 
 /** How one request fares: milliseconds until the server has acted, and until its answer is back. */

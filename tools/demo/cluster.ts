@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ControlPlaneAccess } from '../../test/controlplane/access.ts';
-import type { KubectlResult } from '../../test/controlplane/kubectl.ts';
+import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
+import type { KubectlResult } from '../../lab/controlplane/kubectl.ts';
 import type { Say } from './progress.ts';
 
 /** Where the kustomizations are. */

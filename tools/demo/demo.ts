@@ -1,6 +1,6 @@
 import path from 'node:path';
-import { controlPlaneBinaries } from '../../test/controlplane/binaries/binaries.ts';
-import { RunningOperator } from '../../test/operator/running-operator.ts';
+import { controlPlaneBinaries } from '../../lab/controlplane/binaries/binaries.ts';
+import { RunningOperator } from '../../lab/operator/running-operator.ts';
 import { applyAs, bindAdministrator, configFolder, install, untilReady } from './cluster.ts';
 import type { Interrupt } from './interrupt.ts';
 import type { Say } from './progress.ts';

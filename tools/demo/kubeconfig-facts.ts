@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { JSONWebKeySet, JWTPayload } from 'jose';
 import { parse } from 'yaml';
-import type { ControlPlaneAccess } from '../../test/controlplane/access.ts';
+import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
 import { read, targetKinds } from './cluster.ts';
 import { verifiedToken } from './verified-token.ts';
 import { type Planes, projectNamespace } from './virtual-cluster.ts';

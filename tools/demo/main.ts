@@ -1,6 +1,6 @@
 // npm run demo [-- --once]: Latchkey on a control plane of its own, on this machine. Nothing outlives it.
 import { constants } from 'node:os';
-import { endWithNpm } from '../../test/controlplane/end-with-npm.ts';
+import { endWithNpm } from '../../lab/controlplane/end-with-npm.ts';
 import { readArguments, usage } from './arguments.ts';
 import { runDemo } from './demo.ts';
 import { Interrupt, Interrupted } from './interrupt.ts';

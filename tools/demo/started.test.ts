@@ -3,9 +3,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { ControlPlane } from '../../test/controlplane/control-plane.ts';
-import { type KubectlOptions, runKubectl } from '../../test/controlplane/kubectl.ts';
-import type { Binaries } from '../../test/controlplane/versions.ts';
+import type { ControlPlane } from '../../lab/controlplane/control-plane.ts';
+import { type KubectlOptions, runKubectl } from '../../lab/controlplane/kubectl.ts';
+import type { Binaries } from '../../lab/controlplane/versions.ts';
 import { Started } from './started.ts';
 
 let folder: string;

@@ -1,7 +1,7 @@
-import type { ControlPlaneAccess } from '../../test/controlplane/access.ts';
-import { startControlPlane } from '../../test/controlplane/control-plane.ts';
-import { Guard } from '../../test/controlplane/guard.ts';
-import type { Binaries } from '../../test/controlplane/versions.ts';
+import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
+import { startControlPlane } from '../../lab/controlplane/control-plane.ts';
+import { Guard } from '../../lab/controlplane/guard.ts';
+import type { Binaries } from '../../lab/controlplane/versions.ts';
 
 /**
  * Everything that the demo started. Each part is on record before it is there: a signal in that moment waits for it,

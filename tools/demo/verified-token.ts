@@ -5,7 +5,7 @@ import {
   type JWTPayload,
   jwtVerify,
 } from 'jose';
-import { baseURL } from '../../test/operator/running-operator.ts';
+import { baseURL } from '../../lab/operator/running-operator.ts';
 
 /** Header and claims of a token that the published keys signed. @throws JOSEError when they did not, or for another issuer. */
 export async function verifiedToken(

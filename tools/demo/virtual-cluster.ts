@@ -1,7 +1,7 @@
 import { mkdir, realpath, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { stringify } from 'yaml';
-import type { ControlPlaneAccess } from '../../test/controlplane/access.ts';
+import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
 import { configFolder, requireSuccess } from './cluster.ts';
 
 /** The namespace of the sample project. */

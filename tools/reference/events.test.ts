@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { conditionTypes } from '../../src/api/conditions.ts';
 import { type Reason, reasons } from '../../src/api/reasons.ts';
 import { toCredentialRecord } from '../../src/credentials/project.ts';
-import type { EventInput } from '../../src/kube/event-object.ts';
-import type { EventRecorder } from '../../src/kube/event-recorder.ts';
+import type { EventInput } from '../../src/kube/events/event-object.ts';
+import type { EventRecorder } from '../../src/kube/events/event-recorder.ts';
 import { silentLogger } from '../../src/kube/logger.ts';
 import { AdmissionEvents } from '../../src/operator/admission/admission-events.ts';
-import { CredentialEvents } from '../../src/operator/credential/credential-events.ts';
-import type { DesiredStatus } from '../../src/operator/credential/desired-status.ts';
-import { type TransitionEvent, transitionEvents } from '../../src/operator/credential/transition-events.ts';
-import { targetTransitions } from '../../src/operator/target/target-transitions.ts';
+import { CredentialEvents } from '../../src/operator/credentials/credential-events.ts';
+import type { DesiredStatus } from '../../src/operator/credentials/desired-status.ts';
+import { type TransitionEvent, transitionEvents } from '../../src/operator/credentials/transition-events.ts';
+import { targetTransitions } from '../../src/operator/targets/target-transitions.ts';
 import { codesIn, readDocument, rowsOf } from './document.ts';
 
 const rows = rowsOf(readDocument('docs/reference/events.md')).map(([reason, type = '', action = '']) => ({

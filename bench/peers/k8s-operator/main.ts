@@ -9,11 +9,11 @@ import { toCredentialRecord } from '../../../src/credentials/project.ts';
 import type { CredentialKind, CredentialRecord } from '../../../src/credentials/record.ts';
 import { signToken } from '../../../src/credentials/sign-token.ts';
 import { generateSigningKey, type SigningKey } from '../../../src/credentials/signing-key.ts';
-import { claimsOf } from '../../../src/operator/controllers/directclusterendpointtoken/claims.ts';
-import { decideKey } from '../../../src/operator/controllers/ownedaccesskey/policy.ts';
-import { decideIssued } from '../../../src/operator/credential/issued/policy.ts';
-import { issuedStatus } from '../../../src/operator/credential/issued/status.ts';
-import { statusPatch } from '../../../src/operator/credential/status-patch.ts';
+import { decideKey } from '../../../src/operator/credentials/access-keys/policy.ts';
+import { decideIssued } from '../../../src/operator/credentials/issued/policy.ts';
+import { issuedStatus } from '../../../src/operator/credentials/issued/status.ts';
+import { statusPatch } from '../../../src/operator/credentials/status-patch.ts';
+import { claimsOf } from '../../../src/operator/credentials/tokens/claims.ts';
 
 type Base = typeof import('@dot-i/k8s-operator');
 type ResourceEvent = import('@dot-i/k8s-operator').ResourceEvent;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { EventInput } from '../../kube/event-object.ts';
+import type { EventInput } from '../../kube/events/event-object.ts';
 import { AdmissionEvents } from './admission-events.ts';
 
 function setUp(get: () => Promise<unknown> = async () => ({ metadata: { uid: 'u1' } })) {

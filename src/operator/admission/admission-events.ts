@@ -1,9 +1,9 @@
 import { systemNamespace } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
 import { deployments } from '../../api/resources.ts';
-import type { KubeClient } from '../../kube/client.ts';
-import type { RegardingObject } from '../../kube/event-object.ts';
-import type { EventRecorder } from '../../kube/event-recorder.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { RegardingObject } from '../../kube/events/event-object.ts';
+import type { EventRecorder } from '../../kube/events/event-recorder.ts';
 
 export interface AdmissionEventsOptions {
   readonly client: Pick<KubeClient, 'get'>;

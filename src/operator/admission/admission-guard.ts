@@ -1,7 +1,7 @@
 import { labels } from '../../api/names.ts';
 import type { Resource } from '../../api/resources.ts';
 import { LatchkeyError } from '../../errors.ts';
-import type { KubeClient } from '../../kube/client.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { Logger } from '../../kube/logger.ts';
 import type { KubeList, KubeObject } from '../../kube/object.ts';

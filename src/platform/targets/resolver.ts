@@ -1,8 +1,8 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { systemClock } from '../../kube/clock.ts';
-import { NameMemory, type NameMemoryOptions } from './name-memory.ts';
-import { notNow, ResolverTurns, type TurnLimits } from './resolver-turns.ts';
+import { NameMemory, type NameMemoryOptions } from './dns-cache.ts';
+import { notNow, ResolverTurns, type TurnLimits } from './lookup-semaphore.ts';
 
 /** All addresses of a host name, in the order of preference. */
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;

@@ -2,11 +2,15 @@ import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import { secrets } from '../../api/resources.ts';
-import { type AdminKubeConfig, isBearerToken, readAdminKubeConfig } from '../../kube/admin-kube-config.ts';
-import { createKubeClient, type KubeClient } from '../../kube/client.ts';
+import {
+  type AdminKubeConfig,
+  isBearerToken,
+  readAdminKubeConfig,
+} from '../../kube/admin-kubeconfig/admin-kube-config.ts';
+import { createKubeClient, type KubeClient } from '../../kube/client/client.ts';
+import { makeIdentity, type TlsIdentity } from '../../kube/client/client-identity.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { unusableAnswer } from '../../kube/foreign-answers.ts';
-import { makeIdentity, type TlsIdentity } from '../../kube/identity.ts';
 import { isNotFound } from '../../kube/kube-error.ts';
 import type { Logger } from '../../kube/logger.ts';
 import type { KubeObject } from '../../kube/object.ts';

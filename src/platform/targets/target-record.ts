@@ -1,5 +1,5 @@
 import type { Condition } from '../../api/conditions.ts';
-import type { StoredRecord } from '../../kube/store.ts';
+import type { StoredRecord } from '../../kube/cache/store.ts';
 
 /** A place in a Secret. */
 export interface SecretEntry {

@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { configMaps, namespaces, ownedAccessKeys } from '../../../src/api/resources.ts';
-import { createKubeClient, type KubeClient, type KubeClientOptions } from '../../../src/kube/client.ts';
+import {
+  createKubeClient,
+  type KubeClient,
+  type KubeClientOptions,
+} from '../../../src/kube/client/client.ts';
 import {
   isAlreadyExists,
   isConflict,

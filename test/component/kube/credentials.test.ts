@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createClient } from '../../../lab/controlplane/certificates.ts';
 import { configMaps } from '../../../src/api/resources.ts';
-import { createKubeClient, type KubeClient } from '../../../src/kube/client.ts';
+import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
+import { type KubeConfigSource, kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
 import { FakeClock } from '../../../src/kube/fake-clock.ts';
-import { type KubeConfigSource, kubeConfigSource } from '../../../src/kube/kube-config.ts';
 import { isUnauthorized } from '../../../src/kube/kube-error.ts';
-import { createClient } from '../../controlplane/certificates.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
 import { waitFor } from '../../fakes/wait-for.ts';
 

@@ -2,9 +2,13 @@ import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { configMaps, namespaces, secrets } from '../../../src/api/resources.ts';
 import { LatchkeyError } from '../../../src/errors.ts';
-import { createKubeClient, type ForeignClientOptions, type KubeClient } from '../../../src/kube/client.ts';
+import {
+  createKubeClient,
+  type ForeignClientOptions,
+  type KubeClient,
+} from '../../../src/kube/client/client.ts';
+import { makeIdentity } from '../../../src/kube/client/client-identity.ts';
 import { ForeignKubeError } from '../../../src/kube/foreign-kube-error.ts';
-import { makeIdentity } from '../../../src/kube/identity.ts';
 import { isNotFound } from '../../../src/kube/kube-error.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
 import { waitFor } from '../../fakes/wait-for.ts';

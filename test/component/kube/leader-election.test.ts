@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../../../src/kube/fake-clock.ts';
-import { LeaderElector } from '../../../src/kube/leader-election.ts';
+import { LeaderElector } from '../../../src/kube/leader/leader-election.ts';
 import { silentLogger } from '../../../src/kube/logger.ts';
 import { FakeLeases } from '../../fakes/fake-leases.ts';
 

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { configMaps } from '../../../src/api/resources.ts';
-import { createKubeClient, type KubeClient } from '../../../src/kube/client.ts';
+import { Reflector, type ReflectorOptions } from '../../../src/kube/cache/reflector.ts';
+import { Store, type StoredRecord } from '../../../src/kube/cache/store.ts';
+import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
 import type { Clock } from '../../../src/kube/clock.ts';
 import { systemClock } from '../../../src/kube/clock.ts';
 import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import type { Logger } from '../../../src/kube/logger.ts';
 import { type KubeObject, keyOf } from '../../../src/kube/object.ts';
-import { Reflector, type ReflectorOptions } from '../../../src/kube/reflector.ts';
-import { Store, type StoredRecord } from '../../../src/kube/store.ts';
 import { statusOf } from '../../fakes/exchange.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
 import type { ObjectStorage } from '../../fakes/object-storage.ts';

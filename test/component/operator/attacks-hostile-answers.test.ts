@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/kube/clock.ts';
-import { Withdrawals } from '../../../src/operator/controllers/virtualclusterinstancekubeconfig/withdrawals.ts';
+import { Withdrawals } from '../../../src/operator/certificates/withdrawals.ts';
 import { adminDocument } from '../../builders/admin-kube-config.ts';
 import type { Exchange } from '../../fakes/exchange.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';

@@ -4,27 +4,27 @@ import { annotations, finalizers, labels, systemNamespace } from '../../../src/a
 import { type Resource, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
 import { toCredentialRecord } from '../../../src/credentials/project.ts';
 import type { CredentialRecord } from '../../../src/credentials/record.ts';
-import type { KubeClient } from '../../../src/kube/client.ts';
+import { Store } from '../../../src/kube/cache/store.ts';
+import type { KubeClient } from '../../../src/kube/client/client.ts';
 import type { Timer } from '../../../src/kube/clock.ts';
 import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import { silentLogger } from '../../../src/kube/logger.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
-import { Store } from '../../../src/kube/store.ts';
-import type { WorkResult } from '../../../src/kube/workers.ts';
-import { RevocationController } from '../../../src/operator/controllers/revocations/controller.ts';
+import type { WorkResult } from '../../../src/kube/queue/workers.ts';
+import { CredentialParts } from '../../../src/operator/assembly/credential-services.ts';
+import { RevocationController } from '../../../src/operator/certificates/revocation-controller.ts';
 import {
   type RevocationRecord,
   toRevocationRecord,
-} from '../../../src/operator/controllers/revocations/revocation-record.ts';
-import { RevocationRecords } from '../../../src/operator/controllers/revocations/revocation-records.ts';
-import { KubeConfigController } from '../../../src/operator/controllers/virtualclusterinstancekubeconfig/controller.ts';
-import { KubeConfigFinalizer } from '../../../src/operator/controllers/virtualclusterinstancekubeconfig/finalizer.ts';
-import { Withdrawals } from '../../../src/operator/controllers/virtualclusterinstancekubeconfig/withdrawals.ts';
-import { CredentialEvents } from '../../../src/operator/credential/credential-events.ts';
-import { CredentialParts } from '../../../src/operator/credential/credential-parts.ts';
-import { CredentialStores } from '../../../src/operator/credential/credential-stores.ts';
-import { ExpiryBudget } from '../../../src/operator/credential/expiry-budget.ts';
-import { toSecretRecord } from '../../../src/operator/credential/secret-record.ts';
+} from '../../../src/operator/certificates/revocation-record.ts';
+import { RevocationRecords } from '../../../src/operator/certificates/revocation-records.ts';
+import { Withdrawals } from '../../../src/operator/certificates/withdrawals.ts';
+import { CredentialEvents } from '../../../src/operator/credentials/credential-events.ts';
+import { CredentialStores } from '../../../src/operator/credentials/credential-stores.ts';
+import { ExpiryBudget } from '../../../src/operator/credentials/expiry-budget.ts';
+import { KubeConfigController } from '../../../src/operator/credentials/kubeconfigs/controller.ts';
+import { KubeConfigFinalizer } from '../../../src/operator/credentials/kubeconfigs/finalizer.ts';
+import { toSecretRecord } from '../../../src/operator/credentials/secret-record.ts';
 import type {
   OpenResult,
   TargetClients,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Resource } from '../../../src/api/resources.ts';
-import type { KubeClient, ObjectKey, WriteOptions } from '../../../src/kube/client.ts';
+import type { KubeClient, ObjectKey, WriteOptions } from '../../../src/kube/client/client.ts';
 import { kubeErrorFromStatus, unreachable } from '../../../src/kube/kube-error.ts';
 import { type KubeObject, keyOf } from '../../../src/kube/object.ts';
 

@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import type { Resource } from '../../../src/api/resources.ts';
-import type { KubeClient, ObjectKey } from '../../../src/kube/client.ts';
-import type { ListOptions } from '../../../src/kube/client-options.ts';
+import type { KubeClient, ObjectKey } from '../../../src/kube/client/client.ts';
+import type { ListOptions } from '../../../src/kube/client/client-options.ts';
 import { kubeErrorFromStatus } from '../../../src/kube/kube-error.ts';
 import { readCertificateRequest } from '../../builders/certificate-request.ts';
 import { certificateOf, usages } from '../../builders/issued-certificate.ts';

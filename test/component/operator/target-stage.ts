@@ -1,8 +1,8 @@
-import { createKubeClient, type KubeClient } from '../../../src/kube/client.ts';
+import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
 import type { Clock } from '../../../src/kube/clock.ts';
 import { silentLogger } from '../../../src/kube/logger.ts';
-import { TargetConnector } from '../../../src/operator/target/target-connector.ts';
-import { TargetSecrets } from '../../../src/operator/target/target-secrets.ts';
+import { TargetConnector } from '../../../src/operator/targets/target-connector.ts';
+import { TargetSecrets } from '../../../src/operator/targets/target-secrets.ts';
 import { TargetAddresses } from '../../../src/platform/targets/addresses.ts';
 import { TargetClients } from '../../../src/platform/targets/target-clients.ts';
 import { adminDocument, base64 } from '../../builders/admin-kube-config.ts';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createKubeClient, type KubeClient } from '../../../src/kube/client.ts';
+import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
 import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import { silentLogger } from '../../../src/kube/logger.ts';
-import { TargetSweep } from '../../../src/operator/target/target-sweep.ts';
+import { TargetSweep } from '../../../src/operator/targets/target-sweep.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
 import { waitFor } from '../../fakes/wait-for.ts';
 

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createClient } from '../../../lab/controlplane/certificates.ts';
 import { configMaps } from '../../../src/api/resources.ts';
 import { kubeErrorFromStatus } from '../../../src/kube/kube-error.ts';
 import { targetProblemOf } from '../../../src/platform/targets/target-problem.ts';
 import { adminDocument, certificateUser, type DocumentParts } from '../../builders/admin-kube-config.ts';
-import { createClient } from '../../controlplane/certificates.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
 import { waitFor } from '../../fakes/wait-for.ts';
 import { TargetWorld } from './target-world.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sharedControlPlane } from '../../controlplane/shared.ts';
-import { operatorWorld } from '../../operator/world.ts';
-import { outlineOf } from '../../operator/write.ts';
-import { confirmationsOf, WriteGate } from '../../operator/write-gate.ts';
+import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
+import { outlineOf } from '../../../lab/operator/write.ts';
+import { confirmationsOf, WriteGate } from '../../../lab/operator/write-gate.ts';
 import { FragileOperator } from './fragile-operator.ts';
 import { type Scenario, Subject, scenarios } from './scenarios.ts';
 

@@ -1,11 +1,11 @@
+import { RunningOperator } from '../../../lab/operator/running-operator.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { untilLeading, type World } from '../../../lab/operator/world.ts';
+import type { Write } from '../../../lab/operator/write.ts';
+import type { Fate, WriteGate } from '../../../lab/operator/write-gate.ts';
 import { systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { leases } from '../../../src/api/resources.ts';
 import { isNotFound } from '../../../src/kube/kube-error.ts';
-import { RunningOperator } from '../../operator/running-operator.ts';
-import { until } from '../../operator/until.ts';
-import { untilLeading, type World } from '../../operator/world.ts';
-import type { Write } from '../../operator/write.ts';
-import type { Fate, WriteGate } from '../../operator/write-gate.ts';
 
 /** The nth write of those that are meant, and what becomes of it. */
 export interface Failure {

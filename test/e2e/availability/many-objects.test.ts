@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
+import { conditionOf, entryOf, type Stored } from '../../../lab/operator/api.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
+import type { Write } from '../../../lab/operator/write.ts';
+import { confirmationsOf, WriteGate } from '../../../lab/operator/write-gate.ts';
 import { labels } from '../../../src/api/names.ts';
 import { directClusterEndpointTokens, ownedAccessKeys, secrets } from '../../../src/api/resources.ts';
 import { credentialHash } from '../../../src/credentials/credential-hash.ts';
-import { sharedControlPlane } from '../../controlplane/shared.ts';
-import { conditionOf, entryOf, type Stored } from '../../operator/api.ts';
-import { until } from '../../operator/until.ts';
-import { operatorWorld } from '../../operator/world.ts';
-import type { Write } from '../../operator/write.ts';
-import { confirmationsOf, WriteGate } from '../../operator/write-gate.ts';
 import { hashForm } from '../lifecycle/hash-form.ts';
 import { FragileOperator } from './fragile-operator.ts';
 

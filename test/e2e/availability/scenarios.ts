@@ -1,11 +1,11 @@
 import { expect } from 'vitest';
+import { type Api, entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
+import { until } from '../../../lab/operator/until.ts';
+import type { Write } from '../../../lab/operator/write.ts';
 import { annotations, labels, systemNamespace } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { secrets } from '../../../src/api/resources.ts';
 import { credentialHash } from '../../../src/credentials/credential-hash.ts';
-import { type Api, entryOf, type Stored, secretAt } from '../../operator/api.ts';
-import { until } from '../../operator/until.ts';
-import type { Write } from '../../operator/write.ts';
 import { hashForm } from '../lifecycle/hash-form.ts';
 
 /** Something that the operator does in several writes, all of them to objects that bear the name of the subject. */

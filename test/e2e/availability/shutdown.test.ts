@@ -1,13 +1,13 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import { healthOf, listeningPort } from '../../../lab/operator/health-of.ts';
+import { RunningOperator } from '../../../lab/operator/running-operator.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
+import { confirmationsOf, WriteGate } from '../../../lab/operator/write-gate.ts';
 import { systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { leases } from '../../../src/api/resources.ts';
-import type { Lease } from '../../../src/kube/lease.ts';
-import { startControlPlane } from '../../controlplane/control-plane.ts';
-import { healthOf, listeningPort } from '../../operator/health-of.ts';
-import { RunningOperator } from '../../operator/running-operator.ts';
-import { until } from '../../operator/until.ts';
-import { operatorWorld, untilLeading } from '../../operator/world.ts';
-import { confirmationsOf, WriteGate } from '../../operator/write-gate.ts';
+import type { Lease } from '../../../src/kube/leader/lease.ts';
 
 /** Of the Deployment; the program's own limit is below it. */
 const graceSeconds = 30;

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
+import { type Stored, secretAt } from '../../../lab/operator/api.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
+import type { Write } from '../../../lab/operator/write.ts';
+import { WriteGate } from '../../../lab/operator/write-gate.ts';
 import { systemNamespace, systemObjects } from '../../../src/api/names.ts';
-import { sharedControlPlane } from '../../controlplane/shared.ts';
-import { type Stored, secretAt } from '../../operator/api.ts';
-import { until } from '../../operator/until.ts';
-import { operatorWorld } from '../../operator/world.ts';
-import type { Write } from '../../operator/write.ts';
-import { WriteGate } from '../../operator/write-gate.ts';
 import { Issuer, signingKeyOf } from '../lifecycle/issuer.ts';
 import { FragileOperator } from './fragile-operator.ts';
 

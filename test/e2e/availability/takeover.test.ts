@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { healthOf } from '../../../lab/operator/health-of.ts';
+import { metricOf, metricsOf } from '../../../lab/operator/metrics-of.ts';
+import { RunningOperator } from '../../../lab/operator/running-operator.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
 import { systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { leases } from '../../../src/api/resources.ts';
-import type { Lease, LeaseSpec } from '../../../src/kube/lease.ts';
-import { healthOf } from '../../operator/health-of.ts';
-import { metricOf, metricsOf } from '../../operator/metrics-of.ts';
-import { RunningOperator } from '../../operator/running-operator.ts';
-import { until } from '../../operator/until.ts';
-import { operatorWorld, untilLeading } from '../../operator/world.ts';
+import type { Lease, LeaseSpec } from '../../../src/kube/leader/lease.ts';
 
 const world = await operatorWorld({ operator: false });
 const { admin } = world;

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
+import { entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
+import { healthOf } from '../../../lab/operator/health-of.ts';
+import { metricsOf } from '../../../lab/operator/metrics-of.ts';
+import { RunningOperator } from '../../../lab/operator/running-operator.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
+import type { Write } from '../../../lab/operator/write.ts';
+import { confirmationsOf, type PassedWrite, WriteGate } from '../../../lab/operator/write-gate.ts';
 import { systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { leases } from '../../../src/api/resources.ts';
 import { credentialHash } from '../../../src/credentials/credential-hash.ts';
-import type { Lease } from '../../../src/kube/lease.ts';
-import { sharedControlPlane } from '../../controlplane/shared.ts';
-import { entryOf, type Stored, secretAt } from '../../operator/api.ts';
-import { healthOf } from '../../operator/health-of.ts';
-import { metricsOf } from '../../operator/metrics-of.ts';
-import { RunningOperator } from '../../operator/running-operator.ts';
-import { until } from '../../operator/until.ts';
-import { operatorWorld, untilLeading } from '../../operator/world.ts';
-import type { Write } from '../../operator/write.ts';
-import { confirmationsOf, type PassedWrite, WriteGate } from '../../operator/write-gate.ts';
+import type { Lease } from '../../../src/kube/leader/lease.ts';
 import { Subject, scenarios } from './scenarios.ts';
 
 const env = { LATCHKEY_LEASE_DURATION: '5s', LATCHKEY_CONCURRENCY: '24' };

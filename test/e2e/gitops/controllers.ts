@@ -1,9 +1,9 @@
 import { afterAll } from 'vitest';
-import { createKubeClient } from '../../../src/kube/client.ts';
-import { kubeConfigSource } from '../../../src/kube/kube-config.ts';
-import { Api } from '../../operator/api.ts';
-import { type Applied, Kubectl } from '../../operator/kubectl.ts';
-import type { World } from '../../operator/world.ts';
+import { Api } from '../../../lab/operator/api.ts';
+import { type Applied, Kubectl } from '../../../lab/operator/kubectl.ts';
+import type { World } from '../../../lab/operator/world.ts';
+import { createKubeClient } from '../../../src/kube/client/client.ts';
+import { kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
 
 const rbac = 'rbac.authorization.k8s.io';
 const everything = [

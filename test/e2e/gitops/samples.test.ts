@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type Api, type Stored, secretAt } from '../../../lab/operator/api.ts';
+import { type Applied, Kubectl } from '../../../lab/operator/kubectl.ts';
+import { giveRight } from '../../../lab/operator/rights.ts';
+import { samples } from '../../../lab/operator/samples.ts';
+import { kubeConfigSecret, virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { secrets } from '../../../src/api/resources.ts';
-import { type Api, type Stored, secretAt } from '../../operator/api.ts';
-import { type Applied, Kubectl } from '../../operator/kubectl.ts';
-import { giveRight } from '../../operator/rights.ts';
-import { samples } from '../../operator/samples.ts';
-import { kubeConfigSecret, virtualCluster } from '../../operator/virtual-cluster.ts';
-import { operatorWorld } from '../../operator/world.ts';
 import { Controller } from './controllers.ts';
 import { credentialOf } from './credentials.ts';
 

@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { startControlPlane } from '../../controlplane/control-plane.ts';
-import type { Stored } from '../../operator/api.ts';
-import { healthOf } from '../../operator/health-of.ts';
-import type { RunningOperator } from '../../operator/running-operator.ts';
-import { until } from '../../operator/until.ts';
-import { operatorWorld } from '../../operator/world.ts';
+import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import type { Stored } from '../../../lab/operator/api.ts';
+import { healthOf } from '../../../lab/operator/health-of.ts';
+import type { RunningOperator } from '../../../lab/operator/running-operator.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { expectConfirmed } from './nothing-confirmed.ts';
 
 const plane = await startControlPlane({ name: 'restart' });

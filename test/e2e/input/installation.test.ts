@@ -1,17 +1,17 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import { Guard } from '../../../lab/controlplane/guard.ts';
+import { Api, type ApiEvent, conditionOf, type Stored } from '../../../lab/operator/api.ts';
+import { healthOf } from '../../../lab/operator/health-of.ts';
+import { metricOf } from '../../../lab/operator/metrics-of.ts';
+import { RunningOperator } from '../../../lab/operator/running-operator.ts';
+import { until } from '../../../lab/operator/until.ts';
 import { labels, systemNamespace } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
-import { createKubeClient } from '../../../src/kube/client.ts';
-import { kubeConfigSource } from '../../../src/kube/kube-config.ts';
+import { createKubeClient } from '../../../src/kube/client/client.ts';
+import { kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
 import { policyVersion } from '../../../src/operator/admission/shipped-policies.ts';
-import { startControlPlane } from '../../controlplane/control-plane.ts';
-import { Guard } from '../../controlplane/guard.ts';
 import { type Rendered, render } from '../../integration/config/render.ts';
-import { Api, type ApiEvent, conditionOf, type Stored } from '../../operator/api.ts';
-import { healthOf } from '../../operator/health-of.ts';
-import { metricOf } from '../../operator/metrics-of.ts';
-import { RunningOperator } from '../../operator/running-operator.ts';
-import { until } from '../../operator/until.ts';
 import { expectConfirmed, expectNothingConfirmed } from './nothing-confirmed.ts';
 
 const plane = await startControlPlane({ name: 'installation' });

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Stored } from '../../operator/api.ts';
+import type { Stored } from '../../../lab/operator/api.ts';
 
 /** What a verifier grants by. None of it may stand in a status without the rest. */
 const confirmation = [

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
+import { conditionOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
+import { kubectlOf } from '../../../lab/operator/kubectl.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { secrets } from '../../../src/api/resources.ts';
 import { generateAccessKey } from '../../../src/credentials/access-key.ts';
-import { conditionOf, type Stored, secretAt } from '../../operator/api.ts';
-import { kubectlOf } from '../../operator/kubectl.ts';
-import { operatorWorld } from '../../operator/world.ts';
 import { expectConfirmed, expectNothingConfirmed } from './nothing-confirmed.ts';
 
 const world = await operatorWorld();

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { Guard } from '../../controlplane/guard.ts';
-import { sharedControlPlane } from '../../controlplane/shared.ts';
+import { Guard } from '../../../lab/controlplane/guard.ts';
+import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 
 const plane = await sharedControlPlane();
 const guard = await Guard.start('settings');

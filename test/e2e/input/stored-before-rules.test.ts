@@ -1,5 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { conditionOf } from '../../../lab/operator/api.ts';
+import { storeInEtcd } from '../../../lab/operator/etcd.ts';
+import { kubectlOf, placeOf } from '../../../lab/operator/kubectl.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { annotations } from '../../../src/api/names.ts';
 import { type Reason, reasons } from '../../../src/api/reasons.ts';
 import {
@@ -8,11 +13,6 @@ import {
   directClusterEndpointTokens as tokens,
 } from '../../../src/api/resources.ts';
 import { manifestOf } from '../../builders/manifest.ts';
-import { conditionOf } from '../../operator/api.ts';
-import { storeInEtcd } from '../../operator/etcd.ts';
-import { kubectlOf, placeOf } from '../../operator/kubectl.ts';
-import { until } from '../../operator/until.ts';
-import { operatorWorld } from '../../operator/world.ts';
 import { expectConfirmed, expectNothingConfirmed } from './nothing-confirmed.ts';
 
 const world = await operatorWorld();

@@ -1,13 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { secretAt } from '../../../lab/operator/api.ts';
+import { baseURL } from '../../../lab/operator/running-operator.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { annotations, systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { configMaps } from '../../../src/api/resources.ts';
 import { isNotFound } from '../../../src/kube/kube-error.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
-import { secretAt } from '../../operator/api.ts';
-import { baseURL } from '../../operator/running-operator.ts';
-import { until } from '../../operator/until.ts';
-import { operatorWorld } from '../../operator/world.ts';
 import { Issuer, signingKeyOf } from '../lifecycle/issuer.ts';
 
 const world = await operatorWorld();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { secretAt } from '../../operator/api.ts';
-import { until } from '../../operator/until.ts';
-import { operatorWorld } from '../../operator/world.ts';
+import { secretAt } from '../../../lab/operator/api.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { targetSettings } from '../targets/target-world.ts';
 import { PlayedCluster } from './played-cluster.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import type { Stored, Target } from '../../operator/api.ts';
-import { until } from '../../operator/until.ts';
-import { operatorWorld } from '../../operator/world.ts';
+import type { Stored, Target } from '../../../lab/operator/api.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { targetSettings } from '../targets/target-world.ts';
 import { PlayedCluster } from './played-cluster.ts';
 

@@ -1,6 +1,11 @@
 import { X509Certificate } from 'node:crypto';
 import { Agent, request } from 'undici';
 import { parse } from 'yaml';
+import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
+import { type Api, entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
+import { until } from '../../../lab/operator/until.ts';
+import type { VirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import type { World } from '../../../lab/operator/world.ts';
 import { labels } from '../../../src/api/names.ts';
 import {
   certificateSigningRequests,
@@ -12,11 +17,6 @@ import {
 import { certificateSubject } from '../../../src/credentials/certificate-subject.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
 import { type Manifest, uniqueName } from '../../builders/manifest.ts';
-import type { ControlPlaneAccess } from '../../controlplane/access.ts';
-import { type Api, entryOf, type Stored, secretAt } from '../../operator/api.ts';
-import { until } from '../../operator/until.ts';
-import type { VirtualCluster } from '../../operator/virtual-cluster.ts';
-import type { World } from '../../operator/world.ts';
 import { type InstanceOptions, type Made, makeInstance } from '../targets/target-world.ts';
 
 export interface ProjectOptions extends InstanceOptions {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { conditionOf, type Stored } from '../../../lab/operator/api.ts';
+import { metricOf } from '../../../lab/operator/metrics-of.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { VirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { labels, systemNamespace } from '../../../src/api/names.ts';
 import { configMaps, secrets } from '../../../src/api/resources.ts';
-import { conditionOf, type Stored } from '../../operator/api.ts';
-import { metricOf } from '../../operator/metrics-of.ts';
-import { until } from '../../operator/until.ts';
-import { VirtualCluster } from '../../operator/virtual-cluster.ts';
-import { operatorWorld } from '../../operator/world.ts';
 import { rewrite, targetSettings } from '../targets/target-world.ts';
 import { Holder, Project, readingOf, tracesOf } from './kubeconfig-world.ts';
 

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { conditionOf, type Stored } from '../../operator/api.ts';
-import { until } from '../../operator/until.ts';
-import { virtualCluster } from '../../operator/virtual-cluster.ts';
-import { operatorWorld } from '../../operator/world.ts';
+import { conditionOf, type Stored } from '../../../lab/operator/api.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { targetSettings } from '../targets/target-world.ts';
 import { Holder, Project, tracesOf } from './kubeconfig-world.ts';
 

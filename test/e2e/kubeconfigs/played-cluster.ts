@@ -1,12 +1,12 @@
 import { createPublicKey, randomUUID } from 'node:crypto';
+import type { Stored } from '../../../lab/operator/api.ts';
+import type { VirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import type { World } from '../../../lab/operator/world.ts';
 import { adminDocument } from '../../builders/admin-kube-config.ts';
 import { readCertificateRequest } from '../../builders/certificate-request.ts';
 import { certificateOf, usages } from '../../builders/issued-certificate.ts';
 import type { Exchange } from '../../fakes/exchange.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
-import type { Stored } from '../../operator/api.ts';
-import type { VirtualCluster } from '../../operator/virtual-cluster.ts';
-import type { World } from '../../operator/world.ts';
 import { Project } from './kubeconfig-world.ts';
 
 const impersonator = 'system:serviceaccount:kube-system:latchkey-impersonator';

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { entryOf, type Stored, secretAt } from '../../operator/api.ts';
-import { until } from '../../operator/until.ts';
-import { virtualCluster } from '../../operator/virtual-cluster.ts';
-import { operatorWorld } from '../../operator/world.ts';
+import { entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { targetSettings } from '../targets/target-world.ts';
 import { Holder, Project, readingOf, tracesOf } from './kubeconfig-world.ts';
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { conditionOf, type Stored } from '../../../lab/operator/api.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { certificateSigningRequests, clusterRoleBindings, roleBindings } from '../../../src/api/resources.ts';
 import { createCertificateRequest } from '../../../src/credentials/certificate-request.ts';
 import { certificateSubject } from '../../../src/credentials/certificate-subject.ts';
 import { uniqueName } from '../../builders/manifest.ts';
-import { conditionOf, type Stored } from '../../operator/api.ts';
-import { until } from '../../operator/until.ts';
-import { virtualCluster } from '../../operator/virtual-cluster.ts';
-import { operatorWorld } from '../../operator/world.ts';
 import { targetSettings } from '../targets/target-world.ts';
 import {
   bindingOf,

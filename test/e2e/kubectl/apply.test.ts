@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Stored } from '../../../lab/operator/api.ts';
+import { kubectlOf } from '../../../lab/operator/kubectl.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { directClusterEndpointTokens, ownedAccessKeys, type Resource } from '../../../src/api/resources.ts';
 import { generateAccessKey } from '../../../src/credentials/access-key.ts';
 import { credentialHash } from '../../../src/credentials/credential-hash.ts';
 import { manifestOf } from '../../builders/manifest.ts';
-import type { Stored } from '../../operator/api.ts';
-import { kubectlOf } from '../../operator/kubectl.ts';
-import { operatorWorld } from '../../operator/world.ts';
 
 const world = await operatorWorld();
 const { admin } = world;

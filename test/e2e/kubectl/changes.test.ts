@@ -1,13 +1,13 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { Stored } from '../../../lab/operator/api.ts';
+import { kubectlOf, placeOf } from '../../../lab/operator/kubectl.ts';
+import { Verifier } from '../../../lab/operator/verifier.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { annotations } from '../../../src/api/names.ts';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
 import { manifestOf } from '../../builders/manifest.ts';
-import type { Stored } from '../../operator/api.ts';
-import { kubectlOf, placeOf } from '../../operator/kubectl.ts';
-import { Verifier } from '../../operator/verifier.ts';
-import { operatorWorld } from '../../operator/world.ts';
 
 const world = await operatorWorld();
 const { admin } = world;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { Stored } from '../../../lab/operator/api.ts';
+import { kubectlOf } from '../../../lab/operator/kubectl.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
 import { isAlreadyExists } from '../../../src/kube/kube-error.ts';
 import { manifestOf } from '../../builders/manifest.ts';
-import type { Stored } from '../../operator/api.ts';
-import { kubectlOf } from '../../operator/kubectl.ts';
-import { operatorWorld } from '../../operator/world.ts';
 
 const world = await operatorWorld();
 const user = await world.user('generate-user');

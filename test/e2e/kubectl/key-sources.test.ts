@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
+import { kubectlOf } from '../../../lab/operator/kubectl.ts';
+import { Verifier } from '../../../lab/operator/verifier.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
 import { generateAccessKey } from '../../../src/credentials/access-key.ts';
 import { credentialHash } from '../../../src/credentials/credential-hash.ts';
 import { manifestOf } from '../../builders/manifest.ts';
-import { entryOf, type Stored, secretAt } from '../../operator/api.ts';
-import { kubectlOf } from '../../operator/kubectl.ts';
-import { Verifier } from '../../operator/verifier.ts';
-import { operatorWorld } from '../../operator/world.ts';
 
 const world = await operatorWorld();
 const { admin } = world;

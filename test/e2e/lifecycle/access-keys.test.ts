@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { conditionOf, type Stored } from '../../../lab/operator/api.ts';
+import { baseURL } from '../../../lab/operator/running-operator.ts';
+import { Verifier } from '../../../lab/operator/verifier.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { group } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
-import { conditionOf, type Stored } from '../../operator/api.ts';
-import { baseURL } from '../../operator/running-operator.ts';
-import { Verifier } from '../../operator/verifier.ts';
-import { operatorWorld } from '../../operator/world.ts';
 import { Issuer } from './issuer.ts';
 
 const world = await operatorWorld();

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { conditionOf, entryOf, secretAt } from '../../../lab/operator/api.ts';
+import { baseURL } from '../../../lab/operator/running-operator.ts';
+import { Verifier } from '../../../lab/operator/verifier.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { accessKeyBytes, generateAccessKey } from '../../../src/credentials/access-key.ts';
-import { conditionOf, entryOf, secretAt } from '../../operator/api.ts';
-import { baseURL } from '../../operator/running-operator.ts';
-import { Verifier } from '../../operator/verifier.ts';
-import { operatorWorld } from '../../operator/world.ts';
 import { hashForm } from './hash-form.ts';
 import { Issuer } from './issuer.ts';
 

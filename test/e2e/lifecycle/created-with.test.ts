@@ -1,4 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import { conditionOf, type Stored } from '../../../lab/operator/api.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { annotations } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import {
@@ -10,8 +12,6 @@ import {
 import { collectionPath, objectPath } from '../../../src/kube/resource-path.ts';
 import { manifestOf } from '../../builders/manifest.ts';
 import { adminClient, contentTypes } from '../../integration/admission/api-client.ts';
-import { conditionOf, type Stored } from '../../operator/api.ts';
-import { operatorWorld } from '../../operator/world.ts';
 
 const world = await operatorWorld();
 const { admin } = world;

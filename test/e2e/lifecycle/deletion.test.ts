@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { Verifier } from '../../../lab/operator/verifier.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { reasons } from '../../../src/api/reasons.ts';
-import { Verifier } from '../../operator/verifier.ts';
-import { operatorWorld } from '../../operator/world.ts';
 import { type Family, makeFamily } from './family.ts';
 
 const world = await operatorWorld();

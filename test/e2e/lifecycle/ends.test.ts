@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { KubectlResult } from '../../../lab/controlplane/kubectl.ts';
+import { conditionOf, type Stored } from '../../../lab/operator/api.ts';
+import { Verifier } from '../../../lab/operator/verifier.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { apiVersion, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
-import type { KubectlResult } from '../../controlplane/kubectl.ts';
-import { conditionOf, type Stored } from '../../operator/api.ts';
-import { Verifier } from '../../operator/verifier.ts';
-import { operatorWorld } from '../../operator/world.ts';
 
 const interval = 1_000;
 const world = await operatorWorld({ env: { LATCHKEY_ACTIVITY_INTERVAL: `${interval}ms` } });

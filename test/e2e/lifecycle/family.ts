@@ -1,5 +1,5 @@
-import { type Api, entryOf, type Stored, secretAt, type Target } from '../../operator/api.ts';
-import type { World } from '../../operator/world.ts';
+import { type Api, entryOf, type Stored, secretAt, type Target } from '../../../lab/operator/api.ts';
+import type { World } from '../../../lab/operator/world.ts';
 
 /** An access key and everything that can hang on one: children and grandchildren of both kinds, in the object and in Secrets. */
 export interface Family {

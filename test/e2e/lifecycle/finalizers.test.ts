@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { conditionOf, entryOf, type Stored, secretAt, type Target } from '../../../lab/operator/api.ts';
+import { metricOf } from '../../../lab/operator/metrics-of.ts';
+import { Verifier } from '../../../lab/operator/verifier.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { reasons } from '../../../src/api/reasons.ts';
-import { conditionOf, entryOf, type Stored, secretAt, type Target } from '../../operator/api.ts';
-import { metricOf } from '../../operator/metrics-of.ts';
-import { Verifier } from '../../operator/verifier.ts';
-import { operatorWorld } from '../../operator/world.ts';
 import { type Family, makeFamily } from './family.ts';
 import { createAsSelfService, ownerReferenceTo } from './self-service.ts';
 

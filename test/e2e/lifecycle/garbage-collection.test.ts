@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { type Stored, secretAt } from '../../../lab/operator/api.ts';
+import { Verifier } from '../../../lab/operator/verifier.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { apiVersion } from '../../../src/api/names.ts';
 import type { OwnerReference } from '../../../src/api/object-meta.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { directClusterEndpointTokens, ownedAccessKeys, type Resource } from '../../../src/api/resources.ts';
-import { type Stored, secretAt } from '../../operator/api.ts';
-import { Verifier } from '../../operator/verifier.ts';
-import { operatorWorld } from '../../operator/world.ts';
 import { createAsSelfService, ownerReferenceTo } from './self-service.ts';
 
 const world = await operatorWorld();

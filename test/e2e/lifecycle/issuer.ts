@@ -1,10 +1,10 @@
 import { createLocalJWKSet, decodeProtectedHeader, type JWTPayload, jwtVerify } from 'jose';
+import type { Api, Stored } from '../../../lab/operator/api.ts';
+import { baseURL } from '../../../lab/operator/running-operator.ts';
+import { until } from '../../../lab/operator/until.ts';
 import { group, systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { configMaps, secrets } from '../../../src/api/resources.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
-import type { Api, Stored } from '../../operator/api.ts';
-import { baseURL } from '../../operator/running-operator.ts';
-import { until } from '../../operator/until.ts';
 
 interface PublishedDocuments extends KubeObject {
   readonly data: Readonly<Record<string, string>>;

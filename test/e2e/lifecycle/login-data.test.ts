@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { apiVersion, labels, systemNamespace } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
-import { entryOf, type Stored, secretAt } from '../../operator/api.ts';
-import { operatorWorld } from '../../operator/world.ts';
 
 const world = await operatorWorld();
 const { admin, plane } = world;

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
+import { Verifier } from '../../../lab/operator/verifier.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { reasons } from '../../../src/api/reasons.ts';
-import { entryOf, type Stored, secretAt } from '../../operator/api.ts';
-import { Verifier } from '../../operator/verifier.ts';
-import { operatorWorld } from '../../operator/world.ts';
 import { hashForm } from './hash-form.ts';
 import { Issuer } from './issuer.ts';
 

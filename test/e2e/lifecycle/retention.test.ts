@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { type Stored, secretAt } from '../../../lab/operator/api.ts';
+import { Verifier } from '../../../lab/operator/verifier.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { labels } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
-import { type Stored, secretAt } from '../../operator/api.ts';
-import { Verifier } from '../../operator/verifier.ts';
-import { operatorWorld } from '../../operator/world.ts';
 import { createAsSelfService } from './self-service.ts';
 
 const retentionMs = 2_000;

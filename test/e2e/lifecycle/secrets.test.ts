@@ -1,10 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import {
+  type Api,
+  conditionOf,
+  entryOf,
+  type Stored,
+  secretAt,
+  type Target,
+} from '../../../lab/operator/api.ts';
+import { Verifier } from '../../../lab/operator/verifier.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { labels } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { namespaces, secrets, serviceAccounts } from '../../../src/api/resources.ts';
-import { type Api, conditionOf, entryOf, type Stored, secretAt, type Target } from '../../operator/api.ts';
-import { Verifier } from '../../operator/verifier.ts';
-import { operatorWorld } from '../../operator/world.ts';
 
 const world = await operatorWorld();
 const { admin } = world;

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Stored } from '../../../lab/operator/api.ts';
+import { Verifier } from '../../../lab/operator/verifier.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { reasons } from '../../../src/api/reasons.ts';
-import type { Stored } from '../../operator/api.ts';
-import { Verifier } from '../../operator/verifier.ts';
-import { operatorWorld } from '../../operator/world.ts';
 import { hashForm } from './hash-form.ts';
 
 /** The hash of a key stands in Git, and somebody who reads it there puts it into a key of his own. */

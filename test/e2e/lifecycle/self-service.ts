@@ -1,7 +1,7 @@
+import type { Stored } from '../../../lab/operator/api.ts';
+import type { World } from '../../../lab/operator/world.ts';
 import { apiVersion, groups } from '../../../src/api/names.ts';
 import type { OwnerReference } from '../../../src/api/object-meta.ts';
-import type { Stored } from '../../operator/api.ts';
-import type { World } from '../../operator/world.ts';
 
 export interface SelfServiceOptions {
   readonly ownerReferences?: readonly OwnerReference[];

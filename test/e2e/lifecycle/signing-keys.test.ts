@@ -1,12 +1,12 @@
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
+import { entryOf, secretAt } from '../../../lab/operator/api.ts';
+import { baseURL } from '../../../lab/operator/running-operator.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { Verifier } from '../../../lab/operator/verifier.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { group } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
-import { entryOf, secretAt } from '../../operator/api.ts';
-import { baseURL } from '../../operator/running-operator.ts';
-import { until } from '../../operator/until.ts';
-import { Verifier } from '../../operator/verifier.ts';
-import { operatorWorld } from '../../operator/world.ts';
 import { Issuer, signingKeyOf } from './issuer.ts';
 
 const world = await operatorWorld();

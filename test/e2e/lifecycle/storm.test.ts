@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type ApiEvent, conditionOf, type Stored } from '../../../lab/operator/api.ts';
+import { metricOf } from '../../../lab/operator/metrics-of.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { Verifier } from '../../../lab/operator/verifier.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { events, ownedAccessKeys } from '../../../src/api/resources.ts';
-import { type ApiEvent, conditionOf, type Stored } from '../../operator/api.ts';
-import { metricOf } from '../../operator/metrics-of.ts';
-import { until } from '../../operator/until.ts';
-import { Verifier } from '../../operator/verifier.ts';
-import { operatorWorld } from '../../operator/world.ts';
 import { hashForm } from './hash-form.ts';
 
 const writesPerSecond = 10;

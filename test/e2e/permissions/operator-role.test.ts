@@ -1,10 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import type { Stored } from '../../../lab/operator/api.ts';
+import { RunningOperator } from '../../../lab/operator/running-operator.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
+import { WriteGate } from '../../../lab/operator/write-gate.ts';
 import { annotations, finalizers, labels, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { namespaces, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
-import { startControlPlane } from '../../controlplane/control-plane.ts';
 import { applyKustomization } from '../../integration/config/install.ts';
 import { render } from '../../integration/config/render.ts';
 import { type AuditEvent, auditEvents, auditPolicyFor, usesOf } from '../../integration/rbac/audit-uses.ts';
@@ -15,12 +21,6 @@ import {
   type RBACObject,
 } from '../../integration/rbac/permissions.ts';
 import { compareRoleWithUse, covers } from '../../integration/rbac/role-use.ts';
-import type { Stored } from '../../operator/api.ts';
-import { RunningOperator } from '../../operator/running-operator.ts';
-import { until } from '../../operator/until.ts';
-import { virtualCluster } from '../../operator/virtual-cluster.ts';
-import { operatorWorld, untilLeading } from '../../operator/world.ts';
-import { WriteGate } from '../../operator/write-gate.ts';
 import { createAsSelfService } from '../lifecycle/self-service.ts';
 import { makeInstance, targetSettings } from '../targets/target-world.ts';
 import { allowUse, targetScenario } from './target-scenario.ts';

@@ -1,3 +1,7 @@
+import type { Stored } from '../../../lab/operator/api.ts';
+import { giveRight } from '../../../lab/operator/rights.ts';
+import type { VirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import type { World } from '../../../lab/operator/world.ts';
 import { annotations } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import {
@@ -6,10 +10,6 @@ import {
   spaceInstances,
   virtualClusterInstanceKubeConfigs,
 } from '../../../src/api/resources.ts';
-import type { Stored } from '../../operator/api.ts';
-import { giveRight } from '../../operator/rights.ts';
-import type { VirtualCluster } from '../../operator/virtual-cluster.ts';
-import type { World } from '../../operator/world.ts';
 import { createAsSelfService } from '../lifecycle/self-service.ts';
 import { type Made, makeCluster, makeInstance } from '../targets/target-world.ts';
 

@@ -3,11 +3,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import { entryOf, secretAt } from '../../../lab/operator/api.ts';
+import { type EtcdEntry, readEtcd } from '../../../lab/operator/etcd.ts';
+import { operatorWorld, type World } from '../../../lab/operator/world.ts';
 import { group } from '../../../src/api/names.ts';
-import { startControlPlane } from '../../controlplane/control-plane.ts';
-import { entryOf, secretAt } from '../../operator/api.ts';
-import { type EtcdEntry, readEtcd } from '../../operator/etcd.ts';
-import { operatorWorld, type World } from '../../operator/world.ts';
 import { hashForm } from '../lifecycle/hash-form.ts';
 
 const folder = await mkdtemp(path.join(tmpdir(), 'latchkey-encryption-'));

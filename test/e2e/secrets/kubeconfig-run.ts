@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { type Api, entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
+import type { VirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import type { World } from '../../../lab/operator/world.ts';
 import { annotations, labels } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { namespaces, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
-import { type Api, entryOf, type Stored, secretAt } from '../../operator/api.ts';
-import type { VirtualCluster } from '../../operator/virtual-cluster.ts';
-import type { World } from '../../operator/world.ts';
 import { allowUse } from '../permissions/target-scenario.ts';
 import { accessSecretOf, makeInstance } from '../targets/target-world.ts';
 import type { KnownSecrets } from './known-secrets.ts';

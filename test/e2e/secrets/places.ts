@@ -1,4 +1,4 @@
-import type { World } from '../../operator/world.ts';
+import type { World } from '../../../lab/operator/world.ts';
 
 /** A piece of text, and where it stands. */
 export interface Place {

@@ -1,16 +1,16 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { type Api, entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
+import { type Kubectl, placeOf } from '../../../lab/operator/kubectl.ts';
+import { until } from '../../../lab/operator/until.ts';
+import type { World } from '../../../lab/operator/world.ts';
 import { annotations, systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { directClusterEndpointTokens, ownedAccessKeys, secrets } from '../../../src/api/resources.ts';
 import { generateAccessKey } from '../../../src/credentials/access-key.ts';
 import { credentialHash } from '../../../src/credentials/credential-hash.ts';
 import { manifestOf } from '../../builders/manifest.ts';
-import { type Api, entryOf, type Stored, secretAt } from '../../operator/api.ts';
-import { type Kubectl, placeOf } from '../../operator/kubectl.ts';
-import { until } from '../../operator/until.ts';
-import type { World } from '../../operator/world.ts';
 import type { KnownSecrets } from './known-secrets.ts';
 
 const newKey = (): string => generateAccessKey(randomBytes(32));

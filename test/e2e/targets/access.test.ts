@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { secretAt, type Target } from '../../../lab/operator/api.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { secrets, virtualClusterInstances } from '../../../src/api/resources.ts';
-import { secretAt, type Target } from '../../operator/api.ts';
-import { until } from '../../operator/until.ts';
-import { virtualCluster } from '../../operator/virtual-cluster.ts';
-import { operatorWorld } from '../../operator/world.ts';
 import {
   type Access,
   accessOf,

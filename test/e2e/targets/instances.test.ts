@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type ApiEvent, conditionOf, type Stored } from '../../../lab/operator/api.ts';
+import { metricOf } from '../../../lab/operator/metrics-of.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { type SecretForm, virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { events, virtualClusterInstances } from '../../../src/api/resources.ts';
-import { type ApiEvent, conditionOf, type Stored } from '../../operator/api.ts';
-import { metricOf } from '../../operator/metrics-of.ts';
-import { until } from '../../operator/until.ts';
-import { type SecretForm, virtualCluster } from '../../operator/virtual-cluster.ts';
-import { operatorWorld } from '../../operator/world.ts';
 import {
   type Access,
   accessOf,

@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { freePort } from '../../../lab/controlplane/ports.ts';
+import { conditionOf, type Stored } from '../../../lab/operator/api.ts';
+import { metricOf } from '../../../lab/operator/metrics-of.ts';
+import { VirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
 import { virtualClusterInstances } from '../../../src/api/resources.ts';
 import { uniqueName } from '../../builders/manifest.ts';
-import { freePort } from '../../controlplane/ports.ts';
-import { conditionOf, type Stored } from '../../operator/api.ts';
-import { metricOf } from '../../operator/metrics-of.ts';
-import { VirtualCluster } from '../../operator/virtual-cluster.ts';
-import { operatorWorld } from '../../operator/world.ts';
 import {
   accessOf,
   accessSecretOf,

@@ -1,15 +1,15 @@
 import { Agent, request } from 'undici';
-import { systemNamespace } from '../../../src/api/names.ts';
-import { clusters, secrets, virtualClusterInstances } from '../../../src/api/resources.ts';
-import { uniqueName } from '../../builders/manifest.ts';
-import { entryOf, type Stored, secretAt, type Target } from '../../operator/api.ts';
+import { entryOf, type Stored, secretAt, type Target } from '../../../lab/operator/api.ts';
 import {
   kubeConfigSecret,
   type SecretForm,
   secretPlace,
   type VirtualCluster,
-} from '../../operator/virtual-cluster.ts';
-import type { World } from '../../operator/world.ts';
+} from '../../../lab/operator/virtual-cluster.ts';
+import type { World } from '../../../lab/operator/world.ts';
+import { systemNamespace } from '../../../src/api/names.ts';
+import { clusters, secrets, virtualClusterInstances } from '../../../src/api/resources.ts';
+import { uniqueName } from '../../builders/manifest.ts';
 
 /** Settings with which an operator dials targets on this machine, and looks at them every second. */
 export const targetSettings = {

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
+import { conditionOf, entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
+import { healthOf, listeningPort } from '../../../lab/operator/health-of.ts';
+import { metricsOf } from '../../../lab/operator/metrics-of.ts';
+import { RunningOperator } from '../../../lab/operator/running-operator.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
+import { WriteGate } from '../../../lab/operator/write-gate.ts';
 import { directClusterEndpointTokens, ownedAccessKeys } from '../../../src/api/resources.ts';
 import { credentialHash } from '../../../src/credentials/credential-hash.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { version } from '../../../src/version.ts';
-import { sharedControlPlane } from '../../controlplane/shared.ts';
-import { conditionOf, entryOf, type Stored, secretAt } from '../../operator/api.ts';
-import { healthOf, listeningPort } from '../../operator/health-of.ts';
-import { metricsOf } from '../../operator/metrics-of.ts';
-import { RunningOperator } from '../../operator/running-operator.ts';
-import { until } from '../../operator/until.ts';
-import { operatorWorld, untilLeading } from '../../operator/world.ts';
-import { WriteGate } from '../../operator/write-gate.ts';
 import { Scrape } from './scrape.ts';
 
 const controllers = ['ownedaccesskeys', 'directclusterendpointtokens', 'signing-keys'];

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Agent, request } from 'undici';
 import { parse } from 'yaml';
-import type { ControlPlaneAccess } from '../../controlplane/access.ts';
+import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
 
 export const contentTypes = {
   json: 'application/json',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type ControlPlane, startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
-import { type ControlPlane, startControlPlane } from '../../controlplane/control-plane.ts';
 import { type ApiAnswer, contentTypes } from './api-client.ts';
 import { objectOf, pathOf, type TestObject } from './objects.ts';
 import { admissionWorld, create, expectOk, type World } from './world.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type ControlPlane, startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import { annotations, labels } from '../../../src/api/names.ts';
 import { ownedAccessKeys, type Resource } from '../../../src/api/resources.ts';
-import { type ControlPlane, startControlPlane } from '../../controlplane/control-plane.ts';
 import { type ApiAnswer, adminClient, contentTypes } from './api-client.ts';
 import { looseDefinitions } from './loose-definitions.ts';
 import { credentialKinds, objectOf, pathOf, type TestObject } from './objects.ts';

@@ -3,10 +3,10 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { json } from 'node:stream/consumers';
+import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
+import { createServer as createServerCertificate } from '../../../lab/controlplane/certificates.ts';
 import { group } from '../../../src/api/names.ts';
 import type { Resource } from '../../../src/api/resources.ts';
-import type { ControlPlaneAccess } from '../../controlplane/access.ts';
-import { createServer as createServerCertificate } from '../../controlplane/certificates.ts';
 import { uniqueName } from './objects.ts';
 
 export interface Forger {

@@ -1,6 +1,6 @@
+import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
 import { group } from '../../../src/api/names.ts';
 import type { Resource } from '../../../src/api/resources.ts';
-import type { ControlPlaneAccess } from '../../controlplane/access.ts';
 
 /** The kinds, accepting anything, as they are before config/default gives them their schemas. */
 export async function looseDefinitions(

@@ -1,7 +1,7 @@
+import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
+import { installLatchkey } from '../../../lab/operator/install.ts';
+import { until } from '../../../lab/operator/until.ts';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
-import type { ControlPlaneAccess } from '../../controlplane/access.ts';
-import { installLatchkey } from '../../operator/install.ts';
-import { until } from '../../operator/until.ts';
 import { type ApiClient, contentTypes } from './api-client.ts';
 import { objectOf, pathOf } from './objects.ts';
 

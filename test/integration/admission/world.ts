@@ -1,4 +1,7 @@
 import { afterAll } from 'vitest';
+import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
+import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
+import { until } from '../../../lab/operator/until.ts';
 import { group, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
 import {
   clusters,
@@ -6,9 +9,6 @@ import {
   spaceInstances,
   virtualClusterInstances,
 } from '../../../src/api/resources.ts';
-import type { ControlPlaneAccess } from '../../controlplane/access.ts';
-import { sharedControlPlane } from '../../controlplane/shared.ts';
-import { until } from '../../operator/until.ts';
 import { type ApiAnswer, type ApiClient, adminClient, clientFor, contentTypes } from './api-client.ts';
 import { credentialKinds, objectOf, pathOf, type TestObject, testLabel } from './objects.ts';
 import { installPolicies } from './policies-act.ts';

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
+import { until } from '../../../lab/operator/until.ts';
 import { certificateSigningRequests } from '../../../src/api/resources.ts';
 import { createCertificateRequest } from '../../../src/credentials/certificate-request.ts';
 import {
@@ -8,11 +10,9 @@ import {
   readIssuedCertificate,
 } from '../../../src/credentials/issued-certificate.ts';
 import { kubeConfigDocument } from '../../../src/credentials/kubeconfig-document.ts';
-import type { KubeClient } from '../../../src/kube/client.ts';
+import type { KubeClient } from '../../../src/kube/client/client.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
 import { uniqueName } from '../../builders/manifest.ts';
-import type { ControlPlaneAccess } from '../../controlplane/access.ts';
-import { until } from '../../operator/until.ts';
 
 interface SigningRequest extends KubeObject {
   readonly spec: object;

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
+import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { createCertificateRequest } from '../../../src/credentials/certificate-request.ts';
 import { certificateSubject } from '../../../src/credentials/certificate-subject.ts';
-import { createKubeClient, type KubeClient } from '../../../src/kube/client.ts';
-import { kubeConfigSource } from '../../../src/kube/kube-config.ts';
-import type { ControlPlaneAccess } from '../../controlplane/access.ts';
-import { sharedControlPlane } from '../../controlplane/shared.ts';
+import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
+import { kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
 import { requestSigning, sign, writeDocument } from './sign.ts';
 
 let plane: ControlPlaneAccess;

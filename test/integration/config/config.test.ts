@@ -2,10 +2,10 @@ import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { labels, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
 import { policyVersion, shippedPolicies } from '../../../src/operator/admission/shipped-policies.ts';
 import { settingDefinitions, unknownSettings } from '../../../src/settings.ts';
-import { sharedControlPlane } from '../../controlplane/shared.ts';
 import { applyKustomization, configFolder } from './install.ts';
 import { type Rendered, render } from './render.ts';
 

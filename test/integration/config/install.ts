@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { ControlPlaneAccess } from '../../controlplane/access.ts';
+import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
 
 export const configFolder = fileURLToPath(new URL('../../../config', import.meta.url));
 

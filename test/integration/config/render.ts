@@ -1,5 +1,5 @@
 import { parseAllDocuments } from 'yaml';
-import type { ControlPlaneAccess } from '../../controlplane/access.ts';
+import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
 import { configFolder } from './install.ts';
 
 export interface Rendered {

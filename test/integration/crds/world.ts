@@ -1,4 +1,6 @@
 import { afterAll } from 'vitest';
+import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
+import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import {
   clusters,
   directClusterEndpointTokens,
@@ -8,13 +10,11 @@ import {
   virtualClusterInstanceKubeConfigs,
   virtualClusterInstances,
 } from '../../../src/api/resources.ts';
-import { createKubeClient, type KubeClient } from '../../../src/kube/client.ts';
-import { kubeConfigSource } from '../../../src/kube/kube-config.ts';
+import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
+import { kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
 import { isNotFound, KubeError } from '../../../src/kube/kube-error.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
 import { type Manifest, manifestOf } from '../../builders/manifest.ts';
-import type { ControlPlaneAccess } from '../../controlplane/access.ts';
-import { sharedControlPlane } from '../../controlplane/shared.ts';
 
 export const kinds: readonly Resource[] = [
   ownedAccessKeys,

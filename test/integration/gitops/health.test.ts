@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { Guard } from '../../../lab/controlplane/guard.ts';
 import { apiVersion } from '../../../src/api/names.ts';
 import {
   customizations,
@@ -10,7 +11,6 @@ import {
   type Judgement,
   scriptOf,
 } from '../../argocd-health/argocd-health.ts';
-import { Guard } from '../../controlplane/guard.ts';
 
 interface HealthTest {
   readonly kind: string;

@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { group } from '../../../src/api/names.ts';
 import { scriptOf } from '../../argocd-health/argocd-health.ts';
-import { sharedControlPlane } from '../../controlplane/shared.ts';
 import { configFolder } from '../config/install.ts';
 import { type Rendered, render } from '../config/render.ts';
 

@@ -1,19 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { configMaps, events, leases } from '../../../src/api/resources.ts';
-import { createKubeClient, type KubeClient } from '../../../src/kube/client.ts';
+import { Reflector } from '../../../src/kube/cache/reflector.ts';
+import { Store, type StoredRecord } from '../../../src/kube/cache/store.ts';
+import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
+import { kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
 import { systemClock } from '../../../src/kube/clock.ts';
-import { type EventInput, EventRecorder } from '../../../src/kube/event-recorder.ts';
-import { kubeConfigSource } from '../../../src/kube/kube-config.ts';
+import { type EventInput, EventRecorder } from '../../../src/kube/events/event-recorder.ts';
 import { isAlreadyExists, isConflict, isInvalid, isNotFound } from '../../../src/kube/kube-error.ts';
-import { LeaderElector } from '../../../src/kube/leader-election.ts';
-import type { Lease } from '../../../src/kube/lease.ts';
+import { LeaderElector } from '../../../src/kube/leader/leader-election.ts';
+import type { Lease } from '../../../src/kube/leader/lease.ts';
 import { type Logger, silentLogger } from '../../../src/kube/logger.ts';
 import { type KubeObject, keyOf } from '../../../src/kube/object.ts';
-import { Reflector } from '../../../src/kube/reflector.ts';
-import { Store, type StoredRecord } from '../../../src/kube/store.ts';
-import { startControlPlane } from '../../controlplane/control-plane.ts';
-import { sharedControlPlane } from '../../controlplane/shared.ts';
 import { waitFor } from '../../fakes/wait-for.ts';
 
 let plane: Awaited<ReturnType<typeof sharedControlPlane>>;

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ControlPlane, startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import {
   clusters,
   type Resource,
   spaceInstances,
   virtualClusterInstances,
 } from '../../../src/api/resources.ts';
-import { type ControlPlane, startControlPlane } from '../../controlplane/control-plane.ts';
 import { adminClient, contentTypes } from '../admission/api-client.ts';
 import { looseDefinitions } from '../admission/loose-definitions.ts';
 import { objectOf, pathOf, type TestObject } from '../admission/objects.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { until } from '../../../lab/operator/until.ts';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
-import { until } from '../../operator/until.ts';
 import type { ApiClient } from '../admission/api-client.ts';
 import { objectOf, pathOf } from '../admission/objects.ts';
 import { admissionWorld, create } from '../admission/world.ts';

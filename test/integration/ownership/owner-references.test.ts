@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import {
   clusters,
   virtualClusterInstances as instances,
@@ -11,7 +12,6 @@ import {
   spaceInstances as spaces,
   directClusterEndpointTokens as tokens,
 } from '../../../src/api/resources.ts';
-import { sharedControlPlane } from '../../controlplane/shared.ts';
 import { adminClient } from '../admission/api-client.ts';
 import { objectOf, pathOf } from '../admission/objects.ts';
 import type { Person } from './people.ts';

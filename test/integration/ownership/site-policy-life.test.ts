@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { until } from '../../../lab/operator/until.ts';
 import {
   directClusterEndpointTokens,
   ownedAccessKeys,
   type Resource,
   virtualClusterInstanceKubeConfigs,
 } from '../../../src/api/resources.ts';
-import { until } from '../../operator/until.ts';
 import { type ApiAnswer, contentTypes } from '../admission/api-client.ts';
 import { credentialKinds, objectOf, pathOf, type TestObject } from '../admission/objects.ts';
 import { admissionWorld, create, resourceOf, strip } from '../admission/world.ts';

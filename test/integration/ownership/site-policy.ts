@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
+import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
+import { until } from '../../../lab/operator/until.ts';
 import { systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
-import { sharedControlPlane } from '../../controlplane/shared.ts';
-import { until } from '../../operator/until.ts';
 import type { ApiAnswer } from '../admission/api-client.ts';
 import { objectOf, pathOf } from '../admission/objects.ts';
 import type { World } from '../admission/world.ts';

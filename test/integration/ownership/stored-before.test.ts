@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { removeFromEtcd, storeInEtcd } from '../../../lab/operator/etcd.ts';
+import { until } from '../../../lab/operator/until.ts';
 import { annotations, finalizers } from '../../../src/api/names.ts';
 import {
   directClusterEndpointTokens,
@@ -7,8 +9,6 @@ import {
   type Resource,
   virtualClusterInstanceKubeConfigs,
 } from '../../../src/api/resources.ts';
-import { removeFromEtcd, storeInEtcd } from '../../operator/etcd.ts';
-import { until } from '../../operator/until.ts';
 import { type ApiAnswer, type ApiClient, contentTypes } from '../admission/api-client.ts';
 import { objectOf, pathOf, type TestObject } from '../admission/objects.ts';
 import { admissionWorld } from '../admission/world.ts';

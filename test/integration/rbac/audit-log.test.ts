@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../../controlplane/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import { type ApiClient, clientFor, contentTypes } from '../admission/api-client.ts';
 import { auditEvents, auditPolicyFor, usesOf } from './audit-uses.ts';
 import { describePermission } from './permissions.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { group, serviceAccounts, systemNamespace, systemObjects } from '../../../src/api/names.ts';
-import { sharedControlPlane } from '../../controlplane/shared.ts';
 import { type ApiClient, clientFor } from '../admission/api-client.ts';
 import { credentialKinds } from '../admission/objects.ts';
 import { applyKustomization } from '../config/install.ts';

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
+import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import {
   clusterRoleBindings,
   clusterRoles,
@@ -9,12 +11,10 @@ import {
   secrets,
   serviceAccounts,
 } from '../../../src/api/resources.ts';
-import type { KubeClient } from '../../../src/kube/client.ts';
+import type { KubeClient } from '../../../src/kube/client/client.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '../../../src/kube/kube-error.ts';
 import { targetProblemOf } from '../../../src/platform/targets/target-problem.ts';
 import { TargetWorld } from '../../component/targets/target-world.ts';
-import type { ControlPlaneAccess } from '../../controlplane/access.ts';
-import { sharedControlPlane } from '../../controlplane/shared.ts';
 
 let plane: ControlPlaneAccess;
 let world: TargetWorld;

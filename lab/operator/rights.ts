@@ -1,0 +1,30 @@
+import { clusterRoleBindings, clusterRoles } from '../../src/api/resources.ts';
+import { uniqueName } from '../../test/builders/manifest.ts';
+import type { Api } from './api.ts';
+
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+const api = 'rbac.authorization.k8s.io';
+
+/** Gives one user, by name, a right everywhere until the tests of the file are over; later files use the same names. */
+export async function giveRight(admin: Api, user: string, rule: Rule): Promise<void> {
+  const name = uniqueName('right');
+  const role = { apiVersion: `${api}/v1`, kind: 'ClusterRole', metadata: { name }, rules: [rule] };
+  await admin.createObject(clusterRoles, role);
+  await bindRole(admin, user, name);
+}
+
+/** The same with the rights of a role that exists. */
+export async function bindRole(admin: Api, user: string, role: string): Promise<void> {
+  await admin.createObject(clusterRoleBindings, {
+    apiVersion: `${api}/v1`,
+    kind: 'ClusterRoleBinding',
+    metadata: { name: uniqueName('right') },
+    roleRef: { apiGroup: api, kind: 'ClusterRole', name: role },
+    subjects: [{ apiGroup: api, kind: 'User', name: user }],
+  });
+}

@@ -1,0 +1,138 @@
+import { afterAll } from 'vitest';
+import { group } from '../../src/api/names.ts';
+import type { Resource } from '../../src/api/resources.ts';
+import { createKubeClient, type KubeClient } from '../../src/kube/client/client.ts';
+import { kubeConfigSource } from '../../src/kube/client/kube-config.ts';
+import { isNotFound } from '../../src/kube/kube-error.ts';
+import { uniqueName } from '../../test/builders/manifest.ts';
+import type { ControlPlaneAccess } from '../controlplane/access.ts';
+import { Guard } from '../controlplane/guard.ts';
+import { sharedControlPlane } from '../controlplane/shared.ts';
+import { Api, keyOf, type Stored } from './api.ts';
+import { installLatchkey } from './install.ts';
+import { bindRole, giveRight } from './rights.ts';
+import { type OperatorOptions, RunningOperator } from './running-operator.ts';
+import { until } from './until.ts';
+
+export interface WorldOptions {
+  /** Default: the control plane that all tests of the run share. */
+  readonly plane?: ControlPlaneAccess;
+  /** Settings of the operator. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** False: nothing is started; see `startOperator`. Default: true. */
+  readonly operator?: boolean;
+}
+
+/** A control plane with Latchkey installed and its operator at work. Ends after the tests of the file. */
+export interface World {
+  readonly plane: ControlPlaneAccess;
+  readonly guard: Guard;
+  /** The operator that was started last. */
+  readonly operator: RunningOperator;
+  /** The administrator. */
+  readonly admin: Api;
+  /**
+   * An ordinary user who holds the role `latchkey-admin`, may impersonate everybody, and so make keys for them, and may do
+   * with Secrets and Clusters what references to them take; and the path of a kubeconfig for kubectl.
+   */
+  user(name: string, groups?: readonly string[]): Promise<{ api: Api; kubeconfig: string }>;
+  /** Starts an operator and waits until it leads. */
+  startOperator(options?: OperatorOptions): Promise<RunningOperator>;
+  name(prefix: string): string;
+}
+
+const impersonation = { apiGroups: [''], resources: ['users', 'groups'], verbs: ['impersonate'] };
+const secretWriting = { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update'] };
+const binding = { apiGroups: [group], resources: ['clusters'], verbs: ['bind-namespace'] };
+
+/** Call it in a `describe` or at the top of a file, outside of tests. */
+export async function operatorWorld(options: WorldOptions = {}): Promise<World> {
+  const plane = options.plane ?? (await sharedControlPlane());
+  await installLatchkey(plane);
+  const guard = await Guard.start('operator-world');
+  const things = new Belongings();
+  const running: RunningOperator[] = [];
+  afterAll(async () => {
+    await things.clear();
+    for (const operator of running) await operator.end();
+    await things.close();
+    await guard.stop();
+  });
+  const apiOf = (file: string): Api => things.api(file);
+  const world: World = {
+    plane,
+    guard,
+    get operator() {
+      const last = running.at(-1);
+      if (last === undefined) throw new Error('no operator was started');
+      return last;
+    },
+    admin: apiOf(plane.adminKubeconfig),
+    user: async (name, groups = []) => {
+      const kubeconfig = await plane.kubeconfigFor(name, groups);
+      await bindRole(world.admin, name, 'latchkey-admin');
+      for (const right of [impersonation, secretWriting, binding]) await giveRight(world.admin, name, right);
+      return { api: apiOf(kubeconfig), kubeconfig };
+    },
+    startOperator: async (given = {}) => {
+      const env = { ...options.env, ...given.env };
+      const name = given.name ?? uniqueName('operator');
+      const operator = await RunningOperator.start(plane, guard, { name, env });
+      running.push(operator);
+      await untilLeading(operator);
+      return operator;
+    },
+    name: uniqueName,
+  };
+  if (options.operator !== false) await world.startOperator();
+  return world;
+}
+
+/** Waits until this operator leads, has read everything and is at work. An earlier leader may hold the lease for a while. */
+export async function untilLeading(operator: RunningOperator): Promise<void> {
+  const synced = async () => (await operator.log()).includes('"msg":"synced"');
+  await until('the operator leads', synced, { timeoutMs: 30_000 });
+}
+
+/** Clients and objects of one test file. */
+class Belongings {
+  readonly #clients: KubeClient[] = [];
+  readonly #created: [Resource, Stored][] = [];
+
+  api(file: string): Api {
+    const client = createKubeClient({ kubeConfig: kubeConfigSource({ file }), userAgent: 'latchkey-test' });
+    this.#clients.push(client);
+    return new Api(client, (resource, created) => this.#created.push([resource, created]));
+  }
+
+  /** Deletes all objects; waits until the operator has let go of them, and takes their finalizers away when it does not. */
+  async clear(): Promise<void> {
+    const [admin] = this.#clients;
+    if (admin === undefined) return;
+    const lanes = Array.from({ length: 8 }, async () => {
+      for (let next = this.#created.pop(); next !== undefined; next = this.#created.pop()) {
+        await remove(admin, ...next);
+      }
+    });
+    await Promise.all(lanes);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#clients.map(async (client) => await client.close()));
+  }
+}
+
+async function remove(admin: KubeClient, resource: Resource, object: Stored): Promise<void> {
+  const key = keyOf(object);
+  try {
+    await admin.delete(resource, key, { preconditions: { uid: object.metadata.uid } });
+    const { metadata } = await admin.get<Stored>(resource, key);
+    if (metadata.uid === object.metadata.uid)
+      await admin.mergePatch(resource, key, { metadata: { finalizers: null } });
+  } catch (error) {
+    if (!isNotFound(error) && !isOther(error)) throw error;
+  }
+}
+
+/** Another object under the same name: a test made it, and it is in the list itself. */
+const isOther = (error: unknown): boolean => (error as { status?: unknown }).status === 409;

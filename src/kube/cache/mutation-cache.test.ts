@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { FakeClock } from '../fake-clock.ts';
+import { WrittenRecords } from './mutation-cache.ts';
+import { Store, type StoredRecord } from './store.ts';
+
+const record = (resourceVersion: string, uid = 'u1'): StoredRecord => ({ key: 'a', uid, resourceVersion });
+
+function setUp() {
+  const clock = new FakeClock();
+  const store = new Store<StoredRecord>();
+  return { clock, store, records: new WrittenRecords(store, clock) };
+}
+
+describe('WrittenRecords', () => {
+  it('shows a write before the watch brings it', () => {
+    const { store, records } = setUp();
+    store.upsert(record('9'));
+    records.note(record('10'));
+    expect(records.get('a')).toEqual(record('10'));
+  });
+
+  it('does not let an older event hide the write', () => {
+    const { store, records } = setUp();
+    records.note(record('10'));
+    store.upsert(record('9'));
+    expect(records.get('a')).toEqual(record('10'));
+  });
+
+  it.each(['10', '11'])('follows the store from version %s on', (version) => {
+    const { store, records } = setUp();
+    records.note(record('10'));
+    store.upsert(record(version));
+    store.upsert(record('12'));
+    expect(records.get('a')).toEqual(record('12'));
+  });
+
+  it('ignores a write that the store knows already', () => {
+    const { store, records } = setUp();
+    store.upsert(record('11'));
+    records.note(record('10'));
+    expect(records.get('a')).toEqual(record('11'));
+  });
+
+  it('forgets the write when the very object is deleted, and keeps it when an earlier one is', () => {
+    const { store, records } = setUp();
+    store.upsert(record('5', 'earlier'));
+    records.note(record('10'));
+    store.remove('a', 'earlier');
+    expect(records.get('a')).toEqual(record('10'));
+    store.upsert(record('9'));
+    store.remove('a', 'u1');
+    expect(records.get('a')).toBeUndefined();
+  });
+
+  it('does not bring an object back when the answer comes after the news that it went', () => {
+    const { clock, store, records } = setUp();
+    store.upsert(record('9'));
+    store.remove('a', 'u1');
+    clock.advance(29_999);
+    records.note(record('10'));
+    expect(records.get('a')).toBeUndefined();
+    records.note(record('12', 'later'));
+    expect(records.get('a')).toEqual(record('12', 'later'));
+  });
+
+  it('believes the store again after half a minute', () => {
+    const { clock, records } = setUp();
+    records.note(record('10'));
+    clock.advance(29_999);
+    expect(records.get('a')).toBeDefined();
+    clock.advance(1);
+    expect(records.get('a')).toBeUndefined();
+  });
+});

@@ -1,0 +1,83 @@
+import type { Clock } from '../clock.ts';
+import type { Store, StoreChange, StoredRecord } from './store.ts';
+
+/** After this long the watch has either brought the write or lost it; milliseconds. */
+const forgetAfter = 30_000;
+
+/**
+ * The store, plus our own writes that the watch has not brought yet. Without it a reconcile that follows a write at
+ * once would decide on the object as it was before, and issue a second time.
+ */
+export class WrittenRecords<R extends StoredRecord> {
+  readonly #store: Store<R>;
+  readonly #clock: Clock;
+  readonly #ours = new WeakSet<R>();
+  readonly #written = new Map<string, { record: R; until: number }>();
+  /** UIDs that the watch has seen go, oldest first, and until when an answer about them may still be under way. */
+  readonly #gone = new Map<string, number>();
+
+  constructor(store: Store<R>, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+    store.subscribe((change) => this.#observe(change));
+  }
+
+  /** The answer to a write can come after the watch has told that the object went: it must not bring it back. */
+  note(record: R): void {
+    if (this.#gone.has(record.uid)) return;
+    const seen = this.#store.get(record.key);
+    if (seen?.uid === record.uid && !isNewer(record.resourceVersion, seen.resourceVersion)) return;
+    this.#ours.add(record);
+    this.#written.set(record.key, { record, until: this.#clock.monotonic() + forgetAfter });
+  }
+
+  /** Forgets a write whose object is known to be gone. */
+  forget(key: string): void {
+    this.#written.delete(key);
+  }
+
+  /** True for a record that came from the answer to a write, not from the watch. */
+  isOurs(record: R): boolean {
+    return this.#ours.has(record);
+  }
+
+  /** The record of exactly this version when it is the one that we wrote: the watch brings it a second time. */
+  recall(key: string, resourceVersion: string): R | undefined {
+    const record = this.#written.get(key)?.record;
+    return record?.resourceVersion === resourceVersion ? record : undefined;
+  }
+
+  get(key: string): R | undefined {
+    const written = this.#written.get(key);
+    if (written === undefined) return this.#store.get(key);
+    if (written.until > this.#clock.monotonic()) return written.record;
+    this.#written.delete(key);
+    return this.#store.get(key);
+  }
+
+  /** A deletion of an earlier object under the same name says nothing about the one that we wrote. */
+  #observe({ key, previous, current }: StoreChange<R>): void {
+    if (current === undefined && previous !== undefined) this.#bury(previous.uid);
+    const written = this.#written.get(key)?.record;
+    if (written === undefined) return;
+    const caughtUp =
+      current === undefined
+        ? previous?.uid === written.uid
+        : !isNewer(written.resourceVersion, current.resourceVersion);
+    if (caughtUp) this.#written.delete(key);
+  }
+
+  #bury(uid: string): void {
+    const now = this.#clock.monotonic();
+    for (const [buried, until] of this.#gone) {
+      if (until > now) break;
+      this.#gone.delete(buried);
+    }
+    this.#gone.set(uid, now + forgetAfter);
+  }
+}
+
+/** Resource versions are decimal numbers that can be compared (KEP-5504); they may exceed what a double holds. */
+function isNewer(version: string, than: string): boolean {
+  return version.length === than.length ? version > than : version.length > than.length;
+}

@@ -1,0 +1,293 @@
+import type { Resource } from '../../api/resources.ts';
+import { BackOff } from '../back-off.ts';
+import { type KubeClient, listQuery } from '../client/client.ts';
+import type { ListOptions } from '../client/client-options.ts';
+import type { ObjectEvent, WatchEvent } from '../client/watch-stream.ts';
+import type { Clock } from '../clock.ts';
+import { badAnswer, KubeError, kubeErrorFromStatus, timedOut, unreachable } from '../kube-error.ts';
+import type { Logger } from '../logger.ts';
+import { type KubeObject, keyOf } from '../object.ts';
+import { collectionPath } from '../resource-path.ts';
+import { sleep } from '../sleep.ts';
+import { TimeSlice } from '../time-slice.ts';
+import type { Store, StoredRecord } from './store.ts';
+import { isRefusalOfStreaming, isResumable, wentBack } from './watch-recovery.ts';
+
+export interface ReflectorOptions<R extends StoredRecord> {
+  readonly client: Pick<KubeClient, 'list' | 'watch'>;
+  readonly resource: Resource;
+  /** Absent: all namespaces. */
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  /**
+   * The slim record of an object, with the key of `keyOf`; `undefined` leaves the object out. It must not keep the
+   * object. Where it throws, the object counts as not there: what cannot be read must grant nothing.
+   */
+  readonly project: (object: KubeObject) => R | undefined;
+  readonly store: Store<R>;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly log: Logger;
+  /** How long the server keeps a watch open, in seconds; a random time between both. Default 300 to 600. */
+  readonly watchSeconds?: readonly [number, number];
+  /** A watch without a byte for this long is opened again. Default 240 s: bookmarks come every 1 to 2 minutes. */
+  readonly idleMs?: number;
+  /** Default 16 MiB. */
+  readonly maxLineBytes?: number;
+  /** Objects a page where the server has no streaming lists. Default 500. */
+  readonly pageSize?: number;
+  /** Hears of each failure, for metrics. */
+  readonly onRestart?: () => void;
+  /** First and longest delay after a failure. Default 200 ms and 30 s. */
+  readonly backOffMs?: readonly [number, number];
+}
+
+const initialEventsEnd = 'k8s.io/initial-events-end';
+/** A watch that ends sooner, without an event, is a failure: opening the next at once would be a busy loop. */
+const shortWatchMs = 1_000;
+/** Lists have no bookmarks on the way; a server that knows no streaming lists just stays silent. */
+const listIdleMs = 60_000;
+const listSeconds = 300;
+
+/**
+ * Keeps a store equal to what the API server has: lists, then watches from there, and lists again when the server no
+ * longer knows where that was. A failure is logged and tried again with back-off for as long as the signal lets it;
+ * meanwhile the store keeps what it had.
+ */
+export class Reflector<R extends StoredRecord> {
+  readonly #options: ReflectorOptions<R>;
+  readonly #path: string;
+  readonly #backOff: BackOff;
+  readonly #resetAfterMs: number;
+  readonly #slice: TimeSlice;
+  readonly #firstSync = Promise.withResolvers<void>();
+  /** Where the next watch begins; absent: list first. */
+  #resourceVersion: string | undefined;
+  #streamingLists = true;
+  /** Keys met since the present list began; absent: no list runs. */
+  #seen: Set<string> | undefined;
+  #hasSynced = false;
+  #proof = 0;
+  #failedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ReflectorOptions<R>) {
+    const [initialMs, maxMs] = options.backOffMs ?? [200, 30_000];
+    this.#options = options;
+    this.#path = collectionPath(options.resource, options.namespace);
+    this.#backOff = new BackOff({ initialMs, maxMs, random: options.random });
+    this.#resetAfterMs = 2 * maxMs;
+    this.#slice = new TimeSlice(options.clock);
+  }
+
+  /** True once the store has held everything at one moment. It stays true: see {@link freshness}. */
+  hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  /** Resolves with the first sync; rejects with the signal's reason. */
+  async synced(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const { promise: aborted, reject } = Promise.withResolvers<never>();
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    await Promise.race([this.#firstSync.promise, aborted]).finally(() =>
+      signal.removeEventListener('abort', onAbort),
+    );
+  }
+
+  /** Milliseconds since the server last showed that the store is up to date; infinite before the first sync. */
+  freshness(): number {
+    return this.#hasSynced ? this.#options.clock.monotonic() - this.#proof : Number.POSITIVE_INFINITY;
+  }
+
+  /** Works until the signal aborts. Run it once. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await this.#listOrWatch(signal);
+      } catch (error) {
+        if (!signal.aborted) await this.#recover(error, signal);
+      }
+    }
+  }
+
+  #listOrWatch(signal: AbortSignal): Promise<void> {
+    if (this.#resourceVersion !== undefined) return this.#watch(this.#resourceVersion, signal);
+    this.#seen = new Set();
+    return this.#streamingLists ? this.#streamList(signal) : this.#listPages(signal);
+  }
+
+  async #streamList(signal: AbortSignal): Promise<void> {
+    const opened = this.#options.clock.monotonic();
+    const query = this.#watchQuery(listSeconds);
+    query.set('sendInitialEvents', 'true');
+    query.set('resourceVersionMatch', 'NotOlderThan');
+    for await (const event of this.#open(query, signal, listIdleMs)) {
+      this.#handle(event);
+      if (isEndOfList(event)) return this.#endList(event.object.metadata.resourceVersion);
+      if (this.#slice.used) await this.#slice.yield();
+    }
+    throw this.#incompleteList(opened);
+  }
+
+  /** A server that stops ends its streams early; one that ends them late never meant to send a list. */
+  #incompleteList(opened: number): KubeError {
+    const action = { verb: 'WATCH', path: this.#path };
+    const lastedMs = Math.round(this.#options.clock.monotonic() - opened);
+    if (lastedMs >= listIdleMs) return timedOut(action, lastedMs);
+    return unreachable(action, new Error('the list ended before it was complete'));
+  }
+
+  async #listPages(signal: AbortSignal): Promise<void> {
+    const { client, resource, pageSize = 500 } = this.#options;
+    let from: string | undefined;
+    do {
+      const page = { ...this.#selection(), signal, limit: pageSize, ...(from ? { continue: from } : {}) };
+      const { metadata, items } = await client.list(resource, page);
+      for (const item of items) {
+        this.#upsert(item);
+        if (this.#slice.used) await this.#slice.yield();
+      }
+      from = metadata.continue;
+      if (!from) await this.#endList(metadata.resourceVersion);
+    } while (from);
+  }
+
+  async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
+    const { clock, random, watchSeconds: [least, most] = [300, 600], idleMs = 240_000 } = this.#options;
+    const query = this.#watchQuery(Math.round(least + (most - least) * random()));
+    query.set('resourceVersion', resourceVersion);
+    const opened = clock.monotonic();
+    let events = 0;
+    for await (const event of this.#open(query, signal, idleMs, () => this.#prove())) {
+      events++;
+      this.#handle(event);
+      if (this.#slice.used) await this.#slice.yield();
+    }
+    if (events === 0 && clock.monotonic() - opened < shortWatchMs) {
+      throw unreachable({ verb: 'WATCH', path: this.#path }, new Error('it ended at once, without an event'));
+    }
+  }
+
+  #open(
+    query: URLSearchParams,
+    signal: AbortSignal,
+    idleMs: number,
+    onOpen?: () => void,
+  ): AsyncIterable<WatchEvent> {
+    const { client, maxLineBytes = 16 * 2 ** 20 } = this.#options;
+    return client.watch(this.#path, query, { signal, idleMs, maxLineBytes, ...(onOpen ? { onOpen } : {}) });
+  }
+
+  #watchQuery(seconds: number): URLSearchParams {
+    const query = listQuery(this.#selection());
+    query.set('watch', 'true');
+    query.set('allowWatchBookmarks', 'true');
+    query.set('timeoutSeconds', String(seconds));
+    return query;
+  }
+
+  #selection(): ListOptions {
+    const { namespace, labelSelector, fieldSelector } = this.#options;
+    return {
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(labelSelector === undefined ? {} : { labelSelector }),
+      ...(fieldSelector === undefined ? {} : { fieldSelector }),
+    };
+  }
+
+  #handle(event: WatchEvent): void {
+    if (event.type === 'ERROR') {
+      // Whatever the server means, resuming could bring the same error for ever.
+      this.#resourceVersion = undefined;
+      throw kubeErrorFromStatus({ verb: 'WATCH', path: this.#path }, 200, event.object);
+    }
+    const { metadata } = event.object;
+    this.#checkOrder(metadata.resourceVersion);
+    if (event.type === 'DELETED') this.#remove(keyOf(metadata), metadata.uid);
+    else if (event.type !== 'BOOKMARK') this.#upsert(event.object);
+    if (this.#seen !== undefined) return;
+    this.#resourceVersion = metadata.resourceVersion;
+    this.#prove();
+  }
+
+  #checkOrder(resourceVersion: string): void {
+    if (this.#resourceVersion === undefined || !wentBack(this.#resourceVersion, resourceVersion)) return;
+    throw badAnswer({ verb: 'WATCH', path: this.#path }, 'the resourceVersion went back');
+  }
+
+  #upsert(object: KubeObject): void {
+    const record = this.#project(object);
+    if (record === undefined) return this.#remove(keyOf(object.metadata), object.metadata.uid);
+    this.#seen?.add(record.key);
+    this.#change(() => this.#options.store.upsert(record));
+  }
+
+  #project(object: KubeObject): R | undefined {
+    try {
+      return this.#options.project(object);
+    } catch (error) {
+      const { name, namespace } = object.metadata;
+      const { log, resource } = this.#options;
+      log.error(
+        { kind: resource.kind, name, namespace, err: error },
+        'object cannot be read and counts as absent',
+      );
+      return undefined;
+    }
+  }
+
+  #remove(key: string, uid?: string): void {
+    this.#seen?.delete(key);
+    this.#change(() => this.#options.store.remove(key, uid));
+  }
+
+  /** Listeners are not ours: one that throws must not cost the rest of the stream. */
+  #change(change: () => void): void {
+    try {
+      change();
+    } catch (error) {
+      this.#options.log.error({ kind: this.#options.resource.kind, err: error }, 'store listener failed');
+    }
+  }
+
+  async #endList(resourceVersion: string): Promise<void> {
+    for (const key of this.#options.store.keys()) {
+      if (!this.#seen?.has(key)) this.#remove(key);
+      if (this.#slice.used) await this.#slice.yield();
+    }
+    this.#seen = undefined;
+    this.#resourceVersion = resourceVersion;
+    this.#hasSynced = true;
+    this.#prove();
+    this.#firstSync.resolve();
+  }
+
+  #prove(): void {
+    this.#proof = this.#options.clock.monotonic();
+  }
+
+  async #recover(error: unknown, signal: AbortSignal): Promise<void> {
+    const { clock, log, resource, onRestart } = this.#options;
+    onRestart?.();
+    if (this.#seen !== undefined && isRefusalOfStreaming(error)) this.#streamingLists = false;
+    this.#seen = undefined;
+    if (!isResumable(error)) this.#resourceVersion = undefined;
+    if (clock.monotonic() - this.#failedAt > this.#resetAfterMs) this.#backOff.reset();
+    this.#failedAt = clock.monotonic();
+    const delayMs = Math.max(this.#backOff.next(), 1000 * (retryAfterOf(error) ?? 0));
+    const relist = this.#resourceVersion === undefined;
+    log.warn({ kind: resource.kind, err: error, relist, delayMs }, 'watch failed; it will be tried again');
+    await sleep(clock, delayMs, signal);
+  }
+}
+
+function isEndOfList(event: WatchEvent): event is ObjectEvent {
+  return event.type === 'BOOKMARK' && event.object.metadata.annotations?.[initialEventsEnd] === 'true';
+}
+
+function retryAfterOf(error: unknown): number | undefined {
+  return error instanceof KubeError ? error.retryAfterSeconds : undefined;
+}

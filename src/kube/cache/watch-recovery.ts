@@ -1,0 +1,29 @@
+import { KubeError } from '../kube-error.ts';
+
+/** Older servers refuse the parameter; servers older still, and some proxies, overlook it and send nothing. */
+export function isRefusalOfStreaming(error: unknown): boolean {
+  if (!(error instanceof KubeError)) return false;
+  return error.code === 'ERR_KUBE_TIMEOUT' || error.status === 422 || error.status === 400;
+}
+
+/** A broken connection and a refusal for now lose nothing; after anything else only a list is sure to be right. */
+export function isResumable(error: unknown): boolean {
+  if (!(error instanceof KubeError)) return false;
+  if (error.code === 'ERR_KUBE_UNREACHABLE' || error.code === 'ERR_KUBE_TIMEOUT') return true;
+  if (error.code !== 'ERR_KUBE_STATUS' || isAheadOfServer(error)) return false;
+  return [401, 403, 429].includes(error.status) || error.status >= 500;
+}
+
+/** The server's history is shorter than ours: its etcd was restored from a backup. */
+function isAheadOfServer({ details }: KubeError): boolean {
+  return details?.causes?.some(({ reason }) => reason === 'ResourceVersionTooLarge') ?? false;
+}
+
+/**
+ * True when a stream that only rises has fallen, as after a restore of etcd under a running API server: what happened
+ * between is lost to it. resourceVersions of one resource are comparable as decimal numbers of any length.
+ */
+export function wentBack(before: string, after: string): boolean {
+  if (before.length !== after.length) return after.length < before.length;
+  return after < before;
+}

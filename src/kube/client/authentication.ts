@@ -1,0 +1,122 @@
+import type { RequestOptions } from 'node:https';
+import { LatchkeyError } from '../../errors.ts';
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../logger.ts';
+import { type Identity, type IdentitySource, makeIdentity, type TlsIdentity } from './client-identity.ts';
+import type { KubeConfigSource } from './kube-config.ts';
+
+export interface AuthenticationOptions {
+  readonly source: KubeConfigSource;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** How long an identity is used before files are looked at again. Default 20 s. */
+  readonly refreshMs?: number;
+}
+
+/** A credential plug-in that hangs must not hang us with it. */
+const loadTimeoutMs = 30_000;
+/** A wrong credential must not make us read files (or run plug-ins) for each request. */
+const forcedRefreshMs = 1_000;
+
+/** Keeps the present identity. Tokens and certificates rotate under a running process, in a Pod every hour. */
+export class Authentication implements IdentitySource {
+  readonly #source: KubeConfigSource;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #refreshMs: number;
+  #identity: Identity | undefined;
+  #loadedAt = Number.NEGATIVE_INFINITY;
+  #loading: Promise<Identity> | undefined;
+
+  constructor({ source, clock, log, refreshMs = 20_000 }: AuthenticationOptions) {
+    this.#source = source;
+    this.#clock = clock;
+    this.#log = log;
+    this.#refreshMs = refreshMs;
+  }
+
+  /** The identity; an old one is refreshed behind the caller's back. Rejects only when there never was one. */
+  current(): Identity | Promise<Identity> {
+    if (this.#identity === undefined) return this.#load(false);
+    if (this.#clock.monotonic() - this.#loadedAt >= this.#refreshMs) {
+      this.#load(false).catch((error: unknown) => this.#keepOld(error));
+    }
+    return this.#identity;
+  }
+
+  /** After a 401. True when there is another identity to try. */
+  async refreshed(refused: Identity): Promise<boolean> {
+    if (this.#identity !== refused) return true;
+    if (this.#clock.monotonic() - this.#loadedAt < forcedRefreshMs) return false;
+    try {
+      return (await this.#load(true)) !== refused;
+    } catch (error) {
+      this.#keepOld(error);
+      return false;
+    }
+  }
+
+  #load(fresh: boolean): Promise<Identity> {
+    this.#loading ??= this.#read(fresh).finally(() => {
+      this.#loading = undefined;
+      this.#loadedAt = this.#clock.monotonic();
+    });
+    return this.#loading;
+  }
+
+  async #read(fresh: boolean): Promise<Identity> {
+    const identity = await withTimeout(this.#clock, readIdentity(this.#source, fresh));
+    if (this.#identity === undefined || !isSame(identity, this.#identity)) this.#identity = identity;
+    return this.#identity;
+  }
+
+  #keepOld(error: unknown): void {
+    this.#log.warn({ err: error }, 'cluster credentials could not be read again; the old ones stay in use');
+  }
+}
+
+async function readIdentity(source: KubeConfigSource, fresh: boolean): Promise<Identity> {
+  const kubeConfig = source.load(fresh);
+  const cluster = kubeConfig.getCurrentCluster();
+  if (cluster === null) throw unusable('it has no current cluster: set current-context');
+  const server = serverOf(cluster);
+  const options: RequestOptions = {};
+  await kubeConfig.applyToHTTPSOptions(options);
+  return makeIdentity(server, tlsOf(options), headersOf(options));
+}
+
+function serverOf(cluster: { readonly server: string; readonly proxyUrl?: string }): URL {
+  if (cluster.proxyUrl) throw unusable('proxy-url is not supported: remove it');
+  const server = URL.parse(cluster.server);
+  if (server === null || server.protocol !== 'https:') {
+    throw unusable('clusters[].cluster.server must be an https URL');
+  }
+  return server;
+}
+
+function tlsOf({ ca, cert, key, servername, rejectUnauthorized }: RequestOptions): TlsIdentity {
+  const given = { ca, cert, key, servername, rejectUnauthorized };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as TlsIdentity;
+}
+
+function headersOf({ headers = {} }: RequestOptions): string[] {
+  return Object.entries(headers).flatMap(([name, value]) => [name.toLowerCase(), String(value).trim()]);
+}
+
+function unusable(problem: string): LatchkeyError {
+  return new LatchkeyError('ERR_KUBECONFIG', { problem });
+}
+
+function isSame(a: Identity, b: Identity): boolean {
+  return a.connectionKey === b.connectionKey && a.headers.join('\n') === b.headers.join('\n');
+}
+
+function withTimeout<T>(clock: Clock, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.setTimer(
+      () => reject(unusable(`its credentials did not arrive within ${loadTimeoutMs} ms`)),
+      loadTimeoutMs,
+    );
+    work.then(resolve, reject).finally(() => timer.cancel());
+  });
+}

@@ -1,0 +1,298 @@
+import type { LookupFunction } from 'node:net';
+import type { KubeConfig } from '@kubernetes/client-node';
+import type { Resource } from '../../api/resources.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { type Asked, checkedForeign, madeForForeign, withForeignErrors } from '../foreign-answers.ts';
+import { type Logger, silentLogger } from '../logger.ts';
+import type { KubeList, KubeObject, ObjectKey } from '../object.ts';
+import { collectionPath, objectPath } from '../resource-path.ts';
+import { Authentication } from './authentication.ts';
+import { fixedIdentity, type Identity, type IdentitySource, towardsForeign } from './client-identity.ts';
+import type {
+  ApplyOptions,
+  DeleteOptions,
+  JsonPatchOperation,
+  ListOptions,
+  RawRequestOptions,
+  RequestOptions,
+  WriteOptions,
+} from './client-options.ts';
+import { fixedSource, type KubeConfigSource } from './kube-config.ts';
+import { type ObservedRequest, type RequestInit, RequestSender } from './request-sender.ts';
+import { Transport } from './transport.ts';
+import { type WatchEvent, type WatchStreamOptions, watchEvents } from './watch-stream.ts';
+
+export type { ObjectKey } from '../object.ts';
+export type {
+  ApplyOptions,
+  DeleteOptions,
+  JsonPatchOperation,
+  ListOptions,
+  RawRequestOptions,
+  RequestOptions,
+  WriteOptions,
+} from './client-options.ts';
+
+interface ClientOptions {
+  readonly userAgent: string;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+  /** Called right before each write goes out, retries included; throws when this process may not write (now). */
+  readonly writeGuard?: () => void;
+  /** Connections for short requests. Default 16. */
+  readonly connections?: number;
+  /** Connections for watches; one more watch waits. Default 128. */
+  readonly watchConnections?: number;
+  /** Requests that may wait for a connection; one more fails at once. Default 1,000. */
+  readonly maxWaiting?: number;
+  /** Default 10 s. */
+  readonly timeoutMs?: number;
+  /** How often an idempotent request is sent again after 429 or 503. Default 4. */
+  readonly retries?: number;
+  /** The largest answer that is one object. Default 16 MiB. */
+  readonly maxObjectBytes?: number;
+  /** The largest answer that is a list. Default 256 MiB. */
+  readonly maxListBytes?: number;
+  /** The same for a list with `limit: 1`, as one asks for that is too large otherwise. Default as `maxListBytes`. */
+  readonly maxSingleBytes?: number;
+  /** Called after each short request, for metrics. */
+  readonly observe?: (request: ObservedRequest) => void;
+}
+
+export interface KubeClientOptions extends ClientOptions {
+  /** Our own credentials. Files are read again while the client runs; a whole kubeconfig only from a source. */
+  readonly kubeConfig: KubeConfig | KubeConfigSource;
+  readonly log?: Logger;
+  /** How long credentials are used before their files are looked at again. Default 20 s. */
+  readonly refreshMs?: number;
+}
+
+/**
+ * For an API server that others chose. Neither its address nor its answers are trusted: every error is a
+ * ForeignKubeError, which holds no text of either, and an answer that is no object of Kubernetes is one too.
+ */
+export interface ForeignClientOptions extends ClientOptions {
+  readonly identity: Identity;
+  /** Decides what may be dialled, at each connection: resolves names, and is asked about addresses too. */
+  readonly lookup?: LookupFunction;
+}
+
+interface Patch {
+  readonly resource: Resource;
+  readonly key: ObjectKey;
+  readonly body: object;
+  readonly contentType: string;
+}
+
+/** One object weighs at most 1.5 MiB in etcd; JSON escapes and managed fields make it a few times that. */
+const defaultObjectBytes = 16 * 2 ** 20;
+/** A page of 500 objects of half a mebibyte. */
+const defaultListBytes = 256 * 2 ** 20;
+
+/** Makes the client of one API server. Close it to end its connections. */
+export function createKubeClient(options: KubeClientOptions | ForeignClientOptions): KubeClient {
+  return new KubeClient(options);
+}
+
+/**
+ * Requests to the API server as plain JSON: objects go out and come back with every field, known to us or not. Each
+ * method rejects with a KubeError, with the reason of the signal, or with what the write guard threw.
+ */
+export class KubeClient {
+  readonly #transport: Transport;
+  readonly #sender: RequestSender;
+  readonly #clock: Clock;
+  readonly #limits: { readonly object: number; readonly list: number; readonly single: number };
+  readonly #isForeign: boolean;
+
+  constructor(options: KubeClientOptions | ForeignClientOptions) {
+    const { clock = systemClock, random = Math.random } = options;
+    this.#clock = clock;
+    this.#isForeign = 'identity' in options;
+    this.#limits = {
+      object: options.maxObjectBytes ?? defaultObjectBytes,
+      list: options.maxListBytes ?? defaultListBytes,
+      single: options.maxSingleBytes ?? options.maxListBytes ?? defaultListBytes,
+    };
+    this.#transport = new Transport({
+      authentication: authenticationOf(options, clock),
+      clock,
+      userAgent: options.userAgent,
+      connections: options.connections ?? 16,
+      watchConnections: options.watchConnections ?? 128,
+      maxWaiting: options.maxWaiting ?? 1_000,
+      ...('lookup' in options && options.lookup !== undefined ? { lookup: options.lookup } : {}),
+    });
+    const isForeign = this.#isForeign;
+    this.#sender = new RequestSender({ ...options, transport: this.#transport, clock, random, isForeign });
+  }
+
+  get<T extends KubeObject>(resource: Resource, key: ObjectKey, options: RequestOptions = {}): Promise<T> {
+    return this.#send<T>({ method: 'GET', resource, path: this.#pathOf(resource, key) }, options);
+  }
+
+  /** One page, or everything when no limit is given. */
+  list<T extends KubeObject>(resource: Resource, options: ListOptions = {}): Promise<KubeList<T>> {
+    const path = this.#pathOfAll(resource, options.namespace);
+    const query = listQuery(options).toString();
+    const { limit } = options;
+    return this.#send({ method: 'GET', resource, path, query, list: { limit } }, options);
+  }
+
+  /** An object without a name needs `metadata.generateName`. */
+  create<T extends KubeObject>(
+    resource: Resource,
+    object: object,
+    options: WriteOptions & { readonly namespace?: string } = {},
+  ): Promise<T> {
+    const path = this.#pathOfAll(resource, options.namespace);
+    return this.#send({ method: 'POST', resource, path, query: writeQuery(options), body: object }, options);
+  }
+
+  /** PUT: `object` must hold every field that shall stay, and the resourceVersion that it was made from. */
+  replace<T extends KubeObject>(
+    resource: Resource,
+    key: ObjectKey,
+    object: object,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    const path = this.#pathOf(resource, key, options.subresource);
+    return this.#send({ method: 'PUT', resource, path, query: writeQuery(options), body: object }, options);
+  }
+
+  /** `metadata.uid` and `metadata.resourceVersion` in the patch are preconditions: see `isConflict`. */
+  mergePatch<T extends KubeObject>(
+    resource: Resource,
+    key: ObjectKey,
+    patch: object,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    return this.#patch({ resource, key, body: patch, contentType: 'application/merge-patch+json' }, options);
+  }
+
+  jsonPatch<T extends KubeObject>(
+    resource: Resource,
+    key: ObjectKey,
+    patch: readonly JsonPatchOperation[],
+    options: WriteOptions = {},
+  ): Promise<T> {
+    return this.#patch({ resource, key, body: patch, contentType: 'application/json-patch+json' }, options);
+  }
+
+  /** Server-side apply; creates the object where it is not there. */
+  apply<T extends KubeObject>(
+    resource: Resource,
+    key: ObjectKey,
+    object: object,
+    options: ApplyOptions,
+  ): Promise<T> {
+    return this.#patch({ resource, key, body: object, contentType: 'application/apply-patch+yaml' }, options);
+  }
+
+  async delete(resource: Resource, key: ObjectKey, options: DeleteOptions = {}): Promise<void> {
+    const { preconditions, propagationPolicy, dryRun } = options;
+    const body = {
+      kind: 'DeleteOptions',
+      apiVersion: 'v1',
+      preconditions,
+      propagationPolicy,
+      ...(dryRun ? { dryRun: ['All'] } : {}),
+    };
+    await this.#send({ method: 'DELETE', resource, path: this.#pathOf(resource, key), body }, options);
+  }
+
+  /** Anything else, such as `/version` or an access review. Every method but GET and HEAD counts as a write. */
+  request<T>(method: string, path: string, options: RawRequestOptions = {}): Promise<T> {
+    const { query, body, contentType } = options;
+    return this.#send<T>(
+      {
+        method,
+        path,
+        ...(query === undefined ? {} : { query: query.toString() }),
+        ...(body === undefined ? {} : { body }),
+        ...(contentType === undefined ? {} : { contentType }),
+      },
+      options,
+    );
+  }
+
+  /** For reflectors: the events of one watch, until it ends. */
+  watch(
+    path: string,
+    query: URLSearchParams,
+    options: Omit<WatchStreamOptions, 'clock'>,
+  ): AsyncIterable<WatchEvent> {
+    const open = (signal: AbortSignal) => this.#transport.stream(path, query.toString(), signal);
+    const events = watchEvents(open, path, { ...options, clock: this.#clock });
+    return this.#isForeign ? withForeignErrors({ verb: 'WATCH', path }, events, options.signal) : events;
+  }
+
+  /** Cuts every connection, watches included; requests under way fail. */
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  #pathOf(resource: Resource, key: ObjectKey, subresource?: string): string {
+    return this.#made(resource, () => objectPath(resource, key, subresource));
+  }
+
+  #pathOfAll(resource: Resource, namespace: string | undefined): string {
+    return this.#made(resource, () => collectionPath(resource, namespace));
+  }
+
+  /** The names of further requests may be out of earlier answers. */
+  #made(resource: Resource, make: () => string): string {
+    return this.#isForeign ? madeForForeign({ verb: 'NAME', path: resource.plural }, make) : make();
+  }
+
+  #patch<T>(patch: Patch, options: WriteOptions & { readonly force?: boolean }): Promise<T> {
+    const { resource, key, body, contentType } = patch;
+    const path = this.#pathOf(resource, key, options.subresource);
+    return this.#send(
+      { method: 'PATCH', resource, path, query: writeQuery(options), body, contentType },
+      options,
+    );
+  }
+
+  #send<T>(init: Omit<RequestInit, 'maxBytes'> & Pick<Asked, 'list'>, options: RequestOptions): Promise<T> {
+    const { object, list, single } = this.#limits;
+    const ofList = init.list?.limit === 1 ? single : list;
+    const maxBytes = init.list === undefined ? object : ofList;
+    const answer = this.#sender.send({ ...init, maxBytes }, options);
+    return (this.#isForeign ? checkedForeign(answer, init, options.signal) : answer) as Promise<T>;
+  }
+}
+
+function authenticationOf(options: KubeClientOptions | ForeignClientOptions, clock: Clock): IdentitySource {
+  if ('identity' in options) return fixedIdentity(towardsForeign(options.identity));
+  const { kubeConfig, log = silentLogger, refreshMs } = options;
+  const source = 'load' in kubeConfig ? kubeConfig : fixedSource(kubeConfig);
+  return new Authentication({ source, clock, log, ...(refreshMs === undefined ? {} : { refreshMs }) });
+}
+
+/** Query parameters of a list or watch. */
+export function listQuery(options: ListOptions): URLSearchParams {
+  const { labelSelector, fieldSelector, limit, resourceVersion, resourceVersionMatch } = options;
+  const given = {
+    labelSelector,
+    fieldSelector,
+    limit,
+    continue: options.continue,
+    resourceVersion,
+    resourceVersionMatch,
+  };
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(given)) if (value !== undefined) query.set(name, String(value));
+  return query;
+}
+
+function writeQuery(options: WriteOptions & { readonly force?: boolean }): string {
+  const { fieldManager, dryRun, fieldValidation, force } = options;
+  if (fieldManager === undefined && !dryRun && fieldValidation === undefined && !force) return '';
+  const query = new URLSearchParams();
+  if (fieldManager !== undefined) query.set('fieldManager', fieldManager);
+  if (dryRun) query.set('dryRun', 'All');
+  if (fieldValidation !== undefined) query.set('fieldValidation', fieldValidation);
+  if (force) query.set('force', 'true');
+  return query.toString();
+}

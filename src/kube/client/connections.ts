@@ -1,0 +1,101 @@
+import { isIP, type LookupFunction } from 'node:net';
+import { buildConnector, Pool } from 'undici';
+import type { Identity } from './client-identity.ts';
+
+export interface ConnectionOptions {
+  /** Connections for short requests. More requests than these wait. */
+  readonly connections: number;
+  /** Connections for watches: one each. */
+  readonly watchConnections: number;
+  /** Resolves host names in place of the system, and is asked about hosts that are addresses already. */
+  readonly lookup?: LookupFunction;
+}
+
+/** Connections opened as one identity. */
+export interface Connections {
+  readonly requests: Pool;
+  /** Apart, because watches never give their connection back and would starve everything else. */
+  readonly watches: Pool;
+}
+
+/** Keeps the connections of the present identity, and those of former ones until their last answer is complete. */
+export class ConnectionSet {
+  readonly #options: ConnectionOptions;
+  #key: string | undefined;
+  #current: Connections | undefined;
+  readonly #open = new Set<Connections>();
+  #closed = false;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+  }
+
+  for(identity: Identity): Connections {
+    if (this.#closed) throw new Error('the Kubernetes client is closed');
+    if (this.#current !== undefined && this.#key === identity.connectionKey) return this.#current;
+    if (this.#current !== undefined) void this.#retire(this.#current);
+    this.#key = identity.connectionKey;
+    this.#current = openConnections(identity, this.#options);
+    this.#open.add(this.#current);
+    return this.#current;
+  }
+
+  /** Cuts every connection. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const pools = [...this.#open].flatMap(({ requests, watches }) => [requests, watches]);
+    await Promise.all(pools.map((pool) => pool.destroy()));
+    this.#open.clear();
+  }
+
+  async #retire(connections: Connections): Promise<void> {
+    try {
+      await Promise.all([connections.requests.close(), connections.watches.close()]);
+      this.#open.delete(connections);
+    } catch {
+      // They were cut by close() meanwhile.
+    }
+  }
+}
+
+function openConnections(
+  identity: Identity,
+  { connections, watchConnections, lookup }: ConnectionOptions,
+): Connections {
+  const { origin } = identity.server;
+  const options: Pool.Options = {
+    allowH2: false,
+    pipelining: 1,
+    // The API server closes idle connections after 90 s; closing first avoids writing into a closing one.
+    keepAliveTimeout: 60_000,
+    keepAliveMaxTimeout: 60_000,
+    // The client's own limits cover these, and undici's would cut a silent watch.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: connectorOf(identity, lookup),
+  };
+  return {
+    requests: new Pool(origin, { ...options, connections }),
+    watches: new Pool(origin, { ...options, connections: watchConnections }),
+  };
+}
+
+function connectorOf({ tls }: Identity, lookup: LookupFunction | undefined): buildConnector.connector {
+  const shared = { ...tls, allowH2: false, timeout: 5_000, keepAlive: true, keepAliveInitialDelay: 30_000 };
+  if (lookup === undefined) return buildConnector(shared);
+  return checkingLiterals(buildConnector({ ...shared, lookup }), lookup);
+}
+
+/** Node asks `lookup` about names only: a server named by its address would be dialled unseen. */
+function checkingLiterals(
+  connect: buildConnector.connector,
+  lookup: LookupFunction,
+): buildConnector.connector {
+  return (target, callback) => {
+    if (isIP(target.hostname) === 0) return connect(target, callback);
+    lookup(target.hostname, { all: true }, (error) => {
+      if (error === null) connect(target, callback);
+      else callback(error, null);
+    });
+  };
+}

@@ -1,0 +1,51 @@
+import type { Clock, Timer } from '../clock.ts';
+
+/**
+ * A signal that aborts when nothing has come for a while. One timer that looks again at what is left: setting a new
+ * one for each chunk would cost more than reading it.
+ */
+export class IdleLimit {
+  readonly #clock: Clock;
+  readonly #idleMs: number;
+  readonly #controller = new AbortController();
+  #timer: Timer;
+  #last: number;
+  #expired = false;
+
+  constructor(clock: Clock, idleMs: number) {
+    this.#clock = clock;
+    this.#idleMs = idleMs;
+    this.#last = clock.monotonic();
+    this.#timer = clock.setTimer(() => this.#look(), idleMs);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** True when silence, and not the caller, ended it. */
+  get expired(): boolean {
+    return this.#expired;
+  }
+
+  /** Something came. */
+  touch(): void {
+    this.#last = this.#clock.monotonic();
+  }
+
+  /** Ends the wait. Call it in the end in any case: it stops the timer. */
+  abort(reason?: unknown): void {
+    this.#timer.cancel();
+    this.#controller.abort(reason);
+  }
+
+  #look(): void {
+    const left = this.#last + this.#idleMs - this.#clock.monotonic();
+    if (left > 0) {
+      this.#timer = this.#clock.setTimer(() => this.#look(), left);
+    } else {
+      this.#expired = true;
+      this.#controller.abort();
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import type { Clock } from '../clock.ts';
+import { timedOut, unreachable } from '../kube-error.ts';
+import type { Identity, IdentitySource } from './client-identity.ts';
+import { type ConnectionOptions, ConnectionSet } from './connections.ts';
+import { type RawResponse, ResponseCollector } from './response-collector.ts';
+
+export interface TransportOptions extends ConnectionOptions {
+  readonly authentication: IdentitySource;
+  readonly userAgent: string;
+  readonly clock: Clock;
+  /** Requests that may wait for a connection; one more is refused at once. */
+  readonly maxWaiting: number;
+}
+
+export interface TransportRequest {
+  readonly method: string;
+  /** Absolute path without the query. */
+  readonly path: string;
+  readonly query?: string;
+  readonly body?: string | undefined;
+  readonly contentType?: string;
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly beforeSend?: (() => void) | undefined;
+}
+
+export interface StreamResponse {
+  readonly status: number;
+  readonly headers: Record<string, string | string[] | undefined>;
+  readonly body: AsyncIterable<Buffer> & { destroy(error?: Error): unknown; text(): Promise<string> };
+}
+
+/** Sends requests as our identity, once more after a 401 when the identity has been renewed. Follows no redirects. */
+export class Transport {
+  readonly #authentication: IdentitySource;
+  readonly #connections: ConnectionSet;
+  readonly #clock: Clock;
+  readonly #userAgent: string;
+  readonly #maxPending: number;
+  #pending = 0;
+
+  constructor(options: TransportOptions) {
+    this.#authentication = options.authentication;
+    this.#connections = new ConnectionSet(options);
+    this.#clock = options.clock;
+    this.#userAgent = options.userAgent;
+    this.#maxPending = options.connections + options.maxWaiting;
+  }
+
+  /** A short request. Rejects with a KubeError, the signal's reason, or what `beforeSend` threw. */
+  async send(request: TransportRequest): Promise<RawResponse> {
+    const identity = await this.#authentication.current();
+    const response = await this.#sendAs(identity, request);
+    if (response.status !== 401 || !(await this.#authentication.refreshed(identity))) return response;
+    return this.#sendAs(await this.#authentication.current(), request);
+  }
+
+  /** A long-lived GET on a connection of its own. The caller ends it by the signal. */
+  async stream(path: string, query: string, signal: AbortSignal): Promise<StreamResponse> {
+    const identity = await this.#authentication.current();
+    const response = await this.#streamAs(identity, path, query, signal);
+    if (response.status !== 401 || !(await this.#authentication.refreshed(identity))) return response;
+    response.body.destroy();
+    return this.#streamAs(await this.#authentication.current(), path, query, signal);
+  }
+
+  /** Cuts every connection. */
+  close(): Promise<void> {
+    return this.#connections.close();
+  }
+
+  async #sendAs(identity: Identity, request: TransportRequest): Promise<RawResponse> {
+    const { method, path, timeoutMs, maxBytes, signal, beforeSend } = request;
+    signal?.throwIfAborted();
+    const action = { verb: method, path };
+    if (this.#pending >= this.#maxPending)
+      throw unreachable(action, new Error('too many requests are waiting'));
+    const { promise, resolve, reject } = Promise.withResolvers<RawResponse>();
+    const collector = new ResponseCollector({ action, maxBytes, beforeSend, resolve, reject });
+    const onAbort = () => collector.abort(signal?.reason);
+    const timer = this.#clock.setTimer(
+      () => collector.abort(timedOut(action, Math.ceil(timeoutMs))),
+      timeoutMs,
+    );
+    signal?.addEventListener('abort', onAbort, { once: true });
+    this.#pending++;
+    try {
+      this.#dispatch(identity, request, collector);
+      return await promise;
+    } finally {
+      this.#pending--;
+      timer.cancel();
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  #dispatch(identity: Identity, request: TransportRequest, collector: ResponseCollector): void {
+    const { method, path, query, body, contentType } = request;
+    const headers = this.#headers(identity, body === undefined ? undefined : contentType);
+    const pool = this.#connections.for(identity).requests;
+    pool.dispatch({ method, path: targetOf(identity, path, query), headers, body: body ?? null }, collector);
+  }
+
+  async #streamAs(
+    identity: Identity,
+    path: string,
+    query: string,
+    signal: AbortSignal,
+  ): Promise<StreamResponse> {
+    const pool = this.#connections.for(identity).watches;
+    const options = {
+      method: 'GET',
+      path: targetOf(identity, path, query),
+      headers: this.#headers(identity),
+      signal,
+    };
+    try {
+      const { statusCode, headers, body } = await pool.request(options);
+      // Whoever reads the body hears of its errors. A body that is dropped unread would end the process with one.
+      body.on('error', () => undefined);
+      return { status: statusCode, headers, body: body as unknown as StreamResponse['body'] };
+    } catch (error) {
+      signal.throwIfAborted();
+      throw unreachable({ verb: 'WATCH', path }, error);
+    }
+  }
+
+  #headers(identity: Identity, contentType?: string): string[] {
+    const headers = ['accept', 'application/json', 'user-agent', this.#userAgent, ...identity.headers];
+    if (contentType !== undefined) headers.push('content-type', contentType);
+    return headers;
+  }
+}
+
+function targetOf({ server }: Identity, path: string, query?: string): string {
+  const target = server.pathname === '/' ? path : `${server.pathname.replace(/\/$/, '')}${path}`;
+  return query ? `${target}?${query}` : target;
+}

@@ -1,0 +1,149 @@
+import type { KubeClient } from '../client/client.ts';
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../logger.ts';
+import { sleep } from '../sleep.ts';
+import { type Attempt, LeaseLock } from './lease-lock.ts';
+
+export interface LeaderElectorOptions {
+  readonly client: Pick<KubeClient, 'get' | 'create' | 'replace'>;
+  readonly namespace: string;
+  readonly name: string;
+  /** Unlike that of any other process, also of the one before in the same Pod. */
+  readonly identity: string;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly log: Logger;
+  /** How long others wait for a silent leader. Default 15 s. */
+  readonly leaseDurationMs?: number;
+  /** How long a leader writes after its last renewal. Default 10 s. */
+  readonly renewDeadlineMs?: number;
+  /** Between two attempts. Default 2 s. */
+  readonly retryPeriodMs?: number;
+}
+
+/**
+ * One leader at a time by a Lease. Only the monotonic clock decides, from the moment before the last successful
+ * renewal went out; so `mayWrite` ends at least `leaseDuration - renewDeadline` before anybody else may begin,
+ * however clocks jump or requests hang.
+ */
+export class LeaderElector {
+  readonly #options: Required<LeaderElectorOptions>;
+  readonly #lock: LeaseLock;
+  /** Monotonic; writes may start before it. */
+  #deadline = Number.NEGATIVE_INFINITY;
+
+  constructor(options: LeaderElectorOptions) {
+    this.#options = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000, ...options };
+    checkDurations(this.#options);
+    this.#lock = new LeaseLock(this.#options);
+  }
+
+  /** True while this process surely leads. Ask right before each write. */
+  mayWrite(): boolean {
+    return this.#options.clock.monotonic() < this.#deadline;
+  }
+
+  /**
+   * Stands for election until the signal aborts. `onLead` runs each time the lease is won; its signal aborts when
+   * leadership is lost or the outer signal aborts, and it then has to finish what it began. The lease is renewed
+   * until `onLead` has settled, and given back. Resolves when the signal has aborted, or when `onLead` returns
+   * while it leads; rejects with what `onLead` throws.
+   */
+  async run(signal: AbortSignal, onLead: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    while (!signal.aborted) {
+      if (!(await this.#campaign(signal))) return;
+      if (signal.aborted) return this.#release();
+      if ((await this.#lead(signal, onLead)) === 'done') return;
+    }
+  }
+
+  /** True when won; false when the signal aborted before the last attempt. */
+  async #campaign(signal: AbortSignal): Promise<boolean> {
+    let reported: string | undefined;
+    for (;;) {
+      if (signal.aborted) return false;
+      const attempt = await this.#attempt();
+      if (attempt?.held) return true;
+      if (attempt !== undefined && attempt.holder !== reported) {
+        reported = attempt.holder;
+        this.#options.log.info({ holder: attempt.holder }, 'another process leads');
+      }
+      await sleep(this.#options.clock, this.#pause(), signal);
+    }
+  }
+
+  async #lead(signal: AbortSignal, onLead: (signal: AbortSignal) => Promise<void>): Promise<'done' | 'lost'> {
+    const { log, identity } = this.#options;
+    log.info({ identity }, 'leading');
+    const lost = new AbortController();
+    const finished = new AbortController();
+    const lead = async () => onLead(AbortSignal.any([signal, lost.signal]));
+    const work = lead().finally(() => finished.abort());
+    const renewal = this.#renewUntil(finished.signal, lost);
+    try {
+      await work;
+    } finally {
+      await renewal;
+      await this.#release();
+    }
+    return lost.signal.aborted ? 'lost' : 'done';
+  }
+
+  /** Renews until the work has ended or the deadline has passed. */
+  async #renewUntil(finished: AbortSignal, lost: AbortController): Promise<void> {
+    const { clock, log } = this.#options;
+    while (!finished.aborted) {
+      await sleep(clock, Math.min(this.#pause(), Math.max(0, this.#deadline - clock.monotonic())), finished);
+      if (finished.aborted) return;
+      const attempt = this.mayWrite() ? await this.#attempt() : undefined;
+      if (this.mayWrite() && attempt?.held !== false) continue;
+      this.#deadline = Number.NEGATIVE_INFINITY;
+      log.warn({ holder: attempt?.held === false ? attempt.holder : undefined }, 'leadership lost');
+      lost.abort();
+      return;
+    }
+  }
+
+  /** `undefined` where the API server did not answer. */
+  async #attempt(): Promise<Attempt | undefined> {
+    const { renewDeadlineMs, clock, log } = this.#options;
+    // A request that hangs must not keep the work from hearing that the deadline has passed.
+    const left = this.mayWrite() ? this.#deadline - clock.monotonic() : Number.POSITIVE_INFINITY;
+    try {
+      const attempt = await this.#lock.attempt(Math.min(left, renewDeadlineMs / 2));
+      if (attempt.held) this.#deadline = attempt.since + renewDeadlineMs;
+      return attempt;
+    } catch (error) {
+      log.warn({ err: error }, 'lease request failed');
+      return undefined;
+    }
+  }
+
+  async #release(): Promise<void> {
+    const { renewDeadlineMs, log } = this.#options;
+    const led = this.mayWrite();
+    this.#deadline = Number.NEGATIVE_INFINITY;
+    if (!led) return;
+    try {
+      await this.#lock.release(renewDeadlineMs / 2);
+      log.info({}, 'leadership given back');
+    } catch (error) {
+      log.warn({ err: error }, 'the lease could not be given back; it runs out by itself');
+    }
+  }
+
+  /** A little less than the period, so that candidates do not ask in step and none asks later. */
+  #pause(): number {
+    const { retryPeriodMs, random } = this.#options;
+    return retryPeriodMs * (0.8 + 0.2 * random());
+  }
+}
+
+function checkDurations(options: Required<LeaderElectorOptions>): void {
+  const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = options;
+  if (leaseDurationMs <= renewDeadlineMs)
+    throw new RangeError('leaseDurationMs must be above renewDeadlineMs');
+  if (renewDeadlineMs <= 2 * retryPeriodMs)
+    throw new RangeError('renewDeadlineMs must be above twice retryPeriodMs');
+}

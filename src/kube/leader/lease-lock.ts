@@ -1,0 +1,119 @@
+import { leases } from '../../api/resources.ts';
+import type { KubeClient } from '../client/client.ts';
+import type { Clock } from '../clock.ts';
+import { isAlreadyExists, isConflict, isNotFound } from '../kube-error.ts';
+import { claimedSpec, type Lease, type LeaseSpec, releasedSpec } from './lease.ts';
+
+export interface LeaseLockOptions {
+  readonly client: Pick<KubeClient, 'get' | 'create' | 'replace'>;
+  readonly namespace: string;
+  readonly name: string;
+  readonly identity: string;
+  readonly leaseDurationMs: number;
+  readonly clock: Clock;
+}
+
+export type Attempt =
+  /** We hold it, from before the request went out. */
+  { readonly held: true; readonly since: number } | { readonly held: false; readonly holder: string };
+
+/**
+ * One candidate's view of the lease. It never compares a time in the lease with its own clock: another holder has
+ * lost the lease when we have seen the same record for a whole lease duration on our monotonic clock.
+ */
+export class LeaseLock {
+  readonly #options: LeaseLockOptions;
+  #lease: Lease | undefined;
+  #observedAt = 0;
+
+  constructor(options: LeaseLockOptions) {
+    this.#options = options;
+  }
+
+  /** Takes or renews the lease where that is allowed, by up to three requests, each with this time limit. Rejects without an answer in time. */
+  async attempt(timeoutMs: number): Promise<Attempt> {
+    try {
+      if (this.#heldByUs()) return await this.#claim(timeoutMs);
+    } catch (error) {
+      if (!isLostRace(error)) throw error;
+    }
+    await this.#observe(timeoutMs);
+    const holder = this.#lease?.spec?.holderIdentity ?? '';
+    if (!this.#isFree()) return { held: false, holder };
+    try {
+      return await this.#claim(timeoutMs);
+    } catch (error) {
+      if (isLostRace(error)) return { held: false, holder };
+      throw error;
+    }
+  }
+
+  /** Gives the lease back. Call it only when nothing is written any more. */
+  async release(timeoutMs: number): Promise<void> {
+    if (!this.#heldByUs()) return;
+    const lease = this.#lease;
+    await this.#write(releasedSpec(lease?.spec, this.#options.clock.now()), timeoutMs);
+  }
+
+  #heldByUs(): boolean {
+    return this.#lease?.spec?.holderIdentity === this.#options.identity;
+  }
+
+  #isFree(): boolean {
+    const { identity, leaseDurationMs, clock } = this.#options;
+    const { holderIdentity = '', leaseDurationSeconds = 0 } = this.#lease?.spec ?? {};
+    if (holderIdentity === '' || holderIdentity === identity) return true;
+    return clock.monotonic() - this.#observedAt >= Math.max(leaseDurationMs, leaseDurationSeconds * 1000);
+  }
+
+  async #claim(timeoutMs: number): Promise<Attempt> {
+    const { identity, leaseDurationMs, clock } = this.#options;
+    const since = clock.monotonic();
+    await this.#write(
+      claimedSpec(this.#lease?.spec, { identity, leaseDurationMs, now: clock.now() }),
+      timeoutMs,
+    );
+    return { held: true, since };
+  }
+
+  async #observe(timeoutMs: number): Promise<void> {
+    const { client, namespace, name } = this.#options;
+    try {
+      this.#remember(await client.get<Lease>(leases, { namespace, name }, { timeoutMs, retries: 0 }));
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      this.#lease = undefined;
+    }
+  }
+
+  /** The resourceVersion makes it a compare-and-swap: of two candidates one gets a conflict. */
+  async #write(spec: LeaseSpec, timeoutMs: number): Promise<void> {
+    const { client, namespace, name } = this.#options;
+    const options = { timeoutMs, retries: 0, unguarded: true };
+    const lease = this.#lease;
+    if (lease === undefined) {
+      const created = {
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: { name, namespace },
+        spec,
+      };
+      this.#remember(await client.create<Lease>(leases, created, { ...options, namespace }));
+    } else {
+      this.#remember(await client.replace<Lease>(leases, { namespace, name }, { ...lease, spec }, options));
+    }
+  }
+
+  #remember(lease: Lease): void {
+    const known = this.#lease?.metadata;
+    const { uid, resourceVersion } = lease.metadata;
+    if (known?.uid !== uid || known.resourceVersion !== resourceVersion) {
+      this.#observedAt = this.#options.clock.monotonic();
+    }
+    this.#lease = lease;
+  }
+}
+
+function isLostRace(error: unknown): boolean {
+  return isConflict(error) || isAlreadyExists(error) || isNotFound(error);
+}

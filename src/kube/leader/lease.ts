@@ -1,0 +1,44 @@
+import { microTime } from '../micro-time.ts';
+import type { KubeObject } from '../object.ts';
+
+/** `coordination.k8s.io/v1`, as far as we read it. Other fields pass through unchanged. */
+export interface Lease extends KubeObject {
+  spec?: LeaseSpec;
+}
+
+export interface LeaseSpec {
+  holderIdentity?: string;
+  leaseDurationSeconds?: number;
+  acquireTime?: string;
+  renewTime?: string;
+  leaseTransitions?: number;
+}
+
+export interface Claim {
+  readonly identity: string;
+  readonly leaseDurationMs: number;
+  /** Wall clock: only people read it from the lease. */
+  readonly now: number;
+}
+
+/** The spec after we take or renew the lease. */
+export function claimedSpec(
+  before: LeaseSpec | undefined,
+  { identity, leaseDurationMs, now }: Claim,
+): LeaseSpec {
+  const renewal = { leaseDurationSeconds: Math.ceil(leaseDurationMs / 1000), renewTime: microTime(now) };
+  if (before?.holderIdentity === identity) return { ...before, ...renewal };
+  const transitions = before === undefined ? 0 : (before.leaseTransitions ?? 0) + 1;
+  return {
+    ...before,
+    ...renewal,
+    holderIdentity: identity,
+    acquireTime: microTime(now),
+    leaseTransitions: transitions,
+  };
+}
+
+/** The spec after we give the lease back: free for whoever asks next. */
+export function releasedSpec(before: LeaseSpec | undefined, now: number): LeaseSpec {
+  return { ...before, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime(now) };
+}

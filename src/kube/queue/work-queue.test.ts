@@ -1,0 +1,230 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { FakeClock } from '../fake-clock.ts';
+import { WorkQueue } from './work-queue.ts';
+
+let clock: FakeClock;
+let queue: WorkQueue;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  queue = new WorkQueue({ clock, random: () => 1 });
+});
+
+const takeAll = async () => {
+  const keys: string[] = [];
+  while (queue.length > 0) keys.push((await queue.get()) as string);
+  return keys;
+};
+
+describe('basic queue', () => {
+  it('gives keys in the order in which they came', async () => {
+    for (const key of ['a', 'b', 'c']) queue.add(key);
+    expect(await takeAll()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('gives a key once that was added twice while it waited', async () => {
+    queue.add('a');
+    queue.add('a');
+    expect([queue.length, await takeAll()]).toEqual([1, ['a']]);
+  });
+
+  it('tells of each key that is put into it, once while it waits there', async () => {
+    let added = 0;
+    queue = new WorkQueue({ clock, random: () => 1, onAdd: () => void added++ });
+    for (const key of ['a', 'a', 'b']) queue.add(key);
+    expect(added).toBe(2);
+    queue.add((await queue.get()) as string);
+    expect(added).toBe(3);
+    queue.addAfter('c', 10);
+    expect(added).toBe(3);
+    clock.advance(10);
+    expect(added).toBe(4);
+    queue.shutDown();
+    queue.add('d');
+    expect(added).toBe(4);
+  });
+
+  it('gives a key again that was added while it was worked on, but only after done', async () => {
+    queue.add('a');
+    await queue.get();
+    queue.add('a');
+    expect(queue.length).toBe(0);
+    queue.done('a');
+    expect(await takeAll()).toEqual(['a']);
+  });
+
+  it('does not give a key again that was done without being added', async () => {
+    queue.add('a');
+    await queue.get();
+    queue.done('a');
+    expect([queue.length, queue.processing]).toEqual([0, 0]);
+  });
+
+  it('hands a key straight to a worker that waits', async () => {
+    const [first, second] = [queue.get(), queue.get()];
+    queue.add('a');
+    queue.add('b');
+    expect(await Promise.all([first, second])).toEqual(['a', 'b']);
+    expect(queue.length).toBe(0);
+  });
+
+  it('keeps the order over more keys than one batch of housekeeping', async () => {
+    const keys = Array.from({ length: 5_000 }, (_, n) => `key-${n}`);
+    for (const key of keys) queue.add(key);
+    expect(await takeAll()).toEqual(keys);
+  });
+});
+
+describe('delaying queue', () => {
+  it('gives a key when its time has come', async () => {
+    queue.addAfter('a', 50);
+    clock.advance(49);
+    expect(queue.length).toBe(0);
+    clock.advance(1);
+    expect(await takeAll()).toEqual(['a']);
+  });
+
+  it('gives a key at the earliest of its times, once', async () => {
+    queue.addAfter('a', 50);
+    queue.addAfter('a', 30);
+    queue.addAfter('a', 70);
+    clock.advance(30);
+    expect(await takeAll()).toEqual(['a']);
+    queue.done('a');
+    clock.advance(100);
+    expect(queue.length).toBe(0);
+  });
+
+  it('gives several keys in the order of their times', async () => {
+    queue.addAfter('late', 30);
+    queue.addAfter('early', 10);
+    clock.advance(30);
+    expect(await takeAll()).toEqual(['early', 'late']);
+  });
+
+  it('adds at once without a delay', () => {
+    queue.addAfter('a', 0);
+    queue.addAfter('b', -5);
+    expect(queue.length).toBe(2);
+  });
+
+  it('still gives a delayed key that was added directly meanwhile', async () => {
+    queue.addAfter('a', 50);
+    queue.add('a');
+    expect(await takeAll()).toEqual(['a']);
+    queue.done('a');
+    clock.advance(50);
+    expect(await takeAll()).toEqual(['a']);
+  });
+
+  it('refuses a delay that is no number', () => {
+    expect(() => queue.addAfter('a', Number.NaN)).toThrow('delayMs must be a finite number');
+  });
+
+  it('waits for a time beyond the longest timer of Node', () => {
+    const timers: number[] = [];
+    const clamped = new FakeClock();
+    const real = clamped.setTimer.bind(clamped);
+    clamped.setTimer = (callback, delayMs) => {
+      timers.push(delayMs);
+      return real(callback, Math.min(delayMs, 2 ** 31 - 1));
+    };
+    const slow = new WorkQueue({ clock: clamped, random: () => 1 });
+    slow.addAfter('a', 2 ** 32);
+    clamped.advance(2 ** 32 - 1);
+    expect([slow.length, timers.length]).toEqual([0, 3]);
+    clamped.advance(1);
+    expect(slow.length).toBe(1);
+  });
+});
+
+describe('rate limiting queue', () => {
+  it('doubles the delay of each failing key by itself, up to the limit', async () => {
+    const limited = new WorkQueue({ clock, random: () => 1, maxBackOffMs: 20 });
+    for (const delay of [5, 10, 20, 20]) {
+      limited.addRateLimited('a');
+      clock.advance(delay - 1);
+      expect(limited.length).toBe(0);
+      clock.advance(1);
+      expect(await limited.get()).toBe('a');
+      limited.done('a');
+    }
+    expect([limited.failures('a'), limited.failures('b')]).toEqual([4, 0]);
+  });
+
+  it('reaches 1,000 seconds and no more by default', () => {
+    for (let n = 0; n < 40; n++) queue.addRateLimited('a');
+    clock.advance(5);
+    void queue.get();
+    queue.done('a');
+    queue.addRateLimited('a');
+    clock.advance(999_999);
+    expect(queue.length).toBe(0);
+    clock.advance(1);
+    expect(queue.length).toBe(1);
+  });
+
+  it('starts again after forget', () => {
+    queue.addRateLimited('a');
+    queue.addRateLimited('a');
+    queue.forget('a');
+    expect(queue.failures('a')).toBe(0);
+  });
+
+  it('spreads the delays of keys that fail together', () => {
+    const half = new WorkQueue({ clock, random: () => 0 });
+    half.addRateLimited('a');
+    clock.advance(2.5);
+    expect(half.length).toBe(1);
+  });
+});
+
+describe('shut down', () => {
+  it('gives what is queued, then undefined', async () => {
+    queue.add('a');
+    queue.shutDown();
+    queue.add('b');
+    expect([await queue.get(), await queue.get()]).toEqual(['a', undefined]);
+  });
+
+  it('wakes workers that wait', async () => {
+    const waiting = queue.get();
+    queue.shutDown();
+    expect(await waiting).toBeUndefined();
+  });
+
+  it('drops delayed keys and their timer', () => {
+    queue.addAfter('a', 50);
+    queue.shutDown();
+    expect(clock.pendingTimers).toBe(0);
+    queue.addAfter('b', 50);
+    expect([clock.pendingTimers, queue.delayed]).toEqual([0, 0]);
+  });
+
+  it('is drained when every taken key is done, also one that was added again before', async () => {
+    queue.add('a');
+    await queue.get();
+    queue.add('a');
+    queue.shutDown();
+    let drained = false;
+    const waiting = queue.drained().then(() => (drained = true));
+    queue.done('a');
+    expect(await queue.get()).toBe('a');
+    await Promise.resolve();
+    expect(drained).toBe(false);
+    queue.done('a');
+    await waiting;
+    expect(drained).toBe(true);
+  });
+
+  it('drops what is queued on request', async () => {
+    queue.add('a');
+    queue.add('b');
+    await queue.get();
+    queue.shutDown({ discard: true });
+    expect(await queue.get()).toBeUndefined();
+    queue.done('a');
+    await queue.drained();
+    expect(queue.length).toBe(0);
+  });
+});

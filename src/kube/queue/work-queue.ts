@@ -1,0 +1,183 @@
+import { backOffDelay } from '../back-off.ts';
+import type { Clock, Timer } from '../clock.ts';
+import { DelayHeap } from './delay-heap.ts';
+
+export interface WorkQueueOptions {
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  /** The first delay of a failing key. Default 5 ms. */
+  readonly initialBackOffMs?: number;
+  /** The longest delay of a failing key. Default 1,000 s. */
+  readonly maxBackOffMs?: number;
+  /** Hears of each key that is put into the queue; not of one that stands there already. For metrics. */
+  readonly onAdd?: () => void;
+}
+
+/**
+ * The work queue of client-go: a key is handed to one worker at a time, a key that is added while it waits is not
+ * added twice, and one that is added while it is worked on comes again after `done`. Its bound is the number of
+ * keys: each stands in it at most once, and at most once among the delayed ones.
+ */
+export class WorkQueue {
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #initialBackOffMs: number;
+  readonly #maxBackOffMs: number;
+  readonly #onAdd: (() => void) | undefined;
+  /** In order of arrival; those before `#head` are taken. */
+  #queue: string[] = [];
+  #head = 0;
+  /** Needs work; once taken no longer, unless added again meanwhile. */
+  readonly #dirty = new Set<string>();
+  readonly #processing = new Set<string>();
+  readonly #delayed = new DelayHeap();
+  readonly #failures = new Map<string, number>();
+  #idle: ((key: string | undefined) => void)[] = [];
+  #timer: Timer | undefined;
+  #timerDue = Number.POSITIVE_INFINITY;
+  #shutDown = false;
+  #onDrained: (() => void)[] = [];
+
+  constructor({ clock, random, initialBackOffMs = 5, maxBackOffMs = 1_000_000, onAdd }: WorkQueueOptions) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#initialBackOffMs = initialBackOffMs;
+    this.#maxBackOffMs = maxBackOffMs;
+    this.#onAdd = onAdd;
+  }
+
+  /** Keys that wait for a worker. */
+  get length(): number {
+    return this.#queue.length - this.#head;
+  }
+
+  /** Keys that workers have. */
+  get processing(): number {
+    return this.#processing.size;
+  }
+
+  /** Keys that wait for their time. */
+  get delayed(): number {
+    return this.#delayed.size;
+  }
+
+  get isShutDown(): boolean {
+    return this.#shutDown;
+  }
+
+  /** No effect after `shutDown`. */
+  add(key: string): void {
+    if (this.#shutDown || this.#dirty.has(key)) return;
+    this.#dirty.add(key);
+    this.#onAdd?.();
+    if (!this.#processing.has(key)) this.#offer(key);
+  }
+
+  /** Adds the key later. Of several times for one key the earliest wins; a plain `add` does not cancel it. */
+  addAfter(key: string, delayMs: number): void {
+    if (!Number.isFinite(delayMs)) throw new TypeError('addAfter: delayMs must be a finite number');
+    if (this.#shutDown) return;
+    if (delayMs <= 0) return this.add(key);
+    this.#delayed.put(key, this.#clock.monotonic() + delayMs);
+    this.#setTimer();
+  }
+
+  /** Adds the key after a delay that doubles with each call until `forget`. */
+  addRateLimited(key: string): void {
+    const failures = this.#failures.get(key) ?? 0;
+    this.#failures.set(key, failures + 1);
+    const options = { initialMs: this.#initialBackOffMs, maxMs: this.#maxBackOffMs, random: this.#random };
+    this.addAfter(key, backOffDelay(failures, options));
+  }
+
+  /** How often `addRateLimited` was called since the last `forget`. */
+  failures(key: string): number {
+    return this.#failures.get(key) ?? 0;
+  }
+
+  /** The key has no failures behind it any more. It stays queued. */
+  forget(key: string): void {
+    this.#failures.delete(key);
+  }
+
+  /** The next key, for this caller alone until `done`; `undefined` once shut down and empty. */
+  get(): Promise<string | undefined> {
+    if (this.length > 0) return Promise.resolve(this.#take());
+    if (this.#shutDown) return Promise.resolve(undefined);
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Call once for each key that `get` gave, whatever came of it. */
+  done(key: string): void {
+    this.#processing.delete(key);
+    if (this.#dirty.has(key)) this.#offer(key);
+    this.#settleDrained();
+  }
+
+  /**
+   * Takes no more keys and drops the delayed ones. Workers still get what is queued, unless `discard` is set: right
+   * when everything is looked at again after the next start.
+   */
+  shutDown({ discard = false }: { discard?: boolean } = {}): void {
+    this.#shutDown = true;
+    this.#timer?.cancel();
+    this.#delayed.clear();
+    if (discard) this.#discardQueued();
+    for (const resolve of this.#idle.splice(0)) resolve(undefined);
+    this.#settleDrained();
+  }
+
+  /** Resolves when the queue is shut down, empty, and every taken key is done. */
+  drained(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onDrained.push(resolve);
+      this.#settleDrained();
+    });
+  }
+
+  #offer(key: string): void {
+    const waiting = this.#idle.shift();
+    this.#queue.push(key);
+    waiting?.(this.#take());
+  }
+
+  #take(): string {
+    const key = this.#queue[this.#head++] as string;
+    // Shifting is linear and slicing on each take too; half empty is a good time for it.
+    if (this.#head > 1024 && this.#head * 2 > this.#queue.length) {
+      this.#queue = this.#queue.slice(this.#head);
+      this.#head = 0;
+    }
+    this.#processing.add(key);
+    this.#dirty.delete(key);
+    return key;
+  }
+
+  #discardQueued(): void {
+    this.#queue = [];
+    this.#head = 0;
+    this.#dirty.clear();
+  }
+
+  #settleDrained(): void {
+    if (!this.#shutDown || this.#processing.size > 0 || this.length > 0) return;
+    for (const resolve of this.#onDrained.splice(0)) resolve();
+  }
+
+  #setTimer(): void {
+    const due = this.#delayed.nextDue;
+    if (due === undefined || due >= this.#timerDue) return;
+    this.#timer?.cancel();
+    this.#timerDue = due;
+    this.#timer = this.#clock.setTimer(() => this.#addDue(), due - this.#clock.monotonic());
+  }
+
+  #addDue(): void {
+    this.#timerDue = Number.POSITIVE_INFINITY;
+    const now = this.#clock.monotonic();
+    for (let key = this.#delayed.takeDue(now); key !== undefined; key = this.#delayed.takeDue(now))
+      this.add(key);
+    this.#setTimer();
+  }
+}

@@ -1,0 +1,170 @@
+import { Store, type StoredRecord } from '../../kube/cache/store.ts';
+import { WorkQueue } from '../../kube/queue/work-queue.ts';
+import { TargetAddresses } from '../../platform/targets/addresses.ts';
+import { TargetClients } from '../../platform/targets/target-clients.ts';
+import { TargetStores } from '../../platform/targets/target-stores.ts';
+import { version } from '../../version.ts';
+import type { RevocationRecord } from '../certificates/revocation-record.ts';
+import { RevocationRecords } from '../certificates/revocation-records.ts';
+import { Withdrawals } from '../certificates/withdrawals.ts';
+import { CredentialStores } from '../credentials/credential-stores.ts';
+import { ExpiryBudget } from '../credentials/expiry-budget.ts';
+import type { Controller } from '../shared/controller.ts';
+import { KeyRing } from '../signing-keys/key-ring.ts';
+import type { TargetSweep } from '../targets/target-sweep.ts';
+import { countByState } from './count-by-state.ts';
+import { wireKeys } from './create-access-key-controller.ts';
+import { wireKubeConfigs } from './create-kubeconfig-controller.ts';
+import { wireRevocations } from './create-revocation-controller.ts';
+import { signingKeysKey, wireSigningKeys } from './create-signing-key-controller.ts';
+import { sweepOf, wireTargets } from './create-target-controllers.ts';
+import { wireTokens } from './create-token-controller.ts';
+import { CredentialParts } from './credential-services.ts';
+import { wireWakeUps } from './enqueue-dependents.ts';
+import { wireTargetWakeUps } from './enqueue-target-dependents.ts';
+import { guardDialling } from './limit-dialling.ts';
+import {
+  type ControllerName,
+  type ControllersOptions,
+  controllerNames,
+  type Wiring,
+} from './operator-context.ts';
+
+/** The controllers of one term of leadership, with stores of their own: nothing is carried over from an earlier term. */
+export class Controllers {
+  readonly stores: CredentialStores;
+  readonly targets: TargetStores;
+  readonly system = {
+    signingKeys: new Store<StoredRecord>(),
+    discovery: new Store<StoredRecord>(),
+    revocations: new Store<RevocationRecord>({ owner: ({ ownerUID }) => [ownerUID] }),
+  };
+  readonly all: readonly Controller[];
+  /** To be run while this process leads, from when all reflectors have synced. */
+  readonly targetSweep: TargetSweep;
+  readonly #wiring: Wiring;
+
+  constructor(options: ControllersOptions) {
+    this.stores = new CredentialStores(options.clock);
+    this.targets = new TargetStores(options.clock);
+    this.#wiring = this.#wire(options);
+    this.#count();
+    this.#wake();
+    this.all = [
+      wireSigningKeys(this.#wiring),
+      wireKeys(this.#wiring),
+      wireTokens(this.#wiring),
+      ...this.#kubeConfigs(),
+      ...wireTargets(this.#wiring),
+    ].map(guardDialling(this.#wiring, this.system.revocations));
+    this.targetSweep = sweepOf(this.#wiring);
+  }
+
+  /** For a health check: whether tokens can be signed. */
+  get hasSigningKey(): boolean {
+    return this.#wiring.ring.signer !== undefined;
+  }
+
+  /** Looks at every credential again. */
+  wakeAll(): void {
+    const { ownedaccesskeys } = this.#wiring.queues;
+    for (const key of this.stores.keys.keys()) ownedaccesskeys.add(key);
+    this.#wakeSigned();
+  }
+
+  /** Ends the connections to targets. */
+  async close(): Promise<void> {
+    await this.#wiring.targetClients.close();
+  }
+
+  #wire(options: ControllersOptions): Wiring {
+    const { client, clock, events, metrics, settings, assertAdmission } = options;
+    const onWaiting = (count: number) => metrics.expiryWaiting.set(count);
+    const onReleased = (kind: string) => metrics.finalizersReleased.inc({ kind });
+    return {
+      ...options,
+      stores: this.stores,
+      targets: this.targets,
+      targetClients: targetClientsOf(options),
+      parts: new CredentialParts({ client, clock, events, stores: this.stores, onReleased, assertAdmission }),
+      ring: new KeyRing(() => this.#wakeSigned()),
+      expiryBudget: new ExpiryBudget(clock, settings.expiryWritesPerSecond, onWaiting),
+      queues: queuesOf(options),
+    };
+  }
+
+  #kubeConfigs(): readonly Controller[] {
+    const { client, clock, targetClients } = this.#wiring;
+    const withdrawals = new Withdrawals(targetClients, clock);
+    const records = new RevocationRecords(client);
+    const store = this.system.revocations;
+    return [
+      wireKubeConfigs(this.#wiring, { withdrawals, revocations: records }),
+      wireRevocations(this.#wiring, { store, records, withdrawals }),
+    ];
+  }
+
+  #count(): void {
+    const { metrics, expiryBudget } = this.#wiring;
+    metrics.credentials.reset();
+    metrics.targets.reset();
+    for (const store of this.stores.credentials) {
+      countByState(store, metrics.credentials);
+      store.subscribe(({ previous, current }) => {
+        if (previous !== undefined && current === undefined) expiryBudget.forget(previous.uid);
+      });
+    }
+    countByState(this.targets.instances, metrics.targets);
+    countByState(this.targets.spaces, metrics.targets);
+    countByState(this.targets.clusters, metrics.targets);
+  }
+
+  #wake(): void {
+    const { stores, targets, targetClients, queues } = this.#wiring;
+    const kubeConfigs = queues.virtualclusterinstancekubeconfigs;
+    wireWakeUps(stores, {
+      keys: queues.ownedaccesskeys,
+      tokens: queues.directclusterendpointtokens,
+      kubeConfigs,
+    });
+    wireTargetWakeUps(
+      { stores, targets, clients: targetClients },
+      {
+        instances: queues.virtualclusterinstances,
+        clusters: queues.clusters,
+        spaces: queues.spaceinstances,
+        kubeConfigs,
+      },
+    );
+    const wakeSigningKeys = () => queues['signing-keys'].add(signingKeysKey);
+    this.system.signingKeys.subscribe(wakeSigningKeys);
+    this.system.discovery.subscribe(wakeSigningKeys);
+    this.system.revocations.subscribe(({ key }) => queues.revocations.add(key));
+    wakeSigningKeys();
+  }
+
+  /** Whatever carries a signature. */
+  #wakeSigned(): void {
+    const { directclusterendpointtokens, virtualclusterinstancekubeconfigs } = this.#wiring.queues;
+    for (const key of this.stores.tokens.keys()) directclusterendpointtokens.add(key);
+    for (const key of this.stores.kubeConfigs.keys()) virtualclusterinstancekubeconfigs.add(key);
+  }
+}
+
+function queuesOf({ clock, random, metrics }: ControllersOptions): Wiring['queues'] {
+  const queueOf = (name: ControllerName) =>
+    new WorkQueue({ clock, random, maxBackOffMs: 60_000, onAdd: metrics.forController(name).added });
+  return Object.fromEntries(controllerNames.map((name) => [name, queueOf(name)])) as Wiring['queues'];
+}
+
+function targetClientsOf({ client, clock, random, log, settings, assertLeading }: ControllersOptions) {
+  return new TargetClients({
+    platform: client,
+    addresses: new TargetAddresses(settings.targetAddresses),
+    clock,
+    random,
+    log,
+    userAgent: `latchkey-operator/${version}`,
+    writeGuard: assertLeading,
+  });
+}

@@ -1,0 +1,42 @@
+import { systemNamespace } from '../../api/names.ts';
+import { configMaps } from '../../api/resources.ts';
+import type { Store } from '../../kube/cache/store.ts';
+import { RevocationController } from '../certificates/revocation-controller.ts';
+import type { RevocationRecord } from '../certificates/revocation-record.ts';
+import type { RevocationRecords } from '../certificates/revocation-records.ts';
+import type { Withdrawals } from '../certificates/withdrawals.ts';
+import type { Controller } from '../shared/controller.ts';
+import type { Wiring } from './operator-context.ts';
+
+/** A look at a virtual cluster that is gone holds its worker for many seconds. */
+const workers = 4;
+
+interface Shared {
+  readonly store: Store<RevocationRecord>;
+  readonly records: RevocationRecords;
+  readonly withdrawals: Withdrawals;
+}
+
+export function wireRevocations(wiring: Wiring, shared: Shared): Controller {
+  const { targetClients: clients, clock, random, log, queues, stores } = wiring;
+  const controller = new RevocationController({
+    ...shared,
+    credentials: stores,
+    clients,
+    clock,
+    random,
+    log,
+  });
+  stores.kubeConfigs.subscribe(({ previous, current }) => {
+    const uid = (current ?? previous)?.uid ?? '';
+    for (const { key } of shared.store.byIndex('owner', uid)) queues.revocations.add(key);
+  });
+  return {
+    name: 'revocations',
+    resource: configMaps,
+    namespace: systemNamespace,
+    queue: queues.revocations,
+    workers,
+    reconcile: (key) => controller.reconcile(key),
+  };
+}

@@ -1,0 +1,41 @@
+import { systemNamespace } from '../../api/names.ts';
+import { secrets } from '../../api/resources.ts';
+import { defaultSigningKeyPolicy, type SigningKeyPolicy } from '../../credentials/signing-keys.ts';
+import type { Settings } from '../../settings.ts';
+import type { Controller } from '../shared/controller.ts';
+import { SigningKeyController } from '../signing-keys/controller.ts';
+import type { Wiring } from './operator-context.ts';
+
+/** The one key of its queue. */
+export const signingKeysKey = 'signing-keys';
+
+export function wireSigningKeys({ client, settings, metrics, clock, log, ring, queues }: Wiring): Controller {
+  const controller = new SigningKeyController({
+    client,
+    ring,
+    issuer: settings.baseURL,
+    policy: signingKeyPolicy(settings),
+    now: () => clock.now(),
+    log,
+    onSettled: (active) => {
+      metrics.signingKeyCreated.set(active.createdAt / 1000);
+      metrics.signingKeyRotation.set((active.activeFrom + settings.signingKeyRotationMs) / 1000);
+    },
+  });
+  return {
+    name: 'signing-keys',
+    resource: secrets,
+    namespace: systemNamespace,
+    queue: queues['signing-keys'],
+    workers: 1,
+    reconcile: () => controller.reconcile(),
+  };
+}
+
+/** A key is published well before it signs, also where keys are replaced often, and until nothing it signed can be valid. */
+function signingKeyPolicy(settings: Settings): SigningKeyPolicy {
+  const { signingKeyRotationMs: rotation, maxTokenTTLSeconds, maxKubeConfigTTLSeconds } = settings;
+  const publishAhead = Math.min(defaultSigningKeyPolicy.publishAhead, rotation / 2);
+  const maxTokenLife = Math.max(maxTokenTTLSeconds, maxKubeConfigTTLSeconds);
+  return { ...defaultSigningKeyPolicy, rotation, publishAhead, maxTokenLife };
+}

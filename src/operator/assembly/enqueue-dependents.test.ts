@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import {
+  confirmed,
+  credentialObject,
+  liveRecord,
+  recordOf,
+} from '../../../test/builders/credential-object.ts';
+import { FakeClock } from '../../kube/fake-clock.ts';
+import { WorkQueue } from '../../kube/queue/work-queue.ts';
+import { CredentialStores } from '../credentials/credential-stores.ts';
+import { wireWakeUps } from './enqueue-dependents.ts';
+
+const kind = 'DirectClusterEndpointToken';
+const parent = liveRecord({ name: 'parent' });
+const child = liveRecord({ name: 'child', spec: { accessKey: 'parent' } }, [parent]);
+const grandchild = liveRecord({ kind, name: 'grandchild', spec: { accessKey: 'child' } }, [child, parent]);
+
+async function setUp() {
+  const clock = new FakeClock();
+  const stores = new CredentialStores(clock);
+  const queues = {
+    keys: new WorkQueue({ clock, random: () => 0 }),
+    tokens: new WorkQueue({ clock, random: () => 0 }),
+    kubeConfigs: new WorkQueue({ clock, random: () => 0 }),
+  };
+  wireWakeUps(stores, queues);
+  stores.keys.upsert(parent);
+  stores.keys.upsert(child);
+  stores.tokens.upsert(grandchild);
+  const drain = async (queue: WorkQueue) => {
+    const keys: string[] = [];
+    while (queue.length > 0) {
+      const key = (await queue.get()) as string;
+      keys.push(key);
+      queue.done(key);
+    }
+    return keys.sort();
+  };
+  const woken = async () => {
+    const { keys, tokens, kubeConfigs } = queues;
+    return [...(await drain(keys)), ...(await drain(tokens)), ...(await drain(kubeConfigs))];
+  };
+  await woken();
+  return { stores, woken };
+}
+
+describe('a change of an access key', () => {
+  it('wakes all its descendants, because their chains cover every level', async () => {
+    const { stores, woken } = await setUp();
+    stores.keys.upsert({ ...parent, disabled: true, resourceVersion: '8' });
+    expect(await woken()).toEqual(['child', 'parent', 'grandchild']);
+  });
+
+  it('wakes its kubeconfigs too', async () => {
+    const { stores, woken } = await setUp();
+    const below = {
+      kind: 'VirtualClusterInstanceKubeConfig',
+      name: 'vc',
+      spec: { accessKey: 'child' },
+    } as const;
+    stores.kubeConfigs.upsert(recordOf(credentialObject({ ...below, metadata: { namespace: 'p-a' } })));
+    await woken();
+    stores.keys.upsert({ ...parent, disabled: true, resourceVersion: '8' });
+    expect(await woken()).toContain('p-a/vc');
+  });
+
+  it('does not wake them for a mere activity', async () => {
+    const { stores, woken } = await setUp();
+    const used = { ...parent, resourceVersion: '8', status: { ...parent.status, lastActivity: 1 } };
+    stores.keys.upsert(used);
+    expect(await woken()).toEqual(['parent']);
+  });
+
+  it('wakes them when it is gone', async () => {
+    const { stores, woken } = await setUp();
+    stores.keys.remove('parent');
+    expect(await woken()).toEqual(['child', 'parent', 'grandchild']);
+  });
+
+  it('goes no deeper than a chain may be long, however many keys hang below', async () => {
+    const { stores, woken } = await setUp();
+    let above = 'parent';
+    for (let level = 0; level < 3_000; level++) {
+      const name = `deep-${level}`;
+      stores.keys.upsert(recordOf(credentialObject({ name, spec: { accessKey: above } })));
+      above = name;
+    }
+    await woken();
+    stores.keys.upsert({ ...parent, disabled: true, resourceVersion: '8' });
+    const names = await woken();
+    expect(names).toContain('grandchild');
+    expect(names.length).toBeLessThan(20);
+  });
+
+  it('ends at a loop', async () => {
+    const { stores, woken } = await setUp();
+    stores.keys.upsert(recordOf(credentialObject({ name: 'one', spec: { accessKey: 'two' } })));
+    stores.keys.upsert(recordOf(credentialObject({ name: 'two', spec: { accessKey: 'one' } })));
+    expect(await woken()).toEqual(['one', 'two']);
+  });
+});
+
+describe('a change of something below', () => {
+  it('wakes a parent that waits to be deleted', async () => {
+    const { stores, woken } = await setUp();
+    stores.keys.upsert({ ...parent, deleted: 1, resourceVersion: '8' });
+    await woken();
+    stores.tokens.upsert({
+      ...recordOf(
+        confirmed(credentialObject({ kind, name: 'other', spec: { accessKey: 'parent' } }), [parent]),
+      ),
+    });
+    expect(await woken()).toEqual(['parent', 'other']);
+  });
+
+  it('wakes the owner of a Secret that changed or went', async () => {
+    const { stores, woken } = await setUp();
+    const secret = ownSecret;
+    stores.secrets.upsert(secret);
+    expect(await woken()).toEqual(['grandchild']);
+    stores.secrets.remove('default/out');
+    expect(await woken()).toEqual(['grandchild']);
+  });
+
+  it('does not wake the owner for a Secret that the operator wrote itself, which would undo its back-off', async () => {
+    const { stores, woken } = await setUp();
+    const secret = { ...ownSecret, resourceVersion: '9' };
+    stores.writtenSecrets.note(secret);
+    stores.secrets.upsert(secret);
+    expect(await woken()).toEqual([]);
+    stores.secrets.upsert({ ...secret, resourceVersion: '10' });
+    expect(await woken()).toEqual(['grandchild']);
+  });
+});
+
+const ownSecret = {
+  key: 'default/out',
+  uid: 's',
+  resourceVersion: '3',
+  namespace: 'default',
+  name: 'out',
+  ownerUID: grandchild.uid,
+  serial: 1,
+  purpose: 'credential',
+  hashes: new Map<string, string>(),
+  deleting: false,
+};

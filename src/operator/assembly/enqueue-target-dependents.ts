@@ -1,0 +1,81 @@
+import type { CredentialRecord } from '../../credentials/record.ts';
+import type { WrittenRecords } from '../../kube/cache/mutation-cache.ts';
+import type { StoreChange, StoredRecord } from '../../kube/cache/store.ts';
+import type { WorkQueue } from '../../kube/queue/work-queue.ts';
+import type { TargetClients } from '../../platform/targets/target-clients.ts';
+import type { VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
+import type { TargetStores } from '../../platform/targets/target-stores.ts';
+import type { CredentialStores } from '../credentials/credential-stores.ts';
+import { instanceKeyOf } from '../credentials/instance-key.ts';
+
+interface Queues {
+  readonly instances: WorkQueue;
+  readonly clusters: WorkQueue;
+  readonly spaces: WorkQueue;
+  readonly kubeConfigs: WorkQueue;
+}
+
+interface Sources {
+  readonly stores: CredentialStores;
+  readonly targets: TargetStores;
+  readonly clients: Pick<TargetClients, 'subscribe'>;
+}
+
+/** Puts targets into their queues, and with them what depends on them, whenever something changes that a decision reads. */
+export function wireTargetWakeUps({ stores, targets, clients }: Sources, queues: Queues): void {
+  const wakeKubeConfigs = (instance: string) => {
+    for (const { key } of stores.kubeConfigsOf(instance)) queues.kubeConfigs.add(key);
+  };
+  targets.instances.subscribe((change) => {
+    if (!isOurs(targets.writtenInstances, change)) queues.instances.add(change.key);
+    if (concernsKubeConfigs(change)) wakeKubeConfigs(change.key);
+  });
+  targets.clusters.subscribe((change) => {
+    const { key } = change;
+    if (!isOurs(targets.writtenClusters, change)) queues.clusters.add(key);
+    for (const space of targets.spaces.byIndex('cluster', key)) queues.spaces.add(space.key);
+  });
+  targets.spaces.subscribe((change) => {
+    if (!isOurs(targets.writtenSpaces, change)) queues.spaces.add(change.key);
+  });
+  stores.kubeConfigs.subscribe((change) => wakeDyingInstance(targets, change, queues.instances));
+  clients.subscribe((uid) => {
+    for (const { key } of targets.clusters.byIndex('uid', uid)) queues.clusters.add(key);
+    for (const { key } of targets.instances.byIndex('uid', uid)) {
+      queues.instances.add(key);
+      wakeKubeConfigs(key);
+    }
+  });
+}
+
+/** Each look dials: what the operator wrote itself must not make another one. */
+function isOurs<R extends StoredRecord>(written: WrittenRecords<R>, { current }: StoreChange<R>): boolean {
+  return current !== undefined && written.isOurs(current);
+}
+
+/** A deleted instance waits until its kubeconfigs are withdrawn. */
+function wakeDyingInstance(
+  targets: TargetStores,
+  { previous, current }: StoreChange<CredentialRecord>,
+  queue: WorkQueue,
+): void {
+  const record = current ?? previous;
+  const instance = record && targets.instances.get(instanceKeyOf(record));
+  if (instance?.deleted !== undefined) queue.add(instance.key);
+}
+
+/** An instance is looked at, and its status written, far more often than anything changes for its kubeconfigs. */
+function concernsKubeConfigs({ previous, current }: StoreChange<VirtualClusterInstanceRecord>): boolean {
+  return previous === undefined || current === undefined || aspects(previous) !== aspects(current);
+}
+
+function aspects({
+  uid,
+  deleted,
+  clusterRole,
+  ingressHost,
+  conditions,
+}: VirtualClusterInstanceRecord): string {
+  const ready = conditions.find(({ type }) => type === 'Ready')?.status;
+  return JSON.stringify([uid, deleted, clusterRole, ingressHost, ready]);
+}

@@ -1,0 +1,86 @@
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Clock } from '../../kube/clock.ts';
+import type { Logger } from '../../kube/logger.ts';
+import type { WorkQueue } from '../../kube/queue/work-queue.ts';
+import type { TargetClients } from '../../platform/targets/target-clients.ts';
+import type { TargetStores } from '../../platform/targets/target-stores.ts';
+import type { Settings } from '../../settings.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import type { CredentialEvents } from '../credentials/credential-events.ts';
+import type { CredentialStores } from '../credentials/credential-stores.ts';
+import type { ExpiryBudget } from '../credentials/expiry-budget.ts';
+import type { KeyRing } from '../signing-keys/key-ring.ts';
+import type { TargetEvents } from '../targets/target-events.ts';
+import type { CredentialParts } from './credential-services.ts';
+
+export interface ControllersOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly events: CredentialEvents;
+  readonly targetEvents: TargetEvents;
+  readonly settings: Settings;
+  /** The certificate authority of the base URL, PEM; absent: clients trust it anyway. */
+  readonly baseURLAuthority?: string;
+  readonly metrics: Metrics;
+  /** Throws while nothing new may be confirmed. */
+  readonly assertAdmission: () => void;
+  /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
+  readonly trustedSince: () => number;
+  /** Throws when this process does not lead for certain. */
+  readonly assertLeading: () => void;
+}
+
+/** As they stand in metrics and logs. */
+export const controllerNames = [
+  'ownedaccesskeys',
+  'directclusterendpointtokens',
+  'virtualclusterinstancekubeconfigs',
+  'virtualclusterinstances',
+  'spaceinstances',
+  'clusters',
+  'revocations',
+  'signing-keys',
+] as const;
+
+export type ControllerName = (typeof controllerNames)[number];
+
+/** Kinds that wait for their clean-up when they are deleted, and the longest that each may wait by itself, milliseconds. */
+export const finalizerLimits = {
+  OwnedAccessKey: Number.POSITIVE_INFINITY,
+  DirectClusterEndpointToken: 5_000,
+  VirtualClusterInstanceKubeConfig: Number.POSITIVE_INFINITY,
+  VirtualClusterInstance: Number.POSITIVE_INFINITY,
+  Cluster: Number.POSITIVE_INFINITY,
+} as const;
+
+/** How long a deleted object of the kind may wait for its clean-up, milliseconds. */
+export function finalizerLimitOf(
+  { settings }: ControllersOptions,
+  kind: keyof typeof finalizerLimits,
+): number {
+  return Math.min(finalizerLimits[kind], settings.finalizerLimitMs);
+}
+
+/** What the controllers of one term are put together from. */
+export interface Wiring extends ControllersOptions {
+  readonly stores: CredentialStores;
+  readonly targets: TargetStores;
+  /** Connections to virtual clusters and clusters. */
+  readonly targetClients: TargetClients;
+  readonly parts: CredentialParts;
+  readonly ring: KeyRing;
+  readonly expiryBudget: ExpiryBudget;
+  readonly queues: Readonly<Record<ControllerName, WorkQueue>>;
+}
+
+/** Limits of the kinds that are issued: `maxTTL` in seconds. */
+export function issuedLimits(settings: Settings, maxTTL: number) {
+  return {
+    activityInterval: settings.activityIntervalMs,
+    expiredRetention: settings.expiredRetentionMs,
+    rotationOverlap: settings.rotationOverlapMs,
+    maxTTL,
+  };
+}

@@ -1,0 +1,81 @@
+import { labels } from '../../api/names.ts';
+import type { Resource } from '../../api/resources.ts';
+import { certificateSubject, certificateSubjectPrefix } from '../../credentials/certificate-subject.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import { isAlreadyExists, isForbidden, isNotFound } from '../../kube/kube-error.ts';
+import type { DeadCertificates } from './stray-bindings.ts';
+
+const admission = (kind: string, plural: string): Resource => ({
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  plural,
+  kind,
+  namespaced: false,
+});
+const policies = admission('ValidatingAdmissionPolicy', 'validatingadmissionpolicies');
+const policyBindings = admission('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings');
+
+/**
+ * Has the API server of a virtual cluster refuse every binding that names a dead certificate of this object, whoever
+ * asks for it. Who binds himself faster than bindings can be removed is stopped by it; it goes when they are removed. It
+ * acts after a second or so; API servers before 1.30 know no such policies, and not every administrator may make them:
+ * then nothing is sealed. Rejects with the client's errors.
+ */
+export async function sealBindings(client: KubeClient, dead: DeadCertificates): Promise<void> {
+  const { uid } = dead;
+  const name = sealName(uid);
+  const metadata = { name, labels: { [labels.ownerUID]: uid } };
+  const policy = { ...typeOf(policies), metadata, spec: policySpec(dead) };
+  const binding = {
+    ...typeOf(policyBindings),
+    metadata,
+    spec: { policyName: name, validationActions: ['Deny'] },
+  };
+  await create(client, policies, policy);
+  await create(client, policyBindings, binding);
+}
+
+/** Also after a process that did not live to do so. Who may not touch policies there has sealed nothing either. */
+export async function unsealBindings(client: KubeClient, { uid }: DeadCertificates): Promise<void> {
+  for (const resource of [policyBindings, policies])
+    await client.delete(resource, { name: sealName(uid) }).catch((error: unknown) => {
+      if (!isNotFound(error) && !isForbidden(error)) throw error;
+    });
+}
+
+const sealName = (uid: string): string => `latchkey-${uid}`;
+
+const typeOf = ({ group, version, kind }: Resource) => ({ apiVersion: `${group}/${version}`, kind });
+
+/** Names of this form hold nothing that would have to be quoted. */
+function policySpec({ uid, live, only }: DeadCertificates) {
+  const isOneOf = (serials: readonly number[]): string =>
+    `subject.name in [${serials.map((serial) => `'${certificateSubject(uid, serial)}'`).join(', ')}]`;
+  const isOurs = `subject.name.startsWith('${certificateSubjectPrefix(uid)}')`;
+  const isDead = `${only === undefined ? isOurs : isOneOf(only)} && !(${isOneOf(live)})`;
+  return {
+    failurePolicy: 'Fail',
+    matchConstraints: {
+      resourceRules: [
+        {
+          apiGroups: ['rbac.authorization.k8s.io'],
+          apiVersions: ['*'],
+          operations: ['CREATE', 'UPDATE'],
+          resources: ['clusterrolebindings', 'rolebindings'],
+        },
+      ],
+    },
+    validations: [
+      {
+        expression: `!has(object.subjects) || !object.subjects.exists(subject, ${isDead})`,
+        message: 'The certificates of this kubeconfig are being withdrawn.',
+      },
+    ],
+  };
+}
+
+async function create(client: KubeClient, resource: Resource, object: object): Promise<void> {
+  await client.create(resource, object).catch((error: unknown) => {
+    if (!isAlreadyExists(error) && !isNotFound(error) && !isForbidden(error)) throw error;
+  });
+}

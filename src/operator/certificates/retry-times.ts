@@ -1,0 +1,62 @@
+import { type BackOffOptions, backOffDelay } from '../../kube/back-off.ts';
+import type { Clock } from '../../kube/clock.ts';
+import type { TargetProblem } from '../../platform/targets/target-problem.ts';
+
+/** A try that failed. */
+export interface FailedTry {
+  readonly problem: TargetProblem;
+  /** Milliseconds until the next one. */
+  readonly waitMs: number;
+}
+
+interface Entry {
+  readonly basis: string;
+  readonly problem: TargetProblem;
+  readonly failures: number;
+  /** On the monotonic clock. */
+  readonly notBefore: number;
+}
+
+/** Objects whose failures are remembered; beyond it the oldest is tried again at once. */
+const most = 20_000;
+
+/**
+ * When to try again what failed in a target, by UID. A look for another reason, as our own write, must not be a further
+ * try; a change of what the try depends on (its basis) must.
+ */
+export class RetryTimes {
+  readonly #clock: Clock;
+  readonly #options: BackOffOptions;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(clock: Clock, options: BackOffOptions) {
+    this.#clock = clock;
+    this.#options = options;
+  }
+
+  /** The last try, as long as it is too early for the next. */
+  waiting(uid: string, basis: string): FailedTry | undefined {
+    const entry = this.#entries.get(uid);
+    if (entry === undefined || entry.basis !== basis) return undefined;
+    const waitMs = entry.notBefore - this.#clock.monotonic();
+    return waitMs > 0 ? { problem: entry.problem, waitMs } : undefined;
+  }
+
+  failed(uid: string, basis: string, problem: TargetProblem): FailedTry {
+    const before = this.#entries.get(uid);
+    const failures = before?.basis === basis ? before.failures : 0;
+    const waitMs = backOffDelay(failures, this.#options);
+    const notBefore = this.#clock.monotonic() + waitMs;
+    this.#entries.delete(uid);
+    this.#entries.set(uid, { basis, problem, failures: failures + 1, notBefore });
+    for (const oldest of this.#entries.keys()) {
+      if (this.#entries.size <= most) break;
+      this.#entries.delete(oldest);
+    }
+    return { problem, waitMs };
+  }
+
+  succeeded(uid: string): void {
+    this.#entries.delete(uid);
+  }
+}

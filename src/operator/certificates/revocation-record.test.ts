@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import type { KubeObject } from '../../kube/object.ts';
+import { renderRevocation, toRevocationRecord } from './revocation-record.ts';
+
+const revocation = {
+  ownerUID: 'uid-1',
+  instance: { namespace: 'p-red', name: 'shop', uid: 'uid-2' },
+  secret: { namespace: 'p-red', name: 'vc-shop', key: 'config' },
+  authority: 'abcdef0123456789',
+  serials: [3, 12],
+  notAfter: Date.UTC(2026, 10, 22),
+};
+const rendered = renderRevocation(revocation);
+const stored = (data: object = rendered.data): KubeObject =>
+  ({ ...rendered, metadata: { ...rendered.metadata, uid: 'u', resourceVersion: '7' }, data }) as never;
+
+it('says what the record said', () => {
+  expect(toRevocationRecord(stored())).toEqual({
+    ...revocation,
+    key: 'latchkey-system/latchkey-revocation-uid-1-abcdef012345',
+    name: 'latchkey-revocation-uid-1-abcdef012345',
+    uid: 'u',
+    resourceVersion: '7',
+  });
+});
+
+it.each([
+  ['without data', {}],
+  ['without the authority', { ...rendered.data, authority: '' }],
+  ['without the UID', { ...rendered.data, uid: '' }],
+  ['with an end that cannot be read', { ...rendered.data, notAfter: 'tomorrow' }],
+  ['without the place of the Secret', { ...rendered.data, secretName: undefined }],
+])('is nothing %s', (_, data) => {
+  expect(toRevocationRecord(stored(data))).toBeUndefined();
+});
+
+it('leaves out what is no serial', () => {
+  const data = { ...rendered.data, serials: '1,,-2,x,4.5,0,9' };
+  expect(toRevocationRecord(stored(data))?.serials).toEqual([1, 9]);
+});

@@ -1,0 +1,30 @@
+import type { Confirmation, CredentialRecord } from '../../credentials/record.ts';
+
+/** The serials of the certificates that may do something while the status says this, at `now` (epoch milliseconds). */
+export function liveSerials(
+  { credentialHash, serial, previous }: Confirmation,
+  now: number,
+): readonly number[] {
+  return [
+    ...(previous !== undefined && previous.expirationTimestamp > now ? [previous.serial] : []),
+    ...(credentialHash === undefined ? [] : [serial]),
+  ];
+}
+
+/** What may have something in the virtual cluster and has no right to it. */
+export function deadSerials({ status }: CredentialRecord, live: readonly number[]): readonly number[] {
+  return (status.boundSerials ?? []).filter((serial) => !live.includes(serial));
+}
+
+/** One that no certificate of this object ever had. */
+export function nextSerial({ status }: CredentialRecord): number {
+  return Math.max(status.serial, ...(status.boundSerials ?? [])) + 1;
+}
+
+/** The confirmation when nothing but the live ones is left. A serial that came to nothing is not used again. */
+export function withoutDead(confirmation: Confirmation, live: readonly number[]): Confirmation {
+  const { boundSerials = [], ...rest } = confirmation;
+  const kept = live.length === 0 ? {} : { boundSerials: live };
+  const serial = rest.credentialHash === undefined ? Math.max(rest.serial, ...boundSerials) : rest.serial;
+  return { ...rest, serial, ...kept };
+}

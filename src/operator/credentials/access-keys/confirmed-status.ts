@@ -1,0 +1,113 @@
+import { reasons } from '../../../api/reasons.ts';
+import { keyIDOf } from '../../../credentials/credential-hash.ts';
+import type { Confirmation, CredentialRecord } from '../../../credentials/record.ts';
+import type { DesiredStatus } from '../desired-status.ts';
+import type { Parentage } from '../lineage.ts';
+import { type KeyCredential, rotationAsked } from './credential.ts';
+import type { KeyInput } from './input.ts';
+import type { KeyLife } from './life.ts';
+
+/** Status of a key whose present spec and credential are confirmed. */
+export function confirmedStatus(
+  { record, now }: KeyInput,
+  parentage: Parentage,
+  credential: KeyCredential,
+  life: KeyLife,
+): DesiredStatus {
+  const ready = readyOf(record, parentage, life);
+  const { reason, message } = ready;
+  const stalled = reason === reasons.expired ? { stalled: { reason, message } } : {};
+  return {
+    confirmation: {
+      ...confirmationOf(record, parentage, credential, life),
+      active: ready.status === 'True',
+    },
+    ready,
+    ...stalled,
+    ...(ready.status === 'True' && now >= life.expiringSoonAt ? { expiringSoon: expiringSoon(life) } : {}),
+    ...(refusesRotation(record, credential) ? { rotationNotPossible } : {}),
+  };
+}
+
+function confirmationOf(
+  record: CredentialRecord,
+  parentage: Parentage,
+  { hash, serial, source }: KeyCredential,
+  life: KeyLife,
+): Confirmation {
+  const { status } = record;
+  const { confirmed } = life;
+  const expires = shownEnd(record, life);
+  const issuedNow = hash !== status.credentialHash;
+  const observedRotation = issuedNow ? record.rotate : status.observedRotation;
+  const parent = 'ancestors' in parentage ? parentage.ancestors[0] : undefined;
+  const disabledByExpiry = disabledByExpiryOf(record);
+  const [fingerprint] = record.fingerprints;
+  return {
+    credentialHash: hash,
+    serial,
+    confirmedTTL: confirmed.confirmedTTL,
+    keyID: keyIDOf(hash),
+    keySource: source,
+    ...(fingerprint === undefined ? {} : { fingerprint }),
+    ...(confirmed.notAfter === undefined ? {} : { notAfter: confirmed.notAfter }),
+    ...(Number.isFinite(expires) ? { expirationTimestamp: expires } : {}),
+    ...(parent === undefined ? {} : { accessKeyUID: parent.uid }),
+    ...(observedRotation === undefined ? {} : { observedRotation }),
+    ...(disabledByExpiry === undefined ? {} : { disabledByExpiry }),
+  };
+}
+
+/**
+ * The end of an idle key moves with every use. It is shown anew only after a tenth of `ttl`, or each record of an
+ * activity would cost a second write.
+ */
+function shownEnd({ status, ttl = 0, ttlAfterLastActivity }: CredentialRecord, { expires }: KeyLife): number {
+  const shown = status.expirationTimestamp;
+  if (!ttlAfterLastActivity || shown === undefined) return expires;
+  return Math.abs(expires - shown) < ttl * 100 ? shown : expires;
+}
+
+/** The generation at which the operator itself disabled the key; it takes back nothing that somebody else set. */
+function disabledByExpiryOf({
+  disabled,
+  disabledOwner,
+  generation,
+  status,
+}: CredentialRecord): number | undefined {
+  return disabled && disabledOwner === 'operator' ? (status.disabledByExpiry ?? generation) : undefined;
+}
+
+function readyOf(record: CredentialRecord, parentage: Parentage, life: KeyLife): DesiredStatus['ready'] {
+  if (life.over)
+    return {
+      status: 'False',
+      reason: reasons.expired,
+      message: 'The life of the key has ended: raise spec.ttl, or make another.',
+    };
+  if (record.disabled)
+    return { status: 'False', reason: reasons.disabled, message: 'The key is disabled by spec.disabled.' };
+  if (parentage.kind === 'waiting')
+    return { status: 'False', reason: reasons.accessKeyNotLive, message: parentage.message };
+  return { status: 'True', reason: reasons.issued, message: 'The key is confirmed and works.' };
+}
+
+const expiringSoon = ({ expires }: KeyLife) => ({
+  reason: reasons.expiringSoon,
+  message: `The key ends at ${new Date(expires).toISOString()}.`,
+});
+
+const rotationNotPossible = {
+  reason: reasons.rotationNotPossible,
+  message: 'The key in spec.key was supplied, so Latchkey cannot replace it: set another spec.key.',
+};
+
+/** The annotation stays unobserved on a supplied key, so that the condition stays for as long as it is true. */
+function refusesRotation(record: CredentialRecord, { hash, source }: KeyCredential): boolean {
+  return (
+    rotationAsked(record) &&
+    record.status.credentialHash === hash &&
+    source !== 'Generated' &&
+    source !== 'Secret'
+  );
+}

@@ -1,0 +1,52 @@
+import type { CredentialRecord, KeySource, SpecKey } from '../../../credentials/record.ts';
+import { isIntact } from '../owned-secrets.ts';
+import type { KeyInput } from './input.ts';
+import type { KeyStep } from './step.ts';
+
+/** The credential that the status is to confirm. */
+export interface KeyCredential {
+  readonly hash: string;
+  readonly serial: number;
+  readonly source: KeySource;
+}
+
+/** Finds the credential that spec or Secret hold, or the step that makes one. */
+export function credentialOf(input: KeyInput): KeyCredential | KeyStep {
+  const { record } = input;
+  if (record.specKey !== undefined) return fromSpec(record, record.specKey);
+  return record.secretRef === undefined ? { step: 'generateIntoSpec' } : fromSecret(input);
+}
+
+/** Only a key that Latchkey made can be replaced by one that Latchkey makes. */
+export function rotationAsked({ rotate, status }: CredentialRecord): boolean {
+  return rotate !== undefined && status.credentialHash !== undefined && rotate !== status.observedRotation;
+}
+
+function fromSpec(record: CredentialRecord, specKey: SpecKey): KeyCredential | KeyStep {
+  const { status } = record;
+  const known = specKey.hash === status.credentialHash;
+  const source = sourceOf(record, specKey, known);
+  if (known && source === 'Generated' && rotationAsked(record)) return { step: 'generateIntoSpec' };
+  return { hash: specKey.hash, serial: known ? status.serial : status.serial + 1, source };
+}
+
+function sourceOf(record: CredentialRecord, { form }: SpecKey, known: boolean): KeySource {
+  if (form === 'Hash') return 'Hash';
+  return record.keyWrittenByOperator || (known && record.status.keySource === 'Generated')
+    ? 'Generated'
+    : 'Plain';
+}
+
+/**
+ * A Secret that was lost or altered is made anew, and so is one that a crash left unconfirmed: its content could be
+ * anybody's, and taking it over would let whoever may create Secrets choose the key (docs/decisions/0003).
+ */
+function fromSecret(input: KeyInput): KeyCredential | KeyStep {
+  const { record, written } = input;
+  if (written !== undefined) return { ...written, source: 'Secret' };
+  const { credentialHash, serial } = record.status;
+  if (!isIntact(record, input.secret) || credentialHash === undefined || rotationAsked(record)) {
+    return { step: 'writeSecret', serial: serial + 1 };
+  }
+  return { hash: credentialHash, serial, source: 'Secret' };
+}

@@ -1,0 +1,80 @@
+import { apiVersion, fieldManager, labels, purposes, systemNamespace } from '../../../api/names.ts';
+import { ownedAccessKeys, secrets } from '../../../api/resources.ts';
+import { toCredentialRecord } from '../../../credentials/project.ts';
+import type { CredentialRecord } from '../../../credentials/record.ts';
+import type { KubeClient } from '../../../kube/client/client.ts';
+import { isAlreadyExists } from '../../../kube/kube-error.ts';
+import type { KubeObject } from '../../../kube/object.ts';
+import type { CredentialEvents } from '../credential-events.ts';
+import { type LoginData, takeLoginData } from './login-data.ts';
+
+/**
+ * Login data of a key (the data of its connector, the tokens of its OIDC login) never stays where `kubectl get` reads
+ * it: it goes into a Secret in the system namespace, named by the UID of the key.
+ */
+export class LoginSecrets {
+  readonly #client: KubeClient;
+  readonly #events: CredentialEvents;
+
+  constructor(client: KubeClient, events: CredentialEvents) {
+    this.#client = client;
+    this.#events = events;
+  }
+
+  /** The Secret first: a crash in between leaves the data twice, never nowhere. */
+  async move(record: CredentialRecord): Promise<CredentialRecord> {
+    const object = await this.#client.get<KubeObject & { spec?: object }>(ownedAccessKeys, {
+      name: record.name,
+    });
+    if (object.metadata.uid !== record.uid) return toCredentialRecord(object, 'OwnedAccessKey');
+    const { data, removal } = takeLoginData(object.spec ?? {});
+    await this.#keep(record, data);
+    const { uid, resourceVersion } = object.metadata;
+    const patch = { metadata: { uid, resourceVersion }, spec: removal };
+    const stripped = await this.#client.mergePatch<KubeObject>(
+      ownedAccessKeys,
+      { name: record.name },
+      patch,
+      { fieldManager },
+    );
+    this.#events.loginSecretsMoved(record);
+    return toCredentialRecord(stripped, 'OwnedAccessKey');
+  }
+
+  /** Entries of earlier moves stay. The resourceVersion keeps a writer that is late from putting older data back. */
+  async #keep(record: CredentialRecord, data: LoginData): Promise<void> {
+    const secret = renderLoginSecret(record, data);
+    const { namespace, name } = secret.metadata;
+    try {
+      await this.#client.create(secrets, secret, { namespace, fieldManager });
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      const present = await this.#client.get<StoredSecret>(secrets, { namespace, name });
+      const { uid, resourceVersion } = present.metadata;
+      const metadata = { ...secret.metadata, uid, resourceVersion };
+      const merged = { ...secret, metadata, data: { ...present.data, ...data } };
+      await this.#client.replace(secrets, { namespace, name }, merged, { fieldManager });
+    }
+  }
+}
+
+interface StoredSecret extends KubeObject {
+  readonly data?: LoginData;
+}
+
+const renderLoginSecret = (record: CredentialRecord, data: LoginData) => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  type: 'Opaque',
+  metadata: {
+    name: `latchkey-login-${record.uid}`,
+    namespace: systemNamespace,
+    labels: {
+      [labels.ownerKind]: record.kind,
+      [labels.ownerUID]: record.uid,
+      [labels.purpose]: purposes.login,
+    },
+    ownerReferences: [{ apiVersion, kind: record.kind, name: record.name, uid: record.uid }],
+  },
+  data,
+});

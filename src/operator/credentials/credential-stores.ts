@@ -1,0 +1,85 @@
+import type { CredentialRecord } from '../../credentials/record.ts';
+import { WrittenRecords } from '../../kube/cache/mutation-cache.ts';
+import { Store } from '../../kube/cache/store.ts';
+import type { Clock } from '../../kube/clock.ts';
+import { instanceKeyOf } from './instance-key.ts';
+import type { SecretRecord } from './secret-record.ts';
+
+/** What the operator knows of all credentials and of the Secrets made for them. */
+export class CredentialStores {
+  readonly keys = new Store<CredentialRecord>({
+    uid: ({ uid }) => [uid],
+    parent: ({ accessKey }) => (accessKey === undefined ? [] : [accessKey]),
+    hash: ({ specKey, status }) => [
+      ...new Set([specKey?.hash, status.credentialHash].filter((hash) => hash !== undefined)),
+    ],
+  });
+  readonly tokens = new Store<CredentialRecord>({
+    uid: ({ uid }) => [uid],
+    parent: ({ accessKey }) => (accessKey === undefined ? [] : [accessKey]),
+  });
+  readonly kubeConfigs = new Store<CredentialRecord>({
+    uid: ({ uid }) => [uid],
+    parent: ({ accessKey }) => (accessKey === undefined ? [] : [accessKey]),
+    instance: (record) => [instanceKeyOf(record)],
+  });
+  readonly secrets = new Store<SecretRecord>({ owner: ({ ownerUID }) => [ownerUID] });
+  readonly writtenKeys: WrittenRecords<CredentialRecord>;
+  readonly writtenTokens: WrittenRecords<CredentialRecord>;
+  readonly writtenKubeConfigs: WrittenRecords<CredentialRecord>;
+  readonly writtenSecrets: WrittenRecords<SecretRecord>;
+
+  constructor(clock: Clock) {
+    this.writtenKeys = new WrittenRecords(this.keys, clock);
+    this.writtenTokens = new WrittenRecords(this.tokens, clock);
+    this.writtenKubeConfigs = new WrittenRecords(this.kubeConfigs, clock);
+    this.writtenSecrets = new WrittenRecords(this.secrets, clock);
+  }
+
+  key(name: string): CredentialRecord | undefined {
+    return this.writtenKeys.get(name);
+  }
+
+  token(name: string): CredentialRecord | undefined {
+    return this.writtenTokens.get(name);
+  }
+
+  /** By `namespace/name`. */
+  kubeConfig(key: string): CredentialRecord | undefined {
+    return this.writtenKubeConfigs.get(key);
+  }
+
+  /** By `namespace/name`. */
+  secret(key: string): SecretRecord | undefined {
+    return this.writtenSecrets.get(key);
+  }
+
+  secretsOf(ownerUID: string, purpose: string): readonly SecretRecord[] {
+    return this.secrets.byIndex('owner', ownerUID).filter((secret) => secret.purpose === purpose);
+  }
+
+  /** Every access key that has the hash in its spec or in its status. */
+  keysByHash(hash: string): readonly CredentialRecord[] {
+    return this.keys.byIndex('hash', hash);
+  }
+
+  /** Credentials of any kind that name the access key as their parent. */
+  childrenOf(accessKey: string): readonly CredentialRecord[] {
+    return this.credentials.flatMap((store) => store.byIndex('parent', accessKey));
+  }
+
+  /** The credential of any kind with this UID; at most one. */
+  byUID(uid: string): readonly CredentialRecord[] {
+    return this.credentials.flatMap((store) => store.byIndex('uid', uid));
+  }
+
+  /** Kubeconfigs for the instance, by its `namespace/name`. */
+  kubeConfigsOf(instance: string): readonly CredentialRecord[] {
+    return this.kubeConfigs.byIndex('instance', instance);
+  }
+
+  /** One store for each kind. */
+  get credentials(): readonly Store<CredentialRecord>[] {
+    return [this.keys, this.tokens, this.kubeConfigs];
+  }
+}

@@ -1,0 +1,126 @@
+import { reasons } from '../../../api/reasons.ts';
+import { chainOf } from '../../../credentials/ancestors.ts';
+import type { Confirmation, CredentialRecord, PreviousCredential } from '../../../credentials/record.ts';
+import type { DesiredStatus } from '../desired-status.ts';
+import type { Parentage } from '../lineage.ts';
+import type { IssuedInput, IssuedLimits } from './input.ts';
+import type { CredentialLife } from './life.ts';
+import type { IssueCredential } from './step.ts';
+
+/** How people are told of each kind, and the field that says how long it lives. */
+const words = {
+  OwnedAccessKey: { noun: 'key', life: 'spec.ttl' },
+  DirectClusterEndpointToken: { noun: 'token', life: 'spec.ttl' },
+  VirtualClusterInstanceKubeConfig: { noun: 'kubeconfig', life: 'spec.certificateTTL' },
+} as const;
+
+/** What was made for an `IssueCredential` step. */
+export interface IssuedCredential {
+  /** What the holder gets: the token, or the whole kubeconfig. */
+  readonly document: string;
+  /** SHA-256, hexadecimal, of what is presented to a server. */
+  readonly credentialHash: string;
+  readonly keyID: string;
+  /** What only some kinds confirm. */
+  readonly extra?: Partial<Confirmation>;
+}
+
+/** Status after a credential was issued for `issue`. */
+export function issuedStatus(
+  { record, limits, now }: IssuedInput,
+  issue: IssueCredential,
+  issued: IssuedCredential,
+): DesiredStatus {
+  const [fingerprint] = record.fingerprints;
+  const [parent] = issue.ancestors;
+  const chain = chainOf(issue.ancestors);
+  const previous = issue.keepPrevious ? previousOf(record, limits, now) : undefined;
+  const confirmation: Confirmation = {
+    credentialHash: issued.credentialHash,
+    serial: issue.serial,
+    notAfter: issue.end,
+    expirationTimestamp: issue.end,
+    issuedAt: issue.issuedAt,
+    confirmedTTL: issue.ttl,
+    keyID: issued.keyID,
+    ...(fingerprint === undefined ? {} : { fingerprint }),
+    ...(parent === undefined ? {} : { accessKeyUID: parent.uid }),
+    ...(chain === undefined ? {} : { chain }),
+    ...(record.rotate === undefined ? {} : { observedRotation: record.rotate }),
+    ...(previous === undefined ? {} : { previous }),
+    ...issued.extra,
+  };
+  const credential = record.secretRef === undefined ? issued.document : null;
+  return { confirmation, ready: works(record), credential };
+}
+
+function works({ kind }: CredentialRecord): DesiredStatus['ready'] {
+  const message = `The ${words[kind].noun} is confirmed and works.`;
+  return { status: 'True', reason: reasons.issued, message };
+}
+
+function previousOf(
+  { status }: CredentialRecord,
+  limits: IssuedLimits,
+  now: number,
+): PreviousCredential | undefined {
+  const { credentialHash: hash, serial, notAfter, keyID } = status;
+  if (hash === undefined || notAfter === undefined) return undefined;
+  const expirationTimestamp = Math.min(notAfter, now + limits.rotationOverlap);
+  return { credentialHash: hash, serial, expirationTimestamp, ...(keyID === undefined ? {} : { keyID }) };
+}
+
+/** Status of a credential that stays as it is. */
+export function keptStatus(
+  { record, now, isPublished }: IssuedInput,
+  parentage: Exclude<Parentage, { kind: 'refused' }>,
+  life: CredentialLife,
+): DesiredStatus {
+  const { previous, ...status } = record.status;
+  const keepPrevious =
+    previous !== undefined &&
+    previous.expirationTimestamp > now &&
+    previous.keyID !== undefined &&
+    isPublished(previous.keyID);
+  const [fingerprint = ''] = record.fingerprints;
+  const chain = chainOf(parentage.ancestors);
+  const ready: DesiredStatus['ready'] =
+    parentage.kind === 'waiting'
+      ? { status: 'False', reason: reasons.accessKeyNotLive, message: parentage.message }
+      : works(record);
+  const soon = ready.status === 'True' && now >= life.expiringSoonAt;
+  return {
+    confirmation: {
+      ...status,
+      fingerprint,
+      ...(chain === undefined ? {} : { chain }),
+      ...(keepPrevious ? { previous } : {}),
+    },
+    ready,
+    ...(soon ? { expiringSoon: expiringSoon(record, life) } : {}),
+  };
+}
+
+const expiringSoon = ({ kind }: CredentialRecord, { end = 0 }: CredentialLife) => ({
+  reason: reasons.expiringSoon,
+  message: `The ${words[kind].noun} ends at ${new Date(end).toISOString()}.`,
+});
+
+/** Status of a credential whose life is over. What was confirmed stays, so that only a change of the spec issues another. */
+export function endedStatus(record: CredentialRecord, life: CredentialLife): DesiredStatus {
+  const { credentialHash: _dead, previous: _too, ...status } = record.status;
+  const ready = {
+    reason: reasons.expired,
+    message: `The life of the ${words[record.kind].noun} has ended: raise ${words[record.kind].life}, or make another.`,
+  };
+  return {
+    confirmation: {
+      ...status,
+      confirmedTTL: life.ttl,
+      ...(life.end === undefined ? {} : { notAfter: life.end, expirationTimestamp: life.end }),
+    },
+    ready: { status: 'False', ...ready },
+    stalled: ready,
+    credential: null,
+  };
+}

@@ -1,0 +1,120 @@
+import { conditionTypes } from '../../../api/conditions.ts';
+import { reasons } from '../../../api/reasons.ts';
+import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
+import { creatorOf, isScoped } from '../creator.ts';
+import type { IssueCredential } from '../issued/step.ts';
+import type { RefusedFor } from '../refused-status.ts';
+import { directServer, gatewayDestination, projectOf } from './destination.ts';
+import type { KubeConfigInput } from './input.ts';
+
+/** Why a kubeconfig that was issued may not go on. Undefined: nothing stands against it, or it was never issued. */
+export function goneProblem({ record, instance }: KubeConfigInput): RefusedFor | undefined {
+  const pinned = record.status.instanceUID;
+  if (pinned === undefined) return undefined;
+  const present = instance !== undefined && instance.uid === pinned && instance.deleted === undefined;
+  return present ? undefined : problems.gone;
+}
+
+/** Why nothing may be issued. */
+export function issueProblem(input: KubeConfigInput, issue: IssueCredential): RefusedFor | undefined {
+  const { record, instance } = input;
+  const gone = goneProblem(input);
+  if (gone !== undefined) return gone;
+  if (instance === undefined) return problems.missing;
+  if (instance.deleted !== undefined) return problems.deleting;
+  const form =
+    record.kubeConfig?.clientCert === true ? certificateProblem(input, issue, instance) : tokenProblem(input);
+  if (form !== undefined) return form;
+  return record.status.credentialHash === undefined && !isReady(instance) ? problems.notReady : undefined;
+}
+
+function tokenProblem({ record, gateway }: KubeConfigInput): RefusedFor | undefined {
+  if (projectOf(record, gateway) === undefined) return problems.noProject;
+  return gatewayDestination(record, gateway) === undefined ? problems.badServer : undefined;
+}
+
+function certificateProblem(
+  input: KubeConfigInput,
+  issue: IssueCredential,
+  instance: VirtualClusterInstanceRecord,
+): RefusedFor | undefined {
+  if (issue.ancestors.some(isScoped)) return problems.scopedKey;
+  const author = authorProblem(input);
+  if (author !== undefined) return author;
+  return directServer(input.record, instance) === undefined ? problems.noEndpoint : undefined;
+}
+
+/**
+ * Nobody who holds no more than a narrow credential may make one that knows no scope. Whoever made the object is looked
+ * up at its first issue; afterwards its own life goes on without that credential, which may have been a short login.
+ */
+function authorProblem(input: KubeConfigInput): RefusedFor | undefined {
+  const author = creatorOf(input);
+  switch (author.kind) {
+    case 'none':
+      return undefined;
+    case 'gone':
+      return input.record.status.fingerprint === undefined ? problems.unknownAuthor : undefined;
+    case 'broken':
+      return problems.unknownAuthor;
+    case 'known':
+      return author.scoped ? problems.scopedAuthor : undefined;
+  }
+}
+
+const isReady = ({ conditions }: VirtualClusterInstanceRecord): boolean =>
+  conditions.some(({ type, status }) => type === conditionTypes.ready && status === 'True');
+
+const final = (reason: RefusedFor['reason'], message: string): RefusedFor => ({
+  reason,
+  message,
+  final: true,
+});
+const passing = (reason: RefusedFor['reason'], message: string): RefusedFor => ({
+  reason,
+  message,
+  final: false,
+});
+
+const problems = {
+  gone: final(
+    reasons.instanceGone,
+    'The VirtualClusterInstance that this kubeconfig was issued for is gone or going: delete this object, and create another for the new instance.',
+  ),
+  missing: passing(
+    reasons.instanceNotFound,
+    'There is no VirtualClusterInstance of that name in this namespace: create it, or create this object with another spec.virtualClusterInstance.',
+  ),
+  deleting: passing(
+    reasons.instanceNotFound,
+    'The VirtualClusterInstance of that name is being deleted: create it again when it is gone.',
+  ),
+  notReady: passing(
+    reasons.instanceNotReady,
+    'The VirtualClusterInstance is not Ready: its conditions say why. Nothing is issued before it is.',
+  ),
+  noProject: final(
+    reasons.noProject,
+    'A kubeconfig with a token needs the namespace of a project, whose name begins with LATCHKEY_PROJECT_NAMESPACE_PREFIX (p- by default): create it in such a namespace, or with spec.clientCert.',
+  ),
+  badServer: final(
+    reasons.noIngressEndpoint,
+    'spec.server is not an https URL without user info, query and fragment: correct it, or leave it out.',
+  ),
+  noEndpoint: final(
+    reasons.noIngressEndpoint,
+    'A kubeconfig with a client certificate leads to the virtual cluster itself, which has no known address: set spec.server here, or spec.accessPoint.ingress of the instance.',
+  ),
+  scopedKey: final(
+    reasons.clientCertNotAllowed,
+    'A client certificate knows no scope, and an access key above this kubeconfig has one: create this object without spec.clientCert, or under a key without a scope.',
+  ),
+  scopedAuthor: final(
+    reasons.clientCertNotAllowed,
+    'A client certificate knows no scope, and the credential that created this object has one: create this object without spec.clientCert, or with another credential.',
+  ),
+  unknownAuthor: final(
+    reasons.clientCertNotAllowed,
+    'The credential that created this object is gone or not valid, so its scope is not known: create this object again.',
+  ),
+} as const;

@@ -1,0 +1,63 @@
+import { hash } from 'node:crypto';
+import { apiVersion, labels, purposes } from '../../api/names.ts';
+import type { StoredRecord } from '../../kube/cache/store.ts';
+import type { KubeObject } from '../../kube/object.ts';
+
+/** A Secret that we made, without its data: what was written under each data key is known by its SHA-256. */
+export interface SecretRecord extends StoredRecord {
+  readonly namespace: string;
+  readonly name: string;
+  readonly ownerUID: string;
+  readonly serial: number;
+  readonly purpose: string;
+  /** Empty for a Secret with more entries than we write: it was altered. */
+  readonly hashes: ReadonlyMap<string, string>;
+  readonly deleting: boolean;
+}
+
+interface Secret extends KubeObject {
+  readonly data?: Record<string, string>;
+}
+
+/**
+ * Undefined for a Secret that is not ours. A label alone does not make it so: tools copy Secrets with their labels, and
+ * who may only label must not have the operator delete. Who sets an owner reference gives the Secret to Kubernetes'
+ * own garbage collector anyway.
+ */
+export function toSecretRecord(object: KubeObject): SecretRecord | undefined {
+  const {
+    namespace = '',
+    name,
+    uid,
+    resourceVersion,
+    labels: marks = {},
+    ownerReferences = [],
+  } = object.metadata;
+  const ownerUID = marks[labels.ownerUID];
+  if (
+    ownerUID === undefined ||
+    !ownerReferences.some((owner) => owner.uid === ownerUID && owner.apiVersion === apiVersion)
+  )
+    return undefined;
+  return {
+    key: `${namespace}/${name}`,
+    namespace,
+    name,
+    uid,
+    resourceVersion,
+    ownerUID,
+    serial: Number(marks[labels.serial] ?? 0),
+    purpose: marks[labels.purpose] ?? purposes.credential,
+    hashes: hashesOf(object as Secret),
+    deleting: object.metadata.deletionTimestamp !== undefined,
+  };
+}
+
+/** Of a login Secret; every other one has a single entry. */
+const mostEntries = 4;
+
+function hashesOf({ data = {} }: Secret): ReadonlyMap<string, string> {
+  const entries = Object.entries(data);
+  if (entries.length > mostEntries) return new Map();
+  return new Map(entries.map(([key, value]) => [key, hash('sha256', Buffer.from(value, 'base64'), 'hex')]));
+}

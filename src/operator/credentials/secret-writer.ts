@@ -1,0 +1,118 @@
+import { fieldManager, systemNamespace } from '../../api/names.ts';
+import { type Reason, reasons } from '../../api/reasons.ts';
+import { secrets } from '../../api/resources.ts';
+import {
+  recogniseCredentialSecret,
+  renderCredentialSecret,
+  secretLocation,
+} from '../../credentials/credential-secret.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
+import type { WrittenRecords } from '../../kube/cache/mutation-cache.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import { isAlreadyExists, isForbidden, isInvalid, isNotFound } from '../../kube/kube-error.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import type { DesiredCondition } from './desired-status.ts';
+import { type SecretRecord, toSecretRecord } from './secret-record.ts';
+
+/** Deletes in one look at a credential. */
+const mostDeletes = 20;
+
+/** Writes the Secrets that `spec.secretRef` asks for, and never one that was not made for the very object. */
+export class SecretWriter {
+  readonly #client: KubeClient;
+  readonly #records: WrittenRecords<SecretRecord>;
+
+  constructor(client: KubeClient, records: WrittenRecords<SecretRecord>) {
+    this.#client = client;
+    this.#records = records;
+  }
+
+  /** Creates or overwrites the Secret of `record`. Resolves with why that is not possible, or with nothing. */
+  async write(
+    record: CredentialRecord,
+    serial: number,
+    credential: string,
+  ): Promise<DesiredCondition | undefined> {
+    const location = secretLocation(record);
+    if (location === undefined)
+      return problem(reasons.secretFailed, 'spec.secretRef needs a namespace and a name.');
+    if (location.namespace === systemNamespace) return problem(reasons.secretFailed, inSystemNamespace);
+    const secret = renderCredentialSecret(record, location, serial, credential);
+    const { namespace, name } = location;
+    try {
+      const created = await this.#client.create(secrets, secret, { namespace, fieldManager });
+      this.#note(created);
+      return undefined;
+    } catch (error) {
+      if (isAlreadyExists(error)) return this.#overwrite(record, { namespace, name }, secret);
+      return writeProblem(error);
+    }
+  }
+
+  /** The next look goes on where this one ends: anybody may make Secrets that look like ours, with finalizers of their own. */
+  async deleteAll(secrets: readonly SecretRecord[]): Promise<void> {
+    const present = secrets.filter(({ deleting }) => !deleting).slice(0, mostDeletes);
+    for (const secret of present) await this.delete(secret);
+  }
+
+  async delete({ namespace, name, uid }: SecretRecord): Promise<void> {
+    await this.#client
+      .delete(secrets, { namespace, name }, { preconditions: { uid } })
+      .catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
+    this.#records.forget(`${namespace}/${name}`);
+  }
+
+  async #overwrite(
+    record: CredentialRecord,
+    key: { readonly namespace: string; readonly name: string },
+    secret: ReturnType<typeof renderCredentialSecret>,
+  ): Promise<DesiredCondition | undefined> {
+    const present = await this.#client.get<KubeObject>(secrets, key);
+    const location = secretLocation(record);
+    if (location === undefined || recogniseCredentialSecret(present, record, location).owner === 'other') {
+      return problem(
+        reasons.secretConflict,
+        'spec.secretRef names a Secret that Latchkey did not make for this object: delete it, or name another.',
+      );
+    }
+    const { uid, resourceVersion } = present.metadata;
+    const metadata = { ...secret.metadata, uid, resourceVersion };
+    try {
+      this.#note(await this.#client.replace(secrets, key, { ...secret, metadata }, { fieldManager }));
+      return undefined;
+    } catch (error) {
+      return writeProblem(error);
+    }
+  }
+
+  #note(object: KubeObject): void {
+    const record = toSecretRecord(object);
+    if (record !== undefined) this.#records.note(record);
+  }
+}
+
+/** A refusal that more tries will not change soon becomes a condition; anything else is tried again. */
+function writeProblem(error: unknown): DesiredCondition {
+  if (isNotFound(error)) {
+    return problem(
+      reasons.secretFailed,
+      'The namespace in spec.secretRef does not exist: create it, or name another.',
+    );
+  }
+  if (isForbidden(error)) {
+    return problem(
+      reasons.secretFailed,
+      'The API server does not let Latchkey write the Secret of spec.secretRef: the namespace may be going away.',
+    );
+  }
+  if (isInvalid(error))
+    return problem(reasons.secretFailed, 'The API server does not accept the Secret: check spec.secretRef.');
+  throw error;
+}
+
+const problem = (reason: Reason, message: string): DesiredCondition => ({ reason, message });
+
+/** The schema refuses it too; the names there are those of the signing keys and of the login data. */
+const inSystemNamespace = `spec.secretRef must not name a Secret in ${systemNamespace}: name one in another namespace.`;

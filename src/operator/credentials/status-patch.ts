@@ -1,0 +1,82 @@
+import { conditionTypes } from '../../api/conditions.ts';
+import type { Confirmation, CredentialRecord } from '../../credentials/record.ts';
+import { conditionsPatch } from '../shared/status-conditions.ts';
+import { timestampOf } from '../shared/timestamp.ts';
+import type { DesiredStatus } from './desired-status.ts';
+
+type StatusFields = Record<string, unknown>;
+
+/** The field of status in which each kind keeps the credential itself. */
+const credentialFields = {
+  OwnedAccessKey: undefined,
+  DirectClusterEndpointToken: 'token',
+  VirtualClusterInstanceKubeConfig: 'kubeConfig',
+} as const;
+
+/**
+ * The merge patch of `status` that takes `record` to `desired`, or undefined when it says all of it already:
+ * a write without a change would wake every watcher for nothing.
+ */
+export function statusPatch(
+  record: CredentialRecord,
+  desired: DesiredStatus,
+  now: number,
+): StatusFields | undefined {
+  const patch: StatusFields = {
+    ...changedFields(record.status, desired.confirmation),
+    ...credentialChange(record, desired),
+    ...conditionsPatch(record, { ready: desired.ready, others: otherConditions(desired) }, now),
+  };
+  return Object.keys(patch).length === 0 ? undefined : patch;
+}
+
+function changedFields(present: Confirmation, wanted: Confirmation): StatusFields {
+  const from = writtenFields(present);
+  const to = writtenFields(wanted);
+  const changes: StatusFields = {};
+  for (const name of Object.keys(to)) {
+    if (JSON.stringify(from[name]) !== JSON.stringify(to[name])) changes[name] = to[name] ?? null;
+  }
+  return changes;
+}
+
+function writtenFields(confirmation: Confirmation): StatusFields {
+  const { lastActivity: _ofTheGateway, previous, ...fields } = confirmation;
+  return {
+    credentialHash: fields.credentialHash,
+    fingerprint: fields.fingerprint,
+    serial: fields.serial === 0 ? undefined : fields.serial,
+    notAfter: timestampOf(fields.notAfter),
+    issuedAt: timestampOf(fields.issuedAt),
+    confirmedTTL: fields.confirmedTTL,
+    accessKeyUID: fields.accessKeyUID,
+    chain: fields.chain,
+    keyID: fields.keyID,
+    keySource: fields.keySource,
+    observedRotation: fields.observedRotation,
+    disabledByExpiry: fields.disabledByExpiry,
+    active: fields.active,
+    expirationTimestamp: timestampOf(fields.expirationTimestamp),
+    auth: fields.auth,
+    documentHash: fields.documentHash,
+    targetHash: fields.targetHash,
+    virtualClusterInstanceUID: fields.instanceUID,
+    boundSerials: fields.boundSerials,
+    previous: previous && { ...previous, expirationTimestamp: timestampOf(previous.expirationTimestamp) },
+  };
+}
+
+function credentialChange(record: CredentialRecord, desired: DesiredStatus): StatusFields {
+  const field = credentialFields[record.kind];
+  if (field === undefined || desired.credential === undefined) return {};
+  if (desired.credential === null && !record.holdsCredential) return {};
+  return { [field]: desired.credential };
+}
+
+const otherConditions = (desired: DesiredStatus) =>
+  [
+    [conditionTypes.reconciling, desired.reconciling],
+    [conditionTypes.stalled, desired.stalled],
+    [conditionTypes.expiringSoon, desired.expiringSoon],
+    [conditionTypes.rotationNotPossible, desired.rotationNotPossible],
+  ] as const;

@@ -1,0 +1,64 @@
+import { type Condition, type ConditionType, conditionTypes } from '../../api/conditions.ts';
+import type { DesiredCondition } from '../credentials/desired-status.ts';
+import { timestampOf } from './timestamp.ts';
+
+/** An object as far as its conditions are concerned. */
+interface Observed {
+  readonly generation: number;
+  readonly observedGeneration: number;
+  readonly conditions: readonly Condition[];
+}
+
+/** `Ready`, and of the others those that are true. */
+export interface DesiredConditions {
+  readonly ready: DesiredCondition & { readonly status: 'True' | 'False' };
+  readonly others: readonly (readonly [ConditionType, DesiredCondition | undefined])[];
+}
+
+/**
+ * The fields of a merge patch of `status` that bring the conditions to what is desired; none when they say it already.
+ * `lastTransitionTime` stays as long as the status of a condition is the same.
+ */
+export function conditionsPatch(
+  observed: Observed,
+  { ready, others }: DesiredConditions,
+  now: number,
+): Record<string, unknown> {
+  const asserted = others.flatMap(([type, condition]) =>
+    condition === undefined ? [] : [{ ...condition, type, status: 'True' as const }],
+  );
+  const wanted = [{ type: conditionTypes.ready, ...ready }, ...asserted];
+  const conditions = wanted.map((condition) => complete(observed, condition, now));
+  return {
+    ...(sameConditions(observed.conditions, conditions) ? {} : { conditions }),
+    ...(observed.observedGeneration === observed.generation
+      ? {}
+      : { observedGeneration: observed.generation }),
+  };
+}
+
+type WantedCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+
+function complete(observed: Observed, wanted: WantedCondition, now: number): Condition {
+  const { type, status, reason, message } = wanted;
+  const present = observed.conditions.find((condition) => condition.type === type);
+  const lastTransitionTime = present?.status === status ? present.lastTransitionTime : timestampOf(now);
+  return { type, status, reason, message, observedGeneration: observed.generation, lastTransitionTime };
+}
+
+function sameConditions(present: readonly Condition[], wanted: readonly Condition[]): boolean {
+  return (
+    present.length === wanted.length &&
+    wanted.every((condition) => present.some((other) => same(other, condition)))
+  );
+}
+
+function same(left: Condition, right: Condition): boolean {
+  return (
+    left.type === right.type &&
+    left.status === right.status &&
+    left.reason === right.reason &&
+    left.message === right.message &&
+    left.observedGeneration === right.observedGeneration
+  );
+}

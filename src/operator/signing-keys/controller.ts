@@ -1,0 +1,143 @@
+import {
+  annotations,
+  fieldManager,
+  labels,
+  purposes,
+  systemNamespace,
+  systemObjects,
+} from '../../api/names.ts';
+import { configMaps, secrets } from '../../api/resources.ts';
+import { discoveryDocument } from '../../credentials/discovery.ts';
+import { jwksOf } from '../../credentials/jwks.ts';
+import { generateSigningKey, type SigningKey } from '../../credentials/signing-key.ts';
+import { fromSecretData, type SecretData, toSecretData } from '../../credentials/signing-key-secret.ts';
+import {
+  planSigningKeys,
+  type SigningKeyPlan,
+  type SigningKeyPolicy,
+} from '../../credentials/signing-keys.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import { isNotFound } from '../../kube/kube-error.ts';
+import type { Logger } from '../../kube/logger.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import type { WorkResult } from '../../kube/queue/workers.ts';
+import { until } from '../shared/requeue-at.ts';
+import type { KeyRing } from './key-ring.ts';
+
+export interface SigningKeyControllerOptions {
+  readonly client: KubeClient;
+  readonly ring: KeyRing;
+  /** The base URL. Keys serve one issuer: under another all of them are replaced, and with them all tokens. */
+  readonly issuer: string;
+  readonly policy: SigningKeyPolicy;
+  readonly now: () => number;
+  readonly log: Logger;
+  /** Hears of the keys after each reconcile, for metrics. */
+  readonly onSettled: (active: SigningKey) => void;
+}
+
+interface StoredSecret extends KubeObject {
+  readonly data?: SecretData;
+}
+
+const secretKey = { namespace: systemNamespace, name: systemObjects.signingKeys };
+const configMapKey = { namespace: systemNamespace, name: systemObjects.discovery };
+
+/** Keeps the signing keys in their Secret, publishes the public halves, and tells the ring which one signs. */
+export class SigningKeyController {
+  readonly #options: SigningKeyControllerOptions;
+
+  constructor(options: SigningKeyControllerOptions) {
+    this.#options = options;
+  }
+
+  async reconcile(): Promise<WorkResult | undefined> {
+    const { ring, policy, now, onSettled } = this.#options;
+    const secret = await this.#read();
+    const stored = await this.#parse(secret);
+    ring.retain(new Set(stored.keys.map(({ kid }) => kid)));
+    const plan = planSigningKeys(stored.keys, now(), policy);
+    const changed = needsWrite(plan) || stored.withdrawn.length > 0 || stored.foreign;
+    const keys = changed ? await this.#write(secret, await planned(stored.keys, plan)) : stored.keys;
+    await this.#publish(keys);
+    const { active = keys[0], nextChange } = planSigningKeys(keys, now(), policy);
+    if (active === undefined) throw new RangeError('a plan without a signing key');
+    ring.publish(keys, active);
+    onSettled(active);
+    return until(nextChange, now());
+  }
+
+  async #read(): Promise<StoredSecret | undefined> {
+    try {
+      return await this.#options.client.get<StoredSecret>(secrets, secretKey);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #parse(secret: StoredSecret | undefined) {
+    const { policy, issuer, log } = this.#options;
+    const foreign = secret !== undefined && secret.metadata.annotations?.[annotations.issuer] !== issuer;
+    const stored = await fromSecretData(foreign ? undefined : secret?.data, policy.maxTokenLife);
+    if (stored.unusable.length > 0)
+      log.warn({ entries: stored.unusable }, 'signing keys that cannot be read are ignored');
+    if (stored.withdrawn.length > 0) log.warn({ keyIDs: stored.withdrawn }, 'signing keys were withdrawn');
+    if (foreign) log.warn({ issuer }, 'the signing keys belong to another issuer and are replaced');
+    return { ...stored, foreign };
+  }
+
+  /** Creating, and replacing with a resourceVersion, let one of two writers win: the other fails and reads its keys. */
+  async #write(
+    present: StoredSecret | undefined,
+    keys: readonly SigningKey[],
+  ): Promise<readonly SigningKey[]> {
+    const { client, log } = this.#options;
+    const secret = this.#render(keys);
+    if (present === undefined) {
+      await client.create(secrets, secret, { namespace: systemNamespace, fieldManager });
+    } else {
+      const { uid, resourceVersion } = present.metadata;
+      const metadata = { ...secret.metadata, uid, resourceVersion };
+      await client.replace(secrets, secretKey, { ...secret, metadata }, { fieldManager });
+    }
+    log.info({ keyIDs: keys.map(({ kid }) => kid) }, 'signing keys written');
+    return keys;
+  }
+
+  #render(keys: readonly SigningKey[]) {
+    return {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      type: 'Opaque',
+      metadata: {
+        ...secretKey,
+        labels: { [labels.purpose]: purposes.signingKeys },
+        annotations: { [annotations.issuer]: this.#options.issuer },
+      },
+      data: toSecretData(keys),
+    };
+  }
+
+  async #publish(keys: readonly SigningKey[]): Promise<void> {
+    const { client, issuer } = this.#options;
+    const data = {
+      'openid-configuration': JSON.stringify(discoveryDocument(issuer)),
+      jwks: JSON.stringify(jwksOf(keys)),
+    };
+    const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: configMapKey, data };
+    await client.apply(configMaps, configMapKey, configMap, { fieldManager, force: true });
+  }
+}
+
+function needsWrite({ create, extend, remove }: SigningKeyPlan): boolean {
+  return create !== undefined || extend.length > 0 || remove.length > 0;
+}
+
+async function planned(keys: readonly SigningKey[], plan: SigningKeyPlan): Promise<readonly SigningKey[]> {
+  const longestLives = new Map(plan.extend.map(({ kid, longestLife }) => [kid, longestLife]));
+  const kept = keys
+    .filter(({ kid }) => !plan.remove.includes(kid))
+    .map((key) => ({ ...key, longestLife: longestLives.get(key.kid) ?? key.longestLife }));
+  return plan.create === undefined ? kept : [...kept, await generateSigningKey(plan.create)];
+}

@@ -1,0 +1,67 @@
+import type { WorkResult } from '../../kube/queue/workers.ts';
+import type { ClusterRecord, VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
+import { terminating } from './desired-target-status.ts';
+import type { Connection, TargetConnector } from './target-connector.ts';
+import type { TargetEvents } from './target-events.ts';
+import type { TargetWriter } from './target-writer.ts';
+
+/** Kinds in which we make something. */
+export type ConnectedRecord = VirtualClusterInstanceRecord | ClusterRecord;
+
+export interface TargetFinalizerOptions<R extends ConnectedRecord> {
+  readonly finalizer: string;
+  readonly connector: Pick<TargetConnector, 'disconnect'>;
+  readonly writer: TargetWriter<R>;
+  readonly events: TargetEvents;
+  /** Whether something else still has to be withdrawn with the help of this object. */
+  readonly isAwaited: (record: R) => boolean;
+  /** Hears of each release with something left behind. */
+  readonly onReleased: () => void;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** How long the object may wait for its clean-up, milliseconds. */
+  readonly limitMs: number;
+}
+
+/** How often a clean-up that waits or failed is tried again, milliseconds. */
+const retryMs = 1_000;
+
+/** Takes back what was made in a deleted target, then lets its object go; at the time limit it goes in any case. */
+export class TargetFinalizer<R extends ConnectedRecord> {
+  readonly #options: TargetFinalizerOptions<R>;
+  /** A deletion that came while no operator was there is not at its limit at once. */
+  readonly #since: number;
+
+  constructor(options: TargetFinalizerOptions<R>) {
+    this.#options = options;
+    this.#since = options.now();
+  }
+
+  async finalize(record: R, connection: Connection | undefined): Promise<WorkResult | undefined> {
+    const { writer, isAwaited, now, limitMs, finalizer } = this.#options;
+    const deadline = Math.max(record.deleted ?? now(), this.#since) + limitMs;
+    const current = await writer.writeStatus(record, terminating);
+    const cleaned = connection === undefined ? 'gone' : await this.#clean(connection, now() >= deadline);
+    // Who waits for it may have to note where the target was, which nobody knows once this object is gone.
+    const done = connection === undefined || (cleaned !== 'failed' && !isAwaited(current));
+    if (!done && now() < deadline) return { requeueAfterMs: retryMs };
+    await writer.removeFinalizer(current, finalizer);
+    if (!done) this.#tell(current);
+    return undefined;
+  }
+
+  /** The last try, at the limit, must not stand in the way of the release. */
+  async #clean(connection: Connection, last: boolean): Promise<'clean' | 'gone' | 'failed'> {
+    try {
+      return await this.#options.connector.disconnect(connection);
+    } catch (error) {
+      if (!last) throw error;
+      return 'failed';
+    }
+  }
+
+  #tell(record: R): void {
+    this.#options.events.finalizerReleased(record);
+    this.#options.onReleased();
+  }
+}

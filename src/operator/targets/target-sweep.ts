@@ -1,0 +1,85 @@
+import { labels, purposes, systemNamespace } from '../../api/names.ts';
+import { secrets } from '../../api/resources.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Clock } from '../../kube/clock.ts';
+import { isConflict, isNotFound } from '../../kube/kube-error.ts';
+import type { Logger } from '../../kube/logger.ts';
+import type { KubeList, KubeObject } from '../../kube/object.ts';
+import { sleep } from '../../kube/sleep.ts';
+import { targetSecretKey } from './target-secret.ts';
+
+export interface TargetSweepOptions {
+  /** Of the platform. */
+  readonly client: Pick<KubeClient, 'list' | 'delete'>;
+  /** Whether an object that a target belongs to has this UID; to be asked only when all of them are known. */
+  readonly isKnown: (uid: string) => boolean;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly log: Logger;
+}
+
+/** Between two sweeps, milliseconds. */
+const interval = 3_600_000;
+const pageSize = 500;
+/** Deletes in one sweep. The next goes on. */
+const mostDeletes = 200;
+
+/**
+ * Deletes the access to targets whose object is gone: it was let go of while its Secret could not be deleted, or its
+ * finalizer was stripped while no operator was there.
+ */
+export class TargetSweep {
+  readonly #options: TargetSweepOptions;
+
+  constructor(options: TargetSweepOptions) {
+    this.#options = options;
+  }
+
+  /** Sweeps at once and then every hour, until the signal aborts. To be started when the stores have synced. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random, log } = this.#options;
+    while (!signal.aborted) {
+      await this.sweep(signal).catch((error: unknown) => {
+        if (!signal.aborted) log.warn({ err: error }, 'Secrets of former targets could not be swept');
+      });
+      await sleep(clock, interval * (0.9 + 0.2 * random()), signal);
+    }
+  }
+
+  /** Resolves with the number of Secrets that it deleted. */
+  async sweep(signal: AbortSignal): Promise<number> {
+    const { client, log } = this.#options;
+    const labelSelector = `${labels.purpose}=${purposes.target}`;
+    let deleted = 0;
+    let next: string | undefined = '';
+    while (next !== undefined && deleted < mostDeletes) {
+      const page: KubeList<KubeObject> = await client.list<KubeObject>(secrets, {
+        ...{ namespace: systemNamespace, labelSelector, limit: pageSize, signal },
+        ...(next === '' ? {} : { continue: next }),
+      });
+      const orphans = page.items.filter((secret) => this.#isOrphan(secret)).slice(0, mostDeletes - deleted);
+      for (const orphan of orphans) await this.#delete(orphan, signal);
+      deleted += orphans.length;
+      next = page.metadata.continue || undefined;
+    }
+    if (deleted > 0) log.info({ count: deleted }, 'Secrets of former targets were deleted');
+    return deleted;
+  }
+
+  /** The name is part of it: a copy under another name was made by somebody else. */
+  #isOrphan({ metadata }: KubeObject): boolean {
+    const uid = metadata.labels?.[labels.ownerUID];
+    return (
+      uid !== undefined && metadata.name === targetSecretKey({ uid }).name && !this.#options.isKnown(uid)
+    );
+  }
+
+  async #delete({ metadata: { name, namespace = systemNamespace, uid } }: KubeObject, signal: AbortSignal) {
+    await this.#options.client
+      .delete(secrets, { namespace, name }, { preconditions: { uid }, signal })
+      .catch((error: unknown) => {
+        if (!isNotFound(error) && !isConflict(error)) throw error;
+      });
+  }
+}

@@ -1,0 +1,36 @@
+import { WrittenRecords } from '../../kube/cache/mutation-cache.ts';
+import { Store } from '../../kube/cache/store.ts';
+import type { Clock } from '../../kube/clock.ts';
+import type { ClusterRecord, SpaceInstanceRecord, VirtualClusterInstanceRecord } from './target-record.ts';
+
+/** What the operator knows of all that credentials point at. */
+export class TargetStores {
+  readonly instances = new Store<VirtualClusterInstanceRecord>({ uid: ({ uid }) => [uid] });
+  readonly clusters = new Store<ClusterRecord>({ uid: ({ uid }) => [uid] });
+  readonly spaces = new Store<SpaceInstanceRecord>({
+    cluster: ({ clusterRef }) => (clusterRef === undefined ? [] : [clusterRef.cluster]),
+  });
+  readonly writtenInstances: WrittenRecords<VirtualClusterInstanceRecord>;
+  readonly writtenClusters: WrittenRecords<ClusterRecord>;
+  readonly writtenSpaces: WrittenRecords<SpaceInstanceRecord>;
+
+  constructor(clock: Clock) {
+    this.writtenInstances = new WrittenRecords(this.instances, clock);
+    this.writtenClusters = new WrittenRecords(this.clusters, clock);
+    this.writtenSpaces = new WrittenRecords(this.spaces, clock);
+  }
+
+  /** By `namespace/name`. */
+  instance(key: string): VirtualClusterInstanceRecord | undefined {
+    return this.writtenInstances.get(key);
+  }
+
+  cluster(name: string): ClusterRecord | undefined {
+    return this.writtenClusters.get(name);
+  }
+
+  /** By `namespace/name`. */
+  space(key: string): SpaceInstanceRecord | undefined {
+    return this.writtenSpaces.get(key);
+  }
+}
