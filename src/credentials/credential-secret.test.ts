@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type CredentialParts,
+  type CredentialServices,
   credentialObject,
   recordOf,
   uidOf,
@@ -9,14 +9,14 @@ import { credentialHash } from './credential-hash.ts';
 import { recogniseCredentialSecret, renderCredentialSecret, secretLocation } from './credential-secret.ts';
 
 const secretRef = { namespace: 'ci', name: 'pipeline' };
-const recordWith = (parts: CredentialParts = {}) =>
+const recordWith = (parts: CredentialServices = {}) =>
   recordOf(credentialObject({ spec: { user: 'alice', secretRef }, ...parts }));
 const record = recordWith();
 const location = { namespace: 'ci', name: 'pipeline', entry: 'key' };
 const secret = renderCredentialSecret(record, location, 3, 'the-credential');
 
 describe('secretLocation', () => {
-  it.each<[string, CredentialParts, object | undefined]>([
+  it.each<[string, CredentialServices, object | undefined]>([
     ['an access key', {}, location],
     [
       'an entry of its own',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../fake-clock.ts';
-import { WrittenRecords } from './mutation-cache.ts';
+import { MutationCache } from './mutation-cache.ts';
 import { Store, type StoredRecord } from './store.ts';
 
 const record = (resourceVersion: string, uid = 'u1'): StoredRecord => ({ key: 'a', uid, resourceVersion });
@@ -8,10 +8,10 @@ const record = (resourceVersion: string, uid = 'u1'): StoredRecord => ({ key: 'a
 function setUp() {
   const clock = new FakeClock();
   const store = new Store<StoredRecord>();
-  return { clock, store, records: new WrittenRecords(store, clock) };
+  return { clock, store, records: new MutationCache(store, clock) };
 }
 
-describe('WrittenRecords', () => {
+describe('MutationCache', () => {
   it('shows a write before the watch brings it', () => {
     const { store, records } = setUp();
     store.upsert(record('9'));

@@ -8,7 +8,7 @@ const forgetAfter = 30_000;
  * The store, plus our own writes that the watch has not brought yet. Without it a reconcile that follows a write at
  * once would decide on the object as it was before, and issue a second time.
  */
-export class WrittenRecords<R extends StoredRecord> {
+export class MutationCache<R extends StoredRecord> {
   readonly #store: Store<R>;
   readonly #clock: Clock;
   readonly #ours = new WeakSet<R>();

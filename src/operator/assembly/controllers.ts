@@ -13,21 +13,21 @@ import type { Controller } from '../shared/controller.ts';
 import { KeyRing } from '../signing-keys/key-ring.ts';
 import type { TargetSweep } from '../targets/target-sweep.ts';
 import { countByState } from './count-by-state.ts';
-import { wireKeys } from './create-access-key-controller.ts';
-import { wireKubeConfigs } from './create-kubeconfig-controller.ts';
-import { wireRevocations } from './create-revocation-controller.ts';
-import { signingKeysKey, wireSigningKeys } from './create-signing-key-controller.ts';
-import { sweepOf, wireTargets } from './create-target-controllers.ts';
-import { wireTokens } from './create-token-controller.ts';
-import { CredentialParts } from './credential-services.ts';
-import { wireWakeUps } from './enqueue-dependents.ts';
-import { wireTargetWakeUps } from './enqueue-target-dependents.ts';
-import { guardDialling } from './limit-dialling.ts';
+import { createAccessKeyController } from './create-access-key-controller.ts';
+import { createKubeConfigController } from './create-kubeconfig-controller.ts';
+import { createRevocationController } from './create-revocation-controller.ts';
+import { createSigningKeyController, signingKeysKey } from './create-signing-key-controller.ts';
+import { createTargetControllers, sweepOf } from './create-target-controllers.ts';
+import { createTokenController } from './create-token-controller.ts';
+import { CredentialServices } from './credential-services.ts';
+import { enqueueDependents } from './enqueue-dependents.ts';
+import { enqueueTargetDependents } from './enqueue-target-dependents.ts';
+import { limitDialling } from './limit-dialling.ts';
 import {
   type ControllerName,
   type ControllersOptions,
   controllerNames,
-  type Wiring,
+  type OperatorContext,
 } from './operator-context.ts';
 
 /** The controllers of one term of leadership, with stores of their own: nothing is carried over from an earlier term. */
@@ -42,42 +42,42 @@ export class Controllers {
   readonly all: readonly Controller[];
   /** To be run while this process leads, from when all reflectors have synced. */
   readonly targetSweep: TargetSweep;
-  readonly #wiring: Wiring;
+  readonly #context: OperatorContext;
 
   constructor(options: ControllersOptions) {
     this.stores = new CredentialStores(options.clock);
     this.targets = new TargetStores(options.clock);
-    this.#wiring = this.#wire(options);
+    this.#context = this.#wire(options);
     this.#count();
     this.#wake();
     this.all = [
-      wireSigningKeys(this.#wiring),
-      wireKeys(this.#wiring),
-      wireTokens(this.#wiring),
+      createSigningKeyController(this.#context),
+      createAccessKeyController(this.#context),
+      createTokenController(this.#context),
       ...this.#kubeConfigs(),
-      ...wireTargets(this.#wiring),
-    ].map(guardDialling(this.#wiring, this.system.revocations));
-    this.targetSweep = sweepOf(this.#wiring);
+      ...createTargetControllers(this.#context),
+    ].map(limitDialling(this.#context, this.system.revocations));
+    this.targetSweep = sweepOf(this.#context);
   }
 
   /** For a health check: whether tokens can be signed. */
   get hasSigningKey(): boolean {
-    return this.#wiring.ring.signer !== undefined;
+    return this.#context.ring.signer !== undefined;
   }
 
   /** Looks at every credential again. */
   wakeAll(): void {
-    const { ownedaccesskeys } = this.#wiring.queues;
+    const { ownedaccesskeys } = this.#context.queues;
     for (const key of this.stores.keys.keys()) ownedaccesskeys.add(key);
     this.#wakeSigned();
   }
 
   /** Ends the connections to targets. */
   async close(): Promise<void> {
-    await this.#wiring.targetClients.close();
+    await this.#context.targetClients.close();
   }
 
-  #wire(options: ControllersOptions): Wiring {
+  #wire(options: ControllersOptions): OperatorContext {
     const { client, clock, events, metrics, settings, assertAdmission } = options;
     const onWaiting = (count: number) => metrics.expiryWaiting.set(count);
     const onReleased = (kind: string) => metrics.finalizersReleased.inc({ kind });
@@ -86,7 +86,14 @@ export class Controllers {
       stores: this.stores,
       targets: this.targets,
       targetClients: targetClientsOf(options),
-      parts: new CredentialParts({ client, clock, events, stores: this.stores, onReleased, assertAdmission }),
+      parts: new CredentialServices({
+        client,
+        clock,
+        events,
+        stores: this.stores,
+        onReleased,
+        assertAdmission,
+      }),
       ring: new KeyRing(() => this.#wakeSigned()),
       expiryBudget: new ExpiryBudget(clock, settings.expiryWritesPerSecond, onWaiting),
       queues: queuesOf(options),
@@ -94,18 +101,18 @@ export class Controllers {
   }
 
   #kubeConfigs(): readonly Controller[] {
-    const { client, clock, targetClients } = this.#wiring;
+    const { client, clock, targetClients } = this.#context;
     const withdrawals = new Withdrawals(targetClients, clock);
     const records = new RevocationRecords(client);
     const store = this.system.revocations;
     return [
-      wireKubeConfigs(this.#wiring, { withdrawals, revocations: records }),
-      wireRevocations(this.#wiring, { store, records, withdrawals }),
+      createKubeConfigController(this.#context, { withdrawals, revocations: records }),
+      createRevocationController(this.#context, { store, records, withdrawals }),
     ];
   }
 
   #count(): void {
-    const { metrics, expiryBudget } = this.#wiring;
+    const { metrics, expiryBudget } = this.#context;
     metrics.credentials.reset();
     metrics.targets.reset();
     for (const store of this.stores.credentials) {
@@ -120,14 +127,14 @@ export class Controllers {
   }
 
   #wake(): void {
-    const { stores, targets, targetClients, queues } = this.#wiring;
+    const { stores, targets, targetClients, queues } = this.#context;
     const kubeConfigs = queues.virtualclusterinstancekubeconfigs;
-    wireWakeUps(stores, {
+    enqueueDependents(stores, {
       keys: queues.ownedaccesskeys,
       tokens: queues.directclusterendpointtokens,
       kubeConfigs,
     });
-    wireTargetWakeUps(
+    enqueueTargetDependents(
       { stores, targets, clients: targetClients },
       {
         instances: queues.virtualclusterinstances,
@@ -145,16 +152,18 @@ export class Controllers {
 
   /** Whatever carries a signature. */
   #wakeSigned(): void {
-    const { directclusterendpointtokens, virtualclusterinstancekubeconfigs } = this.#wiring.queues;
+    const { directclusterendpointtokens, virtualclusterinstancekubeconfigs } = this.#context.queues;
     for (const key of this.stores.tokens.keys()) directclusterendpointtokens.add(key);
     for (const key of this.stores.kubeConfigs.keys()) virtualclusterinstancekubeconfigs.add(key);
   }
 }
 
-function queuesOf({ clock, random, metrics }: ControllersOptions): Wiring['queues'] {
+function queuesOf({ clock, random, metrics }: ControllersOptions): OperatorContext['queues'] {
   const queueOf = (name: ControllerName) =>
     new WorkQueue({ clock, random, maxBackOffMs: 60_000, onAdd: metrics.forController(name).added });
-  return Object.fromEntries(controllerNames.map((name) => [name, queueOf(name)])) as Wiring['queues'];
+  return Object.fromEntries(
+    controllerNames.map((name) => [name, queueOf(name)]),
+  ) as OperatorContext['queues'];
 }
 
 function targetClientsOf({ client, clock, random, log, settings, assertLeading }: ControllersOptions) {

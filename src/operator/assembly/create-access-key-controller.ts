@@ -1,19 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { ownedAccessKeys } from '../../api/resources.ts';
-import { KeyController } from '../credentials/access-keys/controller.ts';
+import { AccessKeyController } from '../credentials/access-keys/controller.ts';
 import { LoginSecrets } from '../credentials/access-keys/login-secrets.ts';
 import type { Controller } from '../shared/controller.ts';
-import { finalizerLimitOf, type Wiring } from './operator-context.ts';
+import { finalizerLimitOf, type OperatorContext } from './operator-context.ts';
 
-export function wireKeys(wiring: Wiring): Controller {
-  const { client, settings, clock, events, stores, parts, expiryBudget, queues, trustedSince } = wiring;
+export function createAccessKeyController(context: OperatorContext): Controller {
+  const { client, settings, clock, events, stores, parts, expiryBudget, queues, trustedSince } = context;
   const writer = parts.writer(ownedAccessKeys, stores.writtenKeys);
-  const controller = new KeyController({
+  const controller = new AccessKeyController({
     stores,
     writer,
     secrets: parts.secrets,
     loginSecrets: new LoginSecrets(client, events),
-    finalizer: parts.finalizer('OwnedAccessKey', writer, finalizerLimitOf(wiring, 'OwnedAccessKey')),
+    finalizer: parts.finalizer('OwnedAccessKey', writer, finalizerLimitOf(context, 'OwnedAccessKey')),
     expiryBudget,
     limits: {
       activityInterval: settings.activityIntervalMs,

@@ -4,7 +4,7 @@ import type { Withdrawals } from '../certificates/withdrawals.ts';
 import { KubeConfigController } from '../credentials/kubeconfigs/controller.ts';
 import { KubeConfigFinalizer } from '../credentials/kubeconfigs/finalizer.ts';
 import type { Controller } from '../shared/controller.ts';
-import { finalizerLimitOf, issuedLimits, type Wiring } from './operator-context.ts';
+import { finalizerLimitOf, issuedLimits, type OperatorContext } from './operator-context.ts';
 
 /** What the controllers of kubeconfigs and of revocations share. */
 interface Shared {
@@ -12,8 +12,11 @@ interface Shared {
   readonly revocations: RevocationRecords;
 }
 
-export function wireKubeConfigs(wiring: Wiring, { withdrawals, revocations }: Shared): Controller {
-  const { client, clock, events, metrics, parts, settings, stores, targets, targetClients } = wiring;
+export function createKubeConfigController(
+  context: OperatorContext,
+  { withdrawals, revocations }: Shared,
+): Controller {
+  const { client, clock, events, metrics, parts, settings, stores, targets, targetClients } = context;
   const kind = 'VirtualClusterInstanceKubeConfig';
   const writer = parts.writer(virtualClusterInstanceKubeConfigs, stores.writtenKubeConfigs);
   const { secrets } = parts;
@@ -21,7 +24,7 @@ export function wireKubeConfigs(wiring: Wiring, { withdrawals, revocations }: Sh
     ...{ stores, targets, clients: targetClients, withdrawals, revocations, writer, secrets, events },
     onReleased: () => metrics.finalizersReleased.inc({ kind }),
     now: () => clock.now(),
-    limitMs: finalizerLimitOf(wiring, kind),
+    limitMs: finalizerLimitOf(context, kind),
   });
   const controller = new KubeConfigController({
     ...{
@@ -36,27 +39,27 @@ export function wireKubeConfigs(wiring: Wiring, { withdrawals, revocations }: Sh
       finalizer,
       clock,
     },
-    ring: wiring.ring,
-    expiryBudget: wiring.expiryBudget,
-    gateway: gatewayOf(wiring),
+    ring: context.ring,
+    expiryBudget: context.expiryBudget,
+    gateway: gatewayOf(context),
     limits: issuedLimits(settings, settings.maxKubeConfigTTLSeconds),
-    random: wiring.random,
-    trustedSince: wiring.trustedSince,
+    random: context.random,
+    trustedSince: context.trustedSince,
     assertMayIssue: () => {
-      wiring.assertLeading();
-      wiring.assertAdmission();
+      context.assertLeading();
+      context.assertAdmission();
     },
   });
   return {
     name: 'virtualclusterinstancekubeconfigs',
     resource: virtualClusterInstanceKubeConfigs,
-    queue: wiring.queues.virtualclusterinstancekubeconfigs,
+    queue: context.queues.virtualclusterinstancekubeconfigs,
     workers: settings.concurrency,
     reconcile: (key) => controller.reconcile(key),
   };
 }
 
-function gatewayOf({ settings, baseURLAuthority: ca }: Wiring) {
+function gatewayOf({ settings, baseURLAuthority: ca }: OperatorContext) {
   const { baseURL: issuer, projectNamespacePrefix } = settings;
   return { issuer, projectNamespacePrefix, ...(ca === undefined ? {} : { ca }) };
 }

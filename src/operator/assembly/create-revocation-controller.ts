@@ -6,7 +6,7 @@ import type { RevocationRecord } from '../certificates/revocation-record.ts';
 import type { RevocationRecords } from '../certificates/revocation-records.ts';
 import type { Withdrawals } from '../certificates/withdrawals.ts';
 import type { Controller } from '../shared/controller.ts';
-import type { Wiring } from './operator-context.ts';
+import type { OperatorContext } from './operator-context.ts';
 
 /** A look at a virtual cluster that is gone holds its worker for many seconds. */
 const workers = 4;
@@ -17,8 +17,8 @@ interface Shared {
   readonly withdrawals: Withdrawals;
 }
 
-export function wireRevocations(wiring: Wiring, shared: Shared): Controller {
-  const { targetClients: clients, clock, random, log, queues, stores } = wiring;
+export function createRevocationController(context: OperatorContext, shared: Shared): Controller {
+  const { targetClients: clients, clock, random, log, queues, stores } = context;
   const controller = new RevocationController({
     ...shared,
     credentials: stores,

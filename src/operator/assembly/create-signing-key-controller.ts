@@ -4,12 +4,20 @@ import { defaultSigningKeyPolicy, type SigningKeyPolicy } from '../../credential
 import type { Settings } from '../../settings.ts';
 import type { Controller } from '../shared/controller.ts';
 import { SigningKeyController } from '../signing-keys/controller.ts';
-import type { Wiring } from './operator-context.ts';
+import type { OperatorContext } from './operator-context.ts';
 
 /** The one key of its queue. */
 export const signingKeysKey = 'signing-keys';
 
-export function wireSigningKeys({ client, settings, metrics, clock, log, ring, queues }: Wiring): Controller {
+export function createSigningKeyController({
+  client,
+  settings,
+  metrics,
+  clock,
+  log,
+  ring,
+  queues,
+}: OperatorContext): Controller {
   const controller = new SigningKeyController({
     client,
     ring,

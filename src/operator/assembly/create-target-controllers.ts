@@ -1,5 +1,5 @@
 import { clusters, type Resource, spaceInstances, virtualClusterInstances } from '../../api/resources.ts';
-import type { WrittenRecords } from '../../kube/cache/mutation-cache.ts';
+import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { toClusterRecord, toInstanceRecord, toSpaceRecord } from '../../platform/targets/to-target-record.ts';
 import type { Controller } from '../shared/controller.ts';
@@ -11,35 +11,35 @@ import type { AnyTargetRecord } from '../targets/target-status-patch.ts';
 import { TargetSweep } from '../targets/target-sweep.ts';
 import { TargetWriter } from '../targets/target-writer.ts';
 import { InstanceController } from '../targets/virtual-cluster-instances/controller.ts';
-import { type ControllerName, finalizerLimitOf, type Wiring } from './operator-context.ts';
+import { type ControllerName, finalizerLimitOf, type OperatorContext } from './operator-context.ts';
 
 /** A look at a target that is gone holds its worker for many seconds. */
 const leastWorkers = 32;
 
 /** The controllers of what credentials point at. */
-export function wireTargets(wiring: Wiring): readonly Controller[] {
-  const { targets, stores, settings, metrics } = wiring;
-  const shared = sharedParts(wiring);
+export function createTargetControllers(context: OperatorContext): readonly Controller[] {
+  const { targets, stores, settings, metrics } = context;
+  const shared = sharedParts(context);
   const onReleased = (kind: string) => () => metrics.finalizersReleased.inc({ kind });
   const instances = new InstanceController({
     ...shared,
     credentials: stores,
-    limitMs: finalizerLimitOf(wiring, 'VirtualClusterInstance'),
-    writer: writerOf(wiring, virtualClusterInstances, targets.writtenInstances, toInstanceRecord),
+    limitMs: finalizerLimitOf(context, 'VirtualClusterInstance'),
+    writer: writerOf(context, virtualClusterInstances, targets.writtenInstances, toInstanceRecord),
     onReleased: onReleased('VirtualClusterInstance'),
   });
   const ofClusters = new ClusterController({
     ...shared,
-    limitMs: finalizerLimitOf(wiring, 'Cluster'),
-    writer: writerOf(wiring, clusters, targets.writtenClusters, toClusterRecord),
+    limitMs: finalizerLimitOf(context, 'Cluster'),
+    writer: writerOf(context, clusters, targets.writtenClusters, toClusterRecord),
     onReleased: onReleased('Cluster'),
   });
   const spaces = new SpaceController({
     targets,
-    writer: writerOf(wiring, spaceInstances, targets.writtenSpaces, toSpaceRecord),
+    writer: writerOf(context, spaceInstances, targets.writtenSpaces, toSpaceRecord),
   });
   const workers = Math.max(settings.concurrency, leastWorkers);
-  const wire = wirerOf(wiring);
+  const wire = wirerOf(context);
   return [
     wire('virtualclusterinstances', virtualClusterInstances, workers, (key) => instances.reconcile(key)),
     wire('clusters', clusters, workers, (key) => ofClusters.reconcile(key)),
@@ -48,13 +48,21 @@ export function wireTargets(wiring: Wiring): readonly Controller[] {
 }
 
 /** Deletes the access to targets whose object is gone. */
-export function sweepOf({ client, clock, random, log, targets }: Wiring): TargetSweep {
+export function sweepOf({ client, clock, random, log, targets }: OperatorContext): TargetSweep {
   const isKnown = (uid: string) =>
     targets.instances.byIndex('uid', uid).length + targets.clusters.byIndex('uid', uid).length > 0;
   return new TargetSweep({ client, clock, random, log, isKnown });
 }
 
-function sharedParts({ client, clock, random, targets, targetClients, targetEvents, settings }: Wiring) {
+function sharedParts({
+  client,
+  clock,
+  random,
+  targets,
+  targetClients,
+  targetEvents,
+  settings,
+}: OperatorContext) {
   const connector = new TargetConnector({
     clients: targetClients,
     secrets: new TargetSecrets(client),
@@ -69,15 +77,15 @@ function sharedParts({ client, clock, random, targets, targetClients, targetEven
 }
 
 function writerOf<R extends AnyTargetRecord>(
-  { client, clock, targetEvents: events }: Wiring,
+  { client, clock, targetEvents: events }: OperatorContext,
   resource: Resource,
-  records: WrittenRecords<R>,
+  records: MutationCache<R>,
   project: (object: KubeObject) => R,
 ): TargetWriter<R> {
   return new TargetWriter<R>({ client, resource, records, project, events, clock });
 }
 
-function wirerOf({ queues }: Wiring) {
+function wirerOf({ queues }: OperatorContext) {
   return (
     name: ControllerName,
     resource: Resource,

@@ -1,12 +1,12 @@
 import { directClusterEndpointTokens } from '../../api/resources.ts';
 import { TokenController } from '../credentials/tokens/controller.ts';
 import type { Controller } from '../shared/controller.ts';
-import { finalizerLimitOf, issuedLimits, type Wiring } from './operator-context.ts';
+import { finalizerLimitOf, issuedLimits, type OperatorContext } from './operator-context.ts';
 
-export function wireTokens(wiring: Wiring): Controller {
-  const { settings, clock, stores, parts, expiryBudget, queues, trustedSince, ring } = wiring;
+export function createTokenController(context: OperatorContext): Controller {
+  const { settings, clock, stores, parts, expiryBudget, queues, trustedSince, ring } = context;
   const writer = parts.writer(directClusterEndpointTokens, stores.writtenTokens);
-  const limit = finalizerLimitOf(wiring, 'DirectClusterEndpointToken');
+  const limit = finalizerLimitOf(context, 'DirectClusterEndpointToken');
   const controller = new TokenController({
     stores,
     writer,
@@ -19,8 +19,8 @@ export function wireTokens(wiring: Wiring): Controller {
     now: () => clock.now(),
     trustedSince,
     assertMayIssue: () => {
-      wiring.assertLeading();
-      wiring.assertAdmission();
+      context.assertLeading();
+      context.assertAdmission();
     },
   });
   return {

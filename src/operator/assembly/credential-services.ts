@@ -1,6 +1,6 @@
 import type { Resource } from '../../api/resources.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
-import type { WrittenRecords } from '../../kube/cache/mutation-cache.ts';
+import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { CredentialEvents } from '../credentials/credential-events.ts';
@@ -9,7 +9,7 @@ import { CredentialWriter } from '../credentials/credential-writer.ts';
 import { Finalizer } from '../credentials/finalizer.ts';
 import { SecretWriter } from '../credentials/secret-writer.ts';
 
-export interface CredentialPartsOptions {
+export interface CredentialServicesOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly stores: CredentialStores;
@@ -20,17 +20,17 @@ export interface CredentialPartsOptions {
 }
 
 /** What the controllers of all credential kinds share. */
-export class CredentialParts {
+export class CredentialServices {
   readonly secrets: SecretWriter;
-  readonly #options: CredentialPartsOptions;
+  readonly #options: CredentialServicesOptions;
   readonly #writers = new Map<string, CredentialWriter>();
 
-  constructor(options: CredentialPartsOptions) {
+  constructor(options: CredentialServicesOptions) {
     this.#options = options;
     this.secrets = new SecretWriter(options.client, options.stores.writtenSecrets);
   }
 
-  writer(resource: Resource, records: WrittenRecords<CredentialRecord>): CredentialWriter {
+  writer(resource: Resource, records: MutationCache<CredentialRecord>): CredentialWriter {
     const { client, events, clock, assertAdmission } = this.#options;
     const writer = new CredentialWriter({ client, resource, records, events, clock, assertAdmission });
     this.#writers.set(resource.kind, writer);

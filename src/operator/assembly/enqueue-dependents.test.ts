@@ -8,7 +8,7 @@ import {
 import { FakeClock } from '../../kube/fake-clock.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import { CredentialStores } from '../credentials/credential-stores.ts';
-import { wireWakeUps } from './enqueue-dependents.ts';
+import { enqueueDependents } from './enqueue-dependents.ts';
 
 const kind = 'DirectClusterEndpointToken';
 const parent = liveRecord({ name: 'parent' });
@@ -23,7 +23,7 @@ async function setUp() {
     tokens: new WorkQueue({ clock, random: () => 0 }),
     kubeConfigs: new WorkQueue({ clock, random: () => 0 }),
   };
-  wireWakeUps(stores, queues);
+  enqueueDependents(stores, queues);
   stores.keys.upsert(parent);
   stores.keys.upsert(child);
   stores.tokens.upsert(grandchild);

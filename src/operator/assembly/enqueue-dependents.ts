@@ -12,7 +12,7 @@ interface Queues {
 }
 
 /** Puts a credential into its queue whenever something that its decision depends on has changed. */
-export function wireWakeUps(stores: CredentialStores, queues: Queues): void {
+export function enqueueDependents(stores: CredentialStores, queues: Queues): void {
   const byKind: Readonly<Record<CredentialKind, WorkQueue>> = {
     OwnedAccessKey: queues.keys,
     DirectClusterEndpointToken: queues.tokens,

@@ -9,7 +9,7 @@ import type {
 } from '../../platform/targets/target-record.ts';
 import { TargetStores } from '../../platform/targets/target-stores.ts';
 import { CredentialStores } from '../credentials/credential-stores.ts';
-import { wireTargetWakeUps } from './enqueue-target-dependents.ts';
+import { enqueueTargetDependents } from './enqueue-target-dependents.ts';
 
 const common = { resourceVersion: '1', generation: 1, finalizers: [], observedGeneration: 1, conditions: [] };
 const instance: VirtualClusterInstanceRecord = {
@@ -43,7 +43,7 @@ async function setUp() {
   const queues = { instances: queue(), clusters: queue(), spaces: queue(), kubeConfigs: queue() };
   const listeners: ((uid: string) => void)[] = [];
   const clients = { subscribe: (listener: (uid: string) => void) => void listeners.push(listener) };
-  wireTargetWakeUps({ stores, targets, clients }, queues);
+  enqueueTargetDependents({ stores, targets, clients }, queues);
   targets.instances.upsert(instance);
   targets.clusters.upsert(cluster);
   targets.spaces.upsert(space);

@@ -1,5 +1,5 @@
 import type { CredentialRecord } from '../../credentials/record.ts';
-import type { WrittenRecords } from '../../kube/cache/mutation-cache.ts';
+import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { StoreChange, StoredRecord } from '../../kube/cache/store.ts';
 import type { WorkQueue } from '../../kube/queue/work-queue.ts';
 import type { TargetClients } from '../../platform/targets/target-clients.ts';
@@ -22,7 +22,7 @@ interface Sources {
 }
 
 /** Puts targets into their queues, and with them what depends on them, whenever something changes that a decision reads. */
-export function wireTargetWakeUps({ stores, targets, clients }: Sources, queues: Queues): void {
+export function enqueueTargetDependents({ stores, targets, clients }: Sources, queues: Queues): void {
   const wakeKubeConfigs = (instance: string) => {
     for (const { key } of stores.kubeConfigsOf(instance)) queues.kubeConfigs.add(key);
   };
@@ -49,7 +49,7 @@ export function wireTargetWakeUps({ stores, targets, clients }: Sources, queues:
 }
 
 /** Each look dials: what the operator wrote itself must not make another one. */
-function isOurs<R extends StoredRecord>(written: WrittenRecords<R>, { current }: StoreChange<R>): boolean {
+function isOurs<R extends StoredRecord>(written: MutationCache<R>, { current }: StoreChange<R>): boolean {
   return current !== undefined && written.isOurs(current);
 }
 

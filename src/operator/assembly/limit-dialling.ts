@@ -4,7 +4,7 @@ import type { RevocationRecord } from '../certificates/revocation-record.ts';
 import { instanceKeyOf } from '../credentials/instance-key.ts';
 import type { Controller } from '../shared/controller.ts';
 import { type DialPlace, DialSlots } from '../targets/dial-slots.ts';
-import type { ControllerName, Wiring } from './operator-context.ts';
+import type { ControllerName, OperatorContext } from './operator-context.ts';
 
 interface Dialling {
   readonly placeOf: (key: string) => DialPlace | undefined;
@@ -15,8 +15,8 @@ interface Dialling {
 }
 
 /** Gives controllers that dial targets more workers, and none of them to one tenant alone. */
-export function guardDialling(
-  { stores, random }: Wiring,
+export function limitDialling(
+  { stores, random }: OperatorContext,
   revocations: Store<RevocationRecord>,
 ): (controller: Controller) => Controller {
   const namespaced = (target: string): DialPlace => {

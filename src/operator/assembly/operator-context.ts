@@ -11,7 +11,7 @@ import type { CredentialStores } from '../credentials/credential-stores.ts';
 import type { ExpiryBudget } from '../credentials/expiry-budget.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
 import type { TargetEvents } from '../targets/target-events.ts';
-import type { CredentialParts } from './credential-services.ts';
+import type { CredentialServices } from './credential-services.ts';
 
 export interface ControllersOptions {
   readonly client: KubeClient;
@@ -64,12 +64,12 @@ export function finalizerLimitOf(
 }
 
 /** What the controllers of one term are put together from. */
-export interface Wiring extends ControllersOptions {
+export interface OperatorContext extends ControllersOptions {
   readonly stores: CredentialStores;
   readonly targets: TargetStores;
   /** Connections to virtual clusters and clusters. */
   readonly targetClients: TargetClients;
-  readonly parts: CredentialParts;
+  readonly parts: CredentialServices;
   readonly ring: KeyRing;
   readonly expiryBudget: ExpiryBudget;
   readonly queues: Readonly<Record<ControllerName, WorkQueue>>;

@@ -12,7 +12,7 @@ import {
 } from '../../api/resources.ts';
 import { toCredentialRecord } from '../../credentials/project.ts';
 import type { CredentialKind, CredentialRecord } from '../../credentials/record.ts';
-import type { WrittenRecords } from '../../kube/cache/mutation-cache.ts';
+import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import { Reflector } from '../../kube/cache/reflector.ts';
 import type { Store, StoredRecord } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
@@ -168,7 +168,7 @@ function named(resource: Resource, name: string): Omit<Source<StoredRecord>, 'st
   };
 }
 
-function credentialProjection(kind: CredentialKind, written: WrittenRecords<CredentialRecord>) {
+function credentialProjection(kind: CredentialKind, written: MutationCache<CredentialRecord>) {
   return (object: KubeObject): CredentialRecord =>
     recalled(object, written) ?? toCredentialRecord(object, kind);
 }
@@ -176,7 +176,7 @@ function credentialProjection(kind: CredentialKind, written: WrittenRecords<Cred
 /** Our own writes were projected when they were answered; hashing them again would be half the work of a busy minute. */
 function recalled<R extends StoredRecord>(
   { metadata }: KubeObject,
-  written: WrittenRecords<R>,
+  written: MutationCache<R>,
 ): R | undefined {
   return written.recall(keyOf(metadata), metadata.resourceVersion);
 }

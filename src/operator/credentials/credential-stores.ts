@@ -1,5 +1,5 @@
 import type { CredentialRecord } from '../../credentials/record.ts';
-import { WrittenRecords } from '../../kube/cache/mutation-cache.ts';
+import { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import { Store } from '../../kube/cache/store.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { instanceKeyOf } from './instance-key.ts';
@@ -24,16 +24,16 @@ export class CredentialStores {
     instance: (record) => [instanceKeyOf(record)],
   });
   readonly secrets = new Store<SecretRecord>({ owner: ({ ownerUID }) => [ownerUID] });
-  readonly writtenKeys: WrittenRecords<CredentialRecord>;
-  readonly writtenTokens: WrittenRecords<CredentialRecord>;
-  readonly writtenKubeConfigs: WrittenRecords<CredentialRecord>;
-  readonly writtenSecrets: WrittenRecords<SecretRecord>;
+  readonly writtenKeys: MutationCache<CredentialRecord>;
+  readonly writtenTokens: MutationCache<CredentialRecord>;
+  readonly writtenKubeConfigs: MutationCache<CredentialRecord>;
+  readonly writtenSecrets: MutationCache<SecretRecord>;
 
   constructor(clock: Clock) {
-    this.writtenKeys = new WrittenRecords(this.keys, clock);
-    this.writtenTokens = new WrittenRecords(this.tokens, clock);
-    this.writtenKubeConfigs = new WrittenRecords(this.kubeConfigs, clock);
-    this.writtenSecrets = new WrittenRecords(this.secrets, clock);
+    this.writtenKeys = new MutationCache(this.keys, clock);
+    this.writtenTokens = new MutationCache(this.tokens, clock);
+    this.writtenKubeConfigs = new MutationCache(this.kubeConfigs, clock);
+    this.writtenSecrets = new MutationCache(this.secrets, clock);
   }
 
   key(name: string): CredentialRecord | undefined {

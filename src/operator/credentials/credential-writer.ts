@@ -3,7 +3,7 @@ import type { Reason } from '../../api/reasons.ts';
 import type { Resource } from '../../api/resources.ts';
 import { toCredentialRecord } from '../../credentials/project.ts';
 import type { CredentialKind, CredentialRecord } from '../../credentials/record.ts';
-import type { WrittenRecords } from '../../kube/cache/mutation-cache.ts';
+import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { KubeClient, ObjectKey } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { isNotFound, KubeError } from '../../kube/kube-error.ts';
@@ -17,7 +17,7 @@ import { transitionEvents } from './transition-events.ts';
 export interface CredentialWriterOptions {
   readonly client: KubeClient;
   readonly resource: Resource;
-  readonly records: WrittenRecords<CredentialRecord>;
+  readonly records: MutationCache<CredentialRecord>;
   readonly events: CredentialEvents;
   readonly clock: Clock;
   /** Throws while nothing new may be confirmed. */

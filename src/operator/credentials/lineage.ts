@@ -9,7 +9,7 @@ import { type CreatorInput, creatorProblem } from './creator.ts';
 import type { RefusedFor } from './refused-status.ts';
 
 /** Who a credential speaks for, and what the access keys above it say. */
-export type Parentage =
+export type Lineage =
   /** `ancestors`: nearest first, empty without `spec.accessKey`. `end`: the earliest of theirs, epoch milliseconds. */
   | {
       readonly kind: 'live';
@@ -28,7 +28,7 @@ export type Parentage =
   /** Nothing may be issued. */
   | { readonly kind: 'refused'; readonly problem: RefusedFor };
 
-export interface ParentageInput extends CreatorInput {
+export interface LineageInput extends CreatorInput {
   /** Epoch milliseconds. */
   readonly now: number;
   /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
@@ -39,13 +39,13 @@ export interface ParentageInput extends CreatorInput {
 /** How long to wait for a parent that changed just now, milliseconds. */
 export const parentGrace = 5_000;
 
-const refused = (reason: Reason, message: string, final = true): Parentage => ({
+const refused = (reason: Reason, message: string, final = true): Lineage => ({
   kind: 'refused',
   problem: { reason, message, final },
 });
 
 /** A parent that was pinned once and is missing, being deleted, or has another UID is gone for good: a new key never inherits. */
-export function parentageOf(input: ParentageInput): Parentage {
+export function lineageOf(input: LineageInput): Lineage {
   const { record, lookup } = input;
   if (record.problem !== undefined) return refused(record.problem.reason, record.problem.message);
   if (record.status.serial === 0 && record.created < input.trustedSince) return unstamped;
@@ -104,7 +104,7 @@ function mayName(
 const isUnseen = ({ observedGeneration, generation }: CredentialRecord): boolean =>
   observedGeneration < generation;
 
-function identified(input: ParentageInput, ancestors: readonly CredentialRecord[]): Parentage {
+function identified(input: LineageInput, ancestors: readonly CredentialRecord[]): Lineage {
   const { record, lookup, now, limits } = input;
   const result = identityOf(record, ancestors);
   if ('refusal' in result) return refused(result.refusal.reason, result.refusal.message);

@@ -7,7 +7,7 @@ import {
   secretLocation,
 } from '../../credentials/credential-secret.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
-import type { WrittenRecords } from '../../kube/cache/mutation-cache.ts';
+import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { isAlreadyExists, isForbidden, isInvalid, isNotFound } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/object.ts';
@@ -20,9 +20,9 @@ const mostDeletes = 20;
 /** Writes the Secrets that `spec.secretRef` asks for, and never one that was not made for the very object. */
 export class SecretWriter {
   readonly #client: KubeClient;
-  readonly #records: WrittenRecords<SecretRecord>;
+  readonly #records: MutationCache<SecretRecord>;
 
-  constructor(client: KubeClient, records: WrittenRecords<SecretRecord>) {
+  constructor(client: KubeClient, records: MutationCache<SecretRecord>) {
     this.#client = client;
     this.#records = records;
   }

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { LookTimes } from './recheck-schedule.ts';
+import { RecheckSchedule } from './recheck-schedule.ts';
 
-const times = (random: number, recheckMs = 60_000) => new LookTimes({ recheckMs, random: () => random });
+const times = (random: number, recheckMs = 60_000) =>
+  new RecheckSchedule({ recheckMs, random: () => random });
 
-describe('LookTimes', () => {
+describe('RecheckSchedule', () => {
   it.each([
     [0, 48_000],
     [0.5, 54_000],

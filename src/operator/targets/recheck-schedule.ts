@@ -1,7 +1,7 @@
 import { BackOff } from '../../kube/back-off.ts';
 import type { WorkResult } from '../../kube/queue/workers.ts';
 
-export interface LookTimesOptions {
+export interface RecheckScheduleOptions {
   /** How often a target that is as it should be is looked at, and a failing one at least; milliseconds. */
   readonly recheckMs: number;
   /** Uniform in [0, 1). */
@@ -12,11 +12,11 @@ export interface LookTimesOptions {
 const soonest = 1_000;
 
 /** When each target is looked at next: failures with growing delay, everything else at the regular time, both with jitter. */
-export class LookTimes {
-  readonly #options: LookTimesOptions;
+export class RecheckSchedule {
+  readonly #options: RecheckScheduleOptions;
   readonly #failing = new Map<string, BackOff>();
 
-  constructor(options: LookTimesOptions) {
+  constructor(options: RecheckScheduleOptions) {
     this.#options = options;
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { instanceRecord } from '../../../test/builders/target-record.ts';
 import type { TargetProblem } from '../../platform/targets/target-problem.ts';
 import type { VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
-import { LookTimes } from './recheck-schedule.ts';
+import { RecheckSchedule } from './recheck-schedule.ts';
 import type { TargetConnector } from './target-connector.ts';
 import type { TargetFinalizer } from './target-finalizer.ts';
 import { TargetReconciler } from './target-reconciler.ts';
@@ -34,7 +34,7 @@ function setUp(first: Rec = instanceRecord()) {
     writer: writer as unknown as TargetWriter<Rec>,
     connector: connector as unknown as TargetConnector,
     finalizer: { finalize } as unknown as TargetFinalizer<Rec>,
-    times: new LookTimes({ recheckMs: 60_000, random: () => 1 }),
+    times: new RecheckSchedule({ recheckMs: 60_000, random: () => 1 }),
   });
   return { state, connector, writer, finalize, reconcile: () => reconciler.reconcile(key) };
 }

@@ -1,6 +1,6 @@
 import type { WorkResult } from '../../kube/queue/workers.ts';
 import { connected, refused } from './desired-target-status.ts';
-import type { LookTimes } from './recheck-schedule.ts';
+import type { RecheckSchedule } from './recheck-schedule.ts';
 import type { Connection, TargetConnector } from './target-connector.ts';
 import type { ConnectedRecord, TargetFinalizer } from './target-finalizer.ts';
 import type { TargetStep } from './target-step.ts';
@@ -14,7 +14,7 @@ export interface TargetReconcilerOptions<R extends ConnectedRecord> {
   readonly writer: TargetWriter<R>;
   readonly connector: TargetConnector;
   readonly finalizer: TargetFinalizer<R>;
-  readonly times: LookTimes;
+  readonly times: RecheckSchedule;
 }
 
 /** What the controllers of virtual clusters and of clusters share: the policy of the kind decides, this does it. */

@@ -1,6 +1,6 @@
 import { fieldManager } from '../../api/names.ts';
 import type { Resource } from '../../api/resources.ts';
-import type { WrittenRecords } from '../../kube/cache/mutation-cache.ts';
+import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { type KubeObject, parseKey } from '../../kube/object.ts';
@@ -13,7 +13,7 @@ export interface TargetWriterOptions<R extends AnyTargetRecord> {
   /** Of the platform. */
   readonly client: Pick<KubeClient, 'mergePatch'>;
   readonly resource: Resource;
-  readonly records: WrittenRecords<R>;
+  readonly records: MutationCache<R>;
   /** What the answer to a write looks like as a record. */
   readonly project: (object: KubeObject) => R;
   readonly events: TargetEvents;

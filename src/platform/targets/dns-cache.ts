@@ -8,7 +8,7 @@ import type { Clock } from '../../kube/clock.ts';
  */
 export type Standing = 'proven' | 'unknown' | 'suspect';
 
-export interface NameMemoryOptions {
+export interface DnsCacheOptions {
   readonly clock: Clock;
   readonly random: () => number;
 }
@@ -30,11 +30,11 @@ const mostStrikes = 6;
 const mostNames = 4_096;
 
 /** Good answers for a minute, and which names are slow to look up. */
-export class NameMemory {
-  readonly #options: NameMemoryOptions;
+export class DnsCache {
+  readonly #options: DnsCacheOptions;
   readonly #names = new Map<string, Memory>();
 
-  constructor(options: NameMemoryOptions) {
+  constructor(options: DnsCacheOptions) {
     this.#options = options;
   }
 

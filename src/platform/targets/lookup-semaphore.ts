@@ -20,7 +20,7 @@ interface Waiting {
 const order = ['proven', 'unknown', 'suspect'] as const;
 
 /** Turns to look a name up, in the order of standing. All but proven names share what one turn fewer leaves. */
-export class ResolverTurns {
+export class LookupSemaphore {
   readonly #limits: TurnLimits;
   readonly #queues: Readonly<Record<Standing, Waiting[]>> = { proven: [], unknown: [], suspect: [] };
   readonly #active = { all: 0, unproven: 0 };

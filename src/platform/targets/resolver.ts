@@ -1,8 +1,8 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { systemClock } from '../../kube/clock.ts';
-import { NameMemory, type NameMemoryOptions } from './dns-cache.ts';
-import { notNow, ResolverTurns, type TurnLimits } from './lookup-semaphore.ts';
+import { DnsCache, type DnsCacheOptions } from './dns-cache.ts';
+import { LookupSemaphore, notNow, type TurnLimits } from './lookup-semaphore.ts';
 
 /** All addresses of a host name, in the order of preference. */
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
@@ -24,10 +24,10 @@ export const systemResolver = (): Resolve =>
  * At most so many look-ups at once; requests for the same name share one, and its answer for a minute. A name that was
  * slow to fail is not looked up again for a while, and one turn is free of names that have not proved to be quick.
  */
-export function boundedResolver(resolve: Resolve, limits: TurnLimits & NameMemoryOptions): Resolve {
+export function boundedResolver(resolve: Resolve, limits: TurnLimits & DnsCacheOptions): Resolve {
   const pending = new Map<string, Promise<readonly LookupAddress[]>>();
-  const names = new NameMemory(limits);
-  const turns = new ResolverTurns(limits);
+  const names = new DnsCache(limits);
+  const turns = new LookupSemaphore(limits);
   const { clock } = limits;
 
   const resolveInTurn = async (hostname: string): Promise<readonly LookupAddress[]> => {

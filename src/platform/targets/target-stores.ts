@@ -1,4 +1,4 @@
-import { WrittenRecords } from '../../kube/cache/mutation-cache.ts';
+import { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import { Store } from '../../kube/cache/store.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { ClusterRecord, SpaceInstanceRecord, VirtualClusterInstanceRecord } from './target-record.ts';
@@ -10,14 +10,14 @@ export class TargetStores {
   readonly spaces = new Store<SpaceInstanceRecord>({
     cluster: ({ clusterRef }) => (clusterRef === undefined ? [] : [clusterRef.cluster]),
   });
-  readonly writtenInstances: WrittenRecords<VirtualClusterInstanceRecord>;
-  readonly writtenClusters: WrittenRecords<ClusterRecord>;
-  readonly writtenSpaces: WrittenRecords<SpaceInstanceRecord>;
+  readonly writtenInstances: MutationCache<VirtualClusterInstanceRecord>;
+  readonly writtenClusters: MutationCache<ClusterRecord>;
+  readonly writtenSpaces: MutationCache<SpaceInstanceRecord>;
 
   constructor(clock: Clock) {
-    this.writtenInstances = new WrittenRecords(this.instances, clock);
-    this.writtenClusters = new WrittenRecords(this.clusters, clock);
-    this.writtenSpaces = new WrittenRecords(this.spaces, clock);
+    this.writtenInstances = new MutationCache(this.instances, clock);
+    this.writtenClusters = new MutationCache(this.clusters, clock);
+    this.writtenSpaces = new MutationCache(this.spaces, clock);
   }
 
   /** By `namespace/name`. */

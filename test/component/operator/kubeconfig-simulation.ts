@@ -11,7 +11,7 @@ import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import { silentLogger } from '../../../src/kube/logger.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
 import type { WorkResult } from '../../../src/kube/queue/workers.ts';
-import { CredentialParts } from '../../../src/operator/assembly/credential-services.ts';
+import { CredentialServices } from '../../../src/operator/assembly/credential-services.ts';
 import { RevocationController } from '../../../src/operator/certificates/revocation-controller.ts';
 import {
   type RevocationRecord,
@@ -229,7 +229,7 @@ export class KubeConfigSimulation {
     const withdrawals = new Withdrawals(clients, this.clock);
     const records = new RevocationRecords(client);
     const nothing = () => undefined;
-    const parts = new CredentialParts({
+    const parts = new CredentialServices({
       ...{ client, clock: this.clock, stores, events: noEvents },
       onReleased: nothing,
       assertAdmission: nothing,

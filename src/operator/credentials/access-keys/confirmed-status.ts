@@ -2,7 +2,7 @@ import { reasons } from '../../../api/reasons.ts';
 import { keyIDOf } from '../../../credentials/credential-hash.ts';
 import type { Confirmation, CredentialRecord } from '../../../credentials/record.ts';
 import type { DesiredStatus } from '../desired-status.ts';
-import type { Parentage } from '../lineage.ts';
+import type { Lineage } from '../lineage.ts';
 import { type KeyCredential, rotationAsked } from './credential.ts';
 import type { KeyInput } from './input.ts';
 import type { KeyLife } from './life.ts';
@@ -10,16 +10,16 @@ import type { KeyLife } from './life.ts';
 /** Status of a key whose present spec and credential are confirmed. */
 export function confirmedStatus(
   { record, now }: KeyInput,
-  parentage: Parentage,
+  lineage: Lineage,
   credential: KeyCredential,
   life: KeyLife,
 ): DesiredStatus {
-  const ready = readyOf(record, parentage, life);
+  const ready = readyOf(record, lineage, life);
   const { reason, message } = ready;
   const stalled = reason === reasons.expired ? { stalled: { reason, message } } : {};
   return {
     confirmation: {
-      ...confirmationOf(record, parentage, credential, life),
+      ...confirmationOf(record, lineage, credential, life),
       active: ready.status === 'True',
     },
     ready,
@@ -31,7 +31,7 @@ export function confirmedStatus(
 
 function confirmationOf(
   record: CredentialRecord,
-  parentage: Parentage,
+  lineage: Lineage,
   { hash, serial, source }: KeyCredential,
   life: KeyLife,
 ): Confirmation {
@@ -40,7 +40,7 @@ function confirmationOf(
   const expires = shownEnd(record, life);
   const issuedNow = hash !== status.credentialHash;
   const observedRotation = issuedNow ? record.rotate : status.observedRotation;
-  const parent = 'ancestors' in parentage ? parentage.ancestors[0] : undefined;
+  const parent = 'ancestors' in lineage ? lineage.ancestors[0] : undefined;
   const disabledByExpiry = disabledByExpiryOf(record);
   const [fingerprint] = record.fingerprints;
   return {
@@ -78,7 +78,7 @@ function disabledByExpiryOf({
   return disabled && disabledOwner === 'operator' ? (status.disabledByExpiry ?? generation) : undefined;
 }
 
-function readyOf(record: CredentialRecord, parentage: Parentage, life: KeyLife): DesiredStatus['ready'] {
+function readyOf(record: CredentialRecord, lineage: Lineage, life: KeyLife): DesiredStatus['ready'] {
   if (life.over)
     return {
       status: 'False',
@@ -87,8 +87,8 @@ function readyOf(record: CredentialRecord, parentage: Parentage, life: KeyLife):
     };
   if (record.disabled)
     return { status: 'False', reason: reasons.disabled, message: 'The key is disabled by spec.disabled.' };
-  if (parentage.kind === 'waiting')
-    return { status: 'False', reason: reasons.accessKeyNotLive, message: parentage.message };
+  if (lineage.kind === 'waiting')
+    return { status: 'False', reason: reasons.accessKeyNotLive, message: lineage.message };
   return { status: 'True', reason: reasons.issued, message: 'The key is confirmed and works.' };
 }
 

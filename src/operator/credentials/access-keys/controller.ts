@@ -16,7 +16,7 @@ import type { LoginSecrets } from './login-secrets.ts';
 import { decideKey } from './policy.ts';
 import type { KeyStep, SettleKey } from './step.ts';
 
-export interface KeyControllerOptions {
+export interface AccessKeyControllerOptions {
   readonly stores: CredentialStores;
   readonly writer: CredentialWriter;
   readonly secrets: SecretWriter;
@@ -38,10 +38,10 @@ type Findings = Pick<KeyInput, 'written' | 'secretProblem'>;
 const maxSteps = 10;
 
 /** Does what the policy decides, one write after the other, until status says what is true. */
-export class KeyController {
-  readonly #options: KeyControllerOptions;
+export class AccessKeyController {
+  readonly #options: AccessKeyControllerOptions;
 
-  constructor(options: KeyControllerOptions) {
+  constructor(options: AccessKeyControllerOptions) {
     this.#options = options;
   }
 

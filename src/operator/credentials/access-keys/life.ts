@@ -4,7 +4,7 @@ import {
   lifeOfAccessKey,
   operatorEndOfAccessKey,
 } from '../../../credentials/life.ts';
-import type { Parentage } from '../lineage.ts';
+import type { Lineage } from '../lineage.ts';
 import type { KeyInput } from './input.ts';
 
 /** The life of an access key as the operator sees it; epoch milliseconds, `Infinity` for no end. */
@@ -18,10 +18,10 @@ export interface KeyLife {
   readonly expiringSoonAt: number;
 }
 
-export function lifeOf({ record, now, limits }: KeyInput, parentage: Parentage): KeyLife {
+export function lifeOf({ record, now, limits }: KeyInput, lineage: Lineage): KeyLife {
   const end = operatorEndOfAccessKey(record, now, limits);
   const shown = operatorEndOfAccessKey(record, now, { activityInterval: 0 });
-  const expires = Math.min(shown, parentage.kind === 'live' ? parentage.end : Number.POSITIVE_INFINITY);
+  const expires = Math.min(shown, lineage.kind === 'live' ? lineage.end : Number.POSITIVE_INFINITY);
   const start = record.ttlAfterLastActivity ? (record.status.lastActivity ?? record.created) : record.created;
   return {
     end,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type CredentialParts,
+  type CredentialServices,
   confirmed,
   created,
   credentialObject,
@@ -23,12 +23,12 @@ const metadata = { finalizers: [finalizers.OwnedAccessKey] };
 const second = 1_000;
 
 /** A key with its finalizer; `status` makes it one that was looked at before. */
-const key = (parts: CredentialParts = {}): CredentialRecord =>
+const key = (parts: CredentialServices = {}): CredentialRecord =>
   recordOf(credentialObject({ ...parts, metadata: { ...metadata, ...parts.metadata } }));
 
 /** A key whose present spec is confirmed. */
 const confirmedKey = (
-  parts: CredentialParts = {},
+  parts: CredentialServices = {},
   ancestors: readonly CredentialRecord[] = [],
 ): CredentialRecord => {
   const object = credentialObject({ ...parts, metadata: { ...metadata, ...parts.metadata } });

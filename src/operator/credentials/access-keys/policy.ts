@@ -2,7 +2,7 @@ import { finalizers } from '../../../api/names.ts';
 import { type Reason, reasons } from '../../../api/reasons.ts';
 
 import type { CredentialRecord } from '../../../credentials/record.ts';
-import { type Parentage, parentageOf, parentGrace } from '../lineage.ts';
+import { type Lineage, lineageOf, parentGrace } from '../lineage.ts';
 import { staleSecrets } from '../owned-secrets.ts';
 import { refusalRecheck } from '../refusal-recheck.ts';
 import { type RefusedFor, refusedStatus } from '../refused-status.ts';
@@ -18,13 +18,13 @@ export function decideKey(input: KeyInput): KeyStep {
   const { record } = input;
   if (!record.finalizers.includes(finalizers.OwnedAccessKey)) return { step: 'addFinalizer' };
   if (record.holdsLoginSecrets) return { step: 'moveLoginSecrets' };
-  const parentage = parentageOf(input);
-  if (parentage.kind === 'waiting' && parentage.tooEarly)
+  const lineage = lineageOf(input);
+  if (lineage.kind === 'waiting' && lineage.tooEarly)
     return { step: 'wait', requeueAt: input.now + parentGrace };
-  const problem = problemOf(input, parentage);
+  const problem = problemOf(input, lineage);
   if (problem !== undefined) return refuse(input, problem);
   const credential = credentialOf(input);
-  return 'step' in credential ? credential : settle(input, parentage, credential);
+  return 'step' in credential ? credential : settle(input, lineage, credential);
 }
 
 function refuse(input: KeyInput, problem: RefusedFor): SettleKey {
@@ -36,9 +36,9 @@ function refuse(input: KeyInput, problem: RefusedFor): SettleKey {
   };
 }
 
-function settle(input: KeyInput, parentage: Parentage, credential: KeyCredential): KeyStep {
+function settle(input: KeyInput, lineage: Lineage, credential: KeyCredential): KeyStep {
   const { record, now } = input;
-  const life = lifeOf(input, parentage);
+  const life = lifeOf(input, lineage);
   if (life.over && isToBeDeleted(record, life.end + input.limits.expiredRetention, now))
     return { step: 'delete' };
   if (life.over && !record.disabled && record.disabledOwner !== 'other') return { step: 'disable' };
@@ -46,7 +46,7 @@ function settle(input: KeyInput, parentage: Parentage, credential: KeyCredential
   const requeueAt = nextLook(input, life);
   return {
     step: 'settle',
-    desired: confirmedStatus(input, parentage, credential, life),
+    desired: confirmedStatus(input, lineage, credential, life),
     successor: successorReason(record),
     staleSecrets: staleSecrets(record, input.ownSecrets),
     ...(requeueAt === undefined ? {} : { requeueAt }),

@@ -2,14 +2,14 @@ import { conditionTypes } from '../../../api/conditions.ts';
 import { reasons } from '../../../api/reasons.ts';
 import { keyIDOf } from '../../../credentials/credential-hash.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
-import type { Parentage } from '../lineage.ts';
+import type { Lineage } from '../lineage.ts';
 import type { RefusedFor } from '../refused-status.ts';
 import type { KeyInput } from './input.ts';
 
 /** Why nothing may be confirmed for this key; undefined when nothing speaks against it. */
-export function problemOf(input: KeyInput, parentage: Parentage): RefusedFor | undefined {
+export function problemOf(input: KeyInput, lineage: Lineage): RefusedFor | undefined {
   // The key first: a refused duplicate must not be forgotten because its parent is refused for a while.
-  return keyProblem(input) ?? (parentage.kind === 'refused' ? parentage.problem : secretProblem(input));
+  return keyProblem(input) ?? (lineage.kind === 'refused' ? lineage.problem : secretProblem(input));
 }
 
 function keyProblem({ record, claimants }: KeyInput): RefusedFor | undefined {

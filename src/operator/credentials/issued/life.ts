@@ -1,7 +1,7 @@
 import { expiringSoonAt } from '../../../credentials/life.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import { endOfIssued, type IssuedLife, lifeOfIssued } from '../../../credentials/token-life.ts';
-import type { Parentage } from '../lineage.ts';
+import type { Lineage } from '../lineage.ts';
 import type { IssuedInput } from './input.ts';
 
 /** The life of a token or kubeconfig; epoch milliseconds, `ttl` in seconds. */
@@ -18,11 +18,11 @@ export interface CredentialLife {
   readonly expiringSoonAt: number;
 }
 
-export function lifeOf({ record, now, limits }: IssuedInput, parentage: Parentage): CredentialLife {
+export function lifeOf({ record, now, limits }: IssuedInput, lineage: Lineage): CredentialLife {
   const { issuedAt } = record.status;
   const bounds = {
     maxLife: limits.maxTTL,
-    ...(parentage.kind === 'live' ? { parentEnd: parentage.end } : {}),
+    ...(lineage.kind === 'live' ? { parentEnd: lineage.end } : {}),
   };
   const next = lifeOfIssued(record, { ...bounds, issuedAt: now });
   const end = endOfIssued(record);

@@ -1,6 +1,6 @@
 import { finalizers } from '../../../api/names.ts';
 import { reasons } from '../../../api/reasons.ts';
-import { type Parentage, parentageOf, parentGrace } from '../lineage.ts';
+import { type Lineage, lineageOf, parentGrace } from '../lineage.ts';
 import { staleSecrets } from '../owned-secrets.ts';
 import { refusalRecheck } from '../refusal-recheck.ts';
 import { type RefusedFor, refusedStatus } from '../refused-status.ts';
@@ -10,22 +10,20 @@ import { endedStatus, keptStatus } from './status.ts';
 import type { IssuedStep, SettleCredential } from './step.ts';
 import { type Successor, successorCause } from './successor.ts';
 
-type Granted = Exclude<Parentage, { kind: 'refused' }>;
+type Granted = Exclude<Lineage, { kind: 'refused' }>;
 
 /** What to do next about a token or kubeconfig that is not being deleted. */
 export function decideIssued(input: IssuedInput): IssuedStep {
   const { record, now, limits } = input;
   if (!record.finalizers.includes(finalizers[record.kind])) return { step: 'addFinalizer' };
-  const parentage = parentageOf(input);
-  const life = lifeOf(input, parentage);
+  const lineage = lineageOf(input);
+  const life = lifeOf(input, lineage);
   const ended = life.end !== undefined && now >= life.end;
-  if (parentage.kind === 'waiting' && parentage.tooEarly && !ended)
+  if (lineage.kind === 'waiting' && lineage.tooEarly && !ended)
     return { step: 'wait', requeueAt: now + parentGrace };
   if (record.ephemeral && life.end !== undefined && now >= life.end + limits.expiredRetention)
     return { step: 'delete' };
-  return parentage.kind === 'refused'
-    ? refuseIssued(input, parentage.problem)
-    : judge(input, parentage, life);
+  return lineage.kind === 'refused' ? refuseIssued(input, lineage.problem) : judge(input, lineage, life);
 }
 
 /** A credential that grants nothing, and what goes with it. */
@@ -38,15 +36,15 @@ export function refuseIssued(input: IssuedInput, problem: RefusedFor): SettleCre
   };
 }
 
-function judge(input: IssuedInput, parentage: Granted, life: CredentialLife): IssuedStep {
+function judge(input: IssuedInput, lineage: Granted, life: CredentialLife): IssuedStep {
   const { record, now } = input;
-  const successor = successorCause(input, parentage.ancestors, life);
-  if (successor === undefined) return settleIssued(input, parentage, life);
-  if (parentage.kind === 'waiting') return wait(input, parentage, life, successor);
+  const successor = successorCause(input, lineage.ancestors, life);
+  if (successor === undefined) return settleIssued(input, lineage, life);
+  if (lineage.kind === 'waiting') return wait(input, lineage, life, successor);
   return {
     step: 'issue',
-    identity: parentage.identity,
-    ancestors: parentage.ancestors,
+    identity: lineage.identity,
+    ancestors: lineage.ancestors,
     serial: record.status.serial + 1,
     issuedAt: successor.sameLife ? (record.status.issuedAt ?? now) : now,
     end: successor.sameLife ? (life.moved ?? life.next.notAfter) : life.next.notAfter,
@@ -59,15 +57,15 @@ function judge(input: IssuedInput, parentage: Granted, life: CredentialLife): Is
 /** Nothing is issued below a key that does not work. A credential that is still right is kept, another one is dropped meanwhile. */
 function wait(
   input: IssuedInput,
-  parentage: Granted & { kind: 'waiting' },
+  lineage: Granted & { kind: 'waiting' },
   life: CredentialLife,
   { cause, sameLife }: Successor,
 ): SettleCredential {
-  if (sameLife || cause === reasons.renewed) return settleIssued(input, parentage, life);
-  return refuseIssued(input, { reason: reasons.accessKeyNotLive, message: parentage.message, final: false });
+  if (sameLife || cause === reasons.renewed) return settleIssued(input, lineage, life);
+  return refuseIssued(input, { reason: reasons.accessKeyNotLive, message: lineage.message, final: false });
 }
 
-function settleIssued(input: IssuedInput, parentage: Granted, life: CredentialLife): SettleCredential {
+function settleIssued(input: IssuedInput, lineage: Granted, life: CredentialLife): SettleCredential {
   const { record, now, limits } = input;
   const ended = life.end === undefined || now >= life.end;
   const retained = record.ephemeral && life.end !== undefined ? [life.end + limits.expiredRetention] : [];
@@ -81,7 +79,7 @@ function settleIssued(input: IssuedInput, parentage: Granted, life: CredentialLi
   const upcoming = candidates.filter((at) => at !== undefined && Number.isFinite(at) && at > now) as number[];
   return {
     step: 'settle',
-    desired: ended ? endedStatus(record, life) : keptStatus(input, parentage, life),
+    desired: ended ? endedStatus(record, life) : keptStatus(input, lineage, life),
     staleSecrets: ended ? input.ownSecrets : staleSecrets(record, input.ownSecrets),
     ...(upcoming.length === 0 ? {} : { requeueAt: Math.min(...upcoming) }),
   };

@@ -2,7 +2,7 @@ import { reasons } from '../../../api/reasons.ts';
 import { chainOf } from '../../../credentials/ancestors.ts';
 import type { Confirmation, CredentialRecord, PreviousCredential } from '../../../credentials/record.ts';
 import type { DesiredStatus } from '../desired-status.ts';
-import type { Parentage } from '../lineage.ts';
+import type { Lineage } from '../lineage.ts';
 import type { IssuedInput, IssuedLimits } from './input.ts';
 import type { CredentialLife } from './life.ts';
 import type { IssueCredential } from './step.ts';
@@ -73,7 +73,7 @@ function previousOf(
 /** Status of a credential that stays as it is. */
 export function keptStatus(
   { record, now, isPublished }: IssuedInput,
-  parentage: Exclude<Parentage, { kind: 'refused' }>,
+  lineage: Exclude<Lineage, { kind: 'refused' }>,
   life: CredentialLife,
 ): DesiredStatus {
   const { previous, ...status } = record.status;
@@ -83,10 +83,10 @@ export function keptStatus(
     previous.keyID !== undefined &&
     isPublished(previous.keyID);
   const [fingerprint = ''] = record.fingerprints;
-  const chain = chainOf(parentage.ancestors);
+  const chain = chainOf(lineage.ancestors);
   const ready: DesiredStatus['ready'] =
-    parentage.kind === 'waiting'
-      ? { status: 'False', reason: reasons.accessKeyNotLive, message: parentage.message }
+    lineage.kind === 'waiting'
+      ? { status: 'False', reason: reasons.accessKeyNotLive, message: lineage.message }
       : works(record);
   const soon = ready.status === 'True' && now >= life.expiringSoonAt;
   return {

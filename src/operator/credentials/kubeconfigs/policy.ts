@@ -4,7 +4,7 @@ import { lifeOf } from '../issued/life.ts';
 import { decideIssued, refuseIssued } from '../issued/policy.ts';
 import { keptStatus } from '../issued/status.ts';
 import type { IssueCredential, IssuedStep, SettleCredential } from '../issued/step.ts';
-import { parentageOf } from '../lineage.ts';
+import { lineageOf } from '../lineage.ts';
 import { isIntact } from '../owned-secrets.ts';
 import type { RefusedFor } from '../refused-status.ts';
 import { directionOf } from './destination.ts';
@@ -54,10 +54,10 @@ export function insteadOf(
 ): SettleCredential {
   const { record, now } = input;
   const present = record.secretRef === undefined ? record.holdsCredential : isIntact(record, input.secret);
-  const parentage = parentageOf(input);
-  if (!issue.keepPrevious || !present || parentage.kind === 'refused') return refuseIssued(input, problem);
-  const life = lifeOf(input, parentage);
-  const desired = keptStatus(input, parentage, life);
+  const lineage = lineageOf(input);
+  if (!issue.keepPrevious || !present || lineage.kind === 'refused') return refuseIssued(input, problem);
+  const life = lifeOf(input, lineage);
+  const desired = keptStatus(input, lineage, life);
   const { reason, message } = problem;
   const ends = [life.end, record.status.previous?.expirationTimestamp, now + renewalRetry];
   const upcoming = ends.filter((at) => at !== undefined && at > now) as number[];

@@ -2,7 +2,7 @@ import { finalizers } from '../../../api/names.ts';
 import type { WorkResult } from '../../../kube/queue/workers.ts';
 import type { ClusterRecord } from '../../../platform/targets/target-record.ts';
 import type { TargetStores } from '../../../platform/targets/target-stores.ts';
-import { LookTimes } from '../recheck-schedule.ts';
+import { RecheckSchedule } from '../recheck-schedule.ts';
 import type { TargetControllerOptions } from '../target-controller-options.ts';
 import { TargetFinalizer } from '../target-finalizer.ts';
 import { TargetReconciler } from '../target-reconciler.ts';
@@ -25,7 +25,7 @@ export class ClusterController {
       writer,
       connector,
       finalizer: new TargetFinalizer({ ...options, finalizer: finalizers.Cluster, isAwaited: () => false }),
-      times: new LookTimes(options),
+      times: new RecheckSchedule(options),
     });
   }
 

@@ -4,7 +4,7 @@ import type { WorkResult } from '../../../kube/queue/workers.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import type { TargetStores } from '../../../platform/targets/target-stores.ts';
 import type { CredentialStores } from '../../credentials/credential-stores.ts';
-import { LookTimes } from '../recheck-schedule.ts';
+import { RecheckSchedule } from '../recheck-schedule.ts';
 import type { TargetControllerOptions } from '../target-controller-options.ts';
 import { TargetFinalizer } from '../target-finalizer.ts';
 import { TargetReconciler } from '../target-reconciler.ts';
@@ -33,7 +33,7 @@ export class InstanceController {
         finalizer: finalizerName,
         isAwaited: ({ key, uid }) => credentials.kubeConfigsOf(key).some((each) => holdsAccess(each, uid)),
       }),
-      times: new LookTimes(options),
+      times: new RecheckSchedule(options),
     });
   }
 
