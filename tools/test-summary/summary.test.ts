@@ -51,6 +51,16 @@ describe('summarize', () => {
       ['vitest reports a failure outside of the tests'],
     ],
   ])('sums up %s', (_, changes, line, problems) => {
-    expect(summarize(reportOf(changes))).toEqual({ line, problems });
+    expect(summarize([reportOf(changes)])).toEqual({ line, problems });
+  });
+
+  it('adds up the lanes, and a lane without tests does not hide behind another', () => {
+    const lanes = [reportOf(), reportOf({ success: false, numPassedTests: 3, numFailedTests: 1 })];
+    expect(summarize(lanes)).toEqual({ line: '5 passed, 1 failed', problems: [] });
+    const empty = reportOf({ success: false, numPassedTests: 0, testResults: [] });
+    expect(summarize([reportOf(), empty])).toEqual({
+      line: '2 passed, 0 failed',
+      problems: ['no test ran', 'vitest reports a failure outside of the tests'],
+    });
   });
 });

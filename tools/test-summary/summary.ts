@@ -18,20 +18,38 @@ export interface Summary {
   readonly problems: readonly string[];
 }
 
-/** A file that cannot be loaded, or whose set-up fails, counts as one failed test: vitest counts none for it. */
-export function summarize(report: TestReport): Summary {
+/**
+ * Adds up the reports of all lanes. A file that cannot be loaded, or whose set-up fails, counts as one failed test: vitest
+ * counts none for it.
+ */
+export function summarize(reports: readonly TestReport[]): Summary {
+  const parts = reports.map(judge);
+  const sum = (part: (judgement: Judgement) => number): number =>
+    parts.reduce((total, judgement) => total + part(judgement), 0);
+  return {
+    line: `${sum(({ passed }) => passed)} passed, ${sum(({ failed }) => failed)} failed`,
+    problems: parts.flatMap(({ problems }) => problems),
+  };
+}
+
+interface Judgement {
+  readonly passed: number;
+  readonly failed: number;
+  readonly problems: readonly string[];
+}
+
+function judge(report: TestReport): Judgement {
   const broken = report.testResults.filter(
     ({ status, assertionResults }) =>
       status === 'failed' && assertionResults.every((result) => result.status !== 'failed'),
   );
+  const passed = report.numPassedTests;
   const failed = report.numFailedTests + broken.length;
-  return {
-    line: `${report.numPassedTests} passed, ${failed} failed`,
-    problems: [
-      ...broken.map(({ name }) => `${name} could not be run`),
-      ...(report.numPassedTests + failed === 0 ? ['no test ran'] : []),
-      ...(report.numPendingTests > 0 ? [`${report.numPendingTests} tests were skipped`] : []),
-      ...(report.success || failed > 0 ? [] : ['vitest reports a failure outside of the tests']),
-    ],
-  };
+  const problems = [
+    ...broken.map(({ name }) => `${name} could not be run`),
+    ...(passed + failed === 0 ? ['no test ran'] : []),
+    ...(report.numPendingTests > 0 ? [`${report.numPendingTests} tests were skipped`] : []),
+    ...(report.success || failed > 0 ? [] : ['vitest reports a failure outside of the tests']),
+  ];
+  return { passed, failed, problems };
 }

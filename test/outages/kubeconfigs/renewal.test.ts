@@ -3,8 +3,8 @@ import { entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
-import { targetSettings } from '../targets/target-world.ts';
-import { Holder, Project, readingOf, tracesOf } from './kubeconfig-world.ts';
+import { Holder, Project, readingOf, tracesOf } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
+import { targetSettings } from '../../e2e/targets/target-world.ts';
 
 const overlapMs = 5_000;
 /** Whatever is asked for: no certificate of this signer lives longer. */

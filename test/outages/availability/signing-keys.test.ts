@@ -6,7 +6,7 @@ import { operatorWorld } from '../../../lab/operator/world.ts';
 import type { Write } from '../../../lab/operator/write.ts';
 import { WriteGate } from '../../../lab/operator/write-gate.ts';
 import { systemNamespace, systemObjects } from '../../../src/api/names.ts';
-import { Issuer, signingKeyOf } from '../lifecycle/issuer.ts';
+import { Issuer, signingKeyOf } from '../../e2e/lifecycle/issuer.ts';
 import { FragileOperator } from './fragile-operator.ts';
 
 const plane = await sharedControlPlane();

@@ -9,9 +9,9 @@ import { outlineOf, type Write } from '../../../lab/operator/write.ts';
 import { WriteGate } from '../../../lab/operator/write-gate.ts';
 import { annotations } from '../../../src/api/names.ts';
 import { credentialHash } from '../../../src/credentials/credential-hash.ts';
+import { Project, readingOf, tracesOf } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
+import { targetSettings } from '../../e2e/targets/target-world.ts';
 import { FragileOperator } from '../availability/fragile-operator.ts';
-import { targetSettings } from '../targets/target-world.ts';
-import { Project, readingOf, tracesOf } from './kubeconfig-world.ts';
 
 const plane = await sharedControlPlane();
 const insider = { user: 'insider', groups: ['system:masters'] };

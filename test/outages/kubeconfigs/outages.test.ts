@@ -6,8 +6,8 @@ import { VirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { labels, systemNamespace } from '../../../src/api/names.ts';
 import { configMaps, secrets } from '../../../src/api/resources.ts';
-import { rewrite, targetSettings } from '../targets/target-world.ts';
-import { Holder, Project, readingOf, tracesOf } from './kubeconfig-world.ts';
+import { Holder, Project, readingOf, tracesOf } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
+import { rewrite, targetSettings } from '../../e2e/targets/target-world.ts';
 
 const world = await operatorWorld({ env: { ...targetSettings, LATCHKEY_FINALIZER_LIMIT: '15s' } });
 const { admin, plane } = world;

@@ -23,8 +23,8 @@ import { generateAccessKey } from '../../../src/credentials/access-key.ts';
 import { credentialHash } from '../../../src/credentials/credential-hash.ts';
 import { HealthJudge } from '../../argocd-health/argocd-health.ts';
 import { type Manifest, manifestOf } from '../../builders/manifest.ts';
-import { Holder, Project } from '../kubeconfigs/kubeconfig-world.ts';
-import { targetSettings } from '../targets/target-world.ts';
+import { Holder, Project } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
+import { targetSettings } from '../../e2e/targets/target-world.ts';
 import { Controller, type ControllerName, difference, sync } from './controllers.ts';
 
 const world = await operatorWorld({ env: targetSettings });

@@ -6,7 +6,7 @@ import { Verifier } from '../../../lab/operator/verifier.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { events, ownedAccessKeys } from '../../../src/api/resources.ts';
-import { hashForm } from './hash-form.ts';
+import { hashForm } from '../../e2e/lifecycle/hash-form.ts';
 
 const writesPerSecond = 10;
 const world = await operatorWorld({ env: { LATCHKEY_EXPIRY_WRITES_PER_SECOND: `${writesPerSecond}` } });

@@ -16,7 +16,7 @@ import {
   makeInstance,
   rewrite,
   targetSettings,
-} from './target-world.ts';
+} from '../../e2e/targets/target-world.ts';
 
 const world = await operatorWorld({
   env: { ...targetSettings, LATCHKEY_LOG_LEVEL: 'trace', LATCHKEY_FINALIZER_LIMIT: '15s' },

@@ -5,7 +5,7 @@ import { healthOf } from '../../../lab/operator/health-of.ts';
 import type { RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
-import { expectConfirmed } from './nothing-confirmed.ts';
+import { expectConfirmed } from '../../e2e/input/nothing-confirmed.ts';
 
 const plane = await startControlPlane({ name: 'restart' });
 // Registered before the world's own clean-up, so it runs after it.

@@ -1,0 +1,58 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Stored } from '../../../lab/operator/api.ts';
+import { Verifier } from '../../../lab/operator/verifier.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
+import { reasons } from '../../../src/api/reasons.ts';
+import { Issuer } from '../../e2e/lifecycle/issuer.ts';
+
+const world = await operatorWorld({ env: { LATCHKEY_ROTATION_OVERLAP: '4s' } });
+const { admin } = world;
+const issuer = new Issuer(admin);
+const verifier = new Verifier(admin);
+
+let renewed: Stored;
+let unrenewed: Stored;
+
+beforeAll(async () => {
+  const accessKey = (await admin.createKey()).metadata.name;
+  [renewed, unrenewed] = await Promise.all([
+    admin.createToken({ accessKey, ttl: 60, renewBefore: 59 }),
+    admin.createToken({ accessKey, ttl: 60 }),
+  ]);
+});
+
+describe.concurrent('a token of 60 seconds', () => {
+  it('is renewed at half of its life at the earliest, with overlap', async () => {
+    const first = await admin.untilReady(renewed);
+    const issuedAt = new Date(first.status.issuedAt).getTime();
+    const isSecond = ({ status }: Stored) => status.serial === 2;
+    const second = await admin.until(renewed, 'a successor', isSecond, { timeoutMs: 35_000 });
+    const renewedAt = new Date(second.status.issuedAt).getTime();
+    expect(renewedAt - issuedAt).toBeGreaterThanOrEqual(29_000);
+    expect(renewedAt - issuedAt).toBeLessThan(33_000);
+    expect(await verifier.presented(first.status.token)).toBe('live');
+    expect(await verifier.presented(second.status.token)).toBe('live');
+    const { iat = 0, exp } = await issuer.verify(second.status.token);
+    expect(exp).toBe(iat + 60);
+    await admin.until(renewed, 'no predecessor', ({ status }) => status.previous === undefined);
+    expect(await verifier.presented(first.status.token)).toBe('Unknown');
+  });
+
+  it('without renewal warns once and ends', async () => {
+    const { token, notAfter } = (await admin.untilReady(unrenewed)).status;
+    const end = new Date(notAfter).getTime();
+    const soon = { type: 'ExpiringSoon', status: 'True' } as const;
+    await admin.untilCondition(unrenewed, soon, { timeoutMs: 30_000 });
+    expect(end - Date.now()).toBeLessThanOrEqual(12_000);
+    await admin.untilRefused(unrenewed, reasons.expired, { timeoutMs: 20_000 });
+    const late = Date.now() - end;
+    expect(late).toBeGreaterThanOrEqual(0);
+    expect(late).toBeLessThan(1_000);
+    expect(await verifier.presented(token)).toBe('Unknown');
+    expect((await admin.get(unrenewed)).status.token).toBeUndefined();
+    const warnings = (await admin.eventsOf(unrenewed)).filter(
+      ({ reason }) => reason === reasons.expiringSoon,
+    );
+    expect(warnings.map(({ type, series }) => [type, series?.count])).toEqual([['Warning', undefined]]);
+  });
+});
