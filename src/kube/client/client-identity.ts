@@ -36,7 +36,7 @@ export function makeIdentity(server: URL, tls: TlsIdentity, headers: readonly st
  * The same towards a server that others chose. It would choose the group of a DHE suite itself, and one of ten thousand
  * bits takes a second of the only thread at each handshake: nothing but elliptic curves of known size is offered.
  */
-export function towardsForeign(identity: Identity): Identity {
+export function hardenedTls(identity: Identity): Identity {
   return { ...identity, tls: { ...identity.tls, ...curvesOnly } };
 }
 

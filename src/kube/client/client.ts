@@ -2,12 +2,17 @@ import type { LookupFunction } from 'node:net';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Resource } from '../../api/resources.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import { type Asked, checkedForeign, madeForForeign, withForeignErrors } from '../foreign-answers.ts';
 import { type Logger, silentLogger } from '../logger.ts';
 import type { KubeList, KubeObject, ObjectKey } from '../object.ts';
 import { collectionPath, objectPath } from '../resource-path.ts';
+import {
+  type Asked,
+  checkUntrusted,
+  makeForUntrusted,
+  withUntrustedErrors,
+} from '../untrusted/untrusted-answers.ts';
 import { Authentication } from './authentication.ts';
-import { fixedIdentity, type Identity, type IdentitySource, towardsForeign } from './client-identity.ts';
+import { fixedIdentity, hardenedTls, type Identity, type IdentitySource } from './client-identity.ts';
 import type {
   ApplyOptions,
   DeleteOptions,
@@ -69,9 +74,9 @@ export interface KubeClientOptions extends ClientOptions {
 
 /**
  * For an API server that others chose. Neither its address nor its answers are trusted: every error is a
- * ForeignKubeError, which holds no text of either, and an answer that is no object of Kubernetes is one too.
+ * UntrustedServerError, which holds no text of either, and an answer that is no object of Kubernetes is one too.
  */
-export interface ForeignClientOptions extends ClientOptions {
+export interface UntrustedClientOptions extends ClientOptions {
   readonly identity: Identity;
   /** Decides what may be dialled, at each connection: resolves names, and is asked about addresses too. */
   readonly lookup?: LookupFunction;
@@ -90,7 +95,7 @@ const defaultObjectBytes = 16 * 2 ** 20;
 const defaultListBytes = 256 * 2 ** 20;
 
 /** Makes the client of one API server. Close it to end its connections. */
-export function createKubeClient(options: KubeClientOptions | ForeignClientOptions): KubeClient {
+export function createKubeClient(options: KubeClientOptions | UntrustedClientOptions): KubeClient {
   return new KubeClient(options);
 }
 
@@ -103,12 +108,12 @@ export class KubeClient {
   readonly #sender: RequestSender;
   readonly #clock: Clock;
   readonly #limits: { readonly object: number; readonly list: number; readonly single: number };
-  readonly #isForeign: boolean;
+  readonly #isUntrusted: boolean;
 
-  constructor(options: KubeClientOptions | ForeignClientOptions) {
+  constructor(options: KubeClientOptions | UntrustedClientOptions) {
     const { clock = systemClock, random = Math.random } = options;
     this.#clock = clock;
-    this.#isForeign = 'identity' in options;
+    this.#isUntrusted = 'identity' in options;
     this.#limits = {
       object: options.maxObjectBytes ?? defaultObjectBytes,
       list: options.maxListBytes ?? defaultListBytes,
@@ -123,8 +128,8 @@ export class KubeClient {
       maxWaiting: options.maxWaiting ?? 1_000,
       ...('lookup' in options && options.lookup !== undefined ? { lookup: options.lookup } : {}),
     });
-    const isForeign = this.#isForeign;
-    this.#sender = new RequestSender({ ...options, transport: this.#transport, clock, random, isForeign });
+    const isUntrusted = this.#isUntrusted;
+    this.#sender = new RequestSender({ ...options, transport: this.#transport, clock, random, isUntrusted });
   }
 
   get<T extends KubeObject>(resource: Resource, key: ObjectKey, options: RequestOptions = {}): Promise<T> {
@@ -224,7 +229,7 @@ export class KubeClient {
   ): AsyncIterable<WatchEvent> {
     const open = (signal: AbortSignal) => this.#transport.stream(path, query.toString(), signal);
     const events = watchEvents(open, path, { ...options, clock: this.#clock });
-    return this.#isForeign ? withForeignErrors({ verb: 'WATCH', path }, events, options.signal) : events;
+    return this.#isUntrusted ? withUntrustedErrors({ verb: 'WATCH', path }, events, options.signal) : events;
   }
 
   /** Cuts every connection, watches included; requests under way fail. */
@@ -242,7 +247,7 @@ export class KubeClient {
 
   /** The names of further requests may be out of earlier answers. */
   #made(resource: Resource, make: () => string): string {
-    return this.#isForeign ? madeForForeign({ verb: 'NAME', path: resource.plural }, make) : make();
+    return this.#isUntrusted ? makeForUntrusted({ verb: 'NAME', path: resource.plural }, make) : make();
   }
 
   #patch<T>(patch: Patch, options: WriteOptions & { readonly force?: boolean }): Promise<T> {
@@ -259,12 +264,12 @@ export class KubeClient {
     const ofList = init.list?.limit === 1 ? single : list;
     const maxBytes = init.list === undefined ? object : ofList;
     const answer = this.#sender.send({ ...init, maxBytes }, options);
-    return (this.#isForeign ? checkedForeign(answer, init, options.signal) : answer) as Promise<T>;
+    return (this.#isUntrusted ? checkUntrusted(answer, init, options.signal) : answer) as Promise<T>;
   }
 }
 
-function authenticationOf(options: KubeClientOptions | ForeignClientOptions, clock: Clock): IdentitySource {
-  if ('identity' in options) return fixedIdentity(towardsForeign(options.identity));
+function authenticationOf(options: KubeClientOptions | UntrustedClientOptions, clock: Clock): IdentitySource {
+  if ('identity' in options) return fixedIdentity(hardenedTls(options.identity));
   const { kubeConfig, log = silentLogger, refreshMs } = options;
   const source = 'load' in kubeConfig ? kubeConfig : fixedSource(kubeConfig);
   return new Authentication({ source, clock, log, ...(refreshMs === undefined ? {} : { refreshMs }) });

@@ -33,7 +33,7 @@ export interface RequestSenderOptions {
    * A refusal that is no Status does not come from an API server, but from whatever stands in its place; and what nests
    * deeper than any object is not parsed.
    */
-  readonly isForeign?: boolean;
+  readonly isUntrusted?: boolean;
   readonly observe?: (request: ObservedRequest) => void;
 }
 
@@ -60,11 +60,11 @@ export class RequestSender {
   async send(init: RequestInit, options: RequestOptions): Promise<unknown> {
     const body = init.body === undefined ? undefined : JSON.stringify(init.body);
     const response = await this.#sendUntilFinal(init, body, options);
-    const { isForeign = false } = this.#options;
-    if (isForeign && !isModestJSON(response.body))
+    const { isUntrusted = false } = this.#options;
+    if (isUntrusted && !isModestJSON(response.body))
       throw badAnswer({ verb: init.method, path: init.path }, 'too many or too deep values', response.status);
     if (response.status >= 200 && response.status < 300) return parseAnswer(init, response);
-    throw toKubeError(init, response, isForeign);
+    throw toKubeError(init, response, isUntrusted);
   }
 
   async #sendUntilFinal(
@@ -137,12 +137,12 @@ function parseAnswer({ method, path }: RequestInit, { status, body }: RawRespons
 function toKubeError(
   { method, path }: RequestInit,
   { status, headers, body }: RawResponse,
-  isForeign: boolean,
+  isUntrusted: boolean,
 ): KubeError {
   const action = { verb: method, path };
   if (status < 400) return badAnswer(action, `status ${status}; redirects are not followed`, status);
   const parsed = parsedOrNothing(body);
-  if (isForeign && !isStatus(parsed) && !plainRefusals.has(status))
+  if (isUntrusted && !isStatus(parsed) && !plainRefusals.has(status))
     return badAnswer(action, `status ${status} without a Status`, status);
   return kubeErrorFromStatus(action, status, parsed, retryAfterSeconds(headers));
 }

@@ -10,10 +10,10 @@ import {
 import { createKubeClient, type KubeClient } from '../../kube/client/client.ts';
 import { makeIdentity, type TlsIdentity } from '../../kube/client/client-identity.ts';
 import type { Clock } from '../../kube/clock.ts';
-import { unusableAnswer } from '../../kube/foreign-answers.ts';
 import { isNotFound } from '../../kube/kube-error.ts';
 import type { Logger } from '../../kube/logger.ts';
 import type { KubeObject } from '../../kube/object.ts';
+import { unusableAnswer } from '../../kube/untrusted/untrusted-answers.ts';
 import type { TargetAddresses } from './addresses.ts';
 import { addressProblem, type TargetProblem } from './target-problem.ts';
 import type { SecretEntry } from './target-record.ts';

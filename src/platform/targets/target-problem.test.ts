@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { LatchkeyError } from '../../errors.ts';
-import { toForeign } from '../../kube/foreign-kube-error.ts';
 import { badAnswer, kubeErrorFromStatus, timedOut, unreachable } from '../../kube/kube-error.ts';
+import { toUntrustedServerError } from '../../kube/untrusted/untrusted-server-error.ts';
 import { AddressRefused } from './address-refused.ts';
 import { targetProblemOf } from './target-problem.ts';
 
 const action = { verb: 'GET', path: '/api' };
 const status = (code: number) => kubeErrorFromStatus(action, code, { kind: 'Status' });
 const broken = (code: string) => unreachable(action, Object.assign(new Error(code), { code }));
-const reasonOf = (error: unknown) => targetProblemOf(toForeign(action, error))?.reason;
+const reasonOf = (error: unknown) => targetProblemOf(toUntrustedServerError(action, error))?.reason;
 
 describe('targetProblemOf', () => {
   it.each<readonly [string, Error]>([
@@ -61,7 +61,7 @@ describe('targetProblemOf', () => {
         'The address of the target may not be dialled, because it is a loopback address: change the server of the kubeconfig, or have the address listed in LATCHKEY_TARGET_ADDRESSES.',
     };
     expect(targetProblemOf(refusal)).toEqual(expected);
-    expect(targetProblemOf(toForeign(action, unreachable(action, refusal)))).toEqual(expected);
+    expect(targetProblemOf(toUntrustedServerError(action, unreachable(action, refusal)))).toEqual(expected);
   });
 
   it.each([
@@ -83,6 +83,6 @@ describe('targetProblemOf', () => {
       timedOut(action, 1),
       broken('CERT_HAS_EXPIRED'),
     ])
-      expect(targetProblemOf(toForeign(action, error))?.message).toMatch(/^[A-Z].*: .*\.$/);
+      expect(targetProblemOf(toUntrustedServerError(action, error))?.message).toMatch(/^[A-Z].*: .*\.$/);
   });
 });

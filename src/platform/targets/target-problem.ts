@@ -1,5 +1,5 @@
 import { type Reason, reasons } from '../../api/reasons.ts';
-import { ForeignKubeError } from '../../kube/foreign-kube-error.ts';
+import { UntrustedServerError } from '../../kube/untrusted/untrusted-server-error.ts';
 import { AddressRefused } from './address-refused.ts';
 
 /** Why a target cannot be used. The message is constant text with the fix; nothing of it comes from outside. */
@@ -14,7 +14,7 @@ export interface TargetProblem {
  */
 export function targetProblemOf(error: unknown): TargetProblem | undefined {
   if (error instanceof AddressRefused) return addressProblem(error.problem);
-  if (!(error instanceof ForeignKubeError)) return undefined;
+  if (!(error instanceof UntrustedServerError)) return undefined;
   switch (error.code) {
     case 'ERR_KUBE_STATUS':
       return problemOfStatus(error.status);

@@ -2,8 +2,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { reasons } from '../../../src/api/reasons.ts';
 import { certificateSubject } from '../../../src/credentials/certificate-subject.ts';
-import { toForeign } from '../../../src/kube/foreign-kube-error.ts';
 import { badAnswer, kubeErrorFromStatus, timedOut } from '../../../src/kube/kube-error.ts';
+import { toUntrustedServerError } from '../../../src/kube/untrusted/untrusted-server-error.ts';
 import { certificateOf, usages } from '../../builders/issued-certificate.ts';
 import { KubeConfigSimulation } from './kubeconfig-simulation.ts';
 import type { StoredObject } from './memory-api.ts';
@@ -14,9 +14,9 @@ const clusterWide = 'clusterrolebindings';
 const action = { verb: 'GET', path: '/apis/x' };
 const secretOfTarget = 'what-only-the-target-knows';
 
-const foreign = (error: Error): Error => toForeign(action, error) as Error;
+const untrusted = (error: Error): Error => toUntrustedServerError(action, error) as Error;
 const status = (code: number, reason: string): Error =>
-  foreign(kubeErrorFromStatus(action, code, { kind: 'Status', reason, code, message: secretOfTarget }));
+  untrusted(kubeErrorFromStatus(action, code, { kind: 'Status', reason, code, message: secretOfTarget }));
 
 function begin(
   prepare: (simulation: KubeConfigSimulation) => void = () => undefined,
@@ -174,11 +174,11 @@ describe('a virtual cluster that does not sign what was asked for', () => {
 
 describe('a virtual cluster that fails', () => {
   const failures: [string, Error, string][] = [
-    ['does not answer', foreign(timedOut(action, 5_000)), reasons.targetUnreachable],
+    ['does not answer', untrusted(timedOut(action, 5_000)), reasons.targetUnreachable],
     ['does not know us', status(401, 'Unauthorized'), reasons.targetUnauthorized],
     ['forbids', status(403, 'Forbidden'), reasons.targetForbidden],
-    ['answers garbage', foreign(badAnswer(action, 'not JSON', 200)), reasons.targetAnswer],
-    ['redirects', foreign(badAnswer(action, 'status 302', 302)), reasons.targetAnswer],
+    ['answers garbage', untrusted(badAnswer(action, 'not JSON', 200)), reasons.targetAnswer],
+    ['redirects', untrusted(badAnswer(action, 'status 302', 302)), reasons.targetAnswer],
     ['rejects what we send', status(422, 'Invalid'), reasons.targetAnswer],
     ['is overloaded', status(503, 'ServiceUnavailable'), reasons.targetAnswer],
   ];
@@ -227,7 +227,7 @@ describe('a virtual cluster that fails', () => {
 
   it('never has two live certificates: a rotation issues nothing before the predecessor is withdrawn', async () => {
     const simulation = await issued();
-    simulation.target.failure = foreign(timedOut(action, 5_000));
+    simulation.target.failure = untrusted(timedOut(action, 5_000));
     rotate(simulation);
     await simulation.settle(0);
     expect(simulation.ready).toMatchObject({ status: 'False', reason: reasons.targetUnreachable });

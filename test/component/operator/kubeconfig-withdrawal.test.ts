@@ -1,15 +1,15 @@
 import { describe, expect, it, vi } from 'vitest';
 import { reasons } from '../../../src/api/reasons.ts';
 import { certificateSubject } from '../../../src/credentials/certificate-subject.ts';
-import { toForeign } from '../../../src/kube/foreign-kube-error.ts';
 import { badAnswer, timedOut } from '../../../src/kube/kube-error.ts';
+import { toUntrustedServerError } from '../../../src/kube/untrusted/untrusted-server-error.ts';
 import { KubeConfigSimulation } from './kubeconfig-simulation.ts';
 
 const requests = 'certificatesigningrequests';
 const clusterWide = 'clusterrolebindings';
 const inNamespaces = 'rolebindings';
 const action = { verb: 'GET', path: '/apis/x' };
-const foreign = (error: Error): Error => toForeign(action, error) as Error;
+const untrusted = (error: Error): Error => toUntrustedServerError(action, error) as Error;
 
 async function issued(spec: object = {}): Promise<KubeConfigSimulation> {
   const simulation = new KubeConfigSimulation();
@@ -110,7 +110,7 @@ describe('the bindings of a withdrawn certificate', () => {
           ...client,
           list: async (...[resource, options]: Parameters<typeof client.list>) => {
             pages.push(options?.limit ?? 0);
-            if ((options?.limit ?? 0) > 50) throw foreign(badAnswer(action, 'too large', 200));
+            if ((options?.limit ?? 0) > 50) throw untrusted(badAnswer(action, 'too large', 200));
             return await read(resource, options);
           },
         } as never,
@@ -166,7 +166,7 @@ describe('the bindings of a withdrawn certificate', () => {
 });
 
 describe('a virtual cluster that is away when its kubeconfig is deleted', () => {
-  const away = foreign(timedOut(action, 5_000));
+  const away = untrusted(timedOut(action, 5_000));
 
   it('holds the object up to the limit; a record then waits for it to come back', async () => {
     const simulation = await issued();

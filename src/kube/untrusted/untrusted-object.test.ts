@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { clusterRoleBindings, configMaps } from '../api/resources.ts';
-import { isForeignList, isForeignObject } from './foreign-object.ts';
+import { clusterRoleBindings, configMaps } from '../../api/resources.ts';
+import { isUntrustedList, isUntrustedObject } from './untrusted-object.ts';
 
 const meta = (parts: object) => ({ metadata: { name: 'a', ...parts } });
 const everywhere = { limit: undefined };
 
-describe('an object of a foreign API server', () => {
+describe('an object of an untrusted API server', () => {
   it.each([
     {},
     { name: 'system:node:a b' },
@@ -15,7 +15,7 @@ describe('an object of a foreign API server', () => {
     { finalizers: ['a/b'], labels: { a: 'b' }, annotations: {}, ownerReferences: [{}] },
     { managedFields: 'whatever' },
   ])('is one: %j', (parts) => {
-    expect(isForeignObject(meta(parts), clusterRoleBindings)).toBe(true);
+    expect(isUntrustedObject(meta(parts), clusterRoleBindings)).toBe(true);
   });
 
   it.each([
@@ -47,24 +47,24 @@ describe('an object of a foreign API server', () => {
     { annotations: { a: { b: 'c' } } },
     { ownerReferences: [null] },
   ])('is none: %j', (parts) => {
-    expect(isForeignObject(meta(parts), clusterRoleBindings)).toBe(false);
+    expect(isUntrustedObject(meta(parts), clusterRoleBindings)).toBe(false);
   });
 
   it.each([undefined, '', 'a/b', 5])('is none without the namespace that it needs: %j', (namespace) => {
-    expect(isForeignObject(meta({ namespace }), configMaps)).toBe(false);
-    expect(isForeignObject(meta({ namespace: 'ns' }), configMaps)).toBe(true);
+    expect(isUntrustedObject(meta({ namespace }), configMaps)).toBe(false);
+    expect(isUntrustedObject(meta({ namespace: 'ns' }), configMaps)).toBe(true);
   });
 
   it.each([null, 5, [], {}, { metadata: null }, { metadata: [] }])('is none: %j', (value) => {
-    expect(isForeignObject(value, clusterRoleBindings)).toBe(false);
+    expect(isUntrustedObject(value, clusterRoleBindings)).toBe(false);
   });
 });
 
-describe('a list of a foreign API server', () => {
-  const isList = (value: unknown, limit?: number) => isForeignList(value, clusterRoleBindings, { limit });
+describe('a list of an untrusted API server', () => {
+  const isList = (value: unknown, limit?: number) => isUntrustedList(value, clusterRoleBindings, { limit });
 
   it('has objects, and a page marker that is text', () => {
-    expect(isForeignList({ metadata: {}, items: [] }, clusterRoleBindings, everywhere)).toBe(true);
+    expect(isUntrustedList({ metadata: {}, items: [] }, clusterRoleBindings, everywhere)).toBe(true);
     expect(isList({ metadata: { continue: 'next', resourceVersion: '1' }, items: [meta({})] }, 1)).toBe(true);
   });
 

@@ -1,7 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { LatchkeyError } from '../errors.ts';
-import { ForeignKubeError, toForeign } from './foreign-kube-error.ts';
+import { LatchkeyError } from '../../errors.ts';
 import {
   badAnswer,
   isAlreadyExists,
@@ -10,7 +9,8 @@ import {
   kubeErrorFromStatus,
   timedOut,
   unreachable,
-} from './kube-error.ts';
+} from '../kube-error.ts';
+import { toUntrustedServerError, UntrustedServerError } from './untrusted-server-error.ts';
 
 const action = { verb: 'GET', path: '/api/v1/secrets' };
 const canary = 'CANARY7f3a';
@@ -18,16 +18,16 @@ const canary = 'CANARY7f3a';
 const status = (code: number, reason: string, details?: object) =>
   kubeErrorFromStatus(action, code, { kind: 'Status', message: `said ${canary}`, reason, details });
 
-const foreign = (error: unknown): ForeignKubeError => {
-  const converted = toForeign(action, error);
-  expect(converted).toBeInstanceOf(ForeignKubeError);
+const untrusted = (error: unknown): UntrustedServerError => {
+  const converted = toUntrustedServerError(action, error);
+  expect(converted).toBeInstanceOf(UntrustedServerError);
   expect(inspect(converted, { depth: 10, showHidden: true })).not.toContain(canary);
-  return converted as ForeignKubeError;
+  return converted as UntrustedServerError;
 };
 
-describe('an error of a foreign API server', () => {
+describe('an error of an untrusted API server', () => {
   it('keeps status and known reason, and nothing that the server said', () => {
-    const error = foreign(
+    const error = untrusted(
       status(404, 'NotFound', { name: canary, kind: canary, causes: [{ field: canary }] }),
     );
     expect(isNotFound(error)).toBe(true);
@@ -37,19 +37,19 @@ describe('an error of a foreign API server', () => {
   });
 
   it('replaces a reason that no API server gives', () => {
-    expect(foreign(status(500, canary)).reason).toBe('Unknown');
+    expect(untrusted(status(500, canary)).reason).toBe('Unknown');
   });
 
   it('is still the conflict, or the duplicate, that it was', () => {
-    expect(isConflict(foreign(status(409, 'Conflict')))).toBe(true);
-    expect(isAlreadyExists(foreign(status(409, 'AlreadyExists')))).toBe(true);
+    expect(isConflict(untrusted(status(409, 'Conflict')))).toBe(true);
+    expect(isAlreadyExists(untrusted(status(409, 'AlreadyExists')))).toBe(true);
     const uid = { causes: [{ reason: 'FieldValueInvalid', message: canary, field: 'metadata.uid' }] };
-    expect(isConflict(foreign(status(422, 'Invalid', uid)))).toBe(true);
-    expect(isConflict(foreign(status(422, 'Invalid')))).toBe(false);
+    expect(isConflict(untrusted(status(422, 'Invalid', uid)))).toBe(true);
+    expect(isConflict(untrusted(status(422, 'Invalid')))).toBe(false);
   });
 
   it('keeps when to come again', () => {
-    expect(foreign(status(429, 'TooManyRequests', { retryAfterSeconds: 7 })).retryAfterSeconds).toBe(7);
+    expect(untrusted(status(429, 'TooManyRequests', { retryAfterSeconds: 7 })).retryAfterSeconds).toBe(7);
   });
 
   it('says which code broke the connection, without host and address', () => {
@@ -57,14 +57,14 @@ describe('an error of a foreign API server', () => {
       code: 'ENOTFOUND',
       hostname: canary,
     });
-    const error = foreign(unreachable(action, cause));
+    const error = untrusted(unreachable(action, cause));
     expect(error.message).toBe('cannot reach the API server: GET /api/v1/secrets: ENOTFOUND');
     expect(error.causeCode).toBe('ENOTFOUND');
   });
 
   it('takes the first failure of several addresses', () => {
     const failure = Object.assign(new Error(canary), { code: 'ECONNREFUSED' });
-    expect(foreign(unreachable(action, new AggregateError([failure], canary))).causeCode).toBe(
+    expect(untrusted(unreachable(action, new AggregateError([failure], canary))).causeCode).toBe(
       'ECONNREFUSED',
     );
   });
@@ -75,11 +75,11 @@ describe('an error of a foreign API server', () => {
       code: undefined,
       data: canary,
     });
-    expect(foreign(unreachable(action, cause)).causeCode).toBe('HPE_INVALID');
+    expect(untrusted(unreachable(action, cause)).causeCode).toBe('HPE_INVALID');
   });
 
   it('takes no code that is text', () => {
-    const error = foreign(
+    const error = untrusted(
       unreachable(action, Object.assign(new Error(canary), { code: canary.toLowerCase() })),
     );
     expect([error.causeCode, error.message]).toEqual([
@@ -90,19 +90,22 @@ describe('an error of a foreign API server', () => {
 
   it('keeps an error of our own as its cause', () => {
     const cause = new LatchkeyError('ERR_TARGET_ADDRESS', { problem: 'it is a loopback address' });
-    expect(foreign(unreachable(action, cause))).toMatchObject({ cause, causeCode: 'ERR_TARGET_ADDRESS' });
+    expect(untrusted(unreachable(action, cause))).toMatchObject({ cause, causeCode: 'ERR_TARGET_ADDRESS' });
   });
 
   it('keeps the constant texts of time limits and unusable answers', () => {
-    expect(foreign(timedOut(action, 5)).message).toBe('no answer to GET /api/v1/secrets within 5 ms');
-    expect(foreign(badAnswer(action, 'not JSON', 200))).toMatchObject({ status: 200, reason: 'BadAnswer' });
+    expect(untrusted(timedOut(action, 5)).message).toBe('no answer to GET /api/v1/secrets within 5 ms');
+    expect(untrusted(badAnswer(action, 'not JSON', 200))).toMatchObject({ status: 200, reason: 'BadAnswer' });
   });
 });
 
-describe('toForeign', () => {
-  it('leaves alone what is no KubeError, or foreign already', () => {
-    const error = foreign(timedOut(action, 5));
+describe('toUntrustedServerError', () => {
+  it('leaves alone what is no KubeError, or untrusted already', () => {
+    const error = untrusted(timedOut(action, 5));
     const other = new Error('x');
-    expect([toForeign(action, error), toForeign(action, other)]).toEqual([error, other]);
+    expect([toUntrustedServerError(action, error), toUntrustedServerError(action, other)]).toEqual([
+      error,
+      other,
+    ]);
   });
 });

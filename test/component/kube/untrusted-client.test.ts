@@ -4,12 +4,12 @@ import { configMaps, namespaces, secrets } from '../../../src/api/resources.ts';
 import { LatchkeyError } from '../../../src/errors.ts';
 import {
   createKubeClient,
-  type ForeignClientOptions,
   type KubeClient,
+  type UntrustedClientOptions,
 } from '../../../src/kube/client/client.ts';
 import { makeIdentity } from '../../../src/kube/client/client-identity.ts';
-import { ForeignKubeError } from '../../../src/kube/foreign-kube-error.ts';
 import { isNotFound } from '../../../src/kube/kube-error.ts';
+import { UntrustedServerError } from '../../../src/kube/untrusted/untrusted-server-error.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
 import { waitFor } from '../../fakes/wait-for.ts';
 
@@ -26,7 +26,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-function makeClient(options: Partial<ForeignClientOptions> = {}): KubeClient {
+function makeClient(options: Partial<UntrustedClientOptions> = {}): KubeClient {
   const identity = makeIdentity(new URL(server.url), { ca: server.authority.certificate }, [
     'authorization',
     'Bearer own',
@@ -39,13 +39,13 @@ function makeClient(options: Partial<ForeignClientOptions> = {}): KubeClient {
 const key = { namespace: 'ns', name: 'a' };
 const canary = 'CANARY7f3a';
 
-async function failure(work: Promise<unknown>): Promise<ForeignKubeError> {
+async function failure(work: Promise<unknown>): Promise<UntrustedServerError> {
   const error = await work.catch((reason: unknown) => reason);
-  expect(error).toBeInstanceOf(ForeignKubeError);
+  expect(error).toBeInstanceOf(UntrustedServerError);
   const shown = inspect(error, { depth: 10, showHidden: true });
   expect(shown).not.toContain(canary);
   expect(shown).not.toContain('127.0.0.1');
-  return error as ForeignKubeError;
+  return error as UntrustedServerError;
 }
 
 /** Answers everything with this body. */
@@ -76,7 +76,7 @@ describe('a client with an identity of its own', () => {
 
   it('asks the lookup about names and about addresses, at each connection', async () => {
     const asked: string[] = [];
-    const lookup: ForeignClientOptions['lookup'] = (hostname, options, callback) => {
+    const lookup: UntrustedClientOptions['lookup'] = (hostname, options, callback) => {
       asked.push(hostname);
       if (options.all) callback(null, [{ address: '127.0.0.1', family: 4 }]);
       else callback(null, '127.0.0.1', 4);
@@ -97,7 +97,7 @@ describe('a client with an identity of its own', () => {
   ])('dials nothing when the lookup refuses %s', async (_, host, expected) => {
     const asked: string[] = [];
     const refusal = Object.assign(new Error(canary), { code: 'ERR_REFUSED' });
-    const lookup: ForeignClientOptions['lookup'] = (hostname, __, callback) => {
+    const lookup: UntrustedClientOptions['lookup'] = (hostname, __, callback) => {
       asked.push(hostname);
       callback(refusal, '');
     };

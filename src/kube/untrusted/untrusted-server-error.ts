@@ -1,11 +1,11 @@
-import { errorMessage, LatchkeyError } from '../errors.ts';
-import { type Action, KubeError, type KubeErrorInit } from './kube-error.ts';
+import { errorMessage, LatchkeyError } from '../../errors.ts';
+import { type Action, KubeError, type KubeErrorInit } from '../kube-error.ts';
 
 /**
  * A request that failed at an API server that others chose. Unlike that of our own API server, neither its text nor its
  * address may reach a log: it may send our credentials back to us, or whatever it wants people to read there.
  */
-export class ForeignKubeError extends KubeError {
+export class UntrustedServerError extends KubeError {
   /** The code of what broke the connection: of Node, OpenSSL, undici, or our error catalogue. */
   readonly causeCode: string | undefined;
 
@@ -17,9 +17,9 @@ export class ForeignKubeError extends KubeError {
 }
 
 /** The same without text from outside; anything but a KubeError comes back as it is. */
-export function toForeign(action: Action, error: unknown): unknown {
-  return error instanceof KubeError && !(error instanceof ForeignKubeError)
-    ? new ForeignKubeError(action, error)
+export function toUntrustedServerError(action: Action, error: unknown): unknown {
+  return error instanceof KubeError && !(error instanceof UntrustedServerError)
+    ? new UntrustedServerError(action, error)
     : error;
 }
 

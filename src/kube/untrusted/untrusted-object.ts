@@ -1,5 +1,5 @@
-import type { Resource } from '../api/resources.ts';
-import { isObject } from './json-object.ts';
+import type { Resource } from '../../api/resources.ts';
+import { isObject } from '../json-object.ts';
 
 /** Of a list: the most objects that may come. */
 export interface ListBounds {
@@ -10,7 +10,7 @@ export interface ListBounds {
  * Whether an answer of an API server that others chose has the metadata of an object of the resource, each entry of
  * its type. Names are such as can stand in a path: they become those of further requests.
  */
-export function isForeignObject(value: unknown, { namespaced }: Resource): boolean {
+export function isUntrustedObject(value: unknown, { namespaced }: Resource): boolean {
   const metadata = isObject(value) ? value['metadata'] : undefined;
   if (!isObject(metadata) || !isPlainName(metadata['name'])) return false;
   const { namespace } = metadata;
@@ -21,7 +21,7 @@ export function isForeignObject(value: unknown, { namespaced }: Resource): boole
 }
 
 /** A server that overlooks the limit would decide how much of its list is held at once. */
-export function isForeignList(value: unknown, resource: Resource, { limit }: ListBounds): boolean {
+export function isUntrustedList(value: unknown, resource: Resource, { limit }: ListBounds): boolean {
   const { metadata, items } = isObject(value) ? value : {};
   if (!isObject(metadata)) return false;
   const { continue: next, resourceVersion } = metadata;
@@ -29,7 +29,7 @@ export function isForeignList(value: unknown, resource: Resource, { limit }: Lis
     [next, resourceVersion].every((text) => text === undefined || isShortText(text)) &&
     Array.isArray(items) &&
     items.length <= (limit ?? Number.POSITIVE_INFINITY) &&
-    items.every((item) => isForeignObject(item, resource))
+    items.every((item) => isUntrustedObject(item, resource))
   );
 }
 

@@ -1,8 +1,8 @@
-import type { Resource } from '../api/resources.ts';
-import { ForeignKubeError, toForeign } from './foreign-kube-error.ts';
-import { isForeignList, isForeignObject, type ListBounds } from './foreign-object.ts';
-import { isObject } from './json-object.ts';
-import { type Action, badAnswer } from './kube-error.ts';
+import type { Resource } from '../../api/resources.ts';
+import { isObject } from '../json-object.ts';
+import { type Action, badAnswer } from '../kube-error.ts';
+import { isUntrustedList, isUntrustedObject, type ListBounds } from './untrusted-object.ts';
+import { toUntrustedServerError, UntrustedServerError } from './untrusted-server-error.ts';
 
 export interface Asked {
   readonly method: string;
@@ -16,7 +16,7 @@ export interface Asked {
  * The answer of an API server that is not trusted, when it has the shape that was asked for: what reads it takes
  * `metadata` and `items` for granted. The types of all other fields are the caller's to check.
  */
-export async function checkedForeign(
+export async function checkUntrusted(
   answer: Promise<unknown>,
   asked: Asked,
   signal: AbortSignal | undefined,
@@ -28,11 +28,11 @@ export async function checkedForeign(
     return value;
   } catch (error) {
     if (signal?.aborted && error === signal.reason) throw error;
-    throw foreignFailure(action, error);
+    throw untrustedFailure(action, error);
   }
 }
 
-export async function* withForeignErrors<T>(
+export async function* withUntrustedErrors<T>(
   action: Action,
   events: AsyncIterable<T>,
   signal: AbortSignal,
@@ -41,30 +41,32 @@ export async function* withForeignErrors<T>(
     yield* events;
   } catch (error) {
     if (signal.aborted && error === signal.reason) throw error;
-    throw foreignFailure(action, error);
+    throw untrustedFailure(action, error);
   }
 }
 
 /** What the work returns, which makes a request out of what may have been an answer before. */
-export function madeForForeign<T>(action: Action, make: () => T): T {
+export function makeForUntrusted<T>(action: Action, make: () => T): T {
   try {
     return make();
   } catch (error) {
-    throw foreignFailure(action, error);
+    throw untrustedFailure(action, error);
   }
 }
 
 /** An answer whose content cannot be used, as the error that it would have been at the request. */
-export function unusableAnswer(action: Action, problem: string): ForeignKubeError {
-  return new ForeignKubeError(action, badAnswer(action, problem, 200));
+export function unusableAnswer(action: Action, problem: string): UntrustedServerError {
+  return new UntrustedServerError(action, badAnswer(action, problem, 200));
 }
 
 /**
  * An exception of the language means that something was not as an API server sends it: this answer, or an earlier one
  * that the request was made from. As an exception it would count as our own failure, and be tried again for ever.
  */
-function foreignFailure(action: Action, error: unknown): unknown {
-  return isOfLanguage(error) ? unusableAnswer(action, 'values of other types') : toForeign(action, error);
+function untrustedFailure(action: Action, error: unknown): unknown {
+  return isOfLanguage(error)
+    ? unusableAnswer(action, 'values of other types')
+    : toUntrustedServerError(action, error);
 }
 
 const isOfLanguage = (error: unknown): boolean =>
@@ -72,5 +74,5 @@ const isOfLanguage = (error: unknown): boolean =>
 
 function hasShape(value: unknown, { method, resource, list }: Asked): boolean {
   if (resource === undefined || method === 'DELETE') return isObject(value);
-  return list === undefined ? isForeignObject(value, resource) : isForeignList(value, resource, list);
+  return list === undefined ? isUntrustedObject(value, resource) : isUntrustedList(value, resource, list);
 }
