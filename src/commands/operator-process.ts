@@ -14,7 +14,7 @@ import { LatchkeyOperator } from '../operator/assembly/operator.ts';
 import { makeReflectors, type NamedReflector } from '../operator/assembly/reflectors.ts';
 import { CredentialEvents } from '../operator/credentials/credential-events.ts';
 import { checkInstallation } from '../operator/installation.ts';
-import { TargetEvents } from '../operator/targets/target-events.ts';
+import { ObjectEvents } from '../operator/shared/events.ts';
 import { type Environment, readSettings, type Settings, unknownSettings } from '../settings.ts';
 import { healthHandler } from '../telemetry/health.ts';
 import { createLogger, type Logger } from '../telemetry/log.ts';
@@ -186,7 +186,7 @@ export class OperatorProcess {
       random: Math.random,
       log: this.#log,
       events: new CredentialEvents(this.#recorder, this.#log),
-      targetEvents: new TargetEvents(this.#recorder, this.#log),
+      targetEvents: new ObjectEvents(this.#recorder, this.#log),
       settings: this.#settings,
       ...(this.#baseURLAuthority === undefined ? {} : { baseURLAuthority: this.#baseURLAuthority }),
       metrics: this.#metrics,

@@ -8,7 +8,8 @@ import { silentLogger } from '../../src/kube/logger.ts';
 import { AdmissionEvents } from '../../src/operator/admission/admission-events.ts';
 import { CredentialEvents } from '../../src/operator/credentials/credential-events.ts';
 import type { DesiredStatus } from '../../src/operator/credentials/desired-status.ts';
-import { type TransitionEvent, transitionEvents } from '../../src/operator/credentials/transition-events.ts';
+import { transitionEvents } from '../../src/operator/credentials/transition-events.ts';
+import type { TransitionEvent } from '../../src/operator/shared/events.ts';
 import { targetTransitions } from '../../src/operator/targets/target-transitions.ts';
 import { codesIn, readDocument, rowsOf } from './document.ts';
 

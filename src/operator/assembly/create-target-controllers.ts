@@ -1,4 +1,5 @@
 import { clusters, type Resource, spaceInstances, virtualClusterInstances } from '../../api/resources.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
 import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { toClusterRecord, toInstanceRecord, toSpaceRecord } from '../../platform/targets/to-target-record.ts';
@@ -23,7 +24,7 @@ export function createTargetControllers(context: OperatorContext): readonly Cont
   const onReleased = (kind: string) => () => metrics.finalizersReleased.inc({ kind });
   const instances = new InstanceController({
     ...shared,
-    credentials: stores,
+    isAwaited: ({ key, uid }) => stores.kubeConfigsOf(key).some((each) => holdsAccess(each, uid)),
     limitMs: finalizerLimitOf(context, 'VirtualClusterInstance'),
     writer: writerOf(context, virtualClusterInstances, targets.writtenInstances, toInstanceRecord),
     onReleased: onReleased('VirtualClusterInstance'),
@@ -74,6 +75,12 @@ function sharedParts({
   });
   const now = () => clock.now();
   return { targets, connector, events: targetEvents, now, random, recheckMs: settings.targetRecheckMs };
+}
+
+/** A kubeconfig is revoked while its instance still exists: afterwards the virtual cluster cannot be reached. */
+export function holdsAccess({ status }: CredentialRecord, instance: string): boolean {
+  const { credentialHash, boundSerials = [], instanceUID = instance } = status;
+  return instanceUID === instance && (credentialHash !== undefined || boundSerials.length > 0);
 }
 
 function writerOf<R extends AnyTargetRecord>(

@@ -9,8 +9,8 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import type { CredentialEvents } from '../credentials/credential-events.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
 import type { ExpiryBudget } from '../credentials/expiry-budget.ts';
+import type { ObjectEvents } from '../shared/events.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
-import type { TargetEvents } from '../targets/target-events.ts';
 import type { CredentialServices } from './credential-services.ts';
 
 export interface ControllersOptions {
@@ -19,7 +19,7 @@ export interface ControllersOptions {
   readonly random: () => number;
   readonly log: Logger;
   readonly events: CredentialEvents;
-  readonly targetEvents: TargetEvents;
+  readonly targetEvents: ObjectEvents;
   readonly settings: Settings;
   /** The certificate authority of the base URL, PEM; absent: clients trust it anyway. */
   readonly baseURLAuthority?: string;

@@ -2,8 +2,7 @@ import { reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { EventRecorder } from '../../kube/events/event-recorder.ts';
 import type { Logger } from '../../kube/logger.ts';
-import { regarding } from '../shared/regarding.ts';
-import type { TransitionEvent } from './transition-events.ts';
+import { regarding, type TransitionEvent } from '../shared/events.ts';
 
 /** Tells people of transitions: as an event beside the object, and as a line in the log. */
 export class CredentialEvents {

@@ -1,16 +1,10 @@
-import type { Reason } from '../../api/reasons.ts';
 import type { Confirmation } from '../../credentials/record.ts';
-
-/** What a condition should say; `lastTransitionTime` and generation are added when it is written. */
-export interface DesiredCondition {
-  readonly reason: Reason;
-  readonly message: string;
-}
+import type { DesiredCondition, DesiredReady } from '../shared/conditions.ts';
 
 /** The status that an object should have. `lastActivity` is never part of it: it belongs to the gateway. */
 export interface DesiredStatus {
   readonly confirmation: Confirmation;
-  readonly ready: DesiredCondition & { readonly status: 'True' | 'False' };
+  readonly ready: DesiredReady;
   /** Present while something that the operator waits for is missing. */
   readonly reconciling?: DesiredCondition;
   /** Present when nothing changes until a person changes something. */

@@ -11,7 +11,7 @@ import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { isAlreadyExists, isForbidden, isInvalid, isNotFound } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import type { DesiredCondition } from './desired-status.ts';
+import type { DesiredCondition } from '../shared/conditions.ts';
 import { type SecretRecord, toSecretRecord } from './secret-record.ts';
 
 /** Deletes in one look at a credential. */

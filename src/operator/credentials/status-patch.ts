@@ -1,7 +1,6 @@
 import { conditionTypes } from '../../api/conditions.ts';
 import type { Confirmation, CredentialRecord } from '../../credentials/record.ts';
-import { conditionsPatch } from '../shared/status-conditions.ts';
-import { timestampOf } from '../shared/timestamp.ts';
+import { conditionsPatch, formatTimestamp } from '../shared/conditions.ts';
 import type { DesiredStatus } from './desired-status.ts';
 
 type StatusFields = Record<string, unknown>;
@@ -46,8 +45,8 @@ function writtenFields(confirmation: Confirmation): StatusFields {
     credentialHash: fields.credentialHash,
     fingerprint: fields.fingerprint,
     serial: fields.serial === 0 ? undefined : fields.serial,
-    notAfter: timestampOf(fields.notAfter),
-    issuedAt: timestampOf(fields.issuedAt),
+    notAfter: formatTimestamp(fields.notAfter),
+    issuedAt: formatTimestamp(fields.issuedAt),
     confirmedTTL: fields.confirmedTTL,
     accessKeyUID: fields.accessKeyUID,
     chain: fields.chain,
@@ -56,13 +55,13 @@ function writtenFields(confirmation: Confirmation): StatusFields {
     observedRotation: fields.observedRotation,
     disabledByExpiry: fields.disabledByExpiry,
     active: fields.active,
-    expirationTimestamp: timestampOf(fields.expirationTimestamp),
+    expirationTimestamp: formatTimestamp(fields.expirationTimestamp),
     auth: fields.auth,
     documentHash: fields.documentHash,
     targetHash: fields.targetHash,
     virtualClusterInstanceUID: fields.instanceUID,
     boundSerials: fields.boundSerials,
-    previous: previous && { ...previous, expirationTimestamp: timestampOf(previous.expirationTimestamp) },
+    previous: previous && { ...previous, expirationTimestamp: formatTimestamp(previous.expirationTimestamp) },
   };
 }
 

@@ -1,14 +1,8 @@
 import { conditionTypes } from '../../api/conditions.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
+import type { TransitionEvent } from '../shared/events.ts';
 import type { DesiredStatus } from './desired-status.ts';
-
-export interface TransitionEvent {
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: Reason;
-  readonly action: string;
-  readonly note: string;
-}
 
 /** One event for each transition that the write from `record` to `desired` makes; none for anything else. */
 export function transitionEvents(

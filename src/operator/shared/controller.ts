@@ -18,3 +18,8 @@ export interface Controller {
    */
   readonly reconcile: (key: string) => Promise<WorkResult | undefined>;
 }
+
+/** Asks to check again at an instant (epoch milliseconds); undefined: only when something changes. */
+export function requeueAt(instant: number | undefined, now: number): WorkResult | undefined {
+  return instant === undefined ? undefined : { requeueAfterMs: Math.max(0, instant - now) };
+}

@@ -21,7 +21,7 @@ import { isNotFound } from '../../kube/kube-error.ts';
 import type { Logger } from '../../kube/logger.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import type { WorkResult } from '../../kube/queue/workers.ts';
-import { until } from '../shared/requeue-at.ts';
+import { requeueAt } from '../shared/controller.ts';
 import type { KeyRing } from './key-ring.ts';
 
 export interface SigningKeyControllerOptions {
@@ -64,7 +64,7 @@ export class SigningKeyController {
     if (active === undefined) throw new RangeError('a plan without a signing key');
     ring.publish(keys, active);
     onSettled(active);
-    return until(nextChange, now());
+    return requeueAt(nextChange, now());
   }
 
   async #read(): Promise<StoredSecret | undefined> {

@@ -1,11 +1,11 @@
 import { type Reason, reasons } from '../../api/reasons.ts';
 import type { TargetProblem } from '../../platform/targets/target-problem.ts';
-import type { DesiredCondition } from '../credentials/desired-status.ts';
+import type { DesiredCondition, DesiredReady } from '../shared/conditions.ts';
 
 /** The status that something which credentials point at should have. */
 export interface DesiredTargetStatus {
   readonly phase: 'Pending' | 'Ready' | 'Failed' | 'Terminating';
-  readonly ready: DesiredCondition & { readonly status: 'True' | 'False' };
+  readonly ready: DesiredReady;
   /** Present while something that the operator waits for is missing. */
   readonly reconciling?: DesiredCondition;
   /** Present when nothing changes until a person changes something. */

@@ -1,5 +1,5 @@
+import type { ObjectEvents } from '../shared/events.ts';
 import type { TargetConnector } from './target-connector.ts';
-import type { TargetEvents } from './target-events.ts';
 import type { AnyTargetRecord } from './target-status-patch.ts';
 import type { TargetWriter } from './target-writer.ts';
 
@@ -7,7 +7,7 @@ import type { TargetWriter } from './target-writer.ts';
 export interface TargetControllerOptions<R extends AnyTargetRecord> {
   readonly writer: TargetWriter<R>;
   readonly connector: TargetConnector;
-  readonly events: TargetEvents;
+  readonly events: Pick<ObjectEvents, 'publish'>;
   /** Hears of each finalizer that was released with something left behind. */
   readonly onReleased: () => void;
   /** Epoch milliseconds. */

@@ -3,7 +3,6 @@ import { instanceRecord } from '../../../test/builders/target-record.ts';
 import { FakeClock } from '../../kube/fake-clock.ts';
 import type { VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
 import type { Connection } from './target-connector.ts';
-import type { TargetEvents } from './target-events.ts';
 import { TargetFinalizer } from './target-finalizer.ts';
 import type { TargetWriter } from './target-writer.ts';
 
@@ -20,12 +19,12 @@ function setUp({ agoMs = 0, isAwaited = false }: { agoMs?: number; isAwaited?: b
     writeStatus: vi.fn(async (given: VirtualClusterInstanceRecord) => given),
     removeFinalizer: vi.fn(async () => undefined),
   };
-  const [onReleased, finalizerReleased, awaited] = [vi.fn(), vi.fn(), vi.fn(() => isAwaited)];
+  const [onReleased, publish, awaited] = [vi.fn(), vi.fn(), vi.fn(() => isAwaited)];
   const finalizer = new TargetFinalizer<VirtualClusterInstanceRecord>({
     finalizer: 'management.platform.sh/virtualclusterinstance',
     connector: { disconnect },
     writer: writer as unknown as TargetWriter<VirtualClusterInstanceRecord>,
-    events: { finalizerReleased } as unknown as TargetEvents,
+    events: { publish },
     isAwaited: awaited,
     onReleased,
     now: () => clock.now(),
@@ -33,7 +32,7 @@ function setUp({ agoMs = 0, isAwaited = false }: { agoMs?: number; isAwaited?: b
   });
   const finalize = (given: Connection | undefined = connection) => finalizer.finalize(record, given);
   const isGone = () => writer.removeFinalizer.mock.calls.length > 0;
-  const isTold = () => onReleased.mock.calls.length === 1 && finalizerReleased.mock.calls.length === 1;
+  const isTold = () => onReleased.mock.calls.length === 1 && publish.mock.calls.length === 1;
   return { clock, finalizer, record, disconnect, writer, awaited, finalize, isGone, isTold };
 }
 

@@ -1,8 +1,8 @@
 import type { WorkResult } from '../../kube/queue/workers.ts';
 import type { ClusterRecord, VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
+import { finalizerReleased, type ObjectEvents } from '../shared/events.ts';
 import { terminating } from './desired-target-status.ts';
 import type { Connection, TargetConnector } from './target-connector.ts';
-import type { TargetEvents } from './target-events.ts';
 import type { TargetWriter } from './target-writer.ts';
 
 /** Kinds in which we make something. */
@@ -12,7 +12,7 @@ export interface TargetFinalizerOptions<R extends ConnectedRecord> {
   readonly finalizer: string;
   readonly connector: Pick<TargetConnector, 'disconnect'>;
   readonly writer: TargetWriter<R>;
-  readonly events: TargetEvents;
+  readonly events: Pick<ObjectEvents, 'publish'>;
   /** Whether something else still has to be withdrawn with the help of this object. */
   readonly isAwaited: (record: R) => boolean;
   /** Hears of each release with something left behind. */
@@ -61,7 +61,7 @@ export class TargetFinalizer<R extends ConnectedRecord> {
   }
 
   #tell(record: R): void {
-    this.#options.events.finalizerReleased(record);
+    this.#options.events.publish(record, [finalizerReleased('something that Latchkey made in the target')]);
     this.#options.onReleased();
   }
 }

@@ -4,7 +4,7 @@ import type {
   SpaceInstanceRecord,
   VirtualClusterInstanceRecord,
 } from '../../platform/targets/target-record.ts';
-import { conditionsPatch } from '../shared/status-conditions.ts';
+import { conditionsPatch } from '../shared/conditions.ts';
 import type { DesiredTargetStatus } from './desired-target-status.ts';
 
 /** Any kind that credentials point at. */

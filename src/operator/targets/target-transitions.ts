@@ -1,6 +1,6 @@
 import { conditionTypes } from '../../api/conditions.ts';
 import type { TargetRecord } from '../../platform/targets/target-record.ts';
-import type { TransitionEvent } from '../credentials/transition-events.ts';
+import type { TransitionEvent } from '../shared/events.ts';
 import type { DesiredTargetStatus } from './desired-target-status.ts';
 
 /** The event of the transition that the write from `record` to `desired` makes; none for anything else. */

@@ -4,8 +4,8 @@ import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { type KubeObject, parseKey } from '../../kube/object.ts';
+import type { ObjectEvents } from '../shared/events.ts';
 import type { DesiredTargetStatus } from './desired-target-status.ts';
-import type { TargetEvents } from './target-events.ts';
 import { type AnyTargetRecord, targetStatusPatch } from './target-status-patch.ts';
 import { targetTransitions } from './target-transitions.ts';
 
@@ -16,7 +16,7 @@ export interface TargetWriterOptions<R extends AnyTargetRecord> {
   readonly records: MutationCache<R>;
   /** What the answer to a write looks like as a record. */
   readonly project: (object: KubeObject) => R;
-  readonly events: TargetEvents;
+  readonly events: Pick<ObjectEvents, 'publish'>;
   readonly clock: Clock;
 }
 
@@ -46,7 +46,7 @@ export class TargetWriter<R extends AnyTargetRecord> {
     const status = targetStatusPatch(record, desired, clock.now());
     if (status === undefined) return record;
     const written = await this.#patch(record, { status }, 'status');
-    events.record(record, targetTransitions(record, desired));
+    events.publish(record, targetTransitions(record, desired));
     return written;
   }
 

@@ -10,7 +10,7 @@ import { type KubeObject, keyOf } from '../../../src/kube/object.ts';
 import { Controllers } from '../../../src/operator/assembly/controllers.ts';
 import { CredentialEvents } from '../../../src/operator/credentials/credential-events.ts';
 import { toSecretRecord } from '../../../src/operator/credentials/secret-record.ts';
-import { TargetEvents } from '../../../src/operator/targets/target-events.ts';
+import { ObjectEvents } from '../../../src/operator/shared/events.ts';
 import { readSettings } from '../../../src/settings.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { type Fate, MemoryApi, type StoredObject } from './memory-api.ts';
@@ -184,7 +184,7 @@ export class Simulation {
       random: () => 0.5,
       log: silentLogger,
       events: noEvents,
-      targetEvents: new TargetEvents({ record: () => undefined }, silentLogger),
+      targetEvents: new ObjectEvents({ record: () => undefined }, silentLogger),
       settings,
       metrics: new Metrics(),
       assertAdmission: () => {

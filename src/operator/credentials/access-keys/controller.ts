@@ -3,7 +3,7 @@ import { accessKeyBytes, generateAccessKey } from '../../../credentials/access-k
 import { credentialHash } from '../../../credentials/credential-hash.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { WorkResult } from '../../../kube/queue/workers.ts';
-import { until } from '../../shared/requeue-at.ts';
+import { requeueAt } from '../../shared/controller.ts';
 import type { CredentialStores } from '../credential-stores.ts';
 import type { CredentialWriter } from '../credential-writer.ts';
 import type { ExpiryBudget } from '../expiry-budget.ts';
@@ -64,7 +64,7 @@ export class AccessKeyController {
     const step = decideKey(this.#input(record, findings));
     if (step.step === 'settle') return this.#settle(record, step);
     if (step.step === 'delete') return void (await this.#options.writer.delete(record));
-    if (step.step === 'wait') return until(step.requeueAt, this.#options.now());
+    if (step.step === 'wait') return requeueAt(step.requeueAt, this.#options.now());
     const waitMs = step.step === 'disable' ? this.#options.expiryBudget.reserve(record.uid) : 0;
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     if (stepsLeft === 0) throw new RangeError('the policy for access keys does not settle');
@@ -129,6 +129,6 @@ export class AccessKeyController {
     await writer.writeStatus(record, step.desired, step.successor);
     await secrets.deleteAll(step.staleSecrets);
     expiryBudget.forget(record.uid);
-    return until(step.requeueAt, now());
+    return requeueAt(step.requeueAt, now());
   }
 }

@@ -1,6 +1,6 @@
 import type { AccessKeyLookup } from '../../../credentials/ancestors.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
-import type { DesiredCondition } from '../desired-status.ts';
+import type { DesiredCondition } from '../../shared/conditions.ts';
 import type { SecretRecord } from '../secret-record.ts';
 
 /** All that a decision about one access key depends on. Instants and durations are milliseconds. */

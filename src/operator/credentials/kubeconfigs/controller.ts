@@ -11,7 +11,7 @@ import { RetryTimes } from '../../certificates/retry-times.ts';
 import type { RevocationRecords } from '../../certificates/revocation-records.ts';
 import { TargetFailure } from '../../certificates/target-failure.ts';
 import type { Withdrawals } from '../../certificates/withdrawals.ts';
-import { until } from '../../shared/requeue-at.ts';
+import { requeueAt } from '../../shared/controller.ts';
 import type { KeyRing } from '../../signing-keys/key-ring.ts';
 import type { CredentialStores } from '../credential-stores.ts';
 import type { CredentialWriter } from '../credential-writer.ts';
@@ -97,7 +97,7 @@ export class KubeConfigController {
       case 'delete':
         return void (await writer.delete(record));
       case 'wait':
-        return until(step.requeueAt, clock.now());
+        return requeueAt(step.requeueAt, clock.now());
       case 'issue':
         return this.#issue(input, step);
       case 'settle':
@@ -224,7 +224,11 @@ export class KubeConfigController {
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     await writer.writeStatus(record, desired);
     await secrets.deleteAll(step.staleSecrets);
-    const soonest = Math.min(until(step.requeueAt, clock.now())?.requeueAfterMs ?? Infinity, again, retryMs);
+    const soonest = Math.min(
+      requeueAt(step.requeueAt, clock.now())?.requeueAfterMs ?? Infinity,
+      again,
+      retryMs,
+    );
     return Number.isFinite(soonest) ? { requeueAfterMs: soonest } : undefined;
   }
 }

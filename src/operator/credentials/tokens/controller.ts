@@ -4,7 +4,7 @@ import { credentialHash } from '../../../credentials/credential-hash.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import { signToken, tokenTooLarge } from '../../../credentials/sign-token.ts';
 import type { WorkResult } from '../../../kube/queue/workers.ts';
-import { until } from '../../shared/requeue-at.ts';
+import { requeueAt } from '../../shared/controller.ts';
 import type { KeyRing } from '../../signing-keys/key-ring.ts';
 import type { CredentialStores } from '../credential-stores.ts';
 import type { CredentialWriter } from '../credential-writer.ts';
@@ -68,7 +68,7 @@ export class TokenController {
       case 'delete':
         return void (await writer.delete(record));
       case 'wait':
-        return until(step.requeueAt, this.#options.now());
+        return requeueAt(step.requeueAt, this.#options.now());
       case 'issue':
         return this.#issue(input, step);
       case 'settle':
@@ -122,7 +122,7 @@ export class TokenController {
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     await writer.writeStatus(record, step.desired);
     await secrets.deleteAll(step.staleSecrets);
-    return until(step.requeueAt, now());
+    return requeueAt(step.requeueAt, now());
   }
 }
 

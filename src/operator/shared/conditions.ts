@@ -1,6 +1,14 @@
 import { type Condition, type ConditionType, conditionTypes } from '../../api/conditions.ts';
-import type { DesiredCondition } from '../credentials/desired-status.ts';
-import { timestampOf } from './timestamp.ts';
+import type { Reason } from '../../api/reasons.ts';
+
+/** What a condition should say; `lastTransitionTime` and generation are added when it is written. */
+export interface DesiredCondition {
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+/** `Ready` always has a status; every other condition is true or absent. */
+export type DesiredReady = DesiredCondition & { readonly status: 'True' | 'False' };
 
 /** An object as far as its conditions are concerned. */
 interface Observed {
@@ -11,7 +19,7 @@ interface Observed {
 
 /** `Ready`, and of the others those that are true. */
 export interface DesiredConditions {
-  readonly ready: DesiredCondition & { readonly status: 'True' | 'False' };
+  readonly ready: DesiredReady;
   readonly others: readonly (readonly [ConditionType, DesiredCondition | undefined])[];
 }
 
@@ -42,7 +50,7 @@ type WantedCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
 function complete(observed: Observed, wanted: WantedCondition, now: number): Condition {
   const { type, status, reason, message } = wanted;
   const present = observed.conditions.find((condition) => condition.type === type);
-  const lastTransitionTime = present?.status === status ? present.lastTransitionTime : timestampOf(now);
+  const lastTransitionTime = present?.status === status ? present.lastTransitionTime : formatTimestamp(now);
   return { type, status, reason, message, observedGeneration: observed.generation, lastTransitionTime };
 }
 
@@ -61,4 +69,12 @@ function same(left: Condition, right: Condition): boolean {
     left.message === right.message &&
     left.observedGeneration === right.observedGeneration
   );
+}
+
+/** An instant as Kubernetes writes it: RFC 3339 in UTC, without milliseconds where there are none. */
+export function formatTimestamp(instant: number): string;
+export function formatTimestamp(instant: number | undefined): string | undefined;
+export function formatTimestamp(instant: number | undefined): string | undefined {
+  if (instant === undefined) return undefined;
+  return new Date(instant).toISOString().replace('.000Z', 'Z');
 }

@@ -1,0 +1,57 @@
+import { apiVersion } from '../../api/names.ts';
+import { type Reason, reasons } from '../../api/reasons.ts';
+import type { EventInput, RegardingObject } from '../../kube/events/event-object.ts';
+import type { EventRecorder } from '../../kube/events/event-recorder.ts';
+import type { Logger } from '../../kube/logger.ts';
+
+/** What an event says about the object that it is about. */
+export interface TransitionEvent extends Omit<EventInput, 'regarding'> {
+  readonly reason: Reason;
+}
+
+/** An object that events are about; the records of all kinds fit. */
+export interface EventSubject {
+  readonly kind: string;
+  /** `name`, or `namespace/name`. */
+  readonly key: string;
+  readonly name: string;
+  readonly namespace?: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
+/** Publishes what happens to objects: as an event beside the object, and as a line in the log. */
+export class ObjectEvents {
+  readonly #recorder: Pick<EventRecorder, 'record'>;
+  readonly #log: Logger;
+
+  constructor(recorder: Pick<EventRecorder, 'record'>, log: Logger) {
+    this.#recorder = recorder;
+    this.#log = log;
+  }
+
+  publish(subject: EventSubject, events: readonly TransitionEvent[]): void {
+    for (const event of events) {
+      this.#log.info({ kind: subject.kind, name: subject.key, reason: event.reason }, 'object changed');
+      this.#recorder.record({ regarding: regarding(subject), ...event });
+    }
+  }
+}
+
+/** `left`: what may still be there, e.g. `something that Latchkey made in the target`. */
+export function finalizerReleased(left: string): TransitionEvent {
+  const note = `The finalizer was released at its time limit; ${left} may be left.`;
+  return { type: 'Warning', reason: reasons.finalizerReleased, action: 'Finalize', note };
+}
+
+/** The reference that an event holds. */
+export function regarding({ kind, name, namespace, uid, resourceVersion }: EventSubject): RegardingObject {
+  return {
+    kind,
+    apiVersion,
+    name,
+    uid,
+    resourceVersion,
+    ...(namespace === undefined ? {} : { namespace }),
+  };
+}
