@@ -4,9 +4,9 @@ import { TargetAddresses } from '../../platform/targets/addresses.ts';
 import { TargetClients } from '../../platform/targets/target-clients.ts';
 import { TargetStores } from '../../platform/targets/target-stores.ts';
 import { version } from '../../version.ts';
-import type { RevocationRecord } from '../certificates/revocation-record.ts';
+import { CertificateRevoker } from '../certificates/certificate-revoker.ts';
+import type { RevocationRecord } from '../certificates/revocation-records.ts';
 import { RevocationRecords } from '../certificates/revocation-records.ts';
-import { Withdrawals } from '../certificates/withdrawals.ts';
 import { CredentialStores } from '../credentials/credential-stores.ts';
 import { ExpiryBudget } from '../credentials/expiry-budget.ts';
 import type { Controller } from '../shared/controller.ts';
@@ -102,12 +102,12 @@ export class Controllers {
 
   #kubeConfigs(): readonly Controller[] {
     const { client, clock, targetClients } = this.#context;
-    const withdrawals = new Withdrawals(targetClients, clock);
+    const revoker = new CertificateRevoker(targetClients, clock);
     const records = new RevocationRecords(client);
     const store = this.system.revocations;
     return [
-      createKubeConfigController(this.#context, { withdrawals, revocations: records }),
-      createRevocationController(this.#context, { store, records, withdrawals }),
+      createKubeConfigController(this.#context, { revoker, revocations: records }),
+      createRevocationController(this.#context, { store, records, revoker }),
     ];
   }
 

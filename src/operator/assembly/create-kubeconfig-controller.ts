@@ -1,6 +1,7 @@
 import { virtualClusterInstanceKubeConfigs } from '../../api/resources.ts';
+import { CertificateIssuer } from '../certificates/certificate-issuer.ts';
+import type { CertificateRevoker } from '../certificates/certificate-revoker.ts';
 import type { RevocationRecords } from '../certificates/revocation-records.ts';
-import type { Withdrawals } from '../certificates/withdrawals.ts';
 import { KubeConfigController } from '../credentials/kubeconfigs/controller.ts';
 import { KubeConfigFinalizer } from '../credentials/kubeconfigs/finalizer.ts';
 import type { Controller } from '../shared/controller.ts';
@@ -8,32 +9,37 @@ import { finalizerLimitOf, issuedLimits, type OperatorContext } from './operator
 
 /** What the controllers of kubeconfigs and of revocations share. */
 interface Shared {
-  readonly withdrawals: Withdrawals;
+  readonly revoker: CertificateRevoker;
   readonly revocations: RevocationRecords;
 }
 
 export function createKubeConfigController(
   context: OperatorContext,
-  { withdrawals, revocations }: Shared,
+  { revoker, revocations }: Shared,
 ): Controller {
   const { client, clock, events, metrics, parts, settings, stores, targets, targetClients } = context;
   const kind = 'VirtualClusterInstanceKubeConfig';
   const writer = parts.writer(virtualClusterInstanceKubeConfigs, stores.writtenKubeConfigs);
   const { secrets } = parts;
   const finalizer = new KubeConfigFinalizer({
-    ...{ stores, targets, clients: targetClients, withdrawals, revocations, writer, secrets, events },
+    ...{ stores, targets, clients: targetClients, revoker, revocations, writer, secrets, events },
     onReleased: () => metrics.finalizersReleased.inc({ kind }),
     now: () => clock.now(),
     limitMs: finalizerLimitOf(context, kind),
   });
+  const assertMayIssue = () => {
+    context.assertLeading();
+    context.assertAdmission();
+  };
+  const issuer = new CertificateIssuer({ revoker, revocations, clock, assertMayIssue });
   const controller = new KubeConfigController({
     ...{
       client,
       stores,
       targets,
       clients: targetClients,
-      withdrawals,
-      revocations,
+      revoker,
+      issuer,
       writer,
       secrets,
       finalizer,
@@ -45,10 +51,7 @@ export function createKubeConfigController(
     limits: issuedLimits(settings, settings.maxKubeConfigTTLSeconds),
     random: context.random,
     trustedSince: context.trustedSince,
-    assertMayIssue: () => {
-      context.assertLeading();
-      context.assertAdmission();
-    },
+    assertMayIssue,
   });
   return {
     name: 'virtualclusterinstancekubeconfigs',

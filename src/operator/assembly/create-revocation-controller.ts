@@ -1,10 +1,9 @@
 import { systemNamespace } from '../../api/names.ts';
 import { configMaps } from '../../api/resources.ts';
 import type { Store } from '../../kube/cache/store.ts';
+import type { CertificateRevoker } from '../certificates/certificate-revoker.ts';
 import { RevocationController } from '../certificates/revocation-controller.ts';
-import type { RevocationRecord } from '../certificates/revocation-record.ts';
-import type { RevocationRecords } from '../certificates/revocation-records.ts';
-import type { Withdrawals } from '../certificates/withdrawals.ts';
+import type { RevocationRecord, RevocationRecords } from '../certificates/revocation-records.ts';
 import type { Controller } from '../shared/controller.ts';
 import type { OperatorContext } from './operator-context.ts';
 
@@ -14,14 +13,18 @@ const workers = 4;
 interface Shared {
   readonly store: Store<RevocationRecord>;
   readonly records: RevocationRecords;
-  readonly withdrawals: Withdrawals;
+  readonly revoker: CertificateRevoker;
 }
 
 export function createRevocationController(context: OperatorContext, shared: Shared): Controller {
   const { targetClients: clients, clock, random, log, queues, stores } = context;
   const controller = new RevocationController({
     ...shared,
-    credentials: stores,
+    findOwner: (uid) => {
+      const [found] = stores.byUID(uid);
+      const owner = found && stores.kubeConfig(found.key);
+      return owner?.uid === uid ? owner : undefined;
+    },
     clients,
     clock,
     random,

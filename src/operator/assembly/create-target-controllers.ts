@@ -2,7 +2,9 @@ import { clusters, type Resource, spaceInstances, virtualClusterInstances } from
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { KubeObject } from '../../kube/object.ts';
+import type { VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
 import { toClusterRecord, toInstanceRecord, toSpaceRecord } from '../../platform/targets/to-target-record.ts';
+import type { CredentialStores } from '../credentials/credential-stores.ts';
 import type { Controller } from '../shared/controller.ts';
 import { ClusterController } from '../targets/clusters/controller.ts';
 import { SpaceController } from '../targets/space-instances/controller.ts';
@@ -24,7 +26,7 @@ export function createTargetControllers(context: OperatorContext): readonly Cont
   const onReleased = (kind: string) => () => metrics.finalizersReleased.inc({ kind });
   const instances = new InstanceController({
     ...shared,
-    isAwaited: ({ key, uid }) => stores.kubeConfigsOf(key).some((each) => holdsAccess(each, uid)),
+    isAwaited: isAwaitedBy(stores),
     limitMs: finalizerLimitOf(context, 'VirtualClusterInstance'),
     writer: writerOf(context, virtualClusterInstances, targets.writtenInstances, toInstanceRecord),
     onReleased: onReleased('VirtualClusterInstance'),
@@ -46,6 +48,17 @@ export function createTargetControllers(context: OperatorContext): readonly Cont
     wire('clusters', clusters, workers, (key) => ofClusters.reconcile(key)),
     wire('spaceinstances', spaceInstances, settings.concurrency, (key) => spaces.reconcile(key)),
   ];
+}
+
+/** Certificates are revoked while their instance is going: afterwards no one knows how to reach the virtual cluster. */
+export function isAwaitedBy(stores: Pick<CredentialStores, 'kubeConfigsOf'>) {
+  return ({ key, uid }: VirtualClusterInstanceRecord): boolean =>
+    stores.kubeConfigsOf(key).some((kubeConfig) => holdsAccess(kubeConfig, uid));
+}
+
+function holdsAccess({ status }: CredentialRecord, instance: string): boolean {
+  const { credentialHash, boundSerials = [], instanceUID = instance } = status;
+  return instanceUID === instance && (credentialHash !== undefined || boundSerials.length > 0);
 }
 
 /** Deletes the access to targets whose object is gone. */
@@ -75,12 +88,6 @@ function sharedParts({
   });
   const now = () => clock.now();
   return { targets, connector, events: targetEvents, now, random, recheckMs: settings.targetRecheckMs };
-}
-
-/** A kubeconfig is revoked while its instance still exists: afterwards the virtual cluster cannot be reached. */
-export function holdsAccess({ status }: CredentialRecord, instance: string): boolean {
-  const { credentialHash, boundSerials = [], instanceUID = instance } = status;
-  return instanceUID === instance && (credentialHash !== undefined || boundSerials.length > 0);
 }
 
 function writerOf<R extends AnyTargetRecord>(

@@ -22,7 +22,7 @@ import { type KubeObject, keyOf } from '../../kube/object.ts';
 import type { TargetStores } from '../../platform/targets/target-stores.ts';
 import { toClusterRecord, toInstanceRecord, toSpaceRecord } from '../../platform/targets/to-target-record.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { type RevocationRecord, toRevocationRecord } from '../certificates/revocation-record.ts';
+import { type RevocationRecord, toRevocationRecord } from '../certificates/revocation-records.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
 import { toSecretRecord } from '../credentials/secret-record.ts';
 

@@ -3,8 +3,8 @@ import { clusterRoleBindings } from '../../api/resources.ts';
 import { certificateSubject } from '../../credentials/certificate-subject.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { isAlreadyExists, isNotFound } from '../../kube/kube-error.ts';
-import { atTarget } from './target-failure.ts';
-import { outsideMetadata } from './target-object-names.ts';
+import { atTarget } from '../targets/target-failure.ts';
+import { targetObjectMetadata } from './target-object-names.ts';
 
 export interface CertificateBinding {
   readonly uid: string;
@@ -34,7 +34,7 @@ export async function bindCertificate(client: KubeClient, binding: CertificateBi
 }
 
 function objectOf({ clusterRole, ...certificate }: CertificateBinding) {
-  const metadata = outsideMetadata(certificate);
+  const metadata = targetObjectMetadata(certificate);
   const name = certificateSubject(certificate.uid, certificate.serial);
   return {
     apiVersion: `${group}/v1`,

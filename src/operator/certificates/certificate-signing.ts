@@ -5,9 +5,9 @@ import type { Clock } from '../../kube/clock.ts';
 import { isAlreadyExists } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { sleep } from '../../kube/sleep.ts';
-import { atTarget, targetFailure } from './target-failure.ts';
+import { atTarget, targetFailure } from '../targets/target-failure.ts';
 
-export interface SigningOrder {
+export interface SigningRequest {
   readonly metadata: { readonly name: string; readonly labels: object; readonly annotations: object };
   /** PKCS #10 in PEM. */
   readonly request: string;
@@ -15,7 +15,7 @@ export interface SigningOrder {
   readonly expirationSeconds?: number;
 }
 
-interface SigningRequest extends KubeObject {
+interface CertificateSigningRequest extends KubeObject {
   readonly spec?: {
     readonly request?: unknown;
     readonly signerName?: unknown;
@@ -27,9 +27,9 @@ interface SigningRequest extends KubeObject {
 
 const signerName = 'kubernetes.io/kube-apiserver-client';
 const usages = ['client auth', 'digital signature'];
-const longestWaitMs = 15_000;
+const maxWaitMs = 15_000;
 const firstPauseMs = 5;
-const longestPauseMs = 640;
+const maxPauseMs = 640;
 /** A signature takes 20 to 40 ms: doubled pauses would find it up to as much later. */
 const pauseGrowth = 1.3;
 
@@ -45,17 +45,17 @@ export class CertificateSigning {
   }
 
   /**
-   * Resolves with the PEM that the signer issued, unchecked; with undefined when somebody else's object has the name
+   * Resolves with the PEM that the signer issued, unchecked; with undefined when an object of someone else has the name
    * already. Rejects with a TargetFailure.
    */
-  async sign(client: KubeClient, order: SigningOrder): Promise<string | undefined> {
-    const created = await this.#create(client, order);
+  async sign(client: KubeClient, asked: SigningRequest): Promise<string | undefined> {
+    const created = await this.#create(client, asked);
     if (created === undefined) return undefined;
-    if (!isOurRequest(created, order)) throw altered();
+    if (!isOurRequest(created, asked)) throw altered();
     this.#assertMayIssue();
     const { status: _unset, ...request } = created;
     const approved = { ...request, status: { conditions: [approval] } };
-    const key = { name: order.metadata.name };
+    const key = { name: asked.metadata.name };
     await atTarget(
       async () =>
         await client.replace(certificateSigningRequests, key, approved, { subresource: 'approval' }),
@@ -63,8 +63,8 @@ export class CertificateSigning {
     return await this.#issued(client, created);
   }
 
-  async #create(client: KubeClient, order: SigningOrder): Promise<SigningRequest | undefined> {
-    const { metadata, request, expirationSeconds } = order;
+  async #create(client: KubeClient, asked: SigningRequest): Promise<CertificateSigningRequest | undefined> {
+    const { metadata, request, expirationSeconds } = asked;
     const object = {
       apiVersion: 'certificates.k8s.io/v1',
       kind: 'CertificateSigningRequest',
@@ -78,7 +78,7 @@ export class CertificateSigning {
     };
     return await atTarget(async () => {
       try {
-        return await client.create<SigningRequest>(certificateSigningRequests, object);
+        return await client.create<CertificateSigningRequest>(certificateSigningRequests, object);
       } catch (error) {
         if (isAlreadyExists(error)) return undefined;
         throw error;
@@ -86,11 +86,11 @@ export class CertificateSigning {
     });
   }
 
-  async #issued(client: KubeClient, { metadata: { name, uid } }: SigningRequest): Promise<string> {
-    const deadline = this.#clock.monotonic() + longestWaitMs;
-    for (let pause = firstPauseMs; ; pause = Math.min(pause * pauseGrowth, longestPauseMs)) {
+  async #issued(client: KubeClient, { metadata: { name, uid } }: CertificateSigningRequest): Promise<string> {
+    const deadline = this.#clock.monotonic() + maxWaitMs;
+    for (let pause = firstPauseMs; ; pause = Math.min(pause * pauseGrowth, maxPauseMs)) {
       const request = await atTarget(
-        async () => await client.get<SigningRequest>(certificateSigningRequests, { name }),
+        async () => await client.get<CertificateSigningRequest>(certificateSigningRequests, { name }),
       );
       if (request.metadata?.uid !== uid) throw altered();
       const certificate = certificateOf(request);
@@ -102,20 +102,20 @@ export class CertificateSigning {
 }
 
 /** The request is compared as it was sent: what was approved is what the signer signs. */
-function isOurRequest({ metadata, spec }: SigningRequest, order: SigningOrder): boolean {
+function isOurRequest({ metadata, spec }: CertificateSigningRequest, asked: SigningRequest): boolean {
   return (
     typeof metadata?.uid === 'string' &&
     typeof metadata.resourceVersion === 'string' &&
-    metadata.name === order.metadata.name &&
-    spec?.request === base64(order.request) &&
+    metadata.name === asked.metadata.name &&
+    spec?.request === base64(asked.request) &&
     spec.signerName === signerName &&
     JSON.stringify(spec.usages) === JSON.stringify(usages) &&
-    spec.expirationSeconds === order.expirationSeconds
+    spec.expirationSeconds === asked.expirationSeconds
   );
 }
 
 /** @throws TargetFailure when the request was denied or has failed. */
-function certificateOf({ status }: SigningRequest): string | undefined {
+function certificateOf({ status }: CertificateSigningRequest): string | undefined {
   const conditions = Array.isArray(status?.conditions) ? status.conditions : [];
   const has = (type: string) => conditions.some((condition) => condition?.type === type);
   if (has('Denied')) throw targetFailure(reasons.certificateDenied, messages.denied);

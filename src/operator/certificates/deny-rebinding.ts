@@ -16,14 +16,14 @@ const policies = admission('ValidatingAdmissionPolicy', 'validatingadmissionpoli
 const policyBindings = admission('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings');
 
 /**
- * Has the API server of a virtual cluster refuse every binding that names a dead certificate of this object, whoever
- * asks for it. Who binds himself faster than bindings can be removed is stopped by it; it goes when they are removed. It
- * acts after a second or so; API servers before 1.30 know no such policies, and not every administrator may make them:
- * then nothing is sealed. Rejects with the client's errors.
+ * Makes the API server of a virtual cluster refuse every binding that names a dead certificate of this object, for every
+ * user. It stops a holder who binds the certificate faster than bindings can be removed, and goes when they are removed.
+ * It acts after a second or so. API servers before 1.30 know no such policies, and not every administrator may make
+ * them: then nothing is denied. Rejects with the client's errors.
  */
-export async function sealBindings(client: KubeClient, dead: DeadCertificates): Promise<void> {
+export async function denyRebinding(client: KubeClient, dead: DeadCertificates): Promise<void> {
   const { uid } = dead;
-  const name = sealName(uid);
+  const name = policyName(uid);
   const metadata = { name, labels: { [labels.ownerUID]: uid } };
   const policy = { ...typeOf(policies), metadata, spec: policySpec(dead) };
   const binding = {
@@ -35,15 +35,15 @@ export async function sealBindings(client: KubeClient, dead: DeadCertificates): 
   await create(client, policyBindings, binding);
 }
 
-/** Also after a process that did not live to do so. Who may not touch policies there has sealed nothing either. */
-export async function unsealBindings(client: KubeClient, { uid }: DeadCertificates): Promise<void> {
+/** Also after a process that died before it could. Without the right to touch policies there, none was made either. */
+export async function allowRebinding(client: KubeClient, { uid }: DeadCertificates): Promise<void> {
   for (const resource of [policyBindings, policies])
-    await client.delete(resource, { name: sealName(uid) }).catch((error: unknown) => {
+    await client.delete(resource, { name: policyName(uid) }).catch((error: unknown) => {
       if (!isNotFound(error) && !isForbidden(error)) throw error;
     });
 }
 
-const sealName = (uid: string): string => `latchkey-${uid}`;
+const policyName = (uid: string): string => `latchkey-${uid}`;
 
 const typeOf = ({ group, version, kind }: Resource) => ({ apiVersion: `${group}/${version}`, kind });
 
@@ -68,7 +68,7 @@ function policySpec({ uid, live, only }: DeadCertificates) {
     validations: [
       {
         expression: `!has(object.subjects) || !object.subjects.exists(subject, ${isDead})`,
-        message: 'The certificates of this kubeconfig are being withdrawn.',
+        message: 'The certificates of this kubeconfig are being revoked.',
       },
     ],
   };

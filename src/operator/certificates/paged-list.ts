@@ -3,7 +3,7 @@ import type { Resource } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import type { KubeList, KubeObject } from '../../kube/object.ts';
-import { targetFailure } from './target-failure.ts';
+import { targetFailure } from '../targets/target-failure.ts';
 
 export interface PagedListOptions {
   readonly labelSelector?: string;

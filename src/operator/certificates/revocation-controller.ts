@@ -5,17 +5,16 @@ import type { Clock } from '../../kube/clock.ts';
 import type { Logger } from '../../kube/logger.ts';
 import type { WorkResult } from '../../kube/queue/workers.ts';
 import type { TargetClients } from '../../platform/targets/target-clients.ts';
-import type { CredentialStores } from '../credentials/credential-stores.ts';
-import { RetryTimes } from './retry-times.ts';
-import type { RevocationRecord } from './revocation-record.ts';
-import type { RevocationRecords } from './revocation-records.ts';
-import type { Withdrawal, Withdrawals } from './withdrawals.ts';
+import { RetrySchedule } from '../shared/retry-schedule.ts';
+import type { CertificateRevoker, RevokeRequest } from './certificate-revoker.ts';
+import type { RevocationRecord, RevocationRecords } from './revocation-records.ts';
 
 export interface RevocationControllerOptions {
   readonly store: Pick<Store<RevocationRecord>, 'get'>;
-  readonly credentials: Pick<CredentialStores, 'byUID' | 'kubeConfig'>;
+  /** The kubeconfig of this UID, our own last write to it included. */
+  readonly findOwner: (uid: string) => CredentialRecord | undefined;
   readonly records: Pick<RevocationRecords, 'complete'>;
-  readonly withdrawals: Pick<Withdrawals, 'tryIn'>;
+  readonly revoker: Pick<CertificateRevoker, 'tryRevoke'>;
   readonly clients: Pick<TargetClients, 'forget'>;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
@@ -23,17 +22,17 @@ export interface RevocationControllerOptions {
   readonly log: Logger;
 }
 
-/** Withdraws certificates whose objects are gone, until that has succeeded or they have ended by themselves. */
+/** Revokes certificates whose objects are gone, until that has succeeded or they have ended by themselves. */
 export class RevocationController {
   readonly #options: RevocationControllerOptions;
-  readonly #retries: RetryTimes;
+  readonly #retries: RetrySchedule;
   /** UIDs of records, and since when the object that is there names none of their certificates. */
   readonly #unnamedSince = new Map<string, number>();
 
   constructor(options: RevocationControllerOptions) {
     this.#options = options;
     const { clock, random } = options;
-    this.#retries = new RetryTimes(clock, { initialMs: 1_000, maxMs: 600_000, random });
+    this.#retries = new RetrySchedule(clock, { initialMs: 1_000, maxMs: 600_000, random });
   }
 
   /** Level-based: the key is that of the record. */
@@ -41,15 +40,15 @@ export class RevocationController {
     const { store, records, clock, log } = this.#options;
     const record = store.get(key);
     if (record === undefined) return undefined;
-    const graceMs = this.#graceOf(record);
-    if (graceMs > 0) return Number.isFinite(graceMs) ? { requeueAfterMs: graceMs } : undefined;
+    const untilDue = this.#msUntilDue(record);
+    if (untilDue > 0) return Number.isFinite(untilDue) ? { requeueAfterMs: untilDue } : undefined;
     const { ownerUID, notAfter, instance } = record;
     const rest = notAfter - clock.now();
-    const waitMs = rest <= 0 ? 0 : await this.#withdraw(record);
+    const waitMs = rest <= 0 ? 0 : await this.#revoke(record);
     if (waitMs > 0) return { requeueAfterMs: Math.min(waitMs, rest) };
     this.#retries.succeeded(record.uid);
     this.#unnamedSince.delete(record.uid);
-    const outcome = rest <= 0 ? 'ended' : 'withdrawn';
+    const outcome = rest <= 0 ? 'ended' : 'revoked';
     log.info(
       { uid: ownerUID, instance: `${instance.namespace}/${instance.name}`, outcome },
       'revocation completed',
@@ -57,20 +56,12 @@ export class RevocationController {
     return void (await records.complete(record));
   }
 
-  /** The object as it is, our own last write to it included. */
-  #objectOf({ ownerUID }: RevocationRecord): CredentialRecord | undefined {
-    const { credentials } = this.#options;
-    const [found] = credentials.byUID(ownerUID);
-    const object = found && credentials.kubeConfig(found.key);
-    return object?.uid === ownerUID ? object : undefined;
-  }
-
   /**
    * Milliseconds until the record must be acted on. As long as the object names one of the certificates and has its
-   * finalizer, the controller of kubeconfigs withdraws; for a moment it names another already while it replaces one.
+   * finalizer, the controller of kubeconfigs revokes. For a moment it names another already while it replaces one.
    */
-  #graceOf(record: RevocationRecord): number {
-    const object = this.#objectOf(record);
+  #msUntilDue(record: RevocationRecord): number {
+    const object = this.#options.findOwner(record.ownerUID);
     const isGone = object === undefined || (object.deleted !== undefined && !isHeld(object));
     const boundSerials = object?.status.boundSerials ?? [];
     if (isGone || boundSerials.length === 0) return 0;
@@ -81,18 +72,18 @@ export class RevocationController {
     const now = this.#options.clock.monotonic();
     const since = this.#unnamedSince.get(record.uid) ?? now;
     this.#unnamedSince.set(record.uid, since);
-    return Math.max(0, since + grace - now);
+    return Math.max(0, since + graceMs - now);
   }
 
   /** Milliseconds until the next try; 0: done. */
-  async #withdraw(record: RevocationRecord): Promise<number> {
-    const { withdrawals, clients } = this.#options;
+  async #revoke(record: RevocationRecord): Promise<number> {
+    const { revoker, clients } = this.#options;
     const waiting = this.#retries.waiting(record.uid, record.resourceVersion);
     if (waiting !== undefined) return waiting.waitMs;
     // A client of its own: that of an instance which is there again is not ours to close.
     const source = { uid: record.name, secret: record.secret };
     try {
-      const problem = await withdrawals.tryIn(source, this.#withdrawalOf(record), record.instance.uid);
+      const problem = await revoker.tryRevoke(source, this.#requestOf(record), record.instance.uid);
       if (problem === undefined) return 0;
       return this.#retries.failed(record.uid, record.resourceVersion, problem).waitMs;
     } finally {
@@ -100,16 +91,16 @@ export class RevocationController {
     }
   }
 
-  /** Of an object that is gone everything goes, whatever was noted; of a living one only what was noted here. */
-  #withdrawalOf(record: RevocationRecord): Withdrawal {
-    const { ownerUID: uid, serials, authority } = record;
-    const isGone = this.#objectOf(record) === undefined;
-    return { uid, serials, live: [], authority, ...(isGone ? {} : { only: serials }) };
+  /** Of an object that is gone everything goes. Of a living one only what is on record here. */
+  #requestOf(record: RevocationRecord): RevokeRequest {
+    const { ownerUID: uid, serials, caFingerprint } = record;
+    const isGone = this.#options.findOwner(uid) === undefined;
+    return { uid, serials, live: [], caFingerprint, ...(isGone ? {} : { only: serials }) };
   }
 }
 
-/** Longer than an issue takes, milliseconds. */
-const grace = 30_000;
+/** Longer than an issue takes. */
+const graceMs = 30_000;
 
 const isHeld = ({ kind, finalizers: present }: CredentialRecord): boolean =>
   present.includes(finalizers[kind]);

@@ -1,12 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { liveRecord } from '../../../test/builders/credential-object.ts';
 import type { Confirmation } from '../../credentials/record.ts';
 import { deadSerials, liveSerials, nextSerial, withoutDead } from './serials.ts';
 
 const hash = 'a'.repeat(64);
 const now = 1_000;
 const previous = { credentialHash: hash, serial: 4, expirationTimestamp: now + 1 };
-const recordOf = (status: Confirmation) => ({ ...liveRecord({ name: 'k' }), status });
 
 describe('the serials of certificates', () => {
   it.each<[string, Confirmation, readonly number[]]>([
@@ -23,17 +21,17 @@ describe('the serials of certificates', () => {
   });
 
   it('that are bound and do not live are dead', () => {
-    expect(deadSerials(recordOf({ serial: 5, boundSerials: [3, 4, 5] }), [5])).toEqual([3, 4]);
-    expect(deadSerials(recordOf({ serial: 5 }), [])).toEqual([]);
+    expect(deadSerials({ serial: 5, boundSerials: [3, 4, 5] }, [5])).toEqual([3, 4]);
+    expect(deadSerials({ serial: 5 }, [])).toEqual([]);
   });
 
   it('are never used twice, whether something came of them or not', () => {
-    expect(nextSerial(recordOf({ serial: 0 }))).toBe(1);
-    expect(nextSerial(recordOf({ serial: 5, boundSerials: [5] }))).toBe(6);
-    expect(nextSerial(recordOf({ serial: 5, boundSerials: [5, 7] }))).toBe(8);
+    expect(nextSerial({ serial: 0 })).toBe(1);
+    expect(nextSerial({ serial: 5, boundSerials: [5] })).toBe(6);
+    expect(nextSerial({ serial: 5, boundSerials: [5, 7] })).toBe(8);
     const refused = withoutDead({ serial: 5, boundSerials: [5, 7] }, []);
     expect(refused).toEqual({ serial: 7 });
-    expect(nextSerial(recordOf(refused))).toBe(8);
+    expect(nextSerial(refused)).toBe(8);
   });
 
   it('stay what they are while one is confirmed', () => {

@@ -1,4 +1,7 @@
-import type { Confirmation, CredentialRecord } from '../../credentials/record.ts';
+import type { Confirmation } from '../../credentials/record.ts';
+
+/** What a status says about certificates. */
+export type NamedSerials = Pick<Confirmation, 'serial' | 'boundSerials'>;
 
 /** The serials of the certificates that may do something while the status says this, at `now` (epoch milliseconds). */
 export function liveSerials(
@@ -12,13 +15,13 @@ export function liveSerials(
 }
 
 /** What may have something in the virtual cluster and has no right to it. */
-export function deadSerials({ status }: CredentialRecord, live: readonly number[]): readonly number[] {
-  return (status.boundSerials ?? []).filter((serial) => !live.includes(serial));
+export function deadSerials({ boundSerials = [] }: NamedSerials, live: readonly number[]): readonly number[] {
+  return boundSerials.filter((serial) => !live.includes(serial));
 }
 
 /** One that no certificate of this object ever had. */
-export function nextSerial({ status }: CredentialRecord): number {
-  return Math.max(status.serial, ...(status.boundSerials ?? [])) + 1;
+export function nextSerial({ serial, boundSerials = [] }: NamedSerials): number {
+  return Math.max(serial, ...boundSerials) + 1;
 }
 
 /** The confirmation when nothing but the live ones is left. A serial that came to nothing is not used again. */

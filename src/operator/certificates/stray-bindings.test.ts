@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { certificateSubject } from '../../credentials/certificate-subject.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { findPlantedBindings } from './stray-bindings.ts';
+import { findStrayBindings } from './stray-bindings.ts';
 
 const uid = '4c5fe1b4-8a3e-4f25-b9a6-9a1d6a4b0c11';
 const subjects = [{ kind: 'User', name: certificateSubject(uid, 1) }];
@@ -17,7 +17,7 @@ it('holds no more bindings at a time than it can bear, however many there are', 
     return { metadata: { continue: 'more', resourceVersion: '1' }, items };
   };
   const client = { list } as unknown as KubeClient;
-  const found = await findPlantedBindings(client, { uid, live: [] }, () => undefined);
+  const found = await findStrayBindings(client, { uid, live: [] }, () => undefined);
   expect(found).toHaveLength(200);
   expect(pages).toBe(1);
 });

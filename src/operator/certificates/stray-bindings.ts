@@ -15,7 +15,7 @@ export interface DeadCertificates {
   readonly only?: readonly number[];
 }
 
-/** As it came: whoever writes a binding may be able to write anything. */
+/** As it came: a person who writes a binding may be able to write anything. */
 interface Subject {
   readonly kind?: unknown;
   readonly name?: unknown;
@@ -26,10 +26,10 @@ interface Binding extends KubeObject {
 }
 
 /** At the same time; as many as there are connections to a target. */
-const lanes = 4;
+const concurrency = 4;
 
 /** A binding with a dead certificate among its subjects. */
-export interface PlantedBinding {
+export interface StrayBinding {
   readonly resource: Resource;
   readonly binding: Binding;
   /** The subjects that may stay. */
@@ -37,43 +37,44 @@ export interface PlantedBinding {
 }
 
 /** Each may weigh a megabyte; the next pass finds the rest. */
-const mostFound = 200;
+const maxFound = 200;
 
 /**
- * Looks through every binding of a cluster for dead certificates, users and groups alike, whoever put them there.
- * Resolves early with so many that they should go before more are looked for. `assertTime` is called before each request and throws when there is no time left. Rejects with the client's errors.
+ * Searches every binding of a cluster for dead certificates, users and groups alike, by whatever way they came there.
+ * Resolves early with so many that they should go before more are searched. `assertTime` is called before each request
+ * and throws when there is no time left. Rejects with the client's errors.
  */
-export async function findPlantedBindings(
+export async function findStrayBindings(
   client: KubeClient,
   dead: DeadCertificates,
   assertTime: () => void,
-): Promise<readonly PlantedBinding[]> {
-  const found: PlantedBinding[] = [];
+): Promise<readonly StrayBinding[]> {
+  const found: StrayBinding[] = [];
   for (const resource of [clusterRoleBindings, roleBindings]) {
     for await (const binding of everyObject<Binding>(client, resource, { assertTime })) {
       const subjects = subjectsOf(binding);
       const others = subjects.filter((subject) => !namesDead(subject, dead));
       if (others.length < subjects.length) found.push({ resource, binding, others });
-      if (found.length === mostFound) return found;
+      if (found.length === maxFound) return found;
     }
   }
   return found;
 }
 
-/** Takes the dead certificates out of these bindings, and deletes those that nobody else stands in. */
-export async function removePlantedBindings(
+/** Takes the dead certificates out of these bindings, and deletes those without other subjects. */
+export async function removeStrayBindings(
   client: KubeClient,
-  found: readonly PlantedBinding[],
+  found: readonly StrayBinding[],
   assertTime: () => void,
 ): Promise<void> {
   const rest = found.values();
   const clear = async () => {
-    for (const planted of rest) {
+    for (const stray of rest) {
       assertTime();
-      await takeOut(client, planted);
+      await takeOut(client, stray);
     }
   };
-  await Promise.all(Array.from({ length: lanes }, clear));
+  await Promise.all(Array.from({ length: concurrency }, clear));
 }
 
 /** Kubernetes knows the name of a certificate as a user and as a group; a service account never has it. */
@@ -94,7 +95,7 @@ const subjectsOf = ({ subjects }: Binding): readonly Subject[] => (Array.isArray
  * A binding with a finalizer stays in force while it is deleted, so its subjects are taken out first. What changed or
  * went meanwhile is seen again in the next pass.
  */
-async function takeOut(client: KubeClient, { resource, binding, others }: PlantedBinding): Promise<void> {
+async function takeOut(client: KubeClient, { resource, binding, others }: StrayBinding): Promise<void> {
   const { name, namespace, uid, resourceVersion, finalizers = [], deletionTimestamp } = binding.metadata;
   const key: ObjectKey = namespace === undefined ? { name } : { name, namespace };
   const lingers = finalizers.length > 0 || deletionTimestamp !== undefined;

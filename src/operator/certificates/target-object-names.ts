@@ -1,25 +1,25 @@
 import { annotations, labels } from '../../api/names.ts';
 
 /** The CertificateSigningRequest and the ClusterRoleBinding of one certificate. */
-export const outsideName = (uid: string, serial: number): string => `latchkey-${uid}-${serial}`;
+export const targetObjectName = (uid: string, serial: number): string => `latchkey-${uid}-${serial}`;
 
-/** The serial in a name that `outsideName` made for this object; undefined for every other name. */
-export function serialOfOutsideName(uid: string, name: string): number | undefined {
+/** The serial in a name that `targetObjectName` made for this object; undefined for every other name. */
+export function parseTargetObjectName(uid: string, name: string): number | undefined {
   const prefix = `latchkey-${uid}-`;
   const digits = name.startsWith(prefix) ? name.slice(prefix.length) : '';
   return /^[1-9]\d{0,15}$/.test(digits) ? Number(digits) : undefined;
 }
 
-/** What both carry: for those who look around inside, and for the clean-up. */
-export function outsideMetadata(certificate: {
+/** What both carry: for people who look around inside, and for the clean-up. */
+export function targetObjectMetadata(certificate: {
   readonly uid: string;
   readonly serial: number;
-  /** Whom the certificate speaks for. */
+  /** The user that the certificate speaks for. */
   readonly requester: string;
 }) {
   const { uid, serial, requester } = certificate;
   return {
-    name: outsideName(uid, serial),
+    name: targetObjectName(uid, serial),
     labels: { [labels.ownerUID]: uid, [labels.serial]: String(serial) },
     annotations: { [annotations.requester]: requester },
   };

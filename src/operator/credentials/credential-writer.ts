@@ -69,8 +69,8 @@ export class CredentialWriter {
     return this.#patch(record, { spec });
   }
 
-  /** Says which certificates may be bound outside, before any is. Conditions stay: nothing has come of it yet. */
-  noteSerials(record: CredentialRecord, boundSerials: readonly number[]): Promise<CredentialRecord> {
+  /** Names the certificates that may be bound in a virtual cluster, before any is. Conditions stay: nothing has come of it yet. */
+  nameSerials(record: CredentialRecord, boundSerials: readonly number[]): Promise<CredentialRecord> {
     return this.#patch(record, { status: { boundSerials } }, 'status');
   }
 

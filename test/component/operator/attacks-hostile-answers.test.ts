@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/kube/clock.ts';
-import { Withdrawals } from '../../../src/operator/certificates/withdrawals.ts';
+import { CertificateRevoker } from '../../../src/operator/certificates/certificate-revoker.ts';
 import { adminDocument } from '../../builders/admin-kube-config.ts';
 import type { Exchange } from '../../fakes/exchange.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
@@ -28,9 +28,9 @@ afterEach(async () => {
 
 /** What a clean-up in this target resolves with. A rejection would be tried again for ever, and nothing be let go. */
 async function withdrawn(): Promise<string> {
-  const withdrawals = new Withdrawals(world.clients, systemClock);
-  const withdrawal = { uid, serials: [1], live: [] };
-  const outcome = await withdrawals.tryIn(world.source, withdrawal).then(
+  const revoker = new CertificateRevoker(world.clients, systemClock);
+  const request = { uid, serials: [1], live: [] };
+  const outcome = await revoker.tryRevoke(world.source, request).then(
     (problem) => problem?.reason ?? 'done',
     (error: unknown) => `rejected: ${inspect(error)}`,
   );

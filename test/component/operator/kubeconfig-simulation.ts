@@ -12,13 +12,14 @@ import { silentLogger } from '../../../src/kube/logger.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
 import type { WorkResult } from '../../../src/kube/queue/workers.ts';
 import { CredentialServices } from '../../../src/operator/assembly/credential-services.ts';
+import { CertificateIssuer } from '../../../src/operator/certificates/certificate-issuer.ts';
+import { CertificateRevoker } from '../../../src/operator/certificates/certificate-revoker.ts';
 import { RevocationController } from '../../../src/operator/certificates/revocation-controller.ts';
 import {
   type RevocationRecord,
+  RevocationRecords,
   toRevocationRecord,
-} from '../../../src/operator/certificates/revocation-record.ts';
-import { RevocationRecords } from '../../../src/operator/certificates/revocation-records.ts';
-import { Withdrawals } from '../../../src/operator/certificates/withdrawals.ts';
+} from '../../../src/operator/certificates/revocation-records.ts';
 import { CredentialEvents } from '../../../src/operator/credentials/credential-events.ts';
 import { CredentialStores } from '../../../src/operator/credentials/credential-stores.ts';
 import { ExpiryBudget } from '../../../src/operator/credentials/expiry-budget.ts';
@@ -226,7 +227,7 @@ export class KubeConfigSimulation {
     const revocations = new Store<RevocationRecord>();
     const clients = this.#clients();
     const client = this.#client();
-    const withdrawals = new Withdrawals(clients, this.clock);
+    const revoker = new CertificateRevoker(clients, this.clock);
     const records = new RevocationRecords(client);
     const nothing = () => undefined;
     const parts = new CredentialServices({
@@ -235,8 +236,12 @@ export class KubeConfigSimulation {
       assertAdmission: nothing,
     });
     const writer = parts.writer(virtualClusterInstanceKubeConfigs, stores.writtenKubeConfigs);
+    const issuer = new CertificateIssuer({
+      ...{ revoker, revocations: records, clock: this.clock },
+      assertMayIssue: nothing,
+    });
     const shared = {
-      ...{ client, stores, clients, withdrawals, writer, clock: this.clock },
+      ...{ client, stores, clients, revoker, issuer, writer, clock: this.clock },
       targets: { instance: () => this.instance },
       revocations: records,
       secrets: parts.secrets,
@@ -263,7 +268,11 @@ export class KubeConfigSimulation {
       assertMayIssue: nothing,
     });
     const revocationController = new RevocationController({
-      ...{ store: revocations, credentials: stores, records, withdrawals, clients, clock: this.clock },
+      ...{ store: revocations, records, revoker, clients, clock: this.clock },
+      findOwner: (uid) => {
+        const [found] = stores.byUID(uid);
+        return found && stores.kubeConfig(found.key);
+      },
       random: () => 0.5,
       log: silentLogger,
     });

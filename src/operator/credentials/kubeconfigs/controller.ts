@@ -7,12 +7,12 @@ import type { WorkResult } from '../../../kube/queue/workers.ts';
 import type { TargetClients } from '../../../platform/targets/target-clients.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import type { TargetStores } from '../../../platform/targets/target-stores.ts';
-import { RetryTimes } from '../../certificates/retry-times.ts';
-import type { RevocationRecords } from '../../certificates/revocation-records.ts';
-import { TargetFailure } from '../../certificates/target-failure.ts';
-import type { Withdrawals } from '../../certificates/withdrawals.ts';
+import type { CertificateIssuer } from '../../certificates/certificate-issuer.ts';
+import type { CertificateRevoker } from '../../certificates/certificate-revoker.ts';
 import { requeueAt } from '../../shared/controller.ts';
+import { RetrySchedule } from '../../shared/retry-schedule.ts';
 import type { KeyRing } from '../../signing-keys/key-ring.ts';
+import { TargetFailure } from '../../targets/target-failure.ts';
 import type { CredentialStores } from '../credential-stores.ts';
 import type { CredentialWriter } from '../credential-writer.ts';
 import type { ExpiryBudget } from '../expiry-budget.ts';
@@ -25,14 +25,14 @@ import { isNewEnd } from '../new-end.ts';
 import { secretKeyOf } from '../owned-secrets.ts';
 import type { SecretWriter } from '../secret-writer.ts';
 import { basisOf } from './attempt-key.ts';
-import { CertificateForm } from './certificate-issuer.ts';
+import { makeWithCertificate } from './certificate-kubeconfig.ts';
 import type { KubeConfigFinalizer } from './finalizer.ts';
 import type { GatewayPlace, KubeConfigInput } from './input.ts';
 import type { MadeKubeConfig } from './issued-kubeconfig.ts';
 import { denialOf } from './permission.ts';
 import { decideKubeConfig, insteadOf } from './policy.ts';
 import { unlabelled } from './project-label.ts';
-import { StatusSettling } from './status-settling.ts';
+import { RevokeBeforeCommit } from './revoke-before-commit.ts';
 import { makeWithToken } from './token-issuer.ts';
 
 export interface KubeConfigControllerOptions {
@@ -41,8 +41,8 @@ export interface KubeConfigControllerOptions {
   readonly stores: CredentialStores;
   readonly targets: Pick<TargetStores, 'instance'>;
   readonly clients: Pick<TargetClients, 'open' | 'known'>;
-  readonly withdrawals: Withdrawals;
-  readonly revocations: Pick<RevocationRecords, 'write'>;
+  readonly revoker: CertificateRevoker;
+  readonly issuer: Pick<CertificateIssuer, 'issue'>;
   readonly writer: CredentialWriter;
   readonly secrets: SecretWriter;
   readonly finalizer: Pick<KubeConfigFinalizer, 'finalize'>;
@@ -59,19 +59,17 @@ export interface KubeConfigControllerOptions {
   readonly assertMayIssue: () => void;
 }
 
-/** Issues, renews, ends and withdraws kubeconfigs as the policy decides. */
+/** Issues, renews, ends and revokes kubeconfigs as the policy decides. */
 export class KubeConfigController {
   readonly #options: KubeConfigControllerOptions;
-  readonly #certificates: CertificateForm;
-  readonly #retries: RetryTimes;
-  readonly #settling: StatusSettling;
+  readonly #retries: RetrySchedule;
+  readonly #revoking: RevokeBeforeCommit;
 
   constructor(options: KubeConfigControllerOptions) {
     this.#options = options;
-    this.#certificates = new CertificateForm(options);
     const { clock, random } = options;
-    this.#retries = new RetryTimes(clock, { initialMs: 1_000, maxMs: 60_000, random });
-    this.#settling = new StatusSettling(options);
+    this.#retries = new RetrySchedule(clock, { initialMs: 1_000, maxMs: 60_000, random });
+    this.#revoking = new RevokeBeforeCommit(options);
   }
 
   /** Level-based: `namespace/name` says which kubeconfig to look at, never what happened to it. */
@@ -173,7 +171,7 @@ export class KubeConfigController {
     if (instance === undefined) return undefined;
     let made: MadeKubeConfig;
     try {
-      made = await this.#certificates.make({ record, issue, instance, now });
+      made = await makeWithCertificate(this.#options, { record, issue, instance, now });
     } catch (error) {
       if (!(error instanceof TargetFailure)) throw error;
       const { problem, waitMs } = this.#retries.failed(record.uid, basis, error.problem);
@@ -219,7 +217,7 @@ export class KubeConfigController {
     retryMs = Number.POSITIVE_INFINITY,
   ): Promise<WorkResult | undefined> {
     const { writer, secrets, clock, expiryBudget } = this.#options;
-    const { desired, retryMs: again } = await this.#settling.withdraw(record, step.desired);
+    const { desired, retryMs: again } = await this.#revoking.revoke(record, step.desired);
     const waitMs = isNewEnd(record, desired) ? expiryBudget.reserve(record.uid) : 0;
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     await writer.writeStatus(record, desired);

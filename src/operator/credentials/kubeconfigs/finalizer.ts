@@ -6,23 +6,23 @@ import type { TargetClients } from '../../../platform/targets/target-clients.ts'
 import type { TargetProblem } from '../../../platform/targets/target-problem.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import type { TargetStores } from '../../../platform/targets/target-stores.ts';
-import { authorityOf } from '../../certificates/ca-fingerprint.ts';
+import type { CertificateRevoker } from '../../certificates/certificate-revoker.ts';
 import type { RevocationRecords } from '../../certificates/revocation-records.ts';
-import type { Withdrawals } from '../../certificates/withdrawals.ts';
+import { caFingerprint } from '../../certificates/revocation-records.ts';
 import type { CredentialEvents } from '../credential-events.ts';
 import type { CredentialStores } from '../credential-stores.ts';
 import type { CredentialWriter } from '../credential-writer.ts';
 import { deletingStatus } from '../deleting-status.ts';
 import { instanceKeyOf } from '../instance-key.ts';
 import type { SecretWriter } from '../secret-writer.ts';
-import { sourceOf } from './certificate-issuer.ts';
+import { sourceOf } from './certificate-kubeconfig.ts';
 import { releaseOf } from './finalization.ts';
 
 export interface KubeConfigFinalizerOptions {
   readonly stores: CredentialStores;
   readonly targets: Pick<TargetStores, 'instance'>;
   readonly clients: Pick<TargetClients, 'known'>;
-  readonly withdrawals: Pick<Withdrawals, 'tryIn'>;
+  readonly revoker: Pick<CertificateRevoker, 'tryRevoke'>;
   readonly revocations: Pick<RevocationRecords, 'remove'>;
   readonly writer: Pick<CredentialWriter, 'writeStatus' | 'removeFinalizer'>;
   readonly secrets: Pick<SecretWriter, 'deleteAll'>;
@@ -42,7 +42,7 @@ const finalizer = finalizers.VirtualClusterInstanceKubeConfig;
 
 /**
  * Cleans up after a deleted kubeconfig, here and in its virtual cluster, then lets the object go. What is left inside
- * when it goes is on record since before it existed, and withdrawn from that record.
+ * when it goes is on record since before it existed, and revoked from that record.
  */
 export class KubeConfigFinalizer {
   readonly #options: KubeConfigFinalizerOptions;
@@ -65,7 +65,7 @@ export class KubeConfigFinalizer {
     const deadline = Math.max(record.deleted ?? now(), this.#since) + limitMs;
     await this.#deleteSecrets(record, now() >= deadline);
     // By the end of it the watch has told that the Secrets are gone.
-    const problem = await this.#withdraw(record, instance);
+    const problem = await this.#revoke(record, instance);
     const release = releaseOf({
       secrets: stores.secrets.byIndex('owner', record.uid).length,
       ...(problem === undefined ? {} : { problem }),
@@ -78,8 +78,8 @@ export class KubeConfigFinalizer {
     return this.#release(record, release);
   }
 
-  /** Everything, also what was withdrawn before: the holder of a dead certificate may have had somebody bind it again. */
-  async #withdraw(
+  /** Everything, also what was revoked before: someone may have bound a dead certificate again for its holder. */
+  async #revoke(
     record: CredentialRecord,
     instance: VirtualClusterInstanceRecord | undefined,
   ): Promise<TargetProblem | undefined> {
@@ -88,8 +88,8 @@ export class KubeConfigFinalizer {
     if (!isCertificate || (serial === 0 && boundSerials.length === 0)) return undefined;
     if (instance === undefined) return boundSerials.length === 0 ? undefined : unknownTarget;
     const serials = [...new Set([...boundSerials, serial])].filter((bound) => bound > 0);
-    const withdrawal = { uid: record.uid, serials, live: [] };
-    const problem = await this.#options.withdrawals.tryIn(sourceOf(instance), withdrawal);
+    const request = { uid: record.uid, serials, live: [] };
+    const problem = await this.#options.revoker.tryRevoke(sourceOf(instance), request);
     // Nothing is bound as far as anybody knows; that one more search was not possible holds nothing up.
     return boundSerials.length === 0 ? undefined : problem;
   }
@@ -111,7 +111,7 @@ export class KubeConfigFinalizer {
   ): Promise<void> {
     const { clients, revocations } = this.#options;
     const known = instance && clients.known(instance.uid);
-    if (known !== undefined) await revocations.remove({ ownerUID: uid, authority: authorityOf(known) });
+    if (known !== undefined) await revocations.remove({ ownerUID: uid, caFingerprint: caFingerprint(known) });
   }
 
   async #strip(record: CredentialRecord): Promise<WorkResult> {

@@ -10,7 +10,7 @@ import { decideInstance } from './policy.ts';
 
 export interface InstanceControllerOptions extends TargetControllerOptions<VirtualClusterInstanceRecord> {
   readonly targets: Pick<TargetStores, 'instance'>;
-  /** Whether a kubeconfig for this instance still has to be revoked in the virtual cluster. */
+  /** Whether certificates in it still have to be revoked: once the object is gone, no one knows how to reach it. */
   readonly isAwaited: (record: VirtualClusterInstanceRecord) => boolean;
 }
 

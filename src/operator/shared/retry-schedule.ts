@@ -10,7 +10,7 @@ export interface FailedTry {
 }
 
 interface Entry {
-  readonly basis: string;
+  readonly attemptKey: string;
   readonly problem: TargetProblem;
   readonly failures: number;
   /** On the monotonic clock. */
@@ -18,13 +18,13 @@ interface Entry {
 }
 
 /** Objects whose failures are remembered; beyond it the oldest is tried again at once. */
-const most = 20_000;
+const maxEntries = 20_000;
 
 /**
- * When to try again what failed in a target, by UID. A look for another reason, as our own write, must not be a further
- * try; a change of what the try depends on (its basis) must.
+ * When to try again what failed in a target, by UID. A reconcile for another reason, as our own write, must not be a further
+ * try. A change of what the try depends on (its `attemptKey`) must.
  */
-export class RetryTimes {
+export class RetrySchedule {
   readonly #clock: Clock;
   readonly #options: BackOffOptions;
   readonly #entries = new Map<string, Entry>();
@@ -35,22 +35,22 @@ export class RetryTimes {
   }
 
   /** The last try, as long as it is too early for the next. */
-  waiting(uid: string, basis: string): FailedTry | undefined {
+  waiting(uid: string, attemptKey: string): FailedTry | undefined {
     const entry = this.#entries.get(uid);
-    if (entry === undefined || entry.basis !== basis) return undefined;
+    if (entry === undefined || entry.attemptKey !== attemptKey) return undefined;
     const waitMs = entry.notBefore - this.#clock.monotonic();
     return waitMs > 0 ? { problem: entry.problem, waitMs } : undefined;
   }
 
-  failed(uid: string, basis: string, problem: TargetProblem): FailedTry {
+  failed(uid: string, attemptKey: string, problem: TargetProblem): FailedTry {
     const before = this.#entries.get(uid);
-    const failures = before?.basis === basis ? before.failures : 0;
+    const failures = before?.attemptKey === attemptKey ? before.failures : 0;
     const waitMs = backOffDelay(failures, this.#options);
     const notBefore = this.#clock.monotonic() + waitMs;
     this.#entries.delete(uid);
-    this.#entries.set(uid, { basis, problem, failures: failures + 1, notBefore });
+    this.#entries.set(uid, { attemptKey, problem, failures: failures + 1, notBefore });
     for (const oldest of this.#entries.keys()) {
-      if (this.#entries.size <= most) break;
+      if (this.#entries.size <= maxEntries) break;
       this.#entries.delete(oldest);
     }
     return { problem, waitMs };

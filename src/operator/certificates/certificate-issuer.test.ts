@@ -1,13 +1,10 @@
 import { expect, it } from 'vitest';
-import { liveRecord } from '../../../test/builders/credential-object.ts';
-import type { IssueCredential } from '../credentials/issued/step.ts';
-import { expirationSeconds } from './certificate-life.ts';
+import { expirationSeconds } from './certificate-issuer.ts';
 
 const now = Date.UTC(2026, 10, 21, 10) + 317;
 const year = 31_536_000;
 /** Ends are whole seconds, rounded down. */
-const issueOf = (seconds: number) =>
-  ({ end: Math.floor((now + seconds * 1000) / 1000) * 1000 }) as IssueCredential;
+const endAfter = (seconds: number) => Math.floor((now + seconds * 1000) / 1000) * 1000;
 
 it.each<[string, number | undefined, number, number | undefined]>([
   ['an absent certificateTTL asks for the default', undefined, 86_400, 86_400],
@@ -17,6 +14,6 @@ it.each<[string, number | undefined, number, number | undefined]>([
   ['the rest of a life is asked for', 3_600, 1_800, 1_800],
   ['less than the signer grants is never asked for', 3_600, 20, 600],
 ])('%s', (_, certificateTTL, seconds, asked) => {
-  const record = { ...liveRecord(), ...(certificateTTL === undefined ? {} : { certificateTTL }) };
-  expect(expirationSeconds(record, issueOf(seconds), now)).toBe(asked);
+  const life = certificateTTL === undefined ? {} : { certificateTTL };
+  expect(expirationSeconds({ ...life, end: endAfter(seconds), now })).toBe(asked);
 });

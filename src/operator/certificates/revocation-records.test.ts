@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import type { KubeObject } from '../../kube/object.ts';
-import { renderRevocation, toRevocationRecord } from './revocation-record.ts';
+import { renderRevocation, toRevocationRecord } from './revocation-records.ts';
 
 const revocation = {
   ownerUID: 'uid-1',
   instance: { namespace: 'p-red', name: 'shop', uid: 'uid-2' },
   secret: { namespace: 'p-red', name: 'vc-shop', key: 'config' },
-  authority: 'abcdef0123456789',
+  caFingerprint: 'abcdef0123456789',
   serials: [3, 12],
   notAfter: Date.UTC(2026, 10, 22),
 };

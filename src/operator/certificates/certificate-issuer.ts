@@ -1,0 +1,174 @@
+import { reasons } from '../../api/reasons.ts';
+import { createCertificateRequest } from '../../credentials/certificate-request.ts';
+import { certificateSubject } from '../../credentials/certificate-subject.ts';
+import { type IssuedCertificate, readIssuedCertificate } from '../../credentials/issued-certificate.ts';
+import type { Confirmation } from '../../credentials/record.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Clock } from '../../kube/clock.ts';
+import type { OpenTarget } from '../../platform/targets/target-clients.ts';
+import { targetFailure } from '../targets/target-failure.ts';
+import { bindCertificate } from './certificate-binding.ts';
+import type { CertificateRevoker } from './certificate-revoker.ts';
+import { CertificateSigning } from './certificate-signing.ts';
+import { caFingerprint, type Revocation, type RevocationRecords } from './revocation-records.ts';
+import { deadSerials, nextSerial } from './serials.ts';
+import { targetObjectMetadata } from './target-object-names.ts';
+
+export interface CertificateIssuerOptions {
+  readonly revoker: Pick<CertificateRevoker, 'revoke'>;
+  readonly revocations: Pick<RevocationRecords, 'write'>;
+  readonly clock: Clock;
+  /** Throws when nothing may be issued now. */
+  readonly assertMayIssue: () => void;
+}
+
+/** What a certificate is asked for. Instants are epoch milliseconds. */
+export interface IssueRequest extends Pick<Revocation, 'instance' | 'secret'> {
+  /** Of the VirtualClusterInstanceKubeConfig. */
+  readonly uid: string;
+  /** Of that object: which certificates it has had, and the end of the last. */
+  readonly status: Pick<Confirmation, 'serial' | 'boundSerials' | 'notAfter'>;
+  /** Serials of the certificates that live on beside the new one. */
+  readonly live: readonly number[];
+  /** Whom the certificate speaks for. */
+  readonly requester: string;
+  /** What it may do inside. */
+  readonly clusterRole: string;
+  /** Seconds; 0: as long as the signer likes. */
+  readonly certificateTTL?: number;
+  readonly end: number;
+  /** When this was decided. */
+  readonly now: number;
+  /** Writes to status which certificates may be bound. None is asked for before it has resolved. */
+  readonly nameSerials: (serials: readonly number[]) => Promise<void>;
+}
+
+/** A certificate that is bound and that no status confirms yet. */
+export interface BoundCertificate {
+  readonly serial: number;
+  /** PEM. */
+  readonly privateKey: string;
+  readonly certificate: IssuedCertificate;
+}
+
+type Signed = Omit<BoundCertificate, 'serial'>;
+
+/** Serials that are tried when others hold their names. */
+const maxSerials = 3;
+/** With a shorter life the successor would be due at once, again and again. */
+const minLifeMs = 10_000;
+/** The least that an API server takes. */
+const minExpirationSeconds = 600;
+/** What `certificateTTL: 0` counts as in status when nothing shortens it. */
+const oneYearSeconds = 31_536_000;
+/** A certificate may outlive the end in status by the least life that an API server grants. */
+const beyondEndMs = 15 * 60_000;
+
+/**
+ * Issues client certificates of virtual clusters. What a sudden death leaves behind there has a serial that status has
+ * named before, so that the next reconcile finds and removes it. A record says where, should the object be gone by then.
+ */
+export class CertificateIssuer {
+  readonly #options: CertificateIssuerOptions;
+  readonly #signing: CertificateSigning;
+
+  constructor(options: CertificateIssuerOptions) {
+    this.#options = options;
+    this.#signing = new CertificateSigning(options.clock, options.assertMayIssue);
+  }
+
+  /** Rejects with a TargetFailure; what was made until then is known by `status.boundSerials`. */
+  async issue({ client, config }: OpenTarget, request: IssueRequest): Promise<BoundCertificate> {
+    const bound = await this.#sign(client, request, caFingerprint(config));
+    const { uid, requester, clusterRole } = request;
+    await bindCertificate(client, { uid, serial: bound.serial, requester, clusterRole });
+    return bound;
+  }
+
+  async #sign(client: KubeClient, request: IssueRequest, ca: string): Promise<BoundCertificate> {
+    const { revocations } = this.#options;
+    const { live, end, nameSerials } = request;
+    let { status } = request;
+    for (let tries = 0; tries < maxSerials; tries++) {
+      await this.#revokeDead(client, { ...request, status });
+      const serial = nextSerial(status);
+      status = { ...status, boundSerials: [...live, serial] };
+      await nameSerials([...live, serial]);
+      const revocation = revocationOf({ ...request, status }, ca, end);
+      await revocations.write(revocation);
+      const signed = await this.#certify(client, request, serial);
+      if (signed === undefined) continue;
+      const { notAfter } = signed.certificate;
+      // A signer may give more than was asked for.
+      if (notAfter > revocation.notAfter)
+        await revocations.write(revocationOf({ ...request, status }, ca, notAfter));
+      return { serial, ...signed };
+    }
+    throw targetFailure(reasons.certificateFailed, namesTaken);
+  }
+
+  /** The predecessor first of all, unless it is to be valid a while longer: what narrows comes before what widens. */
+  async #revokeDead(client: KubeClient, { uid, status, live }: IssueRequest): Promise<void> {
+    const serials = deadSerials(status, live);
+    if (serials.length > 0) await this.#options.revoker.revoke(client, { uid, serials, live });
+  }
+
+  /** Undefined when the name of the request is taken. */
+  async #certify(client: KubeClient, request: IssueRequest, serial: number): Promise<Signed | undefined> {
+    const { uid, requester } = request;
+    const subject = certificateSubject(uid, serial);
+    const {
+      request: pkcs10,
+      privateKey,
+      publicKey,
+    } = createCertificateRequest({
+      commonName: subject,
+      organization: subject,
+    });
+    const seconds = expirationSeconds(request);
+    const pem = await this.#signing.sign(client, {
+      metadata: targetObjectMetadata({ uid, serial, requester }),
+      request: pkcs10,
+      ...(seconds === undefined ? {} : { expirationSeconds: seconds }),
+    });
+    if (pem === undefined) return undefined;
+    const now = this.#options.clock.now() + minLifeMs;
+    const reading = readIssuedCertificate(pem, { subject, publicKey, now });
+    if ('problem' in reading) throw targetFailure(reasons.certificateFailed, unusable(reading.problem));
+    return { privateKey, certificate: reading };
+  }
+}
+
+/**
+ * `expirationSeconds` of the signing request for a certificate whose life ends at `end`, decided at `now`. Undefined: the
+ * signer decides, because `certificateTTL` is 0 and neither policy, parent nor predecessor ends it earlier. A
+ * certificate that outlives its object's end is unbound at that end.
+ */
+export function expirationSeconds({
+  certificateTTL,
+  end,
+  now,
+}: Pick<IssueRequest, 'certificateTTL' | 'end' | 'now'>): number | undefined {
+  const rest = Math.ceil((end - now) / 1000);
+  return certificateTTL === 0 && rest >= oneYearSeconds ? undefined : Math.max(rest, minExpirationSeconds);
+}
+
+/** What is to be revoked when the object goes; its status names the certificate that is asked for next. */
+function revocationOf({ uid, status, instance, secret }: IssueRequest, ca: string, end: number): Revocation {
+  const { boundSerials = [], notAfter = 0 } = status;
+  return {
+    ownerUID: uid,
+    instance,
+    secret,
+    caFingerprint: ca,
+    serials: boundSerials,
+    notAfter: Math.max(notAfter, end) + beyondEndMs,
+  };
+}
+
+const namesTaken =
+  'Other CertificateSigningRequests in the virtual cluster have the names that Latchkey uses: find out who makes them.';
+
+/** The problem is one of a few constant sentences. */
+const unusable = (problem: string): string =>
+  `The certificate was not used: ${problem}. Look at the signer of the virtual cluster.`;

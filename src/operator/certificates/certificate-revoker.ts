@@ -1,0 +1,177 @@
+import { labels } from '../../api/names.ts';
+import { reasons } from '../../api/reasons.ts';
+import { certificateSigningRequests, clusterRoleBindings, type Resource } from '../../api/resources.ts';
+import type { AdminKubeConfig } from '../../kube/admin-kubeconfig/admin-kube-config.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Clock } from '../../kube/clock.ts';
+import { isNotFound } from '../../kube/kube-error.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import { sleep } from '../../kube/sleep.ts';
+import type { TargetClients, TargetSource } from '../../platform/targets/target-clients.ts';
+import type { TargetProblem } from '../../platform/targets/target-problem.ts';
+import { atTarget, TargetFailure, targetFailure } from '../targets/target-failure.ts';
+import { allowRebinding, denyRebinding } from './deny-rebinding.ts';
+import { everyObject } from './paged-list.ts';
+import { caFingerprint } from './revocation-records.ts';
+import { type DeadCertificates, findStrayBindings, isDead, removeStrayBindings } from './stray-bindings.ts';
+import { parseTargetObjectName, targetObjectName } from './target-object-names.ts';
+
+export interface RevokeRequest extends DeadCertificates {
+  /** Those that are known to have something in the target. */
+  readonly serials: readonly number[];
+  /** The virtual cluster must prove itself by this authority. Absent: by any. */
+  readonly caFingerprint?: string;
+}
+
+/** For all of it; what is left then is left to the next try. */
+const maxDurationMs = 30_000;
+/** An API server acts on a deleted binding after its watch has brought it. */
+const authorizerLagMs = 250;
+
+/** Takes from certificates what they may do in their virtual cluster. */
+export class CertificateRevoker {
+  readonly #clients: Pick<TargetClients, 'open' | 'remembered'>;
+  readonly #clock: Clock;
+
+  constructor(clients: Pick<TargetClients, 'open' | 'remembered'>, clock: Clock) {
+    this.#clients = clients;
+    this.#clock = clock;
+  }
+
+  /**
+   * `revoke` in a target that has to be opened first. Resolves with what stands in the way, or with nothing. `memory`:
+   * the UID under which the target was opened before, where that is another.
+   */
+  async tryRevoke(
+    source: TargetSource,
+    request: RevokeRequest,
+    memory: string = source.uid,
+  ): Promise<TargetProblem | undefined> {
+    try {
+      const opened = await this.#clients.open(source);
+      if ('problem' in opened) return await this.#tryFromMemory(memory, request, opened.problem);
+      const { client, config } = opened.target;
+      if (!isMeant(request, config)) return await this.#tryFromMemory(memory, request, elsewhere);
+      await this.revoke(client, request);
+      return undefined;
+    } catch (error) {
+      if (error instanceof TargetFailure) return error.problem;
+      throw error;
+    }
+  }
+
+  /**
+   * A namespace that is being deleted loses its Secrets first, and a person who may write the Secret may point it
+   * elsewhere, or nowhere: what was read before still serves to take something back.
+   */
+  async #tryFromMemory(
+    uid: string,
+    request: RevokeRequest,
+    problem: TargetProblem,
+  ): Promise<TargetProblem | undefined> {
+    const client = this.#clients.remembered(uid, (config) => isMeant(request, config));
+    if (client === undefined) return problem;
+    try {
+      await this.revoke(client, request);
+      return undefined;
+    } catch (error) {
+      if (error instanceof TargetFailure) return problem;
+      throw error;
+    } finally {
+      await client.close();
+    }
+  }
+
+  /**
+   * Removes the requests of dead certificates and every binding that names one. It has ended well only when a whole
+   * pass found none, made after the API server had time to act on the last deletion: until then the holder may still
+   * have been able to bind the certificate again. Rejects with a TargetFailure.
+   */
+  async revoke(client: KubeClient, request: RevokeRequest): Promise<void> {
+    const deadline = this.#clock.monotonic() + maxDurationMs;
+    const assertTime = () => {
+      if (this.#clock.monotonic() > deadline) throw endless();
+    };
+    await atTarget(async () => {
+      const removed = await removeOwnBindings(client, request);
+      await this.#removeStray(client, request, { removed, assertTime });
+      await allowRebinding(client, request);
+      await removeSigningRequests(client, request, assertTime);
+    });
+  }
+
+  /** Where the second pass finds something again, the holder may be binding the certificate faster than a pass takes. */
+  async #removeStray(
+    client: KubeClient,
+    dead: DeadCertificates,
+    { removed, assertTime }: Progress,
+  ): Promise<void> {
+    let before = removed;
+    for (let pass = 1; ; pass++) {
+      const found = await findStrayBindings(client, dead, assertTime);
+      if (found.length + before === 0) return;
+      if (found.length > 0 && pass === 2) await denyRebinding(client, dead);
+      await removeStrayBindings(client, found, assertTime);
+      before = 0;
+      await sleep(this.#clock, authorizerLagMs);
+    }
+  }
+}
+
+interface Progress {
+  /** Bindings that are gone already. */
+  readonly removed: number;
+  readonly assertTime: () => void;
+}
+
+const isMeant = ({ caFingerprint: wanted }: RevokeRequest, config: AdminKubeConfig): boolean =>
+  wanted === undefined || wanted === caFingerprint(config);
+
+/** By name and so at once, before anything is searched. Resolves with how many there were. */
+async function removeOwnBindings(client: KubeClient, request: RevokeRequest): Promise<number> {
+  const { uid, serials } = request;
+  let removed = 0;
+  for (const serial of serials.filter((candidate) => isDead(candidate, request)))
+    removed += await remove(client, clusterRoleBindings, targetObjectName(uid, serial));
+  return removed;
+}
+
+/** Also those of a process that died before it could say so. */
+async function removeSigningRequests(
+  client: KubeClient,
+  request: RevokeRequest,
+  assertTime: () => void,
+): Promise<void> {
+  const { uid, serials } = request;
+  const found = new Set(serials);
+  const labelSelector = `${labels.ownerUID}=${uid}`;
+  const labelled = everyObject<KubeObject>(client, certificateSigningRequests, { labelSelector, assertTime });
+  for await (const { metadata } of labelled) {
+    const serial = parseTargetObjectName(uid, metadata.name);
+    if (serial !== undefined) found.add(serial);
+  }
+  for (const serial of [...found].filter((candidate) => isDead(candidate, request)))
+    await remove(client, certificateSigningRequests, targetObjectName(uid, serial));
+}
+
+async function remove(client: KubeClient, resource: Resource, name: string): Promise<number> {
+  try {
+    await client.delete(resource, { name });
+    return 1;
+  } catch (error) {
+    if (isNotFound(error)) return 0;
+    throw error;
+  }
+}
+
+const elsewhere: TargetProblem = {
+  reason: reasons.targetChanged,
+  message:
+    'The administrator kubeconfig leads to another virtual cluster than the one with the certificates, or its authority was replaced.',
+};
+
+const endless = () =>
+  targetFailure(
+    reasons.targetAnswer,
+    'The bindings of revoked certificates could not be removed in time: the virtual cluster is slow, or someone in it makes them again and again.',
+  );
