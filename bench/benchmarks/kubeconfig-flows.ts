@@ -7,7 +7,7 @@ import {
   namespaces,
   virtualClusterInstanceKubeConfigs,
 } from '../../src/api/resources.ts';
-import { createCertificateRequest } from '../../src/credentials/certificate-request.ts';
+import { createCertificateRequest } from '../../src/credentials/certificates/certificate-request.ts';
 import { kubeConfigDocument } from '../../src/credentials/kubeconfig-document.ts';
 import { createKubeClient, type KubeClient } from '../../src/kube/client/client.ts';
 import { KubeError } from '../../src/kube/kube-error.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Guard } from '../../lab/controlplane/guard.ts';
 import { directClusterEndpointTokens, events, ownedAccessKeys } from '../../src/api/resources.ts';
-import { credentialHash } from '../../src/credentials/credential-hash.ts';
-import { isLive } from '../../src/credentials/live.ts';
-import { toCredentialRecord } from '../../src/credentials/project.ts';
+import { toCredentialRecord } from '../../src/credentials/credential-record.ts';
+import { credentialHash } from '../../src/credentials/keys/credential-hash.ts';
+import { isLive } from '../../src/credentials/liveness.ts';
 import type { CredentialKind } from '../../src/credentials/record.ts';
 import { createKubeClient, type KubeClient } from '../../src/kube/client/client.ts';
 import { kubeConfigSource } from '../../src/kube/client/kube-config.ts';

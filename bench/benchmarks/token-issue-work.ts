@@ -1,9 +1,9 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { apiVersion } from '../../src/api/names.ts';
 import { reasons } from '../../src/api/reasons.ts';
-import { toCredentialRecord } from '../../src/credentials/project.ts';
-import { signToken, tokenTooLarge } from '../../src/credentials/sign-token.ts';
-import { generateSigningKey } from '../../src/credentials/signing-key.ts';
+import { toCredentialRecord } from '../../src/credentials/credential-record.ts';
+import { signToken, tokenTooLarge } from '../../src/credentials/tokens/sign-token.ts';
+import { generateSigningKey } from '../../src/credentials/tokens/signing-key.ts';
 import type { IssueCredential } from '../../src/operator/credentials/issued/step.ts';
 import { claimsOf } from '../../src/operator/credentials/tokens/claims.ts';
 

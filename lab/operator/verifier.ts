@@ -1,8 +1,8 @@
 import type { Reason } from '../../src/api/reasons.ts';
 import { directClusterEndpointTokens, ownedAccessKeys, type Resource } from '../../src/api/resources.ts';
-import { credentialHash } from '../../src/credentials/credential-hash.ts';
-import { acceptsPrevious, isLive, type Liveness } from '../../src/credentials/live.ts';
-import { toCredentialRecord } from '../../src/credentials/project.ts';
+import { toCredentialRecord } from '../../src/credentials/credential-record.ts';
+import { credentialHash } from '../../src/credentials/keys/credential-hash.ts';
+import { acceptsPrevious, isLive, type Liveness } from '../../src/credentials/liveness.ts';
 import type { CredentialKind, CredentialRecord } from '../../src/credentials/record.ts';
 import type { Api, Stored, Target } from './api.ts';
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
+import { canonicalJson } from '../api/canonical-json.ts';
 import { type Reason, reasons } from '../api/reasons.ts';
-import { canonicalJson } from './canonical-json.ts';
 import type { CredentialRecord } from './record.ts';
 
 /** Finds the present OwnedAccessKey of a name. */

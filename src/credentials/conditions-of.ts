@@ -1,5 +1,5 @@
 import type { Condition } from '../api/conditions.ts';
-import { asObject, asText } from './json.ts';
+import { asObject, asText } from '../api/json.ts';
 
 /** `status.conditions` as it was sent; what has no type is left out. */
 export function conditionsOf(value: unknown): readonly Condition[] {

@@ -1,5 +1,5 @@
-import { parseEnd, parseInstant } from './instant.ts';
-import { asCount, asObject, asText, defined, type JsonObject } from './json.ts';
+import { parseEnd, parseInstant } from '../api/instant.ts';
+import { asCount, asObject, asText, defined, type JsonObject } from '../api/json.ts';
 import type { Confirmation, KeySource, KubeConfigAuth, PreviousCredential } from './record.ts';
 
 /** What `status` confirms. What cannot be read counts as never confirmed, or, where it is an end, as over. Never throws. */

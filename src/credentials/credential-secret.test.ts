@@ -5,8 +5,8 @@ import {
   recordOf,
   uidOf,
 } from '../../test/builders/credential-object.ts';
-import { credentialHash } from './credential-hash.ts';
 import { recogniseCredentialSecret, renderCredentialSecret, secretLocation } from './credential-secret.ts';
+import { credentialHash } from './keys/credential-hash.ts';
 
 const secretRef = { namespace: 'ci', name: 'pipeline' };
 const recordWith = (parts: CredentialServices = {}) =>

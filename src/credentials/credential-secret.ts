@@ -1,6 +1,6 @@
+import { asObject, asText, type JsonObject } from '../api/json.ts';
 import { apiVersion, labels as labelNames, purposes } from '../api/names.ts';
-import { credentialHash } from './credential-hash.ts';
-import { asObject, asText, type JsonObject } from './json.ts';
+import { credentialHash } from './keys/credential-hash.ts';
 import type { CredentialKind, CredentialRecord } from './record.ts';
 
 /** The entry of the Secret that holds the credential, when `secretRef.key` names none. */

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import storedV1 from '../../test/fixtures/fingerprints-v1.json' with { type: 'json' };
-import { credentialHash } from './credential-hash.ts';
 import {
   compareFingerprint,
   type FingerprintAlgorithm,
@@ -11,6 +10,7 @@ import {
   fingerprintV1,
   type RawSpec,
 } from './fingerprint.ts';
+import { credentialHash } from './keys/credential-hash.ts';
 
 const of = (spec: RawSpec): string | undefined => fingerprintsOf(spec)[0];
 const key = 'some-key-of-twenty-characters';

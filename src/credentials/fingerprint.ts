@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { canonicalJson } from './canonical-json.ts';
-import { parseSpecKey } from './spec-key.ts';
+import { canonicalJson } from '../api/canonical-json.ts';
+import { parseSpecKey } from './keys/spec-key.ts';
 
 /** The spec of a credential as it came from the API server. */
 export type RawSpec = Readonly<Record<string, unknown>>;

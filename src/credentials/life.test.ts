@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { created, credentialObject, liveRecord, recordOf } from '../../test/builders/credential-object.ts';
-import { formatInstant } from './instant.ts';
+import { formatInstant } from '../api/instant.ts';
 import { endOfAccessKey, expiringSoonAt, lifeOfAccessKey, operatorEndOfAccessKey } from './life.ts';
 
 const key = { user: 'alice', key: 'some-key-of-twenty-characters' };

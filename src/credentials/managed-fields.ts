@@ -1,5 +1,5 @@
+import { asObject } from '../api/json.ts';
 import { fieldManager } from '../api/names.ts';
-import { asObject } from './json.ts';
 
 /** Who owns the field `spec.<name>` by `metadata.managedFields`. Several owners, or any manager but the operator's: `other`. */
 export function ownerOfSpecField(managedFields: unknown, name: string): 'nobody' | 'operator' | 'other' {

@@ -1,5 +1,6 @@
 import type { Condition } from '../api/conditions.ts';
 import type { Identity, Refusal } from './identity.ts';
+import type { SpecKey } from './keys/spec-key.ts';
 
 /** What the operator confirmed in `status`; absent fields were never confirmed. Instants are epoch milliseconds. */
 export interface Confirmation {
@@ -59,14 +60,6 @@ export interface SecretReference {
   readonly namespace?: string;
   readonly name: string;
   readonly key?: string;
-}
-
-/** `spec.key` without the secret: which form stands there, and the SHA-256 (64 hex) of the key. */
-export interface SpecKey {
-  readonly form: 'Plain' | 'Hash';
-  readonly hash: string;
-  /** False for a whole `lk_` key whose checksum does not fit. */
-  readonly wellFormed: boolean;
 }
 
 /** Who the stamps of the mutating policy say asked for the object. */

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
+import { formatInstant } from '../../src/api/instant.ts';
 import { annotations, apiVersion } from '../../src/api/names.ts';
 import { chainOf } from '../../src/credentials/ancestors.ts';
-import { credentialHash } from '../../src/credentials/credential-hash.ts';
-import { formatInstant } from '../../src/credentials/instant.ts';
+import { toCredentialRecord } from '../../src/credentials/credential-record.ts';
+import { credentialHash } from '../../src/credentials/keys/credential-hash.ts';
 import { lifeOfAccessKey } from '../../src/credentials/life.ts';
-import { toCredentialRecord } from '../../src/credentials/project.ts';
 import type { CredentialKind, CredentialRecord } from '../../src/credentials/record.ts';
 import { lifeOfIssued } from '../../src/credentials/token-life.ts';
 

@@ -2,8 +2,8 @@ import { SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { baseURL } from '../../lab/operator/running-operator.ts';
-import { jwksOf } from '../../src/credentials/jwks.ts';
-import { generateSigningKey } from '../../src/credentials/signing-key.ts';
+import { jwksOf } from '../../src/credentials/tokens/jwks.ts';
+import { generateSigningKey } from '../../src/credentials/tokens/signing-key.ts';
 import { gatewayTokenFacts, type ListedKubeConfig } from './kubeconfig-facts.ts';
 
 const signer = await generateSigningKey({ createdAt: 0, activeFrom: 0, longestLife: 60 });

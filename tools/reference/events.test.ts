@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { conditionTypes } from '../../src/api/conditions.ts';
 import { type Reason, reasons } from '../../src/api/reasons.ts';
-import { toCredentialRecord } from '../../src/credentials/project.ts';
+import { toCredentialRecord } from '../../src/credentials/credential-record.ts';
 import type { EventInput } from '../../src/kube/events/event-object.ts';
 import type { EventRecorder } from '../../src/kube/events/event-recorder.ts';
 import { silentLogger } from '../../src/kube/logger.ts';

@@ -4,7 +4,7 @@ import {
   accessKeyBytes,
   accessKeyScannerPattern,
   generateAccessKey,
-} from '../../src/credentials/access-key.ts';
+} from '../../src/credentials/keys/access-key.ts';
 import { readDocument } from './document.ts';
 
 const page = readDocument('docs/reference/scanners.md');

@@ -1,6 +1,6 @@
 import { systemNamespace } from '../../api/names.ts';
 import { secrets } from '../../api/resources.ts';
-import { defaultSigningKeyPolicy, type SigningKeyPolicy } from '../../credentials/signing-keys.ts';
+import { defaultSigningKeyPolicy, type SigningKeyPolicy } from '../../credentials/tokens/signing-key-plan.ts';
 import type { Settings } from '../../settings.ts';
 import type { Controller } from '../shared/controller.ts';
 import { SigningKeyController } from '../signing-keys/controller.ts';

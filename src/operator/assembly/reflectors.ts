@@ -10,7 +10,7 @@ import {
   virtualClusterInstanceKubeConfigs,
   virtualClusterInstances,
 } from '../../api/resources.ts';
-import { toCredentialRecord } from '../../credentials/project.ts';
+import { toCredentialRecord } from '../../credentials/credential-record.ts';
 import type { CredentialKind, CredentialRecord } from '../../credentials/record.ts';
 import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import { Reflector } from '../../kube/cache/reflector.ts';

@@ -1,6 +1,6 @@
 import { labels } from '../../api/names.ts';
 import { clusterRoleBindings } from '../../api/resources.ts';
-import { certificateSubject } from '../../credentials/certificate-subject.ts';
+import { certificateSubject } from '../../credentials/certificates/subject.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { isAlreadyExists, isNotFound } from '../../kube/kube-error.ts';
 import { atTarget } from '../targets/target-failure.ts';

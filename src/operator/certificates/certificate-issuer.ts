@@ -1,7 +1,10 @@
 import { reasons } from '../../api/reasons.ts';
-import { createCertificateRequest } from '../../credentials/certificate-request.ts';
-import { certificateSubject } from '../../credentials/certificate-subject.ts';
-import { type IssuedCertificate, readIssuedCertificate } from '../../credentials/issued-certificate.ts';
+import { createCertificateRequest } from '../../credentials/certificates/certificate-request.ts';
+import {
+  type IssuedCertificate,
+  readIssuedCertificate,
+} from '../../credentials/certificates/issued-certificate.ts';
+import { certificateSubject } from '../../credentials/certificates/subject.ts';
 import type { Confirmation } from '../../credentials/record.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';

@@ -1,6 +1,6 @@
 import { labels } from '../../api/names.ts';
 import type { Resource } from '../../api/resources.ts';
-import { certificateSubject, certificateSubjectPrefix } from '../../credentials/certificate-subject.ts';
+import { certificateSubject, certificateSubjectPrefix } from '../../credentials/certificates/subject.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { isAlreadyExists, isForbidden, isNotFound } from '../../kube/kube-error.ts';
 import type { DeadCertificates } from './stray-bindings.ts';

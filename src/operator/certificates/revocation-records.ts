@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
+import { parseInstant } from '../../api/instant.ts';
+import { asObject, asText } from '../../api/json.ts';
 import { fieldManager, labels, purposes, systemNamespace } from '../../api/names.ts';
 import { configMaps } from '../../api/resources.ts';
-import { parseInstant } from '../../credentials/instant.ts';
-import { asObject, asText } from '../../credentials/json.ts';
 import type { AdminKubeConfig } from '../../kube/admin-kubeconfig/admin-kube-config.ts';
 import type { StoredRecord } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { certificateSubject } from '../../credentials/certificate-subject.ts';
+import { certificateSubject } from '../../credentials/certificates/subject.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { findStrayBindings } from './stray-bindings.ts';
 

@@ -1,5 +1,5 @@
 import { clusterRoleBindings, type Resource, roleBindings } from '../../api/resources.ts';
-import { parseCertificateSubject } from '../../credentials/certificate-subject.ts';
+import { parseCertificateSubject } from '../../credentials/certificates/subject.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { isConflict, isNotFound } from '../../kube/kube-error.ts';
 import type { KubeObject, ObjectKey } from '../../kube/object.ts';

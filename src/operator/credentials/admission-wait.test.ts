@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toCredentialRecord } from '../../credentials/project.ts';
+import { toCredentialRecord } from '../../credentials/credential-record.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import { admissionWait } from './admission-wait.ts';
 import { statusPatch } from './status-patch.ts';

@@ -1,7 +1,7 @@
 import { fieldManager } from '../../api/names.ts';
 import type { Reason } from '../../api/reasons.ts';
 import type { Resource } from '../../api/resources.ts';
-import { toCredentialRecord } from '../../credentials/project.ts';
+import { toCredentialRecord } from '../../credentials/credential-record.ts';
 import type { CredentialKind, CredentialRecord } from '../../credentials/record.ts';
 import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { KubeClient, ObjectKey } from '../../kube/client/client.ts';

@@ -2,7 +2,7 @@ import { type Reason, reasons } from '../../api/reasons.ts';
 import { ancestorsOf } from '../../credentials/ancestors.ts';
 import type { Identity } from '../../credentials/identity.ts';
 import { identityOf } from '../../credentials/identity-of.ts';
-import { isLive } from '../../credentials/live.ts';
+import { isLive } from '../../credentials/liveness.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import { mayNameAccessKey } from '../../credentials/requester.ts';
 import { type CreatorInput, creatorProblem } from './creator.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { liveRecord } from '../../../test/builders/credential-object.ts';
 import { apiVersion, labels } from '../../api/names.ts';
-import { credentialHash } from '../../credentials/credential-hash.ts';
 import { renderCredentialSecret } from '../../credentials/credential-secret.ts';
+import { credentialHash } from '../../credentials/keys/credential-hash.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { toSecretRecord } from './secret-record.ts';
 

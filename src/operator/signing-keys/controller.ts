@@ -7,15 +7,19 @@ import {
   systemObjects,
 } from '../../api/names.ts';
 import { configMaps, secrets } from '../../api/resources.ts';
-import { discoveryDocument } from '../../credentials/discovery.ts';
-import { jwksOf } from '../../credentials/jwks.ts';
-import { generateSigningKey, type SigningKey } from '../../credentials/signing-key.ts';
-import { fromSecretData, type SecretData, toSecretData } from '../../credentials/signing-key-secret.ts';
+import { discoveryDocument } from '../../credentials/tokens/discovery.ts';
+import { jwksOf } from '../../credentials/tokens/jwks.ts';
+import { generateSigningKey, type SigningKey } from '../../credentials/tokens/signing-key.ts';
 import {
   planSigningKeys,
   type SigningKeyPlan,
   type SigningKeyPolicy,
-} from '../../credentials/signing-keys.ts';
+} from '../../credentials/tokens/signing-key-plan.ts';
+import {
+  fromSecretData,
+  type SecretData,
+  toSecretData,
+} from '../../credentials/tokens/signing-key-secret.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { isNotFound } from '../../kube/kube-error.ts';
 import type { Logger } from '../../kube/logger.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { generateSigningKey } from '../../credentials/signing-key.ts';
+import { generateSigningKey } from '../../credentials/tokens/signing-key.ts';
 import { KeyRing } from './key-ring.ts';
 
 const dates = { createdAt: 0, activeFrom: 0, longestLife: 60 };

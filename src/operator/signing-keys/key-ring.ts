@@ -1,5 +1,5 @@
-import type { TokenSigner } from '../../credentials/sign-token.ts';
-import type { SigningKey } from '../../credentials/signing-key.ts';
+import type { TokenSigner } from '../../credentials/tokens/sign-token.ts';
+import type { SigningKey } from '../../credentials/tokens/signing-key.ts';
 
 /** The signing keys in memory: which one signs, and which ones verifiers find in the published set. */
 export class KeyRing {

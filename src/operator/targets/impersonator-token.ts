@@ -1,8 +1,8 @@
+import { parseInstant } from '../../api/instant.ts';
+import { asObject, asText } from '../../api/json.ts';
 import { targetObjects } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
 import { serviceAccounts } from '../../api/resources.ts';
-import { parseInstant } from '../../credentials/instant.ts';
-import { asObject, asText } from '../../credentials/json.ts';
 import { isBearerToken } from '../../kube/admin-kubeconfig/admin-kube-config.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { isUnauthorized } from '../../kube/kube-error.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../credentials/json.ts';
+import type { JsonObject } from '../../api/json.ts';
 import {
   isOwnedBy,
   removalOrder,

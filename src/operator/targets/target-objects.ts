@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import { asObject, asText, type JsonObject } from '../../api/json.ts';
 import { groups, labels, targetObjects } from '../../api/names.ts';
 import { clusterRoleBindings, clusterRoles, type Resource, serviceAccounts } from '../../api/resources.ts';
-import { asObject, asText, type JsonObject } from '../../credentials/json.ts';
 import type { ObjectKey } from '../../kube/object.ts';
 import type { TargetOwner } from './target-owner.ts';
 

@@ -1,7 +1,7 @@
+import { formatInstant, parseInstant } from '../../api/instant.ts';
+import { asObject } from '../../api/json.ts';
 import { annotations, labels, purposes, systemNamespace } from '../../api/names.ts';
 import { contentOf } from '../../credentials/credential-secret.ts';
-import { formatInstant, parseInstant } from '../../credentials/instant.ts';
-import { asObject } from '../../credentials/json.ts';
 import { isBearerToken } from '../../kube/admin-kubeconfig/admin-kube-config.ts';
 import type { ObjectKey } from '../../kube/object.ts';
 import type { ImpersonatorToken } from './impersonator-token.ts';

@@ -1,6 +1,6 @@
+import { parseEnd } from '../../api/instant.ts';
+import { asCount, asObject, asText, asTexts, defined, type JsonObject } from '../../api/json.ts';
 import { conditionsOf } from '../../credentials/conditions-of.ts';
-import { parseEnd } from '../../credentials/instant.ts';
-import { asCount, asObject, asText, asTexts, defined, type JsonObject } from '../../credentials/json.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { keyOf } from '../../kube/object.ts';
 import type {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { certificateSubject } from '../../../src/credentials/certificate-subject.ts';
-import { credentialHash } from '../../../src/credentials/credential-hash.ts';
+import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
+import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 import { KubeConfigSimulation } from './kubeconfig-simulation.ts';
 
 interface Scenario {

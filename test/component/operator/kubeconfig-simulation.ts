@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { parse } from 'yaml';
 import { annotations, finalizers, labels, systemNamespace } from '../../../src/api/names.ts';
 import { type Resource, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
-import { toCredentialRecord } from '../../../src/credentials/project.ts';
+import { toCredentialRecord } from '../../../src/credentials/credential-record.ts';
 import type { CredentialRecord } from '../../../src/credentials/record.ts';
 import { Store } from '../../../src/kube/cache/store.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { reasons } from '../../../src/api/reasons.ts';
-import { certificateSubject } from '../../../src/credentials/certificate-subject.ts';
+import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
 import { badAnswer, kubeErrorFromStatus, timedOut } from '../../../src/kube/kube-error.ts';
 import { toUntrustedServerError } from '../../../src/kube/untrusted/untrusted-server-error.ts';
 import { certificateOf, usages } from '../../builders/issued-certificate.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { reasons } from '../../../src/api/reasons.ts';
-import { certificateSubject } from '../../../src/credentials/certificate-subject.ts';
+import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
 import { badAnswer, timedOut } from '../../../src/kube/kube-error.ts';
 import { toUntrustedServerError } from '../../../src/kube/untrusted/untrusted-server-error.ts';
 import { KubeConfigSimulation } from './kubeconfig-simulation.ts';

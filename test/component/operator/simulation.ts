@@ -1,7 +1,7 @@
 import { annotations, finalizers } from '../../../src/api/names.ts';
-import { credentialHash } from '../../../src/credentials/credential-hash.ts';
-import { isLive, type Liveness } from '../../../src/credentials/live.ts';
-import { toCredentialRecord } from '../../../src/credentials/project.ts';
+import { toCredentialRecord } from '../../../src/credentials/credential-record.ts';
+import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
+import { isLive, type Liveness } from '../../../src/credentials/liveness.ts';
 import type { CredentialKind, CredentialRecord } from '../../../src/credentials/record.ts';
 import { LatchkeyError } from '../../../src/errors.ts';
 import { FakeClock } from '../../../src/kube/fake-clock.ts';

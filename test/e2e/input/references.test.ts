@@ -5,7 +5,7 @@ import { kubectlOf } from '../../../lab/operator/kubectl.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { secrets } from '../../../src/api/resources.ts';
-import { generateAccessKey } from '../../../src/credentials/access-key.ts';
+import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
 import { expectConfirmed, expectNothingConfirmed } from './nothing-confirmed.ts';
 
 const world = await operatorWorld();

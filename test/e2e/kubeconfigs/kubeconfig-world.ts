@@ -14,7 +14,7 @@ import {
   roleBindings,
   virtualClusterInstanceKubeConfigs,
 } from '../../../src/api/resources.ts';
-import { certificateSubject } from '../../../src/credentials/certificate-subject.ts';
+import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
 import { type Manifest, uniqueName } from '../../builders/manifest.ts';
 import { type InstanceOptions, type Made, makeInstance } from '../targets/target-world.ts';

@@ -4,8 +4,8 @@ import { until } from '../../../lab/operator/until.ts';
 import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { certificateSigningRequests, clusterRoleBindings, roleBindings } from '../../../src/api/resources.ts';
-import { createCertificateRequest } from '../../../src/credentials/certificate-request.ts';
-import { certificateSubject } from '../../../src/credentials/certificate-subject.ts';
+import { createCertificateRequest } from '../../../src/credentials/certificates/certificate-request.ts';
+import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
 import { uniqueName } from '../../builders/manifest.ts';
 import { targetSettings } from '../targets/target-world.ts';
 import {

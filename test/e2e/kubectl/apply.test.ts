@@ -4,8 +4,8 @@ import type { Stored } from '../../../lab/operator/api.ts';
 import { kubectlOf } from '../../../lab/operator/kubectl.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { directClusterEndpointTokens, ownedAccessKeys, type Resource } from '../../../src/api/resources.ts';
-import { generateAccessKey } from '../../../src/credentials/access-key.ts';
-import { credentialHash } from '../../../src/credentials/credential-hash.ts';
+import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
+import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 import { manifestOf } from '../../builders/manifest.ts';
 
 const world = await operatorWorld();

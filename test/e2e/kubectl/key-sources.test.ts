@@ -5,8 +5,8 @@ import { kubectlOf } from '../../../lab/operator/kubectl.ts';
 import { Verifier } from '../../../lab/operator/verifier.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
-import { generateAccessKey } from '../../../src/credentials/access-key.ts';
-import { credentialHash } from '../../../src/credentials/credential-hash.ts';
+import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
+import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 import { manifestOf } from '../../builders/manifest.ts';
 
 const world = await operatorWorld();

@@ -4,7 +4,7 @@ import { baseURL } from '../../../lab/operator/running-operator.ts';
 import { Verifier } from '../../../lab/operator/verifier.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { reasons } from '../../../src/api/reasons.ts';
-import { accessKeyBytes, generateAccessKey } from '../../../src/credentials/access-key.ts';
+import { accessKeyBytes, generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
 import { hashForm } from './hash-form.ts';
 import { Issuer } from './issuer.ts';
 

@@ -8,8 +8,8 @@ import type { World } from '../../../lab/operator/world.ts';
 import { annotations, systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { directClusterEndpointTokens, ownedAccessKeys, secrets } from '../../../src/api/resources.ts';
-import { generateAccessKey } from '../../../src/credentials/access-key.ts';
-import { credentialHash } from '../../../src/credentials/credential-hash.ts';
+import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
+import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 import { manifestOf } from '../../builders/manifest.ts';
 import type { KnownSecrets } from './known-secrets.ts';
 

@@ -8,7 +8,7 @@ import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
 import { WriteGate } from '../../../lab/operator/write-gate.ts';
 import { directClusterEndpointTokens, ownedAccessKeys } from '../../../src/api/resources.ts';
-import { credentialHash } from '../../../src/credentials/credential-hash.ts';
+import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { version } from '../../../src/version.ts';
 import { Scrape } from './scrape.ts';

@@ -7,7 +7,7 @@ import { type ControlPlane, startControlPlane } from '../../../lab/controlplane/
 import { Guard } from '../../../lab/controlplane/guard.ts';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { certificateSubject } from '../../../src/credentials/certificate-subject.ts';
+import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
 import { kubeConfigNames } from '../../../src/credentials/kubeconfig-document.ts';
 import { createKubeClient } from '../../../src/kube/client/client.ts';
 import { kubeConfigSource } from '../../../src/kube/client/kube-config.ts';

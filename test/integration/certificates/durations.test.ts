@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
-import { createCertificateRequest } from '../../../src/credentials/certificate-request.ts';
+import { createCertificateRequest } from '../../../src/credentials/certificates/certificate-request.ts';
 import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
 import { kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
 import { requestSigning, sign } from './sign.ts';

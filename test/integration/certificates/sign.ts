@@ -4,11 +4,11 @@ import path from 'node:path';
 import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { certificateSigningRequests } from '../../../src/api/resources.ts';
-import { createCertificateRequest } from '../../../src/credentials/certificate-request.ts';
+import { createCertificateRequest } from '../../../src/credentials/certificates/certificate-request.ts';
 import {
   type IssuedCertificate,
   readIssuedCertificate,
-} from '../../../src/credentials/issued-certificate.ts';
+} from '../../../src/credentials/certificates/issued-certificate.ts';
 import { kubeConfigDocument } from '../../../src/credentials/kubeconfig-document.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';

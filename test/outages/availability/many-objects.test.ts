@@ -7,7 +7,7 @@ import type { Write } from '../../../lab/operator/write.ts';
 import { confirmationsOf, WriteGate } from '../../../lab/operator/write-gate.ts';
 import { labels } from '../../../src/api/names.ts';
 import { directClusterEndpointTokens, ownedAccessKeys, secrets } from '../../../src/api/resources.ts';
-import { credentialHash } from '../../../src/credentials/credential-hash.ts';
+import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 import { hashForm } from '../../e2e/lifecycle/hash-form.ts';
 import { FragileOperator } from './fragile-operator.ts';
 

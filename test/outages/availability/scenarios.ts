@@ -5,7 +5,7 @@ import type { Write } from '../../../lab/operator/write.ts';
 import { annotations, labels, systemNamespace } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { secrets } from '../../../src/api/resources.ts';
-import { credentialHash } from '../../../src/credentials/credential-hash.ts';
+import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 import { hashForm } from '../../e2e/lifecycle/hash-form.ts';
 
 /** Something that the operator does in several writes, all of them to objects that bear the name of the subject. */

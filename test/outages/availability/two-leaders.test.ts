@@ -10,7 +10,7 @@ import type { Write } from '../../../lab/operator/write.ts';
 import { confirmationsOf, type PassedWrite, WriteGate } from '../../../lab/operator/write-gate.ts';
 import { systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { leases } from '../../../src/api/resources.ts';
-import { credentialHash } from '../../../src/credentials/credential-hash.ts';
+import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 import type { Lease } from '../../../src/kube/leader/lease.ts';
 import { Subject, scenarios } from './scenarios.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Api, entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
-import { credentialHash } from '../../../src/credentials/credential-hash.ts';
+import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 
 interface Form {
   /** Default entry of the Secret. */

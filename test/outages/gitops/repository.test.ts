@@ -19,8 +19,8 @@ import {
   virtualClusterInstanceKubeConfigs,
   virtualClusterInstances,
 } from '../../../src/api/resources.ts';
-import { generateAccessKey } from '../../../src/credentials/access-key.ts';
-import { credentialHash } from '../../../src/credentials/credential-hash.ts';
+import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
+import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 import { HealthJudge } from '../../argocd-health/argocd-health.ts';
 import { type Manifest, manifestOf } from '../../builders/manifest.ts';
 import { Holder, Project } from '../../e2e/kubeconfigs/kubeconfig-world.ts';

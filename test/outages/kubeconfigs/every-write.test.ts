@@ -8,7 +8,7 @@ import { operatorWorld } from '../../../lab/operator/world.ts';
 import { outlineOf, type Write } from '../../../lab/operator/write.ts';
 import { WriteGate } from '../../../lab/operator/write-gate.ts';
 import { annotations } from '../../../src/api/names.ts';
-import { credentialHash } from '../../../src/credentials/credential-hash.ts';
+import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 import { Project, readingOf, tracesOf } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
 import { targetSettings } from '../../e2e/targets/target-world.ts';
 import { FragileOperator } from '../availability/fragile-operator.ts';

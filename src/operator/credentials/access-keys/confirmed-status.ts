@@ -1,5 +1,5 @@
 import { reasons } from '../../../api/reasons.ts';
-import { keyIDOf } from '../../../credentials/credential-hash.ts';
+import { keyIDOf } from '../../../credentials/keys/credential-hash.ts';
 import type { Confirmation, CredentialRecord } from '../../../credentials/record.ts';
 import type { DesiredStatus } from '../desired-status.ts';
 import type { Lineage } from '../lineage.ts';

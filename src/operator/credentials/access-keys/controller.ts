@@ -1,6 +1,6 @@
 import { finalizers, purposes } from '../../../api/names.ts';
-import { accessKeyBytes, generateAccessKey } from '../../../credentials/access-key.ts';
-import { credentialHash } from '../../../credentials/credential-hash.ts';
+import { accessKeyBytes, generateAccessKey } from '../../../credentials/keys/access-key.ts';
+import { credentialHash } from '../../../credentials/keys/credential-hash.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { WorkResult } from '../../../kube/queue/workers.ts';
 import { requeueAt } from '../../shared/controller.ts';

@@ -1,4 +1,5 @@
-import type { CredentialRecord, KeySource, SpecKey } from '../../../credentials/record.ts';
+import type { SpecKey } from '../../../credentials/keys/spec-key.ts';
+import type { CredentialRecord, KeySource } from '../../../credentials/record.ts';
 import { isIntact } from '../owned-secrets.ts';
 import type { KeyInput } from './input.ts';
 import type { KeyStep } from './step.ts';

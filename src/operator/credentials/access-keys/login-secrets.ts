@@ -1,6 +1,6 @@
 import { apiVersion, fieldManager, labels, purposes, systemNamespace } from '../../../api/names.ts';
 import { ownedAccessKeys, secrets } from '../../../api/resources.ts';
-import { toCredentialRecord } from '../../../credentials/project.ts';
+import { toCredentialRecord } from '../../../credentials/credential-record.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { isAlreadyExists } from '../../../kube/kube-error.ts';

@@ -10,8 +10,8 @@ import {
   uidOf,
 } from '../../../../test/builders/credential-object.ts';
 import { annotations, apiVersion, finalizers, labels, purposes } from '../../../api/names.ts';
-import { credentialHash, keyIDOf } from '../../../credentials/credential-hash.ts';
-import { isLive } from '../../../credentials/live.ts';
+import { credentialHash, keyIDOf } from '../../../credentials/keys/credential-hash.ts';
+import { isLive } from '../../../credentials/liveness.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import { toSecretRecord } from '../secret-record.ts';
 import type { KeyInput } from './input.ts';

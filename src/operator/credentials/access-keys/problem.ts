@@ -1,6 +1,6 @@
 import { conditionTypes } from '../../../api/conditions.ts';
 import { reasons } from '../../../api/reasons.ts';
-import { keyIDOf } from '../../../credentials/credential-hash.ts';
+import { keyIDOf } from '../../../credentials/keys/credential-hash.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { Lineage } from '../lineage.ts';
 import type { RefusedFor } from '../refused-status.ts';

@@ -10,7 +10,7 @@ import {
 } from '../../../../test/builders/credential-object.ts';
 import { annotations, finalizers, labels } from '../../../api/names.ts';
 import { chainOf } from '../../../credentials/ancestors.ts';
-import { credentialHash } from '../../../credentials/credential-hash.ts';
+import { credentialHash } from '../../../credentials/keys/credential-hash.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { IssuedInput } from './input.ts';
 import { decideIssued } from './policy.ts';

@@ -1,5 +1,5 @@
 import { type Reason, reasons } from '../../../api/reasons.ts';
-import { chainHolds } from '../../../credentials/live.ts';
+import { chainHolds } from '../../../credentials/liveness.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import { isIntact } from '../owned-secrets.ts';
 import type { IssuedInput } from './input.ts';

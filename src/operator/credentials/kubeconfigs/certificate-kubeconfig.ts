@@ -1,4 +1,4 @@
-import { credentialHash } from '../../../credentials/credential-hash.ts';
+import { credentialHash } from '../../../credentials/keys/credential-hash.ts';
 import { kubeConfigDocument } from '../../../credentials/kubeconfig-document.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { TargetClients, TargetSource } from '../../../platform/targets/target-clients.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { canonicalJson } from '../../../credentials/canonical-json.ts';
+import { canonicalJson } from '../../../api/canonical-json.ts';
 import { kubeConfigNames } from '../../../credentials/kubeconfig-document.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';

@@ -1,9 +1,9 @@
 import { reasons } from '../../../api/reasons.ts';
-import { credentialHash } from '../../../credentials/credential-hash.ts';
+import { credentialHash } from '../../../credentials/keys/credential-hash.ts';
 import { kubeConfigDocument } from '../../../credentials/kubeconfig-document.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
-import { signToken, type TokenSigner, tokenTooLarge } from '../../../credentials/sign-token.ts';
-import { type TokenClaims, tokenClaims } from '../../../credentials/token-claims.ts';
+import { type TokenClaims, tokenClaims } from '../../../credentials/tokens/claims.ts';
+import { signToken, type TokenSigner, tokenTooLarge } from '../../../credentials/tokens/sign-token.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import { effectiveScope } from '../../../scope/effective-scope.ts';
 import type { IssueCredential } from '../issued/step.ts';

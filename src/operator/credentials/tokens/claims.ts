@@ -1,5 +1,5 @@
 import type { CredentialRecord } from '../../../credentials/record.ts';
-import { type TokenClaims, tokenClaims } from '../../../credentials/token-claims.ts';
+import { type TokenClaims, tokenClaims } from '../../../credentials/tokens/claims.ts';
 import { audiencesOf } from '../../../scope/audiences.ts';
 import { effectiveScope } from '../../../scope/effective-scope.ts';
 import type { IssueCredential } from '../issued/step.ts';

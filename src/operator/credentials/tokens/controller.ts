@@ -1,8 +1,8 @@
 import { finalizers, purposes } from '../../../api/names.ts';
 import { reasons } from '../../../api/reasons.ts';
-import { credentialHash } from '../../../credentials/credential-hash.ts';
+import { credentialHash } from '../../../credentials/keys/credential-hash.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
-import { signToken, tokenTooLarge } from '../../../credentials/sign-token.ts';
+import { signToken, tokenTooLarge } from '../../../credentials/tokens/sign-token.ts';
 import type { WorkResult } from '../../../kube/queue/workers.ts';
 import { requeueAt } from '../../shared/controller.ts';
 import type { KeyRing } from '../../signing-keys/key-ring.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type TokenRequest, tokenClaims } from './token-claims.ts';
+import { type TokenRequest, tokenClaims } from './claims.ts';
 
 const request: TokenRequest = {
   issuer: 'https://platform.example.com',

@@ -1,4 +1,4 @@
-import { group } from '../api/names.ts';
+import { group } from '../../api/names.ts';
 
 const start = `${group}:kubeconfig:`;
 const uidForm = /^[0-9a-z-]{1,64}$/;

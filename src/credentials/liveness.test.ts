@@ -9,7 +9,7 @@ import {
   liveRecord,
   recordOf,
 } from '../../test/builders/credential-object.ts';
-import { acceptsPrevious, isLive } from './live.ts';
+import { acceptsPrevious, isLive } from './liveness.ts';
 import type { CredentialRecord } from './record.ts';
 
 const options = { activityInterval: 60_000 };

@@ -1,5 +1,5 @@
 import { type KeyObject, sign } from 'node:crypto';
-import type { TokenClaims } from './token-claims.ts';
+import type { TokenClaims } from './claims.ts';
 
 /** What signs tokens now. */
 export interface TokenSigner {

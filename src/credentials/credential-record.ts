@@ -1,16 +1,16 @@
+import { parseEnd, parseInstant } from '../api/instant.ts';
+import { asCount, asObject, asText, asTexts, defined, type JsonObject } from '../api/json.ts';
 import { annotations as annotationNames, labels as labelNames } from '../api/names.ts';
 import { reasons } from '../api/reasons.ts';
 import { conditionsOf } from './conditions-of.ts';
 import { toConfirmation, toLifetime } from './confirmation.ts';
-import { credentialHash } from './credential-hash.ts';
 import { fingerprintsOf, type RawSpec } from './fingerprint.ts';
 import { identityOfSpec, type Refusal } from './identity.ts';
-import { parseEnd, parseInstant } from './instant.ts';
-import { asCount, asObject, asText, asTexts, defined, type JsonObject } from './json.ts';
+import { credentialHash } from './keys/credential-hash.ts';
+import { parseSpecKey, type SpecKey } from './keys/spec-key.ts';
 import { isWrittenByOperator, ownerOfSpecField } from './managed-fields.ts';
-import type { CredentialKind, CredentialRecord, KubeConfigSpec, SecretReference, SpecKey } from './record.ts';
+import type { CredentialKind, CredentialRecord, KubeConfigSpec, SecretReference } from './record.ts';
 import { isCreatedWith, parseRequester } from './requester.ts';
-import { parseSpecKey } from './spec-key.ts';
 
 /**
  * Turns one credential object, as the API server sent it, into the slim record: no plain key or token, no prose, no managed

@@ -9,9 +9,9 @@ import {
   uidOf,
 } from '../../test/builders/credential-object.ts';
 import { annotations, labels } from '../api/names.ts';
-import { credentialHash } from './credential-hash.ts';
+import { toCredentialRecord } from './credential-record.ts';
 import { fingerprintsOf } from './fingerprint.ts';
-import { toCredentialRecord } from './project.ts';
+import { credentialHash } from './keys/credential-hash.ts';
 import type { CredentialKind } from './record.ts';
 
 const kinds: readonly CredentialKind[] = [

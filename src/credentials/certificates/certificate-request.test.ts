@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, verify } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readCertificateRequest } from '../../test/builders/certificate-request.ts';
+import { readCertificateRequest } from '../../../test/builders/certificate-request.ts';
 import { createCertificateRequest } from './certificate-request.ts';
 
 const utf8 = 12;

@@ -1,10 +1,17 @@
+import { canonicalJson } from '../../api/canonical-json.ts';
 import { checkAccessKey } from './access-key.ts';
-import { canonicalJson } from './canonical-json.ts';
 import { credentialHash } from './credential-hash.ts';
-import type { SpecKey } from './record.ts';
 
 const plainForm = /^[A-Za-z0-9._~+/=-]{20,512}$/;
 const hashForm = /^sha256:([0-9a-f]{64})$/;
+
+/** `spec.key` without the secret: which form stands there, and the SHA-256 (64 hex) of the key. */
+export interface SpecKey {
+  readonly form: 'Plain' | 'Hash';
+  readonly hash: string;
+  /** False for a whole `lk_` key whose checksum does not fit. */
+  readonly wellFormed: boolean;
+}
 
 /** What `spec.key` holds, without the secret. `undefined`: no key (absent, null or empty). Never throws for JSON of sane depth. */
 export function parseSpecKey(value: unknown): SpecKey | undefined {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { generateSigningKey, type SigningKey, type SigningKeyDates } from './signing-key.ts';
-import { planSigningKeys } from './signing-keys.ts';
+import { planSigningKeys } from './signing-key-plan.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;

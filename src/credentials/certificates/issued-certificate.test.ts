@@ -6,7 +6,7 @@ import {
   certificateOf,
   printableString,
   usages,
-} from '../../test/builders/issued-certificate.ts';
+} from '../../../test/builders/issued-certificate.ts';
 import { readIssuedCertificate } from './issued-certificate.ts';
 
 const subject = 'management.platform.sh:kubeconfig:uid-1:1';

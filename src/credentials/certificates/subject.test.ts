@@ -1,10 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  certificateSubject,
-  certificateSubjectPrefix,
-  parseCertificateSubject,
-} from './certificate-subject.ts';
+import { certificateSubject, certificateSubjectPrefix, parseCertificateSubject } from './subject.ts';
 
 const uid = '0b9de1c2-4c1f-4f0e-9d5e-2f6c9a8b7d10';
 const subject = `management.platform.sh:kubeconfig:${uid}:7`;

@@ -1,6 +1,6 @@
-import { group } from '../api/names.ts';
-import type { Identity } from './identity.ts';
-import type { CredentialKind } from './record.ts';
+import { group } from '../../api/names.ts';
+import type { Identity } from '../identity.ts';
+import type { CredentialKind } from '../record.ts';
 
 export interface TokenRequest {
   /** The base URL, without a slash at the end. */

@@ -1,4 +1,4 @@
-import { asCount, asObject, asText } from './json.ts';
+import { asCount, asObject, asText } from '../../api/json.ts';
 import { readSigningKey, type SigningKey, type SigningKeyDates } from './signing-key.ts';
 
 /** Data of a Secret: base64 by entry name. */

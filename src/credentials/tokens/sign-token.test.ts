@@ -1,9 +1,9 @@
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { tokenClaims } from './claims.ts';
 import { jwksOf } from './jwks.ts';
 import { maxTokenBytes, signToken, tokenTooLarge } from './sign-token.ts';
 import { generateSigningKey, type SigningKey } from './signing-key.ts';
-import { tokenClaims } from './token-claims.ts';
 
 const issuer = 'https://platform.example.com';
 const now = new Date(1_795_255_200_000);
