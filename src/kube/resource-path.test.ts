@@ -12,7 +12,7 @@ it.each([
     objectPath(ownedAccessKeys, { name: 'a' }, 'status'),
     '/apis/management.platform.sh/v1/ownedaccesskeys/a/status',
   ],
-  [objectPath(namespaces, { name: 'a:b?c#d%' }), '/api/v1/namespaces/a%3Ab%3Fc%23d%25'],
+  [objectPath(namespaces, { name: 'a:b?c#d\n' }), '/api/v1/namespaces/a%3Ab%3Fc%23d%0A'],
 ])('%s', (path, expected) => {
   expect(path).toBe(expected);
 });
@@ -23,11 +23,18 @@ it('refuses a namespace for objects that have none', () => {
   );
 });
 
-it.each(['', '.', '..', 'CANARY7f3a/status', 'CANARY7f3a\ud800', { CANARY7f3a: 1 }, 5, undefined])(
-  'refuses a name that is none, without repeating it: %j',
-  (name) => {
-    expect(() => objectPath(namespaces, { name: name as string })).toThrow(
-      /^a name in a path must be a plain name$/,
-    );
-  },
-);
+it.each([
+  '',
+  '.',
+  '..',
+  'CANARY7f3a/status',
+  'CANARY7f3a%2f',
+  'CANARY7f3a\ud800',
+  { CANARY7f3a: 1 },
+  5,
+  undefined,
+])('refuses a name that is none, without repeating it: %j', (name) => {
+  expect(() => objectPath(namespaces, { name: name as string })).toThrow(
+    /^a name in a path must be a plain name$/,
+  );
+});

@@ -18,9 +18,16 @@ export function objectPath(resource: Resource, key: ObjectKey, subresource?: str
   return subresource === undefined ? path : `${path}/${subresource}`;
 }
 
+/**
+ * What API servers take as the name of an object of any kind (`ValidatePathSegmentName`), and nothing narrower: roles and
+ * their bindings have names of any length and with any character. JSON that comes from Go has no half of a surrogate pair.
+ */
+export function isSegment(value: unknown): value is string {
+  return typeof value === 'string' && !/^$|^\.\.?$|[/%]/.test(value) && value.isWellFormed();
+}
+
 /** An empty name would make a DELETE one of the whole collection. The value may be a target's: it is not repeated. */
 function segment(value: string, what: string): string {
-  if (typeof value !== 'string' || /^$|^\.\.?$|\//.test(value) || !value.isWellFormed())
-    throw new TypeError(`a ${what} in a path must be a plain name`);
+  if (!isSegment(value)) throw new TypeError(`a ${what} in a path must be a plain name`);
   return encodeURIComponent(value);
 }

@@ -1,7 +1,10 @@
-/** Deeper than any object of Kubernetes, and shallow enough to be written as JSON again. */
-const mostLevels = 512;
-/** A list of 4 MiB of honest objects has less than half. Each takes some sixty bytes of memory, whatever its text takes. */
-const mostValues = 500_000;
+/** API servers keep up to 10,000 levels in managed fields: with fewer here, a user could have a whole list refused. */
+const mostLevels = 10_100;
+/**
+ * One object of the 2 MiB that API servers store at most can hold that many, as owner references. Each value takes some
+ * sixty bytes of memory, whatever its text takes.
+ */
+const mostValues = 750_000;
 
 const quote = 0x22;
 const backslash = 0x5c;

@@ -1,5 +1,7 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { clusterRoleBindings, configMaps } from '../../api/resources.ts';
+import { clusterRoleBindings, configMaps, roleBindings } from '../../api/resources.ts';
+import { objectPath } from '../resource-path.ts';
 import { isUntrustedList, isUntrustedObject } from './untrusted-object.ts';
 
 const meta = (parts: object) => ({ metadata: { name: 'a', ...parts } });
@@ -9,7 +11,13 @@ describe('an object of an untrusted API server', () => {
   it.each([
     {},
     { name: 'system:node:a b' },
-    { name: 'a'.repeat(253) },
+    { name: 'a'.repeat(300_000) },
+    { name: 'a\n\0\u007f\u202eb' },
+    { name: 'größe 😀 ?#\\' },
+    { name: '...' },
+    { name: ' ' },
+    { generateName: 'x'.repeat(300_000) },
+    { uid: 'x'.repeat(9_000), resourceVersion: 'x'.repeat(9_000) },
     { namespace: '' },
     { uid: 'u', resourceVersion: '5', generation: 2, creationTimestamp: null, deletionTimestamp: 't' },
     { finalizers: ['a/b'], labels: { a: 'b' }, annotations: {}, ownerReferences: [{}] },
@@ -26,15 +34,14 @@ describe('an object of an untrusted API server', () => {
     { name: '../a' },
     { name: 'a/b' },
     { name: 'a%2f' },
-    { name: 'a\n' },
     { name: 'a\ud800' },
-    { name: 'a'.repeat(254) },
     { name: ['a'] },
     { namespace: 'ns' },
     { namespace: {} },
     { uid: 5 },
     { uid: null },
-    { resourceVersion: 'x'.repeat(8_193) },
+    { resourceVersion: {} },
+    { generateName: 5 },
     { generation: '2' },
     { creationTimestamp: 5 },
     { deletionTimestamp: {} },
@@ -66,12 +73,12 @@ describe('a list of an untrusted API server', () => {
   it('has objects, and a page marker that is text', () => {
     expect(isUntrustedList({ metadata: {}, items: [] }, clusterRoleBindings, everywhere)).toBe(true);
     expect(isList({ metadata: { continue: 'next', resourceVersion: '1' }, items: [meta({})] }, 1)).toBe(true);
+    expect(isList({ metadata: { continue: 'a\n%/&'.repeat(200_000) }, items: [] })).toBe(true);
   });
 
   it.each<[string, unknown]>([
     ['more objects than asked for', { metadata: {}, items: [meta({}), meta({})] }],
     ['a page marker that is no text', { metadata: { continue: { toString: 1 } }, items: [] }],
-    ['a page marker without end', { metadata: { continue: 'x'.repeat(8_193) }, items: [] }],
     ['a version that is no text', { metadata: { resourceVersion: 5 }, items: [] }],
     ['no metadata', { items: [] }],
     ['no items', { metadata: {} }],
@@ -79,5 +86,36 @@ describe('a list of an untrusted API server', () => {
     ['nothing', null],
   ])('is none with %s', (_, value) => {
     expect(isList(value, 1)).toBe(false);
+  });
+});
+
+describe('a name', () => {
+  /** As `ValidatePathSegmentName` of Kubernetes has it; and an object has a name. */
+  const isTaken = (name: string): boolean =>
+    !['', '.', '..'].includes(name) && !name.includes('/') && !name.includes('%');
+  const someText = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 300 }),
+    fc.string({
+      unit: fc.constantFrom('.', '/', '%', '2', 'f', ' ', '\n', '\0', '\u007f', '\ufffd', ':'),
+      maxLength: 4,
+    }),
+    fc.nat({ max: 5_000 }).map((length) => 'x'.repeat(length)),
+  );
+
+  it('is judged as an API server judges it, and comes back from the path that is made of it', () => {
+    fc.assert(
+      fc.property(someText, (name) => {
+        const object = JSON.parse(JSON.stringify({ metadata: { name, namespace: 'ns' } }));
+        expect(isUntrustedObject(object, roleBindings)).toBe(isTaken(name));
+        if (!isTaken(name)) {
+          expect(() => objectPath(roleBindings, object.metadata)).toThrow();
+          return;
+        }
+        const segments = objectPath(roleBindings, object.metadata).split('/');
+        expect(decodeURIComponent(segments.at(-1) ?? '')).toBe(name);
+        expect(segments).toHaveLength(8);
+      }),
+      { numRuns: 2_000 },
+    );
   });
 });

@@ -1,5 +1,6 @@
 import type { Resource } from '../../api/resources.ts';
 import { isObject } from '../json-object.ts';
+import { isSegment } from '../resource-path.ts';
 
 /** Of a list: the most objects that may come. */
 export interface ListBounds {
@@ -8,13 +9,14 @@ export interface ListBounds {
 
 /**
  * Whether an answer of an API server that others chose has the metadata of an object of the resource, each entry of
- * its type. Names are such as can stand in a path: they become those of further requests.
+ * its type. This is the only place that judges names of theirs, and by nothing but {@link isSegment}: an object that is
+ * refused here cannot be deleted either, and what it grants stays in force.
  */
 export function isUntrustedObject(value: unknown, { namespaced }: Resource): boolean {
   const metadata = isObject(value) ? value['metadata'] : undefined;
-  if (!isObject(metadata) || !isPlainName(metadata['name'])) return false;
+  if (!isObject(metadata) || !isSegment(metadata['name'])) return false;
   const { namespace } = metadata;
-  if (namespaced ? !isPlainName(namespace) : !(namespace === undefined || namespace === '')) return false;
+  if (namespaced ? !isSegment(namespace) : !(namespace === undefined || namespace === '')) return false;
   return Object.entries(metadataTypes).every(
     ([name, isOfType]) => metadata[name] === undefined || isOfType(metadata[name]),
   );
@@ -26,22 +28,17 @@ export function isUntrustedList(value: unknown, resource: Resource, { limit }: L
   if (!isObject(metadata)) return false;
   const { continue: next, resourceVersion } = metadata;
   return (
-    [next, resourceVersion].every((text) => text === undefined || isShortText(text)) &&
+    [next, resourceVersion].every((text) => text === undefined || isText(text)) &&
     Array.isArray(items) &&
     items.length <= (limit ?? Number.POSITIVE_INFINITY) &&
     items.every((item) => isUntrustedObject(item, resource))
   );
 }
 
-/** Roles may hold colons and blanks in their names; no object has what ends a segment, or a character that is none. */
-function isPlainName(value: unknown): boolean {
-  return typeof value === 'string' && value.isWellFormed() && /^(?!\.{1,2}$)[^/%\p{Cc}]{1,253}$/u.test(value);
-}
-
-/** UIDs, versions and page markers go back to the server, in the query too. */
-const longestText = 8_192;
-const isShortText = (value: unknown): boolean => typeof value === 'string' && value.length <= longestText;
-
+/**
+ * Never judged by its length: what a server's users may choose at will would let them hide an object behind it. The
+ * client bounds answers as a whole.
+ */
 const isText = (value: unknown): boolean => typeof value === 'string';
 const isTextMap = (value: unknown): boolean => isObject(value) && Object.values(value).every(isText);
 const isListOf =
@@ -50,12 +47,12 @@ const isListOf =
     Array.isArray(value) && value.every(isOfType);
 
 /** Go sends an absent time as null. */
-const isTime = (value: unknown): boolean => value === null || isShortText(value);
+const isTime = (value: unknown): boolean => value === null || isText(value);
 
 const metadataTypes: Readonly<Record<string, (value: unknown) => boolean>> = {
-  uid: isShortText,
-  resourceVersion: isShortText,
-  generateName: isShortText,
+  uid: isText,
+  resourceVersion: isText,
+  generateName: isText,
   generation: Number.isFinite,
   creationTimestamp: isTime,
   deletionTimestamp: isTime,

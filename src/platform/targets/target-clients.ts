@@ -50,9 +50,10 @@ const limits = {
   maxWaiting: 100,
   timeoutMs: 5_000,
   retries: 2,
-  maxObjectBytes: 2 * 2 ** 20,
+  // One object of 1.5 MiB in etcd, all its characters escaped: no one may hide behind it in a list, or keep it from
+  // being changed or deleted, which is answered with all of it where it has a finalizer.
+  maxObjectBytes: 16 * 2 ** 20,
   maxListBytes: 4 * 2 ** 20,
-  // One object of 1.5 MiB in etcd, all its characters escaped: nobody shall be able to hide behind it.
   maxSingleBytes: 16 * 2 ** 20,
 } as const;
 

@@ -163,9 +163,9 @@ describe('answers of an API server that is not trusted', () => {
   it.each([
     [
       'nest too deep',
-      `{"metadata":{"name":"a","namespace":"ns"},"data":${'['.repeat(513)}${']'.repeat(513)}}`,
+      `{"metadata":{"name":"a","namespace":"ns"},"data":${'['.repeat(10_101)}${']'.repeat(10_101)}}`,
     ],
-    ['hold too many values', `{"metadata":{"name":"a","namespace":"ns"},"data":[${'0,'.repeat(600_000)}0]}`],
+    ['hold too many values', `{"metadata":{"name":"a","namespace":"ns"},"data":[${'0,'.repeat(750_000)}0]}`],
   ])('are unusable, whatever their status, when they %s', async (_, body) => {
     const client = makeClient();
     for (const status of [200, 404]) {
