@@ -1,7 +1,7 @@
 import type { Resource } from '../../api/resources.ts';
 import { BackOff } from '../back-off.ts';
-import { type KubeClient, listQuery } from '../client/client.ts';
-import type { ListOptions } from '../client/client-options.ts';
+import type { KubeClient } from '../client/client.ts';
+import { type ListOptions, listQuery } from '../client/client-options.ts';
 import type { ObjectEvent, WatchEvent } from '../client/watch-stream.ts';
 import type { Clock } from '../clock.ts';
 import { badAnswer, KubeError, kubeErrorFromStatus, timedOut, unreachable } from '../kube-error.ts';

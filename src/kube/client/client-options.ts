@@ -56,3 +56,30 @@ export interface RawRequestOptions extends RequestOptions {
   readonly body?: unknown;
   readonly contentType?: string;
 }
+
+/** Query parameters of a list or watch. */
+export function listQuery(options: ListOptions): URLSearchParams {
+  const { labelSelector, fieldSelector, limit, resourceVersion, resourceVersionMatch } = options;
+  const given = {
+    labelSelector,
+    fieldSelector,
+    limit,
+    continue: options.continue,
+    resourceVersion,
+    resourceVersionMatch,
+  };
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(given)) if (value !== undefined) query.set(name, String(value));
+  return query;
+}
+
+export function writeQuery(options: WriteOptions & { readonly force?: boolean }): string {
+  const { fieldManager, dryRun, fieldValidation, force } = options;
+  if (fieldManager === undefined && !dryRun && fieldValidation === undefined && !force) return '';
+  const query = new URLSearchParams();
+  if (fieldManager !== undefined) query.set('fieldManager', fieldManager);
+  if (dryRun) query.set('dryRun', 'All');
+  if (fieldValidation !== undefined) query.set('fieldValidation', fieldValidation);
+  if (force) query.set('force', 'true');
+  return query.toString();
+}

@@ -13,18 +13,20 @@ import {
 } from '../untrusted/untrusted-answers.ts';
 import { Authentication } from './authentication.ts';
 import { fixedIdentity, hardenedTls, type Identity, type IdentitySource } from './client-identity.ts';
-import type {
-  ApplyOptions,
-  DeleteOptions,
-  JsonPatchOperation,
-  ListOptions,
-  RawRequestOptions,
-  RequestOptions,
-  WriteOptions,
+import {
+  type ApplyOptions,
+  type DeleteOptions,
+  type JsonPatchOperation,
+  type ListOptions,
+  listQuery,
+  type RawRequestOptions,
+  type RequestOptions,
+  type WriteOptions,
+  writeQuery,
 } from './client-options.ts';
 import { fixedSource, type KubeConfigSource } from './kube-config.ts';
 import { type ObservedRequest, type RequestInit, RequestSender } from './request-sender.ts';
-import { Transport } from './transport.ts';
+import { type RequestTransport, Transport } from './transport.ts';
 import { type WatchEvent, type WatchStreamOptions, watchEvents } from './watch-stream.ts';
 
 export type { ObjectKey } from '../object.ts';
@@ -60,6 +62,8 @@ interface ClientOptions {
   readonly maxListBytes?: number;
   /** The same for a list with `limit: 1`, as one asks for that is too large otherwise. Default as `maxListBytes`. */
   readonly maxSingleBytes?: number;
+  /** What carries the requests. Default: connections of the client's own. */
+  readonly transport?: RequestTransport;
   /** Called after each short request, for metrics. */
   readonly observe?: (request: ObservedRequest) => void;
 }
@@ -104,7 +108,7 @@ export function createKubeClient(options: KubeClientOptions | UntrustedClientOpt
  * method rejects with a KubeError, with the reason of the signal, or with what the write guard threw.
  */
 export class KubeClient {
-  readonly #transport: Transport;
+  readonly #transport: RequestTransport;
   readonly #sender: RequestSender;
   readonly #clock: Clock;
   readonly #limits: { readonly object: number; readonly list: number; readonly single: number };
@@ -119,17 +123,10 @@ export class KubeClient {
       list: options.maxListBytes ?? defaultListBytes,
       single: options.maxSingleBytes ?? options.maxListBytes ?? defaultListBytes,
     };
-    this.#transport = new Transport({
-      authentication: authenticationOf(options, clock),
-      clock,
-      userAgent: options.userAgent,
-      connections: options.connections ?? 16,
-      watchConnections: options.watchConnections ?? 128,
-      maxWaiting: options.maxWaiting ?? 1_000,
-      ...('lookup' in options && options.lookup !== undefined ? { lookup: options.lookup } : {}),
-    });
+    this.#transport = options.transport ?? transportOf(options, clock);
     const isUntrusted = this.#isUntrusted;
-    this.#sender = new RequestSender({ ...options, transport: this.#transport, clock, random, isUntrusted });
+    const transport = this.#transport;
+    this.#sender = new RequestSender({ ...options, transport, clock, random, isUntrusted });
   }
 
   get<T extends KubeObject>(resource: Resource, key: ObjectKey, options: RequestOptions = {}): Promise<T> {
@@ -268,36 +265,21 @@ export class KubeClient {
   }
 }
 
+function transportOf(options: KubeClientOptions | UntrustedClientOptions, clock: Clock): Transport {
+  return new Transport({
+    authentication: authenticationOf(options, clock),
+    clock,
+    userAgent: options.userAgent,
+    connections: options.connections ?? 16,
+    watchConnections: options.watchConnections ?? 128,
+    maxWaiting: options.maxWaiting ?? 1_000,
+    ...('lookup' in options && options.lookup !== undefined ? { lookup: options.lookup } : {}),
+  });
+}
+
 function authenticationOf(options: KubeClientOptions | UntrustedClientOptions, clock: Clock): IdentitySource {
   if ('identity' in options) return fixedIdentity(hardenedTls(options.identity));
   const { kubeConfig, log = silentLogger, refreshMs } = options;
   const source = 'load' in kubeConfig ? kubeConfig : fixedSource(kubeConfig);
   return new Authentication({ source, clock, log, ...(refreshMs === undefined ? {} : { refreshMs }) });
-}
-
-/** Query parameters of a list or watch. */
-export function listQuery(options: ListOptions): URLSearchParams {
-  const { labelSelector, fieldSelector, limit, resourceVersion, resourceVersionMatch } = options;
-  const given = {
-    labelSelector,
-    fieldSelector,
-    limit,
-    continue: options.continue,
-    resourceVersion,
-    resourceVersionMatch,
-  };
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(given)) if (value !== undefined) query.set(name, String(value));
-  return query;
-}
-
-function writeQuery(options: WriteOptions & { readonly force?: boolean }): string {
-  const { fieldManager, dryRun, fieldValidation, force } = options;
-  if (fieldManager === undefined && !dryRun && fieldValidation === undefined && !force) return '';
-  const query = new URLSearchParams();
-  if (fieldManager !== undefined) query.set('fieldManager', fieldManager);
-  if (dryRun) query.set('dryRun', 'All');
-  if (fieldValidation !== undefined) query.set('fieldValidation', fieldValidation);
-  if (force) query.set('force', 'true');
-  return query.toString();
 }

@@ -7,7 +7,7 @@ import type { RequestOptions } from './client-options.ts';
 import { isModestJSON } from './json-bounds.ts';
 import type { RawResponse } from './response-collector.ts';
 import { retryAfterSeconds, retryDelay } from './retry.ts';
-import type { Transport } from './transport.ts';
+import type { RequestTransport } from './transport.ts';
 
 export interface RequestInit {
   readonly method: string;
@@ -23,7 +23,7 @@ export interface RequestInit {
 }
 
 export interface RequestSenderOptions {
-  readonly transport: Transport;
+  readonly transport: RequestTransport;
   readonly clock: Clock;
   readonly random: () => number;
   readonly writeGuard?: () => void;

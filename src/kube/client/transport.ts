@@ -31,6 +31,9 @@ export interface StreamResponse {
   readonly body: AsyncIterable<Buffer> & { destroy(error?: Error): unknown; text(): Promise<string> };
 }
 
+/** What a client asks of whatever carries its requests to an API server. */
+export type RequestTransport = Pick<Transport, 'send' | 'stream' | 'close'>;
+
 /** Sends requests as our identity, once more after a 401 when the identity has been renewed. Follows no redirects. */
 export class Transport {
   readonly #authentication: IdentitySource;

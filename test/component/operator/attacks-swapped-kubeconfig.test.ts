@@ -20,10 +20,7 @@ beforeEach(async () => {
 
 /** Whoever may write the Secret, and need not be able to read it, has it lead somewhere else. */
 function swap(): void {
-  const decoy = new MemoryTarget(
-    () => simulation.clock.now(),
-    () => 'works',
-  );
+  const decoy = new MemoryTarget(simulation.clock, () => 'works');
   const { client } = decoy;
   simulation.ca = 'the authority of somebody else';
   const config = { server: new URL('https://10.0.0.2'), ca: simulation.ca };

@@ -41,7 +41,7 @@ const plural = virtualClusterInstanceKubeConfigs.plural;
 const noEvents = new CredentialEvents({ record: () => undefined } as never, silentLogger);
 
 /** Whoever waits gets on at once; time passes all the same. */
-class HastyClock extends FakeClock {
+export class HastyClock extends FakeClock {
   override setTimer(callback: () => void, delayMs: number): Timer {
     const handle = setImmediate(() => {
       this.advance(delayMs);
@@ -93,7 +93,7 @@ export class KubeConfigSimulation {
   constructor() {
     const fate = () => this.#fate();
     this.platform = new MemoryApi(() => this.clock.now(), fate);
-    this.target = new MemoryTarget(() => this.clock.now(), fate);
+    this.target = new MemoryTarget(this.clock, fate);
     const project = { [labels.project]: namespace.slice('p-'.length) };
     this.platform.create('namespaces', { metadata: { name: namespace, labels: project } } as never);
     this.#process = this.#start();

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { reasons } from '../../../src/api/reasons.ts';
 import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
-import { badAnswer, timedOut } from '../../../src/kube/kube-error.ts';
+import { timedOut } from '../../../src/kube/kube-error.ts';
 import { toUntrustedServerError } from '../../../src/kube/untrusted/untrusted-server-error.ts';
 import { KubeConfigSimulation } from './kubeconfig-simulation.ts';
 
@@ -99,29 +99,18 @@ describe('the bindings of a withdrawn certificate', () => {
 
   it('are found among thousands, also when a page of them is larger than we read', async () => {
     const simulation = await issued();
-    for (let i = 0; i < 1_200; i++) plant(simulation, inNamespaces, [bob]);
+    const annotations = { padding: 'x'.repeat(10_000) };
+    for (let i = 0; i < 1_200; i++) plant(simulation, inNamespaces, [bob], { annotations });
     plant(simulation, inNamespaces, [subjectOf(simulation, 'Group')]);
-    const { client } = simulation.target;
-    const pages: number[] = [];
-    const read = client.list;
-    simulation.opening = {
-      target: {
-        client: {
-          ...client,
-          list: async (...[resource, options]: Parameters<typeof client.list>) => {
-            pages.push(options?.limit ?? 0);
-            if ((options?.limit ?? 0) > 50) throw untrusted(badAnswer(action, 'too large', 200));
-            return await read(resource, options);
-          },
-        } as never,
-        config: { server: new URL('https://10.0.0.1'), ca: simulation.ca },
-      },
+    const pages: (string | null)[] = [];
+    simulation.target.onRequest = ({ path, query }) => {
+      if (path.endsWith('/rolebindings')) pages.push(new URLSearchParams(query).get('limit'));
     };
     simulation.delete();
     await simulation.settle();
     expect(simulation.object).toBeUndefined();
     expect(new Set(subjectsOf(simulation).map(({ name }) => name))).toEqual(new Set(['bob']));
-    expect(new Set(pages)).toEqual(new Set([500, 50]));
+    expect(new Set(pages)).toEqual(new Set(['500', '50']));
   });
 
   /** Somebody else inside binds the dead certificate again whenever a binding of it is removed, so many times. */
@@ -235,9 +224,10 @@ describe('a virtual cluster that is away when its kubeconfig is deleted', () => 
 
   it('is cleaned all the same when only the way to its Secret is lost', async () => {
     const simulation = await issued();
-    const close = vi.fn(async () => undefined);
+    const { client } = simulation.target;
+    const close = vi.spyOn(client, 'close');
     simulation.opening = { problem: { reason: reasons.kubeConfigNotFound, message: 'no Secret' } };
-    simulation.remembered = { ...simulation.target.client, close } as never;
+    simulation.remembered = client;
     simulation.delete();
     await simulation.settle(0);
     expect(simulation.object).toBeUndefined();
