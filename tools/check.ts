@@ -8,6 +8,7 @@ const steps: Readonly<Record<string, readonly string[]>> = {
   'reference pages': ['node', 'tools/generate-reference.ts', '--check'],
   'lock file': ['node', 'tools/lockcheck/main.ts'],
   'dead code': ['knip', '--no-progress'],
+  'code that only tests use': ['knip', '--no-progress', '--production'],
 };
 
 const failed = Object.entries(steps).filter(([name, command]) => {

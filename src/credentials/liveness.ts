@@ -58,7 +58,10 @@ export function isLive(
   return { live: true, end, identity: result.identity, ancestors: line.ancestors };
 }
 
-/** Whether the predecessor of a planned renewal is still accepted. The record itself must be live as well. */
+/**
+ * Whether the predecessor of a planned renewal is still accepted. The record itself must be live as well.
+ * @public the gateway is to ask it.
+ */
 export function acceptsPrevious(record: CredentialRecord, now: number): boolean {
   const { previous } = record.status;
   return previous !== undefined && now < previous.expirationTimestamp;

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { isGone, KubeError, kubeErrorFromStatus, timedOut, unreachable } from './kube-error.ts';
+import { KubeError, kubeErrorFromStatus, timedOut, unreachable } from './kube-error.ts';
 
 const action = { verb: 'PATCH', path: '/api/v1/namespaces/ns/secrets/a' };
 const secret = 'lk_S3cretS3cretS3cret';
@@ -51,11 +51,6 @@ describe('kubeErrorFromStatus', () => {
     expect(kubeErrorFromStatus(action, 429, body, 3).retryAfterSeconds).toBe(3);
     expect(kubeErrorFromStatus(action, 429, body).retryAfterSeconds).toBe(9);
   });
-});
-
-it('knows an expired resourceVersion by its reason too', () => {
-  expect(isGone(kubeErrorFromStatus(action, 200, status(400, 'Expired', '')))).toBe(true);
-  expect(isGone(new Error('other'))).toBe(false);
 });
 
 it.each([

@@ -119,9 +119,6 @@ export const isConflict = (error: unknown): error is KubeError =>
 export const isUnauthorized = (error: unknown): error is KubeError => hasStatus(error, 401);
 export const isForbidden = (error: unknown): error is KubeError => hasStatus(error, 403);
 export const isInvalid = (error: unknown): error is KubeError => hasStatus(error, 422);
-/** The resourceVersion or continue token is older than the history that the API server keeps. */
-export const isGone = (error: unknown): error is KubeError =>
-  hasStatus(error, 410) || (error instanceof KubeError && ['Gone', 'Expired'].includes(error.reason));
 
 function hasStatus(error: unknown, status: number): error is KubeError {
   return error instanceof KubeError && error.status === status;

@@ -9,7 +9,10 @@ const secretLength = 43;
 const checksumLength = 6;
 const wholeForm = /^lk_[0-9A-Za-z]{49}$/;
 
-/** The regular expression that we publish for secret scanners. A match with a fitting checksum is an access key. */
+/**
+ * The regular expression that we publish for secret scanners. A match with a fitting checksum is an access key.
+ * @public docs/reference/scanners.md shows it.
+ */
 export const accessKeyScannerPattern = '\\blk_[0-9A-Za-z]{49}\\b';
 
 /**

@@ -120,16 +120,7 @@ const unknownField = ({ path, allowed }: Place): string =>
 const forbiddenField = ({ path, forbidden }: Place, name: string): string =>
   `${path === '' ? name : `${path}.${name}`} is not allowed: ${forbidden[name]}.`;
 
-/** Every refusal there is. No text of a document is ever part of one. */
-export const allRefusals: ReadonlySet<string> = new Set<string>([
-  ...Object.values(refusals),
-  ...Object.values<Place>(places).flatMap((place) => [
-    unknownField(place),
-    ...Object.keys(place.forbidden).map((name) => forbiddenField(place, name)),
-  ]),
-]);
-
-/** Ends the reading of a document. The message is one of {@link allRefusals}. */
+/** Ends the reading of a document. Its text is constant: no text of a document is ever part of one. */
 export class Refusal extends Error {
   /** The text may have been made by {@link fieldRefusal}. */
   constructor(name: keyof typeof refusals | { readonly text: string }) {

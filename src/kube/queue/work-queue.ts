@@ -37,7 +37,6 @@ export class WorkQueue {
   #timer: Timer | undefined;
   #timerDue = Number.POSITIVE_INFINITY;
   #shutDown = false;
-  #onDrained: (() => void)[] = [];
 
   constructor({ clock, random, initialBackOffMs = 5, maxBackOffMs = 1_000_000, onAdd }: WorkQueueOptions) {
     this.#clock = clock;
@@ -52,18 +51,14 @@ export class WorkQueue {
     return this.#queue.length - this.#head;
   }
 
-  /** Keys that workers have. */
+  /** Keys that workers have. @public for the test that compares the queue with a plain model of it. */
   get processing(): number {
     return this.#processing.size;
   }
 
-  /** Keys that wait for their time. */
+  /** Keys that wait for their time. @public as `processing` is. */
   get delayed(): number {
     return this.#delayed.size;
-  }
-
-  get isShutDown(): boolean {
-    return this.#shutDown;
   }
 
   /** No effect after `shutDown`. */
@@ -112,7 +107,6 @@ export class WorkQueue {
   done(key: string): void {
     this.#processing.delete(key);
     if (this.#dirty.has(key)) this.#offer(key);
-    this.#settleDrained();
   }
 
   /**
@@ -125,15 +119,6 @@ export class WorkQueue {
     this.#delayed.clear();
     if (discard) this.#discardQueued();
     for (const resolve of this.#idle.splice(0)) resolve(undefined);
-    this.#settleDrained();
-  }
-
-  /** Resolves when the queue is shut down, empty, and every taken key is done. */
-  drained(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#onDrained.push(resolve);
-      this.#settleDrained();
-    });
   }
 
   #offer(key: string): void {
@@ -158,11 +143,6 @@ export class WorkQueue {
     this.#queue = [];
     this.#head = 0;
     this.#dirty.clear();
-  }
-
-  #settleDrained(): void {
-    if (!this.#shutDown || this.#processing.size > 0 || this.length > 0) return;
-    for (const resolve of this.#onDrained.splice(0)) resolve();
   }
 
   #setTimer(): void {

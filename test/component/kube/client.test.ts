@@ -9,7 +9,6 @@ import {
   isAlreadyExists,
   isConflict,
   isForbidden,
-  isGone,
   isInvalid,
   isNotFound,
   KubeError,
@@ -266,8 +265,6 @@ describe('errors', () => {
     [409, 'Conflict', isConflict],
     [403, 'Forbidden', isForbidden],
     [422, 'Invalid', isInvalid],
-    [410, 'Expired', isGone],
-    [410, 'Gone', isGone],
   ])('knows a %i %s', async (status, reason, matches) => {
     server.script((exchange) => {
       exchange.refuse(status, reason, { message: 'said so', details: { kind: 'configmaps', name: 'a' } });
@@ -276,7 +273,7 @@ describe('errors', () => {
     const error = await thrown(makeClient().get(configMaps, key));
     expect(error).toMatchObject({ code: 'ERR_KUBE_STATUS', status, reason, details: { name: 'a' } });
     expect(error.statusMessage).toBe('said so');
-    const predicates = [isNotFound, isAlreadyExists, isConflict, isForbidden, isInvalid, isGone];
+    const predicates = [isNotFound, isAlreadyExists, isConflict, isForbidden, isInvalid];
     expect(predicates.filter((holds) => holds(error))).toEqual([matches]);
   });
 
