@@ -22,3 +22,7 @@ export interface Condition {
   readonly observedGeneration?: number;
   readonly lastTransitionTime: string;
 }
+
+export function findCondition(conditions: readonly Condition[], type: ConditionType): Condition | undefined {
+  return conditions.find((condition) => condition.type === type);
+}

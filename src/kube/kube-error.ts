@@ -107,6 +107,11 @@ export function badAnswer({ verb, path }: Action, problem: string, status = 0): 
   });
 }
 
+/** For `.catch`: an object that is not there reads as undefined, and its deletion has succeeded. */
+export function ignoreNotFound(error: unknown): undefined {
+  if (!isNotFound(error)) throw error;
+}
+
 export const isNotFound = (error: unknown): error is KubeError => hasReason(error, 404, 'NotFound');
 export const isAlreadyExists = (error: unknown): error is KubeError => hasReason(error, 409, 'AlreadyExists');
 /**

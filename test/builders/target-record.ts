@@ -10,7 +10,7 @@ import {
   toClusterRecord,
   toInstanceRecord,
   toSpaceRecord,
-} from '../../src/platform/targets/to-target-record.ts';
+} from '../../src/platform/targets/target-record.ts';
 
 type Json = Record<string, unknown>;
 

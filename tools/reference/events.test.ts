@@ -10,7 +10,7 @@ import { CredentialEvents } from '../../src/operator/credentials/credential-even
 import type { DesiredStatus } from '../../src/operator/credentials/desired-status.ts';
 import { transitionEvents } from '../../src/operator/credentials/transition-events.ts';
 import type { TransitionEvent } from '../../src/operator/shared/events.ts';
-import { targetTransitions } from '../../src/operator/targets/target-transitions.ts';
+import { targetTransitions } from '../../src/operator/targets/target-status.ts';
 import { codesIn, readDocument, rowsOf } from './document.ts';
 
 const rows = rowsOf(readDocument('docs/reference/events.md')).map(([reason, type = '', action = '']) => ({

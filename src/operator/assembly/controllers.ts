@@ -17,7 +17,7 @@ import { createAccessKeyController } from './create-access-key-controller.ts';
 import { createKubeConfigController } from './create-kubeconfig-controller.ts';
 import { createRevocationController } from './create-revocation-controller.ts';
 import { createSigningKeyController, signingKeysKey } from './create-signing-key-controller.ts';
-import { createTargetControllers, sweepOf } from './create-target-controllers.ts';
+import { createTargetControllers, createTargetSweep } from './create-target-controllers.ts';
 import { createTokenController } from './create-token-controller.ts';
 import { CredentialServices } from './credential-services.ts';
 import { enqueueDependents } from './enqueue-dependents.ts';
@@ -57,7 +57,7 @@ export class Controllers {
       ...this.#kubeConfigs(),
       ...createTargetControllers(this.#context),
     ].map(limitDialling(this.#context, this.system.revocations));
-    this.targetSweep = sweepOf(this.#context);
+    this.targetSweep = createTargetSweep(this.#context);
   }
 
   /** For a health check: whether tokens can be signed. */

@@ -1,56 +1,117 @@
+import { finalizers } from '../../api/names.ts';
 import { clusters, type Resource, spaceInstances, virtualClusterInstances } from '../../api/resources.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import type { VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
-import { toClusterRecord, toInstanceRecord, toSpaceRecord } from '../../platform/targets/to-target-record.ts';
+import {
+  toClusterRecord,
+  toInstanceRecord,
+  toSpaceRecord,
+  type VirtualClusterInstanceRecord,
+} from '../../platform/targets/target-record.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
 import type { Controller } from '../shared/controller.ts';
-import { ClusterController } from '../targets/clusters/controller.ts';
-import { SpaceController } from '../targets/space-instances/controller.ts';
+import { RecheckSchedule } from '../targets/recheck-schedule.ts';
+import { SpaceController } from '../targets/space-controller.ts';
 import { TargetConnector } from '../targets/target-connector.ts';
+import { type ConnectedRecord, TargetFinalizer } from '../targets/target-finalizer.ts';
+import { decideCluster, decideInstance, type TargetStep } from '../targets/target-policy.ts';
+import { TargetReconciler } from '../targets/target-reconciler.ts';
 import { TargetSecrets } from '../targets/target-secrets.ts';
-import type { AnyTargetRecord } from '../targets/target-status-patch.ts';
+import type { AnyTargetRecord } from '../targets/target-status.ts';
 import { TargetSweep } from '../targets/target-sweep.ts';
 import { TargetWriter } from '../targets/target-writer.ts';
-import { InstanceController } from '../targets/virtual-cluster-instances/controller.ts';
-import { type ControllerName, finalizerLimitOf, type OperatorContext } from './operator-context.ts';
+import { finalizerLimitOf, type OperatorContext } from './operator-context.ts';
 
-/** A look at a target that is gone holds its worker for many seconds. */
-const leastWorkers = 32;
+/** A target that does not answer holds its worker for many seconds. */
+const minWorkers = 32;
 
 /** The controllers of what credentials point at. */
 export function createTargetControllers(context: OperatorContext): readonly Controller[] {
-  const { targets, stores, settings, metrics } = context;
-  const shared = sharedParts(context);
-  const onReleased = (kind: string) => () => metrics.finalizersReleased.inc({ kind });
-  const instances = new InstanceController({
-    ...shared,
+  const { targets, stores, settings, queues } = context;
+  const connector = createConnector(context);
+  const instances = createReconciler(context, connector, {
+    find: (key) => targets.instance(key),
+    decide: decideInstance,
+    writer: createWriter(context, virtualClusterInstances, targets.writtenInstances, toInstanceRecord),
+    kind: 'VirtualClusterInstance',
     isAwaited: isAwaitedBy(stores),
-    limitMs: finalizerLimitOf(context, 'VirtualClusterInstance'),
-    writer: writerOf(context, virtualClusterInstances, targets.writtenInstances, toInstanceRecord),
-    onReleased: onReleased('VirtualClusterInstance'),
   });
-  const ofClusters = new ClusterController({
-    ...shared,
-    limitMs: finalizerLimitOf(context, 'Cluster'),
-    writer: writerOf(context, clusters, targets.writtenClusters, toClusterRecord),
-    onReleased: onReleased('Cluster'),
+  const connected = createReconciler(context, connector, {
+    find: (name) => targets.cluster(name),
+    decide: decideCluster,
+    writer: createWriter(context, clusters, targets.writtenClusters, toClusterRecord),
+    kind: 'Cluster',
+    isAwaited: () => false,
   });
-  const spaces = new SpaceController({
-    targets,
-    writer: writerOf(context, spaceInstances, targets.writtenSpaces, toSpaceRecord),
-  });
-  const workers = Math.max(settings.concurrency, leastWorkers);
-  const wire = wirerOf(context);
+  const writer = createWriter(context, spaceInstances, targets.writtenSpaces, toSpaceRecord);
+  const spaces = new SpaceController({ targets, writer });
+  const workers = Math.max(settings.concurrency, minWorkers);
   return [
-    wire('virtualclusterinstances', virtualClusterInstances, workers, (key) => instances.reconcile(key)),
-    wire('clusters', clusters, workers, (key) => ofClusters.reconcile(key)),
-    wire('spaceinstances', spaceInstances, settings.concurrency, (key) => spaces.reconcile(key)),
+    {
+      ...{ name: 'virtualclusterinstances', resource: virtualClusterInstances, workers },
+      queue: queues.virtualclusterinstances,
+      reconcile: (key) => instances.reconcile(key),
+    },
+    {
+      ...{ name: 'clusters', resource: clusters, queue: queues.clusters, workers },
+      reconcile: (name) => connected.reconcile(name),
+    },
+    {
+      ...{ name: 'spaceinstances', resource: spaceInstances, workers: settings.concurrency },
+      queue: queues.spaceinstances,
+      reconcile: (key) => spaces.reconcile(key),
+    },
   ];
 }
 
-/** Certificates are revoked while their instance is going: afterwards no one knows how to reach the virtual cluster. */
+/** Deletes the access to targets whose object is gone. */
+export function createTargetSweep({ client, clock, random, log, targets }: OperatorContext): TargetSweep {
+  const isKnown = (uid: string) =>
+    targets.instances.byIndex('uid', uid).length + targets.clusters.byIndex('uid', uid).length > 0;
+  return new TargetSweep({ client, clock, random, log, isKnown });
+}
+
+function createConnector({ client, clock, targets, targetClients }: OperatorContext): TargetConnector {
+  return new TargetConnector({
+    clients: targetClients,
+    secrets: new TargetSecrets(client),
+    clock,
+    isOther: (uid) =>
+      [...targets.instances.byIndex('uid', uid), ...targets.clusters.byIndex('uid', uid)].some(
+        ({ deleted }) => deleted === undefined,
+      ),
+  });
+}
+
+/** What differs between the kinds that are connected. */
+interface ConnectedKind<R extends ConnectedRecord> {
+  readonly kind: R['kind'];
+  readonly find: (key: string) => R | undefined;
+  readonly decide: (record: R) => TargetStep;
+  readonly writer: TargetWriter<R>;
+  /** Whether something else still needs a deleted object in order to be revoked. */
+  readonly isAwaited: (record: R) => boolean;
+}
+
+function createReconciler<R extends ConnectedRecord>(
+  context: OperatorContext,
+  connector: TargetConnector,
+  { kind, ...options }: ConnectedKind<R>,
+): TargetReconciler<R> {
+  const { clock, random, settings, metrics, targetEvents: events } = context;
+  const finalizerName = finalizers[kind];
+  const finalizer = new TargetFinalizer<R>({
+    ...{ ...options, finalizer: finalizerName, connector, events },
+    onReleased: () => metrics.finalizersReleased.inc({ kind }),
+    now: () => clock.now(),
+    limitMs: finalizerLimitOf(context, kind),
+  });
+  const schedule = new RecheckSchedule({ recheckMs: settings.targetRecheckMs, random });
+  return new TargetReconciler<R>({ ...options, connector, finalizer, finalizerName, schedule });
+}
+
+/** Certificates are revoked while their instance still exists: afterwards no one knows how to reach the virtual cluster. */
 export function isAwaitedBy(stores: Pick<CredentialStores, 'kubeConfigsOf'>) {
   return ({ key, uid }: VirtualClusterInstanceRecord): boolean =>
     stores.kubeConfigsOf(key).some((kubeConfig) => holdsAccess(kubeConfig, uid));
@@ -61,49 +122,11 @@ function holdsAccess({ status }: CredentialRecord, instance: string): boolean {
   return instanceUID === instance && (credentialHash !== undefined || boundSerials.length > 0);
 }
 
-/** Deletes the access to targets whose object is gone. */
-export function sweepOf({ client, clock, random, log, targets }: OperatorContext): TargetSweep {
-  const isKnown = (uid: string) =>
-    targets.instances.byIndex('uid', uid).length + targets.clusters.byIndex('uid', uid).length > 0;
-  return new TargetSweep({ client, clock, random, log, isKnown });
-}
-
-function sharedParts({
-  client,
-  clock,
-  random,
-  targets,
-  targetClients,
-  targetEvents,
-  settings,
-}: OperatorContext) {
-  const connector = new TargetConnector({
-    clients: targetClients,
-    secrets: new TargetSecrets(client),
-    clock,
-    isOther: (uid) =>
-      [...targets.instances.byIndex('uid', uid), ...targets.clusters.byIndex('uid', uid)].some(
-        ({ deleted }) => deleted === undefined,
-      ),
-  });
-  const now = () => clock.now();
-  return { targets, connector, events: targetEvents, now, random, recheckMs: settings.targetRecheckMs };
-}
-
-function writerOf<R extends AnyTargetRecord>(
+function createWriter<R extends AnyTargetRecord>(
   { client, clock, targetEvents: events }: OperatorContext,
   resource: Resource,
   records: MutationCache<R>,
   project: (object: KubeObject) => R,
 ): TargetWriter<R> {
   return new TargetWriter<R>({ client, resource, records, project, events, clock });
-}
-
-function wirerOf({ queues }: OperatorContext) {
-  return (
-    name: ControllerName,
-    resource: Resource,
-    workers: number,
-    reconcile: Controller['reconcile'],
-  ): Controller => ({ name, resource, queue: queues[name], workers, reconcile });
 }

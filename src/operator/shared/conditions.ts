@@ -1,4 +1,4 @@
-import { type Condition, type ConditionType, conditionTypes } from '../../api/conditions.ts';
+import { type Condition, type ConditionType, conditionTypes, findCondition } from '../../api/conditions.ts';
 import type { Reason } from '../../api/reasons.ts';
 
 /** What a condition should say; `lastTransitionTime` and generation are added when it is written. */
@@ -49,7 +49,7 @@ type WantedCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
 
 function complete(observed: Observed, wanted: WantedCondition, now: number): Condition {
   const { type, status, reason, message } = wanted;
-  const present = observed.conditions.find((condition) => condition.type === type);
+  const present = findCondition(observed.conditions, type);
   const lastTransitionTime = present?.status === status ? present.lastTransitionTime : formatTimestamp(now);
   return { type, status, reason, message, observedGeneration: observed.generation, lastTransitionTime };
 }

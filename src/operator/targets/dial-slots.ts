@@ -1,6 +1,6 @@
 import type { WorkResult } from '../../kube/queue/workers.ts';
 
-/** Whose time a reconcile takes that dials a target. */
+/** The target that a reconcile dials. */
 export interface DialPlace {
   /** What is dialled, e.g. the key of the instance. */
   readonly target: string;
@@ -13,13 +13,13 @@ export interface DialLimits {
   readonly perTenant: number;
 }
 
-/** How soon what found no slot comes again, milliseconds; jitter is added. */
-const again = 250;
+/** How soon a key without a slot comes again; jitter is added. */
+const retryMs = 250;
 
 /**
- * Bounds how many workers one target, and all targets of one tenant, can hold at the same time: a virtual cluster that
- * answers slowly must not hold up what others are issued and, above all, what is taken back from others. What finds no
- * slot goes back to the queue; it never waits in a worker.
+ * Bounds how many workers one target, and all targets of one tenant, can hold at the same time. A virtual cluster that
+ * answers slowly must not delay issues and, above all, revocations for others. A key without a slot goes back to the
+ * queue; it never waits in a worker.
  */
 export class DialSlots {
   readonly #limits: DialLimits;
@@ -40,7 +40,7 @@ export class DialSlots {
     return async (key) => {
       const place = placeOf(key);
       if (place === undefined) return reconcile(key);
-      if (!this.#isFree(place)) return { requeueAfterMs: again * (1 + this.#random()) };
+      if (!this.#isFree(place)) return { requeueAfterMs: retryMs * (1 + this.#random()) };
       this.#move(place, 1);
       try {
         return await reconcile(key);
@@ -62,7 +62,7 @@ export class DialSlots {
   }
 }
 
-/** What nobody holds is not kept. */
+/** A count of zero is not kept. */
 function count(counts: Map<string, number>, name: string, by: number): void {
   const next = (counts.get(name) ?? 0) + by;
   if (next === 0) counts.delete(name);

@@ -7,15 +7,9 @@ import { isBearerToken } from '../../kube/admin-kubeconfig/admin-kube-config.ts'
 import type { KubeClient } from '../../kube/client/client.ts';
 import { isUnauthorized } from '../../kube/kube-error.ts';
 import { objectPath } from '../../kube/resource-path.ts';
+import type { ImpersonatorToken, TargetAccess } from '../../platform/targets/target-access.ts';
 import { TargetFailure } from './target-failure.ts';
 import type { TargetSession } from './target-session.ts';
-
-/** Instants are epoch milliseconds of our clock. */
-export interface ImpersonatorToken {
-  readonly token: string;
-  readonly issued: number;
-  readonly expires: number;
-}
 
 const { namespace, impersonator } = targetObjects;
 const tokenPath = objectPath(serviceAccounts, { namespace, name: impersonator }, 'token');
@@ -43,6 +37,15 @@ export async function requestToken(
   if (token === undefined || !isBearerToken(token) || end === undefined) throw new TargetFailure(noToken);
   if (end <= now) throw new TargetFailure(endedToken);
   return { token, issued: now, expires: Math.min(end, now + lifeMs) };
+}
+
+/**
+ * Whether the access may be tried at a target: it is for this very server and authority, so that the token of one
+ * target is never shown to another, and less than half of its life is gone.
+ */
+export function isCurrent(access: TargetAccess, server: URL, ca: string, now: number): boolean {
+  const renewAt = access.issued + (access.expires - access.issued) / 2;
+  return access.server === server.href && access.ca === ca && now < renewAt;
 }
 
 /** Whether the target takes the token for that of the impersonator. `client` speaks with it. */

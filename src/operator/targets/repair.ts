@@ -1,11 +1,11 @@
 import { fieldManager } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
 import type { DeleteOptions } from '../../kube/client/client.ts';
-import { isNotFound } from '../../kube/kube-error.ts';
+import { ignoreNotFound } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/object.ts';
+import type { TargetOwner } from '../../platform/targets/target-access.ts';
 import { TargetFailure } from './target-failure.ts';
 import { isOwnedBy, ownerUIDOf, removalOrder, stateOf, type TargetObject, uidOf } from './target-objects.ts';
-import type { TargetOwner } from './target-owner.ts';
 import type { TargetSession } from './target-session.ts';
 
 type Place = Pick<TargetObject, 'resource' | 'key'>;
@@ -53,13 +53,8 @@ export async function removeAll(session: TargetSession, owner: TargetOwner): Pro
   }
 }
 
-async function find({ client, limits }: TargetSession, { resource, key }: Place): Promise<unknown> {
-  try {
-    return await client.get<KubeObject>(resource, key, limits());
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+function find({ client, limits }: TargetSession, { resource, key }: Place): Promise<unknown> {
+  return client.get<KubeObject>(resource, key, limits()).catch(ignoreNotFound);
 }
 
 async function apply({ client, limits }: TargetSession, { resource, key, manifest }: TargetObject) {
@@ -69,9 +64,7 @@ async function apply({ client, limits }: TargetSession, { resource, key, manifes
 async function remove({ client, limits }: TargetSession, { resource, key }: Place, present: unknown) {
   const uid = uidOf(present);
   const options: DeleteOptions = { ...limits(), ...(uid === undefined ? {} : { preconditions: { uid } }) };
-  await client.delete(resource, key, options).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error;
-  });
+  await client.delete(resource, key, options).catch(ignoreNotFound);
 }
 
 const inUse = {

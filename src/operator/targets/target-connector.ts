@@ -2,17 +2,22 @@ import { systemNamespace } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { KubeObject } from '../../kube/object.ts';
+import {
+  type ImpersonatorToken,
+  isTargetSecretOf,
+  parseTargetAccess,
+  type TargetAccess,
+  type TargetOwner,
+} from '../../platform/targets/target-access.ts';
 import type { OpenTarget, TargetClients } from '../../platform/targets/target-clients.ts';
 import type { TargetProblem } from '../../platform/targets/target-problem.ts';
 import type { SecretEntry } from '../../platform/targets/target-record.ts';
-import { type ImpersonatorToken, isAccepted, requestToken } from './impersonator-token.ts';
+import { isAccepted, isCurrent, requestToken } from './impersonator-token.ts';
 import { removeAll, repair } from './repair.ts';
 import { problemInTarget, TargetFailure } from './target-failure.ts';
 import { targetObjectsOf } from './target-objects.ts';
-import type { TargetOwner } from './target-owner.ts';
-import { accessIn, isCurrent, isTargetSecretOf, type TargetAccess } from './target-secret.ts';
 import type { TargetSecrets } from './target-secrets.ts';
-import { lookAt, type TargetSession } from './target-session.ts';
+import { openSession, type TargetSession } from './target-session.ts';
 
 export interface TargetConnectorOptions {
   readonly clients: Pick<TargetClients, 'open' | 'as' | 'forget'>;
@@ -33,11 +38,11 @@ export interface Connection {
   readonly clusterRole?: string;
 }
 
-const day = 86_400_000;
+const dayMs = 86_400_000;
 
 /**
- * Makes a target usable, and takes that back. All that comes from a target is judged by its shape and none of it goes
- * any further: whoever runs it is not trusted.
+ * Makes a target usable, and takes that back. Its administrators are not trusted: every answer is judged by its shape,
+ * and no text of it goes any further.
  */
 export class TargetConnector {
   readonly #options: TargetConnectorOptions;
@@ -46,7 +51,7 @@ export class TargetConnector {
     this.#options = options;
   }
 
-  /** Looks at everything that has to be there and repairs it. Resolves with why that is not possible, or with nothing. */
+  /** Checks and repairs everything that has to be there. Resolves with why that is not possible, or with nothing. */
   async connect(connection: Connection): Promise<TargetProblem | undefined> {
     const { clients } = this.#options;
     const source = { uid: connection.owner.uid, secret: connection.kubeConfig };
@@ -67,13 +72,13 @@ export class TargetConnector {
     const problem =
       'problem' in opened
         ? opened.problem
-        : await removeAll(lookAt(opened.target.client, clock), owner).catch(problemInTarget);
+        : await removeAll(openSession(opened.target.client, clock), owner).catch(problemInTarget);
     await secrets.delete(owner);
     if (!problem) return 'clean';
     return problem.reason === reasons.kubeConfigNotFound ? 'gone' : 'failed';
   }
 
-  /** Lets go of the target's connections. */
+  /** Closes the connections to the target. */
   forget(uid: string): void {
     this.#options.clients.forget(uid);
   }
@@ -83,7 +88,7 @@ export class TargetConnector {
     const { owner } = connection;
     const secret = await secrets.find(owner);
     if (secret !== undefined && !isTargetSecretOf(secret, owner)) return conflict;
-    const session = lookAt(target.client, clock);
+    const session = openSession(target.client, clock);
     const made = await this.#prepare(connection, target, session, secret).catch(problemInTarget);
     if (made === undefined || 'reason' in made) return made;
     return secrets.write(owner, secret, made);
@@ -96,10 +101,11 @@ export class TargetConnector {
     session: TargetSession,
     secret: KubeObject | undefined,
   ): Promise<TargetAccess | undefined> {
-    const { clock, isOther, tokenLifeMs = day } = this.#options;
+    const { clock, isOther, tokenLifeMs = dayMs } = this.#options;
     const missing = await repair(session, owner, targetObjectsOf(owner, clusterRole), isOther);
     // API servers remember for a while that they accepted a token, also when its account is another one now.
-    const stored = secret === undefined || missing.has('ServiceAccount') ? undefined : accessIn(secret);
+    const stored =
+      secret === undefined || missing.has('ServiceAccount') ? undefined : parseTargetAccess(secret);
     const { server, ca } = config;
     if (stored !== undefined && isCurrent(stored, server, ca, clock.now())) {
       if (await this.#isAccepted(config, stored, session)) return undefined;

@@ -27,8 +27,8 @@ export function problemInTarget(error: unknown): TargetProblem {
 }
 
 /**
- * Runs requests to a target. Rejects with a TargetFailure for whatever the target answered or did not, and with what
- * was thrown for everything else, as the end of leadership.
+ * Runs requests to a target. Rejects with a TargetFailure for anything about the target, and with the error itself for
+ * everything else, such as the end of leadership.
  */
 export async function atTarget<T>(work: () => Promise<T>): Promise<T> {
   try {

@@ -32,43 +32,43 @@ function setUp({ agoMs = 0, isAwaited = false }: { agoMs?: number; isAwaited?: b
   });
   const finalize = (given: Connection | undefined = connection) => finalizer.finalize(record, given);
   const isGone = () => writer.removeFinalizer.mock.calls.length > 0;
-  const isTold = () => onReleased.mock.calls.length === 1 && publish.mock.calls.length === 1;
-  return { clock, finalizer, record, disconnect, writer, awaited, finalize, isGone, isTold };
+  const isReported = () => onReleased.mock.calls.length === 1 && publish.mock.calls.length === 1;
+  return { clock, finalizer, record, disconnect, writer, awaited, finalize, isGone, isReported };
 }
 
 describe('TargetFinalizer', () => {
-  it('says that the object goes, cleans up, and lets it go', async () => {
-    const { finalize, writer, disconnect, isGone, isTold } = setUp();
+  it('reports that the object goes, cleans up, and releases it', async () => {
+    const { finalize, writer, disconnect, isGone, isReported } = setUp();
     expect(await finalize()).toBeUndefined();
     expect(writer.writeStatus).toHaveBeenCalledWith(
       expect.anything(),
       expect.objectContaining({ phase: 'Terminating' }),
     );
     expect(disconnect).toHaveBeenCalledTimes(1);
-    expect([isGone(), isTold()]).toEqual([true, false]);
+    expect([isGone(), isReported()]).toEqual([true, false]);
   });
 
-  it('waits for what is still to be withdrawn, and no longer', async () => {
-    const { finalize, awaited, isGone, isTold } = setUp({ isAwaited: true });
+  it('waits for what is still to be revoked, and no longer', async () => {
+    const { finalize, awaited, isGone, isReported } = setUp({ isAwaited: true });
     expect(await finalize()).toEqual({ requeueAfterMs: 1_000 });
     expect(isGone()).toBe(false);
     awaited.mockReturnValue(false);
     expect(await finalize()).toBeUndefined();
-    expect([isGone(), isTold()]).toEqual([true, false]);
+    expect([isGone(), isReported()]).toEqual([true, false]);
   });
 
   it.each([
     ['its target cannot be cleaned', false, 'failed'],
-    ['something is never withdrawn', true, 'clean'],
-  ] as const)('lets it go at the limit when %s, and tells', async (_what, isAwaited, outcome) => {
-    const { finalize, disconnect, clock, isGone, isTold } = setUp({ isAwaited });
+    ['something is never revoked', true, 'clean'],
+  ] as const)('releases it at the limit when %s, and reports that', async (_what, isAwaited, outcome) => {
+    const { finalize, disconnect, clock, isGone, isReported } = setUp({ isAwaited });
     disconnect.mockResolvedValue(outcome);
     await finalize();
     clock.advance(limitMs - 1_000);
     expect(await finalize()).toEqual({ requeueAfterMs: 1_000 });
     clock.advance(1_000);
     expect(await finalize()).toBeUndefined();
-    expect([isGone(), isTold()]).toEqual([true, true]);
+    expect([isGone(), isReported()]).toEqual([true, true]);
   });
 
   it('does not count the time without an operator', async () => {
@@ -83,14 +83,14 @@ describe('TargetFinalizer', () => {
     expect(isGone()).toBe(true);
   });
 
-  it('lets it go at once when there is no kubeconfig any more, as soon as nothing waits', async () => {
-    const { finalize, disconnect, awaited, isGone, isTold } = setUp({ isAwaited: true });
+  it('releases it at once when there is no kubeconfig any more, as soon as nothing waits', async () => {
+    const { finalize, disconnect, awaited, isGone, isReported } = setUp({ isAwaited: true });
     disconnect.mockResolvedValue('gone');
     expect(await finalize()).toEqual({ requeueAfterMs: 1_000 });
     expect(isGone()).toBe(false);
     awaited.mockReturnValue(false);
     expect(await finalize()).toBeUndefined();
-    expect([isGone(), isTold()]).toEqual([true, false]);
+    expect([isGone(), isReported()]).toEqual([true, false]);
   });
 
   it('dials nothing where nothing was made', async () => {
@@ -101,12 +101,12 @@ describe('TargetFinalizer', () => {
   });
 
   it('fails with what the platform refuses, until the limit', async () => {
-    const { finalize, disconnect, clock, isGone, isTold } = setUp();
+    const { finalize, disconnect, clock, isGone, isReported } = setUp();
     disconnect.mockRejectedValue(new Error('the API server is away'));
     await expect(finalize()).rejects.toThrow('away');
     expect(isGone()).toBe(false);
     clock.advance(limitMs);
     expect(await finalize()).toBeUndefined();
-    expect([isGone(), isTold()]).toEqual([true, true]);
+    expect([isGone(), isReported()]).toEqual([true, true]);
   });
 });

@@ -1,8 +1,8 @@
 import type { WorkResult } from '../../kube/queue/workers.ts';
 import type { ClusterRecord, VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
 import { finalizerReleased, type ObjectEvents } from '../shared/events.ts';
-import { terminating } from './desired-target-status.ts';
 import type { Connection, TargetConnector } from './target-connector.ts';
+import { terminating } from './target-status.ts';
 import type { TargetWriter } from './target-writer.ts';
 
 /** Kinds in which we make something. */
@@ -13,9 +13,9 @@ export interface TargetFinalizerOptions<R extends ConnectedRecord> {
   readonly connector: Pick<TargetConnector, 'disconnect'>;
   readonly writer: TargetWriter<R>;
   readonly events: Pick<ObjectEvents, 'publish'>;
-  /** Whether something else still has to be withdrawn with the help of this object. */
+  /** Whether something else still needs this object in order to be revoked. */
   readonly isAwaited: (record: R) => boolean;
-  /** Hears of each release with something left behind. */
+  /** Called for each release that may leave something behind. */
   readonly onReleased: () => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -23,13 +23,13 @@ export interface TargetFinalizerOptions<R extends ConnectedRecord> {
   readonly limitMs: number;
 }
 
-/** How often a clean-up that waits or failed is tried again, milliseconds. */
+/** How often a clean-up that waits or failed is tried again. */
 const retryMs = 1_000;
 
 /** Takes back what was made in a deleted target, then lets its object go; at the time limit it goes in any case. */
 export class TargetFinalizer<R extends ConnectedRecord> {
   readonly #options: TargetFinalizerOptions<R>;
-  /** A deletion that came while no operator was there is not at its limit at once. */
+  /** The time without an operator does not count towards the limit. */
   readonly #since: number;
 
   constructor(options: TargetFinalizerOptions<R>) {
@@ -42,11 +42,11 @@ export class TargetFinalizer<R extends ConnectedRecord> {
     const deadline = Math.max(record.deleted ?? now(), this.#since) + limitMs;
     const current = await writer.writeStatus(record, terminating);
     const cleaned = connection === undefined ? 'gone' : await this.#clean(connection, now() >= deadline);
-    // Who waits for it may have to note where the target was, which nobody knows once this object is gone.
+    // Only this object says where the target is: whatever still has to be revoked there needs it.
     const done = connection === undefined || (cleaned !== 'failed' && !isAwaited(current));
     if (!done && now() < deadline) return { requeueAfterMs: retryMs };
     await writer.removeFinalizer(current, finalizer);
-    if (!done) this.#tell(current);
+    if (!done) this.#reportReleased(current);
     return undefined;
   }
 
@@ -60,7 +60,7 @@ export class TargetFinalizer<R extends ConnectedRecord> {
     }
   }
 
-  #tell(record: R): void {
+  #reportReleased(record: R): void {
     this.#options.events.publish(record, [finalizerReleased('something that Latchkey made in the target')]);
     this.#options.onReleased();
   }

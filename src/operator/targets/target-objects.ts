@@ -3,7 +3,7 @@ import { asObject, asText, type JsonObject } from '../../api/json.ts';
 import { groups, labels, targetObjects } from '../../api/names.ts';
 import { clusterRoleBindings, clusterRoles, type Resource, serviceAccounts } from '../../api/resources.ts';
 import type { ObjectKey } from '../../kube/object.ts';
-import type { TargetOwner } from './target-owner.ts';
+import type { TargetOwner } from '../../platform/targets/target-access.ts';
 
 /** Something that has to be in a target, exactly so. */
 export interface TargetObject {

@@ -5,9 +5,9 @@ import type { VirtualClusterInstanceRecord } from '../../platform/targets/target
 import { RecheckSchedule } from './recheck-schedule.ts';
 import type { TargetConnector } from './target-connector.ts';
 import type { TargetFinalizer } from './target-finalizer.ts';
+import { decideInstance } from './target-policy.ts';
 import { TargetReconciler } from './target-reconciler.ts';
 import type { TargetWriter } from './target-writer.ts';
-import { decideInstance } from './virtual-cluster-instances/policy.ts';
 
 type Rec = VirtualClusterInstanceRecord;
 const key = 'default/shop';
@@ -34,13 +34,13 @@ function setUp(first: Rec = instanceRecord()) {
     writer: writer as unknown as TargetWriter<Rec>,
     connector: connector as unknown as TargetConnector,
     finalizer: { finalize } as unknown as TargetFinalizer<Rec>,
-    times: new RecheckSchedule({ recheckMs: 60_000, random: () => 1 }),
+    schedule: new RecheckSchedule({ recheckMs: 60_000, random: () => 1 }),
   });
   return { state, connector, writer, finalize, reconcile: () => reconciler.reconcile(key) };
 }
 
 describe('TargetReconciler', () => {
-  it('says that a target is ready, and looks again at the regular time', async () => {
+  it('reports that a target is ready, and checks again at the regular time', async () => {
     const { reconcile, writer } = setUp();
     expect(await reconcile()).toEqual({ requeueAfterMs: 60_000 });
     expect(writer.writeStatus).toHaveBeenCalledWith(
@@ -49,7 +49,7 @@ describe('TargetReconciler', () => {
     );
   });
 
-  it('says what is wrong, and looks again soon, then less often', async () => {
+  it('reports what is wrong, and checks again soon, then less often', async () => {
     const { reconcile, writer, connector } = setUp();
     connector.connect.mockResolvedValue(down);
     const delays = [await reconcile(), await reconcile(), await reconcile()];
@@ -74,7 +74,7 @@ describe('TargetReconciler', () => {
     ['was deleted', instanceRecord({ metadata: { deletionTimestamp: '2026-11-21T11:00:00Z' } })],
     ['is another one', instanceRecord({ metadata: { uid: 'other' } })],
     ['is gone', undefined],
-  ])('says nothing of an object that %s while it looked', async (_what, next) => {
+  ])('reports nothing of an object that %s during the check', async (_what, next) => {
     const { reconcile, state, connector, writer } = setUp();
     connector.connect.mockImplementation(async () => {
       state.record = next;
@@ -95,7 +95,7 @@ describe('TargetReconciler', () => {
     expect(writer.writeStatus).toHaveBeenCalledWith(newer, expect.anything());
   });
 
-  it('lets go of a target that is gone, and of one that has another in its place', async () => {
+  it('closes the connections to a target that is gone, and to one that has another in its place', async () => {
     const { reconcile, state, connector } = setUp();
     await reconcile();
     state.record = instanceRecord({ metadata: { uid: 'second' } });

@@ -1,9 +1,9 @@
 import type { WorkResult } from '../../kube/queue/workers.ts';
-import { connected, refused } from './desired-target-status.ts';
 import type { RecheckSchedule } from './recheck-schedule.ts';
 import type { Connection, TargetConnector } from './target-connector.ts';
 import type { ConnectedRecord, TargetFinalizer } from './target-finalizer.ts';
-import type { TargetStep } from './target-step.ts';
+import type { TargetStep } from './target-policy.ts';
+import { connected, refused } from './target-status.ts';
 import type { TargetWriter } from './target-writer.ts';
 
 export interface TargetReconcilerOptions<R extends ConnectedRecord> {
@@ -14,23 +14,25 @@ export interface TargetReconcilerOptions<R extends ConnectedRecord> {
   readonly writer: TargetWriter<R>;
   readonly connector: TargetConnector;
   readonly finalizer: TargetFinalizer<R>;
-  readonly times: RecheckSchedule;
+  readonly schedule: RecheckSchedule;
 }
 
-/** What the controllers of virtual clusters and of clusters share: the policy of the kind decides, this does it. */
+/**
+ * Makes virtual clusters and connected clusters usable, keeps them so, and cleans up behind deleted ones. The policy of
+ * the kind decides, this acts.
+ */
 export class TargetReconciler<R extends ConnectedRecord> {
   readonly #options: TargetReconcilerOptions<R>;
-  /** The UID last seen under each key: what belongs to it is let go of when it is gone. */
+  /** The UID last seen under each key: its connections are closed when the object is gone. */
   readonly #seen = new Map<string, string>();
 
   constructor(options: TargetReconcilerOptions<R>) {
     this.#options = options;
   }
 
-  /** Level-based: the key says which object to look at, never what happened to it. */
   async reconcile(key: string): Promise<WorkResult | undefined> {
     const record = this.#options.find(key);
-    this.#meet(key, record?.uid);
+    this.#observe(key, record?.uid);
     return record === undefined ? undefined : this.#advance(record);
   }
 
@@ -52,21 +54,21 @@ export class TargetReconciler<R extends ConnectedRecord> {
   }
 
   async #connect(record: R, connection: Connection): Promise<WorkResult> {
-    const { connector, writer, times, find } = this.#options;
+    const { connector, writer, schedule, find } = this.#options;
     const problem = await connector.connect(connection);
     const current = find(record.key);
-    // A look can take seconds. What it found is said of that very spec, or not at all.
+    // A check can take seconds. Its result is reported for that very spec, or not at all.
     if (current === undefined || !isSame(record, current)) return { requeueAfterMs: 0 };
     await writer.writeStatus(current, problem === undefined ? connected(inPlace) : refused(problem));
-    return problem === undefined ? times.regular(record.uid) : times.failed(record.uid);
+    return problem === undefined ? schedule.afterSuccess(record.uid) : schedule.afterFailure(record.uid);
   }
 
-  #meet(key: string, uid: string | undefined): void {
+  #observe(key: string, uid: string | undefined): void {
     const before = this.#seen.get(key);
     if (before === uid) return;
     if (before !== undefined) {
       this.#options.connector.forget(before);
-      this.#options.times.forget(before);
+      this.#options.schedule.forget(before);
     }
     if (uid === undefined) this.#seen.delete(key);
     else this.#seen.set(key, uid);

@@ -2,11 +2,16 @@ import { fieldManager, systemNamespace } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
 import { secrets } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { isForbidden, isInvalid, isNotFound } from '../../kube/kube-error.ts';
+import { ignoreNotFound, isForbidden, isInvalid } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/object.ts';
+import {
+  isTargetSecretOf,
+  renderTargetSecret,
+  type TargetAccess,
+  type TargetOwner,
+  targetSecretKey,
+} from '../../platform/targets/target-access.ts';
 import type { TargetProblem } from '../../platform/targets/target-problem.ts';
-import type { TargetOwner } from './target-owner.ts';
-import { isTargetSecretOf, renderTargetSecret, type TargetAccess, targetSecretKey } from './target-secret.ts';
 
 /** Reads and writes the Secrets that hold the access to targets, and never one of another maker. */
 export class TargetSecrets {
@@ -18,13 +23,8 @@ export class TargetSecrets {
   }
 
   /** Undefined when there is none. */
-  async find(owner: TargetOwner): Promise<KubeObject | undefined> {
-    try {
-      return await this.#client.get<KubeObject>(secrets, targetSecretKey(owner));
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+  find(owner: TargetOwner): Promise<KubeObject | undefined> {
+    return this.#client.get<KubeObject>(secrets, targetSecretKey(owner)).catch(ignoreNotFound);
   }
 
   /** `present` was found before: what has changed since is a conflict. Resolves with why it was not written, or with nothing. */
@@ -60,9 +60,7 @@ export class TargetSecrets {
     const { uid } = present.metadata;
     await this.#client
       .delete(secrets, targetSecretKey(owner), { preconditions: { uid } })
-      .catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      });
+      .catch(ignoreNotFound);
   }
 }
 

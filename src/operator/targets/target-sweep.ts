@@ -6,7 +6,7 @@ import { isConflict, isNotFound } from '../../kube/kube-error.ts';
 import type { Logger } from '../../kube/logger.ts';
 import type { KubeList, KubeObject } from '../../kube/object.ts';
 import { sleep } from '../../kube/sleep.ts';
-import { targetSecretKey } from './target-secret.ts';
+import { targetSecretKey } from '../../platform/targets/target-access.ts';
 
 export interface TargetSweepOptions {
   /** Of the platform. */
@@ -19,11 +19,11 @@ export interface TargetSweepOptions {
   readonly log: Logger;
 }
 
-/** Between two sweeps, milliseconds. */
-const interval = 3_600_000;
+/** Between two sweeps. */
+const intervalMs = 3_600_000;
 const pageSize = 500;
-/** Deletes in one sweep. The next goes on. */
-const mostDeletes = 200;
+/** In one sweep. The next one goes on. */
+const maxDeletes = 200;
 
 /**
  * Deletes the access to targets whose object is gone: it was let go of while its Secret could not be deleted, or its
@@ -43,7 +43,7 @@ export class TargetSweep {
       await this.sweep(signal).catch((error: unknown) => {
         if (!signal.aborted) log.warn({ err: error }, 'Secrets of former targets could not be swept');
       });
-      await sleep(clock, interval * (0.9 + 0.2 * random()), signal);
+      await sleep(clock, intervalMs * (0.9 + 0.2 * random()), signal);
     }
   }
 
@@ -53,12 +53,12 @@ export class TargetSweep {
     const labelSelector = `${labels.purpose}=${purposes.target}`;
     let deleted = 0;
     let next: string | undefined = '';
-    while (next !== undefined && deleted < mostDeletes) {
+    while (next !== undefined && deleted < maxDeletes) {
       const page: KubeList<KubeObject> = await client.list<KubeObject>(secrets, {
         ...{ namespace: systemNamespace, labelSelector, limit: pageSize, signal },
         ...(next === '' ? {} : { continue: next }),
       });
-      const orphans = page.items.filter((secret) => this.#isOrphan(secret)).slice(0, mostDeletes - deleted);
+      const orphans = page.items.filter((secret) => this.#isOrphan(secret)).slice(0, maxDeletes - deleted);
       for (const orphan of orphans) await this.#delete(orphan, signal);
       deleted += orphans.length;
       next = page.metadata.continue || undefined;
@@ -67,7 +67,7 @@ export class TargetSweep {
     return deleted;
   }
 
-  /** The name is part of it: a copy under another name was made by somebody else. */
+  /** The name is part of it: a copy under another name is not ours. */
   #isOrphan({ metadata }: KubeObject): boolean {
     const uid = metadata.labels?.[labels.ownerUID];
     return (

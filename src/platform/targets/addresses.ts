@@ -1,13 +1,22 @@
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
+import { LatchkeyError } from '../../errors.ts';
 import { type Cidr, contains, isWithin, parseAddress } from '../../kube/cidr.ts';
-import { AddressRefused } from './address-refused.ts';
-import { embeddedAddresses } from './embedded-addresses.ts';
+import { cidrOf, embeddedAddresses, specialRanges } from './address-ranges.ts';
 import { type Resolve, systemResolver } from './resolver.ts';
-import { cidrOf, specialRanges } from './special-addresses.ts';
 
 /** More would not be reached within the time limit of a connection. */
 const mostAddresses = 16;
+
+/** An address that may not be dialled. `problem` is the end of a sentence, and holds no part of the address. */
+export class AddressRefused extends LatchkeyError<'ERR_TARGET_ADDRESS'> {
+  readonly problem: string;
+
+  constructor(problem: string) {
+    super('ERR_TARGET_ADDRESS', { problem });
+    this.problem = problem;
+  }
+}
 
 /**
  * Which addresses of targets may be dialled. Special ones (loopback, link-local, multicast, metadata services, …) only

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { LatchkeyError } from '../../errors.ts';
 import { badAnswer, kubeErrorFromStatus, timedOut, unreachable } from '../../kube/kube-error.ts';
 import { toUntrustedServerError } from '../../kube/untrusted/untrusted-server-error.ts';
-import { AddressRefused } from './address-refused.ts';
+import { AddressRefused } from './addresses.ts';
 import { targetProblemOf } from './target-problem.ts';
 
 const action = { verb: 'GET', path: '/api' };

@@ -1,6 +1,6 @@
 import { type Reason, reasons } from '../../api/reasons.ts';
 import { UntrustedServerError } from '../../kube/untrusted/untrusted-server-error.ts';
-import { AddressRefused } from './address-refused.ts';
+import { AddressRefused } from './addresses.ts';
 
 /** Why a target cannot be used. The message is constant text with the fix; nothing of it comes from outside. */
 export interface TargetProblem {

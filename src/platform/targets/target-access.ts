@@ -4,10 +4,21 @@ import { annotations, labels, purposes, systemNamespace } from '../../api/names.
 import { contentOf } from '../../credentials/credential-secret.ts';
 import { isBearerToken } from '../../kube/admin-kubeconfig/admin-kube-config.ts';
 import type { ObjectKey } from '../../kube/object.ts';
-import type { ImpersonatorToken } from './impersonator-token.ts';
-import type { TargetOwner } from './target-owner.ts';
 
-/** How the gateway reaches a target: where it is, whom to trust, and the impersonator's token. */
+/** The object that something in a target, or the Secret about it, was made for. */
+export interface TargetOwner {
+  readonly kind: 'VirtualClusterInstance' | 'Cluster';
+  readonly uid: string;
+}
+
+/** A token of the account that impersonates users in a target. Instants are epoch milliseconds of our clock. */
+export interface ImpersonatorToken {
+  readonly token: string;
+  readonly issued: number;
+  readonly expires: number;
+}
+
+/** How the gateway reaches a target: its address, its certificate authority, and the impersonator's token. */
 export interface TargetAccess extends ImpersonatorToken {
   readonly server: string;
   /** PEM. */
@@ -61,8 +72,8 @@ export function isTargetSecretOf(secret: unknown, { kind, uid }: TargetOwner): b
   );
 }
 
-/** What stands in a Secret of ours; undefined when it was altered so that nothing can be made of it. */
-export function accessIn(secret: unknown): TargetAccess | undefined {
+/** The access in a Secret of ours; undefined when the Secret was altered and cannot be used. */
+export function parseTargetAccess(secret: unknown): TargetAccess | undefined {
   const { metadata, data: stored } = asObject(secret);
   const data = asObject(stored);
   const marks = asObject(asObject(metadata)['annotations']);
@@ -75,13 +86,4 @@ export function accessIn(secret: unknown): TargetAccess | undefined {
   if (token === undefined || !isBearerToken(token)) return undefined;
   if (issued === undefined || expires === undefined || Object.keys(data).length > 3) return undefined;
   return { server, ca, token, issued, expires };
-}
-
-/**
- * Whether the access may be tried at a target: it is for this very server and authority, so that the token of one
- * target is never shown to another, and less than half of its life is gone.
- */
-export function isCurrent(access: TargetAccess, server: URL, ca: string, now: number): boolean {
-  const renewAt = access.issued + (access.expires - access.issued) / 2;
-  return access.server === server.href && access.ca === ca && now < renewAt;
 }

@@ -1,4 +1,4 @@
-import { type Cidr, parseCidr } from '../../kube/cidr.ts';
+import { type Cidr, contains, parseCidr } from '../../kube/cidr.ts';
 
 /** A range that leads to the machine itself, to its neighbours, or to what hands out the credentials of machines. */
 export interface SpecialRange {
@@ -13,7 +13,7 @@ const ranges: Readonly<Record<string, readonly string[]>> = {
   'a link-local address': ['169.254.0.0/16', 'fe80::/10'],
   'a multicast address': ['224.0.0.0/4', 'ff00::/8'],
   'a broadcast address': ['255.255.255.255/32'],
-  // RFC 8215: it may lead to any of the above, and nobody but who runs the translator knows where.
+  // RFC 8215: it may lead to any of the above; only its translator knows where.
   'a translated address': ['64:ff9b:1::/48'],
   'the metadata service of a cloud': [
     // AWS, Azure, Google Cloud, DigitalOcean, OpenStack; those of containers and pods on AWS; their IPv6 forms.
@@ -33,6 +33,37 @@ const ranges: Readonly<Record<string, readonly string[]>> = {
 export const specialRanges: readonly SpecialRange[] = Object.entries(ranges).flatMap(([name, texts]) =>
   texts.map((text) => ({ name, cidr: cidrOf(text) })),
 );
+
+interface Form {
+  readonly cidr: Cidr;
+  /** Where the four bytes of the IPv4 address stand. */
+  readonly bytes: readonly [number, number, number, number];
+}
+
+const last = [12, 13, 14, 15] as const;
+
+/** IPv6 addresses that a host, a router or a gateway turns into IPv4. */
+const forms: readonly Form[] = [
+  // IPv4-mapped, IPv4-compatible, IPv4-translated.
+  { cidr: cidrOf('::ffff:0:0/96'), bytes: last },
+  { cidr: cidrOf('::/96'), bytes: last },
+  { cidr: cidrOf('::ffff:0:0:0/96'), bytes: last },
+  // NAT64 with its well-known prefix. Prefixes for local use hold the address in a place that cannot be known here.
+  { cidr: cidrOf('64:ff9b::/96'), bytes: last },
+  // 6to4.
+  { cidr: cidrOf('2002::/16'), bytes: [2, 3, 4, 5] },
+];
+
+/** `::` and `::1` look like IPv4-compatible addresses and are none. */
+const native = [cidrOf('::/128'), cidrOf('::1/128')];
+
+/** The IPv4 addresses that an IPv6 address may end at; empty when it stands for itself. */
+export function embeddedAddresses(address: Uint8Array): readonly Uint8Array[] {
+  if (native.some((cidr) => contains(cidr, address))) return [];
+  return forms
+    .filter(({ cidr }) => contains(cidr, address))
+    .map(({ bytes }) => Uint8Array.from(bytes, (index) => address[index] ?? 0));
+}
 
 /** Throws a RangeError that names the text. */
 export function cidrOf(text: string): Cidr {

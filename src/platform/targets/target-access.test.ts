@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { accessIn, isCurrent, isTargetSecretOf, renderTargetSecret } from './target-secret.ts';
+import { isTargetSecretOf, parseTargetAccess, renderTargetSecret } from './target-access.ts';
 
 const owner = { kind: 'Cluster', uid: 'u1' } as const;
 const now = Date.UTC(2026, 10, 21);
@@ -10,7 +10,6 @@ const access = {
 };
 const secret = renderTargetSecret(owner, access);
 type Secret = typeof secret;
-const server = new URL('https://vc.example.com');
 
 describe('the Secret of a target', () => {
   it('is named for its owner, and says whose it is and when its token ends', () => {
@@ -39,7 +38,7 @@ describe('the Secret of a target', () => {
 
   it('gives back what was put into it', () => {
     expect(isTargetSecretOf(secret, owner)).toBe(true);
-    expect(accessIn(secret)).toEqual(access);
+    expect(parseTargetAccess(secret)).toEqual(access);
   });
 
   const labelled = (change: object): Secret => ({
@@ -70,33 +69,7 @@ describe('the Secret of a target', () => {
       'an end that is no time',
       { ...secret, metadata: { annotations: { 'management.platform.sh/token-expires': 'x' } } },
     ],
-  ])('says nothing with %s', (_what, altered) => {
-    expect(accessIn(altered)).toBeUndefined();
-  });
-});
-
-describe('isCurrent', () => {
-  it.each([
-    ['at the beginning', true, now],
-    ['before half of the life is gone', true, now + 12 * hour - 1],
-    ['when half of the life is gone', false, now + 12 * hour],
-    ['after the end', false, now + 25 * hour],
-  ])('%s: %s', (_what, expected, when) => {
-    expect(isCurrent(access, server, access.ca, when)).toBe(expected);
-  });
-
-  it.each([
-    ['another port', 'https://vc.example.com:444', access.ca],
-    ['another host', 'https://evil.example.com', access.ca],
-    ['another path', 'https://vc.example.com/vc', access.ca],
-    ['another authority', access.server, `${access.ca}AA`],
-  ])('never for %s', (_what, at, ca) => {
-    expect(isCurrent(access, new URL(at), ca, now)).toBe(false);
-  });
-
-  it('goes by the real life, however short it is', () => {
-    const short = { ...access, expires: now + hour };
-    expect(isCurrent(short, server, access.ca, now + hour / 2 - 1)).toBe(true);
-    expect(isCurrent(short, server, access.ca, now + hour / 2)).toBe(false);
+  ])('gives nothing with %s', (_what, altered) => {
+    expect(parseTargetAccess(altered)).toBeUndefined();
   });
 });

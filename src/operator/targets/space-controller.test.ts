@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { clusterRecord, readyStatus, spaceRecord } from '../../../../test/builders/target-record.ts';
-import { spaceStatus } from './policy.ts';
+import { clusterRecord, readyStatus, spaceRecord } from '../../../test/builders/target-record.ts';
+import { spaceStatus } from './space-controller.ts';
 
 const space = spaceRecord({ spec: { clusterRef: { cluster: 'staging', namespace: 'shop' } } });
 const halfNamed = spaceRecord({ spec: { clusterRef: { cluster: 'staging' } } });
@@ -18,7 +18,7 @@ describe('spaceStatus', () => {
 
   it.each([
     ['is not ready', 'ClusterNotReady', cluster('False')],
-    ['has not been looked at', 'ClusterNotReady', cluster('Unknown')],
+    ['has not been checked', 'ClusterNotReady', cluster('Unknown')],
     ['is being deleted', 'ClusterNotReady', dying],
     ['is not there', 'ClusterNotFound', undefined],
   ])('waits while its cluster %s', (_what, reason, found) => {

@@ -5,9 +5,7 @@ import {
   readyStatus,
   spaceRecord,
 } from '../../../test/builders/target-record.ts';
-import { connected, refused, terminating } from './desired-target-status.ts';
-import { targetStatusPatch } from './target-status-patch.ts';
-import { targetTransitions } from './target-transitions.ts';
+import { connected, refused, targetStatusPatch, targetTransitions, terminating } from './target-status.ts';
 
 const now = Date.UTC(2026, 10, 21, 11);
 const isNow = '2026-11-21T11:00:00Z';

@@ -1,0 +1,106 @@
+import { type ConditionType, conditionTypes, findCondition } from '../../api/conditions.ts';
+import { type Reason, reasons } from '../../api/reasons.ts';
+import type { TargetProblem } from '../../platform/targets/target-problem.ts';
+import type {
+  ClusterRecord,
+  SpaceInstanceRecord,
+  TargetRecord,
+  VirtualClusterInstanceRecord,
+} from '../../platform/targets/target-record.ts';
+import { conditionsPatch, type DesiredCondition, type DesiredReady } from '../shared/conditions.ts';
+import type { TransitionEvent } from '../shared/events.ts';
+
+/** The status that something which credentials point at should have. */
+export interface DesiredTargetStatus {
+  readonly phase: 'Pending' | 'Ready' | 'Failed' | 'Terminating';
+  readonly ready: DesiredReady;
+  /** Present while something that the operator waits for is missing. */
+  readonly reconciling?: DesiredCondition;
+  /** Present when nothing changes until a person changes something. */
+  readonly stalled?: DesiredCondition;
+}
+
+/** Waiting does not help against these. */
+const stalling = new Set<Reason>([
+  reasons.kubeConfigRefused,
+  reasons.addressRefused,
+  reasons.secretConflict,
+  reasons.targetInUse,
+]);
+
+/** Usual while the parts of a target are still being made. */
+const early = new Set<Reason>([reasons.kubeConfigNotFound, reasons.clusterNotFound, reasons.clusterNotReady]);
+
+/** It can be used. */
+export function connected(message: string): DesiredTargetStatus {
+  return { phase: 'Ready', ready: { status: 'True', reason: reasons.connected, message } };
+}
+
+/** It cannot be used. `final`: nothing changes until a person changes something, whatever the reason. */
+export function refused(
+  { reason, message }: TargetProblem,
+  final = stalling.has(reason),
+): DesiredTargetStatus {
+  return {
+    phase: early.has(reason) && !final ? 'Pending' : 'Failed',
+    ready: { status: 'False', reason, message },
+    ...(final ? { stalled: { reason, message } } : { reconciling: { reason, message } }),
+  };
+}
+
+const deleting = { reason: reasons.deleting, message: 'The object is being deleted.' };
+
+/** It is being cleaned up. */
+export const terminating: DesiredTargetStatus = {
+  phase: 'Terminating',
+  ready: { status: 'False', ...deleting },
+  reconciling: deleting,
+};
+
+/** Any kind that credentials point at. */
+export type AnyTargetRecord = VirtualClusterInstanceRecord | SpaceInstanceRecord | ClusterRecord;
+
+/**
+ * The merge patch of `status` from `record` to `desired`, or undefined when nothing differs. Targets are checked every
+ * minute, and a write without a change would wake every watcher for nothing.
+ */
+export function targetStatusPatch(
+  record: AnyTargetRecord,
+  desired: DesiredTargetStatus,
+  now: number,
+): Record<string, unknown> | undefined {
+  const { phase, ready, reconciling, stalled } = desired;
+  const others: readonly (readonly [ConditionType, DesiredCondition | undefined])[] = [
+    [conditionTypes.reconciling, reconciling],
+    [conditionTypes.stalled, stalled],
+  ];
+  const patch = {
+    ...(record.phase === phase ? {} : { phase }),
+    ...(record.kind === 'VirtualClusterInstance' ? accessChange(record) : {}),
+    ...conditionsPatch(record, { ready, others }, now),
+  };
+  return Object.keys(patch).length === 0 ? undefined : patch;
+}
+
+/** The address is the ingress in the spec, because the server in the administrator kubeconfig is not public. */
+function accessChange({ ingressHost, ingressEnabled, endpoint }: VirtualClusterInstanceRecord) {
+  const enabled = ingressHost !== undefined;
+  const wanted = enabled ? `https://${ingressHost}` : undefined;
+  return {
+    ...(endpoint === wanted ? {} : { endpoint: wanted ?? null }),
+    ...(ingressEnabled === enabled ? {} : { virtualCluster: { accessPoint: { ingress: { enabled } } } }),
+  };
+}
+
+/** The event of the transition that the write from `record` to `desired` makes; none for anything else. */
+export function targetTransitions(
+  { conditions }: Pick<TargetRecord, 'conditions'>,
+  { ready }: DesiredTargetStatus,
+): readonly TransitionEvent[] {
+  const before = findCondition(conditions, conditionTypes.ready);
+  const { status, reason, message } = ready;
+  if (before?.status === status && before.reason === reason) return [];
+  return status === 'True'
+    ? [{ type: 'Normal', reason, action: 'Connect', note: message }]
+    : [{ type: 'Warning', reason, action: 'Refuse', note: message }];
+}
