@@ -1,4 +1,4 @@
-import type { Environment } from '../settings.ts';
+import type { Environment } from '../settings/read.ts';
 
 /** What a command gets from the process that it runs in. */
 export interface CommandContext {

@@ -15,13 +15,13 @@ import { makeReflectors, type NamedReflector } from '../operator/assembly/reflec
 import { CredentialEvents } from '../operator/credentials/credential-events.ts';
 import { checkInstallation } from '../operator/installation.ts';
 import { ObjectEvents } from '../operator/shared/events.ts';
-import { type Environment, readSettings, type Settings, unknownSettings } from '../settings.ts';
+import { allOperatorSettings, type OperatorSettings } from '../settings/operator.ts';
+import { type Environment, readSettings, unknownSettings } from '../settings/read.ts';
 import { healthHandler } from '../telemetry/health.ts';
 import { createLogger, type Logger } from '../telemetry/log.ts';
 import { metricsHandler } from '../telemetry/metrics-handler.ts';
 import { TelemetryServer } from '../telemetry/telemetry-server.ts';
 import { version } from '../version.ts';
-import { readBaseURLAuthority } from './base-url-authority.ts';
 import { operatorMetrics } from './operator-metrics.ts';
 import { requestObserver } from './request-observer.ts';
 import { withinGrace } from './within-grace.ts';
@@ -37,8 +37,7 @@ const staleAfter = 300_000;
 
 /** The operator as a process: its parts put together, started in order and stopped in the opposite order. */
 export class OperatorProcess {
-  readonly #settings: Settings;
-  readonly #baseURLAuthority: string | undefined;
+  readonly #settings: OperatorSettings;
   readonly #log: Logger;
   readonly #metrics = operatorMetrics();
   readonly #source: KubeConfigSource;
@@ -51,10 +50,9 @@ export class OperatorProcess {
   #missing = 0;
 
   constructor(environment: Environment) {
-    this.#settings = readSettings(environment, {
+    this.#settings = readSettings(allOperatorSettings, environment, {
       identity: `${hostname()}-${randomBytes(4).toString('hex')}`,
     });
-    this.#baseURLAuthority = readBaseURLAuthority(this.#settings);
     const { logLevel, identity, leaseDurationMs } = this.#settings;
     const log = createLogger({ level: logLevel, bindings: { component: 'operator' } });
     this.#log = log;
@@ -188,7 +186,6 @@ export class OperatorProcess {
       events: new CredentialEvents(this.#recorder, this.#log),
       targetEvents: new ObjectEvents(this.#recorder, this.#log),
       settings: this.#settings,
-      ...(this.#baseURLAuthority === undefined ? {} : { baseURLAuthority: this.#baseURLAuthority }),
       metrics: this.#metrics,
       assertAdmission: () => this.#guard.assertComplete(),
       trustedSince: () => this.#guard.trustedSince(),

@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { LatchkeyError } from '../errors.ts';
-import type { ListenAddress } from '../setting-types.ts';
 
 export interface Answer {
   readonly status: number;
@@ -11,6 +10,12 @@ export interface Answer {
 
 /** Answers GET and HEAD; `undefined`: no such path. */
 export type Handler = (url: URL) => Answer | undefined | Promise<Answer | undefined>;
+
+/** Without `host`: every interface. Port 0: any free port. */
+interface ListenAddress {
+  readonly host?: string;
+  readonly port: number;
+}
 
 export interface TelemetryServerOptions {
   readonly address: ListenAddress;

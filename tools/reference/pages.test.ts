@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { errorCatalogue } from '../../src/errors.ts';
-import { settingDefinitions } from '../../src/settings.ts';
+import { allOperatorSettings } from '../../src/settings/operator.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import { errorsPage } from './errors-page.ts';
 import { table } from './markdown.ts';
@@ -12,7 +12,7 @@ const pages = [
   {
     file: 'docs/reference/settings.md',
     text: settingsPage(),
-    names: Object.values(settingDefinitions).map(({ name }) => name),
+    names: Object.values(allOperatorSettings).map(({ name }) => name),
   },
   { file: 'docs/reference/errors.md', text: errorsPage(), names: Object.keys(errorCatalogue) },
   {

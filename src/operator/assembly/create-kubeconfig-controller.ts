@@ -62,7 +62,7 @@ export function createKubeConfigController(
   };
 }
 
-function gatewayOf({ settings, baseURLAuthority: ca }: OperatorContext) {
-  const { baseURL: issuer, projectNamespacePrefix } = settings;
+function gatewayOf({ settings }: OperatorContext) {
+  const { baseURL: issuer, baseURLCA: ca, projectNamespacePrefix } = settings;
   return { issuer, projectNamespacePrefix, ...(ca === undefined ? {} : { ca }) };
 }

@@ -1,7 +1,7 @@
 import { systemNamespace } from '../../api/names.ts';
 import { secrets } from '../../api/resources.ts';
 import { defaultSigningKeyPolicy, type SigningKeyPolicy } from '../../credentials/tokens/signing-key-plan.ts';
-import type { Settings } from '../../settings.ts';
+import type { OperatorSettings } from '../../settings/operator.ts';
 import type { Controller } from '../shared/controller.ts';
 import { SigningKeyController } from '../signing-keys/controller.ts';
 import type { OperatorContext } from './operator-context.ts';
@@ -41,7 +41,7 @@ export function createSigningKeyController({
 }
 
 /** A key is published well before it signs, also where keys are replaced often, and until nothing it signed can be valid. */
-function signingKeyPolicy(settings: Settings): SigningKeyPolicy {
+function signingKeyPolicy(settings: OperatorSettings): SigningKeyPolicy {
   const { signingKeyRotationMs: rotation, maxTokenTTLSeconds, maxKubeConfigTTLSeconds } = settings;
   const publishAhead = Math.min(defaultSigningKeyPolicy.publishAhead, rotation / 2);
   const maxTokenLife = Math.max(maxTokenTTLSeconds, maxKubeConfigTTLSeconds);

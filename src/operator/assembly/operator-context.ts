@@ -4,7 +4,7 @@ import type { Logger } from '../../kube/logger.ts';
 import type { WorkQueue } from '../../kube/queue/work-queue.ts';
 import type { TargetClients } from '../../platform/targets/target-clients.ts';
 import type { TargetStores } from '../../platform/targets/target-stores.ts';
-import type { Settings } from '../../settings.ts';
+import type { OperatorSettings } from '../../settings/operator.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { CredentialEvents } from '../credentials/credential-events.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
@@ -20,9 +20,7 @@ export interface ControllersOptions {
   readonly log: Logger;
   readonly events: CredentialEvents;
   readonly targetEvents: ObjectEvents;
-  readonly settings: Settings;
-  /** The certificate authority of the base URL, PEM; absent: clients trust it anyway. */
-  readonly baseURLAuthority?: string;
+  readonly settings: OperatorSettings;
   readonly metrics: Metrics;
   /** Throws while nothing new may be confirmed. */
   readonly assertAdmission: () => void;
@@ -76,7 +74,7 @@ export interface OperatorContext extends ControllersOptions {
 }
 
 /** Limits of the kinds that are issued: `maxTTL` in seconds. */
-export function issuedLimits(settings: Settings, maxTTL: number) {
+export function issuedLimits(settings: OperatorSettings, maxTTL: number) {
   return {
     activityInterval: settings.activityIntervalMs,
     expiredRetention: settings.expiredRetentionMs,

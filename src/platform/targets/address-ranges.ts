@@ -1,4 +1,4 @@
-import { type Cidr, contains, parseCidr } from '../../kube/cidr.ts';
+import { type Cidr, contains, parseCidr } from '../../cidr.ts';
 
 /** A range that leads to the machine itself, to its neighbours, or to what hands out the credentials of machines. */
 export interface SpecialRange {

@@ -11,7 +11,8 @@ import { Controllers } from '../../../src/operator/assembly/controllers.ts';
 import { CredentialEvents } from '../../../src/operator/credentials/credential-events.ts';
 import { toSecretRecord } from '../../../src/operator/credentials/secret-record.ts';
 import { ObjectEvents } from '../../../src/operator/shared/events.ts';
-import { readSettings } from '../../../src/settings.ts';
+import { allOperatorSettings } from '../../../src/settings/operator.ts';
+import { readSettings } from '../../../src/settings/read.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { type Fate, MemoryApi, type StoredObject } from './memory-api.ts';
 
@@ -21,6 +22,7 @@ const kinds: Readonly<Record<string, CredentialKind>> = {
 };
 
 const settings = readSettings(
+  allOperatorSettings,
   { LATCHKEY_BASE_URL: 'https://latchkey.example.com' },
   { identity: 'simulated' },
 );

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { labels, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
 import { policyVersion, shippedPolicies } from '../../../src/operator/admission/shipped-policies.ts';
-import { settingDefinitions, unknownSettings } from '../../../src/settings.ts';
+import { commonSettingDefinitions } from '../../../src/settings/common.ts';
+import { unknownSettings } from '../../../src/settings/read.ts';
 import { applyKustomization, configFolder } from './install.ts';
 import { type Rendered, render } from './render.ts';
 
@@ -196,8 +197,8 @@ describe('config/default', async () => {
     it('asks the ports on which the operator answers', () => {
       const port = (name: string): string =>
         `:${container.ports.find((one: { name: string }) => one.name === name).containerPort}`;
-      expect(port('health')).toBe(settingDefinitions.healthAddress.default);
-      expect(port('metrics')).toBe(settingDefinitions.metricsAddress.default);
+      expect(port('health')).toBe(commonSettingDefinitions.healthAddress.default);
+      expect(port('metrics')).toBe(commonSettingDefinitions.metricsAddress.default);
       expect(container.livenessProbe.httpGet).toEqual({ path: '/livez', port: 'health' });
       expect(container.startupProbe.httpGet).toEqual({ path: '/livez', port: 'health' });
       expect(container.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'health' });
@@ -250,7 +251,7 @@ describe('config/default', async () => {
 
     it('reach the operator as environment variables, and are all known to it', () => {
       expect(container.envFrom).toEqual([{ configMapRef: { name: settings.metadata.name } }]);
-      expect(settings['data']).toHaveProperty(settingDefinitions.baseURL.name);
+      expect(settings['data']).toHaveProperty(commonSettingDefinitions.baseURL.name);
       expect(unknownSettings(settings['data'])).toEqual([]);
     });
 

@@ -1,15 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { LatchkeyError } from './errors.ts';
-import { type Environment, readSettings, settingDefinitions, unknownSettings } from './settings.ts';
+import { LatchkeyError } from '../errors.ts';
+import { commonSettingDefinitions } from './common.ts';
+import { allOperatorSettings } from './operator.ts';
+import { type Environment, readSettings, unknownSettings } from './read.ts';
 
 const required: Environment = { LATCHKEY_BASE_URL: 'https://latchkey.example.com' };
 const computed = { identity: 'host-1a2b' };
 
-const read = (changes: Environment = {}) => readSettings({ ...required, ...changes }, computed);
+const read = (changes: Environment = {}) =>
+  readSettings(allOperatorSettings, { ...required, ...changes }, computed);
 
 function problemsOf(environment: Environment): string[] {
   try {
-    readSettings(environment, computed);
+    readSettings(allOperatorSettings, environment, computed);
   } catch (error) {
     expect(error).toBeInstanceOf(LatchkeyError);
     expect(error).toMatchObject({ code: 'ERR_SETTINGS_INVALID' });
@@ -37,10 +40,18 @@ describe('readSettings', () => {
       maxKubeConfigTTLSeconds: 31_536_000,
       targetAddresses: ['0.0.0.0/0', '::/0'],
       targetRecheckMs: 60_000,
-      baseURLAuthorityFile: 'none',
+      baseURLCA: undefined,
       finalizerLimitMs: 60_000,
       projectNamespacePrefix: 'p-',
     });
+  });
+
+  it('reads for each command what that command knows', () => {
+    const environment = { ...required, LATCHKEY_CONCURRENCY: 'many' };
+    expect(Object.keys(readSettings(commonSettingDefinitions, environment, {}))).toEqual(
+      Object.keys(commonSettingDefinitions),
+    );
+    expect(problemsOf(environment)).toEqual(['  LATCHKEY_CONCURRENCY must be a whole number from 1 to 256']);
   });
 
   it('takes what the environment says over default and computed values', () => {
@@ -62,7 +73,7 @@ describe('readSettings', () => {
     ]);
   });
 
-  it.each(Object.values(settingDefinitions))('refuses an empty $name', ({ name }) => {
+  it.each(Object.values(allOperatorSettings))('refuses an empty $name', ({ name }) => {
     expect(problemsOf({ ...required, [name]: '' })).toEqual([
       `  ${name} is set but empty: give it a value or remove it`,
     ]);
@@ -75,7 +86,7 @@ describe('readSettings', () => {
   });
 
   it('has a usable default wherever it has one', () => {
-    for (const { name, type, default: value } of Object.values(settingDefinitions).filter(
+    for (const { name, type, default: value } of Object.values(allOperatorSettings).filter(
       (one) => 'default' in one,
     )) {
       expect(type.parse(value ?? ''), name).toHaveProperty('value');

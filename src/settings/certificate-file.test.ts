@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createAuthority, createServer } from '../../lab/controlplane/certificates.ts';
-import { readSettings } from '../settings.ts';
-import { readBaseURLAuthority } from './base-url-authority.ts';
+import { allOperatorSettings } from './operator.ts';
+import { readSettings } from './read.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'latchkey-authority-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -16,15 +16,16 @@ function read(content: string | undefined): string | undefined {
     LATCHKEY_BASE_URL: 'https://latchkey.example.com',
     LATCHKEY_BASE_URL_CA_FILE: content === undefined ? path.join(folder, 'missing') : file,
   };
-  return readBaseURLAuthority(readSettings(environment, { identity: 'a' }));
+  return readSettings(allOperatorSettings, environment, { identity: 'a' }).baseURLCA;
 }
 
 describe('the certificate authority of the base URL', () => {
   const authority = createAuthority('test');
 
   it('is none unless a file is named', () => {
-    const settings = readSettings({ LATCHKEY_BASE_URL: 'https://latchkey.example.com' }, { identity: 'a' });
-    expect(readBaseURLAuthority(settings)).toBeUndefined();
+    const environment = { LATCHKEY_BASE_URL: 'https://latchkey.example.com' };
+    const { baseURLCA } = readSettings(allOperatorSettings, environment, { identity: 'a' });
+    expect(baseURLCA).toBeUndefined();
   });
 
   it('is every certificate of the file', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cidrs, duration, httpsURL, integer, listenAddress, seconds, text } from './setting-types.ts';
+import { cidrs, duration, httpsURL, integer, listenAddress, seconds, text } from './types.ts';
 
 describe('httpsURL', () => {
   it.each([

@@ -1,5 +1,27 @@
+import { parseCidr } from '../cidr.ts';
 import { formatDuration, parseDuration } from './duration.ts';
-import { parseCidr } from './kube/cidr.ts';
+
+export interface Setting<Value> {
+  /** The environment variable. */
+  readonly name: `LATCHKEY_${string}`;
+  readonly type: SettingType<Value>;
+  /** As it would be written in the environment. Absent: the setting is required, or computed (`computed` says how). */
+  readonly default?: string;
+  readonly computed?: string;
+  /** One or two sentences of Markdown for docs/reference/settings.md. */
+  readonly documentation: string;
+}
+
+/** Keeps the type of the value. */
+export const setting = <Value>(definition: Setting<Value>): Setting<Value> => definition;
+
+/** The settings of one command by the names that the program uses. */
+export type SettingDefinitions = Readonly<Record<string, Setting<unknown>>>;
+
+/** Definitions once they are read and checked. */
+export type ValuesOf<Definitions extends SettingDefinitions> = {
+  readonly [Key in keyof Definitions]: Definitions[Key] extends Setting<infer Value> ? Value : never;
+};
 
 /** How the text of an environment variable becomes a value. */
 export interface SettingType<Value> {

@@ -1,0 +1,55 @@
+import { cidrs, duration, httpsURL, listenAddress, oneOf, setting, text, type ValuesOf } from './types.ts';
+
+/**
+ * What every long-running command reads: how it logs and where it listens, and what commands must agree on, or they
+ * would judge the same credential differently. Durations are milliseconds in the program.
+ */
+export const commonSettingDefinitions = {
+  baseURL: setting({
+    name: 'LATCHKEY_BASE_URL',
+    type: httpsURL,
+    documentation:
+      'Where clients reach Latchkey. It is the issuer (`iss`) and the base of the audiences of every token: a change ends all tokens.',
+  }),
+  logLevel: setting({
+    name: 'LATCHKEY_LOG_LEVEL',
+    type: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal'),
+    default: 'info',
+    documentation: 'The least severe log line that is written.',
+  }),
+  healthAddress: setting({
+    name: 'LATCHKEY_HEALTH_ADDRESS',
+    type: listenAddress,
+    default: ':8081',
+    documentation: 'Where `/livez` and `/readyz` are served. Port 0 takes a free port and logs it.',
+  }),
+  metricsAddress: setting({
+    name: 'LATCHKEY_METRICS_ADDRESS',
+    type: listenAddress,
+    default: ':8080',
+    documentation: 'Where `/metrics` is served. Port 0 takes a free port and logs it.',
+  }),
+  activityIntervalMs: setting({
+    name: 'LATCHKEY_ACTIVITY_INTERVAL',
+    type: duration('1s', '1h'),
+    default: '60s',
+    documentation:
+      'How often the last activity of a key is written at most. Idle ends are acted on up to two intervals late, never early.',
+  }),
+  targetAddresses: setting({
+    name: 'LATCHKEY_TARGET_ADDRESSES',
+    type: cidrs,
+    default: '0.0.0.0/0,::/0',
+    documentation:
+      'The addresses of virtual clusters and clusters that may be dialled. Loopback, link-local and other special addresses only where an entry lies wholly within their range, as `127.0.0.0/8`.',
+  }),
+  projectNamespacePrefix: setting({
+    name: 'LATCHKEY_PROJECT_NAMESPACE_PREFIX',
+    type: text(/^[a-z0-9][a-z0-9-]{0,31}$/, 'lower-case letters, digits and `-`, 1 to 32'),
+    default: 'p-',
+    documentation:
+      'The namespace of project `a` is this prefix and `a`, with the label `management.platform.sh/project: a`.',
+  }),
+} as const;
+
+export type CommonSettings = ValuesOf<typeof commonSettingDefinitions>;

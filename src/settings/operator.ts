@@ -1,0 +1,91 @@
+import { certificateFile } from './certificate-file.ts';
+import { commonSettingDefinitions } from './common.ts';
+import { duration, integer, seconds, setting, text, type ValuesOf } from './types.ts';
+
+/** What the operator alone reads. Durations are milliseconds in the program, except where the name says seconds. */
+export const operatorSettingDefinitions = {
+  identity: setting({
+    name: 'LATCHKEY_IDENTITY',
+    type: text(/^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/, 'letters, digits, `.`, `_` and `-`, at most 200'),
+    computed: 'host name and a random suffix',
+    documentation:
+      'The name of this process in the leader lease and in events. It must differ between replicas.',
+  }),
+  leaseDurationMs: setting({
+    name: 'LATCHKEY_LEASE_DURATION',
+    type: duration('1s', '5m'),
+    default: '15s',
+    documentation:
+      'How long another replica waits before it takes over from a leader that died. The leader stops writing at two thirds of it.',
+  }),
+  concurrency: setting({
+    name: 'LATCHKEY_CONCURRENCY',
+    type: integer(1, 256),
+    default: '16',
+    documentation: 'How many objects each controller reconciles at the same time.',
+  }),
+  rotationOverlapMs: setting({
+    name: 'LATCHKEY_ROTATION_OVERLAP',
+    type: duration('0', '1d'),
+    default: '10m',
+    documentation: 'How long a credential stays valid after its planned renewal, at most to its own end.',
+  }),
+  expiredRetentionMs: setting({
+    name: 'LATCHKEY_EXPIRED_RETENTION',
+    type: duration('0', '30d'),
+    default: '1h',
+    documentation: 'How long an ephemeral object, or a key of type `Login`, is kept after its end.',
+  }),
+  signingKeyRotationMs: setting({
+    name: 'LATCHKEY_SIGNING_KEY_ROTATION',
+    type: duration('1m', '365d'),
+    default: '30d',
+    documentation: 'The age at which the key that signs tokens is replaced.',
+  }),
+  maxTokenTTLSeconds: setting({
+    name: 'LATCHKEY_MAX_TOKEN_TTL',
+    type: seconds('60s', '90d'),
+    default: '90d',
+    documentation: 'The longest life of a token. A longer `ttl` is shortened.',
+  }),
+  expiryWritesPerSecond: setting({
+    name: 'LATCHKEY_EXPIRY_WRITES_PER_SECOND',
+    type: integer(1, 10_000),
+    default: '100',
+    documentation:
+      'The budget of writes that mark ended credentials. The soonest ended goes first; access ends at once in any case.',
+  }),
+  maxKubeConfigTTLSeconds: setting({
+    name: 'LATCHKEY_MAX_KUBECONFIG_TTL',
+    type: seconds('60s', '3650d'),
+    default: '365d',
+    documentation:
+      'The longest life of a kubeconfig with a token, and the life of one with `certificateTTL: 0`. Of certificates the signer of the virtual cluster decides besides.',
+  }),
+  targetRecheckMs: setting({
+    name: 'LATCHKEY_TARGET_RECHECK',
+    type: duration('1s', '1h'),
+    default: '60s',
+    documentation:
+      'How often each virtual cluster and cluster is looked at, its administrator kubeconfig read, and what is missing in it repaired.',
+  }),
+  baseURLCA: setting({
+    name: 'LATCHKEY_BASE_URL_CA_FILE',
+    type: certificateFile,
+    default: 'none',
+    documentation:
+      'The certificate authority of the base URL, which stands in kubeconfigs with a token. `none`: clients trust it anyway. Read at start.',
+  }),
+  finalizerLimitMs: setting({
+    name: 'LATCHKEY_FINALIZER_LIMIT',
+    type: duration('1s', '10m'),
+    default: '60s',
+    documentation:
+      'How long a deleted object may wait for its clean-up before it goes all the same. Tokens wait 5 seconds at most.',
+  }),
+} as const;
+
+/** Every setting of the operator. */
+export const allOperatorSettings = { ...commonSettingDefinitions, ...operatorSettingDefinitions } as const;
+
+export type OperatorSettings = ValuesOf<typeof allOperatorSettings>;
