@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
+import { Registry } from 'prom-client';
 import { fieldManager, systemNamespace, systemObjects } from '../api/names.ts';
 import { LatchkeyError } from '../errors.ts';
 import { createKubeClient, type KubeClient } from '../kube/client/client.ts';
@@ -11,7 +12,8 @@ import { AdmissionEvents } from '../operator/admission/admission-events.ts';
 import { AdmissionGuard } from '../operator/admission/admission-guard.ts';
 import { Controllers } from '../operator/assembly/controllers.ts';
 import { LatchkeyOperator } from '../operator/assembly/operator.ts';
-import { makeReflectors, type NamedReflector } from '../operator/assembly/reflectors.ts';
+import { controllerNames, finalizerLimits } from '../operator/assembly/operator-context.ts';
+import { makeReflectors, type NamedReflector, reflectorNames } from '../operator/assembly/reflectors.ts';
 import { CredentialEvents } from '../operator/credentials/credential-events.ts';
 import { checkInstallation } from '../operator/installation.ts';
 import { ObjectEvents } from '../operator/shared/events.ts';
@@ -19,11 +21,12 @@ import { allOperatorSettings, type OperatorSettings } from '../settings/operator
 import { type Environment, readSettings, unknownSettings } from '../settings/read.ts';
 import { healthHandler } from '../telemetry/health.ts';
 import { createLogger, type Logger } from '../telemetry/log.ts';
-import { metricsHandler } from '../telemetry/metrics-handler.ts';
+import { ClientMetrics } from '../telemetry/metrics/client.ts';
+import { OperatorMetrics } from '../telemetry/metrics/operator.ts';
+import { watchProcess } from '../telemetry/metrics/process.ts';
+import { metricsHandler } from '../telemetry/metrics/registry.ts';
 import { TelemetryServer } from '../telemetry/telemetry-server.ts';
 import { version } from '../version.ts';
-import { operatorMetrics } from './operator-metrics.ts';
-import { requestObserver } from './request-observer.ts';
 import { withinGrace } from './within-grace.ts';
 
 /** What the process is doing, for its health checks. */
@@ -39,7 +42,8 @@ const staleAfter = 300_000;
 export class OperatorProcess {
   readonly #settings: OperatorSettings;
   readonly #log: Logger;
-  readonly #metrics = operatorMetrics();
+  readonly #registry = new Registry();
+  readonly #metrics = operatorMetrics(this.#registry);
   readonly #source: KubeConfigSource;
   readonly #client: KubeClient;
   readonly #elector: LeaderElector;
@@ -59,13 +63,14 @@ export class OperatorProcess {
     this.#source = kubeConfigSource();
     const unknown = unknownSettings(environment);
     if (unknown.length > 0) log.warn({ names: unknown }, 'unknown settings are ignored');
+    const requests = new ClientMetrics(this.#registry);
     this.#client = createKubeClient({
       kubeConfig: this.#source,
       userAgent: `latchkey-operator/${version}`,
       log,
       connections: 32,
       writeGuard: () => this.#assertLeading(),
-      observe: requestObserver(this.#metrics),
+      observe: (request) => requests.observe(request),
     });
     const shared = { client: this.#client, clock, log };
     this.#elector = new LeaderElector({
@@ -161,7 +166,7 @@ export class OperatorProcess {
     const operator = new LatchkeyOperator({
       kubeConfig: this.#source.load(),
       controllers: controllers.all,
-      metricsOf: (name) => this.#metrics.forController(name),
+      metricsOf: (name) => this.#metrics.controllers.for(name),
       clock,
       log: this.#log,
     });
@@ -172,7 +177,7 @@ export class OperatorProcess {
   }
 
   #reflectors({ stores, targets, system }: Controllers): readonly NamedReflector[] {
-    const metricsOf = this.#metrics.forReflector.bind(this.#metrics);
+    const metricsOf = (name: string) => this.#metrics.informers.for(name);
     const shared = { client: this.#client, clock, random: Math.random, log: this.#log };
     return makeReflectors({ ...shared, metricsOf, stores, targets, system });
   }
@@ -214,7 +219,7 @@ export class OperatorProcess {
       new TelemetryServer({
         address: metricsAddress,
         purpose: 'metrics',
-        handler: metricsHandler(this.#metrics),
+        handler: metricsHandler(this.#registry),
       }),
     ];
   }
@@ -239,6 +244,16 @@ export class OperatorProcess {
       ? undefined
       : 'there is no signing key yet';
   }
+}
+
+/** What may rise exists with 0 from the start, also in a process that never leads. */
+function operatorMetrics(registry: Registry): OperatorMetrics {
+  watchProcess(registry, version);
+  const metrics = new OperatorMetrics(registry);
+  for (const name of controllerNames) metrics.controllers.for(name);
+  for (const name of reflectorNames) metrics.informers.for(name);
+  for (const kind of Object.keys(finalizerLimits)) metrics.finalizersReleased.inc({ kind }, 0);
+  return metrics;
 }
 
 /** Resolves when the signal has aborted, also when that was long ago. */

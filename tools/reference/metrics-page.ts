@@ -1,4 +1,7 @@
-import { Metrics } from '../../src/telemetry/metrics.ts';
+import { Registry } from 'prom-client';
+import { ClientMetrics } from '../../src/telemetry/metrics/client.ts';
+import { OperatorMetrics } from '../../src/telemetry/metrics/operator.ts';
+import { watchProcess } from '../../src/telemetry/metrics/process.ts';
 import { code, page, table } from './markdown.ts';
 
 interface Described {
@@ -10,17 +13,27 @@ interface Described {
 
 /** docs/reference/metrics.md */
 export function metricsPage(): string {
-  return page('Metrics', 'src/telemetry/metrics.ts', [
+  return page('Metrics', 'src/telemetry/metrics', [
     '`/metrics` serves the Prometheus text format on the address of `LATCHKEY_METRICS_ADDRESS`. No label holds a secret or the name of an object, so the number of series stays small. Series of controllers and reflectors exist from the start, with 0.',
-    table(['Metric', 'Type', 'Labels', 'Meaning'], ownMetrics().map(row)),
+    '## Every process',
+    tableOf((registry) => {
+      watchProcess(registry, '');
+      new ClientMetrics(registry);
+    }),
     'Besides these there are the usual figures of a Node process: `process_…` (CPU, memory, open files, start time) and `nodejs_…` (event loop lag, heap, garbage collection).',
+    '## Operator',
+    tableOf((registry) => void new OperatorMetrics(registry)),
   ]);
 }
 
-function ownMetrics(): readonly Described[] {
-  const metrics = new Metrics();
-  metrics.watchProcess('');
-  const all = metrics.registry.getMetricsAsArray() as unknown as readonly Described[];
+function tableOf(register: (registry: Registry) => void): string {
+  const registry = new Registry();
+  register(registry);
+  return table(['Metric', 'Type', 'Labels', 'Meaning'], ownMetrics(registry).map(row));
+}
+
+function ownMetrics(registry: Registry): readonly Described[] {
+  const all = registry.getMetricsAsArray() as unknown as readonly Described[];
   return all
     .filter(({ name }) => name.startsWith('latchkey_'))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));

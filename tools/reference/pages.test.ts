@@ -1,12 +1,18 @@
 import { readFileSync } from 'node:fs';
+import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { errorCatalogue } from '../../src/errors.ts';
 import { allOperatorSettings } from '../../src/settings/operator.ts';
-import { Metrics } from '../../src/telemetry/metrics.ts';
+import { ClientMetrics } from '../../src/telemetry/metrics/client.ts';
+import { OperatorMetrics } from '../../src/telemetry/metrics/operator.ts';
 import { errorsPage } from './errors-page.ts';
 import { table } from './markdown.ts';
 import { metricsPage } from './metrics-page.ts';
 import { settingsPage } from './settings-page.ts';
+
+const registry = new Registry();
+new ClientMetrics(registry);
+new OperatorMetrics(registry);
 
 const pages = [
   {
@@ -18,7 +24,7 @@ const pages = [
   {
     file: 'docs/reference/metrics.md',
     text: metricsPage(),
-    names: new Metrics().registry.getMetricsAsArray().map(({ name }) => name),
+    names: registry.getMetricsAsArray().map(({ name }) => name),
   },
 ];
 

@@ -160,7 +160,7 @@ export class Controllers {
 
 function queuesOf({ clock, random, metrics }: ControllersOptions): OperatorContext['queues'] {
   const queueOf = (name: ControllerName) =>
-    new WorkQueue({ clock, random, maxBackOffMs: 60_000, onAdd: metrics.forController(name).added });
+    new WorkQueue({ clock, random, maxBackOffMs: 60_000, onAdd: metrics.controllers.for(name).added });
   return Object.fromEntries(
     controllerNames.map((name) => [name, queueOf(name)]),
   ) as OperatorContext['queues'];

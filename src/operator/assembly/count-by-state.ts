@@ -1,7 +1,7 @@
 import { type Condition, conditionTypes } from '../../api/conditions.ts';
 import { reasons } from '../../api/reasons.ts';
 import type { Store, StoredRecord } from '../../kube/cache/store.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
+import type { OperatorMetrics } from '../../telemetry/metrics/operator.ts';
 
 interface Counted extends StoredRecord {
   readonly kind: string;
@@ -9,7 +9,10 @@ interface Counted extends StoredRecord {
 }
 
 /** Keeps the number of objects by kind and state, as they come and go: nothing is counted at a scrape. */
-export function countByState<R extends Counted>(store: Store<R>, gauge: Metrics['credentials']): void {
+export function countByState<R extends Counted>(
+  store: Store<R>,
+  gauge: OperatorMetrics['credentials'],
+): void {
   store.subscribe(({ previous, current }) => {
     if (previous !== undefined) gauge.dec(labelsOf(previous));
     if (current !== undefined) gauge.inc(labelsOf(current));

@@ -5,7 +5,7 @@ import type { WorkQueue } from '../../kube/queue/work-queue.ts';
 import type { TargetClients } from '../../platform/targets/target-clients.ts';
 import type { TargetStores } from '../../platform/targets/target-stores.ts';
 import type { OperatorSettings } from '../../settings/operator.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
+import type { OperatorMetrics } from '../../telemetry/metrics/operator.ts';
 import type { CredentialEvents } from '../credentials/credential-events.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
 import type { ExpiryBudget } from '../credentials/expiry-budget.ts';
@@ -21,7 +21,7 @@ export interface ControllersOptions {
   readonly events: CredentialEvents;
   readonly targetEvents: ObjectEvents;
   readonly settings: OperatorSettings;
-  readonly metrics: Metrics;
+  readonly metrics: OperatorMetrics;
   /** Throws while nothing new may be confirmed. */
   readonly assertAdmission: () => void;
   /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */

@@ -3,18 +3,18 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import type { Clock } from '../../kube/clock.ts';
 import type { Logger } from '../../kube/logger.ts';
 import { runWorkers, type WorkResult } from '../../kube/queue/workers.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
+import type { ControllerMetrics } from '../../telemetry/metrics/controllers.ts';
 import type { Controller } from '../shared/controller.ts';
 import { failureOf } from './failure.ts';
 import { eventOf, type ResourceEvent } from './resource-event.ts';
 
-type ReconcileOutcome = Parameters<ReturnType<Metrics['forController']>['reconciled']>[0];
+type ReconcileOutcome = Parameters<ReturnType<ControllerMetrics['for']>['reconciled']>[0];
 type OnEvent = (event: ResourceEvent) => Promise<unknown>;
 
 export interface OperatorOptions {
   readonly kubeConfig: KubeConfig;
   readonly controllers: readonly Controller[];
-  readonly metricsOf: Metrics['forController'];
+  readonly metricsOf: ControllerMetrics['for'];
   readonly clock: Clock;
   readonly log: Logger;
 }

@@ -21,7 +21,7 @@ import type { Logger } from '../../kube/logger.ts';
 import { type KubeObject, keyOf } from '../../kube/object.ts';
 import { toClusterRecord, toInstanceRecord, toSpaceRecord } from '../../platform/targets/target-record.ts';
 import type { TargetStores } from '../../platform/targets/target-stores.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
+import type { InformerMetrics } from '../../telemetry/metrics/informers.ts';
 import { type RevocationRecord, toRevocationRecord } from '../certificates/revocation-records.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
 import { toSecretRecord } from '../credentials/secret-record.ts';
@@ -31,7 +31,7 @@ export interface ReflectorsOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Logger;
-  readonly metricsOf: Metrics['forReflector'];
+  readonly metricsOf: InformerMetrics['for'];
   readonly stores: CredentialStores;
   readonly targets: TargetStores;
   /** In the system namespace: the signing keys, the discovery documents, and what is still to be revoked. */

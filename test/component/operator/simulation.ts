@@ -1,3 +1,4 @@
+import { Registry } from 'prom-client';
 import { annotations, finalizers } from '../../../src/api/names.ts';
 import { toCredentialRecord } from '../../../src/credentials/credential-record.ts';
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
@@ -13,7 +14,7 @@ import { toSecretRecord } from '../../../src/operator/credentials/secret-record.
 import { ObjectEvents } from '../../../src/operator/shared/events.ts';
 import { allOperatorSettings } from '../../../src/settings/operator.ts';
 import { readSettings } from '../../../src/settings/read.ts';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
+import { OperatorMetrics } from '../../../src/telemetry/metrics/operator.ts';
 import { type Fate, MemoryApi, type StoredObject } from './memory-api.ts';
 
 const kinds: Readonly<Record<string, CredentialKind>> = {
@@ -188,7 +189,7 @@ export class Simulation {
       events: noEvents,
       targetEvents: new ObjectEvents({ record: () => undefined }, silentLogger),
       settings,
-      metrics: new Metrics(),
+      metrics: new OperatorMetrics(new Registry()),
       assertAdmission: () => {
         if (this.#admissionMissing) throw new LatchkeyError('ERR_ADMISSION_MISSING', { missing: 1 });
       },

@@ -1,9 +1,10 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
-import { metricsHandler } from '../../../src/telemetry/metrics-handler.ts';
+import { OperatorMetrics } from '../../../src/telemetry/metrics/operator.ts';
+import { metricsHandler } from '../../../src/telemetry/metrics/registry.ts';
 import { type Handler, TelemetryServer } from '../../../src/telemetry/telemetry-server.ts';
 
 const open: TelemetryServer[] = [];
@@ -76,7 +77,9 @@ describe('TelemetryServer', () => {
   });
 
   it('serves metrics in the Prometheus text format', async () => {
-    const { port } = await start(metricsHandler(new Metrics()));
+    const registry = new Registry();
+    new OperatorMetrics(registry);
+    const { port } = await start(metricsHandler(registry));
     const { headers, body } = await send(port, '/metrics');
     expect(headers['content-type']).toContain('text/plain; version=0.0.4');
     expect(body).toContain('# TYPE latchkey_leader gauge');

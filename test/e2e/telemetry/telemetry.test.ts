@@ -1,3 +1,4 @@
+import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { conditionOf, entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
@@ -9,7 +10,8 @@ import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
 import { WriteGate } from '../../../lab/operator/write-gate.ts';
 import { directClusterEndpointTokens, ownedAccessKeys } from '../../../src/api/resources.ts';
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
+import { ClientMetrics } from '../../../src/telemetry/metrics/client.ts';
+import { OperatorMetrics } from '../../../src/telemetry/metrics/operator.ts';
 import { version } from '../../../src/version.ts';
 import { Scrape } from './scrape.ts';
 
@@ -70,7 +72,10 @@ describe('the metrics of a running operator', () => {
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
     const seen = new Scrape(await answer.text());
-    const known = new Metrics().registry.getMetricsAsArray().map(({ name }) => name);
+    const registry = new Registry();
+    new ClientMetrics(registry);
+    new OperatorMetrics(registry);
+    const known = registry.getMetricsAsArray().map(({ name }) => name);
     expect(known.filter((name) => !seen.names.has(name))).toEqual([]);
     expect(
       [...seen.names].filter((name) => name.startsWith('process_') || name.startsWith('nodejs_')).length,

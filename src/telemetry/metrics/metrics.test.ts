@@ -1,13 +1,20 @@
+import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import { Metrics } from './metrics.ts';
+import { ClientMetrics } from './client.ts';
+import { OperatorMetrics } from './operator.ts';
+import { watchProcess } from './process.ts';
 
-const textOf = ({ registry }: Metrics) => registry.metrics();
+function start() {
+  const registry = new Registry();
+  const client = new ClientMetrics(registry);
+  return { registry, client, metrics: new OperatorMetrics(registry), text: () => registry.metrics() };
+}
 
-describe('Metrics', () => {
+describe('the metrics of an operator', () => {
   it('has every series of a controller from the start, with 0', async () => {
-    const metrics = new Metrics();
-    metrics.forController('ownedaccesskey').readDepth(() => 0);
-    const text = await textOf(metrics);
+    const { metrics, text: textOf } = start();
+    metrics.controllers.for('ownedaccesskey').readDepth(() => 0);
+    const text = await textOf();
     for (const series of [
       'latchkey_reconcile_total{controller="ownedaccesskey",outcome="success"} 0',
       'latchkey_reconcile_total{controller="ownedaccesskey",outcome="error"} 0',
@@ -23,15 +30,15 @@ describe('Metrics', () => {
   });
 
   it('counts and times reconciles, and reads the queue at the time of the scrape', async () => {
-    const metrics = new Metrics();
-    const controller = metrics.forController('a');
+    const { metrics, text: textOf } = start();
+    const controller = metrics.controllers.for('a');
     let depth = 1;
     controller.readDepth(() => depth);
     controller.added();
     controller.retried();
     controller.reconciled('error', 0.004);
     depth = 7;
-    const text = await textOf(metrics);
+    const text = await textOf();
     expect(text).toContain('latchkey_reconcile_total{controller="a",outcome="error"} 1');
     expect(text).toContain('latchkey_reconcile_duration_seconds_bucket{le="0.005",controller="a"} 1');
     expect(text).toContain('latchkey_workqueue_adds_total{controller="a"} 1');
@@ -40,44 +47,46 @@ describe('Metrics', () => {
   });
 
   it('reads reflectors at the time of the scrape and counts their restarts', async () => {
-    const metrics = new Metrics();
-    const reflector = metrics.forReflector('secrets');
+    const { metrics, text: textOf } = start();
+    const reflector = metrics.informers.for('secrets');
     reflector.read(
       () => 12,
       () => 0.5,
     );
     reflector.restarted();
-    const text = await textOf(metrics);
+    const text = await textOf();
     expect(text).toContain('latchkey_reflector_objects{resource="secrets"} 12');
     expect(text).toContain('latchkey_reflector_freshness_seconds{resource="secrets"} 0.5');
     expect(text).toContain('latchkey_reflector_restarts_total{resource="secrets"} 1');
   });
 
   it('counts and times requests', async () => {
-    const metrics = new Metrics();
-    metrics.clientRequest({ verb: 'create', resource: 'secrets', code: 201, seconds: 0.02 });
-    const text = await textOf(metrics);
+    const { client, text: textOf } = start();
+    client.observe({ method: 'create', resource: { plural: 'secrets' }, status: 201, durationMs: 20 });
+    client.observe({ method: 'get', status: 0, durationMs: 5_000 });
+    const text = await textOf();
     expect(text).toContain('latchkey_client_requests_total{verb="create",resource="secrets",code="201"} 1');
     expect(text).toContain(
       'latchkey_client_request_duration_seconds_sum{verb="create",resource="secrets"} 0.02',
     );
+    expect(text).toContain('latchkey_client_requests_total{verb="get",resource="none",code="0"} 1');
   });
 
   it('keeps the newest reading when a part is made again', async () => {
-    const metrics = new Metrics();
-    metrics.forController('a').readDepth(() => 1);
-    metrics.forController('a').readDepth(() => 2);
-    expect((await textOf(metrics)).match(/latchkey_workqueue_depth\{.*/g)).toEqual([
+    const { metrics, text: textOf } = start();
+    metrics.controllers.for('a').readDepth(() => 1);
+    metrics.controllers.for('a').readDepth(() => 2);
+    expect((await textOf()).match(/latchkey_workqueue_depth\{.*/g)).toEqual([
       'latchkey_workqueue_depth{controller="a"} 2',
     ]);
   });
 
   it('forgets at the end of a term what only the leader knows, and keeps what it has counted', async () => {
-    const metrics = new Metrics();
-    const controller = metrics.forController('a');
+    const { metrics, text: textOf } = start();
+    const controller = metrics.controllers.for('a');
     controller.readDepth(() => 3);
     controller.reconciled('success', 0.1);
-    metrics.forReflector('b').read(
+    metrics.informers.for('b').read(
       () => 12,
       () => 0.5,
     );
@@ -86,9 +95,9 @@ describe('Metrics', () => {
     metrics.expiryWaiting.set(6);
     metrics.signingKeyCreated.set(7);
     metrics.signingKeyRotation.set(8);
-    await textOf(metrics);
+    await textOf();
     metrics.endTerm();
-    const text = await textOf(metrics);
+    const text = await textOf();
     for (const gone of ['workqueue_depth', 'reflector_objects', 'reflector_freshness_seconds', 'credentials'])
       expect(text).not.toContain(`latchkey_${gone}{`);
     for (const zero of [
@@ -102,21 +111,21 @@ describe('Metrics', () => {
   });
 
   it('adds the figures of the process when asked to', async () => {
-    const metrics = new Metrics();
-    metrics.watchProcess('1.2.3');
-    const text = await textOf(metrics);
+    const { registry, text: textOf } = start();
+    watchProcess(registry, '1.2.3');
+    const text = await textOf();
     expect(text).toMatch(/latchkey_build_info\{version="1\.2\.3",node="2[\d.]+"\} 1/);
     expect(text).toContain('process_cpu_seconds_total');
   });
 
   it('has its own registry, so that two of them do not mix', async () => {
-    const [one, other] = [new Metrics(), new Metrics()];
-    one.leader.set(1);
-    expect(await textOf(other)).toContain('latchkey_leader 0');
+    const [one, other] = [start(), start()];
+    one.metrics.leader.set(1);
+    expect(await other.text()).toContain('latchkey_leader 0');
   });
 
   it('names every metric in the house form and explains it', () => {
-    for (const { name, help } of new Metrics().registry.getMetricsAsArray()) {
+    for (const { name, help } of start().registry.getMetricsAsArray()) {
       expect(name).toMatch(/^latchkey_[a-z_]+$/);
       expect(help).toMatch(/\.$/);
     }

@@ -1,0 +1,75 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { ControllerMetrics } from './controllers.ts';
+import { InformerMetrics } from './informers.ts';
+
+/** What the operator reports besides what every process does. No label ever holds a secret or the name of an object. */
+export class OperatorMetrics {
+  readonly controllers: ControllerMetrics;
+  readonly informers: InformerMetrics;
+  readonly leader: Gauge;
+  readonly credentials: Gauge<'kind' | 'state'>;
+  readonly targets: Gauge<'kind' | 'state'>;
+  readonly expiryWaiting: Gauge;
+  readonly finalizersReleased: Counter<'kind'>;
+  readonly eventsDropped: Counter;
+  readonly signingKeyCreated: Gauge;
+  readonly signingKeyRotation: Gauge;
+  readonly admissionMissing: Gauge;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    const gauge = (name: string, help: string) => new Gauge({ registers, name, help });
+    const byState = (name: string, help: string) =>
+      new Gauge({ registers, name, help, labelNames: ['kind', 'state'] });
+    this.controllers = new ControllerMetrics(registry);
+    this.informers = new InformerMetrics(registry);
+    this.leader = gauge('latchkey_leader', '1 while this process leads, else 0.');
+    this.credentials = byState(
+      'latchkey_credentials',
+      'Credential objects by kind and by the reason of their Ready condition.',
+    );
+    this.targets = byState(
+      'latchkey_targets',
+      'Virtual cluster instances, spaces and clusters by kind and by the reason of their Ready condition.',
+    );
+    this.expiryWaiting = gauge(
+      'latchkey_expiry_budget_waiting',
+      'Ended credentials that wait for the budget of writes. They are refused already.',
+    );
+    this.finalizersReleased = new Counter({
+      registers,
+      name: 'latchkey_finalizers_released_total',
+      help: 'Finalizers given up at their time limit, with something left behind.',
+      labelNames: ['kind'],
+    });
+    this.eventsDropped = new Counter({
+      registers,
+      name: 'latchkey_events_dropped_total',
+      help: 'Events not written: the queue was full or the API server refused them.',
+    });
+    this.signingKeyCreated = gauge(
+      'latchkey_signing_key_created_timestamp_seconds',
+      'When the key that signs tokens now was made, in seconds of the Unix epoch; 0 before there is one.',
+    );
+    this.signingKeyRotation = gauge(
+      'latchkey_signing_key_rotation_timestamp_seconds',
+      'When the key that signs tokens now is due to be replaced, in seconds of the Unix epoch; 0 before there is one.',
+    );
+    this.admissionMissing = gauge(
+      'latchkey_admission_missing',
+      'Shipped admission policies and bindings that are not on the API server. The operator waits while it is not 0.',
+    );
+  }
+
+  /**
+   * A process that does not lead knows nothing of the objects: figures that stayed would be counted twice, here and at
+   * the next leader.
+   */
+  endTerm(): void {
+    this.controllers.clear();
+    this.informers.clear();
+    for (const gauge of [this.credentials, this.targets]) gauge.reset();
+    for (const gauge of [this.leader, this.expiryWaiting, this.signingKeyCreated, this.signingKeyRotation])
+      gauge.set(0);
+  }
+}
