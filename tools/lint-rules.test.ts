@@ -45,6 +45,9 @@ const cases: readonly (readonly [file: string, text: string, rule: string | unde
     "import type { OperatorSettings } from '../settings/operator.ts';\nexport type B = OperatorSettings;\n",
     undefined,
   ],
+  ['src/process/to-operator.ts', use('../operator/x.ts'), imports],
+  ['src/process/to-platform.ts', use('../platform/x.ts'), imports],
+  ['src/operator/to-process.ts', use('../process/x.ts'), imports],
   ['src/settings/to-kube.ts', use('../kube/x.ts'), imports],
   ['src/operator/process.ts', "import { exit } from 'node:process';\nexport const b = exit;\n", imports],
   ['src/gateway/to-operator.ts', use('../operator/x.ts'), imports],
@@ -60,6 +63,7 @@ const cases: readonly (readonly [file: string, text: string, rule: string | unde
     use('../kube/x.ts') + use('../scope/x.ts').replaceAll(/\b[ab]\b/g, '$&2'),
     undefined,
   ],
+  ['src/process/fine.ts', use('../telemetry/log.ts'), undefined],
   ['src/operator/fine.ts', use('../platform/x.ts'), undefined],
   [
     'src/operator/fine-type.ts',

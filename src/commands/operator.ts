@@ -1,9 +1,148 @@
-import { exitCodes } from '../errors.ts';
-import type { Command } from './command.ts';
-import { OperatorProcess } from './operator-process.ts';
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { fieldManager, serviceAccounts, systemNamespace, systemObjects } from '../api/names.ts';
+import { exitCodes, LatchkeyError } from '../errors.ts';
+import type { KubeClient } from '../kube/client/client.ts';
+import { systemClock as clock } from '../kube/clock.ts';
+import { EventRecorder } from '../kube/events/event-recorder.ts';
+import { LeaderElector } from '../kube/leader/leader-election.ts';
+import { AdmissionEvents } from '../operator/admission/admission-events.ts';
+import { AdmissionGuard } from '../operator/admission/admission-guard.ts';
+import { informerNames } from '../operator/assembly/informers.ts';
+import { controllerNames, finalizerLimits } from '../operator/assembly/operator-context.ts';
+import { Term } from '../operator/assembly/term.ts';
+import { CredentialEvents } from '../operator/credentials/credential-events.ts';
+import { ObjectEvents } from '../operator/shared/events.ts';
+import { Host, type Work } from '../process/host.ts';
+import { checkInstallation } from '../process/installation-check.ts';
+import { allOperatorSettings, type OperatorSettings } from '../settings/operator.ts';
+import { readSettings } from '../settings/read.ts';
+import type { HealthChecks } from '../telemetry/health.ts';
+import { OperatorMetrics } from '../telemetry/metrics/operator.ts';
+import type { Command } from './index.ts';
 
 /** Runs the operator until the signal aborts. */
 export const run: Command = async ({ environment, signal }) => {
-  await new OperatorProcess(environment).run(signal);
+  const identity = `${hostname()}-${randomBytes(4).toString('hex')}`;
+  const settings = readSettings(allOperatorSettings, environment, { identity });
+  const host = new Host({ component: 'operator', environment, settings });
+  await host.run(new OperatorProcess(host, settings), signal);
   return exitCodes.success;
 };
+
+/** Puts the parts of the operator together. Every replica watches over admission; the one that leads has a term. */
+class OperatorProcess implements Work {
+  readonly readiness: HealthChecks;
+  readonly #host: Host;
+  readonly #settings: OperatorSettings;
+  readonly #metrics: OperatorMetrics;
+  readonly #client: KubeClient;
+  readonly #elector: LeaderElector;
+  readonly #recorder: EventRecorder;
+  readonly #guard: AdmissionGuard;
+  readonly #admissionEvents: AdmissionEvents;
+  #term: Term | undefined;
+  #missing = 0;
+
+  constructor(host: Host, settings: OperatorSettings) {
+    this.#host = host;
+    this.#settings = settings;
+    this.#metrics = createMetrics(host);
+    this.#client = host.connect({ connections: 32, writeGuard: () => this.#assertLeading() });
+    const { identity, leaseDurationMs } = settings;
+    const shared = { client: this.#client, clock, log: host.log };
+    this.#elector = new LeaderElector({
+      ...shared,
+      namespace: systemNamespace,
+      name: systemObjects.lease,
+      identity,
+      random: Math.random,
+      leaseDurationMs,
+      renewDeadlineMs: (leaseDurationMs * 2) / 3,
+      retryPeriodMs: Math.min(1_000, leaseDurationMs / 10),
+    });
+    this.#recorder = new EventRecorder({
+      ...shared,
+      reportingController: fieldManager,
+      reportingInstance: identity,
+      onDropped: () => this.#metrics.eventsDropped.inc(),
+    });
+    this.#admissionEvents = new AdmissionEvents({ client: this.#client, recorder: this.#recorder });
+    this.#guard = new AdmissionGuard({ ...shared, onLook: (missing) => this.#onAdmission(missing) });
+    // A replica that does not lead is ready: it stands by.
+    this.readiness = {
+      admission: () => this.#guard.problem(),
+      sync: () => this.#term?.unsynced(),
+      freshness: () => this.#term?.stale(),
+      'signing-key': () => this.#term?.unsigned(),
+    };
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const self = { component: 'operator', account: serviceAccounts.operator };
+    try {
+      await checkInstallation(this.#client, self, signal);
+      const guarding = this.#guard.run(signal);
+      await this.#elector.run(signal, (leading) => this.#lead(leading));
+      await guarding;
+    } finally {
+      await this.#recorder.drain();
+    }
+  }
+
+  async #lead(signal: AbortSignal): Promise<void> {
+    const term = this.#createTerm();
+    this.#term = term;
+    await term.run(signal).finally(() => {
+      this.#term = undefined;
+    });
+  }
+
+  #createTerm(): Term {
+    const { log } = this.#host;
+    return new Term({
+      client: this.#client,
+      clock,
+      random: Math.random,
+      log,
+      events: new CredentialEvents(this.#recorder, log),
+      targetEvents: new ObjectEvents(this.#recorder, log),
+      settings: this.#settings,
+      metrics: this.#metrics,
+      assertAdmission: () => this.#guard.assertComplete(),
+      trustedSince: () => this.#guard.trustedSince(),
+      assertLeading: () => this.#assertLeading(),
+      admissionChecked: async (signal) => {
+        await this.#guard.looked(signal);
+        this.#reportAdmission();
+      },
+    });
+  }
+
+  /** What was left unconfirmed waits in the back-off of its queue; it need not, once the policies are back. */
+  #onAdmission(missing: number): void {
+    this.#metrics.admissionMissing.set(missing);
+    if (missing === 0 && this.#missing > 0) this.#term?.enqueueAll();
+    this.#missing = missing;
+    if (this.#term !== undefined) this.#reportAdmission();
+  }
+
+  /** Only the leader does, though all replicas check. */
+  #reportAdmission(): void {
+    void this.#admissionEvents.say(this.#guard.problem());
+  }
+
+  /** A write that starts after the lease may have gone to another would be decided on what that one has changed. */
+  #assertLeading(): void {
+    if (!this.#elector.mayWrite()) throw new LatchkeyError('ERR_LEADERSHIP_LOST', { action: 'a write' });
+  }
+}
+
+/** What may rise exists with 0 from the start, also in a process that never leads. */
+function createMetrics({ registry }: Host): OperatorMetrics {
+  const metrics = new OperatorMetrics(registry);
+  for (const name of controllerNames) metrics.controllers.for(name);
+  for (const name of informerNames) metrics.informers.for(name);
+  for (const kind of Object.keys(finalizerLimits)) metrics.finalizersReleased.inc({ kind }, 0);
+  return metrics;
+}

@@ -1,5 +1,4 @@
 import base from '@dot-i/k8s-operator';
-import type { KubeConfig } from '@kubernetes/client-node';
 import type { Clock } from '../../kube/clock.ts';
 import type { Logger } from '../../kube/logger.ts';
 import { runWorkers, type WorkResult } from '../../kube/queue/workers.ts';
@@ -12,7 +11,6 @@ type ReconcileOutcome = Parameters<ReturnType<ControllerMetrics['for']>['reconci
 type OnEvent = (event: ResourceEvent) => Promise<unknown>;
 
 export interface OperatorOptions {
-  readonly kubeConfig: KubeConfig;
   readonly controllers: readonly Controller[];
   readonly metricsOf: ControllerMetrics['for'];
   readonly clock: Clock;
@@ -34,7 +32,6 @@ export class LatchkeyOperator extends base.default {
   constructor(options: OperatorOptions) {
     super();
     this.#options = options;
-    this.kubeConfig = options.kubeConfig;
   }
 
   /** Resolves when, after `stop`, the last object that was being worked on is done. */

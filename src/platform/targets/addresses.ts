@@ -1,7 +1,7 @@
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { LatchkeyError } from '../../errors.ts';
 import { type Cidr, contains, isWithin, parseAddress } from '../../cidr.ts';
+import { LatchkeyError } from '../../errors.ts';
 import { cidrOf, embeddedAddresses, specialRanges } from './address-ranges.ts';
 import { type Resolve, systemResolver } from './resolver.ts';
 

@@ -1,19 +1,24 @@
-import { serviceAccounts, systemNamespace } from '../api/names.ts';
+import { systemNamespace } from '../api/names.ts';
 import { LatchkeyError } from '../errors.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 
 type Requests = Pick<KubeClient, 'request'>;
 
+/** Which process this is, and the name of the ServiceAccount that it runs as. */
+interface Self {
+  readonly component: string;
+  readonly account: string;
+}
+
 const minimum = { major: 1, minor: 36 };
-const ownName = `system:serviceaccount:${systemNamespace}:${serviceAccounts.operator}`;
 
 /**
  * Checks what nothing works without: the version of the API server, and that this process is the account which the
  * admission policies name in full. Throws `ERR_KUBERNETES_VERSION` or `ERR_INSTALLATION`.
  */
-export async function checkInstallation(client: Requests, signal: AbortSignal): Promise<void> {
+export async function checkInstallation(client: Requests, self: Self, signal: AbortSignal): Promise<void> {
   await checkVersion(client, signal);
-  await checkIdentity(client, signal);
+  await checkIdentity(client, self, signal);
 }
 
 async function checkVersion(client: Requests, signal: AbortSignal): Promise<void> {
@@ -32,7 +37,12 @@ async function checkVersion(client: Requests, signal: AbortSignal): Promise<void
   }
 }
 
-async function checkIdentity(client: Requests, signal: AbortSignal): Promise<void> {
+async function checkIdentity(
+  client: Requests,
+  { component, account }: Self,
+  signal: AbortSignal,
+): Promise<void> {
+  const ownName = `system:serviceaccount:${systemNamespace}:${account}`;
   const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
   const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
   const review = await client.request<{ status?: { userInfo?: { username?: string } } }>('POST', path, {
@@ -43,7 +53,7 @@ async function checkIdentity(client: Requests, signal: AbortSignal): Promise<voi
   const name = review.status?.userInfo?.username ?? 'nobody';
   if (name !== ownName) {
     throw new LatchkeyError('ERR_INSTALLATION', {
-      problem: `the operator must run as ${ownName}, not as ${name}`,
+      problem: `the ${component} must run as ${ownName}, not as ${name}`,
     });
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { checkInstallation } from './installation.ts';
+import { checkInstallation } from './installation-check.ts';
 
+const self = { component: 'operator', account: 'latchkey-operator' };
 const signal = new AbortController().signal;
 const operator = 'system:serviceaccount:latchkey-system:latchkey-operator';
 
@@ -14,11 +15,11 @@ function apiServer(minor: string, username: string | undefined) {
 
 describe('checkInstallation', () => {
   it.each(['36', '36+', '40'])('is content with Kubernetes 1.%s', async (minor) => {
-    await expect(checkInstallation(apiServer(minor, operator), signal)).resolves.toBeUndefined();
+    await expect(checkInstallation(apiServer(minor, operator), self, signal)).resolves.toBeUndefined();
   });
 
   it.each(['35', '9', ''])('refuses Kubernetes 1.%s', async (minor) => {
-    await expect(checkInstallation(apiServer(minor, operator), signal)).rejects.toMatchObject({
+    await expect(checkInstallation(apiServer(minor, operator), self, signal)).rejects.toMatchObject({
       code: 'ERR_KUBERNETES_VERSION',
     });
   });
@@ -26,7 +27,7 @@ describe('checkInstallation', () => {
   it.each(['kubernetes-admin', 'system:serviceaccount:other:latchkey-operator', undefined])(
     'refuses to run as %s, because the policies name the account in full',
     async (username) => {
-      await expect(checkInstallation(apiServer('36', username), signal)).rejects.toMatchObject({
+      await expect(checkInstallation(apiServer('36', username), self, signal)).rejects.toMatchObject({
         code: 'ERR_INSTALLATION',
       });
     },

@@ -1,0 +1,136 @@
+import { labels, purposes, systemNamespace, systemObjects } from '../../api/names.ts';
+import {
+  clusters,
+  configMaps,
+  directClusterEndpointTokens,
+  ownedAccessKeys,
+  type Resource,
+  secrets,
+  spaceInstances,
+  virtualClusterInstanceKubeConfigs,
+  virtualClusterInstances,
+} from '../../api/resources.ts';
+import { toCredentialRecord } from '../../credentials/credential-record.ts';
+import type { CredentialKind, CredentialRecord } from '../../credentials/record.ts';
+import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
+import type { Store, StoredRecord } from '../../kube/cache/store.ts';
+import { type KubeObject, keyOf } from '../../kube/object.ts';
+import type { InformerSource, Informers } from '../../platform/informers.ts';
+import { toClusterRecord, toInstanceRecord, toSpaceRecord } from '../../platform/targets/target-record.ts';
+import type { TargetStores } from '../../platform/targets/target-stores.ts';
+import { type RevocationRecord, toRevocationRecord } from '../certificates/revocation-records.ts';
+import type { CredentialStores } from '../credentials/credential-stores.ts';
+import { toSecretRecord } from '../credentials/secret-record.ts';
+
+/** Where what is watched is kept. */
+export interface WatchedStores {
+  readonly stores: CredentialStores;
+  readonly targets: TargetStores;
+  /** In the system namespace: the signing keys, the discovery documents, and what is still to be revoked. */
+  readonly system: {
+    readonly signingKeys: Store<StoredRecord>;
+    readonly discovery: Store<StoredRecord>;
+    readonly revocations: Store<RevocationRecord>;
+  };
+}
+
+/** As they stand in metrics and checks. */
+export const informerNames = [
+  'ownedaccesskeys',
+  'directclusterendpointtokens',
+  'virtualclusterinstancekubeconfigs',
+  'virtualclusterinstances',
+  'spaceinstances',
+  'clusters',
+  'revocations',
+  'secrets',
+  'signing-keys',
+  'discovery',
+] as const;
+
+/** Everything that the operator watches. */
+export function addInformers(informers: Informers, { stores, targets, system }: WatchedStores): void {
+  const add: Add = (name, source) => informers.add(name, source);
+  addCredentials(add, stores);
+  addTargets(add, targets);
+  add('signing-keys', { ...named(secrets, systemObjects.signingKeys), store: system.signingKeys });
+  add('revocations', {
+    resource: configMaps,
+    namespace: systemNamespace,
+    labelSelector: `${labels.purpose}=${purposes.revocation}`,
+    store: system.revocations,
+    project: toRevocationRecord,
+  });
+  add('discovery', { ...named(configMaps, systemObjects.discovery), store: system.discovery });
+}
+
+type Add = <R extends StoredRecord>(name: (typeof informerNames)[number], source: InformerSource<R>) => void;
+
+function addCredentials(add: Add, stores: CredentialStores): void {
+  add('ownedaccesskeys', {
+    resource: ownedAccessKeys,
+    store: stores.keys,
+    project: credentialProjection('OwnedAccessKey', stores.writtenKeys),
+  });
+  add('directclusterendpointtokens', {
+    resource: directClusterEndpointTokens,
+    store: stores.tokens,
+    project: credentialProjection('DirectClusterEndpointToken', stores.writtenTokens),
+  });
+  add('virtualclusterinstancekubeconfigs', {
+    resource: virtualClusterInstanceKubeConfigs,
+    store: stores.kubeConfigs,
+    project: credentialProjection('VirtualClusterInstanceKubeConfig', stores.writtenKubeConfigs),
+  });
+  add('secrets', {
+    resource: secrets,
+    labelSelector: labels.ownerUID,
+    store: stores.secrets,
+    project: (object) => recalled(object, stores.writtenSecrets) ?? toSecretRecord(object),
+  });
+}
+
+function addTargets(add: Add, targets: TargetStores): void {
+  add('virtualclusterinstances', {
+    resource: virtualClusterInstances,
+    store: targets.instances,
+    project: (object) => recalled(object, targets.writtenInstances) ?? toInstanceRecord(object),
+  });
+  add('spaceinstances', {
+    resource: spaceInstances,
+    store: targets.spaces,
+    project: (object) => recalled(object, targets.writtenSpaces) ?? toSpaceRecord(object),
+  });
+  add('clusters', {
+    resource: clusters,
+    store: targets.clusters,
+    project: (object) => recalled(object, targets.writtenClusters) ?? toClusterRecord(object),
+  });
+}
+
+/** One object of the system namespace, of which only the version counts. */
+function named(resource: Resource, name: string): Omit<InformerSource<StoredRecord>, 'store'> {
+  return {
+    resource,
+    namespace: systemNamespace,
+    fieldSelector: `metadata.name=${name}`,
+    project: ({ metadata }) => ({
+      key: keyOf(metadata),
+      uid: metadata.uid,
+      resourceVersion: metadata.resourceVersion,
+    }),
+  };
+}
+
+function credentialProjection(kind: CredentialKind, written: MutationCache<CredentialRecord>) {
+  return (object: KubeObject): CredentialRecord =>
+    recalled(object, written) ?? toCredentialRecord(object, kind);
+}
+
+/** Our own writes were projected when they were answered; hashing them again would be half the work of a busy minute. */
+function recalled<R extends StoredRecord>(
+  { metadata }: KubeObject,
+  written: MutationCache<R>,
+): R | undefined {
+  return written.recall(keyOf(metadata), metadata.resourceVersion);
+}

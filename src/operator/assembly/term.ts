@@ -1,0 +1,98 @@
+import { Informers } from '../../platform/informers.ts';
+import { Controllers } from './controllers.ts';
+import { addInformers } from './informers.ts';
+import { LatchkeyOperator } from './operator.ts';
+import type { ControllersOptions } from './operator-context.ts';
+
+export interface TermOptions extends ControllersOptions {
+  /** Resolves once it is known whether something new may be confirmed, or when the signal aborts. */
+  readonly admissionChecked: (signal: AbortSignal) => Promise<void>;
+}
+
+/** An informer without news for this long is reported as stale, milliseconds: bookmarks come every minute or two. */
+const staleAfterMs = 300_000;
+
+/** One term of leadership, with stores that begin empty: read everything, work, and end what was begun. */
+export class Term {
+  readonly #options: TermOptions;
+  readonly #controllers: Controllers;
+  readonly #informers: Informers;
+
+  constructor(options: TermOptions) {
+    const { client, clock, random, log, metrics } = options;
+    this.#options = options;
+    this.#controllers = new Controllers(options);
+    const metricsOf = (name: string) => metrics.informers.for(name);
+    this.#informers = new Informers({ client, clock, random, log, metricsOf });
+    addInformers(this.#informers, this.#controllers);
+  }
+
+  /** Resolves when the signal has aborted and the last object that was worked on is done. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { metrics } = this.#options;
+    const over = new AbortController();
+    const watched = AbortSignal.any([signal, over.signal]);
+    const running = [this.#informers.run(watched)];
+    metrics.leader.set(1);
+    try {
+      await this.#read(signal);
+      running.push(this.#controllers.targetSweep.run(watched));
+      await this.#work(signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      over.abort();
+      await Promise.all(running);
+      await this.#controllers.close();
+      metrics.endTerm();
+    }
+  }
+
+  /** Checks every credential again. */
+  enqueueAll(): void {
+    this.#controllers.wakeAll();
+  }
+
+  /** For a health check. */
+  unsynced(): string | undefined {
+    return this.#informers.unsynced();
+  }
+
+  /** For a health check. */
+  stale(): string | undefined {
+    return this.#informers.stale(staleAfterMs);
+  }
+
+  /** For a health check. */
+  unsigned(): string | undefined {
+    return this.#controllers.hasSigningKey ? undefined : 'there is no signing key yet';
+  }
+
+  async #read(signal: AbortSignal): Promise<void> {
+    const { log, admissionChecked } = this.#options;
+    const { keys, tokens } = this.#controllers.stores;
+    await this.#informers.synced(signal);
+    log.info({ keys: keys.size, tokens: tokens.size }, 'synced');
+    await admissionChecked(signal);
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    const { clock, log, metrics } = this.#options;
+    const operator = new LatchkeyOperator({
+      controllers: this.#controllers.all,
+      metricsOf: (name) => metrics.controllers.for(name),
+      clock,
+      log,
+    });
+    await operator.start();
+    await aborted(signal);
+    operator.stop();
+    await operator.stopped();
+  }
+}
+
+/** Resolves when the signal has aborted, also when that was long ago. */
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { configMaps, secrets } from '../api/resources.ts';
+import { Store, type StoredRecord } from '../kube/cache/store.ts';
+import type { WatchEvent } from '../kube/client/watch-stream.ts';
+import { FakeClock } from '../kube/fake-clock.ts';
+import { silentLogger } from '../kube/logger.ts';
+import { type KubeObject, keyOf } from '../kube/object.ts';
+import { Informers } from './informers.ts';
+
+const meta = (name: string) => ({ name, namespace: 'default', uid: `uid-of-${name}`, resourceVersion: '1' });
+const added = (name: string) => ({ type: 'ADDED', object: { metadata: meta(name) } }) as WatchEvent;
+const endOfList = {
+  type: 'BOOKMARK',
+  object: { metadata: { resourceVersion: '1', annotations: { 'k8s.io/initial-events-end': 'true' } } },
+} as unknown as WatchEvent;
+
+/** An API server that shows two ConfigMaps and keeps silent about Secrets. */
+const client = {
+  list: () => Promise.reject(new Error('streaming lists are used')),
+  async *watch(path: string, query: URLSearchParams, { signal }: { signal: AbortSignal }) {
+    if (path.endsWith('configmaps') && query.get('sendInitialEvents') === 'true')
+      yield* [added('a'), added('b'), endOfList];
+    else await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  },
+};
+
+const project = ({ metadata }: KubeObject): StoredRecord => ({
+  key: keyOf(metadata),
+  uid: metadata.uid,
+  resourceVersion: metadata.resourceVersion,
+});
+
+function start(...resources: (typeof configMaps)[]) {
+  const clock = new FakeClock();
+  const read = new Map<string, { objects: () => number; freshness: () => number }>();
+  const informers = new Informers({
+    client: client as never,
+    clock,
+    random: () => 0.5,
+    log: silentLogger,
+    metricsOf: (name) => ({
+      restarted: () => undefined,
+      read: (objects, freshness) => void read.set(name, { objects, freshness }),
+    }),
+  });
+  for (const resource of resources) informers.add(resource.plural, { resource, store: new Store(), project });
+  const stop = new AbortController();
+  const running = informers.run(stop.signal);
+  return { clock, informers, read, stop, running };
+}
+
+describe('Informers', () => {
+  it('fill their stores, and report how much is in them and how fresh it is', async () => {
+    const { clock, informers, read, stop, running } = start(configMaps);
+    await informers.synced(stop.signal);
+    clock.advance(3_000);
+    expect(read.get('configmaps')?.objects()).toBe(2);
+    expect(read.get('configmaps')?.freshness()).toBe(3);
+    expect([informers.unsynced(), informers.stale(60_000)]).toEqual([undefined, undefined]);
+    stop.abort();
+    await running;
+  });
+
+  it('say which of them has not read everything yet', async () => {
+    const { clock, informers, stop, running } = start(configMaps, secrets);
+    expect(informers.unsynced()).toBe('not synced: configmaps, secrets');
+    await clock.settle();
+    expect(informers.unsynced()).toBe('not synced: secrets');
+    stop.abort(new Error('stopped'));
+    await expect(informers.synced(stop.signal)).rejects.toThrow('stopped');
+    await running;
+  });
+
+  it('say which of them has had no news for too long, but only of those that had some', async () => {
+    const { clock, informers, stop, running } = start(configMaps, secrets);
+    await clock.settle();
+    clock.advance(60_001);
+    expect(informers.stale(60_000)).toBe('stale: configmaps');
+    expect(informers.stale(60_001)).toBeUndefined();
+    stop.abort();
+    await running;
+  });
+});

@@ -1,0 +1,91 @@
+import type { Resource } from '../api/resources.ts';
+import { Reflector } from '../kube/cache/reflector.ts';
+import type { Store, StoredRecord } from '../kube/cache/store.ts';
+import type { KubeClient } from '../kube/client/client.ts';
+import type { Clock } from '../kube/clock.ts';
+import type { Logger } from '../kube/logger.ts';
+import type { KubeObject } from '../kube/object.ts';
+
+/** Where an informer reports to. */
+export interface InformerReport {
+  readonly restarted: () => void;
+  /** Both are read at every scrape. */
+  readonly read: (objects: () => number, freshnessSeconds: () => number) => void;
+}
+
+export interface InformersOptions {
+  readonly client: Pick<KubeClient, 'list' | 'watch'>;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metricsOf: (name: string) => InformerReport;
+}
+
+/** What is watched, and what of it is kept. */
+export interface InformerSource<R extends StoredRecord> {
+  readonly resource: Resource;
+  /** Absent: all namespaces. */
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly store: Store<R>;
+  readonly project: (object: KubeObject) => R | undefined;
+}
+
+interface Informer {
+  readonly name: string;
+  readonly reflector: Pick<Reflector<StoredRecord>, 'run' | 'synced' | 'hasSynced' | 'freshness'>;
+}
+
+/** Everything that one part of a process watches: run, waited for and judged together. */
+export class Informers {
+  readonly #options: InformersOptions;
+  readonly #informers: Informer[] = [];
+
+  constructor(options: InformersOptions) {
+    this.#options = options;
+  }
+
+  /** `name` stands in metrics and checks. */
+  add<R extends StoredRecord>(name: string, source: InformerSource<R>): void {
+    const { metricsOf, ...shared } = this.#options;
+    const metrics = metricsOf(name);
+    const reflector = new Reflector({ ...shared, ...source, onRestart: metrics.restarted });
+    metrics.read(
+      () => source.store.size,
+      () => reflector.freshness() / 1000,
+    );
+    this.#informers.push({ name, reflector });
+  }
+
+  /** Works until the signal aborts. Run it once, when all are added. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#informers.map(({ reflector }) => reflector.run(signal)));
+  }
+
+  /** Resolves when every store has held everything at one moment; rejects with the signal's reason. */
+  async synced(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#informers.map(({ reflector }) => reflector.synced(signal)));
+  }
+
+  /** For a health check: what has not been read yet. */
+  unsynced(): string | undefined {
+    return namesOf(
+      'not synced',
+      this.#informers.filter(({ reflector }) => !reflector.hasSynced()),
+    );
+  }
+
+  /** For a health check: what brought no news for longer than this. */
+  stale(maxAgeMs: number): string | undefined {
+    return namesOf(
+      'stale',
+      this.#informers.filter(({ reflector }) => reflector.hasSynced() && reflector.freshness() > maxAgeMs),
+    );
+  }
+}
+
+function namesOf(problem: string, informers: readonly Informer[]): string | undefined {
+  return informers.length === 0 ? undefined : `${problem}: ${informers.map(({ name }) => name).join(', ')}`;
+}

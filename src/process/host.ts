@@ -1,0 +1,119 @@
+import { Registry } from 'prom-client';
+import { LatchkeyError } from '../errors.ts';
+import { createKubeClient, type KubeClient, type KubeClientOptions } from '../kube/client/client.ts';
+import { kubeConfigSource } from '../kube/client/kube-config.ts';
+import type { CommonSettings } from '../settings/common.ts';
+import { type Environment, unknownSettings } from '../settings/read.ts';
+import { type HealthChecks, healthHandler } from '../telemetry/health.ts';
+import { createLogger, type Logger } from '../telemetry/log.ts';
+import { ClientMetrics } from '../telemetry/metrics/client.ts';
+import { watchProcess } from '../telemetry/metrics/process.ts';
+import { metricsHandler } from '../telemetry/metrics/registry.ts';
+import { TelemetryServer } from '../telemetry/telemetry-server.ts';
+import { version } from '../version.ts';
+
+export interface HostOptions {
+  /** In log lines, in the user agent and in errors: `operator`. */
+  readonly component: string;
+  readonly environment: Environment;
+  readonly settings: Pick<CommonSettings, 'logLevel' | 'healthAddress' | 'metricsAddress'>;
+}
+
+/** What a long-running command does on its host. */
+export interface Work {
+  /** The checks of `/readyz`. `/livez` passes as long as the process answers. */
+  readonly readiness: HealthChecks;
+  /** Works until the signal aborts, and resolves when nothing of it is left to do. */
+  readonly run: (signal: AbortSignal) => Promise<void>;
+}
+
+/** What every long-running command stands on: log, metrics, probes, clients of the API server, and an orderly end. */
+export class Host {
+  readonly log: Logger;
+  /** Figures of the process and of its clients are in it already. */
+  readonly registry = new Registry();
+  readonly #options: HostOptions;
+  readonly #requests: ClientMetrics;
+  readonly #clients: KubeClient[] = [];
+
+  constructor(options: HostOptions) {
+    const { component, environment, settings } = options;
+    this.#options = options;
+    this.log = createLogger({ level: settings.logLevel, bindings: { component } });
+    const unknown = unknownSettings(environment);
+    if (unknown.length > 0) this.log.warn({ names: unknown }, 'unknown settings are ignored');
+    watchProcess(this.registry, version);
+    this.#requests = new ClientMetrics(this.registry);
+  }
+
+  /** A client with the credentials of this process. It is closed last, when everything else has ended. */
+  connect(options: Pick<KubeClientOptions, 'connections' | 'writeGuard'>): KubeClient {
+    const { component, environment } = this.#options;
+    const client = createKubeClient({
+      ...options,
+      kubeConfig: kubeConfigSource({ env: environment }),
+      userAgent: `latchkey-${component}/${version}`,
+      log: this.log,
+      observe: (request) => this.#requests.observe(request),
+    });
+    this.#clients.push(client);
+    return client;
+  }
+
+  /** Resolves when the signal has aborted and everything has ended in order, or throws `ERR_SHUTDOWN_TIMEOUT`. */
+  async run(work: Work, signal: AbortSignal): Promise<void> {
+    await withinGrace(this.#run(work, signal), `the ${this.#options.component}`, signal);
+  }
+
+  async #run({ readiness, run }: Work, signal: AbortSignal): Promise<void> {
+    const servers = this.#servers(readiness);
+    try {
+      for (const server of servers) {
+        const { address, port } = await server.listen();
+        this.log.info({ purpose: server.purpose, address, port }, 'listening');
+      }
+      await run(signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      await Promise.all(servers.map((server) => server.close()));
+      await Promise.all(this.#clients.map((client) => client.close()));
+    }
+  }
+
+  #servers(readyz: HealthChecks): readonly TelemetryServer[] {
+    const { healthAddress, metricsAddress } = this.#options.settings;
+    const health = healthHandler({ livez: { process: () => undefined }, readyz });
+    const metrics = metricsHandler(this.registry);
+    return [
+      new TelemetryServer({ address: healthAddress, purpose: 'health', handler: health }),
+      new TelemetryServer({ address: metricsAddress, purpose: 'metrics', handler: metrics }),
+    ];
+  }
+}
+
+/** Below the grace period of the Deployments, so that the process says why it ends before it is killed; milliseconds. */
+const graceMs = 20_000;
+
+/** Waits for `work`, but once the signal has aborted not longer than the grace. Throws `ERR_SHUTDOWN_TIMEOUT`. */
+export async function withinGrace(
+  work: Promise<void>,
+  part: string,
+  signal: AbortSignal,
+  milliseconds = graceMs,
+): Promise<void> {
+  const late = Promise.withResolvers<never>();
+  let timer: NodeJS.Timeout | undefined;
+  const onAbort = () => {
+    const error = new LatchkeyError('ERR_SHUTDOWN_TIMEOUT', { part, milliseconds });
+    timer = setTimeout(() => late.reject(error), milliseconds);
+  };
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+  }
+}
