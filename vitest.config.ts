@@ -24,7 +24,7 @@ const withControlPlane = (name: string, include: string[]): TestProjectInlineCon
   test: {
     name,
     include,
-    globalSetup: ['lab/controlplane/global-setup.ts'],
+    globalSetup: ['lab/global-setup.ts'],
     // Each has a control plane of its own. With more of them on two cores, time limits of leases and probes are missed.
     maxWorkers: 2,
     testTimeout: 120_000,
@@ -38,6 +38,8 @@ export default defineConfig({
     passWithNoTests: false,
     teardownTimeout: 60_000,
     pool: 'forks',
+    // A process runs many files, and imports what they share once. So a test must leave nothing behind in its process.
+    isolate: false,
     // Without it vitest unwraps the default export of CommonJS packages, and `class X extends module.default` fails in tests alone.
     deps: { interopDefault: false },
     reporters: ['default', 'json', new SlowestFiles()],

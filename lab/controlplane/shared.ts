@@ -9,9 +9,7 @@ import { accessTo, type ControlPlaneAccess } from './access.ts';
 export async function sharedControlPlane(): Promise<ControlPlaneAccess> {
   const connection = inject('controlPlanes')?.[poolPlace() - 1];
   if (connection === undefined) {
-    throw new Error(
-      'no shared control plane: give this vitest project globalSetup "lab/controlplane/global-setup.ts"',
-    );
+    throw new Error('no shared control plane: give this vitest project globalSetup "lab/global-setup.ts"');
   }
   return accessTo(connection);
 }

@@ -20,7 +20,7 @@ import {
 import type { DeleteOptions, KubeClient, WriteOptions } from '../../src/kube/client/client.ts';
 import { isNotFound } from '../../src/kube/kube-error.ts';
 import type { KubeObject, ObjectKey } from '../../src/kube/object.ts';
-import { type Manifest, manifestOf, uniqueName } from '../../test/builders/manifest.ts';
+import { type Manifest, manifestOf, uniqueName } from './manifest.ts';
 import { type UntilOptions, until } from './until.ts';
 
 /** An object as it came back. */

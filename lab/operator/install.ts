@@ -6,9 +6,9 @@ import { ownedAccessKeys } from '../../src/api/resources.ts';
 import { createKubeClient, type KubeClient } from '../../src/kube/client/client.ts';
 import { kubeConfigSource } from '../../src/kube/client/kube-config.ts';
 import type { KubeObject } from '../../src/kube/object.ts';
-import { manifestOf } from '../../test/builders/manifest.ts';
-import { applyKustomization } from '../../test/integration/config/install.ts';
 import type { ControlPlaneAccess } from '../controlplane/access.ts';
+import { applyKustomization } from './kustomization.ts';
+import { manifestOf } from './manifest.ts';
 import { until } from './until.ts';
 
 /**

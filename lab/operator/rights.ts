@@ -1,6 +1,6 @@
 import { clusterRoleBindings, clusterRoles } from '../../src/api/resources.ts';
-import { uniqueName } from '../../test/builders/manifest.ts';
 import type { Api } from './api.ts';
+import { uniqueName } from './manifest.ts';
 
 interface Rule {
   readonly apiGroups: readonly string[];

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import type { ControlPlaneAccess } from '../controlplane/access.ts';
 import type { Guard, GuardedProcess } from '../controlplane/guard.ts';
+import { currentProgram } from './program.ts';
 
 export interface OperatorOptions {
   /** Unique within the guard. */
@@ -14,7 +14,6 @@ export interface OperatorOptions {
 export const baseURL = 'https://latchkey.example.com';
 
 const serviceAccount = { namespace: 'latchkey-system', name: 'latchkey-operator' };
-const main = path.resolve(import.meta.dirname, '../../src/main.ts');
 
 /** The real operator as a process of its own, under its own ServiceAccount and with its own roles only. */
 export class RunningOperator {
@@ -28,12 +27,14 @@ export class RunningOperator {
   ): Promise<RunningOperator> {
     const name = options.name ?? 'operator';
     const kubeconfig = await operatorKubeconfig(plane);
-    const operator = new RunningOperator(
+    const { file, env } = currentProgram();
+    return new RunningOperator(
       await guard.run({
         name,
         command: process.execPath,
-        args: [main, 'operator'],
+        args: [file, 'operator'],
         env: {
+          ...env,
           KUBECONFIG: kubeconfig,
           LATCHKEY_BASE_URL: baseURL,
           LATCHKEY_IDENTITY: name,
@@ -43,7 +44,6 @@ export class RunningOperator {
         },
       }),
     );
-    return operator;
   }
 
   private constructor(process: GuardedProcess) {
@@ -51,6 +51,11 @@ export class RunningOperator {
     void process.exited.then(() => {
       this.#exited = true;
     });
+  }
+
+  /** Whether it has ended. */
+  get exited(): boolean {
+    return this.#exited;
   }
 
   /** What it has logged so far. */

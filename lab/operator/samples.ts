@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { configFolder } from '../../test/integration/config/install.ts';
 import type { Applied } from './kubectl.ts';
+import { configFolder } from './kustomization.ts';
 
 /** Every object of config/samples, or of a folder in it, in the order of the files. Folders in it are not looked into. */
 export async function samples(folder = '.'): Promise<readonly Applied[]> {

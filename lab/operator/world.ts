@@ -1,17 +1,19 @@
-import { afterAll } from 'vitest';
+import { afterAll, inject } from 'vitest';
 import { group } from '../../src/api/names.ts';
 import type { Resource } from '../../src/api/resources.ts';
 import { createKubeClient, type KubeClient } from '../../src/kube/client/client.ts';
 import { kubeConfigSource } from '../../src/kube/client/kube-config.ts';
 import { isNotFound } from '../../src/kube/kube-error.ts';
-import { uniqueName } from '../../test/builders/manifest.ts';
 import type { ControlPlaneAccess } from '../controlplane/access.ts';
 import { Guard } from '../controlplane/guard.ts';
 import { sharedControlPlane } from '../controlplane/shared.ts';
 import { Api, keyOf, type Stored } from './api.ts';
 import { installLatchkey } from './install.ts';
+import { uniqueName } from './manifest.ts';
+import { runBundle } from './program.ts';
 import { bindRole, giveRight } from './rights.ts';
 import { type OperatorOptions, RunningOperator } from './running-operator.ts';
+import { healthOf, metricOf } from './telemetry.ts';
 import { until } from './until.ts';
 
 export interface WorldOptions {
@@ -47,6 +49,7 @@ const binding = { apiGroups: [group], resources: ['clusters'], verbs: ['bind-nam
 
 /** Call it in a `describe` or at the top of a file, outside of tests. */
 export async function operatorWorld(options: WorldOptions = {}): Promise<World> {
+  runBundle(inject('bundle'));
   const plane = options.plane ?? (await sharedControlPlane());
   await installLatchkey(plane);
   const guard = await Guard.start('operator-world');
@@ -88,10 +91,22 @@ export async function operatorWorld(options: WorldOptions = {}): Promise<World> 
   return world;
 }
 
-/** Waits until this operator leads, has read everything and is at work. An earlier leader may hold the lease for a while. */
+/**
+ * Waits until this operator leads, has read everything and may confirm. An earlier leader may hold the lease for a while.
+ * @throws Error with the end of its log when it ends instead.
+ */
 export async function untilLeading(operator: RunningOperator): Promise<void> {
-  const synced = async () => (await operator.log()).includes('"msg":"synced"');
-  await until('the operator leads', synced, { timeoutMs: 30_000 });
+  const leads = async () => {
+    if (operator.exited) return true;
+    return (await metricOf(operator, 'latchkey_leader')) === 1 && (await isReady(operator));
+  };
+  await until('the operator leads', leads, { timeoutMs: 30_000 });
+  if (operator.exited) throw new Error(`the operator ended: ${(await operator.log()).slice(-2_000)}`);
+}
+
+/** A leader is when it has read all objects, has a signing key, and no policy is missing. */
+async function isReady(operator: RunningOperator): Promise<boolean> {
+  return (await healthOf(operator, '/readyz')).status === 200;
 }
 
 /** Clients and objects of one test file. */

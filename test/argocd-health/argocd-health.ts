@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { buildGoProgram } from '../../lab/go/build-program.ts';
-import { configFolder } from '../integration/config/install.ts';
+import { configFolder } from '../../lab/operator/kustomization.ts';
 
 export interface HealthStatus {
   readonly status: 'Healthy' | 'Suspended' | 'Progressing' | 'Missing' | 'Degraded' | 'Unknown';

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { conditionOf } from '../../../lab/operator/api.ts';
 import { storeInEtcd } from '../../../lab/operator/etcd.ts';
 import { kubectlOf, placeOf } from '../../../lab/operator/kubectl.ts';
+import { manifestOf } from '../../../lab/operator/manifest.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { annotations } from '../../../src/api/names.ts';
@@ -12,7 +13,6 @@ import {
   type Resource,
   directClusterEndpointTokens as tokens,
 } from '../../../src/api/resources.ts';
-import { manifestOf } from '../../builders/manifest.ts';
 import { expectConfirmed, expectNothingConfirmed } from './nothing-confirmed.ts';
 
 const world = await operatorWorld();

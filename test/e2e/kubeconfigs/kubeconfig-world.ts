@@ -3,6 +3,7 @@ import { Agent, request } from 'undici';
 import { parse } from 'yaml';
 import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
 import { type Api, entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
+import { type Manifest, uniqueName } from '../../../lab/operator/manifest.ts';
 import { until } from '../../../lab/operator/until.ts';
 import type { VirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import type { World } from '../../../lab/operator/world.ts';
@@ -16,7 +17,6 @@ import {
 } from '../../../src/api/resources.ts';
 import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
-import { type Manifest, uniqueName } from '../../builders/manifest.ts';
 import { type InstanceOptions, type Made, makeInstance } from '../targets/target-world.ts';
 
 export interface ProjectOptions extends InstanceOptions {

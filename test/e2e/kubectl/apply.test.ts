@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Stored } from '../../../lab/operator/api.ts';
 import { kubectlOf } from '../../../lab/operator/kubectl.ts';
+import { manifestOf } from '../../../lab/operator/manifest.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { directClusterEndpointTokens, ownedAccessKeys, type Resource } from '../../../src/api/resources.ts';
 import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
-import { manifestOf } from '../../builders/manifest.ts';
+import { manifestOf } from '../../../lab/operator/manifest.ts';
 
 const world = await operatorWorld();
 const { admin } = world;

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { Stored } from '../../../lab/operator/api.ts';
 import { fieldsByManager } from '../../../lab/operator/fields-by-manager.ts';
 import { kubectlOf } from '../../../lab/operator/kubectl.ts';
+import { manifestOf } from '../../../lab/operator/manifest.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { fieldManager } from '../../../src/api/names.ts';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
-import { manifestOf } from '../../builders/manifest.ts';
 
 const world = await operatorWorld();
 const user = await world.user('manager-user');

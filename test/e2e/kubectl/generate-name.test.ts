@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Stored } from '../../../lab/operator/api.ts';
 import { kubectlOf } from '../../../lab/operator/kubectl.ts';
+import { manifestOf } from '../../../lab/operator/manifest.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
 import { isAlreadyExists } from '../../../src/kube/kube-error.ts';
-import { manifestOf } from '../../builders/manifest.ts';
 
 const world = await operatorWorld();
 const user = await world.user('generate-user');

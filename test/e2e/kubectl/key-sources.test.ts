@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
 import { kubectlOf } from '../../../lab/operator/kubectl.ts';
+import { manifestOf } from '../../../lab/operator/manifest.ts';
 import { Verifier } from '../../../lab/operator/verifier.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
 import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
-import { manifestOf } from '../../builders/manifest.ts';
+import { manifestOf } from '../../../lab/operator/manifest.ts';
 
 const world = await operatorWorld();
 const { admin } = world;

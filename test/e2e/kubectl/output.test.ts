@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Stored } from '../../../lab/operator/api.ts';
 import { firstRowOf, kubectlOf, placeOf } from '../../../lab/operator/kubectl.ts';
+import { manifestOf } from '../../../lab/operator/manifest.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { directClusterEndpointTokens, ownedAccessKeys } from '../../../src/api/resources.ts';
-import { manifestOf } from '../../builders/manifest.ts';
 
 const world = await operatorWorld();
 const kubectl = await kubectlOf(world, 'output-user');

@@ -2,11 +2,11 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { type Applied, type Kubectl, kubectlOf } from '../../../lab/operator/kubectl.ts';
+import { applyKustomization, configFolder } from '../../../lab/operator/kustomization.ts';
 import { samples } from '../../../lab/operator/samples.ts';
 import { kubeConfigSecret, virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { secrets } from '../../../src/api/resources.ts';
-import { applyKustomization, configFolder } from '../../integration/config/install.ts';
 
 // The virtual cluster is on loopback, where nobody is dialled by default.
 const world = await operatorWorld({ env: { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' } });

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { conditionOf, type Stored } from '../../../lab/operator/api.ts';
+import { manifestOf } from '../../../lab/operator/manifest.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { annotations } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
@@ -10,7 +11,6 @@ import {
   virtualClusterInstanceKubeConfigs,
 } from '../../../src/api/resources.ts';
 import { collectionPath, objectPath } from '../../../src/kube/resource-path.ts';
-import { manifestOf } from '../../builders/manifest.ts';
 import { adminClient, contentTypes } from '../../integration/admission/api-client.ts';
 
 const world = await operatorWorld();

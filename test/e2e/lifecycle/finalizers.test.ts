@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { conditionOf, entryOf, type Stored, secretAt, type Target } from '../../../lab/operator/api.ts';
-import { metricOf } from '../../../lab/operator/metrics-of.ts';
+import { metricOf } from '../../../lab/operator/telemetry.ts';
 import { Verifier } from '../../../lab/operator/verifier.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { reasons } from '../../../src/api/reasons.ts';

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
+import { applyKustomization } from '../../../lab/operator/kustomization.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
@@ -11,7 +12,6 @@ import { WriteGate } from '../../../lab/operator/write-gate.ts';
 import { annotations, finalizers, labels, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { namespaces, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
-import { applyKustomization } from '../../integration/config/install.ts';
 import { render } from '../../integration/config/render.ts';
 import { type AuditEvent, auditEvents, auditPolicyFor, usesOf } from '../../integration/rbac/audit-uses.ts';
 import {

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { healthOf } from '../../../lab/operator/health-of.ts';
 import { kubectlOf } from '../../../lab/operator/kubectl.ts';
-import { metricsOf } from '../../../lab/operator/metrics-of.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
+import { healthOf, metricsOf } from '../../../lab/operator/telemetry.ts';
 import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { group } from '../../../src/api/names.ts';

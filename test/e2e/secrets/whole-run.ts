@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Api, entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
 import { type Kubectl, placeOf } from '../../../lab/operator/kubectl.ts';
+import { manifestOf } from '../../../lab/operator/manifest.ts';
 import { until } from '../../../lab/operator/until.ts';
 import type { World } from '../../../lab/operator/world.ts';
 import { annotations, systemNamespace, systemObjects } from '../../../src/api/names.ts';
@@ -10,7 +11,7 @@ import { reasons } from '../../../src/api/reasons.ts';
 import { directClusterEndpointTokens, ownedAccessKeys, secrets } from '../../../src/api/resources.ts';
 import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
-import { manifestOf } from '../../builders/manifest.ts';
+import { manifestOf } from '../../../lab/operator/manifest.ts';
 import type { KnownSecrets } from './known-secrets.ts';
 
 const newKey = (): string => generateAccessKey(randomBytes(32));

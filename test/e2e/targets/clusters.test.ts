@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { conditionOf, type Stored, type Target } from '../../../lab/operator/api.ts';
+import { uniqueName } from '../../../lab/operator/manifest.ts';
 import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { clusters, spaceInstances } from '../../../src/api/resources.ts';
-import { uniqueName } from '../../builders/manifest.ts';
 import {
   accessOf,
   accessSecretOf,

@@ -1,5 +1,6 @@
 import { Agent, request } from 'undici';
 import { entryOf, type Stored, secretAt, type Target } from '../../../lab/operator/api.ts';
+import { uniqueName } from '../../../lab/operator/manifest.ts';
 import {
   kubeConfigSecret,
   type SecretForm,
@@ -9,7 +10,6 @@ import {
 import type { World } from '../../../lab/operator/world.ts';
 import { systemNamespace } from '../../../src/api/names.ts';
 import { clusters, secrets, virtualClusterInstances } from '../../../src/api/resources.ts';
-import { uniqueName } from '../../builders/manifest.ts';
 
 /** Settings with which an operator dials targets on this machine, and looks at them every second. */
 export const targetSettings = {

@@ -6,12 +6,12 @@ import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
 import { type ControlPlane, startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import { Guard } from '../../../lab/controlplane/guard.ts';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
+import { uniqueName } from '../../../lab/operator/manifest.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
 import { kubeConfigNames } from '../../../src/credentials/kubeconfig-document.ts';
 import { createKubeClient } from '../../../src/kube/client/client.ts';
 import { kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
-import { uniqueName } from '../../builders/manifest.ts';
 import { buildClientGo, type ClientGo } from '../../clientgo/client-go.ts';
 import { sign, writeDocument } from './sign.ts';
 

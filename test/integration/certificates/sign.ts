@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
+import { uniqueName } from '../../../lab/operator/manifest.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { certificateSigningRequests } from '../../../src/api/resources.ts';
 import { createCertificateRequest } from '../../../src/credentials/certificates/certificate-request.ts';
@@ -12,7 +13,6 @@ import {
 import { kubeConfigDocument } from '../../../src/credentials/kubeconfig-document.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
-import { uniqueName } from '../../builders/manifest.ts';
 
 interface SigningRequest extends KubeObject {
   readonly spec: object;

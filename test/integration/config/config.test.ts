@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
+import { applyKustomization, configFolder } from '../../../lab/operator/kustomization.ts';
 import { labels, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
 import { policyVersion, shippedPolicies } from '../../../src/operator/admission/shipped-policies.ts';
 import { commonSettingDefinitions } from '../../../src/settings/common.ts';

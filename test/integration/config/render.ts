@@ -1,6 +1,6 @@
 import { parseAllDocuments } from 'yaml';
 import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
-import { configFolder } from './install.ts';
+import { configFolder } from '../../../lab/operator/kustomization.ts';
 
 export interface Rendered {
   readonly apiVersion: string;

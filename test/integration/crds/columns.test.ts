@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { manifestOf, uniqueName } from '../../../lab/operator/manifest.ts';
 import { annotations } from '../../../src/api/names.ts';
 import {
   directClusterEndpointTokens,
@@ -7,7 +8,6 @@ import {
   virtualClusterInstanceKubeConfigs,
   virtualClusterInstances,
 } from '../../../src/api/resources.ts';
-import { manifestOf, uniqueName } from '../../builders/manifest.ts';
 import { crdWorld, keyOf, type Stored, succeed } from './world.ts';
 
 const world = await crdWorld();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { manifestOf } from '../../../lab/operator/manifest.ts';
 import { directClusterEndpointTokens, ownedAccessKeys } from '../../../src/api/resources.ts';
-import { manifestOf } from '../../builders/manifest.ts';
 import { crdWorld, keyOf, kinds, type Stored, succeed } from './world.ts';
 
 const world = await crdWorld();

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { manifestOf } from '../../../lab/operator/manifest.ts';
 import {
   clusters,
   directClusterEndpointTokens,
@@ -8,7 +9,6 @@ import {
   virtualClusterInstanceKubeConfigs,
   virtualClusterInstances,
 } from '../../../src/api/resources.ts';
-import { manifestOf } from '../../builders/manifest.ts';
 import { crdWorld, keyOf, refusalOf } from './world.ts';
 
 const world = await crdWorld();

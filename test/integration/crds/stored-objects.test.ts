@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
+import { type Manifest, manifestOf, uniqueName } from '../../../lab/operator/manifest.ts';
 import {
   clusters,
   ownedAccessKeys,
@@ -8,7 +9,6 @@ import {
   virtualClusterInstanceKubeConfigs,
   virtualClusterInstances,
 } from '../../../src/api/resources.ts';
-import { type Manifest, manifestOf, uniqueName } from '../../builders/manifest.ts';
 import { crdWorld, keyOf, refusalOf, type Stored, succeed } from './world.ts';
 
 const world = await crdWorld();

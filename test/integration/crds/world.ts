@@ -1,6 +1,7 @@
 import { afterAll } from 'vitest';
 import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
+import { type Manifest, manifestOf } from '../../../lab/operator/manifest.ts';
 import {
   clusters,
   directClusterEndpointTokens,
@@ -14,7 +15,6 @@ import { createKubeClient, type KubeClient } from '../../../src/kube/client/clie
 import { kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
 import { isNotFound, KubeError } from '../../../src/kube/kube-error.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
-import { type Manifest, manifestOf } from '../../builders/manifest.ts';
 
 export const kinds: readonly Resource[] = [
   ownedAccessKeys,

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
+import { configFolder } from '../../../lab/operator/kustomization.ts';
 import { group } from '../../../src/api/names.ts';
 import { scriptOf } from '../../argocd-health/argocd-health.ts';
-import { configFolder } from '../config/install.ts';
 import { type Rendered, render } from '../config/render.ts';
 
 const plane = await sharedControlPlane();

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { configFolder } from '../../../lab/operator/kustomization.ts';
 import { until } from '../../../lab/operator/until.ts';
 import {
   directClusterEndpointTokens,
@@ -12,7 +13,6 @@ import {
 import { type ApiAnswer, contentTypes } from '../admission/api-client.ts';
 import { credentialKinds, objectOf, pathOf, type TestObject } from '../admission/objects.ts';
 import { admissionWorld, create, resourceOf, strip } from '../admission/world.ts';
-import { configFolder } from '../config/install.ts';
 import {
   clearPolicy,
   dropGuard,

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
+import { applyKustomization } from '../../../lab/operator/kustomization.ts';
 import { group, serviceAccounts, systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { type ApiClient, clientFor } from '../admission/api-client.ts';
 import { credentialKinds } from '../admission/objects.ts';
-import { applyKustomization } from '../config/install.ts';
 import { type Rendered, render } from '../config/render.ts';
 import { describePermission, permissionsOf, type RBACObject, type Rule } from './permissions.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
-import { healthOf, listeningPort } from '../../../lab/operator/health-of.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
+import { healthOf, listeningPort } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
 import { confirmationsOf, WriteGate } from '../../../lab/operator/write-gate.ts';

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { healthOf } from '../../../lab/operator/health-of.ts';
-import { metricOf, metricsOf } from '../../../lab/operator/metrics-of.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
+import { healthOf, metricOf, metricsOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
 import { systemNamespace, systemObjects } from '../../../src/api/names.ts';

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
-import { healthOf } from '../../../lab/operator/health-of.ts';
-import { metricsOf } from '../../../lab/operator/metrics-of.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
+import { healthOf, metricsOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
 import type { Write } from '../../../lab/operator/write.ts';

@@ -6,6 +6,7 @@ import { parseAllDocuments } from 'yaml';
 import { entryOf, type Stored, secretAt, type Target } from '../../../lab/operator/api.ts';
 import { fieldsByManager } from '../../../lab/operator/fields-by-manager.ts';
 import { type Applied, Kubectl } from '../../../lab/operator/kubectl.ts';
+import { type Manifest, manifestOf } from '../../../lab/operator/manifest.ts';
 import { bindRole } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { Verifier } from '../../../lab/operator/verifier.ts';
@@ -22,7 +23,6 @@ import {
 import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 import { HealthJudge } from '../../argocd-health/argocd-health.ts';
-import { type Manifest, manifestOf } from '../../builders/manifest.ts';
 import { Holder, Project } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
 import { targetSettings } from '../../e2e/targets/target-world.ts';
 import { Controller, type ControllerName, difference, sync } from './controllers.ts';

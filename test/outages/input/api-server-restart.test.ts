@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
-import { healthOf } from '../../../lab/operator/health-of.ts';
 import type { RunningOperator } from '../../../lab/operator/running-operator.ts';
+import { healthOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { expectConfirmed } from '../../e2e/input/nothing-confirmed.ts';

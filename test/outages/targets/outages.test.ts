@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { freePort } from '../../../lab/controlplane/ports.ts';
 import { conditionOf, type Stored } from '../../../lab/operator/api.ts';
-import { metricOf } from '../../../lab/operator/metrics-of.ts';
+import { uniqueName } from '../../../lab/operator/manifest.ts';
+import { metricOf } from '../../../lab/operator/telemetry.ts';
 import { VirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { virtualClusterInstances } from '../../../src/api/resources.ts';
-import { uniqueName } from '../../builders/manifest.ts';
 import {
   accessOf,
   accessSecretOf,

@@ -1,24 +1,36 @@
+import path from 'node:path';
 import type { TestProject } from 'vitest/node';
-import type { ControlPlaneConnection } from './connection.ts';
-import { type ControlPlane, startControlPlane } from './control-plane.ts';
-import { endWithNpm } from './end-with-npm.ts';
+import { buildBundle } from '../tools/bundle/build-bundle.ts';
+import type { ControlPlaneConnection } from './controlplane/connection.ts';
+import { type ControlPlane, startControlPlane } from './controlplane/control-plane.ts';
+import { endWithNpm } from './controlplane/end-with-npm.ts';
+import { Guard } from './controlplane/guard.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** One for each worker of the project, in their order. */
     controlPlanes: readonly ControlPlaneConnection[];
+    /** The program as the image holds it, for the operators that tests start. */
+    bundle: string;
   }
 }
 
-/** Starts a control plane for each worker of the project; the function that it returns stops them. */
+/**
+ * Builds the program, and starts a control plane for each worker of the project; the function that it returns takes all of
+ * it away.
+ */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   endWithNpm();
+  const guard = await Guard.start('bundle');
+  const bundle = path.join(guard.folder, 'latchkey.mjs');
+  await buildBundle(bundle);
+  project.provide('bundle', bundle);
   const planes = await startAll(project.config.maxWorkers);
   project.provide(
     'controlPlanes',
     planes.map(({ connection }) => connection),
   );
-  return async () => await stopAll(planes);
+  return async () => await stopAll([guard, ...planes]);
 }
 
 /** All of them or none: the processes of one that is left behind would outlive the run. */
@@ -35,6 +47,6 @@ async function startAll(count: number): Promise<ControlPlane[]> {
   throw failure.reason;
 }
 
-async function stopAll(planes: readonly ControlPlane[]): Promise<void> {
-  await Promise.all(planes.map(async (plane) => await plane.stop()));
+async function stopAll(started: readonly { stop(): Promise<void> }[]): Promise<void> {
+  await Promise.all(started.map(async (one) => await one.stop()));
 }

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
-import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
+import type { ControlPlaneAccess } from '../controlplane/access.ts';
 
-export const configFolder = fileURLToPath(new URL('../../../config', import.meta.url));
+export const configFolder = fileURLToPath(new URL('../../config', import.meta.url));
 
 /** Applies a kustomization of `config/` for real. @throws Error with what kubectl said. */
 export async function applyKustomization(plane: ControlPlaneAccess, name: string): Promise<string> {

@@ -1,0 +1,49 @@
+import { request } from 'undici';
+import type { RunningOperator } from './running-operator.ts';
+import { until } from './until.ts';
+
+export interface HealthAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** What this operator answers, e.g. to `/readyz?verbose`. */
+export async function healthOf(operator: RunningOperator, path: string): Promise<HealthAnswer> {
+  return await ask(operator, 'health', path);
+}
+
+/** The text that `/metrics` of this operator answers with. */
+export async function metricsOf(operator: RunningOperator): Promise<string> {
+  const { status, text } = await ask(operator, 'metrics', '/metrics');
+  if (status !== 200) throw new Error(`/metrics answered ${status}: ${text}`);
+  return text;
+}
+
+/** The value of one series, e.g. `latchkey_leader` or `latchkey_x_total{kind="A"}`; 0 when there is none yet. */
+export async function metricOf(operator: RunningOperator, series: string): Promise<number> {
+  const line = (await metricsOf(operator))
+    .split('\n')
+    .find((candidate) => candidate.startsWith(`${series} `));
+  return line === undefined ? 0 : Number(line.slice(series.length + 1));
+}
+
+/** The port that its log names. */
+export async function listeningPort(
+  operator: RunningOperator,
+  purpose: 'health' | 'metrics',
+): Promise<number> {
+  return await until(`the address for ${purpose}`, async () => {
+    const lines = (await operator.log()).split('\n').filter((line) => line.includes('"msg":"listening"'));
+    return lines.map((line) => JSON.parse(line)).find((line) => line.purpose === purpose)?.port as number;
+  });
+}
+
+async function ask(
+  operator: RunningOperator,
+  purpose: 'health' | 'metrics',
+  path: string,
+): Promise<HealthAnswer> {
+  const port = await listeningPort(operator, purpose);
+  const { statusCode, body } = await request(`http://127.0.0.1:${port}${path}`);
+  return { status: statusCode, text: await body.text() };
+}
