@@ -27,6 +27,8 @@ const withControlPlane = (name: string, include: string[]): TestProjectInlineCon
     globalSetup: ['lab/global-setup.ts'],
     // Each has a control plane of its own. With more of them on two cores, time limits of leases and probes are missed.
     maxWorkers: 2,
+    // Tests that wait for ends of their own objects wait at the same time.
+    maxConcurrency: 20,
     testTimeout: 120_000,
     hookTimeout: 180_000,
     sequence: { groupOrder: 1 },

@@ -10,15 +10,8 @@ const world = await operatorWorld({ env: targetSettings });
 const cluster = await virtualCluster();
 const { admin } = world;
 let project: Project;
-/** Its life takes a minute, so it begins before anything else. */
-let denied: { project: Project; object: Stored };
-
 beforeAll(async () => {
   project = await Project.ready(world, cluster);
-  const other = await Project.ready(world, cluster);
-  const spec = { clientCert: false, accessKey: await key({}, other), certificateTTL: 60, renewBefore: 59 };
-  denied = { project: other, object: await other.issued(spec) };
-  await other.grant([]);
 });
 
 const both = ['use', 'use-as-admin'];
@@ -27,7 +20,8 @@ const key = async (spec: object = {}, { namespace } = project): Promise<string> 
   return (await admin.untilReady(await admin.createKey(given))).metadata.name;
 };
 
-describe('a kubeconfig', () => {
+/** Each has objects of its own, and most of them wait for the operator. */
+describe.concurrent('a kubeconfig', () => {
   it.each([
     ['a token', false, [], 'use'],
     ['a certificate', true, [], 'use'],
@@ -74,7 +68,7 @@ describe('a kubeconfig', () => {
   });
 });
 
-describe('the access key above a kubeconfig', () => {
+describe.concurrent('the access key above a kubeconfig', () => {
   it('must invite its namespace', async () => {
     const accessKey = (await admin.untilReady(await admin.createKey({ user: 'bob' }))).metadata.name;
     const declared = await project.create({ accessKey }, { api: (await world.user('declarer')).api });
@@ -145,18 +139,5 @@ describe('the access key above a kubeconfig', () => {
     await until('it is refused', async () => (await holder.call()) === 403);
     expect(Date.now()).toBeLessThan(end + 3_000);
     await holder.close();
-  });
-});
-
-describe('a renewal that becomes due after "use" was taken away', () => {
-  it('leaves the kubeconfig as it is until its end, and says why there is no other', async () => {
-    const { object } = denied;
-    const reconciling = { type: 'Reconciling', status: 'True', reason: 'UseNotAllowed' } as const;
-    const kept = await admin.untilCondition(object, reconciling, { timeoutMs: 40_000 });
-    expect(conditionOf(kept)?.status).toBe('True');
-    expect(kept.status).toMatchObject({ serial: 1, kubeConfig: object.status.kubeConfig });
-    const ended = await admin.untilCondition(object, { status: 'False' }, { timeoutMs: 40_000 });
-    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(object.status.notAfter));
-    expect(ended.status).not.toHaveProperty('kubeConfig');
   });
 });

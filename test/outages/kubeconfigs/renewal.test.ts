@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
+import { conditionOf, entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
@@ -60,6 +60,28 @@ describe.concurrent('a signer that gives less than is asked for', () => {
     expect(await tracesOf(object, cluster)).toEqual([]);
     await admin.untilGone(place);
     for (const holder of [first, second]) await holder.close();
+  });
+});
+
+describe.concurrent('a renewal that becomes due after "use" was taken away', () => {
+  it('leaves the kubeconfig as it is until its end, and says why there is no other', async () => {
+    const other = await Project.ready(world, cluster);
+    const parent = await admin.createKey({ user: 'alice', allowedNamespaces: [other.namespace] });
+    const { name } = (await admin.untilReady(parent)).metadata;
+    const object = await other.issued({
+      clientCert: false,
+      accessKey: name,
+      certificateTTL: 60,
+      renewBefore: 59,
+    });
+    await other.grant([]);
+    const reconciling = { type: 'Reconciling', status: 'True', reason: 'UseNotAllowed' } as const;
+    const kept = await admin.untilCondition(object, reconciling, { timeoutMs: 40_000 });
+    expect(conditionOf(kept)?.status).toBe('True');
+    expect(kept.status).toMatchObject({ serial: 1, kubeConfig: object.status.kubeConfig });
+    const ended = await admin.untilCondition(object, { status: 'False' }, { timeoutMs: 40_000 });
+    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(object.status.notAfter));
+    expect(ended.status).not.toHaveProperty('kubeConfig');
   });
 });
 

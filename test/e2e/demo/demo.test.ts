@@ -1,0 +1,101 @@
+import { statSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
+import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
+import { RunningDemo } from './running-demo.ts';
+
+let demo: RunningDemo;
+
+beforeEach(() => {
+  demo = new RunningDemo();
+});
+afterEach(async () => await demo.end());
+
+/** Of the user who applied the samples. */
+function kubeconfigInOutput(): string {
+  return /export KUBECONFIG=(\S+)/.exec(demo.output)?.[1] ?? '';
+}
+
+/** Where the demo has put a kubeconfig that was issued. */
+function issuedInOutput(): string {
+  return /export SHOP=(\S+)/.exec(demo.output)?.[1] ?? '';
+}
+
+interface Credential {
+  readonly spec: { readonly key?: string };
+  readonly status: { readonly token?: string; readonly kubeConfig?: string };
+}
+
+/** Keys, tokens, and what kubeconfigs authenticate with. */
+async function credentialsIn(plane: ControlPlaneAccess): Promise<string[]> {
+  const { stdout } = await plane.kubectl(['get', 'oak,dcet,vcik', '-A', '-o', 'json'], {
+    kubeconfig: kubeconfigInOutput(),
+  });
+  const { items } = JSON.parse(stdout) as { items: Credential[] };
+  return items
+    .flatMap(({ spec, status }) => [spec.key, status.token, ...authenticatorsIn(status.kubeConfig)])
+    .filter((text) => text !== undefined);
+}
+
+function authenticatorsIn(kubeConfig: string | undefined): string[] {
+  if (kubeConfig === undefined) return [];
+  const { users } = parse(kubeConfig) as { users: { user: Record<string, string> }[] };
+  return users.flatMap(({ user }) => Object.values(user));
+}
+
+describe('npm run demo', () => {
+  it('with --once shows keys, a verified token and kubeconfigs, and ends with exit code 0', async () => {
+    expect(await demo.start('--once')).toBe(0);
+    expect(demo.output).toMatch(/^\[ +\d+\.\d s\] found them in .*; starting two control planes$/m);
+    expect(demo.output).toMatch(/^ownedaccesskey\S+ .* True .* Issued/m);
+    expect(demo.output).toMatch(/^directclusterendpointtoken\S+ .* True .* Issued/m);
+    expect(demo.output).toMatch(
+      /status\.credentialHash is the SHA-256 of its spec\.key\.\n {2}key ID [0-9a-f]{16}:/,
+    );
+    expect(demo.output).toContain('it verifies against the published key set');
+    expect(demo.output).toContain('"iss": "https://latchkey.example.com"');
+    expect(demo.output).toMatch(/^p-demo +virtualclusterinstance\S+\/shop .* Ready .* True /m);
+    expect(demo.output).toMatch(
+      /^p-demo +virtualclusterinstancekubeconfig\S+\/shop +shop +Token +\S+ +True /m,
+    );
+    expect(demo.output).toMatch(
+      /^p-demo +virtualclusterinstancekubeconfig\S+\/shop-admin +shop +ClientCertificate +\S+ +True /m,
+    );
+    expect(demo.output).toMatch(
+      /^\$ kubectl --kubeconfig=\S+ get ns\nNAME .*\n(?:\S+ +Active .*\n)*shop-web +Active /m,
+    );
+    expect(demo.output).toMatch(/^ {2}user {7}management\.platform\.sh:kubeconfig:[0-9a-f-]{36}:1$/m);
+    expect(demo.output).toContain('Its server is the gateway, which this version does not have yet');
+    expect(demo.output).not.toContain('To try things');
+    demo.expectNothingLeft();
+  });
+
+  it('stays until SIGINT, ends with exit code 0 and leaves nothing; no credential is in its output', async () => {
+    const ended = demo.start();
+    await demo.untilOutput('Ctrl-C ends it');
+    expect(demo.output).toMatch(/^ {2}export KUBECONFIG=\S*alice\S*$/m);
+    expect(demo.output).toMatch(/^ {2}export ADMIN=\S*admin\S*$/m);
+    const credentials = await credentialsIn(await sharedControlPlane());
+    // Two plain keys, a token, that of a kubeconfig, and certificate and key of another.
+    expect(credentials.length).toBeGreaterThanOrEqual(6);
+    expect(statSync(issuedInOutput()).mode & 0o777).toBe(0o600);
+    expect([...demo.processes().values()]).toEqual(
+      expect.arrayContaining([
+        expect.stringContaining('kube-apiserver'),
+        expect.stringContaining('main.ts operator'),
+      ]),
+    );
+    demo.interrupt();
+    expect(await ended).toBe(0);
+    demo.expectNothingLeft();
+    for (const credential of credentials) expect(demo.output.includes(credential)).toBe(false);
+    expect(demo.output).not.toMatch(/lk_[0-9A-Za-z]{49}|eyJ[\w-]+\.[\w-]+\.|PRIVATE KEY/);
+  });
+
+  it('refuses an argument that it does not know', async () => {
+    expect(await demo.start('--onec')).toBe(2);
+    expect(demo.output).toContain('unknown argument "--onec"');
+    expect(demo.output).toContain('Usage: npm run demo');
+  });
+});

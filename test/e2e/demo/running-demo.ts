@@ -1,0 +1,76 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect } from 'vitest';
+import { until } from '../../../lab/operator/until.ts';
+
+const root = path.resolve(import.meta.dirname, '../../..');
+const patiently = { timeoutMs: 90_000, everyMs: 100 };
+
+/** `npm run demo` as people start it. What it leaves or runs is recognised by its own folder for temporary files. */
+export class RunningDemo {
+  readonly #folder = mkdtempSync(path.join(tmpdir(), 'demo-test-'));
+  #npm: ChildProcess | undefined;
+  #output = '';
+
+  /** Resolves with the exit code. */
+  start(...args: string[]): Promise<number | null> {
+    const npm = spawn('npm', ['run', 'demo', '--', ...args], {
+      cwd: root,
+      env: { ...process.env, TMPDIR: this.#folder },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#npm = npm;
+    for (const stream of [npm.stdout, npm.stderr])
+      stream?.on('data', (data) => {
+        this.#output += String(data);
+      });
+    return once(npm, 'close').then(([code]) => code as number | null);
+  }
+
+  get output(): string {
+    return this.#output;
+  }
+
+  interrupt(): void {
+    this.#npm?.kill('SIGINT');
+  }
+
+  async untilOutput(text: string): Promise<void> {
+    const seen = () => this.#output;
+    await until(`the demo says: ${text}`, async () => this.#output.includes(text), { ...patiently, seen });
+  }
+
+  /** Command lines of all processes that descend from it, by process id. */
+  processes(): ReadonlyMap<number, string> {
+    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+    const own = pids.filter((pid) => read(pid, 'environ').includes(`TMPDIR=${this.#folder}`));
+    const commands = own.map((pid) => [Number(pid), read(pid, 'cmdline').replaceAll('\0', ' ')] as const);
+    return new Map(commands.filter(([, command]) => command !== ''));
+  }
+
+  expectNothingLeft(): void {
+    expect([...this.processes().values()]).toEqual([]);
+    // npm itself keeps a cache there.
+    expect(readdirSync(this.#folder).filter((name) => name.startsWith('latchkey-'))).toEqual([]);
+  }
+
+  /** Call it after each test. */
+  async end(): Promise<void> {
+    this.#npm?.kill('SIGKILL');
+    const gone = async () => this.processes().size === 0;
+    await until('the processes of the demo are gone', gone, patiently);
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+function read(pid: string, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    // It has just ended, or is somebody else's.
+    return '';
+  }
+}

@@ -1,0 +1,32 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { RunningDemo } from '../../e2e/demo/running-demo.ts';
+
+let demo: RunningDemo;
+
+beforeEach(() => {
+  demo = new RunningDemo();
+});
+afterEach(async () => await demo.end());
+
+describe('npm run demo', () => {
+  it.each(['starting two control planes', 'applying config/default', 'starting the operator'])(
+    'ends by SIGINT while it is %s, too, and leaves nothing',
+    async (step) => {
+      const ended = demo.start('--once');
+      await demo.untilOutput(step);
+      demo.interrupt();
+      expect(await ended).not.toBe(0);
+      demo.expectNothingLeft();
+    },
+  );
+
+  it('says so when the operator ends, shows the end of its log, and fails', async () => {
+    const ended = demo.start();
+    await demo.untilOutput('Ctrl-C ends it');
+    const operator = [...demo.processes()].find(([, command]) => command.includes('main.ts operator'));
+    process.kill(Number(operator?.[0]), 'SIGKILL');
+    expect(await ended).toBe(1);
+    expect(demo.output).toContain('demo: the operator ended with exit code 137. The end of its log:\n{');
+    demo.expectNothingLeft();
+  });
+});
