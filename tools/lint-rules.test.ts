@@ -72,6 +72,10 @@ const cases: readonly (readonly [file: string, text: string, rule: string | unde
   ],
   ['src/commands/fine.ts', use('../telemetry/log.ts'), undefined],
 
+  ['lab/operator/to-test.ts', use('../../test/builders/x.ts'), imports],
+  ['bench/to-test.ts', use('../test/builders/x.ts'), imports],
+  ['tools/demo/to-lab.ts', use('../../lab/operator/x.ts'), undefined],
+
   ['src/kube/cycle-a.ts', "import { b } from './cycle-b.ts';\nexport const a = () => b;\n", cycles],
   ['src/operator/exit.ts', 'export const end = () => process.exit(1);\n', restricted],
   ['src/main.ts', 'process.exit(1);\n', undefined],
