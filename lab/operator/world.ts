@@ -100,8 +100,15 @@ export async function untilLeading(operator: RunningOperator): Promise<void> {
     if (operator.exited) return true;
     return (await metricOf(operator, 'latchkey_leader')) === 1 && (await isReady(operator));
   };
-  await until('the operator leads', leads, { timeoutMs: 30_000 });
+  await until('the operator leads', leads, { timeoutMs: 30_000, everyMs: 10 });
   if (operator.exited) throw new Error(`the operator ended: ${(await operator.log()).slice(-2_000)}`);
+}
+
+/** Waits until this operator has read the lease, which another one holds, and so waits for it. */
+export async function untilStandingBy(operator: RunningOperator): Promise<void> {
+  const reads = 'latchkey_client_requests_total{verb="GET",resource="leases",code="200"}';
+  const hasRead = async () => (await metricOf(operator, reads)) > 0 && (await isReady(operator));
+  await until('the operator stands by', hasRead, { timeoutMs: 30_000 });
 }
 
 /** A leader is when it has read all objects, has a signing key, and no policy is missing. */

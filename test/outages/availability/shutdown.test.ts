@@ -3,7 +3,8 @@ import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { healthOf, listeningPort } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
+import { operatorWorld, untilLeading, untilStandingBy } from '../../../lab/operator/world.ts';
+import { outlineOf } from '../../../lab/operator/write.ts';
 import { confirmationsOf, WriteGate } from '../../../lab/operator/write-gate.ts';
 import { systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { leases } from '../../../src/api/resources.ts';
@@ -12,7 +13,7 @@ import type { Lease } from '../../../src/kube/leader/lease.ts';
 /** Of the Deployment; the program's own limit is below it. */
 const graceSeconds = 30;
 
-// Of its own: what an operator does last is exactly known only where nobody left objects that keep it at work.
+// Of its own: an operator that ends gives its lease back, and nobody else may take it meanwhile.
 const plane = await startControlPlane({ name: 'shutdown' });
 // Registered before the clean-up of gate and world, so it runs after it.
 afterAll(async () => await plane.stop());
@@ -47,6 +48,7 @@ describe('an operator that is told to end', () => {
     expect(await holder()).toBe(operator.process.name);
     const ports = [await listeningPort(operator, 'health'), await listeningPort(operator, 'metrics')];
     const before = await operator.log();
+    const sent = gate.passed.length;
     const { exitCode, seconds } = await end(operator, 'SIGTERM');
     expect(exitCode).toBe(0);
     expect(seconds).toBeLessThan(5);
@@ -56,8 +58,12 @@ describe('an operator that is told to end', () => {
       expect(await asking).toMatchObject({ code: 'ECONNREFUSED' });
     }
     await until('no connection is left', async () => gate.connections === 0);
-    const lastWords = (await operator.log()).slice(before.length).trim().split('\n');
-    expect(lastWords.map((line) => JSON.parse(line).msg)).toEqual(['leadership given back']);
+    await gate.settled();
+    const written = gate.passed.slice(sent).map(outlineOf);
+    expect(written.filter((write) => write !== 'POST events').at(-1)).toBe('PUT leases');
+    const said = (await operator.log()).slice(before.length).trim().split('\n');
+    const loud = said.filter((line) => ['warn', 'error', 'fatal'].includes(JSON.parse(line).level));
+    expect(loud).toEqual([]);
   });
 
   it.each([{ signals: ['SIGTERM', 'SIGTERM', 'SIGTERM'] }, { signals: ['SIGINT', 'SIGTERM'] }] as const)(
@@ -105,8 +111,7 @@ describe('an operator that is told to end', () => {
   it('ends at once while it stands by, and leaves the leader alone', async () => {
     const leader = await start();
     const standby = await RunningOperator.start(gate.access, world.guard, { name: world.name('standby') });
-    const waits = async () => (await standby.log()).includes('another process leads');
-    await until('it stands by', waits, { timeoutMs: 30_000 });
+    await untilStandingBy(standby);
     const { exitCode, seconds } = await end(standby, 'SIGTERM');
     expect(exitCode).toBe(0);
     expect(seconds).toBeLessThan(2);

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { healthOf, metricOf, metricsOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
+import { operatorWorld, untilLeading, untilStandingBy } from '../../../lab/operator/world.ts';
 import { systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { leases } from '../../../src/api/resources.ts';
 import type { Lease, LeaseSpec } from '../../../src/kube/leader/lease.ts';
@@ -14,8 +14,7 @@ const leaseSeconds = 15;
 /** An operator that finds another one leading. */
 async function startStandby(): Promise<RunningOperator> {
   const standby = await RunningOperator.start(world.plane, world.guard, { name: world.name('standby') });
-  const waits = async () => (await standby.log()).includes('another process leads');
-  await until('it stands by', waits, { timeoutMs: 30_000 });
+  await untilStandingBy(standby);
   return standby;
 }
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
-import { healthOf, metricsOf } from '../../../lab/operator/telemetry.ts';
+import { healthOf, metricOf, metricsOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
 import type { Write } from '../../../lab/operator/write.ts';
@@ -71,7 +71,7 @@ describe('a leader that is stopped for longer than its lease, and goes on', () =
     );
     const passed = gates.first.passed.length;
     process.kill(first.process.pid, 'SIGCONT');
-    const noticed = async () => (await first.log()).includes('leadership lost');
+    const noticed = async () => (await metricOf(first, 'latchkey_leader')) === 0;
     await until('it notices', noticed);
     await admin.untilReady(await admin.createKey());
     await gates.first.settled();
