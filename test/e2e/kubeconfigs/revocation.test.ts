@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { conditionOf, type Stored } from '../../../lab/operator/api.ts';
-import { uniqueName } from '../../../lab/operator/manifest.ts';
+import { uniqueName, uniqueName } from '../../../lab/operator/manifest.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { certificateSigningRequests, clusterRoleBindings, roleBindings } from '../../../src/api/resources.ts';
 import { createCertificateRequest } from '../../../src/credentials/certificates/certificate-request.ts';
 import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
-import { uniqueName } from '../../../lab/operator/manifest.ts';
 import { targetSettings } from '../targets/target-world.ts';
 import {
   bindingOf,

@@ -8,7 +8,6 @@ import { operatorWorld } from '../../../lab/operator/world.ts';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
 import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
-import { manifestOf } from '../../../lab/operator/manifest.ts';
 
 const world = await operatorWorld();
 const { admin } = world;

@@ -11,7 +11,6 @@ import { reasons } from '../../../src/api/reasons.ts';
 import { directClusterEndpointTokens, ownedAccessKeys, secrets } from '../../../src/api/resources.ts';
 import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
-import { manifestOf } from '../../../lab/operator/manifest.ts';
 import type { KnownSecrets } from './known-secrets.ts';
 
 const newKey = (): string => generateAccessKey(randomBytes(32));
