@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Stored } from '../../../lab/operator/api.ts';
+import { uniqueName } from '../../../lab/operator/manifest.ts';
 import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { clusterRoleBindings } from '../../../src/api/resources.ts';
-import { uniqueName } from '../../builders/manifest.ts';
 import { targetSettings } from '../targets/target-world.ts';
 import { bindingOf, bindingsPath, Holder, Project, subjectOf, tracesOf } from './kubeconfig-world.ts';
 
