@@ -19,27 +19,27 @@ interface ErrorDescription {
 export const errorCatalogue = {
   ERR_NODE_VERSION: {
     message: 'Latchkey needs Node {minimum} or newer; this is Node {version}',
-    fix: 'Run it with a newer Node, or use the container image.',
+    fix: 'Install a newer Node, or use the container image.',
     exitCode: exitCodes.failure,
   },
   ERR_COMMAND_UNKNOWN: {
     message: 'unknown command "{command}"; the commands are: {commands}',
-    fix: 'Call `latchkey --help` for the commands and what they do.',
+    fix: 'Run `latchkey --help` to see the commands.',
     exitCode: exitCodes.usage,
   },
   ERR_USAGE: {
     message: '{problem}',
-    fix: 'Call `latchkey --help`. Commands take their settings from the environment, not from options.',
+    fix: 'Run `latchkey --help`. Commands take their settings from the environment, not from options.',
     exitCode: exitCodes.usage,
   },
   ERR_SETTINGS_INVALID: {
     message: 'the settings are not usable:\n{problems}',
-    fix: 'Each line names the variable and what to write; settings.md lists them all.',
+    fix: 'Each line names a variable and what to write. docs/reference/settings.md lists all of them.',
     exitCode: exitCodes.usage,
   },
   ERR_LISTEN: {
     message: 'cannot listen on {address} for {purpose}: {cause}',
-    fix: 'Choose a free address, or stop what listens there.',
+    fix: 'Set a free address, or stop the process that listens there.',
     exitCode: exitCodes.failure,
   },
   ERR_KUBECONFIG: {
@@ -54,47 +54,47 @@ export const errorCatalogue = {
   },
   ERR_INSTALLATION: {
     message: 'the installation is not complete: {problem}',
-    fix: 'Apply `config/default` of the same release; names of its namespace, accounts and policies must stay as they are.',
+    fix: 'Run `kubectl apply -k config/default` with the same release. Do not rename its namespace, accounts and policies.',
     exitCode: exitCodes.failure,
   },
   ERR_LEADERSHIP_LOST: {
-    message: 'this process does not lead (any more): {action} was not sent',
-    fix: 'None is needed: another replica leads, or this one takes the lease again.',
+    message: 'this process does not lead, or no longer: {action} was not sent',
+    fix: 'You do nothing: another replica leads, or this one takes the lease again.',
     exitCode: exitCodes.failure,
   },
   ERR_KUBE_STATUS: {
     message: 'the API server answered {status} {reason} to {verb} {resource}',
-    fix: 'The reason says which side has to act: Forbidden (roles), NotFound (the object), Conflict (retried), TooManyRequests (retried).',
+    fix: 'The reason says what to do. Forbidden: grant the right. NotFound: create the object. Conflict, TooManyRequests: Latchkey retries.',
   },
   ERR_KUBE_UNREACHABLE: {
     message: 'cannot reach the API server: {cause}',
-    fix: 'Check address, network and certificate authority. Requests are retried with back-off.',
+    fix: 'Check address, network and certificate authority. Latchkey retries with back-off.',
   },
   ERR_KUBE_TIMEOUT: {
     message: 'no answer to {verb} {resource} within {milliseconds} ms',
-    fix: 'Check the load of the API server. Requests are retried with back-off.',
+    fix: 'Check the load of the API server. Latchkey retries with back-off.',
   },
   ERR_KUBE_RESPONSE: {
     message: 'unusable answer to {verb} {resource}: {problem}',
-    fix: 'Check for a proxy between Latchkey and the API server that changes answers.',
+    fix: 'Look for a proxy between Latchkey and the API server that changes answers.',
   },
   ERR_TARGET_ADDRESS: {
     message: 'the address of a target may not be dialled: {problem}',
-    fix: 'Change the server of the administrator kubeconfig, or list the address in `LATCHKEY_TARGET_ADDRESSES`.',
+    fix: 'Change the server of the administrator kubeconfig, or add the address to `LATCHKEY_TARGET_ADDRESSES`.',
   },
   ERR_ADMISSION_MISSING: {
     message:
       'nothing new is confirmed while {missing} admission policies or bindings are missing or of another version',
-    fix: 'Apply `config/admission` of the same release; readyz names what is missing.',
+    fix: 'Run `kubectl apply -k config/admission` with the same release. `/readyz/admission` names what is missing.',
   },
   ERR_SHUTDOWN_TIMEOUT: {
     message: '{part} did not stop within {milliseconds} ms',
-    fix: 'The process ended without it. Report what it was doing if it happens again.',
+    fix: 'The process ended without it. If it happens again, report the log before this line.',
     exitCode: exitCodes.failure,
   },
   ERR_INTERNAL: {
     message: 'unexpected failure: {cause}',
-    fix: 'This is a defect: report it with the log around it.',
+    fix: 'This is a defect. Report it with the log lines around it.',
     exitCode: exitCodes.failure,
     httpStatus: 500,
   },
