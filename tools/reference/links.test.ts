@@ -4,9 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { readDocument } from './document.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const documents = ['*.md', 'docs/**/*.md', 'test/**/*.md', 'bench/**/*.md', 'config/**/*.md'].flatMap(
-  (pattern) => globSync(pattern, { cwd: root }),
-);
+const documents = [
+  '*.md',
+  'docs/**/*.md',
+  'lab/**/*.md',
+  'test/**/*.md',
+  'bench/**/*.md',
+  'config/**/*.md',
+].flatMap((pattern) => globSync(pattern, { cwd: root }));
 
 const prose = (text: string): string => text.replaceAll(/^```.*?^```/gms, '');
 
