@@ -4,7 +4,9 @@ import { code, page, table } from './markdown.ts';
 /** docs/reference/errors.md */
 export function errorsPage(): string {
   return page('Errors and exit codes', 'src/errors.ts', [
-    'Every error that Latchkey raises on purpose has a code that does not change. The code stands in log lines under `err.code`; names in braces are filled in.',
+    'Here you look up what an error code means and what you do about it.',
+    'In 60 seconds: take `err.code` from the log line, find it in the table, and do what the last column says. A process that ends by itself has one of the exit codes below.',
+    'Every error that Latchkey raises on purpose has a code that does not change. Names in braces are filled in.',
     table(
       ['Code', 'Message', 'Exit code', 'HTTP status', 'What to do'],
       (Object.keys(errorCatalogue) as ErrorCode[]).map(row),
