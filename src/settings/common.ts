@@ -41,7 +41,7 @@ export const commonSettingDefinitions = {
     type: cidrs,
     default: '0.0.0.0/0,::/0',
     documentation:
-      'The addresses of virtual clusters and clusters that may be dialled. Loopback, link-local and other special addresses only where an entry lies wholly within their range, as `127.0.0.0/8`.',
+      'The addresses of virtual clusters and clusters that may be dialled. Loopback, link-local and other special addresses need an entry that lies wholly within their range, such as `127.0.0.0/8`.',
   }),
   projectNamespacePrefix: setting({
     name: 'LATCHKEY_PROJECT_NAMESPACE_PREFIX',

@@ -60,14 +60,14 @@ export const operatorSettingDefinitions = {
     type: seconds('60s', '3650d'),
     default: '365d',
     documentation:
-      'The longest life of a kubeconfig with a token, and the life of one with `certificateTTL: 0`. Of certificates the signer of the virtual cluster decides besides.',
+      'The longest life of a kubeconfig with a token, and the life of one with `certificateTTL: 0`. For certificates, the signer of the virtual cluster decides as well.',
   }),
   targetRecheckMs: setting({
     name: 'LATCHKEY_TARGET_RECHECK',
     type: duration('1s', '1h'),
     default: '60s',
     documentation:
-      'How often each virtual cluster and cluster is looked at, its administrator kubeconfig read, and what is missing in it repaired.',
+      'How often the operator checks each virtual cluster and cluster: it reads the administrator kubeconfig and repairs what is missing.',
   }),
   baseURLCA: setting({
     name: 'LATCHKEY_BASE_URL_CA_FILE',

@@ -6,11 +6,13 @@ import { code, page, table } from './markdown.ts';
 /** docs/reference/settings.md */
 export function settingsPage(): string {
   return page('Settings', 'src/settings', [
-    'Latchkey takes its settings from environment variables. They are read once, at start; every unusable one is reported, with what to write instead, and the process ends with exit code 2. A variable that is set but empty is refused, so that a forgotten value in a manifest is seen.',
-    'In the cluster they come from the ConfigMap `latchkey-settings` of `config/default`. Your overlay changes it, as in [install](../guide/install.md#install); every variable of this page can stand there.',
-    'Durations are written as in Go, with `d` for 24 hours besides: `250ms`, `30s`, `10m`, `1h30m`, `30d`. Addresses are `host:port`, `[IPv6]:port`, or `:port` for all interfaces.',
+    'Here you look up every setting, its values and its default.',
+    'In 60 seconds: put the variable into `literals` of your overlay, as in [install](../guide/install.md#install), and apply it as cluster administrator. Only `LATCHKEY_BASE_URL` is required.',
+    'Latchkey takes its settings from environment variables. It reads them once, at start. It reports every unusable one with what to write instead, and ends with exit code 2. A variable that is set but empty is refused, so that you see a forgotten value in a manifest.',
+    'In the cluster they come from the ConfigMap `latchkey-settings` of `config/default`. Every variable of this page can stand there.',
+    'Write durations as in Go, or with `d` for 24 hours: `250ms`, `30s`, `10m`, `1h30m`, `30d`. Addresses are `host:port`, `[IPv6]:port`, or `:port` for all interfaces.',
     '## Every process',
-    'Processes judge the same credentials by the same rules, so each of them must have the same values here. Only the two addresses and the level of the log may differ.',
+    'All processes judge credentials by the same rules, so each of them must have the same values here. Only the two addresses and the level of the log may differ.',
     tableOf(commonSettingDefinitions),
     '## Operator',
     tableOf(operatorSettingDefinitions),
