@@ -5,6 +5,7 @@ const steps: Readonly<Record<string, readonly string[]>> = {
   'format and lint': ['biome', 'ci', '.'],
   types: ['tsc'],
   'generated types': ['node', 'tools/generate-types.ts', '--check'],
+  'admission policies': ['node', 'tools/policies/main.ts', '--check'],
   'reference pages': ['node', 'tools/generate-reference.ts', '--check'],
   'lock file': ['node', 'tools/lockcheck/main.ts'],
   'dead code': ['knip', '--no-progress'],

@@ -5,7 +5,7 @@ const handler = healthHandler({
   livez: { loop: () => undefined },
   readyz: {
     sync: () => undefined,
-    admission: () => 'policy latchkey-stamps is missing',
+    admission: () => 'policy latchkey-requester-integrity is missing',
     broken: () => {
       throw new Error('secret detail');
     },
@@ -23,13 +23,16 @@ describe('healthHandler', () => {
     ['/readyz/sync', { status: 200, body: 'ok\n' }],
     [
       '/readyz/admission',
-      { status: 503, body: '[-]admission failed: policy latchkey-stamps is missing\nreadyz check failed\n' },
+      {
+        status: 503,
+        body: '[-]admission failed: policy latchkey-requester-integrity is missing\nreadyz check failed\n',
+      },
     ],
     [
       '/readyz',
       {
         status: 503,
-        body: '[+]sync ok\n[-]admission failed: policy latchkey-stamps is missing\n[-]broken failed: the check itself failed\nreadyz check failed\n',
+        body: '[+]sync ok\n[-]admission failed: policy latchkey-requester-integrity is missing\n[-]broken failed: the check itself failed\nreadyz check failed\n',
       },
     ],
   ])('answers %s', (path, answer) => {

@@ -6,10 +6,10 @@ import { codesIn, readDocument, rowsOf } from './document.ts';
 
 const folder = path.resolve(import.meta.dirname, '../../config/admission');
 const policies = [
-  'speaking',
+  'delegation',
   'groups',
   'platform-fields',
-  'use',
+  'instance-use',
   'secret-reference',
   'target-secrets',
   'owner-references',

@@ -19,7 +19,7 @@ export interface AdmissionGuardOptions {
 }
 
 /** Those without which an object can name another requester than it had. */
-const stampingPolicies: readonly string[] = ['latchkey-requester', 'latchkey-stamps'];
+const stampingPolicies: readonly string[] = ['latchkey-requester', 'latchkey-requester-integrity'];
 
 const plurals: Readonly<Record<PolicyKind, string>> = {
   MutatingAdmissionPolicy: 'mutatingadmissionpolicies',

@@ -1,5 +1,5 @@
 /** Version of the policies in `config/admission` that this operator relies on: the value of the label `labels.policyVersion`. */
-export const policyVersion = '3';
+export const policyVersion = '4';
 
 export type PolicyKind =
   | 'MutatingAdmissionPolicy'
@@ -23,6 +23,7 @@ const mutating = [
   'requester',
 ];
 const validating = [
+  'delegation',
   'delete',
   'dry-run-delete',
   'groups',
@@ -30,16 +31,15 @@ const validating = [
   'owner-references',
   'ownership',
   'platform-fields',
+  'requester-integrity',
   'secret-reference',
   'site-defaults',
   'site-policy',
-  'site-policy-anchor',
+  'site-policy-keepalive',
   'site-policy-values',
-  'speaking',
-  'stamps',
   'status',
   'target-secrets',
-  'use',
+  'instance-use',
   'warnings',
 ];
 

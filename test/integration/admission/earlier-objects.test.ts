@@ -191,7 +191,7 @@ describe('without the mutating policies', async () => {
     const answer = await attempt(metadata);
     expect(answer).toMatchObject({ status: 403, body: { reason: 'Forbidden' } });
     expect(answer.body.message).toContain(
-      `'latchkey-stamps' denied request: ${field}: set by the policy latchkey-`,
+      `'latchkey-requester-integrity' denied request: ${field}: set by the policy latchkey-`,
     );
   });
 

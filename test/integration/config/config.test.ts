@@ -18,7 +18,7 @@ const parameter = {
 };
 const parameterOf = new Map([
   ['latchkey-site-policy', parameter],
-  ['latchkey-site-policy-anchor', parameter],
+  ['latchkey-site-policy-keepalive', parameter],
 ]);
 
 describe('config/default', async () => {

@@ -1,0 +1,38 @@
+import { credentials, isCreator, isOwner, notExempt, onStoredObject, storedSpec } from '../fragments.ts';
+import { validating } from '../policy.ts';
+import { cel, line, text } from '../text.ts';
+
+export const credentialDelete = validating({
+  name: 'latchkey-delete',
+  about: text`
+    Self-service may delete every credential by RBAC, which knows no owners, so a delete is judged by what is stored. Those
+    who only revoke hold the verb revoke; whoever may read the object could use it anyway.
+    A failing expression lets the delete pass: nothing may stand in the way of a revocation. So nothing that a requester
+    chooses can make these fail. Dry runs need the verb get in any case, see latchkey-dry-run-delete.
+  `,
+  failurePolicy: 'Ignore',
+  operations: ['DELETE'],
+  resources: credentials,
+  matchConditions: {
+    'not-exempt': notExempt,
+    'in-earnest': cel`!request.?dryRun.orValue(false)`,
+  },
+  variables: {
+    oldSpec: storedSpec,
+    creator: isCreator,
+    owner: isOwner,
+  },
+  validations: [
+    {
+      expression: cel`
+        variables.creator || variables.owner
+          || ${onStoredObject}.check('get').allowed()
+          || ${onStoredObject}.check('revoke').allowed()
+      `,
+      message: line`
+        metadata.name: only the user that it speaks for and its creator may delete it, so act as one of them
+        (kubectl --as); others need the verb get or revoke on it
+      `,
+    },
+  ],
+});

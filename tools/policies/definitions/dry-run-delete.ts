@@ -1,0 +1,24 @@
+import { credentials, onStoredObject } from '../fragments.ts';
+import { validating } from '../policy.ts';
+import { cel, text } from '../text.ts';
+
+export const dryRunDelete = validating({
+  name: 'latchkey-dry-run-delete',
+  about: text`
+    The answer to a dry-run delete, and to a dry-run deletecollection, is the object: whoever may delete but not get would
+    read the key, and nothing would happen to it. A real delete is never judged here.
+  `,
+  operations: ['DELETE'],
+  resources: credentials,
+  matchConditions: {
+    'dry-run': cel`request.?dryRun.orValue(false)`,
+  },
+  validations: [
+    {
+      expression: cel`
+        ${onStoredObject}.check('get').allowed()
+      `,
+      message: 'a dry-run delete shows the object and so needs the verb get on it; delete without dry run',
+    },
+  ],
+});

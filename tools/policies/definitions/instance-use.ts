@@ -1,0 +1,50 @@
+import { notExempt, oldSpec, privilegeChange, spec } from '../fragments.ts';
+import { validating } from '../policy.ts';
+import { cel, line, text } from '../text.ts';
+
+export const instanceUse = validating({
+  name: 'latchkey-instance-use',
+  about: text`
+    Who may have a kubeconfig for a virtual cluster. One without \`accessKey\` speaks for its requester, who is asked here;
+    with \`accessKey\` the operator asks for the user of that key. The operator asks again at each issue, without reserved
+    groups of the requester; so this refuses nobody whom the operator would serve.
+  `,
+  operations: ['CREATE', 'UPDATE'],
+  resources: ['virtualclusterinstancekubeconfigs'],
+  matchConditions: {
+    'not-exempt': notExempt,
+  },
+  variables: {
+    spec,
+    oldSpec,
+    privilegeChange,
+    judged: cel`variables.privilegeChange && variables.spec[?'accessKey'].orValue('') == ''`,
+    instance: cel`
+      variables.spec[?'virtualClusterInstance'].orValue('') != ''
+        ? variables.spec.virtualClusterInstance : object.metadata.name
+    `,
+    onInstance: cel`
+      authorizer.group('management.platform.sh').resource('virtualclusterinstances')
+        .namespace(request.namespace).name(variables.instance)
+    `,
+  },
+  validations: [
+    {
+      expression: cel`!variables.judged || variables.onInstance.check('use').allowed()`,
+      message: line`
+        spec.virtualClusterInstance: a kubeconfig without spec.accessKey is for those with the verb use on the
+        virtualclusterinstance; ask for that verb, or set spec.accessKey to a key whose user has it
+      `,
+    },
+    {
+      expression: cel`
+        !variables.judged || variables.spec[?'clientCert'].orValue(false) != true
+          || variables.onInstance.check('use-as-admin').allowed()
+      `,
+      message: line`
+        spec.clientCert: a client certificate without spec.accessKey is for those with the verb use-as-admin on
+        the virtualclusterinstance; ask for that verb, or leave spec.clientCert out
+      `,
+    },
+  ],
+});

@@ -1,0 +1,168 @@
+import {
+  credentials,
+  isCreator,
+  isOwner,
+  notExempt,
+  onStoredObject,
+  spec,
+  specChange,
+  storedSpec,
+} from '../fragments.ts';
+import { mutating, validating } from '../policy.ts';
+import { cel, line, text } from '../text.ts';
+
+export const ownershipBeforeSchema = mutating({
+  name: 'latchkey-ownership',
+  about: text`
+    Who may change a credential: the user that it speaks for and whoever created it, by what is stored. Everybody else may
+    turn an access key off, and take finalizers off what is being deleted. The answer shows the object, with the generated key
+    that other policies put back. So it takes the verb get, or revoke together with patch, whose answers show everything
+    anyway. Whoever may get it may also send it back as it is: that is how all objects of a cluster are encrypted anew. Whoever
+    may impersonate one of the two has to do it: a controller with wide rights that applies its manifest to a name that
+    somebody took first would otherwise make the stranger's credential a wider one.
+
+    This policy changes nothing. It refuses ahead of the schema, whose errors print values: a patch that copies spec.key to
+    a field of another type would print the key. No operation of a JSON patch has the name that it asks for, so the patch
+    fails, and the name is what the API server answers with. A policy of this kind cannot give a reason of its own: the code
+    is 403 and the reason Invalid. The policy of the same name below judges the result, with the reason Forbidden.
+
+    The order of mutating policies is left to chance: what others put back when an update drops it may be missing here, so
+    nothing is refused for being left out. The policy below sees the whole.
+  `,
+  reinvocationPolicy: 'Never',
+  operations: ['UPDATE'],
+  resources: credentials,
+  // One condition, because the API server evaluates all of them, and the last part asks for rights.
+  matchConditions: {
+    'neither-by-owner-or-creator-nor-narrowing': cel`
+      ${notExempt}
+      && oldObject.metadata.?annotations[?'management.platform.sh/requester']
+        != optional.of(request.userInfo.username)
+      && !(request.resource.resource == 'ownedaccesskeys' && type(oldObject.?spec.orValue('')) == map
+        && oldObject.spec.?accessKey.orValue('') == ''
+        && (oldObject.spec.?user == optional.of(request.userInfo.username)
+          || oldObject.spec.?subject == optional.of(request.userInfo.username)
+          || (request.userInfo.username.startsWith('team:')
+            && oldObject.spec.?team == optional.of(request.userInfo.username.substring(5)))))
+      && !(
+        (has(oldObject.metadata.deletionTimestamp)
+          || (object.?spec == oldObject.?spec && object.metadata.?labels == oldObject.metadata.?labels
+            && object.metadata.?annotations == oldObject.metadata.?annotations
+            && object.metadata.?finalizers == oldObject.metadata.?finalizers
+            && object.metadata.?ownerReferences == oldObject.metadata.?ownerReferences)
+          || (request.resource.resource == 'ownedaccesskeys' && type(object.?spec.orValue('')) == map
+            && object.spec.?disabled == optional.of(true)))
+        && (object.?spec == oldObject.?spec
+          || (type(object.?spec.orValue('')) == map && type(oldObject.?spec.orValue('')) == map
+            && object.spec.all(k, k == 'disabled'
+              ? object.spec[k] == true
+              : oldObject.spec[?k] == optional.of(object.spec[k]))))
+        && object.metadata.all(k,
+          k in ['managedFields', 'generation', 'resourceVersion', 'labels', 'annotations', 'finalizers']
+            || object.metadata[k] == null || object.metadata[?k] == oldObject.metadata[?k])
+        && object.metadata.?resourceVersion.orValue('').matches('^[0-9]*$')
+        && (object.metadata.?labels == oldObject.metadata.?labels
+          || object.metadata.?labels.orValue({}).all(k,
+            oldObject.metadata.?labels[?k] == optional.of(object.metadata.labels[k])))
+        && (object.metadata.?annotations == oldObject.metadata.?annotations
+          || object.metadata.?annotations.orValue({}).all(k,
+            oldObject.metadata.?annotations[?k] == optional.of(object.metadata.annotations[k])))
+        && (object.metadata.?finalizers == oldObject.metadata.?finalizers
+          || size(object.metadata.?finalizers.orValue([])) == 0
+          || (size(oldObject.metadata.?finalizers.orValue([])) <= 32
+            && object.metadata.finalizers.all(f, f in oldObject.metadata.?finalizers.orValue([]))))
+        && (${onStoredObject}.check('get').allowed()
+          || ((has(oldObject.metadata.deletionTimestamp)
+              || (request.resource.resource == 'ownedaccesskeys' && type(object.?spec.orValue('')) == map
+                && object.spec.?disabled == optional.of(true)))
+            && ${onStoredObject}.check('patch').allowed())))
+    `,
+  },
+  mutations: [
+    cel`
+      [JSONPatch{
+        op: 'spec, metadata: only the user that it speaks for and its creator may change it, so act as one of them '
+          + '(kubectl --as); others, with the verb get or revoke on it, may delete it, and with get, or with revoke and '
+          + 'patch, set spec.disabled to true and remove finalizers from what is being deleted',
+        path: ''
+      }]
+    `,
+  ],
+});
+
+export const ownership = validating({
+  name: 'latchkey-ownership',
+  about: text`
+    The same rule for what is going to be stored: a webhook has its turn after the mutating policies, and a mutating policy
+    may be missing for a moment. Here nothing may be left out either.
+  `,
+  operations: ['UPDATE'],
+  resources: credentials,
+  matchConditions: {
+    'not-exempt': notExempt,
+  },
+  variables: {
+    spec,
+    oldSpec: storedSpec,
+    creator: isCreator,
+    owner: isOwner,
+    deleting: cel`has(oldObject.metadata.deletionTimestamp)`,
+    sameSpec: cel`
+      object.?spec == oldObject.?spec
+        || (variables.spec[?'disabled'] == optional.of(true)
+          && variables.spec.all(k, k == 'disabled' || variables.spec[?k] == variables.oldSpec[?k])
+          && variables.oldSpec.all(k, k == 'disabled' || k in variables.spec))
+    `,
+    sameMetadata: cel`
+      object.metadata.all(k, k in ['managedFields', 'generation', 'resourceVersion']
+          || (variables.deleting && k == 'finalizers')
+          || object.metadata[?k] == oldObject.metadata[?k])
+        && oldObject.metadata.all(k, k in ['managedFields', 'generation', 'resourceVersion']
+          || (variables.deleting && k == 'finalizers')
+          || k in object.metadata)
+    `,
+    narrowing: cel`
+      (variables.deleting
+          || (request.resource.resource == 'ownedaccesskeys' && variables.spec[?'disabled'] == optional.of(true)))
+        && variables.sameSpec && variables.sameMetadata
+    `,
+    // Not even another manager of a field, who would stand in the way of the owner's next apply.
+    unchanged: cel`
+      object.?spec == oldObject.?spec && variables.sameMetadata
+        && object.metadata.?managedFields == oldObject.metadata.?managedFields
+    `,
+    // A variable each: the API server allows an expression two such checks.
+    onObject: onStoredObject,
+    mayGet: cel`variables.onObject.check('get').allowed()`,
+    mayPatchAndRevoke: cel`variables.onObject.check('patch').allowed() && variables.onObject.check('revoke').allowed()`,
+    // The request came with the very credential that it changes, and that one has limits of its own. What it has from the
+    // keys above it, it cannot change. The gateway sets the extra: name/uid.
+    selfScoped: cel`
+      (oldObject.metadata.name + '/' + oldObject.metadata.?uid.orValue(''))
+          in request.userInfo.?extra[?'management.platform.sh/access-key'].orValue([])
+        && (request.resource.resource == 'virtualclusterinstancekubeconfigs' || 'scope' in variables.oldSpec
+          || size(variables.oldSpec[?'rules'].orValue([])) > 0)
+    `,
+    privilegeChange: specChange,
+  },
+  validations: [
+    {
+      expression: cel`
+        variables.creator || variables.owner || ((variables.narrowing || variables.unchanged) && variables.mayGet)
+          || (variables.narrowing && variables.mayPatchAndRevoke)
+      `,
+      message: line`
+        spec, metadata: only the user that it speaks for and its creator may change it, so act as one of them
+        (kubectl --as); others, with the verb get or revoke on it, may delete it, and with get, or with revoke
+        and patch, set spec.disabled to true and remove finalizers from what is being deleted
+      `,
+    },
+    {
+      expression: cel`!variables.selfScoped || !variables.privilegeChange`,
+      message: line`
+        spec: a request that came with this very credential, which is limited, may change displayName and
+        description and set disabled to true; use a credential without these limits
+      `,
+    },
+  ],
+});

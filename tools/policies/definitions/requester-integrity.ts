@@ -1,0 +1,102 @@
+import { credentials, ephemeralLabel, isOperator, requesterGroupsText } from '../fragments.ts';
+import { validating } from '../policy.ts';
+import { cel, line, text } from '../text.ts';
+
+export const requesterIntegrity = validating({
+  name: 'latchkey-requester-integrity',
+  about: text`
+    What latchkey-requester and latchkey-ephemeral set must still stand there when all mutation is over: a webhook that runs
+    after them, or the moments in which they are not active yet, must not let a forged requester through. The same goes for
+    what metadata.managedFields say that the operator wrote.
+  `,
+  operations: ['CREATE', 'UPDATE'],
+  resources: credentials,
+  variables: {
+    create: cel`request.operation == 'CREATE'`,
+    annotations: cel`object.metadata.?annotations.orValue({})`,
+    oldAnnotations: cel`!variables.create ? oldObject.metadata.?annotations.orValue({}) : {}`,
+    groups: requesterGroupsText,
+    credentials: cel`request.userInfo.?extra[?'management.platform.sh/access-key']`,
+    // By these the operator knows a key that it generated, and that it was the one who disabled a key at its end, which it
+    // takes back later. Clients choose the name of their field manager, and may send managedFields as they like. A claim may
+    // outlive its field: latchkey-generated-key takes the key away without a word about who managed it.
+    byOperator: cel`
+      request.resource.resource != 'ownedaccesskeys'
+          || ${isOperator}
+        ? []
+        : object.metadata.?managedFields.orValue([]).filter(m, m.?manager.orValue('') == 'latchkey-operator')
+    `,
+    byOperatorBefore: cel`
+      variables.create
+        ? []
+        : oldObject.metadata.?managedFields.orValue([]).filter(m, m.?manager.orValue('') == 'latchkey-operator')
+    `,
+    label: cel`object.metadata.?labels[?'management.platform.sh/ephemeral']`,
+  },
+  validations: [
+    {
+      expression: cel`
+        variables.annotations[?'management.platform.sh/requester'] == (variables.create
+          ? optional.of(request.userInfo.username)
+          : variables.oldAnnotations[?'management.platform.sh/requester'])
+      `,
+      message: line`
+        metadata.annotations[management.platform.sh/requester]: set by the policy latchkey-requester only; leave
+        it out and check that this policy and its binding are installed
+      `,
+    },
+    {
+      expression: cel`
+        variables.annotations[?'management.platform.sh/requester-groups'] == (variables.create
+          ? optional.of(variables.groups)
+          : variables.oldAnnotations[?'management.platform.sh/requester-groups'])
+      `,
+      message: line`
+        metadata.annotations[management.platform.sh/requester-groups]: set by the policy latchkey-requester
+        only; leave it out and check that this policy and its binding are installed
+      `,
+    },
+    // None of several could be told to be the right one, and none at all would mean "without any limit".
+    {
+      expression: cel`
+        !variables.create || !variables.credentials.hasValue()
+          || (size(variables.credentials.value()) == 1 && variables.credentials.value()[0].matches(r'^[^\s,]+$'))
+      `,
+      message: line`
+        the user extra management.platform.sh/access-key holds one value, "name/uid"; only the gateway sets it
+      `,
+    },
+    {
+      expression: cel`
+        variables.annotations[?'management.platform.sh/created-with'] == (variables.create
+          ? variables.credentials.optMap(values, values.join(','))
+          : variables.oldAnnotations[?'management.platform.sh/created-with'])
+      `,
+      message: line`
+        metadata.annotations[management.platform.sh/created-with]: set by the policy latchkey-requester only;
+        leave it out and check that this policy and its binding are installed
+      `,
+    },
+    {
+      expression: cel`
+        ['key', 'disabled'].all(f,
+          !variables.byOperator.exists(m, ('f:' + f) in m.?fieldsV1[?'f:spec'].orValue({}))
+            || (variables.byOperatorBefore.exists(m, ('f:' + f) in m.?fieldsV1[?'f:spec'].orValue({}))
+              && (object.?spec[?f] == oldObject.?spec[?f] || !object.?spec[?f].hasValue())))
+      `,
+      message: line`
+        metadata.managedFields: the manager latchkey-operator stands for what the operator wrote in spec.key and
+        spec.disabled; use another field manager, and leave managedFields as they stand
+      `,
+    },
+    {
+      expression: cel`
+        variables.label == (${ephemeralLabel})
+      `,
+      message: line`
+        metadata.labels[management.platform.sh/ephemeral]: set by the policy latchkey-ephemeral only; leave it
+        out and check that this policy and its binding are installed
+      `,
+    },
+  ],
+});

@@ -1,0 +1,48 @@
+import { credentials, notExempt, oldSpec, privilegeChange } from '../fragments.ts';
+import { validating } from '../policy.ts';
+import { cel, line, text } from '../text.ts';
+
+const onSecret = cel`authorizer.group('').resource('secrets').namespace(variables.secret[0]).name(variables.secret[1])`;
+
+export const secretReference = validating({
+  name: 'latchkey-secret-reference',
+  about: text`
+    The operator writes the Secret of spec.secretRef with rights of its own. Without this rule whoever may create a token
+    could have it written where he may not write, or send what somebody else relies on to a Secret that he reads. The rights
+    are asked for when the reference is set, and again at every change that counts: a key with wider groups in the same
+    Secret is another credential. What only narrows (\`disabled: true\`) and what people read needs none of them.
+  `,
+  operations: ['CREATE', 'UPDATE'],
+  resources: credentials,
+  matchConditions: {
+    'with-secret-reference': cel`has(object.spec) && type(object.spec) == map && 'secretRef' in object.spec`,
+    'not-exempt': notExempt,
+  },
+  variables: {
+    spec: cel`object.spec`,
+    oldSpec,
+    privilegeChange,
+    reference: cel`type(variables.spec.secretRef) == map ? variables.spec.secretRef : {}`,
+    // Namespace and name. A kubeconfig's Secret is always in the namespace of the kubeconfig. What is no text can only be
+    // left from another schema; it is judged as "any Secret", which takes the most.
+    secret: cel`
+      [
+        has(request.namespace) ? request.namespace : variables.reference[?'namespace'].orValue(''),
+        variables.reference[?'name'].orValue('')
+      ].map(t, type(t) == string ? t : '')
+    `,
+    // A variable each: the API server allows an expression two such checks.
+    mayGet: cel`${onSecret}.check('get').allowed()`,
+    mayCreate: cel`${onSecret}.check('create').allowed()`,
+    mayUpdate: cel`${onSecret}.check('update').allowed()`,
+  },
+  validations: [
+    {
+      expression: cel`!variables.privilegeChange || (variables.mayGet && variables.mayCreate && variables.mayUpdate)`,
+      message: line`
+        spec.secretRef: whoever sets it, or changes the spec of an object that has it, needs the verbs get,
+        create and update on that Secret; have them granted, or name a Secret that you may write
+      `,
+    },
+  ],
+});

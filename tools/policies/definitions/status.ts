@@ -1,0 +1,66 @@
+import { notOperator } from '../fragments.ts';
+import { validating } from '../policy.ts';
+import { cel, line, text } from '../text.ts';
+
+export const status = validating({
+  name: 'latchkey-status',
+  about: text`
+    Verifiers believe status, so whoever writes it makes credentials: nobody but the operator may, no administrator either. The
+    account that records activity may move lastActivity forward and nothing else.
+  `,
+  operations: ['CREATE', 'UPDATE'],
+  resources: [
+    'ownedaccesskeys/status',
+    'directclusterendpointtokens/status',
+    'virtualclusterinstancekubeconfigs/status',
+    'virtualclusterinstances/status',
+    'spaceinstances/status',
+    'clusters/status',
+  ],
+  matchConditions: {
+    'not-exempt': notOperator,
+  },
+  variables: {
+    activity: cel`request.userInfo.username == 'system:serviceaccount:latchkey-system:latchkey-activity'`,
+    before: cel`oldObject.?status.orValue({})`,
+    after: cel`object.?status.orValue({})`,
+    moved: cel`variables.after[?'lastActivity'] != variables.before[?'lastActivity']`,
+  },
+  validations: [
+    {
+      expression: cel`variables.activity`,
+      message: 'status: only Latchkey writes it; change spec instead',
+    },
+    {
+      expression: cel`
+        !variables.activity
+          || (request.resource.resource == 'ownedaccesskeys'
+              && variables.after.all(k, k == 'lastActivity' || variables.after[?k] == variables.before[?k])
+              && variables.before.all(k, k == 'lastActivity' || k in variables.after))
+      `,
+      message: line`
+        status: latchkey-activity writes status.lastActivity of an OwnedAccessKey and nothing else
+      `,
+    },
+    {
+      expression: cel`
+        !variables.activity || !variables.moved
+          || ('lastActivity' in variables.after
+              && (!('lastActivity' in variables.before)
+                  || timestamp(variables.after.lastActivity) > timestamp(variables.before.lastActivity)))
+      `,
+      message: 'status.lastActivity: only a later time than the recorded one may be written',
+    },
+    // CEL has no clock. The API server has just put the present time on this write's entry in managedFields.
+    {
+      expression: cel`
+        !variables.activity || !variables.moved || !('lastActivity' in variables.after)
+          || object.metadata.?managedFields.orValue([]).exists(f, has(f.time)
+              && timestamp(variables.after.lastActivity) <= timestamp(f.time) + duration('60s'))
+      `,
+      message: line`
+        status.lastActivity: lies more than 60 seconds in the future; check the clock of the gateway
+      `,
+    },
+  ],
+});

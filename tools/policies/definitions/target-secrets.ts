@@ -1,0 +1,84 @@
+import { validating } from '../policy.ts';
+import { cel, line, text } from '../text.ts';
+
+export const targetSecrets = validating({
+  name: 'latchkey-target-secrets',
+  about: text`
+    What a target names is used by the operator with rights of its own: the administrator kubeconfig in a Secret, and a
+    namespace of a connected cluster. Whoever has it used must hold the right himself, or an instance with the name of
+    somebody's Secret would make its creator an administrator of that virtual cluster. The Secret is judged as the operator
+    finds it, defaults included (src/platform/targets/to-target-record.ts). A change that leaves it as it is needs nothing,
+    so the garbage collector and the operator need no exemption.
+  `,
+  operations: ['CREATE', 'UPDATE'],
+  resources: ['virtualclusterinstances', 'spaceinstances', 'clusters'],
+  variables: {
+    create: cel`request.operation == 'CREATE'`,
+    specs: cel`
+      [object.?spec.orValue({}), variables.create ? {} : oldObject.?spec.orValue({})]
+        .map(s, type(s) == map ? s : {})
+    `,
+    // Of the new and of the old object; what is absent or no text is empty, as for the operator.
+    references: cel`
+      variables.specs.map(s, [
+        ['kubeConfigSecretRef', 'namespace'],
+        ['kubeConfigSecretRef', 'name'],
+        ['kubeConfigSecretRef', 'key'],
+        ['clusterRef', 'virtualCluster'],
+        ['clusterRef', 'cluster'],
+        ['clusterRef', 'namespace']
+      ].map(p, type(s[?p[0]].orValue({})) == map ? s[?p[0]].orValue({})[?p[1]].orValue('') : '')
+        .map(t, type(t) == string ? t : ''))
+    `,
+    // Namespace, name and entry; three empty ones: no Secret.
+    secrets: cel`
+      variables.references.map(r,
+        request.resource.resource == 'virtualclusterinstances'
+          ? [
+              request.namespace,
+              r[1] != '' ? r[1] : 'vc-' + (r[3] != '' ? r[3] : object.metadata.name),
+              r[2] != '' ? r[2] : 'config'
+            ]
+          : request.resource.resource == 'clusters' && r[0] != '' && r[1] != ''
+            ? [r[0], r[1], r[2] != '' ? r[2] : 'config']
+            : ['', '', ''])
+    `,
+    newSecret: cel`variables.secrets[0][1] != '' && (variables.create || variables.secrets[0] != variables.secrets[1])`,
+    cluster: cel`variables.references[0][4]`,
+    newPlace: cel`
+      variables.cluster != '' && request.resource.resource != 'clusters'
+        && (variables.create || variables.cluster != variables.references[1][4]
+          || variables.references[0][5] != variables.references[1][5])
+    `,
+  },
+  validations: [
+    {
+      expression: cel`!variables.newSecret || request.resource.resource != 'clusters' || variables.secrets[0][0] != 'latchkey-system'`,
+      message: line`
+        spec.kubeConfigSecretRef.namespace: must not be latchkey-system, where Latchkey keeps its own Secrets;
+        put the administrator kubeconfig into another namespace
+      `,
+    },
+    {
+      expression: cel`
+        !variables.newSecret || authorizer.group('').resource('secrets').namespace(variables.secrets[0][0])
+          .name(variables.secrets[0][1]).check('get').allowed()
+      `,
+      message: line`
+        spec.kubeConfigSecretRef: whoever has a Secret used needs the verb get on it, also on the one that
+        counts when the field is absent (vc- and the name of the virtual cluster); have it granted, or name a
+        Secret that you may get
+      `,
+    },
+    {
+      expression: cel`
+        !variables.newPlace || authorizer.group('management.platform.sh').resource('clusters').name(variables.cluster)
+          .check('bind-namespace').allowed()
+      `,
+      message: line`
+        spec.clusterRef.cluster: whoever names a Cluster needs the verb bind-namespace on it; have it granted,
+        or name a Cluster on which you hold it
+      `,
+    },
+  ],
+});

@@ -1,0 +1,121 @@
+import { cel } from './text.ts';
+
+/** The kinds that hold a credential. */
+export const credentials = [
+  'ownedaccesskeys',
+  'directclusterendpointtokens',
+  'virtualclusterinstancekubeconfigs',
+];
+
+/** All of our kinds. */
+export const kinds = [...credentials, 'virtualclusterinstances', 'spaceinstances', 'clusters'];
+
+const quoted = (value: string): string => `'${value}'`;
+
+/** A CEL list of texts. */
+export const list = (values: readonly string[]): string => `[${values.map(quoted).join(', ')}]`;
+
+/** A CEL map of texts, or of lists of texts. */
+export const celMap = (entries: Readonly<Record<string, string | readonly string[]>>): string => {
+  const lines = Object.entries(entries).map(
+    ([key, value]) => `  ${quoted(key)}: ${typeof value === 'string' ? quoted(value) : list(value)}`,
+  );
+  return `{\n${lines.join(',\n')}\n}`;
+};
+
+const operator = `'system:serviceaccount:latchkey-system:latchkey-operator'`;
+
+export const notOperator = cel`request.userInfo.username != ${operator}`;
+
+export const isOperator = cel`request.userInfo.username == ${operator}`;
+
+/** Parts of the system that finish and clean up what others made; no expression may ever stand in their way. */
+export const notExempt = cel`
+  !(request.userInfo.username in [
+    ${operator},
+    'system:serviceaccount:kube-system:generic-garbage-collector',
+    'system:serviceaccount:kube-system:namespace-controller',
+    'system:kube-controller-manager'
+  ])
+`;
+
+export const spec = cel`type(object.?spec.orValue({})) == map ? object.?spec.orValue({}) : {}`;
+
+/** Of an update or a delete. An object from before the schema may hold anything here; its finalizers must come off. */
+export const storedSpec = cel`type(oldObject.?spec.orValue({})) == map ? oldObject.?spec.orValue({}) : {}`;
+
+/** Empty at a creation. */
+export const oldSpec = cel`
+  request.operation == 'CREATE' || type(oldObject.?spec.orValue({})) != map ? {} : oldObject.?spec.orValue({})
+`;
+
+/** Fields that give nobody anything. The rights of a creation are not asked for when only these change. */
+const harmless = list(['displayName', 'description', 'disabled']);
+
+/** Whether an update changes more than a text and more than disabling. Reads the variables spec and oldSpec. */
+export const specChange = cel`
+  variables.spec.exists(k, !(k in ${harmless}) && variables.spec[?k] != variables.oldSpec[?k])
+    || variables.oldSpec.exists(k, !(k in ${harmless}) && !(k in variables.spec))
+    || (variables.spec[?'disabled'] != variables.oldSpec[?'disabled']
+      && variables.spec[?'disabled'] != optional.of(true))
+`;
+
+/** Changing `spec` needs the same rights as creating the result, or who may change a credential could make more of it. */
+export const privilegeChange = cel`
+  request.operation == 'CREATE'
+    || ${specChange}
+`;
+
+export const isCreator = cel`
+  oldObject.metadata.?annotations[?'management.platform.sh/requester'] == optional.of(request.userInfo.username)
+`;
+
+/** A key below a key takes its identity from there, which no expression can see: its creator alone changes it. */
+export const isOwner = cel`
+  request.resource.resource == 'ownedaccesskeys' && variables.oldSpec[?'accessKey'].orValue('') == ''
+    && (variables.oldSpec[?'user'] == optional.of(request.userInfo.username)
+      || variables.oldSpec[?'subject'] == optional.of(request.userInfo.username)
+      || (request.userInfo.username.startsWith('team:')
+        && variables.oldSpec[?'team'] == optional.of(request.userInfo.username.substring(5))))
+`;
+
+/** The rights of the requester on the stored object; a verb is checked on it. */
+export const onStoredObject = cel`
+  authorizer.group('management.platform.sh').resource(request.resource.resource)
+    .namespace(oldObject.metadata.?namespace.orValue('')).name(oldObject.metadata.name)
+`;
+
+/** The groups of the requester as a JSON array. `strings.quote` escapes as JSON does, except for some control characters: a
+ * group with any of them is left out. It can only grant less. */
+export const requesterGroupsText = cel`
+  '[' + request.userInfo.?groups.orValue([])
+    .filter(g, !g.matches(r'[\x00-\x1f\x7f]'))
+    .map(g, strings.quote(g)).join(',') + ']'
+`;
+
+/** The label that marks what came through the gateway; on an update it stays as it was. */
+export const ephemeralLabel = cel`
+  request.operation == 'CREATE'
+    ? ('management.platform.sh:self-service' in request.userInfo.?groups.orValue([])
+        ? optional.of('true')
+        : optional.none())
+    : oldObject.metadata.?labels[?'management.platform.sh/ephemeral']
+`;
+
+/** What may stand in the ConfigMap of the site. */
+export const sitePolicyEntries = [
+  'maxKeyTTL',
+  ...['Login', 'User', 'Other', 'Reset', 'OIDCRefreshToken', 'NetworkPeer', 'Workspace'].map(
+    (type) => `maxKeyTTL.${type}`,
+  ),
+  'maxTokenTTL',
+  'maxCertificateTTL',
+  'requireEnd',
+  'requireScope',
+  'acceptPlainKey',
+];
+
+/** Whether the text is a number of seconds that the site may ask for. */
+export const isMaximum = (entry: string): string => cel`
+  size(${entry}) <= 10 && ${entry}.matches('^[1-9][0-9]+$') && int(${entry}) >= 600 && int(${entry}) <= 3153600000
+`;

@@ -1,0 +1,52 @@
+import { delegation } from './definitions/delegation.ts';
+import { credentialDelete } from './definitions/delete.ts';
+import { dryRunDelete } from './definitions/dry-run-delete.ts';
+import { ephemeral } from './definitions/ephemeral.ts';
+import { finalizers } from './definitions/finalizers.ts';
+import { generatedKey } from './definitions/generated-key.ts';
+import { groups } from './definitions/groups.ts';
+import { identity } from './definitions/identity.ts';
+import { instanceUse } from './definitions/instance-use.ts';
+import { lastApplied, lastAppliedRedacted } from './definitions/last-applied.ts';
+import { ownerReferences } from './definitions/owner-references.ts';
+import { ownership, ownershipBeforeSchema } from './definitions/ownership.ts';
+import { platformFields } from './definitions/platform-fields.ts';
+import { requester } from './definitions/requester.ts';
+import { requesterIntegrity } from './definitions/requester-integrity.ts';
+import { secretReference } from './definitions/secret-reference.ts';
+import { siteDefaults } from './definitions/site-defaults.ts';
+import { sitePolicy, sitePolicyKeepalive } from './definitions/site-policy.ts';
+import { sitePolicyValues } from './definitions/site-policy-values.ts';
+import { status } from './definitions/status.ts';
+import { targetSecrets } from './definitions/target-secrets.ts';
+import { warnings } from './definitions/warnings.ts';
+import type { Policy } from './policy.ts';
+
+/** Raise it with every release that changes a policy. Operators take policies of a newer version for their successor's. */
+export const policyVersion = 4;
+
+/** The policies of each file of `config/admission`, in the order in which they are applied; a definition has the same name. */
+export const policyFiles: Readonly<Record<string, readonly Policy[]>> = {
+  requester: [requester],
+  ephemeral: [ephemeral],
+  'requester-integrity': [requesterIntegrity],
+  identity: [identity],
+  finalizers: [finalizers],
+  'generated-key': [generatedKey],
+  'last-applied': [lastAppliedRedacted, lastApplied],
+  status: [status],
+  'dry-run-delete': [dryRunDelete],
+  delegation: [delegation],
+  groups: [groups],
+  'platform-fields': [platformFields],
+  'instance-use': [instanceUse],
+  'secret-reference': [secretReference],
+  'target-secrets': [targetSecrets],
+  'owner-references': [ownerReferences],
+  ownership: [ownershipBeforeSchema, ownership],
+  delete: [credentialDelete],
+  'site-defaults': [siteDefaults],
+  'site-policy': [sitePolicy, sitePolicyKeepalive],
+  'site-policy-values': [sitePolicyValues],
+  warnings: [warnings],
+};

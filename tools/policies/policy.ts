@@ -1,0 +1,142 @@
+import { group, systemNamespace } from '../../src/api/names.ts';
+
+/** An expression of each name, in the order in which they stand. */
+export type Expressions = Readonly<Record<string, string>>;
+
+export type Operation = 'CREATE' | 'UPDATE' | 'DELETE';
+
+/** Plurals of our group, or one ConfigMap of the system namespace. */
+type Target = { readonly resources: readonly string[] } | { readonly configMap: string };
+
+interface Definition {
+  readonly name: string;
+  /** Why it is there; the first lines of the file that is applied. */
+  readonly about: string;
+  /** Default: Fail. */
+  readonly failurePolicy?: 'Ignore';
+  readonly operations: readonly Operation[];
+  readonly matchConditions?: Expressions;
+  readonly variables?: Expressions;
+}
+
+export type MutatingDefinition = Definition &
+  Target & {
+    /** Default: IfNeeded, so that no webhook has the last word. */
+    readonly reinvocationPolicy?: 'Never';
+    /** Each makes a list of JSON patches. */
+    readonly mutations: readonly string[];
+  };
+
+export interface Validation {
+  readonly expression: string;
+  readonly message: string;
+  readonly messageExpression?: string;
+  /** Default: Forbidden. */
+  readonly reason?: 'Invalid';
+}
+
+export type ValidatingDefinition = Definition &
+  Target & {
+    readonly validations: readonly Validation[];
+    /** A ConfigMap of the system namespace that the expressions read as `params`; without it nothing is refused. */
+    readonly parameter?: string;
+    /** Default: Deny. */
+    readonly action?: 'Warn';
+  };
+
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+/** A policy with its binding. */
+export interface Policy {
+  readonly about: string;
+  readonly manifests: readonly Manifest[];
+}
+
+const apiVersion = 'admissionregistration.k8s.io/v1';
+
+/** A MutatingAdmissionPolicy and its binding. */
+export function mutating(definition: MutatingDefinition): Policy {
+  const { name, about, mutations, reinvocationPolicy = 'IfNeeded', failurePolicy = 'Fail' } = definition;
+  const spec = {
+    failurePolicy,
+    reinvocationPolicy,
+    ...judged(definition),
+    mutations: mutations.map((expression) => ({ patchType: 'JSONPatch', jsonPatch: { expression } })),
+  };
+  return pair({ about, name, kind: 'MutatingAdmissionPolicy', spec, binding: {} });
+}
+
+/** A ValidatingAdmissionPolicy and its binding. */
+export function validating(definition: ValidatingDefinition): Policy {
+  const { name, about, action = 'Deny', parameter, failurePolicy = 'Fail' } = definition;
+  const spec = {
+    failurePolicy,
+    ...(parameter === undefined ? {} : { paramKind: { apiVersion: 'v1', kind: 'ConfigMap' } }),
+    ...judged(definition),
+    validations: definition.validations.map((validation) => ({
+      ...validation,
+      ...(action === 'Warn' ? {} : { reason: validation.reason ?? 'Forbidden' }),
+    })),
+  };
+  // Deny, and whoever deletes the ConfigMap would stop all issuing.
+  const reference = { name: parameter, namespace: systemNamespace, parameterNotFoundAction: 'Allow' };
+  const binding = {
+    ...(parameter === undefined ? {} : { paramRef: reference }),
+    validationActions: [action],
+  };
+  return pair({ about, name, kind: 'ValidatingAdmissionPolicy', spec, binding });
+}
+
+function judged(definition: MutatingDefinition | ValidatingDefinition): Record<string, unknown> {
+  const { matchConditions, variables } = definition;
+  return {
+    matchConstraints: constraints(definition),
+    ...(matchConditions === undefined ? {} : { matchConditions: named(matchConditions) }),
+    ...(variables === undefined ? {} : { variables: named(variables) }),
+  };
+}
+
+function constraints(definition: MutatingDefinition | ValidatingDefinition): Record<string, unknown> {
+  const { operations } = definition;
+  const versions = { apiVersions: ['*'], operations };
+  if ('resources' in definition) {
+    const rule = { apiGroups: [group], ...versions, resources: definition.resources, scope: '*' };
+    return { resourceRules: [rule] };
+  }
+  const resourceNames = [definition.configMap];
+  const rule = {
+    apiGroups: [''],
+    ...versions,
+    resources: ['configmaps'],
+    resourceNames,
+    scope: 'Namespaced',
+  };
+  const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': systemNamespace } };
+  return { namespaceSelector, resourceRules: [rule] };
+}
+
+const named = (expressions: Expressions): object[] =>
+  Object.entries(expressions).map(([name, expression]) => ({ name, expression }));
+
+function pair(of: {
+  readonly about: string;
+  readonly name: string;
+  readonly kind: string;
+  readonly spec: Readonly<Record<string, unknown>>;
+  readonly binding: Readonly<Record<string, unknown>>;
+}): Policy {
+  const { about, name, kind, spec, binding } = of;
+  const metadata = { name };
+  return {
+    about,
+    manifests: [
+      { apiVersion, kind, metadata, spec },
+      { apiVersion, kind: `${kind}Binding`, metadata, spec: { policyName: name, ...binding } },
+    ],
+  };
+}

@@ -1,0 +1,45 @@
+import { Document, isScalar, type Pair, Scalar, visit, YAMLSeq } from 'yaml';
+import type { Policy } from './policy.ts';
+
+const header = (source: string): string =>
+  `# Generated from ${source} by \`npm run generate\`. Do not edit.\n`;
+
+/** A file of policies: each with the reason for it on top, followed by its binding. */
+export function renderPolicies(source: string, policies: readonly Policy[]): string {
+  const documents = policies.flatMap(({ about, manifests }) =>
+    manifests.map((manifest, index) => `${index === 0 ? comment(about) : ''}${yaml(manifest)}`),
+  );
+  return header(source) + documents.join('---\n');
+}
+
+/** The kustomization that puts the labels on them. */
+export function renderKustomization(source: string, files: readonly string[], version: number): string {
+  const pairs = {
+    'app.kubernetes.io/part-of': 'latchkey',
+    'management.platform.sh/policy-version': version.toString(),
+  };
+  const kustomization = {
+    apiVersion: 'kustomize.config.k8s.io/v1beta1',
+    kind: 'Kustomization',
+    resources: files,
+    labels: [{ pairs }],
+  };
+  return header(source) + yaml(kustomization);
+}
+
+function yaml(value: object): string {
+  const document = new Document(value, { aliasDuplicateObjects: false });
+  visit(document, { Pair: (_, pair) => lay(pair) });
+  return document.toString({ lineWidth: 120, flowCollectionPadding: false });
+}
+
+/** Short lists in one line, messages folded, CEL as it is written: the form in which people write manifests. */
+function lay({ key, value }: Pair): void {
+  if (value instanceof YAMLSeq) value.flow = value.items.length <= 3 && value.items.every(isScalar);
+  if (!(value instanceof Scalar && isScalar(key) && typeof value.value === 'string')) return;
+  if (key.value === 'message') value.type = 'BLOCK_FOLDED';
+  else if (value.value.includes('\n')) value.type = 'BLOCK_LITERAL';
+}
+
+const comment = (prose: string): string =>
+  `${prose.replaceAll(/^(.*)$/gm, '# $1').replaceAll(/ +$/gm, '')}\n`;
