@@ -7,6 +7,7 @@ const steps: Readonly<Record<string, readonly string[]>> = {
   'generated types': ['node', 'tools/generate-types.ts', '--check'],
   'admission policies': ['node', 'tools/policies/main.ts', '--check'],
   'reference pages': ['node', 'tools/generate-reference.ts', '--check'],
+  'circles between folders': ['node', 'tools/folders/main.ts'],
   'lock file': ['node', 'tools/lockcheck/main.ts'],
   'dead code': ['knip', '--no-progress'],
   'code that only tests use': ['knip', '--no-progress', '--production'],

@@ -8,7 +8,6 @@ import { labels, serviceAccounts, systemNamespace } from '../../../src/api/names
 import { policyVersion, shippedPolicies } from '../../../src/operator/admission/shipped-policies.ts';
 import { commonSettingDefinitions } from '../../../src/settings/common.ts';
 import { unknownSettings } from '../../../src/settings/read.ts';
-import { applyKustomization, configFolder } from './install.ts';
 import { type Rendered, render } from './render.ts';
 
 /** A parameter that may be missing: whoever deletes it must not stop all issuing. */
