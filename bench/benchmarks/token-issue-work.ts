@@ -4,7 +4,7 @@ import { reasons } from '../../src/api/reasons.ts';
 import { toCredentialRecord } from '../../src/credentials/credential-record.ts';
 import { signToken, tokenTooLarge } from '../../src/credentials/tokens/sign-token.ts';
 import { generateSigningKey } from '../../src/credentials/tokens/signing-key.ts';
-import type { IssueCredential } from '../../src/operator/credentials/issued/step.ts';
+import type { IssueCredential } from '../../src/operator/credentials/issued/decision.ts';
 import { claimsOf } from '../../src/operator/credentials/tokens/claims.ts';
 
 /** Does one operation. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { fieldManager, serviceAccounts, systemNamespace, systemObjects } from '../api/names.ts';
+import { fieldManager, finalizers, serviceAccounts, systemNamespace, systemObjects } from '../api/names.ts';
 import { exitCodes, LatchkeyError } from '../errors.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { systemClock as clock } from '../kube/clock.ts';
@@ -9,9 +9,8 @@ import { LeaderElector } from '../kube/leader/leader-election.ts';
 import { AdmissionEvents } from '../operator/admission/admission-events.ts';
 import { AdmissionGuard } from '../operator/admission/admission-guard.ts';
 import { informerNames } from '../operator/assembly/informers.ts';
-import { controllerNames, finalizerLimits } from '../operator/assembly/operator-context.ts';
+import { controllerNames } from '../operator/assembly/operator-context.ts';
 import { Term } from '../operator/assembly/term.ts';
-import { CredentialEvents } from '../operator/credentials/credential-events.ts';
 import { ObjectEvents } from '../operator/shared/events.ts';
 import { Host, type Work } from '../process/host.ts';
 import { checkInstallation } from '../process/installation-check.ts';
@@ -105,8 +104,7 @@ class OperatorProcess implements Work {
       clock,
       random: Math.random,
       log,
-      events: new CredentialEvents(this.#recorder, log),
-      targetEvents: new ObjectEvents(this.#recorder, log),
+      events: new ObjectEvents(this.#recorder, log),
       settings: this.#settings,
       metrics: this.#metrics,
       assertAdmission: () => this.#guard.assertComplete(),
@@ -143,6 +141,6 @@ function createMetrics({ registry }: Host): OperatorMetrics {
   const metrics = new OperatorMetrics(registry);
   for (const name of controllerNames) metrics.controllers.for(name);
   for (const name of informerNames) metrics.informers.for(name);
-  for (const kind of Object.keys(finalizerLimits)) metrics.finalizersReleased.inc({ kind }, 0);
+  for (const kind of Object.keys(finalizers)) metrics.finalizersReleased.inc({ kind }, 0);
   return metrics;
 }

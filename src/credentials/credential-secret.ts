@@ -1,14 +1,8 @@
+import { credentialKinds } from '../api/credential-kinds.ts';
 import { asObject, asText, type JsonObject } from '../api/json.ts';
 import { apiVersion, labels as labelNames, purposes } from '../api/names.ts';
 import { credentialHash } from './keys/credential-hash.ts';
-import type { CredentialKind, CredentialRecord } from './record.ts';
-
-/** The entry of the Secret that holds the credential, when `secretRef.key` names none. */
-export const defaultSecretKeys: Readonly<Record<CredentialKind, string>> = {
-  OwnedAccessKey: 'key',
-  DirectClusterEndpointToken: 'token',
-  VirtualClusterInstanceKubeConfig: 'config',
-};
+import type { CredentialRecord } from './record.ts';
 
 /** Where the credential of an object goes. */
 export interface SecretLocation {
@@ -23,7 +17,11 @@ export function secretLocation(record: CredentialRecord): SecretLocation | undef
   const reference = record.secretRef;
   const namespace = record.namespace ?? reference?.namespace;
   if (reference === undefined || namespace === undefined) return undefined;
-  return { namespace, name: reference.name, entry: reference.key ?? defaultSecretKeys[record.kind] };
+  return {
+    namespace,
+    name: reference.name,
+    entry: reference.key ?? credentialKinds[record.kind].secretEntry,
+  };
 }
 
 /**

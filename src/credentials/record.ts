@@ -1,4 +1,5 @@
 import type { Condition } from '../api/conditions.ts';
+import type { CredentialKind } from '../api/credential-kinds.ts';
 import type { Identity, Refusal } from './identity.ts';
 import type { SpecKey } from './keys/spec-key.ts';
 
@@ -68,10 +69,7 @@ export interface Requester {
   readonly groups: readonly string[];
 }
 
-export type CredentialKind =
-  | 'OwnedAccessKey'
-  | 'DirectClusterEndpointToken'
-  | 'VirtualClusterInstanceKubeConfig';
+export type { CredentialKind };
 
 /**
  * One credential object as operator and gateway keep it in memory: no prose, no managed fields, no secret.

@@ -3,13 +3,12 @@ import { conditionTypes } from '../../src/api/conditions.ts';
 import { type Reason, reasons } from '../../src/api/reasons.ts';
 import { toCredentialRecord } from '../../src/credentials/credential-record.ts';
 import type { EventInput } from '../../src/kube/events/event-object.ts';
-import type { EventRecorder } from '../../src/kube/events/event-recorder.ts';
-import { silentLogger } from '../../src/kube/logger.ts';
 import { AdmissionEvents } from '../../src/operator/admission/admission-events.ts';
-import { CredentialEvents } from '../../src/operator/credentials/credential-events.ts';
+import { loginSecretsMoved } from '../../src/operator/credentials/access-keys/login-secrets.ts';
 import type { DesiredStatus } from '../../src/operator/credentials/desired-status.ts';
+import { leftBehind } from '../../src/operator/credentials/finalizer.ts';
 import { transitionEvents } from '../../src/operator/credentials/transition-events.ts';
-import type { TransitionEvent } from '../../src/operator/shared/events.ts';
+import { finalizerReleased, type TransitionEvent } from '../../src/operator/shared/events.ts';
 import { targetTransitions } from '../../src/operator/targets/target-status.ts';
 import { codesIn, readDocument, rowsOf } from './document.ts';
 
@@ -71,22 +70,11 @@ const scenarios: Readonly<Record<string, (reason: Reason) => readonly Transition
   Rotate: (reason) => transitionEvents(recordWith('True'), desired({ rotationNotPossible: about(reason) })),
   Connect: (reason) =>
     targetTransitions({ conditions: [] }, { phase: 'Ready', ready: { status: 'True', reason, message: '' } }),
-  Finalize: () => recorded((events) => events.finalizerReleased(recordWith('True'))),
+  Finalize: () => [finalizerReleased(leftBehind)],
   Wait: () => admissionEvents.slice(0, 1),
   Resume: () => admissionEvents.slice(1),
-  Move: () => recorded((events) => events.loginSecretsMoved(recordWith('True'))),
+  Move: () => [loginSecretsMoved],
 };
-
-function recorded(tell: (events: CredentialEvents) => void): readonly TransitionEvent[] {
-  const seen: EventInput[] = [];
-  tell(
-    new CredentialEvents(
-      { record: (event: EventInput) => void seen.push(event) } as EventRecorder,
-      silentLogger,
-    ),
-  );
-  return seen as unknown as TransitionEvent[];
-}
 
 const documented = rows.flatMap(({ reason, type, actions }) =>
   actions.map((action) => ({ reason, type, action })),

@@ -55,7 +55,7 @@ function statusOfKey(record: CredentialRecord): Record<string, unknown> | undefi
     now: Date.now(),
     limits: { activityInterval, expiredRetention },
   });
-  return step.step === 'settle' ? statusPatch(record, step.desired, Date.now()) : undefined;
+  return step.step === 'commit' ? statusPatch(record, step.desired, Date.now()) : undefined;
 }
 
 function statusOfToken(record: CredentialRecord, key: SigningKey): Record<string, unknown> | undefined {

@@ -78,24 +78,21 @@ export class Controllers {
   }
 
   #wire(options: ControllersOptions): OperatorContext {
-    const { client, clock, events, metrics, settings, assertAdmission } = options;
+    const { client, clock, events, metrics, settings, assertAdmission, trustedSince } = options;
     const onWaiting = (count: number) => metrics.expiryWaiting.set(count);
-    const onReleased = (kind: string) => metrics.finalizersReleased.inc({ kind });
+    const expiryBudget = new ExpiryBudget(clock, settings.expiryWritesPerSecond, onWaiting);
     return {
       ...options,
       stores: this.stores,
       targets: this.targets,
       targetClients: targetClientsOf(options),
-      parts: new CredentialServices({
-        client,
-        clock,
-        events,
-        stores: this.stores,
-        onReleased,
-        assertAdmission,
+      expiryBudget,
+      credentials: new CredentialServices({
+        ...{ client, clock, events, stores: this.stores, expiryBudget, trustedSince, assertAdmission },
+        finalizerLimitMs: settings.finalizerLimitMs,
+        onReleased: (kind) => metrics.finalizersReleased.inc({ kind }),
       }),
       ring: new KeyRing(() => this.#wakeSigned()),
-      expiryBudget: new ExpiryBudget(clock, settings.expiryWritesPerSecond, onWaiting),
       queues: queuesOf(options),
     };
   }
@@ -130,9 +127,9 @@ export class Controllers {
     const { stores, targets, targetClients, queues } = this.#context;
     const kubeConfigs = queues.virtualclusterinstancekubeconfigs;
     enqueueDependents(stores, {
-      keys: queues.ownedaccesskeys,
-      tokens: queues.directclusterendpointtokens,
-      kubeConfigs,
+      OwnedAccessKey: queues.ownedaccesskeys,
+      DirectClusterEndpointToken: queues.directclusterendpointtokens,
+      VirtualClusterInstanceKubeConfig: kubeConfigs,
     });
     enqueueTargetDependents(
       { stores, targets, clients: targetClients },

@@ -1,11 +1,10 @@
-import { virtualClusterInstanceKubeConfigs } from '../../api/resources.ts';
 import { CertificateIssuer } from '../certificates/certificate-issuer.ts';
 import type { CertificateRevoker } from '../certificates/certificate-revoker.ts';
 import type { RevocationRecords } from '../certificates/revocation-records.ts';
 import { KubeConfigController } from '../credentials/kubeconfigs/controller.ts';
 import { KubeConfigFinalizer } from '../credentials/kubeconfigs/finalizer.ts';
 import type { Controller } from '../shared/controller.ts';
-import { finalizerLimitOf, issuedLimits, type OperatorContext } from './operator-context.ts';
+import { credentialController, issuedLimits, mayIssue, type OperatorContext } from './operator-context.ts';
 
 /** What the controllers of kubeconfigs and of revocations share. */
 interface Shared {
@@ -17,49 +16,25 @@ export function createKubeConfigController(
   context: OperatorContext,
   { revoker, revocations }: Shared,
 ): Controller {
-  const { client, clock, events, metrics, parts, settings, stores, targets, targetClients } = context;
+  const { client, clock, random, events, metrics, credentials, settings, targets } = context;
+  const { ring, targetClients: clients } = context;
   const kind = 'VirtualClusterInstanceKubeConfig';
-  const writer = parts.writer(virtualClusterInstanceKubeConfigs, stores.writtenKubeConfigs);
-  const { secrets } = parts;
-  const finalizer = new KubeConfigFinalizer({
-    ...{ stores, targets, clients: targetClients, revoker, revocations, writer, secrets, events },
-    onReleased: () => metrics.finalizersReleased.inc({ kind }),
-    now: () => clock.now(),
-    limitMs: finalizerLimitOf(context, kind),
-  });
-  const assertMayIssue = () => {
-    context.assertLeading();
-    context.assertAdmission();
-  };
-  const issuer = new CertificateIssuer({ revoker, revocations, clock, assertMayIssue });
+  const services = credentials.of(kind);
+  const assertMayIssue = mayIssue(context);
   const controller = new KubeConfigController({
-    ...{
-      client,
-      stores,
-      targets,
-      clients: targetClients,
-      revoker,
-      issuer,
-      writer,
-      secrets,
-      finalizer,
-      clock,
-    },
-    ring: context.ring,
-    expiryBudget: context.expiryBudget,
+    ...services,
+    ...{ client, targets, clients, revoker, ring, clock, random, assertMayIssue },
+    issuer: new CertificateIssuer({ revoker, revocations, clock, assertMayIssue }),
+    finalizer: new KubeConfigFinalizer({
+      ...services,
+      ...{ targets, clients, revoker, revocations, events },
+      onReleased: () => metrics.finalizersReleased.inc({ kind }),
+      limitMs: settings.finalizerLimitMs,
+    }),
     gateway: gatewayOf(context),
     limits: issuedLimits(settings, settings.maxKubeConfigTTLSeconds),
-    random: context.random,
-    trustedSince: context.trustedSince,
-    assertMayIssue,
   });
-  return {
-    name: 'virtualclusterinstancekubeconfigs',
-    resource: virtualClusterInstanceKubeConfigs,
-    queue: context.queues.virtualclusterinstancekubeconfigs,
-    workers: settings.concurrency,
-    reconcile: (key) => controller.reconcile(key),
-  };
+  return credentialController(context, kind, (key) => controller.reconcile(key));
 }
 
 function gatewayOf({ settings }: OperatorContext) {

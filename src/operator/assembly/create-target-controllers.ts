@@ -21,7 +21,7 @@ import { TargetSecrets } from '../targets/target-secrets.ts';
 import type { AnyTargetRecord } from '../targets/target-status.ts';
 import { TargetSweep } from '../targets/target-sweep.ts';
 import { TargetWriter } from '../targets/target-writer.ts';
-import { finalizerLimitOf, type OperatorContext } from './operator-context.ts';
+import type { OperatorContext } from './operator-context.ts';
 
 /** A target that does not answer holds its worker for many seconds. */
 const minWorkers = 32;
@@ -99,13 +99,13 @@ function createReconciler<R extends ConnectedRecord>(
   connector: TargetConnector,
   { kind, ...options }: ConnectedKind<R>,
 ): TargetReconciler<R> {
-  const { clock, random, settings, metrics, targetEvents: events } = context;
+  const { clock, random, settings, metrics, events } = context;
   const finalizerName = finalizers[kind];
   const finalizer = new TargetFinalizer<R>({
     ...{ ...options, finalizer: finalizerName, connector, events },
     onReleased: () => metrics.finalizersReleased.inc({ kind }),
     now: () => clock.now(),
-    limitMs: finalizerLimitOf(context, kind),
+    limitMs: settings.finalizerLimitMs,
   });
   const schedule = new RecheckSchedule({ recheckMs: settings.targetRecheckMs, random });
   return new TargetReconciler<R>({ ...options, connector, finalizer, finalizerName, schedule });
@@ -123,7 +123,7 @@ function holdsAccess({ status }: CredentialRecord, instance: string): boolean {
 }
 
 function createWriter<R extends AnyTargetRecord>(
-  { client, clock, targetEvents: events }: OperatorContext,
+  { client, clock, events }: OperatorContext,
   resource: Resource,
   records: MutationCache<R>,
   project: (object: KubeObject) => R,

@@ -1,54 +1,61 @@
-import type { Resource } from '../../api/resources.ts';
-import type { CredentialRecord } from '../../credentials/record.ts';
-import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
+import { type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
-import type { CredentialEvents } from '../credentials/credential-events.ts';
+import type { ReconcilerServices } from '../credentials/credential-reconciler.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
 import { CredentialWriter } from '../credentials/credential-writer.ts';
+import type { ExpiryBudget } from '../credentials/expiry-budget.ts';
 import { Finalizer } from '../credentials/finalizer.ts';
 import { SecretWriter } from '../credentials/secret-writer.ts';
+import type { ObjectEvents } from '../shared/events.ts';
 
 export interface CredentialServicesOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly stores: CredentialStores;
-  readonly events: CredentialEvents;
+  readonly events: ObjectEvents;
+  readonly expiryBudget: ExpiryBudget;
+  /** How long a deleted object may wait for its clean-up. */
+  readonly finalizerLimitMs: number;
   readonly onReleased: (kind: string) => void;
+  /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
+  readonly trustedSince: () => number;
   /** Throws while nothing new may be confirmed. */
   readonly assertAdmission: () => void;
 }
 
-/** What the controllers of all credential kinds share. */
+/** What the controllers of all kinds of credentials share. */
 export class CredentialServices {
-  readonly secrets: SecretWriter;
   readonly #options: CredentialServicesOptions;
-  readonly #writers = new Map<string, CredentialWriter>();
+  readonly #secrets: SecretWriter;
+  readonly #writers: Readonly<Record<CredentialKind, CredentialWriter>>;
 
   constructor(options: CredentialServicesOptions) {
     this.#options = options;
-    this.secrets = new SecretWriter(options.client, options.stores.writtenSecrets);
+    const { client, stores, events, clock, assertAdmission } = options;
+    this.#secrets = new SecretWriter(client, stores.writtenSecrets);
+    const writerOf = (kind: CredentialKind) =>
+      new CredentialWriter({
+        ...{ client, events, clock, assertAdmission },
+        resource: credentialKinds[kind].resource,
+        records: stores.ofKind[kind].written,
+      });
+    this.#writers = {
+      OwnedAccessKey: writerOf('OwnedAccessKey'),
+      DirectClusterEndpointToken: writerOf('DirectClusterEndpointToken'),
+      VirtualClusterInstanceKubeConfig: writerOf('VirtualClusterInstanceKubeConfig'),
+    };
   }
 
-  writer(resource: Resource, records: MutationCache<CredentialRecord>): CredentialWriter {
-    const { client, events, clock, assertAdmission } = this.#options;
-    const writer = new CredentialWriter({ client, resource, records, events, clock, assertAdmission });
-    this.#writers.set(resource.kind, writer);
-    return writer;
-  }
-
-  /** `limitMs`: how long a deleted object of this kind may wait for its clean-up. */
-  finalizer(kind: string, writer: CredentialWriter, limitMs: number): Finalizer {
-    const { stores, events, clock, onReleased } = this.#options;
-    return new Finalizer({
-      stores,
-      writer,
-      secrets: this.secrets,
-      events,
-      limitMs,
-      now: () => clock.now(),
+  of(kind: CredentialKind): ReconcilerServices & { readonly finalizer: Finalizer } {
+    const { stores, events, clock, expiryBudget, trustedSince, finalizerLimitMs, onReleased } = this.#options;
+    const shared = { stores, writer: this.#writers[kind], secrets: this.#secrets, now: () => clock.now() };
+    const limitMs = Math.min(credentialKinds[kind].maxFinalizationMs ?? finalizerLimitMs, finalizerLimitMs);
+    const finalizer = new Finalizer({
+      ...{ ...shared, events, limitMs },
       onReleased: () => onReleased(kind),
-      deleteChild: async (child) => this.#writers.get(child.kind)?.delete(child),
+      deleteChild: (child) => this.#writers[child.kind].delete(child),
     });
+    return { ...shared, finalizer, expiryBudget, trustedSince };
   }
 }

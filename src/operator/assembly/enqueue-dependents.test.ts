@@ -19,9 +19,9 @@ async function setUp() {
   const clock = new FakeClock();
   const stores = new CredentialStores(clock);
   const queues = {
-    keys: new WorkQueue({ clock, random: () => 0 }),
-    tokens: new WorkQueue({ clock, random: () => 0 }),
-    kubeConfigs: new WorkQueue({ clock, random: () => 0 }),
+    OwnedAccessKey: new WorkQueue({ clock, random: () => 0 }),
+    DirectClusterEndpointToken: new WorkQueue({ clock, random: () => 0 }),
+    VirtualClusterInstanceKubeConfig: new WorkQueue({ clock, random: () => 0 }),
   };
   enqueueDependents(stores, queues);
   stores.keys.upsert(parent);
@@ -37,8 +37,9 @@ async function setUp() {
     return keys.sort();
   };
   const woken = async () => {
-    const { keys, tokens, kubeConfigs } = queues;
-    return [...(await drain(keys)), ...(await drain(tokens)), ...(await drain(kubeConfigs))];
+    const woken: string[] = [];
+    for (const queue of Object.values(queues)) woken.push(...(await drain(queue)));
+    return woken;
   };
   await woken();
   return { stores, woken };

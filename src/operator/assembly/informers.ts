@@ -1,17 +1,14 @@
+import { type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
 import { labels, purposes, systemNamespace, systemObjects } from '../../api/names.ts';
 import {
   clusters,
   configMaps,
-  directClusterEndpointTokens,
-  ownedAccessKeys,
   type Resource,
   secrets,
   spaceInstances,
-  virtualClusterInstanceKubeConfigs,
   virtualClusterInstances,
 } from '../../api/resources.ts';
 import { toCredentialRecord } from '../../credentials/credential-record.ts';
-import type { CredentialKind, CredentialRecord } from '../../credentials/record.ts';
 import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { Store, StoredRecord } from '../../kube/cache/store.ts';
 import { type KubeObject, keyOf } from '../../kube/object.ts';
@@ -64,24 +61,12 @@ export function addInformers(informers: Informers, { stores, targets, system }: 
   add('discovery', { ...named(configMaps, systemObjects.discovery), store: system.discovery });
 }
 
-type Add = <R extends StoredRecord>(name: (typeof informerNames)[number], source: InformerSource<R>) => void;
+type InformerName = (typeof informerNames)[number];
+
+type Add = <R extends StoredRecord>(name: InformerName, source: InformerSource<R>) => void;
 
 function addCredentials(add: Add, stores: CredentialStores): void {
-  add('ownedaccesskeys', {
-    resource: ownedAccessKeys,
-    store: stores.keys,
-    project: credentialProjection('OwnedAccessKey', stores.writtenKeys),
-  });
-  add('directclusterendpointtokens', {
-    resource: directClusterEndpointTokens,
-    store: stores.tokens,
-    project: credentialProjection('DirectClusterEndpointToken', stores.writtenTokens),
-  });
-  add('virtualclusterinstancekubeconfigs', {
-    resource: virtualClusterInstanceKubeConfigs,
-    store: stores.kubeConfigs,
-    project: credentialProjection('VirtualClusterInstanceKubeConfig', stores.writtenKubeConfigs),
-  });
+  for (const { resource } of Object.values(credentialKinds)) addCredential(add, stores, resource);
   add('secrets', {
     resource: secrets,
     labelSelector: labels.ownerUID,
@@ -122,9 +107,11 @@ function named(resource: Resource, name: string): Omit<InformerSource<StoredReco
   };
 }
 
-function credentialProjection(kind: CredentialKind, written: MutationCache<CredentialRecord>) {
-  return (object: KubeObject): CredentialRecord =>
-    recalled(object, written) ?? toCredentialRecord(object, kind);
+function addCredential(add: Add, stores: CredentialStores, resource: Resource): void {
+  const kind = resource.kind as CredentialKind;
+  const { store, written } = stores.ofKind[kind];
+  const project = (object: KubeObject) => recalled(object, written) ?? toCredentialRecord(object, kind);
+  add(resource.plural as InformerName, { resource, store, project });
 }
 
 /** Our own writes were projected when they were answered; hashing them again would be half the work of a busy minute. */

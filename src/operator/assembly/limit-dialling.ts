@@ -1,7 +1,7 @@
 import type { Store } from '../../kube/cache/store.ts';
 import { parseKey } from '../../kube/object.ts';
 import type { RevocationRecord } from '../certificates/revocation-records.ts';
-import { instanceKeyOf } from '../credentials/instance-key.ts';
+import { instanceKeyOf } from '../credentials/credential-stores.ts';
 import type { Controller } from '../shared/controller.ts';
 import { type DialPlace, DialSlots } from '../targets/dial-slots.ts';
 import type { ControllerName, OperatorContext } from './operator-context.ts';

@@ -1,3 +1,4 @@
+import { type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { Logger } from '../../kube/logger.ts';
@@ -6,9 +7,9 @@ import type { TargetClients } from '../../platform/targets/target-clients.ts';
 import type { TargetStores } from '../../platform/targets/target-stores.ts';
 import type { OperatorSettings } from '../../settings/operator.ts';
 import type { OperatorMetrics } from '../../telemetry/metrics/operator.ts';
-import type { CredentialEvents } from '../credentials/credential-events.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
 import type { ExpiryBudget } from '../credentials/expiry-budget.ts';
+import type { Controller } from '../shared/controller.ts';
 import type { ObjectEvents } from '../shared/events.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
 import type { CredentialServices } from './credential-services.ts';
@@ -18,8 +19,7 @@ export interface ControllersOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Logger;
-  readonly events: CredentialEvents;
-  readonly targetEvents: ObjectEvents;
+  readonly events: ObjectEvents;
   readonly settings: OperatorSettings;
   readonly metrics: OperatorMetrics;
   /** Throws while nothing new may be confirmed. */
@@ -44,30 +44,13 @@ export const controllerNames = [
 
 export type ControllerName = (typeof controllerNames)[number];
 
-/** Kinds that wait for their clean-up when they are deleted, and the longest that each may wait by itself, milliseconds. */
-export const finalizerLimits = {
-  OwnedAccessKey: Number.POSITIVE_INFINITY,
-  DirectClusterEndpointToken: 5_000,
-  VirtualClusterInstanceKubeConfig: Number.POSITIVE_INFINITY,
-  VirtualClusterInstance: Number.POSITIVE_INFINITY,
-  Cluster: Number.POSITIVE_INFINITY,
-} as const;
-
-/** How long a deleted object of the kind may wait for its clean-up, milliseconds. */
-export function finalizerLimitOf(
-  { settings }: ControllersOptions,
-  kind: keyof typeof finalizerLimits,
-): number {
-  return Math.min(finalizerLimits[kind], settings.finalizerLimitMs);
-}
-
 /** What the controllers of one term are put together from. */
 export interface OperatorContext extends ControllersOptions {
   readonly stores: CredentialStores;
   readonly targets: TargetStores;
   /** Connections to virtual clusters and clusters. */
   readonly targetClients: TargetClients;
-  readonly parts: CredentialServices;
+  readonly credentials: CredentialServices;
   readonly ring: KeyRing;
   readonly expiryBudget: ExpiryBudget;
   readonly queues: Readonly<Record<ControllerName, WorkQueue>>;
@@ -80,5 +63,23 @@ export function issuedLimits(settings: OperatorSettings, maxTTL: number) {
     expiredRetention: settings.expiredRetentionMs,
     rotationOverlap: settings.rotationOverlapMs,
     maxTTL,
+  };
+}
+
+export function credentialController(
+  { queues, settings }: OperatorContext,
+  kind: CredentialKind,
+  reconcile: Controller['reconcile'],
+): Controller {
+  const { resource } = credentialKinds[kind];
+  const name = resource.plural as ControllerName;
+  return { name, resource, queue: queues[name], workers: settings.concurrency, reconcile };
+}
+
+/** Throws when nothing may be signed now: neither a signature nor an approval can be taken back. */
+export function mayIssue({ assertLeading, assertAdmission }: OperatorContext): () => void {
+  return () => {
+    assertLeading();
+    assertAdmission();
   };
 }

@@ -2,7 +2,7 @@ import { labels } from '../../api/names.ts';
 import { clusterRoleBindings } from '../../api/resources.ts';
 import { certificateSubject } from '../../credentials/certificates/subject.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { isAlreadyExists, isNotFound } from '../../kube/kube-error.ts';
+import { isAlreadyExists, unlessNotFound } from '../../kube/kube-error.ts';
 import { atTarget } from '../targets/target-failure.ts';
 import { targetObjectMetadata } from './target-object-names.ts';
 
@@ -27,7 +27,7 @@ export async function bindCertificate(client: KubeClient, binding: CertificateBi
       await create();
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      await client.delete(clusterRoleBindings, { name: object.metadata.name }).catch(unlessGone);
+      await client.delete(clusterRoleBindings, { name: object.metadata.name }).catch(unlessNotFound);
       await create();
     }
   });
@@ -46,7 +46,3 @@ function objectOf({ clusterRole, ...certificate }: CertificateBinding) {
 }
 
 const partOf = { [labels.ownerKind]: 'VirtualClusterInstanceKubeConfig' };
-
-function unlessGone(error: unknown): void {
-  if (!isNotFound(error)) throw error;
-}

@@ -1,4 +1,4 @@
-import { finalizers } from '../../api/names.ts';
+import { credentialKinds } from '../../api/credential-kinds.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { Store } from '../../kube/cache/store.ts';
 import type { Clock } from '../../kube/clock.ts';
@@ -103,4 +103,4 @@ export class RevocationController {
 const graceMs = 30_000;
 
 const isHeld = ({ kind, finalizers: present }: CredentialRecord): boolean =>
-  present.includes(finalizers[kind]);
+  present.includes(credentialKinds[kind].finalizer);

@@ -6,7 +6,7 @@ import { configMaps } from '../../api/resources.ts';
 import type { AdminKubeConfig } from '../../kube/admin-kubeconfig/admin-kube-config.ts';
 import type { StoredRecord } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { isNotFound } from '../../kube/kube-error.ts';
+import { unlessNotFound } from '../../kube/kube-error.ts';
 import { type KubeObject, keyOf } from '../../kube/object.ts';
 import type { SecretEntry } from '../../platform/targets/target-record.ts';
 
@@ -60,13 +60,15 @@ export class RevocationRecords {
 
   /** When nothing is left of an object in that virtual cluster. */
   async remove(place: RevocationPlace): Promise<void> {
-    await this.#client.delete(configMaps, placeOf(place)).catch(unlessGone);
+    await this.#client.delete(configMaps, placeOf(place)).catch(unlessNotFound);
   }
 
   /** Fails with a conflict when the record has changed: another certificate stands in it. */
   async complete({ name, uid, resourceVersion }: RevocationRecord): Promise<void> {
     const key = { namespace: systemNamespace, name };
-    await this.#client.delete(configMaps, key, { preconditions: { uid, resourceVersion } }).catch(unlessGone);
+    await this.#client
+      .delete(configMaps, key, { preconditions: { uid, resourceVersion } })
+      .catch(unlessNotFound);
   }
 }
 
@@ -74,10 +76,6 @@ const revocationName = ({ ownerUID, caFingerprint: ca }: RevocationPlace): strin
   `latchkey-revocation-${ownerUID}-${ca.slice(0, 12)}`;
 
 const placeOf = (place: RevocationPlace) => ({ namespace: systemNamespace, name: revocationName(place) });
-
-function unlessGone(error: unknown): void {
-  if (!isNotFound(error)) throw error;
-}
 
 export function renderRevocation(revocation: Revocation) {
   const { ownerUID, instance, secret, serials, notAfter } = revocation;

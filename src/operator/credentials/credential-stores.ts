@@ -1,9 +1,16 @@
+import type { CredentialKind } from '../../api/credential-kinds.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import { Store } from '../../kube/cache/store.ts';
 import type { Clock } from '../../kube/clock.ts';
-import { instanceKeyOf } from './instance-key.ts';
 import type { SecretRecord } from './secret-record.ts';
+
+/** The credentials of one kind. */
+interface KindStore {
+  readonly store: Store<CredentialRecord>;
+  /** The store and our own writes that the watch has not brought yet. */
+  readonly written: MutationCache<CredentialRecord>;
+}
 
 /** What the operator knows of all credentials and of the Secrets made for them. */
 export class CredentialStores {
@@ -28,12 +35,18 @@ export class CredentialStores {
   readonly writtenTokens: MutationCache<CredentialRecord>;
   readonly writtenKubeConfigs: MutationCache<CredentialRecord>;
   readonly writtenSecrets: MutationCache<SecretRecord>;
+  readonly ofKind: Readonly<Record<CredentialKind, KindStore>>;
 
   constructor(clock: Clock) {
     this.writtenKeys = new MutationCache(this.keys, clock);
     this.writtenTokens = new MutationCache(this.tokens, clock);
     this.writtenKubeConfigs = new MutationCache(this.kubeConfigs, clock);
     this.writtenSecrets = new MutationCache(this.secrets, clock);
+    this.ofKind = {
+      OwnedAccessKey: { store: this.keys, written: this.writtenKeys },
+      DirectClusterEndpointToken: { store: this.tokens, written: this.writtenTokens },
+      VirtualClusterInstanceKubeConfig: { store: this.kubeConfigs, written: this.writtenKubeConfigs },
+    };
   }
 
   key(name: string): CredentialRecord | undefined {
@@ -82,4 +95,9 @@ export class CredentialStores {
   get credentials(): readonly Store<CredentialRecord>[] {
     return [this.keys, this.tokens, this.kubeConfigs];
   }
+}
+
+/** `namespace/name` of the VirtualClusterInstance that a kubeconfig is for. */
+export function instanceKeyOf({ namespace = '', name, kubeConfig }: CredentialRecord): string {
+  return `${namespace}/${kubeConfig?.instance ?? name}`;
 }

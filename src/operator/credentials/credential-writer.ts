@@ -6,11 +6,10 @@ import type { CredentialKind, CredentialRecord } from '../../credentials/record.
 import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { KubeClient, ObjectKey } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
-import { isNotFound, KubeError } from '../../kube/kube-error.ts';
+import { KubeError, unlessNotFound } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import { admissionWait } from './admission-wait.ts';
-import type { CredentialEvents } from './credential-events.ts';
-import type { DesiredStatus } from './desired-status.ts';
+import type { ObjectEvents } from '../shared/events.ts';
+import { admissionWait, type DesiredStatus } from './desired-status.ts';
 import { statusPatch } from './status-patch.ts';
 import { transitionEvents } from './transition-events.ts';
 
@@ -18,7 +17,7 @@ export interface CredentialWriterOptions {
   readonly client: KubeClient;
   readonly resource: Resource;
   readonly records: MutationCache<CredentialRecord>;
-  readonly events: CredentialEvents;
+  readonly events: ObjectEvents;
   readonly clock: Clock;
   /** Throws while nothing new may be confirmed. */
   readonly assertAdmission: () => void;
@@ -30,30 +29,26 @@ export interface CredentialWriterOptions {
  */
 export class CredentialWriter {
   readonly #options: CredentialWriterOptions;
-  /** UIDs of objects of which a write may or may not have taken effect. */
-  readonly #doubts = new Set<string>();
+  /** UIDs of objects with a write that may or may not have taken effect. */
+  readonly #uncertainWrites = new Set<string>();
 
   constructor(options: CredentialWriterOptions) {
     this.#options = options;
   }
 
   /**
-   * The record to decide on: read anew when the last write to it went unanswered. Deciding on the old one would make
+   * The record to decide on: read again when the last write to it went unanswered. Deciding on the old one would make
    * a second credential beside the one that may have been confirmed. Undefined when the object is gone.
    */
-  async certain(record: CredentialRecord): Promise<CredentialRecord | undefined> {
-    if (!this.#doubts.has(record.uid)) return record;
+  async refreshIfUncertain(record: CredentialRecord): Promise<CredentialRecord | undefined> {
+    if (!this.#uncertainWrites.has(record.uid)) return record;
     const { client, resource, records } = this.#options;
-    try {
-      const fresh = toCredentialRecord(await client.get(resource, placeOf(record)), record.kind);
-      this.#doubts.delete(record.uid);
-      records.note(fresh);
-      return fresh;
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-      this.#doubts.delete(record.uid);
-      return undefined;
-    }
+    const object = await client.get(resource, placeOf(record)).catch(unlessNotFound);
+    this.#uncertainWrites.delete(record.uid);
+    if (object === undefined) return undefined;
+    const fresh = toCredentialRecord(object, record.kind);
+    records.note(fresh);
+    return fresh;
   }
 
   addFinalizer(record: CredentialRecord, finalizer: string): Promise<CredentialRecord> {
@@ -84,7 +79,7 @@ export class CredentialWriter {
     if (status === undefined) return record;
     if (confirmsMore(record, desired)) await this.assertAdmitted(record);
     const written = await this.#patch(record, { status }, 'status');
-    this.#options.events.record(record, transitionEvents(record, desired, successor));
+    this.#options.events.publish(record, transitionEvents(record, desired, successor));
     return written;
   }
 
@@ -108,11 +103,8 @@ export class CredentialWriter {
   async delete(record: CredentialRecord): Promise<void> {
     const { client, resource } = this.#options;
     const { uid, resourceVersion } = record;
-    await client
-      .delete(resource, placeOf(record), { preconditions: { uid, resourceVersion } })
-      .catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      });
+    const preconditions = { uid, resourceVersion };
+    await client.delete(resource, placeOf(record), { preconditions }).catch(unlessNotFound);
   }
 
   async #patch(
@@ -127,7 +119,7 @@ export class CredentialWriter {
     const object = await client
       .mergePatch<KubeObject>(resource, placeOf(record), body, options)
       .catch((error: unknown) => {
-        if (isUnanswered(error)) this.#doubts.add(uid);
+        if (isUnanswered(error)) this.#uncertainWrites.add(uid);
         throw error;
       });
     const written = toCredentialRecord(object, resource.kind as CredentialKind);

@@ -1,4 +1,5 @@
-import type { Confirmation } from '../../credentials/record.ts';
+import { type Reason, reasons } from '../../api/reasons.ts';
+import type { Confirmation, CredentialRecord } from '../../credentials/record.ts';
 import type { DesiredCondition, DesiredReady } from '../shared/conditions.ts';
 
 /** The status that an object should have. `lastActivity` is never part of it: it belongs to the gateway. */
@@ -13,4 +14,98 @@ export interface DesiredStatus {
   readonly rotationNotPossible?: DesiredCondition;
   /** The credential as it stands in status: absent leaves it, null removes it. */
   readonly credential?: string | null;
+}
+
+/** Why a credential grants nothing. */
+export interface Refusal {
+  readonly reason: Reason;
+  readonly message: string;
+  /** True when it stays so until a person changes something. */
+  readonly final: boolean;
+  /** What people are shown of the credential that was refused. */
+  readonly keyID?: string;
+}
+
+/** Of a Secret that could not be written. */
+export function secretRefusal(problem: DesiredCondition): Refusal {
+  return { ...problem, final: problem.reason === reasons.secretConflict };
+}
+
+/**
+ * Status of a credential that grants nothing. The hash goes, so no verifier can grant by it. The serial stays, so that
+ * no serial is used twice. The pinned UIDs of parent and instance stay, so that a new one cannot revive it.
+ */
+export function refusedStatus(
+  record: CredentialRecord,
+  { reason, message, final, keyID }: Refusal,
+): DesiredStatus {
+  const { serial, accessKeyUID, observedRotation, disabledByExpiry, instanceUID, boundSerials } =
+    record.status;
+  return {
+    confirmation: {
+      ...lastingLife(record),
+      serial,
+      ...inactive(record),
+      ...(accessKeyUID === undefined ? {} : { accessKeyUID }),
+      ...(observedRotation === undefined ? {} : { observedRotation }),
+      ...(disabledByExpiry === undefined ? {} : { disabledByExpiry }),
+      ...(instanceUID === undefined ? {} : { instanceUID }),
+      ...(boundSerials === undefined ? {} : { boundSerials }),
+      ...(keyID === undefined ? {} : { keyID }),
+    },
+    ready: { status: 'False', reason, message },
+    ...(final ? { stalled: { reason, message } } : { reconciling: { reason, message } }),
+    credential: null,
+  };
+}
+
+/** A refusal that passes does not begin a new life: a token that has ended stays ended. */
+function lastingLife({ kind, status }: CredentialRecord): Partial<Confirmation> {
+  const { fingerprint, issuedAt, notAfter, confirmedTTL } = status;
+  if (kind === 'OwnedAccessKey' || fingerprint === undefined) return {};
+  return {
+    fingerprint,
+    ...(issuedAt === undefined ? {} : { issuedAt }),
+    ...(notAfter === undefined ? {} : { notAfter }),
+    ...(confirmedTTL === undefined ? {} : { confirmedTTL }),
+  };
+}
+
+const inactive = ({ kind }: CredentialRecord): Partial<Confirmation> =>
+  kind === 'OwnedAccessKey' ? { active: false } : {};
+
+/** A finalizer of someone else may keep the object for long: its credential must not stand there meanwhile. */
+export function deletingStatus(record: CredentialRecord): DesiredStatus {
+  const message = 'The object is being deleted.';
+  return refusedStatus(record, { reason: reasons.deleting, message, final: false });
+}
+
+/** Always the same words: a message that said how many are missing would have every waiting object written again and again. */
+const missing = {
+  reason: reasons.admissionMissing,
+  message:
+    'Nothing new is confirmed while an admission policy of Latchkey is missing or of another version: have config/admission of the same release applied.',
+} as const;
+
+/**
+ * Status of a credential that waits for the admission policies; undefined while what was confirmed before goes on
+ * working. Nothing that was confirmed is taken back: it is right again as soon as the spec is what it was.
+ */
+export function admissionWait(record: CredentialRecord, now: number): DesiredStatus | undefined {
+  if (stillValid(record, now)) return undefined;
+  return {
+    confirmation: { ...record.status, ...inactive(record) },
+    ready: { status: 'False', ...missing },
+    reconciling: missing,
+  };
+}
+
+function stillValid({ status, fingerprints }: CredentialRecord, now: number): boolean {
+  const { credentialHash, fingerprint, notAfter = Number.POSITIVE_INFINITY } = status;
+  return (
+    credentialHash !== undefined &&
+    fingerprint !== undefined &&
+    fingerprints.includes(fingerprint) &&
+    now < notAfter
+  );
 }

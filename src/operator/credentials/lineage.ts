@@ -6,7 +6,7 @@ import { isLive } from '../../credentials/liveness.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import { mayNameAccessKey } from '../../credentials/requester.ts';
 import { type CreatorInput, creatorProblem } from './creator.ts';
-import type { RefusedFor } from './refused-status.ts';
+import type { Refusal } from './desired-status.ts';
 
 /** Who a credential speaks for, and what the access keys above it say. */
 export type Lineage =
@@ -19,14 +19,14 @@ export type Lineage =
     }
   /** An ancestor does not work now: nothing is issued, and what was issued grants nothing meanwhile. */
   | {
-      readonly kind: 'waiting';
+      readonly kind: 'blocked';
       readonly ancestors: readonly CredentialRecord[];
       readonly message: string;
       /** True when the operator has not looked at the present spec of an ancestor yet: it will within milliseconds. */
       readonly tooEarly: boolean;
     }
   /** Nothing may be issued. */
-  | { readonly kind: 'refused'; readonly problem: RefusedFor };
+  | { readonly kind: 'refused'; readonly problem: Refusal };
 
 export interface LineageInput extends CreatorInput {
   /** Epoch milliseconds. */
@@ -116,5 +116,5 @@ function identified(input: LineageInput, ancestors: readonly CredentialRecord[])
   const cause = verdict.accessKeyReason ?? verdict.reason;
   const message = `The access key that this credential depends on does not work now: ${cause}.`;
   const tooEarly = ancestors.some(isUnseen);
-  return { kind: 'waiting', ancestors, message, tooEarly };
+  return { kind: 'blocked', ancestors, message, tooEarly };
 }

@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto';
 import { apiVersion, labels, purposes } from '../../api/names.ts';
+import { secretLocation } from '../../credentials/credential-secret.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
 import type { StoredRecord } from '../../kube/cache/store.ts';
 import type { KubeObject } from '../../kube/object.ts';
 
@@ -21,8 +23,8 @@ interface Secret extends KubeObject {
 
 /**
  * Undefined for a Secret that is not ours. A label alone does not make it so: tools copy Secrets with their labels, and
- * who may only label must not have the operator delete. Who sets an owner reference gives the Secret to Kubernetes'
- * own garbage collector anyway.
+ * a person who may only label must not make the operator delete. An owner reference gives the Secret to the garbage
+ * collector of Kubernetes anyway.
  */
 export function toSecretRecord(object: KubeObject): SecretRecord | undefined {
   const {
@@ -54,10 +56,39 @@ export function toSecretRecord(object: KubeObject): SecretRecord | undefined {
 }
 
 /** Of a login Secret; every other one has a single entry. */
-const mostEntries = 4;
+const maxEntries = 4;
 
 function hashesOf({ data = {} }: Secret): ReadonlyMap<string, string> {
   const entries = Object.entries(data);
-  if (entries.length > mostEntries) return new Map();
+  if (entries.length > maxEntries) return new Map();
   return new Map(entries.map(([key, value]) => [key, hash('sha256', Buffer.from(value, 'base64'), 'hex')]));
+}
+
+/** The key, in the store of Secrets, of the place that `spec.secretRef` names. */
+export function secretKeyOf(record: CredentialRecord): string | undefined {
+  const location = secretLocation(record);
+  return location === undefined ? undefined : `${location.namespace}/${location.name}`;
+}
+
+/** True when the Secret that `spec.secretRef` names holds the confirmed credential, unaltered. */
+export function isIntact(record: CredentialRecord, present: SecretRecord | undefined): boolean {
+  const location = secretLocation(record);
+  const { credentialHash, documentHash = credentialHash, serial } = record.status;
+  return (
+    location !== undefined &&
+    present !== undefined &&
+    credentialHash !== undefined &&
+    present.ownerUID === record.uid &&
+    present.serial === serial &&
+    present.hashes.get(location.entry) === documentHash
+  );
+}
+
+/** Secrets with a credential of this object at places that `spec.secretRef` does not name any more. */
+export function staleSecrets(
+  record: CredentialRecord,
+  all: readonly SecretRecord[],
+): readonly SecretRecord[] {
+  const place = secretKeyOf(record);
+  return all.filter(({ key, purpose }) => purpose === purposes.credential && key !== place);
 }

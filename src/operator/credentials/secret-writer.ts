@@ -9,13 +9,19 @@ import {
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { isAlreadyExists, isForbidden, isInvalid, isNotFound } from '../../kube/kube-error.ts';
+import {
+  isAlreadyExists,
+  isForbidden,
+  isInvalid,
+  isNotFound,
+  unlessNotFound,
+} from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import type { DesiredCondition } from '../shared/conditions.ts';
 import { type SecretRecord, toSecretRecord } from './secret-record.ts';
 
-/** Deletes in one look at a credential. */
-const mostDeletes = 20;
+/** Deletes in one reconcile of a credential. */
+const maxDeletes = 20;
 
 /** Writes the Secrets that `spec.secretRef` asks for, and never one that was not made for the very object. */
 export class SecretWriter {
@@ -49,18 +55,15 @@ export class SecretWriter {
     }
   }
 
-  /** The next look goes on where this one ends: anybody may make Secrets that look like ours, with finalizers of their own. */
+  /** The next reconcile goes on where this one ends: anyone may make Secrets that look like ours, with finalizers of their own. */
   async deleteAll(secrets: readonly SecretRecord[]): Promise<void> {
-    const present = secrets.filter(({ deleting }) => !deleting).slice(0, mostDeletes);
+    const present = secrets.filter(({ deleting }) => !deleting).slice(0, maxDeletes);
     for (const secret of present) await this.delete(secret);
   }
 
   async delete({ namespace, name, uid }: SecretRecord): Promise<void> {
-    await this.#client
-      .delete(secrets, { namespace, name }, { preconditions: { uid } })
-      .catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      });
+    const preconditions = { uid };
+    await this.#client.delete(secrets, { namespace, name }, { preconditions }).catch(unlessNotFound);
     this.#records.forget(`${namespace}/${name}`);
   }
 

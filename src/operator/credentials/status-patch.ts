@@ -1,16 +1,10 @@
 import { conditionTypes } from '../../api/conditions.ts';
+import { credentialKinds } from '../../api/credential-kinds.ts';
 import type { Confirmation, CredentialRecord } from '../../credentials/record.ts';
 import { conditionsPatch, formatTimestamp } from '../shared/conditions.ts';
 import type { DesiredStatus } from './desired-status.ts';
 
 type StatusFields = Record<string, unknown>;
-
-/** The field of status in which each kind keeps the credential itself. */
-const credentialFields = {
-  OwnedAccessKey: undefined,
-  DirectClusterEndpointToken: 'token',
-  VirtualClusterInstanceKubeConfig: 'kubeConfig',
-} as const;
 
 /**
  * The merge patch of `status` that takes `record` to `desired`, or undefined when it says all of it already:
@@ -66,7 +60,7 @@ function writtenFields(confirmation: Confirmation): StatusFields {
 }
 
 function credentialChange(record: CredentialRecord, desired: DesiredStatus): StatusFields {
-  const field = credentialFields[record.kind];
+  const { statusField: field } = credentialKinds[record.kind];
   if (field === undefined || desired.credential === undefined) return {};
   if (desired.credential === null && !record.holdsCredential) return {};
   return { [field]: desired.credential };

@@ -1,4 +1,4 @@
-import { conditionTypes } from '../../api/conditions.ts';
+import { conditionTypes, findCondition } from '../../api/conditions.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { TransitionEvent } from '../shared/events.ts';
@@ -42,7 +42,7 @@ function readyChange(
   desired: DesiredStatus,
   issued: boolean,
 ): TransitionEvent | undefined {
-  const before = record.conditions.find((condition) => condition.type === conditionTypes.ready);
+  const before = findCondition(record.conditions, conditionTypes.ready);
   const { status, reason, message } = desired.ready;
   if (before?.status === status && before.reason === reason) return undefined;
   if (status === 'False') return warning(reason, 'Refuse', message);

@@ -20,12 +20,12 @@ import {
   RevocationRecords,
   toRevocationRecord,
 } from '../../../src/operator/certificates/revocation-records.ts';
-import { CredentialEvents } from '../../../src/operator/credentials/credential-events.ts';
 import { CredentialStores } from '../../../src/operator/credentials/credential-stores.ts';
 import { ExpiryBudget } from '../../../src/operator/credentials/expiry-budget.ts';
 import { KubeConfigController } from '../../../src/operator/credentials/kubeconfigs/controller.ts';
 import { KubeConfigFinalizer } from '../../../src/operator/credentials/kubeconfigs/finalizer.ts';
 import { toSecretRecord } from '../../../src/operator/credentials/secret-record.ts';
+import { ObjectEvents } from '../../../src/operator/shared/events.ts';
 import type {
   OpenResult,
   TargetClients,
@@ -38,7 +38,7 @@ import { MemoryTarget } from './memory-target.ts';
 
 const namespace = 'p-red';
 const plural = virtualClusterInstanceKubeConfigs.plural;
-const noEvents = new CredentialEvents({ record: () => undefined } as never, silentLogger);
+const noEvents = new ObjectEvents({ record: () => undefined }, silentLogger);
 
 /** Whoever waits gets on at once; time passes all the same. */
 export class HastyClock extends FakeClock {
@@ -230,42 +230,31 @@ export class KubeConfigSimulation {
     const revoker = new CertificateRevoker(clients, this.clock);
     const records = new RevocationRecords(client);
     const nothing = () => undefined;
-    const parts = new CredentialServices({
-      ...{ client, clock: this.clock, stores, events: noEvents },
+    const services = new CredentialServices({
+      ...{ client, clock: this.clock, stores, events: noEvents, finalizerLimitMs: 60_000 },
+      expiryBudget: new ExpiryBudget(this.clock, 1_000, nothing),
       onReleased: nothing,
+      trustedSince: () => 0,
       assertAdmission: nothing,
-    });
-    const writer = parts.writer(virtualClusterInstanceKubeConfigs, stores.writtenKubeConfigs);
+    }).of('VirtualClusterInstanceKubeConfig');
     const issuer = new CertificateIssuer({
       ...{ revoker, revocations: records, clock: this.clock },
       assertMayIssue: nothing,
     });
-    const shared = {
-      ...{ client, stores, clients, revoker, issuer, writer, clock: this.clock },
-      targets: { instance: () => this.instance },
-      revocations: records,
-      secrets: parts.secrets,
-      random: () => 0.5,
-    };
+    const shared = { ...services, clients, revoker, targets: { instance: () => this.instance } };
     const finalizer = new KubeConfigFinalizer({
       ...shared,
-      events: noEvents,
-      onReleased: nothing,
-      now: () => this.clock.now(),
-      limitMs: 60_000,
+      ...{ revocations: records, events: noEvents, onReleased: nothing, limitMs: 60_000 },
     });
     const controller = new KubeConfigController({
       ...shared,
-      finalizer,
+      ...{ client, issuer, finalizer, clock: this.clock, random: () => 0.5, assertMayIssue: nothing },
       ring: { signer: undefined, isPublished: () => false },
-      expiryBudget: new ExpiryBudget(this.clock, 1_000, nothing),
       gateway: { issuer: 'https://latchkey.example.com', projectNamespacePrefix: 'p-' },
       limits: {
         ...{ activityInterval: 60_000, expiredRetention: 3_600_000, rotationOverlap: 600_000 },
         maxTTL: 31_536_000,
       },
-      trustedSince: () => 0,
-      assertMayIssue: nothing,
     });
     const revocationController = new RevocationController({
       ...{ store: revocations, records, revoker, clients, clock: this.clock },

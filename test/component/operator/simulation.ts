@@ -9,7 +9,6 @@ import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import { silentLogger } from '../../../src/kube/logger.ts';
 import { type KubeObject, keyOf } from '../../../src/kube/object.ts';
 import { Controllers } from '../../../src/operator/assembly/controllers.ts';
-import { CredentialEvents } from '../../../src/operator/credentials/credential-events.ts';
 import { toSecretRecord } from '../../../src/operator/credentials/secret-record.ts';
 import { ObjectEvents } from '../../../src/operator/shared/events.ts';
 import { allOperatorSettings } from '../../../src/settings/operator.ts';
@@ -27,7 +26,7 @@ const settings = readSettings(
   { LATCHKEY_BASE_URL: 'https://latchkey.example.com' },
   { identity: 'simulated' },
 );
-const noEvents = new CredentialEvents({ record: () => undefined } as never, silentLogger);
+const noEvents = new ObjectEvents({ record: () => undefined }, silentLogger);
 
 /** The real controllers on an API server in memory, with faults, late events and crashes where a test wants them. */
 export class Simulation {
@@ -187,7 +186,6 @@ export class Simulation {
       random: () => 0.5,
       log: silentLogger,
       events: noEvents,
-      targetEvents: new ObjectEvents({ record: () => undefined }, silentLogger),
       settings,
       metrics: new OperatorMetrics(new Registry()),
       assertAdmission: () => {

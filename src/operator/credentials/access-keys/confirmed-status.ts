@@ -1,11 +1,41 @@
 import { reasons } from '../../../api/reasons.ts';
 import { keyIDOf } from '../../../credentials/keys/credential-hash.ts';
+import {
+  type ConfirmedLife,
+  expiringSoonAt,
+  lifeOfAccessKey,
+  operatorEndOfAccessKey,
+} from '../../../credentials/life.ts';
 import type { Confirmation, CredentialRecord } from '../../../credentials/record.ts';
 import type { DesiredStatus } from '../desired-status.ts';
 import type { Lineage } from '../lineage.ts';
 import { type KeyCredential, rotationAsked } from './credential.ts';
-import type { KeyInput } from './input.ts';
-import type { KeyLife } from './life.ts';
+import type { KeyInput } from './decision.ts';
+
+/** The life of an access key as the operator sees it; epoch milliseconds, `Infinity` for no end. */
+export interface KeyLife {
+  /** When the operator acts. */
+  readonly end: number;
+  readonly expired: boolean;
+  readonly confirmed: ConfirmedLife;
+  /** The end that people are shown: that of the key or of a parent, whichever is earlier. */
+  readonly expires: number;
+  readonly expiringSoonAt: number;
+}
+
+export function keyLife({ record, now, limits }: KeyInput, lineage: Lineage): KeyLife {
+  const end = operatorEndOfAccessKey(record, now, limits);
+  const shown = operatorEndOfAccessKey(record, now, { activityInterval: 0 });
+  const expires = Math.min(shown, lineage.kind === 'live' ? lineage.end : Number.POSITIVE_INFINITY);
+  const start = record.ttlAfterLastActivity ? (record.status.lastActivity ?? record.created) : record.created;
+  return {
+    end,
+    expired: now >= end,
+    confirmed: lifeOfAccessKey(record),
+    expires,
+    expiringSoonAt: Number.isFinite(expires) ? expiringSoonAt(start, expires) : Number.POSITIVE_INFINITY,
+  };
+}
 
 /** Status of a key whose present spec and credential are confirmed. */
 export function confirmedStatus(
@@ -59,7 +89,7 @@ function confirmationOf(
 }
 
 /**
- * The end of an idle key moves with every use. It is shown anew only after a tenth of `ttl`, or each record of an
+ * The end of an idle key moves with every use. It is shown again only after a tenth of `ttl`, or each record of an
  * activity would cost a second write.
  */
 function shownEnd({ status, ttl = 0, ttlAfterLastActivity }: CredentialRecord, { expires }: KeyLife): number {
@@ -68,7 +98,7 @@ function shownEnd({ status, ttl = 0, ttlAfterLastActivity }: CredentialRecord, {
   return Math.abs(expires - shown) < ttl * 100 ? shown : expires;
 }
 
-/** The generation at which the operator itself disabled the key; it takes back nothing that somebody else set. */
+/** The generation at which the operator itself disabled the key; it takes back nothing that someone else set. */
 function disabledByExpiryOf({
   disabled,
   disabledOwner,
@@ -79,7 +109,7 @@ function disabledByExpiryOf({
 }
 
 function readyOf(record: CredentialRecord, lineage: Lineage, life: KeyLife): DesiredStatus['ready'] {
-  if (life.over)
+  if (life.expired)
     return {
       status: 'False',
       reason: reasons.expired,
@@ -87,7 +117,7 @@ function readyOf(record: CredentialRecord, lineage: Lineage, life: KeyLife): Des
     };
   if (record.disabled)
     return { status: 'False', reason: reasons.disabled, message: 'The key is disabled by spec.disabled.' };
-  if (lineage.kind === 'waiting')
+  if (lineage.kind === 'blocked')
     return { status: 'False', reason: reasons.accessKeyNotLive, message: lineage.message };
   return { status: 'True', reason: reasons.issued, message: 'The key is confirmed and works.' };
 }

@@ -1,8 +1,7 @@
 import type { SpecKey } from '../../../credentials/keys/spec-key.ts';
 import type { CredentialRecord, KeySource } from '../../../credentials/record.ts';
-import { isIntact } from '../owned-secrets.ts';
-import type { KeyInput } from './input.ts';
-import type { KeyStep } from './step.ts';
+import { isIntact } from '../secret-record.ts';
+import type { KeyInput, KeyStep } from './decision.ts';
 
 /** The credential that the status is to confirm. */
 export interface KeyCredential {
@@ -12,7 +11,7 @@ export interface KeyCredential {
 }
 
 /** Finds the credential that spec or Secret hold, or the step that makes one. */
-export function credentialOf(input: KeyInput): KeyCredential | KeyStep {
+export function findCredential(input: KeyInput): KeyCredential | KeyStep {
   const { record } = input;
   if (record.specKey !== undefined) return fromSpec(record, record.specKey);
   return record.secretRef === undefined ? { step: 'generateIntoSpec' } : fromSecret(input);
@@ -39,8 +38,8 @@ function sourceOf(record: CredentialRecord, { form }: SpecKey, known: boolean): 
 }
 
 /**
- * A Secret that was lost or altered is made anew, and so is one that a crash left unconfirmed: its content could be
- * anybody's, and taking it over would let whoever may create Secrets choose the key (docs/decisions/0003).
+ * A Secret that was lost or altered is made again, and so is one that a crash left unconfirmed: its content could come
+ * from anyone, and taking it over would let a person who may create Secrets choose the key (docs/decisions/0003).
  */
 function fromSecret(input: KeyInput): KeyCredential | KeyStep {
   const { record, written } = input;

@@ -1,12 +1,12 @@
 import { apiVersion, fieldManager, labels, purposes, systemNamespace } from '../../../api/names.ts';
+import { reasons } from '../../../api/reasons.ts';
 import { ownedAccessKeys, secrets } from '../../../api/resources.ts';
 import { toCredentialRecord } from '../../../credentials/credential-record.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { isAlreadyExists } from '../../../kube/kube-error.ts';
 import type { KubeObject } from '../../../kube/object.ts';
-import type { CredentialEvents } from '../credential-events.ts';
-import { type LoginData, takeLoginData } from './login-data.ts';
+import type { ObjectEvents, TransitionEvent } from '../../shared/events.ts';
 
 /**
  * Login data of a key (the data of its connector, the tokens of its OIDC login) never stays where `kubectl get` reads
@@ -14,9 +14,9 @@ import { type LoginData, takeLoginData } from './login-data.ts';
  */
 export class LoginSecrets {
   readonly #client: KubeClient;
-  readonly #events: CredentialEvents;
+  readonly #events: ObjectEvents;
 
-  constructor(client: KubeClient, events: CredentialEvents) {
+  constructor(client: KubeClient, events: ObjectEvents) {
     this.#client = client;
     this.#events = events;
   }
@@ -37,7 +37,7 @@ export class LoginSecrets {
       patch,
       { fieldManager },
     );
-    this.#events.loginSecretsMoved(record);
+    this.#events.publish(record, [loginSecretsMoved]);
     return toCredentialRecord(stripped, 'OwnedAccessKey');
   }
 
@@ -57,6 +57,13 @@ export class LoginSecrets {
     }
   }
 }
+
+export const loginSecretsMoved: TransitionEvent = {
+  type: 'Normal',
+  reason: reasons.secretsMoved,
+  action: 'Move',
+  note: 'Login data was moved out of the spec into a Secret in the system namespace.',
+};
 
 interface StoredSecret extends KubeObject {
   readonly data?: LoginData;
@@ -78,3 +85,34 @@ const renderLoginSecret = (record: CredentialRecord, data: LoginData) => ({
   },
   data,
 });
+
+/** Data of a Secret: base64 by entry name. */
+type LoginData = Readonly<Record<string, string>>;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const places = [
+  ['identity', 'connectorData'],
+  ['oidcLogin', 'idToken'],
+  ['oidcLogin', 'accessToken'],
+  ['oidcLogin', 'refreshToken'],
+] as const;
+
+interface TakenLoginData {
+  readonly data: LoginData;
+  /** The merge patch of `spec` that removes what was taken. */
+  readonly removal: Readonly<Record<string, Readonly<Record<string, null>>>>;
+}
+
+/** Finds the login data in a spec. Entries are named after the fields that they come from. */
+function takeLoginData(spec: object): TakenLoginData {
+  const data: Record<string, string> = {};
+  const removal: Record<string, Record<string, null>> = {};
+  for (const [parent, field] of places) {
+    const value = ((spec as Fields)[parent] as Fields | null | undefined)?.[field];
+    if (typeof value !== 'string' || value === '') continue;
+    data[field] = Buffer.from(value).toString('base64');
+    removal[parent] = { ...removal[parent], [field]: null };
+  }
+  return { data, removal };
+}

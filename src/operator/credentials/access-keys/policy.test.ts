@@ -13,10 +13,10 @@ import { annotations, apiVersion, finalizers, labels, purposes } from '../../../
 import { credentialHash, keyIDOf } from '../../../credentials/keys/credential-hash.ts';
 import { isLive } from '../../../credentials/liveness.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
+import type { Commit } from '../decision.ts';
 import { toSecretRecord } from '../secret-record.ts';
-import type { KeyInput } from './input.ts';
+import type { KeyInput, KeyStep } from './decision.ts';
 import { decideKey } from './policy.ts';
-import type { KeyStep, SettleKey } from './step.ts';
 
 const limits = { activityInterval: 60_000, expiredRetention: 3_600_000 };
 const metadata = { finalizers: [finalizers.OwnedAccessKey] };
@@ -62,9 +62,9 @@ function decide(
   });
 }
 
-function settled(record: CredentialRecord, surroundings: Surroundings = {}): SettleKey {
+function settled(record: CredentialRecord, surroundings: Surroundings = {}): Commit {
   const step = decide(record, surroundings);
-  if (step.step !== 'settle') throw new Error(`expected to settle, not to ${step.step}`);
+  if (step.step !== 'commit') throw new Error(`expected to commit, not to ${step.step}`);
   return step;
 }
 
@@ -441,7 +441,7 @@ describe('the policy for the end of an access key', () => {
   });
 
   it.each([
-    ['a declared key', {}, {}, 'settle'],
+    ['a declared key', {}, {}, 'commit'],
     ['a key of type Login', { type: 'Login' }, {}, 'delete'],
     ['an ephemeral key', {}, { labels: { [labels.ephemeral]: 'true' } }, 'delete'],
   ])('after the retention %s: %s', (_, extra, marks, step) => {
@@ -450,7 +450,7 @@ describe('the policy for the end of an access key', () => {
       metadata: { ...marks, managedFields: owned('latchkey-operator') },
     });
     expect(decide(record, { now: end + limits.expiredRetention }).step).toBe(step);
-    expect(decide(record, { now: end + limits.expiredRetention - 1 }).step).toBe('settle');
+    expect(decide(record, { now: end + limits.expiredRetention - 1 }).step).toBe('commit');
   });
 
   it('acts on an idle end one interval after every verifier refuses, and counts from the last activity', () => {
@@ -458,7 +458,7 @@ describe('the policy for the end of an access key', () => {
     const lastActivity = new Date(created + 50 * second).toISOString();
     const record = confirmedKey({ spec: idle, status: { lastActivity } });
     const verifiersRefuse = created + 50 * second + 100 * second + limits.activityInterval;
-    expect(decide(record, { now: verifiersRefuse + limits.activityInterval - 1 }).step).toBe('settle');
+    expect(decide(record, { now: verifiersRefuse + limits.activityInterval - 1 }).step).toBe('commit');
     expect(decide(record, { now: verifiersRefuse + limits.activityInterval }).step).toBe('disable');
   });
 });

@@ -1,51 +1,40 @@
-import { finalizers } from '../../../api/names.ts';
+import { conditionTypes, findCondition } from '../../../api/conditions.ts';
+import { credentialKinds } from '../../../api/credential-kinds.ts';
 import { type Reason, reasons } from '../../../api/reasons.ts';
-
+import { keyIDOf } from '../../../credentials/keys/credential-hash.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
+import { refuse } from '../decision.ts';
+import { type Refusal, secretRefusal } from '../desired-status.ts';
 import { type Lineage, lineageOf, parentGrace } from '../lineage.ts';
-import { staleSecrets } from '../owned-secrets.ts';
-import { refusalRecheck } from '../refusal-recheck.ts';
-import { type RefusedFor, refusedStatus } from '../refused-status.ts';
-import { confirmedStatus } from './confirmed-status.ts';
-import { credentialOf, type KeyCredential, rotationAsked } from './credential.ts';
-import type { KeyInput } from './input.ts';
-import { type KeyLife, lifeOf } from './life.ts';
-import { problemOf } from './problem.ts';
-import type { KeyStep, SettleKey } from './step.ts';
+import { staleSecrets } from '../secret-record.ts';
+import { confirmedStatus, type KeyLife, keyLife } from './confirmed-status.ts';
+import { findCredential, type KeyCredential, rotationAsked } from './credential.ts';
+import type { KeyInput, KeyStep } from './decision.ts';
 
 /** What to do next about an access key that is not being deleted. */
 export function decideKey(input: KeyInput): KeyStep {
   const { record } = input;
-  if (!record.finalizers.includes(finalizers.OwnedAccessKey)) return { step: 'addFinalizer' };
+  if (!record.finalizers.includes(credentialKinds.OwnedAccessKey.finalizer)) return { step: 'addFinalizer' };
   if (record.holdsLoginSecrets) return { step: 'moveLoginSecrets' };
   const lineage = lineageOf(input);
-  if (lineage.kind === 'waiting' && lineage.tooEarly)
+  if (lineage.kind === 'blocked' && lineage.tooEarly)
     return { step: 'wait', requeueAt: input.now + parentGrace };
-  const problem = problemOf(input, lineage);
+  const problem = keyRefusal(input, lineage);
   if (problem !== undefined) return refuse(input, problem);
-  const credential = credentialOf(input);
-  return 'step' in credential ? credential : settle(input, lineage, credential);
+  const credential = findCredential(input);
+  return 'step' in credential ? credential : commit(input, lineage, credential);
 }
 
-function refuse(input: KeyInput, problem: RefusedFor): SettleKey {
-  return {
-    step: 'settle',
-    desired: refusedStatus(input.record, problem),
-    staleSecrets: input.ownSecrets,
-    requeueAt: input.now + refusalRecheck(problem.reason),
-  };
-}
-
-function settle(input: KeyInput, lineage: Lineage, credential: KeyCredential): KeyStep {
+function commit(input: KeyInput, lineage: Lineage, credential: KeyCredential): KeyStep {
   const { record, now } = input;
-  const life = lifeOf(input, lineage);
-  if (life.over && isToBeDeleted(record, life.end + input.limits.expiredRetention, now))
+  const life = keyLife(input, lineage);
+  if (life.expired && isToBeDeleted(record, life.end + input.limits.expiredRetention, now))
     return { step: 'delete' };
-  if (life.over && !record.disabled && record.disabledOwner !== 'other') return { step: 'disable' };
-  if (!life.over && record.disabled && record.disabledOwner === 'operator') return { step: 'enable' };
-  const requeueAt = nextLook(input, life);
+  if (life.expired && !record.disabled && record.disabledOwner !== 'other') return { step: 'disable' };
+  if (!life.expired && record.disabled && record.disabledOwner === 'operator') return { step: 'enable' };
+  const requeueAt = nextCheck(input, life);
   return {
-    step: 'settle',
+    step: 'commit',
     desired: confirmedStatus(input, lineage, credential, life),
     successor: successorReason(record),
     staleSecrets: staleSecrets(record, input.ownSecrets),
@@ -61,7 +50,7 @@ function isToBeDeleted(record: CredentialRecord, at: number, now: number): boole
   return (record.ephemeral || record.type === 'Login') && now >= at;
 }
 
-function nextLook(input: KeyInput, life: KeyLife): number | undefined {
+function nextCheck(input: KeyInput, life: KeyLife): number | undefined {
   const { record, now, limits } = input;
   const retained = record.ephemeral || record.type === 'Login' ? [life.end + limits.expiredRetention] : [];
   const upcoming = [life.end, life.expiringSoonAt, ...retained].filter(
@@ -69,3 +58,62 @@ function nextLook(input: KeyInput, life: KeyLife): number | undefined {
   );
   return upcoming.length === 0 ? undefined : Math.min(...upcoming);
 }
+
+/** Why nothing may be confirmed for this key; undefined when nothing speaks against it. */
+function keyRefusal(input: KeyInput, lineage: Lineage): Refusal | undefined {
+  // The key first: a refused duplicate must not be forgotten because its parent is refused for a while.
+  return (
+    specKeyProblem(input) ??
+    (lineage.kind === 'refused' ? lineage.problem : input.secretProblem && secretRefusal(input.secretProblem))
+  );
+}
+
+function specKeyProblem({ record, claimants }: KeyInput): Refusal | undefined {
+  const { specKey, status } = record;
+  if (specKey === undefined) return undefined;
+  if (!specKey.wellFormed) {
+    return { reason: reasons.malformedKey, message: malformed, final: true };
+  }
+  const { hash } = specKey;
+  if (hash === status.credentialHash) return undefined;
+  const before = refusalBefore(record, hash);
+  if (before !== undefined) return duplicate(hash, before);
+  const rivals = claimants(hash).filter((other) => other.uid !== record.uid && !isVoid(other, hash));
+  if (rivals.length === 0) return undefined;
+  const held = rivals.some((other) => other.status.credentialHash === hash);
+  return duplicate(hash, held ? messages.later : messages.simultaneous);
+}
+
+const malformed =
+  'spec.key is not usable: it needs 20 to 512 characters of A-Z a-z 0-9 . _ ~ + / = -, or sha256: and 64 hexadecimal digits; where it begins with lk_, a character was mistyped or lost.';
+
+/**
+ * A refused claim stays refused after the first owner is gone: a person who saw a hash in Git must not inherit the key.
+ * What its condition said, or undefined.
+ */
+function refusalBefore({ conditions, status }: CredentialRecord, hash: string): string | undefined {
+  if (status.keyID !== keyIDOf(hash)) return undefined;
+  const ready = findCondition(conditions, conditionTypes.ready);
+  return ready?.reason === reasons.duplicateKey ? ready.message : undefined;
+}
+
+/**
+ * A claim to what another key held can never be granted, so it is none against others: putting the hash of a stranger
+ * into a key of your own must not keep the stranger from creating theirs again. Of claims that came together none is
+ * known to be the right one, so each goes on to stand against all.
+ */
+const isVoid = (claimant: CredentialRecord, hash: string): boolean =>
+  claimant.status.credentialHash !== hash && refusalBefore(claimant, hash) === messages.later;
+
+const messages = {
+  later: 'Another OwnedAccessKey has the same key: set another spec.key here.',
+  simultaneous:
+    'Other OwnedAccessKeys came with the same key, and nobody knows whose it is: set another spec.key here.',
+} as const;
+
+const duplicate = (hash: string, message: string): Refusal => ({
+  reason: reasons.duplicateKey,
+  message,
+  final: true,
+  keyID: keyIDOf(hash),
+});

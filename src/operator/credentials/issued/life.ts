@@ -2,7 +2,7 @@ import { expiringSoonAt } from '../../../credentials/life.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import { endOfIssued, type IssuedLife, lifeOfIssued } from '../../../credentials/token-life.ts';
 import type { Lineage } from '../lineage.ts';
-import type { IssuedInput } from './input.ts';
+import type { IssuedInput } from './decision.ts';
 
 /** The life of a token or kubeconfig; epoch milliseconds, `ttl` in seconds. */
 export interface CredentialLife {
@@ -12,13 +12,13 @@ export interface CredentialLife {
   /** The life of a credential that is issued now. */
   readonly next: IssuedLife;
   /** The end of the present life under the present `ttl`; absent when nothing was issued. */
-  readonly moved?: number;
+  readonly adjustedEnd?: number;
   /** When the successor is due; absent without renewal. */
   readonly renewAt?: number;
   readonly expiringSoonAt: number;
 }
 
-export function lifeOf({ record, now, limits }: IssuedInput, lineage: Lineage): CredentialLife {
+export function credentialLife({ record, now, limits }: IssuedInput, lineage: Lineage): CredentialLife {
   const { issuedAt } = record.status;
   const bounds = {
     maxLife: limits.maxTTL,
@@ -36,8 +36,8 @@ export function lifeOf({ record, now, limits }: IssuedInput, lineage: Lineage): 
     ttl: next.confirmedTTL,
     end,
     next,
-    moved: lifeOfIssued(record, { ...bounds, issuedAt }).notAfter,
-    // Nobody is warned of an end that a renewal will prevent.
+    adjustedEnd: lifeOfIssued(record, { ...bounds, issuedAt }).notAfter,
+    // No one is warned of an end that a renewal will prevent.
     expiringSoonAt: renewAt === undefined ? expiringSoonAt(issuedAt, end) : Number.POSITIVE_INFINITY,
     ...(renewAt === undefined ? {} : { renewAt }),
   };
@@ -45,7 +45,7 @@ export function lifeOf({ record, now, limits }: IssuedInput, lineage: Lineage): 
 
 /**
  * A renewal that would not move the end (the parent ends first) is none, and one that would hardly move it waits for
- * the end. `renewBefore` is capped at half the life. Otherwise successors would be due for ever, one after the other.
+ * the end. `renewBefore` is capped at half the life. Otherwise successors would be due for ever.
  */
 function renewalOf(
   record: CredentialRecord,

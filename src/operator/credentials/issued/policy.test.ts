@@ -12,10 +12,10 @@ import { annotations, finalizers, labels } from '../../../api/names.ts';
 import { chainOf } from '../../../credentials/ancestors.ts';
 import { credentialHash } from '../../../credentials/keys/credential-hash.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
-import type { IssuedInput } from './input.ts';
+import type { Commit } from '../decision.ts';
+import type { IssueCredential, IssuedInput, IssuedStep } from './decision.ts';
 import { decideIssued } from './policy.ts';
 import { issuedStatus } from './status.ts';
-import type { IssueCredential, IssuedStep, SettleCredential } from './step.ts';
 
 const kind = 'DirectClusterEndpointToken';
 const signed = { document: 'd.e.f', credentialHash: credentialHash('d.e.f'), keyID: 'k1' };
@@ -81,9 +81,9 @@ function issued(record: CredentialRecord, surroundings: Surroundings = {}): Issu
   return step;
 }
 
-function settled(record: CredentialRecord, surroundings: Surroundings = {}): SettleCredential {
+function settled(record: CredentialRecord, surroundings: Surroundings = {}): Commit {
   const step = decide(record, surroundings);
-  if (step.step !== 'settle') throw new Error(`expected to settle, not to ${step.step}`);
+  if (step.step !== 'commit') throw new Error(`expected to commit, not to ${step.step}`);
   return step;
 }
 
@@ -125,12 +125,12 @@ describe('the policy for an object that is older than the policies that stamp it
 
   it('issues nothing, because its stamps may say anything', () => {
     const step = decideIssued({ ...inputOf(token()), trustedSince });
-    expect(step).toMatchObject({ step: 'settle', desired: { ready: { reason: 'RequesterUnknown' } } });
+    expect(step).toMatchObject({ step: 'commit', desired: { ready: { reason: 'RequesterUnknown' } } });
   });
 
   it('leaves alone what was issued before', () => {
     const step = decideIssued({ ...inputOf(issuedToken()), trustedSince });
-    expect(step).toMatchObject({ step: 'settle', desired: { ready: { status: 'True' } } });
+    expect(step).toMatchObject({ step: 'commit', desired: { ready: { status: 'True' } } });
   });
 });
 
@@ -230,7 +230,7 @@ describe('the policy for the end of a token', () => {
   });
 
   it.each([
-    ['a declared token', {}, 'settle'],
+    ['a declared token', {}, 'commit'],
     ['an ephemeral one', { labels: { [labels.ephemeral]: 'true' } }, 'delete'],
   ])('after the retention: %s', (_, marks, step) => {
     const ended = issuedToken({ spec: { ttl: 100 }, metadata: marks });

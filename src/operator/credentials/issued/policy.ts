@@ -1,13 +1,11 @@
-import { finalizers } from '../../../api/names.ts';
+import { credentialKinds } from '../../../api/credential-kinds.ts';
 import { reasons } from '../../../api/reasons.ts';
+import { type Commit, refuse } from '../decision.ts';
 import { type Lineage, lineageOf, parentGrace } from '../lineage.ts';
-import { staleSecrets } from '../owned-secrets.ts';
-import { refusalRecheck } from '../refusal-recheck.ts';
-import { type RefusedFor, refusedStatus } from '../refused-status.ts';
-import type { IssuedInput } from './input.ts';
-import { type CredentialLife, lifeOf } from './life.ts';
+import { staleSecrets } from '../secret-record.ts';
+import type { IssuedInput, IssuedStep } from './decision.ts';
+import { type CredentialLife, credentialLife } from './life.ts';
 import { endedStatus, keptStatus } from './status.ts';
-import type { IssuedStep, SettleCredential } from './step.ts';
 import { type Successor, successorCause } from './successor.ts';
 
 type Granted = Exclude<Lineage, { kind: 'refused' }>;
@@ -15,57 +13,47 @@ type Granted = Exclude<Lineage, { kind: 'refused' }>;
 /** What to do next about a token or kubeconfig that is not being deleted. */
 export function decideIssued(input: IssuedInput): IssuedStep {
   const { record, now, limits } = input;
-  if (!record.finalizers.includes(finalizers[record.kind])) return { step: 'addFinalizer' };
+  if (!record.finalizers.includes(credentialKinds[record.kind].finalizer)) return { step: 'addFinalizer' };
   const lineage = lineageOf(input);
-  const life = lifeOf(input, lineage);
+  const life = credentialLife(input, lineage);
   const ended = life.end !== undefined && now >= life.end;
-  if (lineage.kind === 'waiting' && lineage.tooEarly && !ended)
+  if (lineage.kind === 'blocked' && lineage.tooEarly && !ended)
     return { step: 'wait', requeueAt: now + parentGrace };
   if (record.ephemeral && life.end !== undefined && now >= life.end + limits.expiredRetention)
     return { step: 'delete' };
-  return lineage.kind === 'refused' ? refuseIssued(input, lineage.problem) : judge(input, lineage, life);
-}
-
-/** A credential that grants nothing, and what goes with it. */
-export function refuseIssued(input: IssuedInput, problem: RefusedFor): SettleCredential {
-  return {
-    step: 'settle',
-    desired: refusedStatus(input.record, problem),
-    staleSecrets: input.ownSecrets,
-    requeueAt: input.now + refusalRecheck(problem.reason),
-  };
+  return lineage.kind === 'refused' ? refuse(input, lineage.problem) : judge(input, lineage, life);
 }
 
 function judge(input: IssuedInput, lineage: Granted, life: CredentialLife): IssuedStep {
   const { record, now } = input;
   const successor = successorCause(input, lineage.ancestors, life);
-  if (successor === undefined) return settleIssued(input, lineage, life);
-  if (lineage.kind === 'waiting') return wait(input, lineage, life, successor);
+  if (successor === undefined) return commitIssued(input, lineage, life);
+  if (lineage.kind === 'blocked') return whileBlocked(input, lineage, life, successor);
   return {
     step: 'issue',
     identity: lineage.identity,
     ancestors: lineage.ancestors,
     serial: record.status.serial + 1,
     issuedAt: successor.sameLife ? (record.status.issuedAt ?? now) : now,
-    end: successor.sameLife ? (life.moved ?? life.next.notAfter) : life.next.notAfter,
+    end: successor.sameLife ? (life.adjustedEnd ?? life.next.notAfter) : life.next.notAfter,
     ttl: life.ttl,
     cause: successor.cause,
     keepPrevious: successor.keepPrevious,
   };
 }
 
-/** Nothing is issued below a key that does not work. A credential that is still right is kept, another one is dropped meanwhile. */
-function wait(
+/** Nothing is issued below a key that does not work. A credential that is still right is kept; another is dropped until then. */
+function whileBlocked(
   input: IssuedInput,
-  lineage: Granted & { kind: 'waiting' },
+  lineage: Granted & { kind: 'blocked' },
   life: CredentialLife,
   { cause, sameLife }: Successor,
-): SettleCredential {
-  if (sameLife || cause === reasons.renewed) return settleIssued(input, lineage, life);
-  return refuseIssued(input, { reason: reasons.accessKeyNotLive, message: lineage.message, final: false });
+): Commit {
+  if (sameLife || cause === reasons.renewed) return commitIssued(input, lineage, life);
+  return refuse(input, { reason: reasons.accessKeyNotLive, message: lineage.message, final: false });
 }
 
-function settleIssued(input: IssuedInput, lineage: Granted, life: CredentialLife): SettleCredential {
+function commitIssued(input: IssuedInput, lineage: Granted, life: CredentialLife): Commit {
   const { record, now, limits } = input;
   const ended = life.end === undefined || now >= life.end;
   const retained = record.ephemeral && life.end !== undefined ? [life.end + limits.expiredRetention] : [];
@@ -78,7 +66,7 @@ function settleIssued(input: IssuedInput, lineage: Granted, life: CredentialLife
   ];
   const upcoming = candidates.filter((at) => at !== undefined && Number.isFinite(at) && at > now) as number[];
   return {
-    step: 'settle',
+    step: 'commit',
     desired: ended ? endedStatus(record, life) : keptStatus(input, lineage, life),
     staleSecrets: ended ? input.ownSecrets : staleSecrets(record, input.ownSecrets),
     ...(upcoming.length === 0 ? {} : { requeueAt: Math.min(...upcoming) }),

@@ -1,29 +1,11 @@
+import { credentialKinds } from '../../../api/credential-kinds.ts';
 import { reasons } from '../../../api/reasons.ts';
 import { chainOf } from '../../../credentials/ancestors.ts';
 import type { Confirmation, CredentialRecord, PreviousCredential } from '../../../credentials/record.ts';
 import type { DesiredStatus } from '../desired-status.ts';
 import type { Lineage } from '../lineage.ts';
-import type { IssuedInput, IssuedLimits } from './input.ts';
+import type { IssueCredential, IssuedCredential, IssuedInput, IssuedLimits } from './decision.ts';
 import type { CredentialLife } from './life.ts';
-import type { IssueCredential } from './step.ts';
-
-/** How people are told of each kind, and the field that says how long it lives. */
-const words = {
-  OwnedAccessKey: { noun: 'key', life: 'spec.ttl' },
-  DirectClusterEndpointToken: { noun: 'token', life: 'spec.ttl' },
-  VirtualClusterInstanceKubeConfig: { noun: 'kubeconfig', life: 'spec.certificateTTL' },
-} as const;
-
-/** What was made for an `IssueCredential` step. */
-export interface IssuedCredential {
-  /** What the holder gets: the token, or the whole kubeconfig. */
-  readonly document: string;
-  /** SHA-256, hexadecimal, of what is presented to a server. */
-  readonly credentialHash: string;
-  readonly keyID: string;
-  /** What only some kinds confirm. */
-  readonly extra?: Partial<Confirmation>;
-}
 
 /** Status after a credential was issued for `issue`. */
 export function issuedStatus(
@@ -55,7 +37,7 @@ export function issuedStatus(
 }
 
 function works({ kind }: CredentialRecord): DesiredStatus['ready'] {
-  const message = `The ${words[kind].noun} is confirmed and works.`;
+  const message = `The ${credentialKinds[kind].noun} is confirmed and works.`;
   return { status: 'True', reason: reasons.issued, message };
 }
 
@@ -85,7 +67,7 @@ export function keptStatus(
   const [fingerprint = ''] = record.fingerprints;
   const chain = chainOf(lineage.ancestors);
   const ready: DesiredStatus['ready'] =
-    lineage.kind === 'waiting'
+    lineage.kind === 'blocked'
       ? { status: 'False', reason: reasons.accessKeyNotLive, message: lineage.message }
       : works(record);
   const soon = ready.status === 'True' && now >= life.expiringSoonAt;
@@ -103,15 +85,16 @@ export function keptStatus(
 
 const expiringSoon = ({ kind }: CredentialRecord, { end = 0 }: CredentialLife) => ({
   reason: reasons.expiringSoon,
-  message: `The ${words[kind].noun} ends at ${new Date(end).toISOString()}.`,
+  message: `The ${credentialKinds[kind].noun} ends at ${new Date(end).toISOString()}.`,
 });
 
 /** Status of a credential whose life is over. What was confirmed stays, so that only a change of the spec issues another. */
 export function endedStatus(record: CredentialRecord, life: CredentialLife): DesiredStatus {
   const { credentialHash: _dead, previous: _too, ...status } = record.status;
+  const { noun, lifeField } = credentialKinds[record.kind];
   const ready = {
     reason: reasons.expired,
-    message: `The life of the ${words[record.kind].noun} has ended: raise ${words[record.kind].life}, or make another.`,
+    message: `The life of the ${noun} has ended: raise ${lifeField}, or make another.`,
   };
   return {
     confirmation: {

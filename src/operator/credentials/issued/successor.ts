@@ -1,8 +1,8 @@
 import { type Reason, reasons } from '../../../api/reasons.ts';
 import { chainHolds } from '../../../credentials/liveness.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
-import { isIntact } from '../owned-secrets.ts';
-import type { IssuedInput } from './input.ts';
+import { isIntact } from '../secret-record.ts';
+import type { IssuedInput } from './decision.ts';
 import type { CredentialLife } from './life.ts';
 
 /** Why a new credential is due, and what it takes over from the one before. */
@@ -16,7 +16,7 @@ export interface Successor {
 const fresh = (cause: Reason): Successor => ({ cause, keepPrevious: false, sameLife: false });
 
 /**
- * Looks for the first thing that makes the present credential unfit. An ended one is issued again only for a person's
+ * Finds the first reason to replace the present credential. An ended one is issued again only for a person's
  * change of this very object: editing its parent must not revive what has ended.
  */
 export function successorCause(
@@ -30,22 +30,23 @@ export function successorCause(
     return fresh(status.serial === 0 ? reasons.issued : reasons.confirmed);
   if (!record.fingerprints.includes(status.fingerprint)) return fresh(reasons.confirmed);
   if (record.rotate !== status.observedRotation && record.rotate !== undefined) return fresh(reasons.rotated);
-  const movedEnd = endMoved(record, life, now);
-  if (movedEnd !== undefined) return movedEnd;
+  const adjusted = endAdjusted(record, life, now);
+  if (adjusted !== undefined) return adjusted;
   if (life.renewAt !== undefined && now >= life.renewAt) return renewal(record, now, life);
   if (life.end === undefined || now >= life.end) return undefined;
-  return unfit(input, ancestors);
+  return replacementCause(input, ancestors);
 }
 
 /** A longer `ttl` gives the holder time to fetch the successor; a shorter one ends the predecessor at once. */
-function endMoved(
+function endAdjusted(
   { status }: CredentialRecord,
-  { ttl, moved }: CredentialLife,
+  { ttl, adjustedEnd }: CredentialLife,
   now: number,
 ): Successor | undefined {
   const { notAfter, confirmedTTL } = status;
-  if (moved === undefined || notAfter === undefined || confirmedTTL === ttl || moved <= now) return undefined;
-  const keepPrevious = moved > notAfter && status.credentialHash !== undefined;
+  if (adjustedEnd === undefined || notAfter === undefined || confirmedTTL === ttl || adjustedEnd <= now)
+    return undefined;
+  const keepPrevious = adjustedEnd > notAfter && status.credentialHash !== undefined;
   return { cause: reasons.confirmed, keepPrevious, sameLife: true };
 }
 
@@ -54,13 +55,13 @@ function renewal({ status }: CredentialRecord, now: number, { end = 0 }: Credent
   return { cause: reasons.renewed, keepPrevious, sameLife: false };
 }
 
-/** What is lost is replaced for the rest of its life: who may delete a Secret must not lengthen the life of its credential. */
+/** What is lost is replaced for the rest of its life: deleting a Secret must not lengthen the life of its credential. */
 const replacement = (cause: Reason): Successor => ({ cause, keepPrevious: false, sameLife: true });
 
-function unfit(input: IssuedInput, ancestors: readonly CredentialRecord[]): Successor | undefined {
+function replacementCause(input: IssuedInput, ancestors: readonly CredentialRecord[]): Successor | undefined {
   const { record, isPublished } = input;
   const { status } = record;
-  if (input.unfit !== undefined) return replacement(input.unfit);
+  if (input.replaceReason !== undefined) return replacement(input.replaceReason);
   if (!chainHolds(record, ancestors)) return replacement(reasons.chainChanged);
   if (status.credentialHash === undefined) return replacement(reasons.issued);
   if (status.keyID === undefined || !isPublished(status.keyID))

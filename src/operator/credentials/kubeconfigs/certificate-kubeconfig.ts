@@ -6,9 +6,8 @@ import type { VirtualClusterInstanceRecord } from '../../../platform/targets/tar
 import type { CertificateIssuer } from '../../certificates/certificate-issuer.ts';
 import { TargetFailure } from '../../targets/target-failure.ts';
 import type { CredentialWriter } from '../credential-writer.ts';
-import type { IssueCredential } from '../issued/step.ts';
+import type { IssueCredential, MadeCredential } from '../issued/decision.ts';
 import { directDestination, namesOf, targetHashOf } from './destination.ts';
-import type { MadeKubeConfig } from './issued-kubeconfig.ts';
 
 export interface CertificateKubeConfigsOptions {
   readonly clients: Pick<TargetClients, 'open'>;
@@ -28,7 +27,7 @@ export interface CertificateKubeConfigRequest {
 export async function makeWithCertificate(
   { clients, issuer, writer }: CertificateKubeConfigsOptions,
   { record: decided, issue, instance, now }: CertificateKubeConfigRequest,
-): Promise<MadeKubeConfig> {
+): Promise<MadeCredential> {
   const opened = await clients.open(sourceOf(instance));
   if ('problem' in opened) throw new TargetFailure(opened.problem);
   const { config } = opened.target;

@@ -1,6 +1,7 @@
-import { finalizers, purposes } from '../../../api/names.ts';
-import { reasons } from '../../../api/reasons.ts';
+import { hash } from 'node:crypto';
+import { conditionTypes, findCondition } from '../../../api/conditions.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
+import type { AdminKubeConfig } from '../../../kube/admin-kubeconfig/admin-kube-config.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import type { Clock } from '../../../kube/clock.ts';
 import type { WorkResult } from '../../../kube/queue/workers.ts';
@@ -9,224 +10,172 @@ import type { VirtualClusterInstanceRecord } from '../../../platform/targets/tar
 import type { TargetStores } from '../../../platform/targets/target-stores.ts';
 import type { CertificateIssuer } from '../../certificates/certificate-issuer.ts';
 import type { CertificateRevoker } from '../../certificates/certificate-revoker.ts';
-import { requeueAt } from '../../shared/controller.ts';
 import { RetrySchedule } from '../../shared/retry-schedule.ts';
 import type { KeyRing } from '../../signing-keys/key-ring.ts';
 import { TargetFailure } from '../../targets/target-failure.ts';
-import type { CredentialStores } from '../credential-stores.ts';
-import type { CredentialWriter } from '../credential-writer.ts';
-import type { ExpiryBudget } from '../expiry-budget.ts';
-import { instanceKeyOf } from '../instance-key.ts';
-import type { IssuedLimits } from '../issued/input.ts';
-import { refuseIssued } from '../issued/policy.ts';
-import { issuedStatus } from '../issued/status.ts';
-import type { IssueCredential, SettleCredential } from '../issued/step.ts';
-import { isNewEnd } from '../new-end.ts';
-import { secretKeyOf } from '../owned-secrets.ts';
-import type { SecretWriter } from '../secret-writer.ts';
-import { basisOf } from './attempt-key.ts';
+import { CredentialReconciler, type Outcome, type ReconcilerServices } from '../credential-reconciler.ts';
+import { instanceKeyOf } from '../credential-stores.ts';
+import { decisionInput, refuse } from '../decision.ts';
+import { confirm } from '../issued/confirm.ts';
+import type { IssueCredential, IssuedLimits, MadeCredential } from '../issued/decision.ts';
 import { makeWithCertificate } from './certificate-kubeconfig.ts';
-import type { KubeConfigFinalizer } from './finalizer.ts';
-import type { GatewayPlace, KubeConfigInput } from './input.ts';
-import type { MadeKubeConfig } from './issued-kubeconfig.ts';
-import { denialOf } from './permission.ts';
-import { decideKubeConfig, insteadOf } from './policy.ts';
-import { unlabelled } from './project-label.ts';
+import type { GatewayPlace, KubeConfigInput } from './destination.ts';
+import { labelProblem, permissionProblem } from './permission.ts';
+import { afterFailedIssue, decideKubeConfig } from './policy.ts';
 import { RevokeBeforeCommit } from './revoke-before-commit.ts';
 import { makeWithToken } from './token-issuer.ts';
 
-export interface KubeConfigControllerOptions {
+export interface KubeConfigControllerOptions extends ReconcilerServices {
   /** Of our own API server, for access reviews. */
   readonly client: Pick<KubeClient, 'create' | 'get'>;
-  readonly stores: CredentialStores;
   readonly targets: Pick<TargetStores, 'instance'>;
   readonly clients: Pick<TargetClients, 'open' | 'known'>;
-  readonly revoker: CertificateRevoker;
+  readonly revoker: Pick<CertificateRevoker, 'tryRevoke'>;
   readonly issuer: Pick<CertificateIssuer, 'issue'>;
-  readonly writer: CredentialWriter;
-  readonly secrets: SecretWriter;
-  readonly finalizer: Pick<KubeConfigFinalizer, 'finalize'>;
   readonly ring: Pick<KeyRing, 'signer' | 'isPublished'>;
-  readonly expiryBudget: ExpiryBudget;
   readonly gateway: GatewayPlace;
   readonly limits: IssuedLimits;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
-  readonly trustedSince: () => number;
   /** Throws when nothing may be issued now: neither a signature nor an approval can be taken back. */
   readonly assertMayIssue: () => void;
 }
+
+type Result = Promise<Outcome<KubeConfigInput>>;
 
 /** Issues, renews, ends and revokes kubeconfigs as the policy decides. */
 export class KubeConfigController {
   readonly #options: KubeConfigControllerOptions;
   readonly #retries: RetrySchedule;
-  readonly #revoking: RevokeBeforeCommit;
+  readonly #reconciler: CredentialReconciler<KubeConfigInput, IssueCredential>;
 
   constructor(options: KubeConfigControllerOptions) {
     this.#options = options;
-    const { clock, random } = options;
-    this.#retries = new RetrySchedule(clock, { initialMs: 1_000, maxMs: 60_000, random });
-    this.#revoking = new RevokeBeforeCommit(options);
+    const { clock, random, finalizer } = options;
+    const retries = new RetrySchedule(clock, { initialMs: 1_000, maxMs: 60_000, random });
+    const revoking = new RevokeBeforeCommit(options);
+    this.#retries = retries;
+    this.#reconciler = new CredentialReconciler({
+      ...options,
+      kind: 'VirtualClusterInstanceKubeConfig',
+      inputOf: (record) => this.#inputOf(record),
+      decide: decideKubeConfig,
+      issue: (input, step) => this.#issue(input, step),
+      revokeBeforeCommit: (record, desired) => revoking.revoke(record, desired),
+      finalizer: {
+        finalize(record) {
+          retries.succeeded(record.uid);
+          return finalizer.finalize(record);
+        },
+      },
+    });
   }
 
-  /** Level-based: `namespace/name` says which kubeconfig to look at, never what happened to it. */
-  async reconcile(key: string): Promise<WorkResult | undefined> {
-    const { stores, writer, finalizer } = this.#options;
-    const known = stores.kubeConfig(key);
-    const record = known && (await writer.certain(known));
-    if (record === undefined) return undefined;
-    if (record.deleted === undefined) return this.#advance(record);
-    this.#retries.succeeded(record.uid);
-    return finalizer.finalize(record);
+  /** By `namespace/name`. */
+  reconcile(key: string): Promise<WorkResult | undefined> {
+    return this.#reconciler.reconcile(key);
   }
 
-  async #advance(record: CredentialRecord, issued = false): Promise<WorkResult | undefined> {
-    const { writer, clock } = this.#options;
-    const input = this.#input(record);
-    const step = decideKubeConfig(input);
-    // A status that does not keep what was confirmed must not mint kubeconfigs in a loop.
-    if (step.step === 'issue' && issued) throw new RangeError('the policy for kubeconfigs does not settle');
-    switch (step.step) {
-      case 'addFinalizer':
-        return this.#advance(await writer.addFinalizer(record, finalizers.VirtualClusterInstanceKubeConfig));
-      case 'delete':
-        return void (await writer.delete(record));
-      case 'wait':
-        return requeueAt(step.requeueAt, clock.now());
-      case 'issue':
-        return this.#issue(input, step);
-      case 'settle':
-        return this.#settle(record, step);
-    }
-  }
-
-  #input(record: CredentialRecord): KubeConfigInput {
-    const { stores, ring, clock, limits, clients, gateway, trustedSince } = this.#options;
-    const secretKey = secretKeyOf(record);
-    const secret = secretKey === undefined ? undefined : stores.secret(secretKey);
-    const instance = this.#options.targets.instance(instanceKeyOf(record));
+  #inputOf(record: CredentialRecord): KubeConfigInput {
+    const { ring, limits, clients, gateway, targets } = this.#options;
+    const instance = targets.instance(instanceKeyOf(record));
     const target = instance && clients.known(instance.uid);
     const isCertificate = record.kubeConfig?.clientCert === true;
     return {
-      record,
-      lookup: (name) => stores.key(name),
+      ...decisionInput(record, this.#options),
       isPublished: (keyID) => isCertificate || ring.isPublished(keyID),
-      ...(secret === undefined ? {} : { secret }),
-      ownSecrets: stores.secretsOf(record.uid, purposes.credential),
       ...(instance === undefined ? {} : { instance }),
       ...(target === undefined ? {} : { targetCA: target.ca }),
-      now: clock.now(),
-      trustedSince: trustedSince(),
       limits,
       gateway,
-      credentialByUID: (uid) => stores.byUID(uid)[0],
     };
   }
 
-  async #issue(input: KubeConfigInput, issue: IssueCredential): Promise<WorkResult | undefined> {
+  async #issue(input: KubeConfigInput, issue: IssueCredential): Result {
     const { record, instance } = input;
     const { client, assertMayIssue, clients, writer } = this.#options;
     // The policy has refused what has none; this is for the compiler.
     if (instance === undefined) throw new RangeError('a kubeconfig without an instance');
-    const denial = await denialOf(client, record, issue.identity, instance);
-    if (denial !== undefined) return this.#settle(record, insteadOf(input, issue, denial));
-    const basis = basisOf(input, issue, clients.known(instance.uid));
-    const failed = this.#retries.waiting(record.uid, basis);
+    const denial = await permissionProblem(client, record, issue.identity, instance);
+    if (denial !== undefined) return { record, commit: afterFailedIssue(input, issue, denial) };
+    const attempt = attemptKey(input, issue, clients.known(instance.uid));
+    const failed = this.#retries.waiting(record.uid, attempt);
     if (failed !== undefined) {
-      const instead = insteadOf(input, issue, { ...failed.problem, final: false });
-      return this.#settle(record, instead, failed.waitMs);
+      const commit = afterFailedIssue(input, issue, { ...failed.problem, final: false });
+      return { record, commit, retryMs: failed.waitMs };
     }
     await writer.assertAdmitted(record);
     assertMayIssue();
-    if (record.kubeConfig?.clientCert === true) return this.#issueCertificate(input, issue, basis);
-    return this.#issueToken(input, issue, instance);
+    return record.kubeConfig?.clientCert === true
+      ? this.#issueCertificate(input, issue, instance, attempt)
+      : this.#issueToken(input, issue, instance);
   }
 
   async #issueToken(
     input: KubeConfigInput,
     issue: IssueCredential,
     instance: VirtualClusterInstanceRecord,
-  ): Promise<WorkResult | undefined> {
+  ): Result {
     const { client, ring, gateway } = this.#options;
     const { record } = input;
-    const problem = await unlabelled(client, record, gateway);
-    if (problem !== undefined) return this.#settle(record, insteadOf(input, issue, problem));
+    const problem = await labelProblem(client, record, gateway);
+    if (problem !== undefined) return { record, commit: afterFailedIssue(input, issue, problem) };
     const { signer } = ring;
     // The ring brings every kubeconfig again when there is a key.
     if (signer === undefined) return undefined;
     const made = makeWithToken({ record, issue, instance, gateway, signer });
-    if ('problem' in made) return this.#settle(record, refuseIssued(input, made.problem));
-    return this.#confirm(input, made);
+    if ('problem' in made) return { record, commit: refuse(input, made.problem) };
+    return confirm(this.#options, input, made);
   }
 
   async #issueCertificate(
     input: KubeConfigInput,
     issue: IssueCredential,
-    basis: string,
-  ): Promise<WorkResult | undefined> {
-    const { record, instance, now } = input;
-    if (instance === undefined) return undefined;
-    let made: MadeKubeConfig;
+    instance: VirtualClusterInstanceRecord,
+    attempt: string,
+  ): Result {
+    const { record, now } = input;
+    let made: MadeCredential;
     try {
       made = await makeWithCertificate(this.#options, { record, issue, instance, now });
     } catch (error) {
       if (!(error instanceof TargetFailure)) throw error;
-      const { problem, waitMs } = this.#retries.failed(record.uid, basis, error.problem);
+      const { problem, waitMs } = this.#retries.failed(record.uid, attempt, error.problem);
       return this.#afterFailure(
         record,
-        (fresh) => insteadOf(fresh, issue, { ...problem, final: false }),
+        (present) => afterFailedIssue(present, issue, { ...problem, final: false }),
         waitMs,
       );
     }
     this.#retries.succeeded(record.uid);
-    return this.#confirm({ ...input, record: made.record }, made);
+    return confirm(this.#options, input, made);
   }
 
-  /** The failed try wrote to status itself. Somebody may have changed the spec since, which another look must judge. */
+  /** The failed try wrote to status itself. Someone may have changed the spec since, which another decision must judge. */
   async #afterFailure(
     { key, uid, generation }: CredentialRecord,
-    stepOf: (input: KubeConfigInput) => SettleCredential,
-    waitMs: number,
-  ): Promise<WorkResult | undefined> {
+    commitOf: (input: KubeConfigInput) => ReturnType<typeof afterFailedIssue>,
+    retryMs: number,
+  ): Result {
     const record = this.#options.stores.kubeConfig(key);
     const isSame = record?.uid === uid && record.generation === generation && record.deleted === undefined;
     if (record === undefined || !isSame) return { requeueAfterMs: 0 };
-    return this.#settle(record, stepOf(this.#input(record)), waitMs);
+    return { record, commit: commitOf(this.#inputOf(record)), retryMs };
   }
+}
 
-  async #confirm(input: KubeConfigInput, made: MadeKubeConfig): Promise<WorkResult | undefined> {
-    const { secrets, writer } = this.#options;
-    const { record, issue, issued } = made;
-    if (record.secretRef !== undefined) {
-      const problem = await secrets.write(record, issue.serial, issued.document);
-      if (problem !== undefined) {
-        const final = problem.reason === reasons.secretConflict;
-        return this.#settle(record, refuseIssued(input, { ...problem, final }));
-      }
-    }
-    const written = await writer.writeStatus(record, issuedStatus(input, issue, issued), issue.cause);
-    return this.#advance(written, true);
-  }
-
-  async #settle(
-    record: CredentialRecord,
-    step: SettleCredential,
-    retryMs = Number.POSITIVE_INFINITY,
-  ): Promise<WorkResult | undefined> {
-    const { writer, secrets, clock, expiryBudget } = this.#options;
-    const { desired, retryMs: again } = await this.#revoking.revoke(record, step.desired);
-    const waitMs = isNewEnd(record, desired) ? expiryBudget.reserve(record.uid) : 0;
-    if (waitMs > 0) return { requeueAfterMs: waitMs };
-    await writer.writeStatus(record, desired);
-    await secrets.deleteAll(step.staleSecrets);
-    const soonest = Math.min(
-      requeueAt(step.requeueAt, clock.now())?.requeueAfterMs ?? Infinity,
-      again,
-      retryMs,
-    );
-    return Number.isFinite(soonest) ? { requeueAfterMs: soonest } : undefined;
-  }
+/** What a try to issue depends on, as one hash: when it changes, the next try need not wait. */
+function attemptKey(
+  { record, instance }: KubeConfigInput,
+  { keepPrevious }: IssueCredential,
+  target: AdminKubeConfig | undefined,
+): string {
+  const ready = findCondition(instance?.conditions ?? [], conditionTypes.ready)?.status;
+  const parts = [
+    [record.generation, record.rotate, keepPrevious],
+    [instance?.uid, instance?.generation, ready],
+    target,
+  ];
+  return hash('sha256', JSON.stringify(parts), 'hex');
 }

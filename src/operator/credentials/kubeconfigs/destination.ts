@@ -3,7 +3,26 @@ import { canonicalJson } from '../../../api/canonical-json.ts';
 import { kubeConfigNames } from '../../../credentials/kubeconfig-document.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
-import type { GatewayPlace, KubeConfigInput } from './input.ts';
+import type { IssuedInput } from '../issued/decision.ts';
+
+/** All that a decision about one kubeconfig depends on. */
+export interface KubeConfigInput extends IssuedInput {
+  /** The instance of the name in spec, whatever its UID. */
+  readonly instance?: VirtualClusterInstanceRecord;
+  /** PEM of the authority that vouches for the virtual cluster's API server; absent: not known now. */
+  readonly targetCA?: string;
+  readonly gateway: GatewayPlace;
+}
+
+/** Where a kubeconfig with a token leads. */
+export interface GatewayPlace {
+  /** The base URL, without a slash at the end. */
+  readonly issuer: string;
+  /** PEM; absent: clients trust the gateway's certificate anyway. */
+  readonly ca?: string;
+  /** The namespace of a project is this and the project's name. */
+  readonly projectNamespacePrefix: string;
+}
 
 /** What a kubeconfig says of where it leads. When it changes, another kubeconfig is issued. */
 export interface Destination {
@@ -20,7 +39,7 @@ export function targetHashOf(destination: Destination): string {
   return hash('sha256', canonicalJson(destination), 'hex');
 }
 
-/** Whether what was issued leads where a new one would; `unknown` while nobody has read the target's kubeconfig. */
+/** Whether what was issued leads where a new one would; `unknown` before the target's kubeconfig was read. */
 export function directionOf(input: KubeConfigInput): 'right' | 'wrong' | 'unknown' {
   const { record, instance, targetCA, gateway } = input;
   const isDirect = record.kubeConfig?.clientCert === true;
@@ -51,7 +70,7 @@ export function directDestination(
   return server === undefined ? undefined : { server, ca, clusterRole: instance.clusterRole };
 }
 
-/** The address of the virtual cluster itself; undefined where nobody has said one. */
+/** The address of the virtual cluster itself; undefined where none is given. */
 export function directServer(
   { kubeConfig }: CredentialRecord,
   { ingressHost }: VirtualClusterInstanceRecord,

@@ -1,4 +1,4 @@
-import { finalizers } from '../../../api/names.ts';
+import { credentialKinds } from '../../../api/credential-kinds.ts';
 import { reasons } from '../../../api/reasons.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { WorkResult } from '../../../kube/queue/workers.ts';
@@ -9,14 +9,13 @@ import type { TargetStores } from '../../../platform/targets/target-stores.ts';
 import type { CertificateRevoker } from '../../certificates/certificate-revoker.ts';
 import type { RevocationRecords } from '../../certificates/revocation-records.ts';
 import { caFingerprint } from '../../certificates/revocation-records.ts';
-import type { CredentialEvents } from '../credential-events.ts';
-import type { CredentialStores } from '../credential-stores.ts';
+import { finalizerReleased, type ObjectEvents } from '../../shared/events.ts';
+import { type CredentialStores, instanceKeyOf } from '../credential-stores.ts';
 import type { CredentialWriter } from '../credential-writer.ts';
-import { deletingStatus } from '../deleting-status.ts';
-import { instanceKeyOf } from '../instance-key.ts';
+import { deletingStatus } from '../desired-status.ts';
+import { leftBehind } from '../finalizer.ts';
 import type { SecretWriter } from '../secret-writer.ts';
 import { sourceOf } from './certificate-kubeconfig.ts';
-import { releaseOf } from './finalization.ts';
 
 export interface KubeConfigFinalizerOptions {
   readonly stores: CredentialStores;
@@ -26,8 +25,8 @@ export interface KubeConfigFinalizerOptions {
   readonly revocations: Pick<RevocationRecords, 'remove'>;
   readonly writer: Pick<CredentialWriter, 'writeStatus' | 'removeFinalizer'>;
   readonly secrets: Pick<SecretWriter, 'deleteAll'>;
-  readonly events: Pick<CredentialEvents, 'finalizerReleased'>;
-  /** Hears of each release with something left behind. */
+  readonly events: Pick<ObjectEvents, 'publish'>;
+  /** Called for each release with something left behind. */
   readonly onReleased: () => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -35,10 +34,10 @@ export interface KubeConfigFinalizerOptions {
   readonly limitMs: number;
 }
 
-/** How often a finalization that waits is looked at when no event comes, milliseconds. */
-const recheck = 1_000;
-const mostReleased = 1_000;
-const finalizer = finalizers.VirtualClusterInstanceKubeConfig;
+/** How often a finalization that waits is checked when no event comes. */
+const recheckMs = 1_000;
+const maxReleased = 1_000;
+const finalizer = credentialKinds.VirtualClusterInstanceKubeConfig.finalizer;
 
 /**
  * Cleans up after a deleted kubeconfig, here and in its virtual cluster, then lets the object go. What is left inside
@@ -73,7 +72,7 @@ export class KubeConfigFinalizer {
       now: now(),
       deadline,
     });
-    if (release === undefined) return { requeueAfterMs: recheck };
+    if (release === undefined) return { requeueAfterMs: recheckMs };
     if (problem === undefined) await this.#forget(record, instance);
     return this.#release(record, release);
   }
@@ -90,7 +89,7 @@ export class KubeConfigFinalizer {
     const serials = [...new Set([...boundSerials, serial])].filter((bound) => bound > 0);
     const request = { uid: record.uid, serials, live: [] };
     const problem = await this.#options.revoker.tryRevoke(sourceOf(instance), request);
-    // Nothing is bound as far as anybody knows; that one more search was not possible holds nothing up.
+    // Nothing is known to be bound; that one more search was not possible holds nothing up.
     return boundSerials.length === 0 ? undefined : problem;
   }
 
@@ -119,10 +118,10 @@ export class KubeConfigFinalizer {
     return { requeueAfterMs: 0 };
   }
 
-  #remember(uid: string): void {
+  #noteReleased(uid: string): void {
     this.#released.add(uid);
     for (const oldest of this.#released) {
-      if (this.#released.size <= mostReleased) break;
+      if (this.#released.size <= maxReleased) break;
       this.#released.delete(oldest);
     }
   }
@@ -130,9 +129,9 @@ export class KubeConfigFinalizer {
   async #release(record: CredentialRecord, release: 'done' | 'left'): Promise<undefined> {
     const { writer, events, onReleased } = this.#options;
     await writer.removeFinalizer(record, finalizer);
-    this.#remember(record.uid);
+    this.#noteReleased(record.uid);
     if (release === 'done') return;
-    events.finalizerReleased(record);
+    events.publish(record, [finalizerReleased(leftBehind)]);
     onReleased();
   }
 }
@@ -141,3 +140,28 @@ const unknownTarget: TargetProblem = {
   reason: reasons.instanceGone,
   message: 'The VirtualClusterInstance is gone, and with it the way to its virtual cluster.',
 };
+
+export interface KubeConfigFinalization {
+  /** Secrets that were made for the kubeconfig and still exist. */
+  readonly secrets: number;
+  /** What stands in the way of the clean-up inside; absent: it is done, or there was nothing to do. */
+  readonly problem?: TargetProblem;
+  /** Whether the instance is there to stay. */
+  readonly instance: 'present' | 'going' | 'gone';
+  /** Epoch milliseconds. */
+  readonly now: number;
+  readonly deadline: number;
+}
+
+/**
+ * Whether the finalizer of a deleted kubeconfig may go: `done` with nothing left, `left` with something. Where the
+ * virtual cluster is going away, or no one can say any more how to reach it, waiting would only hold up its namespace.
+ */
+export function releaseOf(input: KubeConfigFinalization): 'done' | 'left' | undefined {
+  const { secrets, problem, instance, now, deadline } = input;
+  if (secrets === 0 && problem === undefined) return 'done';
+  if (now >= deadline) return 'left';
+  const isHopeless =
+    problem !== undefined && (instance !== 'present' || problem.reason === reasons.kubeConfigNotFound);
+  return isHopeless && secrets === 0 ? 'left' : undefined;
+}

@@ -13,10 +13,10 @@ import { annotations, finalizers } from '../../../api/names.ts';
 import { reasons } from '../../../api/reasons.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
-import type { IssueCredential, SettleCredential } from '../issued/step.ts';
-import { type Destination, targetHashOf } from './destination.ts';
-import type { KubeConfigInput } from './input.ts';
-import { decideKubeConfig, insteadOf } from './policy.ts';
+import type { Commit } from '../decision.ts';
+import type { IssueCredential } from '../issued/decision.ts';
+import { type Destination, type KubeConfigInput, targetHashOf } from './destination.ts';
+import { afterFailedIssue, decideKubeConfig } from './policy.ts';
 
 const kind = 'VirtualClusterInstanceKubeConfig';
 const second = 1_000;
@@ -114,9 +114,9 @@ function issued(record: CredentialRecord, surroundings?: Surroundings): IssueCre
   return step;
 }
 
-function settled(record: CredentialRecord, surroundings?: Surroundings): SettleCredential {
+function settled(record: CredentialRecord, surroundings?: Surroundings): Commit {
   const step = decide(record, surroundings);
-  if (step.step !== 'settle') throw new Error(`expected to settle, not to ${step.step}`);
+  if (step.step !== 'commit') throw new Error(`expected to commit, not to ${step.step}`);
   return step;
 }
 
@@ -394,7 +394,7 @@ describe('what follows when nothing could be issued', () => {
   it('a planned renewal takes nothing away before the end', () => {
     const issue = issued(record, due);
     expect(issue).toMatchObject({ cause: 'Renewed', keepPrevious: true });
-    const { desired, requeueAt } = insteadOf(inputOf(record, due), issue, problem);
+    const { desired, requeueAt } = afterFailedIssue(inputOf(record, due), issue, problem);
     expect(desired).toMatchObject({
       ready: { status: 'True' },
       reconciling: { reason: 'UseNotAllowed' },
@@ -410,7 +410,7 @@ describe('what follows when nothing could be issued', () => {
     ['with another spec', { fingerprints: ['v1:other'] }, due],
   ])('a kubeconfig %s loses it', (_, change, at) => {
     const changed = { ...record, ...change };
-    const { desired } = insteadOf(inputOf(changed, at), issued(changed, at), problem);
+    const { desired } = afterFailedIssue(inputOf(changed, at), issued(changed, at), problem);
     expect(desired).toMatchObject({ ready: { status: 'False', reason: 'UseNotAllowed' }, credential: null });
     expect(desired.confirmation).toMatchObject({ boundSerials: [1], instanceUID: instance.uid });
     expect(desired.confirmation.credentialHash).toBeUndefined();

@@ -1,14 +1,13 @@
-import { conditionTypes } from '../../../api/conditions.ts';
+import { conditionTypes, findCondition } from '../../../api/conditions.ts';
 import { reasons } from '../../../api/reasons.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import { creatorOf, isScoped } from '../creator.ts';
-import type { IssueCredential } from '../issued/step.ts';
-import type { RefusedFor } from '../refused-status.ts';
-import { directServer, gatewayDestination, projectOf } from './destination.ts';
-import type { KubeConfigInput } from './input.ts';
+import type { Refusal } from '../desired-status.ts';
+import type { IssueCredential } from '../issued/decision.ts';
+import { directServer, gatewayDestination, type KubeConfigInput, projectOf } from './destination.ts';
 
 /** Why a kubeconfig that was issued may not go on. Undefined: nothing stands against it, or it was never issued. */
-export function goneProblem({ record, instance }: KubeConfigInput): RefusedFor | undefined {
+export function goneProblem({ record, instance }: KubeConfigInput): Refusal | undefined {
   const pinned = record.status.instanceUID;
   if (pinned === undefined) return undefined;
   const present = instance !== undefined && instance.uid === pinned && instance.deleted === undefined;
@@ -16,7 +15,7 @@ export function goneProblem({ record, instance }: KubeConfigInput): RefusedFor |
 }
 
 /** Why nothing may be issued. */
-export function issueProblem(input: KubeConfigInput, issue: IssueCredential): RefusedFor | undefined {
+export function issueProblem(input: KubeConfigInput, issue: IssueCredential): Refusal | undefined {
   const { record, instance } = input;
   const gone = goneProblem(input);
   if (gone !== undefined) return gone;
@@ -28,7 +27,7 @@ export function issueProblem(input: KubeConfigInput, issue: IssueCredential): Re
   return record.status.credentialHash === undefined && !isReady(instance) ? problems.notReady : undefined;
 }
 
-function tokenProblem({ record, gateway }: KubeConfigInput): RefusedFor | undefined {
+function tokenProblem({ record, gateway }: KubeConfigInput): Refusal | undefined {
   if (projectOf(record, gateway) === undefined) return problems.noProject;
   return gatewayDestination(record, gateway) === undefined ? problems.badServer : undefined;
 }
@@ -37,40 +36,40 @@ function certificateProblem(
   input: KubeConfigInput,
   issue: IssueCredential,
   instance: VirtualClusterInstanceRecord,
-): RefusedFor | undefined {
+): Refusal | undefined {
   if (issue.ancestors.some(isScoped)) return problems.scopedKey;
-  const author = authorProblem(input);
-  if (author !== undefined) return author;
+  const creator = certificateCreatorProblem(input);
+  if (creator !== undefined) return creator;
   return directServer(input.record, instance) === undefined ? problems.noEndpoint : undefined;
 }
 
 /**
- * Nobody who holds no more than a narrow credential may make one that knows no scope. Whoever made the object is looked
- * up at its first issue; afterwards its own life goes on without that credential, which may have been a short login.
+ * A narrow credential must not make one that knows no scope. The creator of the object is looked up at its first issue.
+ * Afterwards its own life goes on without that credential, which may have been a short login.
  */
-function authorProblem(input: KubeConfigInput): RefusedFor | undefined {
-  const author = creatorOf(input);
-  switch (author.kind) {
+function certificateCreatorProblem(input: KubeConfigInput): Refusal | undefined {
+  const creator = creatorOf(input);
+  switch (creator.kind) {
     case 'none':
       return undefined;
     case 'gone':
-      return input.record.status.fingerprint === undefined ? problems.unknownAuthor : undefined;
+      return input.record.status.fingerprint === undefined ? problems.unknownCreator : undefined;
     case 'broken':
-      return problems.unknownAuthor;
+      return problems.unknownCreator;
     case 'known':
-      return author.scoped ? problems.scopedAuthor : undefined;
+      return creator.scoped ? problems.scopedCreator : undefined;
   }
 }
 
 const isReady = ({ conditions }: VirtualClusterInstanceRecord): boolean =>
-  conditions.some(({ type, status }) => type === conditionTypes.ready && status === 'True');
+  findCondition(conditions, conditionTypes.ready)?.status === 'True';
 
-const final = (reason: RefusedFor['reason'], message: string): RefusedFor => ({
+const final = (reason: Refusal['reason'], message: string): Refusal => ({
   reason,
   message,
   final: true,
 });
-const passing = (reason: RefusedFor['reason'], message: string): RefusedFor => ({
+const passing = (reason: Refusal['reason'], message: string): Refusal => ({
   reason,
   message,
   final: false,
@@ -109,11 +108,11 @@ const problems = {
     reasons.clientCertNotAllowed,
     'A client certificate knows no scope, and an access key above this kubeconfig has one: create this object without spec.clientCert, or under a key without a scope.',
   ),
-  scopedAuthor: final(
+  scopedCreator: final(
     reasons.clientCertNotAllowed,
     'A client certificate knows no scope, and the credential that created this object has one: create this object without spec.clientCert, or with another credential.',
   ),
-  unknownAuthor: final(
+  unknownCreator: final(
     reasons.clientCertNotAllowed,
     'The credential that created this object is gone or not valid, so its scope is not known: create this object again.',
   ),

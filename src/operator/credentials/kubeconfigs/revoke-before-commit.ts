@@ -4,8 +4,8 @@ import type { TargetStores } from '../../../platform/targets/target-stores.ts';
 import type { CertificateRevoker } from '../../certificates/certificate-revoker.ts';
 import { deadSerials, liveSerials, withoutDead } from '../../certificates/serials.ts';
 import { RetrySchedule } from '../../shared/retry-schedule.ts';
+import { instanceKeyOf } from '../credential-stores.ts';
 import type { DesiredStatus } from '../desired-status.ts';
-import { instanceKeyOf } from '../instance-key.ts';
 import { sourceOf } from './certificate-kubeconfig.ts';
 
 export interface RevokeBeforeCommitOptions {

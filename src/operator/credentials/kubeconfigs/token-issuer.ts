@@ -6,13 +6,11 @@ import { type TokenClaims, tokenClaims } from '../../../credentials/tokens/claim
 import { signToken, type TokenSigner, tokenTooLarge } from '../../../credentials/tokens/sign-token.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import { effectiveScope } from '../../../scope/effective-scope.ts';
-import type { IssueCredential } from '../issued/step.ts';
-import type { RefusedFor } from '../refused-status.ts';
-import { gatewayDestination, namesOf, projectOf, targetHashOf } from './destination.ts';
-import type { GatewayPlace } from './input.ts';
-import type { MadeKubeConfig } from './issued-kubeconfig.ts';
+import type { Refusal } from '../desired-status.ts';
+import type { IssueCredential, MadeCredential } from '../issued/decision.ts';
+import { type GatewayPlace, gatewayDestination, namesOf, projectOf, targetHashOf } from './destination.ts';
 
-export interface TokenOrder {
+export interface TokenRequest {
   readonly record: CredentialRecord;
   readonly issue: IssueCredential;
   readonly instance: VirtualClusterInstanceRecord;
@@ -21,12 +19,12 @@ export interface TokenOrder {
 }
 
 /** Makes a kubeconfig that leads to the gateway with a token for one instance, by name and UID, or says why not. */
-export function makeWithToken(order: TokenOrder): MadeKubeConfig | { readonly problem: RefusedFor } {
-  const { record, issue, instance, gateway, signer } = order;
+export function makeWithToken(request: TokenRequest): MadeCredential | { readonly problem: Refusal } {
+  const { record, issue, instance, gateway, signer } = request;
   const destination = gatewayDestination(record, gateway);
   // The policy has refused what has none; this is for the compiler.
   if (destination === undefined) throw new RangeError('a kubeconfig without a destination');
-  const token = signToken(claimsOf(order), signer);
+  const token = signToken(claimsOf(request), signer);
   if (tokenTooLarge(token)) return { problem: tooLarge };
   const document = kubeConfigDocument({
     server: destination.server,
@@ -49,7 +47,7 @@ export function makeWithToken(order: TokenOrder): MadeKubeConfig | { readonly pr
 }
 
 /** Its own scope is the instance; those of all keys above apply besides. */
-function claimsOf({ record, issue, instance, gateway }: TokenOrder): TokenClaims {
+function claimsOf({ record, issue, instance, gateway }: TokenRequest): TokenClaims {
   const [parent] = issue.ancestors;
   const { namespace = '', name, uid, kind } = record;
   const own = { virtualClusters: [{ project: projectOf(record, gateway), virtualCluster: instance.name }] };
@@ -67,7 +65,7 @@ function claimsOf({ record, issue, instance, gateway }: TokenOrder): TokenClaims
   });
 }
 
-const tooLarge: RefusedFor = {
+const tooLarge: Refusal = {
   reason: reasons.tokenTooLarge,
   message: 'The token would be larger than 6 KiB: shorten the scopes of the access keys above.',
   final: true,

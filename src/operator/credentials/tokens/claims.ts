@@ -2,7 +2,7 @@ import type { CredentialRecord } from '../../../credentials/record.ts';
 import { type TokenClaims, tokenClaims } from '../../../credentials/tokens/claims.ts';
 import { audiencesOf } from '../../../scope/audiences.ts';
 import { effectiveScope } from '../../../scope/effective-scope.ts';
-import type { IssueCredential } from '../issued/step.ts';
+import type { IssueCredential } from '../issued/decision.ts';
 
 /**
  * The claims of the token that is about to be issued. It carries its own scope and those of its ancestors. Where these

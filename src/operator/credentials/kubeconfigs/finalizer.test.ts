@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type Reason, reasons } from '../../../api/reasons.ts';
-import { type KubeConfigFinalization, releaseOf } from './finalization.ts';
+import { type KubeConfigFinalization, releaseOf } from './finalizer.ts';
 
 const deadline = 60_000;
 const because = (reason: Reason) => ({ problem: { reason, message: '' } });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { toCredentialRecord } from '../../credentials/credential-record.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
-import { admissionWait } from './admission-wait.ts';
+import { admissionWait } from './desired-status.ts';
 import { statusPatch } from './status-patch.ts';
 
 const now = Date.UTC(2026, 10, 21, 12);

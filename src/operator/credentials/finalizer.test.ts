@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { created, credentialObject, liveRecord, recordOf } from '../../../test/builders/credential-object.ts';
 import { labels } from '../../api/names.ts';
-import { finalizationOf } from './finalization.ts';
+import { planFinalization } from './finalizer.ts';
 
 const parent = liveRecord({
   name: 'parent',
@@ -16,8 +16,8 @@ const childOf = (status: Record<string, unknown>, marks: Record<string, string> 
       status: { accessKeyUID: parent.uid, ...status },
     }),
   );
-const look = (overrides: Partial<Parameters<typeof finalizationOf>[0]> = {}) =>
-  finalizationOf({
+const look = (overrides: Partial<Parameters<typeof planFinalization>[0]> = {}) =>
+  planFinalization({
     record: parent,
     children: [],
     secrets: [],
@@ -27,7 +27,7 @@ const look = (overrides: Partial<Parameters<typeof finalizationOf>[0]> = {}) =>
     ...overrides,
   });
 
-describe('finalizationOf', () => {
+describe('planFinalization', () => {
   it('is done when nothing depends on the credential', () => {
     expect(look().release).toBe('done');
   });

@@ -1,0 +1,126 @@
+import { conditionTypes, findCondition } from '../../api/conditions.ts';
+import { type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
+import { reasons } from '../../api/reasons.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
+import type { WorkResult } from '../../kube/queue/workers.ts';
+import type { CredentialWriter } from './credential-writer.ts';
+import type { Commit, CommonStep, DecisionSources } from './decision.ts';
+import type { DesiredStatus } from './desired-status.ts';
+import type { ExpiryBudget } from './expiry-budget.ts';
+import type { SecretWriter } from './secret-writer.ts';
+
+/** What the controllers of all kinds of credentials need. */
+export interface ReconcilerServices extends DecisionSources {
+  readonly writer: CredentialWriter;
+  readonly secrets: SecretWriter;
+  readonly finalizer: { finalize(record: CredentialRecord): Promise<WorkResult | undefined> };
+  readonly expiryBudget: ExpiryBudget;
+}
+
+/** What came of a step that only some kinds have. */
+export type Outcome<I> =
+  /** Decide again on the record as the step left it, and on what it found out and no object holds. */
+  | { readonly record: CredentialRecord; readonly found?: Partial<I> }
+  /** Nothing came of it: say so in status. */
+  | { readonly record: CredentialRecord; readonly commit: Commit; readonly retryMs?: number }
+  /** It is too early. Without a time, a change of something else brings the object again. */
+  | WorkResult
+  | undefined;
+
+export interface CredentialReconcilerOptions<I, S extends { readonly step: string }>
+  extends ReconcilerServices {
+  readonly kind: CredentialKind;
+  /** All that a decision depends on. */
+  readonly inputOf: (record: CredentialRecord) => I;
+  readonly decide: (input: I) => S | CommonStep;
+  /** Carries out a step of this kind of credential. */
+  readonly issue: (input: I, step: S) => Promise<Outcome<I>>;
+  /** Brings in line what lies outside this cluster, before a status is written. The status may say less then. */
+  readonly revokeBeforeCommit?: (
+    record: CredentialRecord,
+    desired: DesiredStatus,
+  ) => Promise<{ readonly desired: DesiredStatus; readonly retryMs: number }>;
+}
+
+/** Does what the policy of a kind decides, one write after the other, until status says what is true. */
+export class CredentialReconciler<
+  I extends { readonly record: CredentialRecord },
+  S extends { readonly step: string },
+> {
+  readonly #options: CredentialReconcilerOptions<I, S>;
+
+  constructor(options: CredentialReconcilerOptions<I, S>) {
+    this.#options = options;
+  }
+
+  /** Level-based: the key says which object to check, never what happened to it. */
+  async reconcile(key: string): Promise<WorkResult | undefined> {
+    const { stores, kind, writer, finalizer } = this.#options;
+    const known = stores.ofKind[kind].written.get(key);
+    const record = known && (await writer.refreshIfUncertain(known));
+    if (record === undefined) return undefined;
+    return record.deleted === undefined ? this.#advance(record, {}, []) : finalizer.finalize(record);
+  }
+
+  /** `done`: steps that this reconcile has taken. */
+  async #advance(
+    record: CredentialRecord,
+    found: Partial<I>,
+    done: readonly string[],
+  ): Promise<WorkResult | undefined> {
+    const { kind, inputOf, decide, now, writer } = this.#options;
+    const input = { ...inputOf(record), ...found };
+    const step = decide(input);
+    if (isFinalStep(step)) {
+      if (step.step === 'commit') return this.#commit(record, step);
+      if (step.step === 'wait') return { requeueAfterMs: Math.max(0, step.requeueAt - now()) };
+      return void (await writer.delete(record));
+    }
+    // A status that does not keep what was written must not mint credentials in a loop.
+    if (done.includes(step.step))
+      throw new RangeError(`the policy for ${credentialKinds[kind].noun}s does not settle`);
+    const outcome = await this.#carryOut(input, step as S | AddFinalizer);
+    if (outcome === undefined || !('record' in outcome)) return outcome;
+    if ('commit' in outcome) return this.#commit(outcome.record, outcome.commit, outcome.retryMs);
+    return this.#advance(outcome.record, outcome.found ?? found, [...done, step.step]);
+  }
+
+  async #carryOut(input: I, step: S | AddFinalizer): Promise<Outcome<I>> {
+    const { kind, writer, issue } = this.#options;
+    if (step.step !== 'addFinalizer') return issue(input, step as S);
+    return { record: await writer.addFinalizer(input.record, credentialKinds[kind].finalizer) };
+  }
+
+  async #commit(
+    record: CredentialRecord,
+    { desired: wanted, successor, staleSecrets, requeueAt = Number.POSITIVE_INFINITY }: Commit,
+    retryMs = Number.POSITIVE_INFINITY,
+  ): Promise<WorkResult | undefined> {
+    const { writer, secrets, expiryBudget, revokeBeforeCommit, now } = this.#options;
+    const revoked = await revokeBeforeCommit?.(record, wanted);
+    const desired = revoked?.desired ?? wanted;
+    const waitMs = isNewEnd(record, desired) ? expiryBudget.reserve(record.uid) : 0;
+    if (waitMs > 0) return { requeueAfterMs: waitMs };
+    await writer.writeStatus(record, desired, successor);
+    await secrets.deleteAll(staleSecrets);
+    expiryBudget.forget(record.uid);
+    const nextMs = Math.min(Math.max(0, requeueAt - now()), revoked?.retryMs ?? retryMs, retryMs);
+    return Number.isFinite(nextMs) ? { requeueAfterMs: nextMs } : undefined;
+  }
+}
+
+type AddFinalizer = Extract<CommonStep, { step: 'addFinalizer' }>;
+
+/** After it the reconcile is over. */
+function isFinalStep(step: { readonly step: string }): step is Exclude<CommonStep, AddFinalizer> {
+  return ['delete', 'wait', 'commit'].includes(step.step);
+}
+
+/**
+ * True when the write would be the first to say that the life is over: such writes come by the thousand and have a
+ * budget. Where the operator has disabled the object, that write has had its turn.
+ */
+function isNewEnd({ conditions, disabledOwner }: CredentialRecord, { ready }: DesiredStatus): boolean {
+  const present = findCondition(conditions, conditionTypes.ready)?.reason;
+  return ready.reason === reasons.expired && present !== reasons.expired && disabledOwner !== 'operator';
+}

@@ -1,0 +1,79 @@
+import { purposes } from '../../api/names.ts';
+import { type Reason, reasons } from '../../api/reasons.ts';
+import type { CredentialStores } from './credential-stores.ts';
+import { type DesiredStatus, type Refusal, refusedStatus } from './desired-status.ts';
+import type { LineageInput } from './lineage.ts';
+import { type SecretRecord, secretKeyOf } from './secret-record.ts';
+
+/** What a decision about a credential of any kind depends on. Instants are epoch milliseconds. */
+export interface DecisionInput extends Omit<LineageInput, 'limits'> {
+  /** The Secret at the place that `spec.secretRef` names. */
+  readonly secret?: SecretRecord;
+  /** All Secrets with a credential of this object, wherever they are. */
+  readonly ownSecrets: readonly SecretRecord[];
+}
+
+/** One step at a time: each is a single write, and the next decision reads what that write left behind. */
+export type CommonStep =
+  | { readonly step: 'addFinalizer' }
+  | { readonly step: 'delete' }
+  /** Do nothing before another object was looked at; its change brings this one again. */
+  | { readonly step: 'wait'; readonly requeueAt: number }
+  | Commit;
+
+/** Nothing is left to do but to say so in status. */
+export interface Commit {
+  readonly step: 'commit';
+  readonly desired: DesiredStatus;
+  /** Why there is a new credential, when there is one. */
+  readonly successor?: Reason;
+  /** Secrets made for this credential that are not needed any more; deleted after the status is written. */
+  readonly staleSecrets: readonly SecretRecord[];
+  /** When to check again, epoch milliseconds. */
+  readonly requeueAt?: number;
+}
+
+export interface DecisionSources {
+  readonly stores: CredentialStores;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
+  readonly trustedSince: () => number;
+}
+
+export function decisionInput(
+  record: DecisionInput['record'],
+  { stores, now, trustedSince }: DecisionSources,
+): DecisionInput {
+  const secretKey = secretKeyOf(record);
+  const secret = secretKey === undefined ? undefined : stores.secret(secretKey);
+  return {
+    record,
+    lookup: (name) => stores.key(name),
+    credentialByUID: (uid) => stores.byUID(uid)[0],
+    ...(secret === undefined ? {} : { secret }),
+    ownSecrets: stores.secretsOf(record.uid, purposes.credential),
+    now: now(),
+    trustedSince: trustedSince(),
+  };
+}
+
+/** A credential that grants nothing, and what goes with it. */
+export function refuse({ record, ownSecrets, now }: DecisionInput, refusal: Refusal): Commit {
+  return {
+    step: 'commit',
+    desired: refusedStatus(record, refusal),
+    staleSecrets: ownSecrets,
+    requeueAt: now + recheckAfter(refusal.reason),
+  };
+}
+
+/** Secrets of others and namespaces are not watched, so what is wrong with them is checked often. */
+const secretRecheckMs = 10_000;
+/** Everything else comes again by itself when something changes. */
+const otherRecheckMs = 60_000;
+
+function recheckAfter(reason: Reason): number {
+  const isSecret = reason === reasons.secretConflict || reason === reasons.secretFailed;
+  return isSecret ? secretRecheckMs : otherRecheckMs;
+}

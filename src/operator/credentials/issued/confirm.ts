@@ -1,0 +1,23 @@
+import type { Outcome, ReconcilerServices } from '../credential-reconciler.ts';
+import { refuse } from '../decision.ts';
+import { secretRefusal } from '../desired-status.ts';
+import type { IssuedInput, MadeCredential } from './decision.ts';
+import { issuedStatus } from './status.ts';
+
+/**
+ * Puts a credential where its spec says, and confirms it. The Secret is first: one that no status confirms is written
+ * again, while a status without its Secret would promise what nobody can read.
+ */
+export async function confirm<I extends IssuedInput>(
+  { secrets, writer }: Pick<ReconcilerServices, 'secrets' | 'writer'>,
+  input: I,
+  { record, issue, issued }: MadeCredential,
+): Promise<Outcome<I>> {
+  const present = { ...input, record };
+  if (record.secretRef !== undefined) {
+    const problem = await secrets.write(record, issue.serial, issued.document);
+    if (problem !== undefined) return { record, commit: refuse(present, secretRefusal(problem)) };
+  }
+  const desired = issuedStatus(present, issue, issued);
+  return { record: await writer.writeStatus(record, desired, issue.cause) };
+}
