@@ -8,18 +8,23 @@ export interface Clock {
   now(): number;
   /** Rises steadily and never jumps; its zero has no meaning. */
   monotonic(): number;
-  /** Calls back once, not before the delay. Delays above {@link longestTimerMs} fire at that limit: check and set again. */
+  /** Calls back once, not before the delay. Delays above {@link maxTimerMs} fire at that limit: check and set again. */
   setTimer(callback: () => void, delayMs: number): Timer;
 }
 
 /** `setTimeout` takes 31 bits and fires at once above them. */
-export const longestTimerMs = 2 ** 31 - 1;
+export const maxTimerMs = 2 ** 31 - 1;
+
+/** The form of Kubernetes' MicroTime: always six digits after the point. */
+export function microTime(epochMs: number): string {
+  return `${new Date(epochMs).toISOString().slice(0, -1)}000Z`;
+}
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   setTimer(callback, delayMs) {
-    const handle = setTimeout(callback, Math.min(Math.max(delayMs, 0), longestTimerMs));
+    const handle = setTimeout(callback, Math.min(Math.max(delayMs, 0), maxTimerMs));
     return { cancel: () => clearTimeout(handle) };
   },
 };

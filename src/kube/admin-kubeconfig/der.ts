@@ -17,13 +17,13 @@ export const tags = {
 
 /**
  * The elements that stand one after another, without looking into them; `undefined` when that is not all there is, or
- * there are more than `most`. Strict: lengths are definite, and in their shortest form.
+ * there are more than `max`. Strict: lengths are definite, and in their shortest form.
  */
-export function derElements(bytes: Buffer, most: number): readonly DERElement[] | undefined {
+export function parseDER(bytes: Buffer, max: number): readonly DERElement[] | undefined {
   const elements: DERElement[] = [];
   for (let at = 0; at < bytes.length; ) {
     const header = headerAt(bytes, at);
-    if (header === undefined || elements.length === most) return undefined;
+    if (header === undefined || elements.length === max) return undefined;
     const end = header.start + header.length;
     if (end > bytes.length) return undefined;
     elements.push({ tag: bytes.readUInt8(at), content: bytes.subarray(header.start, end) });

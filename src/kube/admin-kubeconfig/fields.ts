@@ -1,5 +1,5 @@
 import type { Plain, PlainMap } from './plain-yaml.ts';
-import { fieldRefusal, type Place, places, Refusal, type refusals } from './refusals.ts';
+import { fieldRefusal, KubeConfigRefusal, type Place, places, type refusals } from './refusals.ts';
 
 type RefusalName = keyof typeof refusals;
 
@@ -12,14 +12,14 @@ export interface AdminKubeConfigFields {
   readonly key: Plain | undefined;
 }
 
-/** Finds the one cluster and the one user of a kubeconfig; throws a Refusal when there is anything besides. */
-export function fieldsOf(document: Plain): AdminKubeConfigFields {
-  const root = mapOf(document, places.root, 'root');
-  if (root.get('apiVersion') !== 'v1') throw new Refusal('apiVersion');
-  if (root.get('kind') !== 'Config') throw new Refusal('kind');
+/** Finds the one cluster and the one user of a kubeconfig; throws a KubeConfigRefusal when there is anything besides. */
+export function findFields(document: Plain): AdminKubeConfigFields {
+  const root = toMap(document, places.root, 'root');
+  if (root.get('apiVersion') !== 'v1') throw new KubeConfigRefusal('apiVersion');
+  if (root.get('kind') !== 'Config') throw new KubeConfigRefusal('kind');
   checkPreferences(root);
-  const cluster = entryOf(root, 'cluster');
-  const user = entryOf(root, 'user');
+  const cluster = findEntry(root, 'cluster');
+  const user = findEntry(root, 'user');
   checkContext(root, cluster.name, user.name);
   return {
     server: cluster.value.get('server'),
@@ -31,31 +31,49 @@ export function fieldsOf(document: Plain): AdminKubeConfigFields {
 }
 
 function checkPreferences(root: PlainMap): void {
-  if (root.has('preferences')) mapOf(root.get('preferences'), places.preferences, 'preferences');
+  if (root.has('preferences')) toMap(root.get('preferences'), places.preferences, 'preferences');
 }
 
 function checkContext(root: PlainMap, cluster: string, user: string): void {
-  const { name, value } = entryOf(root, 'context');
-  if (root.get('current-context') !== name) throw new Refusal('currentContext');
-  if (value.get('cluster') !== cluster) throw new Refusal('contextCluster');
-  if (value.get('user') !== user) throw new Refusal('contextUser');
-  if (!['string', 'undefined'].includes(typeof value.get('namespace'))) throw new Refusal('contextNamespace');
+  const { name, value } = findEntry(root, 'context');
+  if (root.get('current-context') !== name) throw new KubeConfigRefusal('currentContext');
+  if (value.get('cluster') !== cluster) throw new KubeConfigRefusal('contextCluster');
+  if (value.get('user') !== user) throw new KubeConfigRefusal('contextUser');
+  if (!['string', 'undefined'].includes(typeof value.get('namespace')))
+    throw new KubeConfigRefusal('contextNamespace');
 }
 
 /** The only entry of one of the three lists. */
-function entryOf(root: PlainMap, kind: 'cluster' | 'user' | 'context'): { name: string; value: PlainMap } {
+function findEntry(root: PlainMap, kind: 'cluster' | 'user' | 'context'): { name: string; value: PlainMap } {
   const list = root.get(`${kind}s`);
-  if (!Array.isArray(list) || list.length !== 1) throw new Refusal(`${kind}s`);
-  const entry = mapOf(list[0], places[`${kind}Entry`], `${kind}s`);
+  if (!Array.isArray(list) || list.length !== 1) throw new KubeConfigRefusal(`${kind}s`);
+  const entry = toMap(list[0], places[`${kind}Entry`], `${kind}s`);
   const name = entry.get('name');
-  if (typeof name !== 'string') throw new Refusal(`${kind}Name`);
-  return { name, value: mapOf(entry.get(kind), places[kind], kind) };
+  if (typeof name !== 'string') throw new KubeConfigRefusal(`${kind}Name`);
+  return { name, value: toMap(entry.get(kind), places[kind], kind) };
 }
 
-function mapOf(value: Plain | undefined, place: Place, otherwise: RefusalName): PlainMap {
-  if (!(value instanceof Map)) throw new Refusal(otherwise);
+function toMap(value: Plain | undefined, place: Place, otherwise: RefusalName): PlainMap {
+  if (!(value instanceof Map)) throw new KubeConfigRefusal(otherwise);
   const map: PlainMap = value;
   const text = fieldRefusal(place, map.keys());
-  if (text !== undefined) throw new Refusal({ text });
+  if (text !== undefined) throw new KubeConfigRefusal({ text });
   return map;
+}
+
+/**
+ * The address of the server. What the URL parser would silently correct (white space, backslashes, missing slashes) is
+ * refused; numeric hosts come back as the addresses that they mean. Throws a KubeConfigRefusal.
+ */
+export function parseServer(text: Plain | undefined): URL {
+  if (typeof text !== 'string' || !/^[\x21-\x7e]{1,2048}$/.test(text)) throw new KubeConfigRefusal('server');
+  if (!/^https:/i.test(text)) throw new KubeConfigRefusal('serverScheme');
+  const [, authority] = /^https:\/\/([^/\\?#]+)/i.exec(text) ?? [];
+  const server = URL.parse(text);
+  if (authority === undefined || server === null || text.includes('\\'))
+    throw new KubeConfigRefusal('server');
+  if (authority.includes('@') || server.username !== '' || server.password !== '')
+    throw new KubeConfigRefusal('serverUser');
+  if (/[?#]/.test(text)) throw new KubeConfigRefusal('serverQuery');
+  return server;
 }

@@ -1,15 +1,15 @@
 import { CST, isMap, isScalar, isSeq, Lexer, type Pair, parseDocument, type YAMLMap } from 'yaml';
-import { Refusal } from './refusals.ts';
+import { KubeConfigRefusal } from './refusals.ts';
 
 /** What a document of plain values holds. Maps are `Map`s, so that no field name means anything to JavaScript. */
 export type Plain = string | number | boolean | null | readonly Plain[] | PlainMap;
 export type PlainMap = ReadonlyMap<string, Plain>;
 
 /** A kubeconfig has about a hundred. It bounds the time and the depth of the parser, which calls itself for each level. */
-const mostTokens = 2_000;
-const deepest = 6;
+const maxTokens = 2_000;
+const maxDepth = 6;
 
-/** Reads one document of YAML 1.2 or JSON without anchors, aliases, tags, merge keys and directives; throws a Refusal. */
+/** Reads one document of YAML 1.2 or JSON without anchors, aliases, tags, merge keys and directives; throws a KubeConfigRefusal. */
 export function readPlainYAML(text: string): Plain {
   silenceParser();
   checkTokens(text);
@@ -17,13 +17,13 @@ export function readPlainYAML(text: string): Plain {
     schema: 'core',
     merge: false,
     resolveKnownTags: false,
-    // It compares each key with each other one; plainMap() finds duplicates at once.
+    // It compares each key with each other one; toPlainMap() finds duplicates at once.
     uniqueKeys: false,
     prettyErrors: false,
   });
-  if (document.errors.some(({ code }) => code === 'MULTIPLE_DOCS')) throw new Refusal('documents');
-  if (document.errors.length > 0 || document.warnings.length > 0) throw new Refusal('syntax');
-  return plainOf(document.contents, 1);
+  if (document.errors.some(({ code }) => code === 'MULTIPLE_DOCS')) throw new KubeConfigRefusal('documents');
+  if (document.errors.length > 0 || document.warnings.length > 0) throw new KubeConfigRefusal('syntax');
+  return toPlain(document.contents, 1);
 }
 
 /** While one of these is set, the parser prints all that it reads, and that is secret. */
@@ -38,14 +38,16 @@ function checkTokens(text: string): void {
   let documents = 0;
   for (const token of new Lexer().lex(text)) {
     const type = CST.tokenType(token);
-    if (++count > mostTokens) throw new Refusal('tooComplex');
-    if (type === 'doc-start' && ++documents > 1) throw new Refusal('documents');
-    const refusal = type === null ? undefined : strange[type];
-    if (refusal !== undefined) throw new Refusal(refusal);
+    if (++count > maxTokens) throw new KubeConfigRefusal('tooComplex');
+    if (type === 'doc-start' && ++documents > 1) throw new KubeConfigRefusal('documents');
+    const refusal = type === null ? undefined : refusedTokens[type];
+    if (refusal !== undefined) throw new KubeConfigRefusal(refusal);
   }
 }
 
-const strange: Readonly<Partial<Record<CST.TokenType, ConstructorParameters<typeof Refusal>[0]>>> = {
+const refusedTokens: Readonly<
+  Partial<Record<CST.TokenType, ConstructorParameters<typeof KubeConfigRefusal>[0]>>
+> = {
   'doc-end': 'documents',
   'directive-line': 'directive',
   anchor: 'anchor',
@@ -53,22 +55,22 @@ const strange: Readonly<Partial<Record<CST.TokenType, ConstructorParameters<type
   tag: 'tag',
 };
 
-function plainOf(node: unknown, depth: number): Plain {
+function toPlain(node: unknown, depth: number): Plain {
   if (node === null) return null;
-  if (depth > deepest) throw new Refusal('tooComplex');
-  if (isMap(node)) return plainMap(node, depth);
-  if (isSeq(node)) return node.items.map((item) => plainOf(item, depth + 1));
+  if (depth > maxDepth) throw new KubeConfigRefusal('tooComplex');
+  if (isMap(node)) return toPlainMap(node, depth);
+  if (isSeq(node)) return node.items.map((item) => toPlain(item, depth + 1));
   if (isScalar(node) && isPlainScalar(node.value)) return node.value;
-  throw new Refusal('valueType');
+  throw new KubeConfigRefusal('valueType');
 }
 
-function plainMap(node: YAMLMap, depth: number): PlainMap {
+function toPlainMap(node: YAMLMap, depth: number): PlainMap {
   const map = new Map<string, Plain>();
   for (const { key, value } of node.items as readonly Pair[]) {
-    if (!isScalar(key) || typeof key.value !== 'string') throw new Refusal('fieldName');
-    if (key.value === '<<') throw new Refusal('mergeKey');
-    if (map.has(key.value)) throw new Refusal('duplicateKey');
-    map.set(key.value, plainOf(value, depth + 1));
+    if (!isScalar(key) || typeof key.value !== 'string') throw new KubeConfigRefusal('fieldName');
+    if (key.value === '<<') throw new KubeConfigRefusal('mergeKey');
+    if (map.has(key.value)) throw new KubeConfigRefusal('duplicateKey');
+    map.set(key.value, toPlain(value, depth + 1));
   }
   return map;
 }

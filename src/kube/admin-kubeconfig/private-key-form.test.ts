@@ -50,7 +50,7 @@ describe('the form of a private key', () => {
     ]),
     ['Ed25519', () => ed25519, 'pkcs8'],
   ])('is taken: %s', (_, make, type) => {
-    expect(formOf(make(), type)).toBe('taken');
+    expect(formOf(make(), type)).toBe('accepted');
   });
 
   it.each<[string, () => KeyObject, Encoding]>([
@@ -121,7 +121,7 @@ describe('the form of a private key', () => {
       });
     fc.assert(
       fc.property(changed, (der) => {
-        if (privateKeyForm(der, 'PRIVATE KEY') !== 'taken') return;
+        if (privateKeyForm(der, 'PRIVATE KEY') !== 'accepted') return;
         const started = performance.now();
         try {
           createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });

@@ -1,9 +1,9 @@
-import { type DERElement, derElements, tags } from './der.ts';
+import { type DERElement, parseDER, tags } from './der.ts';
 
 export type PrivateKeyLabel = 'PRIVATE KEY' | 'RSA PRIVATE KEY' | 'EC PRIVATE KEY';
 
-/** `malformed`: no key of that label. `other`: perhaps a key, of a kind or size that is not taken. */
-export type PrivateKeyForm = 'taken' | 'other' | 'malformed';
+/** `malformed`: no key of that label. `other`: perhaps a key, of a kind or size that is not accepted. */
+export type PrivateKeyForm = 'accepted' | 'other' | 'malformed';
 
 /**
  * Judges the encoding of a private key before anything calculates with it: RSA, P-256, P-384, P-521 or Ed25519, all
@@ -11,7 +11,7 @@ export type PrivateKeyForm = 'taken' | 'other' | 'malformed';
  * says: half a minute of the only thread for numbers of a few thousand bytes.
  */
 export function privateKeyForm(der: Buffer, label: PrivateKeyLabel): PrivateKeyForm {
-  const parts = sequenceOf(der);
+  const parts = parseSequence(der);
   if (parts === undefined) return 'malformed';
   if (label === 'RSA PRIVATE KEY') return rsaForm(parts);
   return label === 'EC PRIVATE KEY' ? ecForm(parts, undefined) : wrappedForm(parts);
@@ -21,19 +21,19 @@ export function privateKeyForm(der: Buffer, label: PrivateKeyLabel): PrivateKeyF
 const curves: ReadonlySet<string> = new Set(['2a8648ce3d030107', '2b81040022', '2b81040023']);
 
 /** A sequence of more elements is no private key. */
-const mostElements = 16;
+const maxElements = 16;
 /** Of 4,096 bits, with the zero before a number whose first bit is set. */
-const mostNumberBytes = 513;
+const maxNumberBytes = 513;
 /** The exponent of P-521. */
-const mostScalarBytes = 66;
+const maxScalarBytes = 66;
 /** An uncompressed point of P-521, and how many bits of the last byte are unused. */
-const mostPointBytes = 134;
+const maxPointBytes = 134;
 
 /** PKCS#8: version, algorithm, key; attributes, which nothing looks at, may follow. */
 function wrappedForm([version, algorithm, key]: readonly DERElement[]): PrivateKeyForm {
   if (!isVersion(version, 0) || algorithm?.tag !== tags.sequence || key?.tag !== tags.octetString)
     return 'malformed';
-  const [kind, parameters, ...others] = derElements(algorithm.content, mostElements) ?? [];
+  const [kind, parameters, ...others] = parseDER(algorithm.content, maxElements) ?? [];
   if (kind?.tag !== tags.oid || others.length > 0) return 'malformed';
   const judge = wrappedKinds[kind.content.toString('hex')];
   return judge === undefined ? 'other' : judge(key.content, parameters);
@@ -44,15 +44,15 @@ const wrappedKinds: Readonly<
   Record<string, (key: Buffer, parameters: DERElement | undefined) => PrivateKeyForm>
 > = {
   '2a864886f70d010101': (key, parameters) => {
-    const parts = sequenceOf(key);
+    const parts = parseSequence(key);
     return parts === undefined || !isNull(parameters) ? 'malformed' : rsaForm(parts);
   },
   '2a8648ce3d0201': (key, parameters) => {
     if (!isCurve(parameters)) return 'other';
-    const parts = sequenceOf(key);
+    const parts = parseSequence(key);
     return parts === undefined ? 'malformed' : ecForm(parts, parameters);
   },
-  '2b6570': (key, parameters) => (parameters === undefined && isSeed(key) ? 'taken' : 'malformed'),
+  '2b6570': (key, parameters) => (parameters === undefined && isSeed(key) ? 'accepted' : 'malformed'),
 };
 
 /** PKCS#1: version, n, e, d, p, q, dp, dq, qi. Version 0: no further primes. */
@@ -60,24 +60,24 @@ function rsaForm(parts: readonly DERElement[]): PrivateKeyForm {
   const [version, ...numbers] = parts;
   if (numbers.length !== 8 || numbers.some(({ tag }) => tag !== tags.integer)) return 'malformed';
   if (!isVersion(version, 0)) return 'other';
-  return numbers.every(({ content }) => content.length <= mostNumberBytes) ? 'taken' : 'other';
+  return numbers.every(({ content }) => content.length <= maxNumberBytes) ? 'accepted' : 'other';
 }
 
 /** SEC 1: version, exponent, curve, point. Parameters in the key hold over those beside it, so they are judged too. */
 function ecForm(parts: readonly DERElement[], beside: DERElement | undefined): PrivateKeyForm {
   const [version, exponent, ...others] = parts;
   if (!isVersion(version, 1) || exponent?.tag !== tags.octetString) return 'malformed';
-  if (exponent.content.length > mostScalarBytes) return 'other';
+  if (exponent.content.length > maxScalarBytes) return 'other';
   const within = others[0]?.tag === tags.context0 ? others.shift() : undefined;
   const point = others.shift();
   if (others.length > 0 || !(point === undefined || isPoint(point))) return 'malformed';
   const curve = within === undefined ? beside : only(within.content);
-  return isCurve(curve) ? 'taken' : 'other';
+  return isCurve(curve) ? 'accepted' : 'other';
 }
 
 function isPoint({ tag, content }: DERElement): boolean {
   const bits = only(content);
-  return tag === tags.context1 && bits?.tag === tags.bitString && bits.content.length <= mostPointBytes;
+  return tag === tags.context1 && bits?.tag === tags.bitString && bits.content.length <= maxPointBytes;
 }
 
 const isSeed = (content: Buffer): boolean => {
@@ -95,10 +95,10 @@ const isCurve = (element: DERElement | undefined): boolean =>
   element?.tag === tags.oid && curves.has(element.content.toString('hex'));
 
 function only(bytes: Buffer): DERElement | undefined {
-  return derElements(bytes, 1)?.[0];
+  return parseDER(bytes, 1)?.[0];
 }
 
-function sequenceOf(bytes: Buffer): readonly DERElement[] | undefined {
+function parseSequence(bytes: Buffer): readonly DERElement[] | undefined {
   const outer = only(bytes);
-  return outer?.tag === tags.sequence ? derElements(outer.content, mostElements) : undefined;
+  return outer?.tag === tags.sequence ? parseDER(outer.content, maxElements) : undefined;
 }

@@ -41,7 +41,7 @@ describe('eventObject', () => {
     });
   });
 
-  it('says how often and when last, when it happened more than once', () => {
+  it('has the count and the last time when it happened more than once', () => {
     expect(eventObject({ ...series, count: 3 }, reporter)).toMatchObject({
       series: { count: 3, lastObservedTime: '2026-01-02T00:00:00.000000Z' },
     });

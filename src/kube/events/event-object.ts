@@ -1,4 +1,4 @@
-import { microTime } from '../micro-time.ts';
+import { microTime } from '../clock.ts';
 
 export interface RegardingObject {
   readonly apiVersion: string;

@@ -150,7 +150,7 @@ describe('series', () => {
     ]);
   });
 
-  it('writes the event anew when the API server has forgotten it', async () => {
+  it('writes the event again when the API server has forgotten it', async () => {
     recorder.record(event());
     await settled();
     api.refusals.push(kubeErrorFromStatus(action, 404, undefined));

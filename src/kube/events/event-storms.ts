@@ -1,6 +1,6 @@
 import { reasons } from '../../api/reasons.ts';
 import type { Clock, Timer } from '../clock.ts';
-import { WriteBudget } from '../queue/rate-limiter.ts';
+import { WriteBudget } from '../queue/write-budget.ts';
 import type { EventInput } from './event-object.ts';
 
 export interface EventStormsOptions {

@@ -1,4 +1,4 @@
-import { microTime } from '../micro-time.ts';
+import { microTime } from '../clock.ts';
 import type { KubeObject } from '../object.ts';
 
 /** `coordination.k8s.io/v1`, as far as we read it. Other fields pass through unchanged. */

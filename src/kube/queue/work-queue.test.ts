@@ -28,7 +28,7 @@ describe('basic queue', () => {
     expect([queue.length, await takeAll()]).toEqual([1, ['a']]);
   });
 
-  it('tells of each key that is put into it, once while it waits there', async () => {
+  it('reports each key that is put into it, once while it waits there', async () => {
     let added = 0;
     queue = new WorkQueue({ clock, random: () => 1, onAdd: () => void added++ });
     for (const key of ['a', 'a', 'b']) queue.add(key);

@@ -60,7 +60,7 @@ it('brings a key again with growing delay when the work throws, and forgets afte
   await running;
 });
 
-it('logs a failure once when nobody else hears of it', async () => {
+it('logs a failure once when there is no handler', async () => {
   const messages: string[] = [];
   queue.add('a');
   queue.shutDown();
@@ -75,7 +75,7 @@ it('logs a failure once when nobody else hears of it', async () => {
   expect(messages).toEqual(['reconcile failed; it will be tried again']);
 });
 
-it('looks at a key again when the work asks for it', async () => {
+it('works on a key again when the work asks for it', async () => {
   let attempts = 0;
   const work = async () => (++attempts === 1 ? { requeueAfterMs: 100 } : undefined);
   const running = runWorkers({ queue, workers: 1, clock, log: silentLogger, work });

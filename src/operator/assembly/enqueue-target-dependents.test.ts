@@ -77,7 +77,7 @@ describe('a change of an instance', () => {
     expect(await woken()).toEqual(['p-a/vc', 'p-a/mine']);
   });
 
-  it('leaves them alone when the operator only says again how it is', async () => {
+  it('leaves them alone when the operator only writes the same state again', async () => {
     const { targets, woken } = await setUp();
     targets.instances.upsert({ ...instance, ...newer, phase: 'Failed' });
     expect(await woken()).toEqual(['p-a/vc']);

@@ -1,5 +1,5 @@
 import type { Clock } from '../../kube/clock.ts';
-import { WriteBudget } from '../../kube/queue/rate-limiter.ts';
+import { WriteBudget } from '../../kube/queue/write-budget.ts';
 
 /**
  * Spreads the writes of credentials that end together. Verifiers refuse them by the clock already, so only the record

@@ -21,7 +21,7 @@ import {
   toSecretData,
 } from '../../credentials/tokens/signing-key-secret.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { isNotFound } from '../../kube/kube-error.ts';
+import { ignoreNotFound } from '../../kube/kube-error.ts';
 import type { Logger } from '../../kube/logger.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import type { WorkResult } from '../../kube/queue/workers.ts';
@@ -36,7 +36,7 @@ export interface SigningKeyControllerOptions {
   readonly policy: SigningKeyPolicy;
   readonly now: () => number;
   readonly log: Logger;
-  /** Hears of the keys after each reconcile, for metrics. */
+  /** Called with the signing key after each reconcile, for metrics. */
   readonly onSettled: (active: SigningKey) => void;
 }
 
@@ -47,7 +47,7 @@ interface StoredSecret extends KubeObject {
 const secretKey = { namespace: systemNamespace, name: systemObjects.signingKeys };
 const configMapKey = { namespace: systemNamespace, name: systemObjects.discovery };
 
-/** Keeps the signing keys in their Secret, publishes the public halves, and tells the ring which one signs. */
+/** Keeps the signing keys in their Secret, publishes the public halves, and gives the ring the one that signs. */
 export class SigningKeyController {
   readonly #options: SigningKeyControllerOptions;
 
@@ -61,8 +61,8 @@ export class SigningKeyController {
     const stored = await this.#parse(secret);
     ring.retain(new Set(stored.keys.map(({ kid }) => kid)));
     const plan = planSigningKeys(stored.keys, now(), policy);
-    const changed = needsWrite(plan) || stored.withdrawn.length > 0 || stored.foreign;
-    const keys = changed ? await this.#write(secret, await planned(stored.keys, plan)) : stored.keys;
+    const changed = needsWrite(plan) || stored.withdrawn.length > 0 || stored.isOfOtherIssuer;
+    const keys = changed ? await this.#write(secret, await applyPlan(stored.keys, plan)) : stored.keys;
     await this.#publish(keys);
     const { active = keys[0], nextChange } = planSigningKeys(keys, now(), policy);
     if (active === undefined) throw new RangeError('a plan without a signing key');
@@ -71,24 +71,20 @@ export class SigningKeyController {
     return requeueAt(nextChange, now());
   }
 
-  async #read(): Promise<StoredSecret | undefined> {
-    try {
-      return await this.#options.client.get<StoredSecret>(secrets, secretKey);
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+  #read(): Promise<StoredSecret | undefined> {
+    return this.#options.client.get<StoredSecret>(secrets, secretKey).catch(ignoreNotFound);
   }
 
   async #parse(secret: StoredSecret | undefined) {
     const { policy, issuer, log } = this.#options;
-    const foreign = secret !== undefined && secret.metadata.annotations?.[annotations.issuer] !== issuer;
-    const stored = await fromSecretData(foreign ? undefined : secret?.data, policy.maxTokenLife);
+    const isOfOtherIssuer =
+      secret !== undefined && secret.metadata.annotations?.[annotations.issuer] !== issuer;
+    const stored = await fromSecretData(isOfOtherIssuer ? undefined : secret?.data, policy.maxTokenLife);
     if (stored.unusable.length > 0)
       log.warn({ entries: stored.unusable }, 'signing keys that cannot be read are ignored');
     if (stored.withdrawn.length > 0) log.warn({ keyIDs: stored.withdrawn }, 'signing keys were withdrawn');
-    if (foreign) log.warn({ issuer }, 'the signing keys belong to another issuer and are replaced');
-    return { ...stored, foreign };
+    if (isOfOtherIssuer) log.warn({ issuer }, 'the signing keys belong to another issuer and are replaced');
+    return { ...stored, isOfOtherIssuer };
   }
 
   /** Creating, and replacing with a resourceVersion, let one of two writers win: the other fails and reads its keys. */
@@ -138,7 +134,7 @@ function needsWrite({ create, extend, remove }: SigningKeyPlan): boolean {
   return create !== undefined || extend.length > 0 || remove.length > 0;
 }
 
-async function planned(keys: readonly SigningKey[], plan: SigningKeyPlan): Promise<readonly SigningKey[]> {
+async function applyPlan(keys: readonly SigningKey[], plan: SigningKeyPlan): Promise<readonly SigningKey[]> {
   const longestLives = new Map(plan.extend.map(({ kid, longestLife }) => [kid, longestLife]));
   const kept = keys
     .filter(({ kid }) => !plan.remove.includes(kid))

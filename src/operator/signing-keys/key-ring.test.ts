@@ -10,7 +10,7 @@ describe('KeyRing', () => {
     expect(new KeyRing(() => undefined).signer).toBeUndefined();
   });
 
-  it('tells when there is a key to sign with', () => {
+  it('reports when there is a key to sign with', () => {
     const onChange = vi.fn();
     const ring = new KeyRing(onChange);
     ring.publish([one], one);

@@ -8,7 +8,7 @@ describe('RecheckSchedule', () => {
   it.each([
     [0, 48_000],
     [0.5, 54_000],
-  ])('looks at what is well at the regular time, with jitter %d: after %d ms', (random, expected) => {
+  ])('checks a working target at the regular time, with jitter %d: after %d ms', (random, expected) => {
     expect(times(random).afterSuccess('a')).toEqual({ requeueAfterMs: expected });
   });
 
@@ -22,7 +22,7 @@ describe('RecheckSchedule', () => {
     expect(times(1, 500).afterFailure('a')).toEqual({ requeueAfterMs: 500 });
   });
 
-  it.each(['afterSuccess', 'forget'] as const)('begins anew after %s, for that target alone', (end) => {
+  it.each(['afterSuccess', 'forget'] as const)('begins again after %s, for that target alone', (end) => {
     const some = times(1);
     for (const uid of ['a', 'b']) {
       some.afterFailure(uid);

@@ -126,7 +126,7 @@ describe('isOwnedBy', () => {
     [false, { ...labels, 'management.platform.sh/owner-kind': 'Cluster' }],
     [false, { 'management.platform.sh/owner-uid': 'u1' }],
     [false, undefined],
-  ])('says %s of the labels %j', (expected, marks) => {
+  ])('is %s for the labels %j', (expected, marks) => {
     expect(isOwnedBy({ metadata: { labels: marks } }, owner)).toBe(expected);
   });
 });

@@ -34,13 +34,13 @@ describe('targetStatusPatch', () => {
     ['an instance', instanceRecord],
     ['a cluster', clusterRecord],
     ['a space', spaceRecord],
-  ])('writes nothing when %s says all of it already', (_kind, record) => {
+  ])('writes nothing when %s has all of it already', (_kind, record) => {
     const patch = targetStatusPatch(record(), refused(unreachable), now) as Record<string, unknown>;
     const again = record({ status: { endpoint: undefined, ...patch } });
     expect(targetStatusPatch(again, refused(unreachable), now + 5_000)).toBeUndefined();
   });
 
-  it('says that there is no endpoint when the ingress is switched off', () => {
+  it('removes the endpoint when the ingress is switched off', () => {
     const status = {
       ...{ endpoint: 'https://shop.example.com', phase: 'Ready' },
       ...{ virtualCluster: { accessPoint: { ingress: { enabled: true } } } },
@@ -84,7 +84,7 @@ describe('refused', () => {
     ['AddressRefused', 'Failed', 'Stalled'],
     ['SecretConflict', 'Failed', 'Stalled'],
     ['TargetInUse', 'Failed', 'Stalled'],
-  ] as const)('says of %s: phase %s, %s', (reason, phase, condition) => {
+  ] as const)('gives %s the phase %s, %s', (reason, phase, condition) => {
     const { reconciling, stalled, ...rest } = refused({ reason, message: 'm' });
     expect(rest).toEqual({ phase, ready: { status: 'False', reason, message: 'm' } });
     expect({ reconciling, stalled }).toEqual({
@@ -115,14 +115,14 @@ describe('targetTransitions', () => {
     ],
     ['False', 'TargetForbidden', refused(unreachable), { type: 'Warning', action: 'Refuse' }],
     ['True', 'Connected', terminating, { type: 'Warning', reason: 'Deleting' }],
-  ])('tells of the way from %s %s', (status, reason, desired, event) => {
+  ])('publishes the way from %s %s', (status, reason, desired, event) => {
     expect(targetTransitions(was(status, reason), desired)).toEqual([expect.objectContaining(event)]);
   });
 
   it.each([
     ['True', 'Connected', connected('fine')],
     ['False', 'TargetUnreachable', refused(unreachable)],
-  ])('tells nothing while it stays %s %s', (status, reason, desired) => {
+  ])('publishes nothing while it stays %s %s', (status, reason, desired) => {
     expect(targetTransitions(was(status, reason), desired)).toEqual([]);
   });
 });

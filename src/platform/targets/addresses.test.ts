@@ -148,7 +148,7 @@ describe('lookup', () => {
     await expect(all(resolving())).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
 
-  it('hands on what the resolver says went wrong', async () => {
+  it('passes the error of the resolver on', async () => {
     const target = new TargetAddresses(everything, async () => {
       throw Object.assign(new Error('x'), { code: 'EAI_AGAIN' });
     });

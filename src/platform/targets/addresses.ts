@@ -6,7 +6,7 @@ import { cidrOf, embeddedAddresses, specialRanges } from './address-ranges.ts';
 import { type Resolve, systemResolver } from './resolver.ts';
 
 /** More would not be reached within the time limit of a connection. */
-const mostAddresses = 16;
+const maxAddresses = 16;
 
 /** An address that may not be dialled. `problem` is the end of a sentence, and holds no part of the address. */
 export class AddressRefused extends LatchkeyError<'ERR_TARGET_ADDRESS'> {
@@ -19,8 +19,9 @@ export class AddressRefused extends LatchkeyError<'ERR_TARGET_ADDRESS'> {
 }
 
 /**
- * Which addresses of targets may be dialled. Special ones (loopback, link-local, multicast, metadata services, …) only
- * where an entry that lies wholly within their range lists them: `0.0.0.0/0` opens none, `127.0.0.0/8` opens loopback. IPv6 addresses that lead to IPv4 are judged by that IPv4 address.
+ * Which addresses of targets may be dialled. A special one (loopback, link-local, multicast, metadata service, …) needs
+ * an entry that lies wholly within its range: `0.0.0.0/0` opens none, `127.0.0.0/8` opens loopback. IPv6 addresses that
+ * lead to IPv4 are judged by that IPv4 address.
  */
 export class TargetAddresses {
   readonly #allowed: readonly Cidr[];
@@ -38,7 +39,7 @@ export class TargetAddresses {
     if (bytes === undefined) return 'it is no address';
     const embedded = embeddedAddresses(bytes);
     const judged = embedded.length === 0 ? [bytes] : embedded;
-    return judged.map((one) => this.#problemOf(one)).find((problem) => problem !== undefined);
+    return judged.map((one) => this.#findProblem(one)).find((problem) => problem !== undefined);
   }
 
   /**
@@ -46,13 +47,13 @@ export class TargetAddresses {
    * Fails with `ERR_TARGET_ADDRESS` when any of its addresses may not be dialled.
    */
   readonly lookup: LookupFunction = (hostname, options, callback) => {
-    this.#checked(hostname, options).then(
+    this.#resolveChecked(hostname, options).then(
       (addresses) => process.nextTick(() => answer(addresses, options, callback)),
       (error: NodeJS.ErrnoException) => process.nextTick(() => callback(error, '')),
     );
   };
 
-  async #checked(hostname: string, { family }: LookupOptions): Promise<readonly LookupAddress[]> {
+  async #resolveChecked(hostname: string, { family }: LookupOptions): Promise<readonly LookupAddress[]> {
     const literal = isIP(hostname);
     const addresses =
       literal === 0 ? await this.#resolve(hostname) : [{ address: hostname, family: literal }];
@@ -62,10 +63,10 @@ export class TargetAddresses {
     }
     const wanted = addresses.filter((one) => !family || one.family === familyNumber(family));
     if (wanted.length === 0) throw Object.assign(new Error('no address'), { code: 'ENOTFOUND' });
-    return wanted.slice(0, mostAddresses);
+    return wanted.slice(0, maxAddresses);
   }
 
-  #problemOf(address: Uint8Array): string | undefined {
+  #findProblem(address: Uint8Array): string | undefined {
     const special = specialRanges.find(({ cidr }) => contains(cidr, address) && !this.#opens(cidr, address));
     if (special !== undefined) return `it is ${special.name}`;
     const isListed = this.#allowed.some((cidr) => contains(cidr, address));

@@ -18,16 +18,16 @@ interface Memory {
   readonly answeredUntil: number;
   readonly restsUntil: number;
   /** Slow look-ups, less the quick ones since. */
-  readonly strikes: number;
+  readonly slowCount: number;
 }
 
 const answersLastMs = 60_000;
 const slowMs = 1_000;
-/** A name whose server never answers takes half a minute of a turn at each look-up. */
+/** A name whose server never answers holds a look-up for half a minute each time. */
 const rest = { initialMs: 10_000, maxMs: 5 * 60_000 } as const;
-const mostStrikes = 6;
+const maxSlowCount = 6;
 /** The names that were looked up the longest ago are forgotten first. */
-const mostNames = 4_096;
+const maxNames = 4_096;
 
 /** Good answers for a minute, and which names are slow to look up. */
 export class DnsCache {
@@ -52,27 +52,27 @@ export class DnsCache {
   standing(hostname: string): Standing {
     const memory = this.#names.get(hostname);
     if (memory === undefined) return 'unknown';
-    if (memory.strikes > 0) return 'suspect';
+    if (memory.slowCount > 0) return 'suspect';
     return memory.addresses === undefined ? 'unknown' : 'proven';
   }
 
   /** After a look-up. Without addresses: it failed. */
-  note(hostname: string, tookMs: number, addresses?: readonly LookupAddress[]): void {
+  record(hostname: string, tookMs: number, addresses?: readonly LookupAddress[]): void {
     const { clock, random } = this.#options;
-    const strikes = strikesAfter(tookMs, this.#names.get(hostname)?.strikes ?? 0);
+    const slowCount = slowCountAfter(tookMs, this.#names.get(hostname)?.slowCount ?? 0);
     const isTimeout = addresses === undefined && tookMs >= slowMs;
     const now = clock.monotonic();
     this.#names.delete(hostname);
     this.#names.set(hostname, {
       addresses,
       answeredUntil: now + answersLastMs,
-      restsUntil: isTimeout ? now + backOffDelay(strikes - 1, { ...rest, random }) : 0,
-      strikes,
+      restsUntil: isTimeout ? now + backOffDelay(slowCount - 1, { ...rest, random }) : 0,
+      slowCount,
     });
     const [oldest] = this.#names.keys();
-    if (this.#names.size > mostNames && oldest !== undefined) this.#names.delete(oldest);
+    if (this.#names.size > maxNames && oldest !== undefined) this.#names.delete(oldest);
   }
 }
 
-const strikesAfter = (tookMs: number, before: number): number =>
-  tookMs >= slowMs ? Math.min(before + 1, mostStrikes) : Math.max(before - 1, 0);
+const slowCountAfter = (tookMs: number, before: number): number =>
+  tookMs >= slowMs ? Math.min(before + 1, maxSlowCount) : Math.max(before - 1, 0);

@@ -1,13 +1,13 @@
 import type { Clock } from '../../kube/clock.ts';
 import type { Standing } from './dns-cache.ts';
 
-export interface TurnLimits {
-  /** At least 2: one turn is kept for proven names. */
-  readonly atOnce: number;
+export interface LookupLimits {
+  /** At least 2: one look-up is kept for proven names. */
+  readonly maxConcurrent: number;
   /** Of each standing; one more is refused at once. */
-  readonly waiting: number;
-  /** Who waited longer is refused when its turn comes: whoever asked has given up. */
-  readonly waitMs: number;
+  readonly maxWaiting: number;
+  /** A look-up that waited longer is refused instead of begun: its caller has given up. */
+  readonly maxWaitMs: number;
   readonly clock: Clock;
 }
 
@@ -19,38 +19,38 @@ interface Waiting {
 
 const order = ['proven', 'unknown', 'suspect'] as const;
 
-/** Turns to look a name up, in the order of standing. All but proven names share what one turn fewer leaves. */
+/** Bounds the look-ups under way, and begins those that wait in the order of standing. One is kept for proven names. */
 export class LookupSemaphore {
-  readonly #limits: TurnLimits;
+  readonly #limits: LookupLimits;
   readonly #queues: Readonly<Record<Standing, Waiting[]>> = { proven: [], unknown: [], suspect: [] };
   readonly #active = { all: 0, unproven: 0 };
 
-  constructor(limits: TurnLimits) {
+  constructor(limits: LookupLimits) {
     this.#limits = limits;
   }
 
-  take(standing: Standing): Promise<void> {
-    const { waiting, clock } = this.#limits;
+  acquire(standing: Standing): Promise<void> {
+    const { maxWaiting, clock } = this.#limits;
     if (this.#isFree(standing)) {
       this.#count(standing, 1);
       return Promise.resolve();
     }
     const queue = this.#queues[standing];
-    if (queue.length >= waiting) return Promise.reject(notNow());
+    if (queue.length >= maxWaiting) return Promise.reject(notNow());
     return new Promise((begin, refuse) => queue.push({ since: clock.monotonic(), begin, refuse }));
   }
 
-  giveBack(standing: Standing): void {
+  release(standing: Standing): void {
     this.#count(standing, -1);
     for (const next of order) while (this.#isFree(next) && this.#beginOne(next));
   }
 
-  /** False when nobody waits. */
+  /** False when none waits. */
   #beginOne(standing: Standing): boolean {
-    const { waitMs, clock } = this.#limits;
+    const { maxWaitMs, clock } = this.#limits;
     const next = this.#queues[standing].shift();
     if (next === undefined) return false;
-    if (clock.monotonic() - next.since > waitMs) next.refuse(notNow());
+    if (clock.monotonic() - next.since > maxWaitMs) next.refuse(notNow());
     else {
       this.#count(standing, 1);
       next.begin();
@@ -60,8 +60,8 @@ export class LookupSemaphore {
 
   #isFree(standing: Standing): boolean {
     const { all, unproven } = this.#active;
-    const { atOnce } = this.#limits;
-    return all < atOnce && (standing === 'proven' || unproven < atOnce - 1);
+    const { maxConcurrent } = this.#limits;
+    return all < maxConcurrent && (standing === 'proven' || unproven < maxConcurrent - 1);
   }
 
   #count(standing: Standing, by: 1 | -1): void {

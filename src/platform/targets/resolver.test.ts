@@ -21,7 +21,7 @@ class Stage {
       this.#answers.set(hostname, answer);
       return answer.promise;
     },
-    { atOnce: 2, waiting: 2, waitMs: 5_000, clock: this.clock, random: () => 1 },
+    { maxConcurrent: 2, maxWaiting: 2, maxWaitMs: 5_000, clock: this.clock, random: () => 1 },
   );
 
   /** What a look-up gives in the end: its addresses, or the code of its failure. */
@@ -115,7 +115,7 @@ describe('look-ups', () => {
     expect(await Promise.all(outcomes)).toEqual([found, found, found]);
   });
 
-  it('are not made when nobody waits for them any more', async () => {
+  it('are not made when no one waits for them any more', async () => {
     const stage = new Stage();
     const outcomes = ['a', 'b'].map((name) => stage.outcome(name));
     await stage.clock.settle();

@@ -2,47 +2,47 @@ import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { systemClock } from '../../kube/clock.ts';
 import { DnsCache, type DnsCacheOptions } from './dns-cache.ts';
-import { LookupSemaphore, notNow, type TurnLimits } from './lookup-semaphore.ts';
+import { type LookupLimits, LookupSemaphore, notNow } from './lookup-semaphore.ts';
 
 /** All addresses of a host name, in the order of preference. */
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 /**
  * The system's resolver, hosts file and search domains included. Node resolves two names at a time in the whole process,
- * for as long as somebody else's name server likes; without bounds the names of one target would pile up before all others.
+ * and waits as long as a name server takes. Without bounds the names of one target would delay all others.
  */
 export const systemResolver = (): Resolve =>
   boundedResolver((hostname) => lookup(hostname, { all: true }), {
-    atOnce: 2,
-    waiting: 256,
-    waitMs: 5_000,
+    maxConcurrent: 2,
+    maxWaiting: 256,
+    maxWaitMs: 5_000,
     clock: systemClock,
     random: Math.random,
   });
 
 /**
- * At most so many look-ups at once; requests for the same name share one, and its answer for a minute. A name that was
- * slow to fail is not looked up again for a while, and one turn is free of names that have not proved to be quick.
+ * At most so many look-ups at once. Requests for the same name share one, and its answer for a minute. A name that was
+ * slow to fail is not looked up again for a while, and one look-up is kept for names that have proved to be quick.
  */
-export function boundedResolver(resolve: Resolve, limits: TurnLimits & DnsCacheOptions): Resolve {
+export function boundedResolver(resolve: Resolve, limits: LookupLimits & DnsCacheOptions): Resolve {
   const pending = new Map<string, Promise<readonly LookupAddress[]>>();
   const names = new DnsCache(limits);
-  const turns = new LookupSemaphore(limits);
+  const semaphore = new LookupSemaphore(limits);
   const { clock } = limits;
 
-  const resolveInTurn = async (hostname: string): Promise<readonly LookupAddress[]> => {
+  const resolveBounded = async (hostname: string): Promise<readonly LookupAddress[]> => {
     const standing = names.standing(hostname);
-    await turns.take(standing);
+    await semaphore.acquire(standing);
     const started = clock.monotonic();
     try {
       const addresses = await resolve(hostname);
-      names.note(hostname, clock.monotonic() - started, addresses);
+      names.record(hostname, clock.monotonic() - started, addresses);
       return addresses;
     } catch (error) {
-      names.note(hostname, clock.monotonic() - started);
+      names.record(hostname, clock.monotonic() - started);
       throw error;
     } finally {
-      turns.giveBack(standing);
+      semaphore.release(standing);
     }
   };
 
@@ -52,7 +52,7 @@ export function boundedResolver(resolve: Resolve, limits: TurnLimits & DnsCacheO
     const known = pending.get(hostname);
     if (known !== undefined) return known;
     if (names.isResting(hostname)) return Promise.reject(notNow());
-    const work = resolveInTurn(hostname).finally(() => pending.delete(hostname));
+    const work = resolveBounded(hostname).finally(() => pending.delete(hostname));
     pending.set(hostname, work);
     return work;
   };

@@ -12,7 +12,7 @@ const secret = renderTargetSecret(owner, access);
 type Secret = typeof secret;
 
 describe('the Secret of a target', () => {
-  it('is named for its owner, and says whose it is and when its token ends', () => {
+  it('is named for its owner, and names the owner and the end of its token', () => {
     expect(secret.metadata).toEqual({
       namespace: 'latchkey-system',
       name: 'latchkey-target-u1',

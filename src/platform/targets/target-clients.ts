@@ -70,7 +70,7 @@ class TargetState {
 }
 
 /** Authorities of one target that are remembered. */
-const mostFormer = 4;
+const maxFormer = 4;
 
 /**
  * The clients of targets, by the administrator kubeconfigs in Secrets. A client is kept until its Secret holds something
@@ -87,7 +87,7 @@ export class TargetClients {
   }
 
   /**
-   * Reads the Secret anew. The same content gives the same client; other content closes the former one, and its
+   * Reads the Secret. The same content gives the same client; other content closes the former one, and its
    * requests under way end. Rejects when our own API server refuses or cannot be reached. The address of the target is
    * refused here when it is no name, and at the first request otherwise.
    */
@@ -106,8 +106,8 @@ export class TargetClients {
   }
 
   /**
-   * A client by what a former open found; the caller closes it. For taking something back in a target whose Secret went
-   * first, as in a namespace that is being deleted, or leads elsewhere by now. `isMeant`: by default the latest.
+   * A client by what a former open found; the caller closes it. It serves to revoke something in a target whose Secret
+   * is gone already, as in a namespace that is being deleted, or leads elsewhere by now. `isMeant`: by default the latest.
    */
   remembered(
     uid: string,
@@ -117,13 +117,13 @@ export class TargetClients {
     return config === undefined || this.#closed ? undefined : this.#client(config);
   }
 
-  /** Hears the uid when an open found another content than the one before, or none any more. */
+  /** The listener is called with the UID when an open found other content than the one before, or none any more. */
   subscribe(listener: (uid: string) => void): void {
     this.#listeners.add(listener);
   }
 
   /**
-   * A client of the same target as whom the token speaks for; the caller closes it. Throws what
+   * A client of the same target with the identity of the token; the caller closes it. Throws what
    * {@link targetProblemOf} knows when the text cannot be a token: it may come from the target.
    */
   as(config: AdminKubeConfig, token: string): KubeClient {
@@ -137,23 +137,23 @@ export class TargetClients {
   forget(uid: string): void {
     const state = this.#states.get(uid);
     this.#states.delete(uid);
-    if (state !== undefined) void closeClientOf(state);
+    if (state !== undefined) void closeClient(state);
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     const states = [...this.#states.values()];
     this.#states.clear();
-    await Promise.all(states.map(closeClientOf));
+    await Promise.all(states.map(closeClient));
   }
 
   async #open({ uid, secret }: TargetSource, state: TargetState): Promise<OpenResult> {
     const found = await this.#read(secret);
     if (this.#states.get(uid) !== state) throw new Error('the target was forgotten while it was opened');
-    const content = contentOf(found);
+    const content = hashContent(found);
     if (state.result !== undefined && state.content === content) return state.result;
     const isChange = state.result !== undefined;
-    void closeClientOf(state);
+    void closeClient(state);
     state.content = content;
     state.result = found instanceof Uint8Array ? this.#openDocument(found) : { problem: found };
     if ('target' in state.result) remember(state, state.result.target.config);
@@ -211,23 +211,23 @@ const problems = {
   },
 } as const satisfies Record<string, TargetProblem>;
 
-/** `rejectUnauthorized` is said in full, because an environment variable would change the default. */
+/** `rejectUnauthorized` is written out, because an environment variable would change the default. */
 function tlsOf({ ca, certificate, key }: AdminKubeConfig): TlsIdentity {
   const pair = certificate === undefined || key === undefined ? {} : { cert: certificate, key };
   return { ca, rejectUnauthorized: true, ...pair };
 }
 
-function contentOf(found: Uint8Array | TargetProblem): string {
+function hashContent(found: Uint8Array | TargetProblem): string {
   return found instanceof Uint8Array ? createHash('sha256').update(found).digest('hex') : found.message;
 }
 
 function remember(state: TargetState, config: AdminKubeConfig): void {
   const others = state.former.filter(({ ca }) => ca !== config.ca);
   state.known = config;
-  state.former = [config, ...others].slice(0, mostFormer);
+  state.former = [config, ...others].slice(0, maxFormer);
 }
 
 /** Never rejects: what was being sent fails by itself. */
-async function closeClientOf({ result }: TargetState): Promise<void> {
+async function closeClient({ result }: TargetState): Promise<void> {
   if (result !== undefined && 'target' in result) await result.target.client.close().catch(() => undefined);
 }

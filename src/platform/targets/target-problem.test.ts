@@ -45,15 +45,15 @@ describe('targetProblemOf', () => {
     ...['HPE_INVALID_CONSTANT', 'HPE_HEADER_OVERFLOW', 'UND_ERR_HEADERS_OVERFLOW'].map(
       (code) => ['TargetAnswer', broken(code)] as const,
     ),
-  ])('says %s of %s', (reason, error) => {
+  ])('gives %s for %s', (reason, error) => {
     expect(reasonOf(error)).toBe(reason);
   });
 
-  it.each([400, 404, 405, 409, 410, 422])('says nothing of %i, which is about what was asked for', (code) => {
+  it.each([400, 404, 405, 409, 410, 422])('gives nothing for %i, which is about what was asked for', (code) => {
     expect(reasonOf(status(code))).toBeUndefined();
   });
 
-  it('says that an address was refused, wherever the refusal came from', () => {
+  it('knows that an address was refused, wherever the refusal came from', () => {
     const refusal = new AddressRefused('it is a loopback address');
     const expected = {
       reason: 'AddressRefused',
@@ -71,7 +71,7 @@ describe('targetProblemOf', () => {
     new LatchkeyError('ERR_LEADERSHIP_LOST', { action: 'a write' }),
     new Error('x'),
     undefined,
-  ])('says nothing of the errors of our own API server, nor of others: %s', (error) => {
+  ])('gives nothing for errors of our own API server, nor for others: %s', (error) => {
     expect(targetProblemOf(error)).toBeUndefined();
   });
 

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { WriteBudget } from './rate-limiter.ts';
+import { WriteBudget } from './write-budget.ts';
 
 it('lets the burst through at once and the rest in line at the rate', () => {
   const budget = new WriteBudget({ rate: 100, burst: 3 });
   expect(Array.from({ length: 6 }, () => budget.reserve(0))).toEqual([0, 0, 0, 10, 20, 30]);
 });
 
-it('fills up again while nobody writes, to the burst and no further', () => {
+it('fills up again while no one writes, to the burst and no further', () => {
   const budget = new WriteBudget({ rate: 100, burst: 2 });
   budget.reserve(0);
   budget.reserve(0);
