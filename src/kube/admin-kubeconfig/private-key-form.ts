@@ -29,7 +29,7 @@ const maxScalarBytes = 66;
 /** An uncompressed point of P-521, and how many bits of the last byte are unused. */
 const maxPointBytes = 134;
 
-/** PKCS#8: version, algorithm, key; attributes, which nothing looks at, may follow. */
+/** PKCS#8: version, algorithm, key; attributes, which nothing reads, may follow. */
 function wrappedForm([version, algorithm, key]: readonly DERElement[]): PrivateKeyForm {
   if (!isVersion(version, 0) || algorithm?.tag !== tags.sequence || key?.tag !== tags.octetString)
     return 'malformed';

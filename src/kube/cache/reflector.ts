@@ -38,7 +38,7 @@ export interface ReflectorOptions<R extends StoredRecord> {
   readonly maxLineBytes?: number;
   /** Objects a page where the server has no streaming lists. Default 500. */
   readonly pageSize?: number;
-  /** Hears of each failure, for metrics. */
+  /** Called after each failure, for metrics. */
   readonly onRestart?: () => void;
   /** First and longest delay after a failure. Default 200 ms and 30 s. */
   readonly backOffMs?: readonly [number, number];
@@ -156,8 +156,8 @@ export class Reflector<R extends StoredRecord> {
   }
 
   async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
-    const { clock, random, watchSeconds: [least, most] = [300, 600], idleMs = 240_000 } = this.#options;
-    const query = this.#watchQuery(Math.round(least + (most - least) * random()));
+    const { clock, random, watchSeconds: [min, max] = [300, 600], idleMs = 240_000 } = this.#options;
+    const query = this.#watchQuery(Math.round(min + (max - min) * random()));
     query.set('resourceVersion', resourceVersion);
     const opened = clock.monotonic();
     let events = 0;

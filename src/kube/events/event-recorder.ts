@@ -33,7 +33,7 @@ export interface EventRecorderOptions extends Reporter {
   readonly summaryMs?: number;
   /** Between two updates of one series. Default 10 s. */
   readonly seriesMs?: number;
-  /** Hears of each event that was lost because too many waited or the API server refused it. */
+  /** Called for each event that was lost because too many waited or the API server refused it. */
   readonly onDropped?: () => void;
 }
 
@@ -177,7 +177,7 @@ export class EventRecorder {
   }
 
   async #write(entry: Entry): Promise<void> {
-    // Events tell what was done, so they may still go out after leadership has ended.
+    // Events report what was done, so they may still go out after leadership has ended.
     const options = { timeoutMs: 5_000, unguarded: true };
     const { client } = this.#options;
     const namespace = eventNamespace(entry.input);

@@ -24,7 +24,7 @@ export interface LeaderElectorOptions {
 
 /**
  * One leader at a time by a Lease. Only the monotonic clock decides, from the moment before the last successful
- * renewal went out; so `mayWrite` ends at least `leaseDuration - renewDeadline` before anybody else may begin,
+ * renewal went out; so `mayWrite` ends at least `leaseDuration - renewDeadline` before another process may begin,
  * however clocks jump or requests hang.
  */
 export class LeaderElector {

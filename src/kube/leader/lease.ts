@@ -38,7 +38,7 @@ export function claimedSpec(
   };
 }
 
-/** The spec after we give the lease back: free for whoever asks next. */
+/** The spec after we give the lease back: free for the next candidate. */
 export function releasedSpec(before: LeaseSpec | undefined, now: number): LeaseSpec {
   return { ...before, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime(now) };
 }

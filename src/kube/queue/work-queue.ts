@@ -111,7 +111,7 @@ export class WorkQueue {
 
   /**
    * Takes no more keys and drops the delayed ones. Workers still get what is queued, unless `discard` is set: right
-   * when everything is looked at again after the next start.
+   * when everything is reconciled again after the next start.
    */
   shutDown({ discard = false }: { discard?: boolean } = {}): void {
     this.#shutDown = true;

@@ -4,7 +4,7 @@ import { TimeSlice } from '../time-slice.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 export interface WorkResult {
-  /** Look at the key again after this time, even when nothing changes. */
+  /** Reconcile the key again after this time, even when nothing changes. */
   readonly requeueAfterMs?: number;
 }
 
@@ -16,7 +16,7 @@ export interface WorkersOptions {
   readonly work: (key: string) => Promise<WorkResult | undefined>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Hears of each failure instead of the log. */
+  /** Called for each failure instead of the log. */
   readonly onError?: (key: string, error: unknown, failures: number) => void;
 }
 

@@ -9,8 +9,8 @@ export interface WriteBudgetOptions {
 const epsilonMs = 1e-6;
 
 /**
- * A token bucket that says how long to wait instead of waiting. Each reservation takes its place in line, so callers
- * go in the order in which they asked; whoever then does not write has still used it.
+ * A token bucket that returns how long to wait instead of waiting. Each reservation takes its place in line, so callers
+ * go in the order in which they asked. A reservation counts even if its caller does not write.
  */
 export class WriteBudget {
   readonly #intervalMs: number;

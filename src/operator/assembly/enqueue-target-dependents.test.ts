@@ -71,7 +71,7 @@ describe('a change of an instance', () => {
     ['another role inside', { clusterRole: 'view' }],
     ['another ingress', { ingressHost: 'vc.example.com' }],
     ['its deletion', { deleted: 1 }],
-  ])('wakes its kubeconfigs for %s', async (_, change) => {
+  ])('enqueues its kubeconfigs for %s', async (_, change) => {
     const { targets, woken } = await setUp();
     targets.instances.upsert({ ...instance, ...newer, ...change });
     expect(await woken()).toEqual(['p-a/vc', 'p-a/mine']);
@@ -83,7 +83,7 @@ describe('a change of an instance', () => {
     expect(await woken()).toEqual(['p-a/vc']);
   });
 
-  it('wakes them when it is gone', async () => {
+  it('enqueues them when it is gone', async () => {
     const { targets, woken } = await setUp();
     targets.instances.remove('p-a/vc');
     expect(await woken()).toEqual(['p-a/vc', 'p-a/mine']);
@@ -91,7 +91,7 @@ describe('a change of an instance', () => {
 });
 
 describe('another administrator kubeconfig', () => {
-  it('wakes the kubeconfigs of the instance that it belongs to', async () => {
+  it('enqueues the kubeconfigs of the instance that it belongs to', async () => {
     const { woken, changed } = await setUp();
     changed('u-vc');
     expect(await woken()).toEqual(['p-a/vc', 'p-a/mine']);
@@ -101,7 +101,7 @@ describe('another administrator kubeconfig', () => {
 });
 
 describe('a change of a kubeconfig', () => {
-  it('wakes an instance that waits to be deleted, and no other', async () => {
+  it('enqueues an instance that waits to be deleted, and no other', async () => {
     const { stores, targets, woken } = await setUp();
     stores.kubeConfigs.upsert({ ...kubeConfig, ...newer });
     expect(await woken()).toEqual([]);
@@ -113,7 +113,7 @@ describe('a change of a kubeconfig', () => {
 });
 
 describe('a change of a cluster', () => {
-  it('wakes its spaces', async () => {
+  it('enqueues its spaces', async () => {
     const { targets, woken } = await setUp();
     targets.clusters.upsert({ ...cluster, ...newer });
     expect(await woken()).toEqual(['c', 'p-a/s']);

@@ -23,12 +23,12 @@ interface Sources {
 
 /** Puts targets into their queues, and with them what depends on them, whenever something changes that a decision reads. */
 export function enqueueTargetDependents({ stores, targets, clients }: Sources, queues: Queues): void {
-  const wakeKubeConfigs = (instance: string) => {
+  const enqueueKubeConfigs = (instance: string) => {
     for (const { key } of stores.kubeConfigsOf(instance)) queues.kubeConfigs.add(key);
   };
   targets.instances.subscribe((change) => {
     if (!isOurs(targets.writtenInstances, change)) queues.instances.add(change.key);
-    if (concernsKubeConfigs(change)) wakeKubeConfigs(change.key);
+    if (concernsKubeConfigs(change)) enqueueKubeConfigs(change.key);
   });
   targets.clusters.subscribe((change) => {
     const { key } = change;
@@ -38,23 +38,23 @@ export function enqueueTargetDependents({ stores, targets, clients }: Sources, q
   targets.spaces.subscribe((change) => {
     if (!isOurs(targets.writtenSpaces, change)) queues.spaces.add(change.key);
   });
-  stores.kubeConfigs.subscribe((change) => wakeDyingInstance(targets, change, queues.instances));
+  stores.kubeConfigs.subscribe((change) => enqueueDeletedInstance(targets, change, queues.instances));
   clients.subscribe((uid) => {
     for (const { key } of targets.clusters.byIndex('uid', uid)) queues.clusters.add(key);
     for (const { key } of targets.instances.byIndex('uid', uid)) {
       queues.instances.add(key);
-      wakeKubeConfigs(key);
+      enqueueKubeConfigs(key);
     }
   });
 }
 
-/** Each look dials: what the operator wrote itself must not make another one. */
+/** Each reconcile dials the target: the operator's own write must not cause another one. */
 function isOurs<R extends StoredRecord>(written: MutationCache<R>, { current }: StoreChange<R>): boolean {
   return current !== undefined && written.isOurs(current);
 }
 
-/** A deleted instance waits until its kubeconfigs are withdrawn. */
-function wakeDyingInstance(
+/** A deleted instance waits until its kubeconfigs are revoked. */
+function enqueueDeletedInstance(
   targets: TargetStores,
   { previous, current }: StoreChange<CredentialRecord>,
   queue: WorkQueue,
@@ -64,7 +64,7 @@ function wakeDyingInstance(
   if (instance?.deleted !== undefined) queue.add(instance.key);
 }
 
-/** An instance is looked at, and its status written, far more often than anything changes for its kubeconfigs. */
+/** An instance is checked, and its status written, far more often than anything changes for its kubeconfigs. */
 function concernsKubeConfigs({ previous, current }: StoreChange<VirtualClusterInstanceRecord>): boolean {
   return previous === undefined || current === undefined || aspects(previous) !== aspects(current);
 }

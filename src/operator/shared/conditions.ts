@@ -24,7 +24,7 @@ export interface DesiredConditions {
 }
 
 /**
- * The fields of a merge patch of `status` that bring the conditions to what is desired; none when they say it already.
+ * The fields of a merge patch of `status` that bring the conditions to what is desired; none when nothing differs.
  * `lastTransitionTime` stays as long as the status of a condition is the same.
  */
 export function conditionsPatch(

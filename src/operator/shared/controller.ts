@@ -2,7 +2,7 @@ import type { Resource } from '../../api/resources.ts';
 import type { WorkQueue } from '../../kube/queue/work-queue.ts';
 import type { WorkResult } from '../../kube/queue/workers.ts';
 
-/** One kind of object, the queue of those that need a look, and what looking does. */
+/** One kind of object, the queue of those that need work, and the work. */
 export interface Controller {
   /** Lower-case words with hyphens; stands in metrics and logs. */
   readonly name: string;
@@ -10,11 +10,11 @@ export interface Controller {
   /** Absent: all namespaces, or none for a kind without them. */
   readonly namespace?: string;
   readonly queue: WorkQueue;
-  /** How many objects are looked at at the same time. */
+  /** How many objects are reconciled at the same time. */
   readonly workers: number;
   /**
-   * Level-based: the key says which object to look at, never what happened to it. A rejection brings the key again
-   * with back-off. The result says when to look again although nothing changes.
+   * Level-based: the key names the object, never what happened to it. A rejection brings the key again with back-off.
+   * The result says when to reconcile again although nothing changes.
    */
   readonly reconcile: (key: string) => Promise<WorkResult | undefined>;
 }

@@ -17,7 +17,7 @@ const reviewPath = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const username = `system:serviceaccount:${namespace}:${impersonator}`;
 
 /**
- * Asks the target for a token of the impersonator. The target may give it a shorter life, and what it says of a longer
+ * Asks the target for a token of the impersonator. The target may give it a shorter life; a longer
  * one is not believed. @throws TargetFailure when the answer has no usable token; what the request throws.
  */
 export async function requestToken(

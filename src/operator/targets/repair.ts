@@ -5,7 +5,14 @@ import { ignoreNotFound } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import type { TargetOwner } from '../../platform/targets/target-access.ts';
 import { TargetFailure } from './target-failure.ts';
-import { isOwnedBy, ownerUIDOf, removalOrder, stateOf, type TargetObject, uidOf } from './target-objects.ts';
+import {
+  compareToWanted,
+  isOwnedBy,
+  ownerUIDOf,
+  removalOrder,
+  type TargetObject,
+  uidOf,
+} from './target-objects.ts';
 import type { TargetSession } from './target-session.ts';
 
 type Place = Pick<TargetObject, 'resource' | 'key'>;
@@ -26,7 +33,7 @@ export async function repair(
   for (const object of wanted) {
     const present = await find(session, object);
     if (present === undefined) missing.add(object.resource.kind);
-    const state = present === undefined ? 'altered' : stateOf(present, object);
+    const state = present === undefined ? 'altered' : compareToWanted(present, object);
     const isShared = isOthers(present, owner, isOther);
     if (state === 'intact' && (isShared || isOwnedBy(present, owner))) continue;
     if (state === 'unrepairable') await makeRoom(session, object, present, isShared);

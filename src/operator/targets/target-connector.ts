@@ -15,7 +15,7 @@ import type { SecretEntry } from '../../platform/targets/target-record.ts';
 import { isAccepted, isCurrent, requestToken } from './impersonator-token.ts';
 import { removeAll, repair } from './repair.ts';
 import { problemInTarget, TargetFailure } from './target-failure.ts';
-import { targetObjectsOf } from './target-objects.ts';
+import { wantedObjects } from './target-objects.ts';
 import type { TargetSecrets } from './target-secrets.ts';
 import { openSession, type TargetSession } from './target-session.ts';
 
@@ -59,7 +59,7 @@ export class TargetConnector {
     if ('problem' in opened) return opened.problem;
     const problem = await this.#use(connection, opened.target);
     if (problem === undefined) return undefined;
-    // A kubeconfig that was replaced meanwhile took its client with it, which looks like a target that is gone.
+    // A kubeconfig that was replaced meanwhile closed its client, and its requests failed as if the target were gone.
     const again = await clients.open(source);
     if ('problem' in again) return again.problem;
     return again.target.client === opened.target.client ? problem : this.#use(connection, again.target);
@@ -102,7 +102,7 @@ export class TargetConnector {
     secret: KubeObject | undefined,
   ): Promise<TargetAccess | undefined> {
     const { clock, isOther, tokenLifeMs = dayMs } = this.#options;
-    const missing = await repair(session, owner, targetObjectsOf(owner, clusterRole), isOther);
+    const missing = await repair(session, owner, wantedObjects(owner, clusterRole), isOther);
     // API servers remember for a while that they accepted a token, also when its account is another one now.
     const stored =
       secret === undefined || missing.has('ServiceAccount') ? undefined : parseTargetAccess(secret);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../api/json.ts';
 import {
+  compareToWanted,
   isOwnedBy,
   removalOrder,
-  stateOf,
   type TargetObject,
-  targetObjectsOf,
   uidOf,
+  wantedObjects,
 } from './target-objects.ts';
 
 const owner = { kind: 'VirtualClusterInstance', uid: 'u1' } as const;
@@ -14,11 +14,11 @@ const labels = {
   'management.platform.sh/owner-kind': 'VirtualClusterInstance',
   'management.platform.sh/owner-uid': 'u1',
 };
-const all = targetObjectsOf(owner, 'view');
+const all = wantedObjects(owner, 'view');
 const [account, role, binding, users] = all as [TargetObject, TargetObject, TargetObject, TargetObject];
 const stored = ({ manifest }: TargetObject, change: JsonObject = {}) => ({ ...manifest, ...change });
 
-describe('targetObjectsOf', () => {
+describe('wantedObjects', () => {
   it('makes an account, its role and its binding, and the binding of the users', () => {
     expect(all.map(({ manifest }) => manifest)).toEqual([
       {
@@ -64,7 +64,7 @@ describe('targetObjectsOf', () => {
   });
 
   it('binds no users without a role for them', () => {
-    expect(targetObjectsOf(owner).map(({ key }) => key.name)).not.toContain('management.platform.sh:users');
+    expect(wantedObjects(owner).map(({ key }) => key.name)).not.toContain('management.platform.sh:users');
   });
 
   it('is taken away whole, rights first', () => {
@@ -74,12 +74,12 @@ describe('targetObjectsOf', () => {
   });
 });
 
-describe('stateOf', () => {
+describe('compareToWanted', () => {
   it.each(all.map((object) => [object.resource.plural, object] as const))(
     'finds %s intact, with what an API server adds',
     (_plural, object) => {
       const present = stored(object, { metadata: { uid: 'x', managedFields: [{}] }, secrets: [] });
-      expect(stateOf(present, object)).toBe('intact');
+      expect(compareToWanted(present, object)).toBe('intact');
     },
   );
 
@@ -91,7 +91,7 @@ describe('stateOf', () => {
     ['another subject', binding, { subjects: [...(binding.exact['subjects'] as []), { kind: 'User' }] }],
     ['no subjects', users, { subjects: undefined }],
   ])('finds it altered: %s', (_what, object, change) => {
-    expect(stateOf(stored(object, change), object)).toBe('altered');
+    expect(compareToWanted(stored(object, change), object)).toBe('altered');
   });
 
   it.each([
@@ -102,7 +102,7 @@ describe('stateOf', () => {
     ],
     ['a role that takes rules from others', role, { aggregationRule: { clusterRoleSelectors: [] } }],
   ])('finds it beyond repair: %s', (_what, object, change) => {
-    expect(stateOf(stored(object, change), object)).toBe('unrepairable');
+    expect(compareToWanted(stored(object, change), object)).toBe('unrepairable');
   });
 
   const deep = JSON.parse(`${'['.repeat(5_000)}${']'.repeat(5_000)}`) as unknown;
@@ -113,7 +113,7 @@ describe('stateOf', () => {
     ['metadata that is none', { metadata: 'x' }],
     ['thousands of brackets', { rules: deep, subjects: deep, roleRef: deep, metadata: { labels: deep } }],
   ])('takes %s for what it is: not the object', (_what, present) => {
-    for (const object of all) expect(stateOf(present, object)).not.toBe('intact');
+    for (const object of all) expect(compareToWanted(present, object)).not.toBe('intact');
     expect(isOwnedBy(present, owner)).toBe(false);
     expect(uidOf(present)).toBeUndefined();
   });

@@ -10,7 +10,7 @@ export interface TargetObject {
   readonly resource: Resource;
   readonly key: ObjectKey;
   readonly manifest: JsonObject;
-  /** Fields that an apply brings back to what the manifest says; null where it must say nothing. */
+  /** Fields that an apply restores to the manifest; null where the field must be absent. */
   readonly exact: JsonObject;
   /** Fields that only another object can bring back. */
   readonly fixed: JsonObject;
@@ -24,7 +24,7 @@ const rbacGroup = 'rbac.authorization.k8s.io';
 
 /**
  * Everything that the impersonator may do: users, groups, and the one extra that says which credential a request came
- * with. Not ServiceAccounts and not UIDs: whoever steals its token must not become a controller of the target.
+ * with. Not ServiceAccounts and not UIDs: a stolen token must not become a controller of the target.
  */
 const rules = [
   { apiGroups: [''], resources: ['users', 'groups'], verbs: ['impersonate'] },
@@ -36,7 +36,7 @@ const rules = [
 ];
 
 /** What the operator makes in a target, in the order in which it is made; the users binding only with a role for them. */
-export function targetObjectsOf(owner: TargetOwner, clusterRole?: string): readonly TargetObject[] {
+export function wantedObjects(owner: TargetOwner, clusterRole?: string): readonly TargetObject[] {
   const account = { kind: 'ServiceAccount', name: impersonator, namespace };
   const users = { kind: 'Group', apiGroup: rbacGroup, name: groups.users };
   return [
@@ -63,13 +63,13 @@ export const removalOrder: readonly Pick<TargetObject, 'resource' | 'key'>[] = [
 ];
 
 /** How the object that is there (as the target shows it, so of any shape) compares to the one that should be. */
-export function stateOf(present: unknown, wanted: TargetObject): ObjectState {
+export function compareToWanted(present: unknown, wanted: TargetObject): ObjectState {
   const fields = asObject(present);
   if (!hasAll(fields, wanted.fixed)) return 'unrepairable';
   return hasAll(fields, wanted.exact) ? 'intact' : 'altered';
 }
 
-/** Whether the labels say that it was made for this owner. */
+/** Whether its labels name this owner. */
 export function isOwnedBy(present: unknown, { kind, uid }: TargetOwner): boolean {
   const marks = labelsOf(present);
   return marks[labels.ownerUID] === uid && marks[labels.ownerKind] === kind;
@@ -79,7 +79,7 @@ export function isOwnedBy(present: unknown, { kind, uid }: TargetOwner): boolean
 export const ownerUIDOf = (present: unknown): string | undefined =>
   asText(labelsOf(present)[labels.ownerUID]);
 
-/** `metadata.uid`, where the target tells one. */
+/** `metadata.uid`, if the target sent one. */
 export const uidOf = (present: unknown): string | undefined =>
   asText(asObject(asObject(present)['metadata'])['uid']);
 

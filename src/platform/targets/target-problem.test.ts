@@ -49,9 +49,12 @@ describe('targetProblemOf', () => {
     expect(reasonOf(error)).toBe(reason);
   });
 
-  it.each([400, 404, 405, 409, 410, 422])('gives nothing for %i, which is about what was asked for', (code) => {
-    expect(reasonOf(status(code))).toBeUndefined();
-  });
+  it.each([400, 404, 405, 409, 410, 422])(
+    'gives nothing for %i, which is about what was asked for',
+    (code) => {
+      expect(reasonOf(status(code))).toBeUndefined();
+    },
+  );
 
   it('knows that an address was refused, wherever the refusal came from', () => {
     const refusal = new AddressRefused('it is a loopback address');

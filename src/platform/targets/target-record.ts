@@ -62,7 +62,7 @@ const defaultClusterRole = 'cluster-admin';
 /** The slim record of a VirtualClusterInstance, with the defaults of absent fields filled in. Never throws. */
 export function toInstanceRecord(object: KubeObject): VirtualClusterInstanceRecord {
   const { name, namespace = '' } = object.metadata;
-  const { spec, status } = partsOf(object);
+  const { spec, status } = readParts(object);
   const reference = asObject(spec['kubeConfigSecretRef']);
   const virtualCluster = asText(asObject(spec['clusterRef'])['virtualCluster']) ?? name;
   const observed = asObject(asObject(asObject(status['virtualCluster'])['accessPoint'])['ingress'])[
@@ -77,14 +77,14 @@ export function toInstanceRecord(object: KubeObject): VirtualClusterInstanceReco
       key: asText(reference['key']) ?? defaultEntry,
     },
     clusterRole: asText(asObject(spec['access'])['clusterRole']) ?? defaultClusterRole,
-    ingressHost: ingressHostOf(spec),
+    ingressHost: parseIngressHost(spec),
     ingressEnabled: typeof observed === 'boolean' ? observed : undefined,
   });
 }
 
 /** The slim record of a SpaceInstance. Never throws. */
 export function toSpaceRecord(object: KubeObject): SpaceInstanceRecord {
-  const { spec } = partsOf(object);
+  const { spec } = readParts(object);
   const reference = asObject(spec['clusterRef']);
   const [cluster, namespace] = [asText(reference['cluster']), asText(reference['namespace'])];
   return defined({
@@ -96,17 +96,17 @@ export function toSpaceRecord(object: KubeObject): SpaceInstanceRecord {
 
 /** The slim record of a Cluster. Never throws. */
 export function toClusterRecord(object: KubeObject): ClusterRecord {
-  const { spec } = partsOf(object);
+  const { spec } = readParts(object);
   return defined({
     ...common(object, 'Cluster'),
-    kubeConfig: secretEntryOf(asObject(spec['kubeConfigSecretRef'])),
+    kubeConfig: parseSecretEntry(asObject(spec['kubeConfigSecretRef'])),
     directEndpoint: asText(asObject(spec['directEndpoint'])['host']),
   });
 }
 
 function common<Kind extends TargetRecord['kind']>(object: KubeObject, kind: Kind) {
   const { metadata } = object;
-  const { status } = partsOf(object);
+  const { status } = readParts(object);
   return defined({
     kind,
     key: keyOf(metadata),
@@ -124,17 +124,17 @@ function common<Kind extends TargetRecord['kind']>(object: KubeObject, kind: Kin
   });
 }
 
-function partsOf(object: KubeObject): { readonly spec: JsonObject; readonly status: JsonObject } {
+function readParts(object: KubeObject): { readonly spec: JsonObject; readonly status: JsonObject } {
   const { spec, status } = object as KubeObject & { readonly spec?: unknown; readonly status?: unknown };
   return { spec: asObject(spec), status: asObject(status) };
 }
 
-function ingressHostOf(spec: JsonObject): string | undefined {
+function parseIngressHost(spec: JsonObject): string | undefined {
   const ingress = asObject(asObject(spec['accessPoint'])['ingress']);
   return ingress['enabled'] === true ? asText(ingress['host']) : undefined;
 }
 
-function secretEntryOf(reference: JsonObject): SecretEntry | undefined {
+function parseSecretEntry(reference: JsonObject): SecretEntry | undefined {
   const [namespace, name] = [asText(reference['namespace']), asText(reference['name'])];
   if (namespace === undefined || name === undefined) return undefined;
   return { namespace, name, key: asText(reference['key']) ?? defaultEntry };
