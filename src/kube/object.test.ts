@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { keyOf, parseKey } from './object.ts';
+import { isNewerVersion, keyOf, parseKey } from './object.ts';
 
 it.each([
   [{ name: 'a' }, 'a'],
@@ -11,4 +11,15 @@ it.each([
 
 it('takes an empty namespace for none', () => {
   expect(keyOf({ namespace: '', name: 'a' })).toBe('a');
+});
+
+it.each([
+  ['99', '100', false],
+  ['100', '99', true],
+  ['100', '100', false],
+  ['100', '101', false],
+  ['101', '100', true],
+  ['9007199254740993', '9007199254740992', true],
+])('%s is newer than %s: %s', (version, than, expected) => {
+  expect(isNewerVersion(version, than)).toBe(expected);
 });

@@ -16,6 +16,11 @@ export interface ObjectKey {
   readonly name: string;
 }
 
+/** Resource versions of one resource are decimal numbers that can be compared (KEP-5504); they may exceed a double. */
+export function isNewerVersion(version: string, than: string): boolean {
+  return version.length === than.length ? version > than : version.length > than.length;
+}
+
 /** `name`, or `namespace/name`: the key of stores and work queues. */
 export function keyOf(object: ObjectKey): string {
   const { namespace, name } = object;

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import { isNewerVersion } from '../object.ts';
 import type { Store, StoreChange, StoredRecord } from './store.ts';
 
 /** After this long the watch has either brought the write or lost it; milliseconds. */
@@ -26,7 +27,7 @@ export class MutationCache<R extends StoredRecord> {
   note(record: R): void {
     if (this.#gone.has(record.uid)) return;
     const seen = this.#store.get(record.key);
-    if (seen?.uid === record.uid && !isNewer(record.resourceVersion, seen.resourceVersion)) return;
+    if (seen?.uid === record.uid && !isNewerVersion(record.resourceVersion, seen.resourceVersion)) return;
     this.#ours.add(record);
     this.#written.set(record.key, { record, until: this.#clock.monotonic() + forgetAfter });
   }
@@ -63,7 +64,7 @@ export class MutationCache<R extends StoredRecord> {
     const caughtUp =
       current === undefined
         ? previous?.uid === written.uid
-        : !isNewer(written.resourceVersion, current.resourceVersion);
+        : !isNewerVersion(written.resourceVersion, current.resourceVersion);
     if (caughtUp) this.#written.delete(key);
   }
 
@@ -75,9 +76,4 @@ export class MutationCache<R extends StoredRecord> {
     }
     this.#gone.set(uid, now + forgetAfter);
   }
-}
-
-/** Resource versions are decimal numbers that can be compared (KEP-5504); they may exceed what a double holds. */
-function isNewer(version: string, than: string): boolean {
-  return version.length === than.length ? version > than : version.length > than.length;
 }

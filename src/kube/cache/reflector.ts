@@ -6,12 +6,12 @@ import type { ObjectEvent, WatchEvent } from '../client/watch-stream.ts';
 import type { Clock } from '../clock.ts';
 import { badAnswer, KubeError, kubeErrorFromStatus, timedOut, unreachable } from '../kube-error.ts';
 import type { Logger } from '../logger.ts';
-import { type KubeObject, keyOf } from '../object.ts';
+import { isNewerVersion, type KubeObject, keyOf } from '../object.ts';
 import { collectionPath } from '../resource-path.ts';
 import { sleep } from '../sleep.ts';
 import { TimeSlice } from '../time-slice.ts';
 import type { Store, StoredRecord } from './store.ts';
-import { isRefusalOfStreaming, isResumable, wentBack } from './watch-recovery.ts';
+import { isRefusalOfStreaming, isResumable } from './watch-recovery.ts';
 
 export interface ReflectorOptions<R extends StoredRecord> {
   readonly client: Pick<KubeClient, 'list' | 'watch'>;
@@ -213,8 +213,10 @@ export class Reflector<R extends StoredRecord> {
     this.#prove();
   }
 
+  /** A stream only rises. It falls when etcd is restored under a running API server: events between are lost to it. */
   #checkOrder(resourceVersion: string): void {
-    if (this.#resourceVersion === undefined || !wentBack(this.#resourceVersion, resourceVersion)) return;
+    if (this.#resourceVersion === undefined || !isNewerVersion(this.#resourceVersion, resourceVersion))
+      return;
     throw badAnswer({ verb: 'WATCH', path: this.#path }, 'the resourceVersion went back');
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { badAnswer, kubeErrorFromStatus, timedOut, unreachable } from '../kube-error.ts';
-import { isRefusalOfStreaming, isResumable, wentBack } from './watch-recovery.ts';
+import { isRefusalOfStreaming, isResumable } from './watch-recovery.ts';
 
 const action = { verb: 'WATCH', path: '/x' };
 const refusal = (code: number, details?: object) =>
@@ -38,15 +38,4 @@ describe('after which failures of a streaming list pages are tried', () => {
   ])('%s', (_what, error, refused) => {
     expect(isRefusalOfStreaming(error)).toBe(refused);
   });
-});
-
-it.each([
-  ['99', '100', false],
-  ['100', '99', true],
-  ['100', '100', false],
-  ['100', '101', false],
-  ['101', '100', true],
-  ['9007199254740993', '9007199254740992', true],
-])('from %s to %s: back is %s', (before, after, back) => {
-  expect(wentBack(before, after)).toBe(back);
 });

@@ -18,12 +18,3 @@ export function isResumable(error: unknown): boolean {
 function isAheadOfServer({ details }: KubeError): boolean {
   return details?.causes?.some(({ reason }) => reason === 'ResourceVersionTooLarge') ?? false;
 }
-
-/**
- * True when a stream that only rises has fallen, as after a restore of etcd under a running API server: what happened
- * between is lost to it. resourceVersions of one resource are comparable as decimal numbers of any length.
- */
-export function wentBack(before: string, after: string): boolean {
-  if (before.length !== after.length) return after.length < before.length;
-  return after < before;
-}

@@ -1,7 +1,7 @@
 import { leases } from '../../api/resources.ts';
 import type { KubeClient } from '../client/client.ts';
 import type { Clock } from '../clock.ts';
-import { isAlreadyExists, isConflict, isNotFound } from '../kube-error.ts';
+import { ignoreNotFound, isAlreadyExists, isConflict, isNotFound } from '../kube-error.ts';
 import { claimedSpec, type Lease, type LeaseSpec, releasedSpec } from './lease.ts';
 
 export interface LeaseLockOptions {
@@ -78,12 +78,10 @@ export class LeaseLock {
 
   async #observe(timeoutMs: number): Promise<void> {
     const { client, namespace, name } = this.#options;
-    try {
-      this.#remember(await client.get<Lease>(leases, { namespace, name }, { timeoutMs, retries: 0 }));
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-      this.#lease = undefined;
-    }
+    const options = { timeoutMs, retries: 0 };
+    const lease = await client.get<Lease>(leases, { namespace, name }, options).catch(ignoreNotFound);
+    if (lease === undefined) this.#lease = undefined;
+    else this.#remember(lease);
   }
 
   /** The resourceVersion makes it a compare-and-swap: of two candidates one gets a conflict. */

@@ -1,4 +1,4 @@
-import { type Condition, conditionTypes } from '../../api/conditions.ts';
+import { type Condition, conditionTypes, findCondition } from '../../api/conditions.ts';
 import { reasons } from '../../api/reasons.ts';
 import type { Store, StoredRecord } from '../../kube/cache/store.ts';
 import type { OperatorMetrics } from '../../telemetry/metrics/operator.ts';
@@ -20,6 +20,6 @@ export function countByState<R extends Counted>(
 }
 
 function labelsOf({ kind, conditions }: Counted) {
-  const ready = conditions.find(({ type }) => type === conditionTypes.ready);
+  const ready = findCondition(conditions, conditionTypes.ready);
   return { kind, state: ready?.reason ?? reasons.pending };
 }

@@ -1,3 +1,4 @@
+import { conditionTypes, findCondition } from '../../api/conditions.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { StoreChange, StoredRecord } from '../../kube/cache/store.ts';
@@ -76,6 +77,6 @@ function aspects({
   ingressHost,
   conditions,
 }: VirtualClusterInstanceRecord): string {
-  const ready = conditions.find(({ type }) => type === 'Ready')?.status;
+  const ready = findCondition(conditions, conditionTypes.ready)?.status;
   return JSON.stringify([uid, deleted, clusterRole, ingressHost, ready]);
 }
