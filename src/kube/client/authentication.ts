@@ -1,9 +1,8 @@
-import type { RequestOptions } from 'node:https';
-import { LatchkeyError } from '../../errors.ts';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
-import { type Identity, type IdentitySource, makeIdentity, type TlsIdentity } from './client-identity.ts';
+import type { ClientIdentity, IdentitySource } from './client-identity.ts';
 import type { KubeConfigSource } from './kube-config.ts';
+import { unusable } from './kube-config-identity.ts';
 
 export interface AuthenticationOptions {
   readonly source: KubeConfigSource;
@@ -24,9 +23,9 @@ export class Authentication implements IdentitySource {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #refreshMs: number;
-  #identity: Identity | undefined;
+  #identity: ClientIdentity | undefined;
   #loadedAt = Number.NEGATIVE_INFINITY;
-  #loading: Promise<Identity> | undefined;
+  #loading: Promise<ClientIdentity> | undefined;
 
   constructor({ source, clock, log, refreshMs = 20_000 }: AuthenticationOptions) {
     this.#source = source;
@@ -36,7 +35,7 @@ export class Authentication implements IdentitySource {
   }
 
   /** The identity; an old one is refreshed behind the caller's back. Rejects only when there never was one. */
-  current(): Identity | Promise<Identity> {
+  current(): ClientIdentity | Promise<ClientIdentity> {
     if (this.#identity === undefined) return this.#load(false);
     if (this.#clock.monotonic() - this.#loadedAt >= this.#refreshMs) {
       this.#load(false).catch((error: unknown) => this.#keepOld(error));
@@ -45,7 +44,7 @@ export class Authentication implements IdentitySource {
   }
 
   /** After a 401. True when there is another identity to try. */
-  async refreshed(refused: Identity): Promise<boolean> {
+  async refreshed(refused: ClientIdentity): Promise<boolean> {
     if (this.#identity !== refused) return true;
     if (this.#clock.monotonic() - this.#loadedAt < forcedRefreshMs) return false;
     try {
@@ -56,7 +55,7 @@ export class Authentication implements IdentitySource {
     }
   }
 
-  #load(fresh: boolean): Promise<Identity> {
+  #load(fresh: boolean): Promise<ClientIdentity> {
     this.#loading ??= this.#read(fresh).finally(() => {
       this.#loading = undefined;
       this.#loadedAt = this.#clock.monotonic();
@@ -64,8 +63,8 @@ export class Authentication implements IdentitySource {
     return this.#loading;
   }
 
-  async #read(fresh: boolean): Promise<Identity> {
-    const identity = await withTimeout(this.#clock, readIdentity(this.#source, fresh));
+  async #read(fresh: boolean): Promise<ClientIdentity> {
+    const identity = await withTimeout(this.#clock, async () => this.#source.load(fresh));
     if (this.#identity === undefined || !isSame(identity, this.#identity)) this.#identity = identity;
     return this.#identity;
   }
@@ -75,48 +74,18 @@ export class Authentication implements IdentitySource {
   }
 }
 
-async function readIdentity(source: KubeConfigSource, fresh: boolean): Promise<Identity> {
-  const kubeConfig = source.load(fresh);
-  const cluster = kubeConfig.getCurrentCluster();
-  if (cluster === null) throw unusable('it has no current cluster: set current-context');
-  const server = serverOf(cluster);
-  const options: RequestOptions = {};
-  await kubeConfig.applyToHTTPSOptions(options);
-  return makeIdentity(server, tlsOf(options), headersOf(options));
-}
-
-function serverOf(cluster: { readonly server: string; readonly proxyUrl?: string }): URL {
-  if (cluster.proxyUrl) throw unusable('proxy-url is not supported: remove it');
-  const server = URL.parse(cluster.server);
-  if (server === null || server.protocol !== 'https:') {
-    throw unusable('clusters[].cluster.server must be an https URL');
-  }
-  return server;
-}
-
-function tlsOf({ ca, cert, key, servername, rejectUnauthorized }: RequestOptions): TlsIdentity {
-  const given = { ca, cert, key, servername, rejectUnauthorized };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as TlsIdentity;
-}
-
-function headersOf({ headers = {} }: RequestOptions): string[] {
-  return Object.entries(headers).flatMap(([name, value]) => [name.toLowerCase(), String(value).trim()]);
-}
-
-function unusable(problem: string): LatchkeyError {
-  return new LatchkeyError('ERR_KUBECONFIG', { problem });
-}
-
-function isSame(a: Identity, b: Identity): boolean {
+function isSame(a: ClientIdentity, b: ClientIdentity): boolean {
   return a.connectionKey === b.connectionKey && a.headers.join('\n') === b.headers.join('\n');
 }
 
-function withTimeout<T>(clock: Clock, work: Promise<T>): Promise<T> {
+function withTimeout<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = clock.setTimer(
       () => reject(unusable(`its credentials did not arrive within ${loadTimeoutMs} ms`)),
       loadTimeoutMs,
     );
-    work.then(resolve, reject).finally(() => timer.cancel());
+    work()
+      .then(resolve, reject)
+      .finally(() => timer.cancel());
   });
 }

@@ -12,7 +12,7 @@ export interface TlsIdentity {
 }
 
 /** Whom we speak to and as whom, at one moment. */
-export interface Identity {
+export interface ClientIdentity {
   readonly server: URL;
   readonly tls: TlsIdentity;
   /** Name and value in turn. */
@@ -23,12 +23,12 @@ export interface Identity {
 
 /** Where a transport takes its identity from, before each request. */
 export interface IdentitySource {
-  current(): Identity | Promise<Identity>;
+  current(): ClientIdentity | Promise<ClientIdentity>;
   /** After a 401. True when there is another identity to try. */
-  refreshed(refused: Identity): Promise<boolean>;
+  refreshed(refused: ClientIdentity): Promise<boolean>;
 }
 
-export function makeIdentity(server: URL, tls: TlsIdentity, headers: readonly string[]): Identity {
+export function makeIdentity(server: URL, tls: TlsIdentity, headers: readonly string[]): ClientIdentity {
   return { server, tls, headers, connectionKey: connectionKeyOf(server, tls) };
 }
 
@@ -36,7 +36,7 @@ export function makeIdentity(server: URL, tls: TlsIdentity, headers: readonly st
  * The same towards a server that others chose. It would choose the group of a DHE suite itself, and one of ten thousand
  * bits takes a second of the only thread at each handshake: nothing but elliptic curves of known size is offered.
  */
-export function hardenedTls(identity: Identity): Identity {
+export function hardenedTls(identity: ClientIdentity): ClientIdentity {
   return { ...identity, tls: { ...identity.tls, ...curvesOnly } };
 }
 
@@ -48,7 +48,7 @@ const curvesOnly = {
 } as const;
 
 /** An identity that never changes. */
-export function fixedIdentity(identity: Identity): IdentitySource {
+export function fixedIdentity(identity: ClientIdentity): IdentitySource {
   return { current: () => identity, refreshed: async () => false };
 }
 

@@ -12,7 +12,7 @@ import {
   withUntrustedErrors,
 } from '../untrusted/untrusted-answers.ts';
 import { Authentication } from './authentication.ts';
-import { fixedIdentity, hardenedTls, type Identity, type IdentitySource } from './client-identity.ts';
+import { type ClientIdentity, fixedIdentity, hardenedTls, type IdentitySource } from './client-identity.ts';
 import {
   type ApplyOptions,
   type DeleteOptions,
@@ -81,7 +81,7 @@ export interface KubeClientOptions extends ClientOptions {
  * UntrustedServerError, which holds no text of either, and an answer that is no object of Kubernetes is one too.
  */
 export interface UntrustedClientOptions extends ClientOptions {
-  readonly identity: Identity;
+  readonly identity: ClientIdentity;
   /** Decides what may be dialled, at each connection: resolves names, and is asked about addresses too. */
   readonly lookup?: LookupFunction;
 }

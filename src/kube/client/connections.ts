@@ -1,6 +1,6 @@
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector, Pool } from 'undici';
-import type { Identity } from './client-identity.ts';
+import type { ClientIdentity } from './client-identity.ts';
 
 export interface ConnectionOptions {
   /** Connections for short requests. More requests than these wait. */
@@ -30,7 +30,7 @@ export class ConnectionSet {
     this.#options = options;
   }
 
-  for(identity: Identity): Connections {
+  for(identity: ClientIdentity): Connections {
     if (this.#closed) throw new Error('the Kubernetes client is closed');
     if (this.#current !== undefined && this.#key === identity.connectionKey) return this.#current;
     if (this.#current !== undefined) void this.#retire(this.#current);
@@ -59,7 +59,7 @@ export class ConnectionSet {
 }
 
 function openConnections(
-  identity: Identity,
+  identity: ClientIdentity,
   { connections, watchConnections, lookup }: ConnectionOptions,
 ): Connections {
   const { origin } = identity.server;
@@ -80,7 +80,7 @@ function openConnections(
   };
 }
 
-function connectorOf({ tls }: Identity, lookup: LookupFunction | undefined): buildConnector.connector {
+function connectorOf({ tls }: ClientIdentity, lookup: LookupFunction | undefined): buildConnector.connector {
   const shared = { ...tls, allowH2: false, timeout: 5_000, keepAlive: true, keepAliveInitialDelay: 30_000 };
   if (lookup === undefined) return buildConnector(shared);
   return checkingLiterals(buildConnector({ ...shared, lookup }), lookup);

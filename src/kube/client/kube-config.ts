@@ -1,20 +1,20 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { KubeConfig } from '@kubernetes/client-node';
-import { parse } from 'yaml';
-import { LatchkeyError } from '../../errors.ts';
+import type { KubeConfig } from '@kubernetes/client-node';
+import { type ClientIdentity, makeIdentity } from './client-identity.ts';
+import { identityOf, unusable } from './kube-config-identity.ts';
 
 /** Where the client takes its credentials from, again and again. */
 export interface KubeConfigSource {
-  /** The present configuration. With `fresh`, whatever was kept in memory is read again. */
-  load(fresh?: boolean): KubeConfig;
+  /** Whom we speak to and as whom, now. With `fresh`, whatever was kept in memory is read again. */
+  load(fresh?: boolean): ClientIdentity | Promise<ClientIdentity>;
 }
 
 export interface KubeConfigOptions {
   /** A kubeconfig file. Default: `KUBECONFIG`, then the Pod's ServiceAccount, then `~/.kube/config`. */
   readonly file?: string;
-  readonly env?: NodeJS.ProcessEnv;
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** Default `/var/run/secrets/kubernetes.io/serviceaccount`. */
   readonly serviceAccountFolder?: string;
 }
@@ -25,117 +25,47 @@ export interface KubeConfigOptions {
  */
 export function kubeConfigSource(options: KubeConfigOptions = {}): KubeConfigSource {
   const { env = process.env } = options;
-  const named = options.file ?? env.KUBECONFIG;
-  if (named) return new FileSource(named.split(path.delimiter).filter((file) => file !== ''));
+  const named = options.file ?? env['KUBECONFIG'];
+  if (named) return fileSource(named.split(path.delimiter).filter((file) => file !== ''));
   const folder = options.serviceAccountFolder ?? '/var/run/secrets/kubernetes.io/serviceaccount';
-  if (env.KUBERNETES_SERVICE_HOST && existsSync(path.join(folder, 'token')))
-    return new ClusterSource(env, folder);
+  if (env['KUBERNETES_SERVICE_HOST'] && existsSync(path.join(folder, 'token')))
+    return { load: () => inClusterIdentity(env, folder) };
   const home = path.join(homedir(), '.kube', 'config');
-  if (existsSync(home)) return new FileSource([home]);
-  throw new LatchkeyError('ERR_KUBECONFIG', {
-    problem: `KUBECONFIG is not set, and neither ${folder}/token nor ${home} is there`,
-  });
+  if (existsSync(home)) return fileSource([home]);
+  throw unusable(`KUBECONFIG is not set, and neither ${folder}/token nor ${home} is there`);
 }
 
 /** Wraps a configuration that never changes as a whole; the files it names are still read again. */
 export function fixedSource(kubeConfig: KubeConfig): KubeConfigSource {
-  return { load: () => kubeConfig };
+  return { load: () => identityOf(kubeConfig) };
 }
 
-class FileSource implements KubeConfigSource {
-  readonly #files: readonly string[];
-  #loaded: { readonly stamp: string; readonly kubeConfig: KubeConfig } | undefined;
+/** In a Pod there is no file, and so no need for the library that reads files. */
+function fileSource(files: readonly string[]): KubeConfigSource {
+  const source = (async () => {
+    const { KubeConfigFiles } = await import('./kube-config-file.ts');
+    return new KubeConfigFiles(files);
+  })();
+  return { load: async (fresh) => (await source).load(fresh) };
+}
 
-  constructor(files: readonly string[]) {
-    this.#files = files;
+/** The kubelet puts a new token in place of the old one about every hour. */
+function inClusterIdentity(env: NonNullable<KubeConfigOptions['env']>, folder: string): ClientIdentity {
+  const host = env['KUBERNETES_SERVICE_HOST'] ?? '';
+  const port = env['KUBERNETES_SERVICE_PORT'] ?? '443';
+  const server = URL.parse(`https://${host.includes(':') ? `[${host}]` : host}:${port}`);
+  if (server === null) throw unusable('KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are no address');
+  const token = readServiceAccount(folder, 'token').trim();
+  if (!/^[\x21-\x7e]+$/.test(token)) throw unusable(`${folder}/token holds no token`);
+  const ca = readServiceAccount(folder, 'ca.crt');
+  return makeIdentity(server, { ca, rejectUnauthorized: true }, ['authorization', `Bearer ${token}`]);
+}
+
+function readServiceAccount(folder: string, name: string): string {
+  const file = path.join(folder, name);
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    throw unusable(`${file} cannot be read`);
   }
-
-  load(fresh = false): KubeConfig {
-    try {
-      const stamp = this.#files.map(stampOf).join();
-      if (this.#loaded === undefined || fresh || stamp !== this.#loaded.stamp) {
-        this.#loaded = { stamp, kubeConfig: readFiles(this.#files) };
-      }
-      return this.#loaded.kubeConfig;
-    } catch (error) {
-      throw new LatchkeyError('ERR_KUBECONFIG', { problem: problemOf(error, this.#files) });
-    }
-  }
-}
-
-class ClusterSource implements KubeConfigSource {
-  readonly #env: NodeJS.ProcessEnv;
-  readonly #folder: string;
-  #loaded: KubeConfig | undefined;
-
-  constructor(env: NodeJS.ProcessEnv, folder: string) {
-    this.#env = env;
-    this.#folder = folder;
-  }
-
-  load(fresh = false): KubeConfig {
-    if (this.#loaded === undefined || fresh) this.#loaded = this.#read();
-    return this.#loaded;
-  }
-
-  #read(): KubeConfig {
-    const host = this.#env.KUBERNETES_SERVICE_HOST ?? '';
-    const port = this.#env.KUBERNETES_SERVICE_PORT ?? '443';
-    const kubeConfig = new KubeConfig();
-    kubeConfig.loadFromClusterAndUser(
-      {
-        name: 'in-cluster',
-        server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
-        caFile: path.join(this.#folder, 'ca.crt'),
-        skipTLSVerify: false,
-      },
-      { name: 'service-account', authProvider: tokenFileProvider(path.join(this.#folder, 'token')) },
-    );
-    return kubeConfig;
-  }
-}
-
-function readFiles(files: readonly string[]): KubeConfig {
-  const [first, ...rest] = files.map(readFile);
-  if (first === undefined) throw new TypeError('no kubeconfig file was named');
-  for (const other of rest) first.mergeConfig(other, true);
-  return first;
-}
-
-function readFile(file: string): KubeConfig {
-  const text = readFileSync(file, 'utf8');
-  const folder = path.dirname(path.resolve(file));
-  const kubeConfig = new KubeConfig();
-  kubeConfig.loadFromString(text);
-  kubeConfig.makePathsAbsolute(folder);
-  kubeConfig.users = withTokenFiles(kubeConfig.users, text, folder);
-  return kubeConfig;
-}
-
-/** client-node 2.0.1 overlooks `tokenFile`, which kubectl honours. */
-function withTokenFiles(users: KubeConfig['users'], text: string, folder: string): KubeConfig['users'] {
-  const document = parse(text) as {
-    users?: readonly { name?: string; user?: { tokenFile?: string } }[];
-  } | null;
-  return users.map((user) => {
-    const tokenFile = document?.users?.find(({ name }) => name === user.name)?.user?.tokenFile;
-    if (typeof tokenFile !== 'string' || tokenFile === '') return user;
-    const { token: _, ...rest } = user;
-    return { ...rest, authProvider: tokenFileProvider(path.resolve(folder, tokenFile)) };
-  });
-}
-
-function tokenFileProvider(tokenFile: string): object {
-  return { name: 'tokenFile', config: { tokenFile } };
-}
-
-/** A YAML error quotes the line where it stumbled, which may hold a token: such text stays out. */
-function problemOf(error: unknown, files: readonly string[]): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return `${files.join(path.delimiter)} ${code === 'ENOENT' ? 'is not there' : code ? `cannot be read (${code})` : 'is not a valid kubeconfig'}`;
-}
-
-function stampOf(file: string): string {
-  const { mtimeMs, size, ino } = statSync(file);
-  return `${mtimeMs}:${size}:${ino}`;
 }

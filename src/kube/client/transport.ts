@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { timedOut, unreachable } from '../kube-error.ts';
-import type { Identity, IdentitySource } from './client-identity.ts';
+import type { ClientIdentity, IdentitySource } from './client-identity.ts';
 import { type ConnectionOptions, ConnectionSet } from './connections.ts';
 import { type RawResponse, ResponseCollector } from './response-collector.ts';
 
@@ -73,7 +73,7 @@ export class Transport {
     return this.#connections.close();
   }
 
-  async #sendAs(identity: Identity, request: TransportRequest): Promise<RawResponse> {
+  async #sendAs(identity: ClientIdentity, request: TransportRequest): Promise<RawResponse> {
     const { method, path, timeoutMs, maxBytes, signal, beforeSend } = request;
     signal?.throwIfAborted();
     const action = { verb: method, path };
@@ -98,7 +98,7 @@ export class Transport {
     }
   }
 
-  #dispatch(identity: Identity, request: TransportRequest, collector: ResponseCollector): void {
+  #dispatch(identity: ClientIdentity, request: TransportRequest, collector: ResponseCollector): void {
     const { method, path, query, body, contentType } = request;
     const headers = this.#headers(identity, body === undefined ? undefined : contentType);
     const pool = this.#connections.for(identity).requests;
@@ -106,7 +106,7 @@ export class Transport {
   }
 
   async #streamAs(
-    identity: Identity,
+    identity: ClientIdentity,
     path: string,
     query: string,
     signal: AbortSignal,
@@ -129,14 +129,14 @@ export class Transport {
     }
   }
 
-  #headers(identity: Identity, contentType?: string): string[] {
+  #headers(identity: ClientIdentity, contentType?: string): string[] {
     const headers = ['accept', 'application/json', 'user-agent', this.#userAgent, ...identity.headers];
     if (contentType !== undefined) headers.push('content-type', contentType);
     return headers;
   }
 }
 
-function targetOf({ server }: Identity, path: string, query?: string): string {
+function targetOf({ server }: ClientIdentity, path: string, query?: string): string {
   const target = server.pathname === '/' ? path : `${server.pathname.replace(/\/$/, '')}${path}`;
   return query ? `${target}?${query}` : target;
 }

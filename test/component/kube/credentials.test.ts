@@ -7,6 +7,7 @@ import { createClient } from '../../../lab/controlplane/certificates.ts';
 import { configMaps } from '../../../src/api/resources.ts';
 import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
 import { type KubeConfigSource, kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
+import { KubeConfigFiles } from '../../../src/kube/client/kube-config-file.ts';
 import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import { isUnauthorized } from '../../../src/kube/kube-error.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
@@ -147,6 +148,19 @@ describe('in the cluster', () => {
     clock.advance(1_000);
     await client.list(configMaps).catch(keep);
     expect(loads).toBe(2);
+  });
+
+  it.each([
+    ['token', '', 'holds no token'],
+    ['token', 'two\nlines', 'holds no token'],
+    ['ca.crt', undefined, 'cannot be read'],
+  ])('says what is wrong with the file %s', async (name, content, problem) => {
+    const source = await serviceAccount();
+    if (content === undefined) await rm(file(name));
+    else await write(name, content);
+    await expect(start(source).list(configMaps)).rejects.toThrow(
+      `cannot use the kubeconfig: ${file(name)} ${problem}`,
+    );
   });
 
   it('goes on with the old token while the file is not there, and says so', async () => {
@@ -299,8 +313,8 @@ describe('finding credentials', () => {
   ])('says what is wrong with %s, without quoting it', async (_what, content, problem) => {
     if (content !== undefined) await write('kubeconfig', content);
     const source = kubeConfigSource({ env: { KUBECONFIG: file('kubeconfig') } });
-    expect(() => source.load()).toThrow(`cannot use the kubeconfig: ${file('kubeconfig')} ${problem}`);
-    expect(() => source.load()).not.toThrow('lk_secret');
+    const outcome = Promise.resolve(source.load()).catch((error: Error) => error.message);
+    expect(await outcome).toBe(`cannot use the kubeconfig: ${file('kubeconfig')} ${problem}`);
   });
 
   it('merges the files that KUBECONFIG names; the first has the current context', async () => {
@@ -317,16 +331,19 @@ describe('finding credentials', () => {
       return file(name);
     };
     const [first, second] = [await named('one'), await named('two')];
-    const kubeConfig = kubeConfigSource({ env: { KUBECONFIG: `${first}:${second}` } }).load();
+    const kubeConfig = new KubeConfigFiles([first, second]).read();
     expect([kubeConfig.getCurrentContext(), kubeConfig.getContexts().length]).toEqual(['x-one', 2]);
+    const source = kubeConfigSource({ env: { KUBECONFIG: `${first}:${second}` } });
+    await start(source).list(configMaps);
+    expect(tokens()).toEqual(['one']);
   });
 
   it('reads an unchanged file once', async () => {
-    const source = kubeConfigSource({ file: await kubeconfig({ token: 'a' }) });
-    const first = source.load();
-    expect(source.load()).toBe(first);
+    const source = new KubeConfigFiles([await kubeconfig({ token: 'a' })]);
+    const first = source.read();
+    expect(source.read()).toBe(first);
     await utimes(file('kubeconfig'), 1, 1);
-    expect(source.load()).not.toBe(first);
-    expect(source.load(true)).not.toBe(source.load(true));
+    expect(source.read()).not.toBe(first);
+    expect(source.read(true)).not.toBe(source.read(true));
   });
 });
