@@ -24,6 +24,7 @@ import {
   type WriteOptions,
   writeQuery,
 } from './client-options.ts';
+import { type Impersonation, impersonating } from './impersonation.ts';
 import { fixedSource, type KubeConfigSource } from './kube-config.ts';
 import { type ObservedRequest, type RequestInit, RequestSender } from './request-sender.ts';
 import { type RequestTransport, Transport } from './transport.ts';
@@ -108,6 +109,7 @@ export function createKubeClient(options: KubeClientOptions | UntrustedClientOpt
  * method rejects with a KubeError, with the reason of the signal, or with what the write guard threw.
  */
 export class KubeClient {
+  readonly #options: KubeClientOptions | UntrustedClientOptions;
   readonly #transport: RequestTransport;
   readonly #sender: RequestSender;
   readonly #clock: Clock;
@@ -116,6 +118,7 @@ export class KubeClient {
 
   constructor(options: KubeClientOptions | UntrustedClientOptions) {
     const { clock = systemClock, random = Math.random } = options;
+    this.#options = options;
     this.#clock = clock;
     this.#isUntrusted = 'identity' in options;
     this.#limits = {
@@ -127,6 +130,14 @@ export class KubeClient {
     const isUntrusted = this.#isUntrusted;
     const transport = this.#transport;
     this.#sender = new RequestSender({ ...options, transport, clock, random, isUntrusted });
+  }
+
+  /**
+   * The same client for somebody else: its requests go out over the same connections, as this process, and the API
+   * server carries them out as `who`. Throws a TypeError for whom nobody may be.
+   */
+  as(who: Impersonation): KubeClient {
+    return new KubeClient({ ...this.#options, transport: impersonating(this.#transport, who) });
   }
 
   get<T extends KubeObject>(resource: Resource, key: ObjectKey, options: RequestOptions = {}): Promise<T> {
@@ -224,7 +235,7 @@ export class KubeClient {
     query: URLSearchParams,
     options: Omit<WatchStreamOptions, 'clock'>,
   ): AsyncIterable<WatchEvent> {
-    const open = (signal: AbortSignal) => this.#transport.stream(path, query.toString(), signal);
+    const open = (signal: AbortSignal) => this.#transport.stream({ path, query: query.toString(), signal });
     const events = watchEvents(open, path, { ...options, clock: this.#clock });
     return this.#isUntrusted ? withUntrustedErrors({ verb: 'WATCH', path }, events, options.signal) : events;
   }

@@ -19,11 +19,18 @@ export interface TransportRequest {
   readonly query?: string;
   readonly body?: string | undefined;
   readonly contentType?: string;
+  /** More headers, name and value in turn. */
+  readonly headers?: readonly string[];
   readonly timeoutMs: number;
   readonly maxBytes: number;
   readonly signal?: AbortSignal | undefined;
   readonly beforeSend?: (() => void) | undefined;
 }
+
+export type StreamRequest = Pick<TransportRequest, 'path' | 'headers'> & {
+  readonly query: string;
+  readonly signal: AbortSignal;
+};
 
 export interface StreamResponse {
   readonly status: number;
@@ -60,12 +67,12 @@ export class Transport {
   }
 
   /** A long-lived GET on a connection of its own. The caller ends it by the signal. */
-  async stream(path: string, query: string, signal: AbortSignal): Promise<StreamResponse> {
+  async stream(request: StreamRequest): Promise<StreamResponse> {
     const identity = await this.#authentication.current();
-    const response = await this.#streamAs(identity, path, query, signal);
+    const response = await this.#streamAs(identity, request);
     if (response.status !== 401 || !(await this.#authentication.refreshed(identity))) return response;
     response.body.destroy();
-    return this.#streamAs(await this.#authentication.current(), path, query, signal);
+    return this.#streamAs(await this.#authentication.current(), request);
   }
 
   /** Cuts every connection. */
@@ -99,23 +106,21 @@ export class Transport {
   }
 
   #dispatch(identity: ClientIdentity, request: TransportRequest, collector: ResponseCollector): void {
-    const { method, path, query, body, contentType } = request;
-    const headers = this.#headers(identity, body === undefined ? undefined : contentType);
+    const { method, path, query, body, contentType, headers: more } = request;
+    const headers = this.#headers(identity, more, body === undefined ? undefined : contentType);
     const pool = this.#connections.for(identity).requests;
     pool.dispatch({ method, path: targetOf(identity, path, query), headers, body: body ?? null }, collector);
   }
 
   async #streamAs(
     identity: ClientIdentity,
-    path: string,
-    query: string,
-    signal: AbortSignal,
+    { path, query, headers: more, signal }: StreamRequest,
   ): Promise<StreamResponse> {
     const pool = this.#connections.for(identity).watches;
     const options = {
       method: 'GET',
       path: targetOf(identity, path, query),
-      headers: this.#headers(identity),
+      headers: this.#headers(identity, more),
       signal,
     };
     try {
@@ -129,11 +134,24 @@ export class Transport {
     }
   }
 
-  #headers(identity: ClientIdentity, contentType?: string): string[] {
-    const headers = ['accept', 'application/json', 'user-agent', this.#userAgent, ...identity.headers];
+  #headers(identity: ClientIdentity, more: readonly string[] = [], contentType?: string): string[] {
+    const headers = [
+      'accept',
+      'application/json',
+      'user-agent',
+      this.#userAgent,
+      ...ownHeaders(identity, more),
+      ...more,
+    ];
     if (contentType !== undefined) headers.push('content-type', contentType);
     return headers;
   }
+}
+
+/** Of two users the API server takes the first: one that our own kubeconfig names must not win over whom we act for. */
+function ownHeaders({ headers }: ClientIdentity, more: readonly string[]): readonly string[] {
+  if (!more.includes('impersonate-user')) return headers;
+  return headers.filter((_, index) => !headers[index - (index % 2)]?.startsWith('impersonate-'));
 }
 
 function targetOf({ server }: ClientIdentity, path: string, query?: string): string {

@@ -48,6 +48,78 @@ const thrown = async (work: Promise<unknown>): Promise<KubeError> => {
   return error as KubeError;
 };
 
+describe('a client for somebody else', () => {
+  const alice = {
+    user: 'alice',
+    groups: ['dev', 'ops'],
+    extra: { 'management.platform.sh/access-key': ['ci/uid-1'] },
+  };
+  const impersonation = () =>
+    Object.entries(last().headers).filter(([name]) => name.startsWith('impersonate-'));
+  const asAlice = [
+    ['impersonate-user', 'alice'],
+    ['impersonate-group', 'dev, ops'],
+    ['impersonate-extra-management.platform.sh%2faccess-key', 'ci/uid-1'],
+  ];
+
+  it('sends its requests and watches for that one, with the credentials of the process', async () => {
+    const client = makeClient();
+    await client.as(alice).create(configMaps, draft, { namespace: 'ns' });
+    expect(last().headers.authorization).toBe('Bearer token-1');
+    expect(impersonation()).toEqual(asAlice);
+    const abort = new AbortController();
+    const options = {
+      signal: abort.signal,
+      idleMs: 60_000,
+      maxLineBytes: 1_000,
+      onOpen: () => abort.abort(),
+    };
+    const query = new URLSearchParams({ watch: 'true' });
+    const watching = (async () => {
+      for await (const _ of client.as(alice).watch('/api/v1/configmaps', query, options));
+    })();
+    await expect(watching).rejects.toThrow('aborted');
+    expect(last().isWatch).toBe(true);
+    expect(impersonation()).toEqual(asAlice);
+  });
+
+  it('leaves the client of the process, and clients for others, as they are', async () => {
+    const client = makeClient();
+    const [first, second] = [client.as(alice), client.as(alice).as({ user: 'bob', groups: [] })];
+    await second.list(configMaps);
+    expect(impersonation()).toEqual([['impersonate-user', 'bob']]);
+    await first.list(configMaps);
+    expect(impersonation()).toEqual(asAlice);
+    await client.list(configMaps);
+    expect(impersonation()).toEqual([]);
+    // Each of the three would have opened one by itself.
+    expect(server.handshakes).toBeLessThan(3);
+  });
+
+  it('asks the write guard of the process', async () => {
+    const writeGuard = () => {
+      throw new Error('not now');
+    };
+    const client = makeClient({ writeGuard }).as(alice);
+    await expect(client.create(configMaps, draft, { namespace: 'ns' })).rejects.toThrow('not now');
+    expect(server.exchanges).toEqual([]);
+  });
+
+  it('takes the place of an impersonation in the kubeconfig', async () => {
+    const kubeConfig = server.kubeConfig('token-1');
+    kubeConfig.users = kubeConfig.users.map((user) => ({ ...user, impersonateUser: 'someone' }));
+    await makeClient({ kubeConfig }).list(configMaps);
+    expect(impersonation()).toEqual([['impersonate-user', 'someone']]);
+    await makeClient({ kubeConfig }).as(alice).list(configMaps);
+    expect(impersonation()).toEqual(asAlice);
+  });
+
+  it('is not there for whom nobody may be, before anything is sent', () => {
+    expect(() => makeClient().as({ user: '', groups: [] })).toThrow(TypeError);
+    expect(server.exchanges).toEqual([]);
+  });
+});
+
 describe('requests', () => {
   it('sends credentials and says who it is', async () => {
     await makeClient().list(configMaps);

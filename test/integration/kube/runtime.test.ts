@@ -6,6 +6,7 @@ import { configMaps, events, leases } from '../../../src/api/resources.ts';
 import { Reflector } from '../../../src/kube/cache/reflector.ts';
 import { Store, type StoredRecord } from '../../../src/kube/cache/store.ts';
 import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
+import type { Impersonation } from '../../../src/kube/client/impersonation.ts';
 import { kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
 import { systemClock } from '../../../src/kube/clock.ts';
 import { type EventInput, EventRecorder } from '../../../src/kube/events/event-recorder.ts';
@@ -34,6 +35,37 @@ beforeAll(async () => {
 afterAll(() => client?.close());
 
 const thrown = (work: Promise<unknown>) => work.then(String, (error: unknown) => error);
+
+describe('a client for somebody else', () => {
+  const whoAmI = async (who: Impersonation) => {
+    const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+    const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+    const { status } = await client
+      .as(who)
+      .request<{ status: { userInfo: unknown } }>('POST', path, { body });
+    return status.userInfo;
+  };
+
+  it('is that one to the API server: user, groups and extras', async () => {
+    const extra = {
+      'management.platform.sh/access-key': ['ci/uid-1', '100 % (sure), "quoted"'],
+      'a%2fb(c)': ['d'],
+    };
+    expect(await whoAmI({ user: 'team:a b', groups: ['team:a b', 'dev'], extra })).toEqual({
+      username: 'team:a b',
+      groups: ['team:a b', 'dev', 'system:authenticated'],
+      extra,
+    });
+  });
+
+  it('is a ServiceAccount with its groups', async () => {
+    const serviceAccount = { namespace: 'latchkey-system', name: 'latchkey-reader' };
+    expect(await whoAmI({ serviceAccount })).toMatchObject({
+      username: 'system:serviceaccount:latchkey-system:latchkey-reader',
+      groups: expect.arrayContaining(['system:serviceaccounts', 'system:serviceaccounts:latchkey-system']),
+    });
+  });
+});
 
 describe('writes', () => {
   it('creates, applies, patches and deletes with preconditions', async () => {
