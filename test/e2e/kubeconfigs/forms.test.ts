@@ -36,7 +36,7 @@ async function requestOf({ metadata: { uid }, status }: Stored): Promise<Stored>
   return await cluster.admin.client.get<Stored>(certificateSigningRequests, { name });
 }
 
-describe('a kubeconfig with a client certificate', () => {
+describe.concurrent('a kubeconfig with a client certificate', () => {
   it('opens the virtual cluster, at the address of its ingress, and says what it is', async () => {
     const object = await project.issued();
     const { uid, name } = object.metadata;
@@ -138,7 +138,7 @@ describe('a kubeconfig with a client certificate', () => {
   });
 });
 
-describe('a kubeconfig with a token', () => {
+describe.concurrent('a kubeconfig with a token', () => {
   const issuer = new Issuer(admin);
 
   it('leads to the gateway, and its token is good for this instance alone', async () => {
@@ -212,7 +212,7 @@ describe('a kubeconfig with a token', () => {
   });
 });
 
-describe('an instance', () => {
+describe.concurrent('an instance', () => {
   it('is waited for: first that it exists, then that it is Ready', async () => {
     const early = await admin.create(
       virtualClusterInstanceKubeConfigs,
@@ -249,7 +249,7 @@ describe('an instance', () => {
   });
 });
 
-describe('kubectl', () => {
+describe.concurrent('kubectl', () => {
   const save = async (object: Stored): Promise<string> => {
     const file = path.join(world.guard.folder, `${object.metadata.name}.yaml`);
     await writeFile(file, object.status.kubeConfig, { mode: 0o600 });

@@ -55,7 +55,7 @@ const ways = (['User', 'Group'] as const).flatMap((kind) =>
   })),
 );
 
-describe('after the deletion of a kubeconfig', () => {
+describe.concurrent('after the deletion of a kubeconfig', () => {
   it('every new request with its certificate is refused, and nothing of it is left', async () => {
     const { object, holder } = await issued();
     await admin.delete(object);
@@ -92,7 +92,7 @@ describe('after the deletion of a kubeconfig', () => {
         .catch(() => undefined);
   });
 
-  it('this is so when he goes on binding himself while it is deleted, as fast as he can', async () => {
+  it.sequential('this is so when he goes on binding himself while it is deleted, as fast as he can', async () => {
     const { object, holder } = await issued();
     let goesOn = true;
     const answers: number[] = [];
@@ -145,7 +145,7 @@ describe('after the deletion of a kubeconfig', () => {
   });
 });
 
-describe('after a rotation', () => {
+describe.concurrent('after a rotation', () => {
   const rotated = async (object: Stored): Promise<Stored> => {
     await admin.annotate(object, { 'management.platform.sh/rotate': uniqueName('r') });
     const { serial } = object.status;

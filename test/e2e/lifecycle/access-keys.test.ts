@@ -16,7 +16,7 @@ const bob = (await world.user('bob')).api;
 const argo = (await world.user('system:serviceaccount:argocd:controller')).api;
 const everyCluster = { clusters: [{ cluster: '*' }] };
 
-describe('who may name an access key', () => {
+describe.concurrent('who may name an access key', () => {
   it('is the user that the key speaks for', async () => {
     const accessKey = (await admin.createKey({ user: 'alice' })).metadata.name;
     const { status } = await alice.untilReady(await alice.createToken({ accessKey }));
@@ -57,7 +57,7 @@ describe('who may name an access key', () => {
   });
 });
 
-describe('an access key above another credential', () => {
+describe.concurrent('an access key above another credential', () => {
   it('gives it the identity, whoever asks', async () => {
     const parent = await admin.createKey({ team: 'red', groups: ['dev'], scope: everyCluster });
     const key = await admin.createKey({ accessKey: parent.metadata.name });
@@ -147,7 +147,7 @@ describe('an access key above another credential', () => {
   });
 });
 
-describe('the chain of access keys', () => {
+describe.concurrent('the chain of access keys', () => {
   it('has 8 levels at most', async () => {
     const chain = [await admin.createKey()];
     for (let level = 1; level <= 9; level += 1) {

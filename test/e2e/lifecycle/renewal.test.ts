@@ -12,7 +12,7 @@ const { admin } = world;
 const issuer = new Issuer(admin);
 const verifier = new Verifier(admin);
 
-describe('a renewal that becomes due because the life of the access key was extended', () => {
+describe.concurrent('a renewal that becomes due because the life of the access key was extended', () => {
   it('leaves the predecessor valid for the overlap, in status and in the Secret the successor', async () => {
     const parent = await admin.createKey({ user: 'alice', ttl: 30 });
     const place = { namespace: 'default', name: world.name('token') };
@@ -72,7 +72,7 @@ describe('a renewal that becomes due because the life of the access key was exte
   });
 });
 
-describe('a rotation on demand', () => {
+describe.concurrent('a rotation on demand', () => {
   it('of a token ends the predecessor at once, and happens once for each value', async () => {
     const token = await admin.untilReady(await admin.createToken());
     await rotate(token, 'one');

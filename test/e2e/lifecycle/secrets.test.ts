@@ -48,7 +48,7 @@ const kinds: readonly [string, Kind][] = [
   ],
 ];
 
-describe.each(kinds)('the Secret of %s', (_kind, { entry, make }) => {
+describe.concurrent.each(kinds)('the Secret of %s', (_kind, { entry, make }) => {
   const read = async ({ namespace, name }: Place): Promise<string> =>
     entryOf(await admin.get(secretAt(namespace, name)), entry);
   const place = (): Place => ({ namespace: 'default', name: world.name('secret') });
