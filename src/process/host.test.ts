@@ -106,6 +106,19 @@ describe('Host', () => {
     await expect(health('/livez')).rejects.toThrow();
   });
 
+  it('lets the work be an object with a state of its own', async () => {
+    class Counter {
+      readonly readiness = {};
+      count = 0;
+      async run(): Promise<void> {
+        this.count += 1;
+      }
+    }
+    const work = new Counter();
+    await (await start()).host.run(work, new AbortController().signal);
+    expect(work.count).toBe(1);
+  });
+
   it('passes on what the work fails with, unless it was told to stop', async () => {
     const failure = new Error('the work failed');
     const work = { readiness: {}, run: () => Promise.reject(failure) };

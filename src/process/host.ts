@@ -65,14 +65,14 @@ export class Host {
     await withinGrace(this.#run(work, signal), `the ${this.#options.component}`, signal);
   }
 
-  async #run({ readiness, run }: Work, signal: AbortSignal): Promise<void> {
-    const servers = this.#servers(readiness);
+  async #run(work: Work, signal: AbortSignal): Promise<void> {
+    const servers = this.#servers(work.readiness);
     try {
       for (const server of servers) {
         const { address, port } = await server.listen();
         this.log.info({ purpose: server.purpose, address, port }, 'listening');
       }
-      await run(signal);
+      await work.run(signal);
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
