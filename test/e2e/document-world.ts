@@ -5,6 +5,8 @@ import type { Applied } from '../../lab/operator/kubectl.ts';
 export interface Documented {
   /** Who applies the manifests. */
   readonly reader: string;
+  /** Host and port of the virtual cluster, for kubeconfigs that lead there. */
+  readonly host: string;
   readonly manifests: readonly Applied[];
 }
 
@@ -30,9 +32,9 @@ const useRole = 'documents-use-as-admin';
 export async function documentWorld(
   plane: ControlPlaneAccess,
   kubeConfig: string,
-  { reader, manifests }: Documented,
+  { reader, host, manifests }: Documented,
 ): Promise<() => Promise<void>> {
-  const instances = missingInstances(manifests);
+  const instances = missingInstances(manifests, host);
   const secrets = [...manifests, ...instances]
     .map((manifest) => secretOf(manifest, kubeConfig))
     .filter((one) => one !== undefined);
@@ -78,7 +80,7 @@ const useBy = (users: readonly string[]): object[] => [
   },
 ];
 
-function missingInstances(manifests: readonly Applied[]): Applied[] {
+function missingInstances(manifests: readonly Applied[], host: string): Applied[] {
   const placeOf = (namespace: string | undefined, name: string) => `${namespace ?? 'default'}/${name}`;
   const instances = manifests.filter(({ kind }) => kind === 'VirtualClusterInstance');
   const made = new Set(instances.map(({ metadata }) => placeOf(metadata.namespace, metadata.name)));
@@ -87,7 +89,7 @@ function missingInstances(manifests: readonly Applied[]): Applied[] {
     if (kind !== 'VirtualClusterInstanceKubeConfig') continue;
     const name = (spec as TargetSpec | undefined)?.virtualClusterInstance ?? metadata.name;
     const place = placeOf(metadata.namespace, name);
-    const ingress = { enabled: true, host: `${name}.vc.example.com` };
+    const ingress = { enabled: true, host };
     const instance = { apiVersion, kind: 'VirtualClusterInstance', spec: { accessPoint: { ingress } } };
     if (!made.has(place)) missing.set(place, { ...instance, metadata: { ...metadata, name } });
   }
