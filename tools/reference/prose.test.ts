@@ -1,0 +1,44 @@
+import { globSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { readDocument } from './document.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+/** Decision records stand as they were written. */
+const pages = ['*.md', 'docs/*.md', 'docs/guide/*.md', 'docs/reference/*.md'].flatMap((pattern) =>
+  globSync(pattern, { cwd: root }),
+);
+const maxWords = 27;
+
+const withoutCode = (text: string): string =>
+  text
+    .replaceAll(/^ *```.*?^ *```/gms, '')
+    .replaceAll(/<!--.*?-->/gs, '')
+    .replaceAll(/`[^`]*`/g, 'code');
+
+/** Sentences of paragraphs, list items and table cells; a link counts with its text. */
+function sentencesOf(text: string): string[] {
+  const blocks = withoutCode(text)
+    .replaceAll(/\]\([^)]*\)/g, ']')
+    .split(/\n\s*\n|\n(?= *(?:-|\d+\.|\||#) )|\|/);
+  return blocks
+    .flatMap((block) => block.replaceAll(/\s+/g, ' ').split(/(?<=[.?!:])\s/))
+    .map((sentence) => sentence.trim());
+}
+
+const wordsOf = (sentence: string): number => sentence.split(/\s+/).filter((word) => /\w/.test(word)).length;
+
+it.each(pages)('%s has short sentences', (file) => {
+  const long = sentencesOf(readDocument(file)).filter((sentence) => wordsOf(sentence) > maxWords);
+  expect(long).toEqual([]);
+});
+
+it.each(pages)('%s speaks to you, and of people as "you" and "they"', (file) => {
+  const words = withoutCode(readDocument(file)).match(/\b(?:whoever|whom|he|him|his|nobody|anew)\b/gi) ?? [];
+  expect(words).toEqual([]);
+});
+
+it.each(pages)('%s has no semicolon in a diagram, where it would end the statement', (file) => {
+  const diagrams = readDocument(file).match(/^```mermaid\n.*?^```/gms) ?? [];
+  expect(diagrams.filter((diagram) => diagram.includes(';'))).toEqual([]);
+});
