@@ -125,6 +125,17 @@ export class VirtualCluster {
   }
 }
 
+let shared: Promise<VirtualCluster> | undefined;
+
+/**
+ * One for all files of a worker that only make objects of their own in it. It ends with the worker. A file that stops it,
+ * changes how it judges, or looks at all that is in it, has its own: `virtualCluster`.
+ */
+export async function sharedVirtualCluster(): Promise<VirtualCluster> {
+  shared ??= VirtualCluster.start({ name: 'shared-virtual' });
+  return await shared;
+}
+
 /** One for all tests of a file; it ends after them. Call it at the top of the file. */
 export async function virtualCluster(options: VirtualClusterOptions = {}): Promise<VirtualCluster> {
   const cluster = await VirtualCluster.start(options);

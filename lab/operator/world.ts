@@ -1,6 +1,6 @@
 import { afterAll, inject } from 'vitest';
-import { group } from '../../src/api/names.ts';
-import type { Resource } from '../../src/api/resources.ts';
+import { group, systemNamespace, systemObjects } from '../../src/api/names.ts';
+import { leases, type Resource } from '../../src/api/resources.ts';
 import { createKubeClient, type KubeClient } from '../../src/kube/client/client.ts';
 import { kubeConfigSource } from '../../src/kube/client/kube-config.ts';
 import { isNotFound } from '../../src/kube/kube-error.ts';
@@ -40,6 +40,8 @@ export interface World {
   user(name: string, groups?: readonly string[]): Promise<{ api: Api; kubeconfig: string }>;
   /** Starts an operator and waits until it leads. */
   startOperator(options?: OperatorOptions): Promise<RunningOperator>;
+  /** SIGKILL to the operator that was started last. Another one may lead at once. */
+  killOperator(): Promise<void>;
   name(prefix: string): string;
 }
 
@@ -85,6 +87,10 @@ export async function operatorWorld(options: WorldOptions = {}): Promise<World> 
       await untilLeading(operator);
       return operator;
     },
+    killOperator: async () => {
+      await world.operator.end('SIGKILL');
+      await freeLease(world.admin);
+    },
     name: uniqueName,
   };
   if (options.operator !== false) await world.startOperator();
@@ -102,6 +108,15 @@ export async function untilLeading(operator: RunningOperator): Promise<void> {
   };
   await until('the operator leads', leads, { timeoutMs: 30_000, everyMs: 10 });
   if (operator.exited) throw new Error(`the operator ended: ${(await operator.log()).slice(-2_000)}`);
+}
+
+/** Call it when the holder is dead for certain, so that nobody needs to wait until its lease has run out. */
+export async function freeLease(admin: Api): Promise<void> {
+  try {
+    await admin.client.delete(leases, { namespace: systemNamespace, name: systemObjects.lease });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
 }
 
 /** Waits until this operator has read the lease, which another one holds, and so waits for it. */

@@ -1,11 +1,9 @@
-import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
 import type { KubectlResult } from '../../lab/controlplane/kubectl.ts';
+import { applyKustomization } from '../../lab/operator/kustomization.ts';
 import type { Say } from './progress.ts';
 
-/** Where the kustomizations are. */
-export const configFolder = path.resolve(import.meta.dirname, '../../config');
 /** The kinds of keys and tokens. */
 export const credentialKinds = 'ownedaccesskeys,directclusterendpointtokens';
 /** Kubeconfigs, and what credentials point at. */
@@ -17,10 +15,7 @@ const retryMs = 500;
 
 /** Applies `config/default` and waits until the kinds are served. @throws Error with what kubectl said. */
 export async function install(plane: ControlPlaneAccess): Promise<void> {
-  requireSuccess(
-    await plane.kubectl(['apply', '-k', path.join(configFolder, 'default')]),
-    'kubectl apply -k config/default',
-  );
+  await applyKustomization(plane, 'default');
   const established = ['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s'];
   requireSuccess(await plane.kubectl(established), 'waiting for the CRDs');
 }

@@ -1,7 +1,8 @@
 import path from 'node:path';
 import { controlPlaneBinaries } from '../../lab/controlplane/binaries/binaries.ts';
+import { configFolder } from '../../lab/operator/kustomization.ts';
 import { RunningOperator } from '../../lab/operator/running-operator.ts';
-import { applyAs, bindAdministrator, configFolder, install, untilReady } from './cluster.ts';
+import { applyAs, bindAdministrator, install, untilReady } from './cluster.ts';
 import type { Interrupt } from './interrupt.ts';
 import type { Say } from './progress.ts';
 import { Started } from './started.ts';

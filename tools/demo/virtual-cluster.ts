@@ -2,7 +2,8 @@ import { mkdir, realpath, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { stringify } from 'yaml';
 import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
-import { configFolder, requireSuccess } from './cluster.ts';
+import { configFolder } from '../../lab/operator/kustomization.ts';
+import { requireSuccess } from './cluster.ts';
 
 /** The namespace of the sample project. */
 export const projectNamespace = 'p-demo';

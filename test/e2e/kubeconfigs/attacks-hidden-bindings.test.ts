@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Stored } from '../../../lab/operator/api.ts';
 import { uniqueName } from '../../../lab/operator/manifest.ts';
-import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { clusterRoleBindings } from '../../../src/api/resources.ts';
 import { targetSettings } from '../targets/target-world.ts';
@@ -9,7 +9,7 @@ import { bindingOf, bindingsPath, Holder, Project, subjectOf, tracesOf } from '.
 
 const canary = 'CANARY7f3a';
 const world = await operatorWorld({ env: { ...targetSettings, LATCHKEY_FINALIZER_LIMIT: '10s' } });
-const cluster = await virtualCluster();
+const cluster = await sharedVirtualCluster();
 const { admin } = world;
 const inside = cluster.admin.client;
 const holders: Holder[] = [];

@@ -35,7 +35,7 @@ describe('a kubeconfig that is deleted and whose finalizer is taken off at once'
 
   it('loses its binding also when no operator was there', async () => {
     const object = await (await cluster.project(world)).issued();
-    await world.operator.end('SIGKILL');
+    await world.killOperator();
     await deleteAndStrip(object);
     await world.startOperator();
     await untilUnbound(object);
@@ -47,7 +47,7 @@ describe('an instance that is deleted and whose finalizer is taken off while no 
   it('leaves no certificate bound', async () => {
     const project = await cluster.project(world);
     const object = await project.issued();
-    await world.operator.end('SIGKILL');
+    await world.killOperator();
     await deleteAndStrip(project.instance);
     await world.startOperator();
     await untilUnbound(object);

@@ -6,7 +6,7 @@ import { conditionOf, type Stored, secretAt } from '../../../lab/operator/api.ts
 import { firstRowOf } from '../../../lab/operator/kubectl.ts';
 import { baseURL } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { group } from '../../../src/api/names.ts';
 import { certificateSigningRequests, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
@@ -17,7 +17,7 @@ import { targetSettings } from '../targets/target-world.ts';
 import { Holder, Project, readingOf, tracesOf } from './kubeconfig-world.ts';
 
 const world = await operatorWorld({ env: targetSettings });
-const cluster = await virtualCluster();
+const cluster = await sharedVirtualCluster();
 const { admin, plane } = world;
 let project: Project;
 

@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { conditionOf, type Stored } from '../../../lab/operator/api.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { targetSettings } from '../targets/target-world.ts';
 import { Holder, Project, tracesOf } from './kubeconfig-world.ts';
 
 const world = await operatorWorld({ env: targetSettings });
-const cluster = await virtualCluster();
+const cluster = await sharedVirtualCluster();
 const { admin } = world;
 let project: Project;
 beforeAll(async () => {

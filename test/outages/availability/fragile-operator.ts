@@ -1,11 +1,8 @@
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { untilLeading, type World } from '../../../lab/operator/world.ts';
+import { freeLease, untilLeading, type World } from '../../../lab/operator/world.ts';
 import type { Write } from '../../../lab/operator/write.ts';
 import type { Fate, WriteGate } from '../../../lab/operator/write-gate.ts';
-import { systemNamespace, systemObjects } from '../../../src/api/names.ts';
-import { leases } from '../../../src/api/resources.ts';
-import { isNotFound } from '../../../src/kube/kube-error.ts';
 
 /** The nth write of those that are meant, and what becomes of it. */
 export interface Failure {
@@ -81,7 +78,7 @@ export class FragileOperator {
     process.kill(pid, 'SIGKILL');
     await exited;
     dead.resolve();
-    await this.#freeLease();
+    await freeLease(this.#world.admin);
   }
 
   async #fail(failures: readonly Failure[], onFailing: () => void | Promise<void>): Promise<void> {
@@ -101,13 +98,5 @@ export class FragileOperator {
     const seen = () => counters.map(({ nth, count }) => `write ${nth}: ${count} seen`);
     await until('the writes that fail', all, { timeoutMs: 20_000, everyMs: 5, seen });
     this.gate.judge = () => 'pass';
-  }
-
-  /** The holder is dead for certain, so nobody needs to wait until its lease has run out. */
-  async #freeLease(): Promise<void> {
-    const key = { namespace: systemNamespace, name: systemObjects.lease };
-    await this.#world.admin.client.delete(leases, key).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
   }
 }
