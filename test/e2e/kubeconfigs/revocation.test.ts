@@ -92,7 +92,9 @@ describe.concurrent('after the deletion of a kubeconfig', () => {
         .catch(() => undefined);
   });
 
-  it.sequential('this is so when he goes on binding himself while it is deleted, as fast as he can', async () => {
+  it('this is so when he goes on binding himself while it is deleted, as fast as he can', {
+    concurrent: false,
+  }, async () => {
     const { object, holder } = await issued();
     let goesOn = true;
     const answers: number[] = [];
