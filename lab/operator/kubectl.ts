@@ -21,7 +21,7 @@ type RunOptions = Omit<KubectlOptions, 'kubeconfig'>;
 export class Kubectl {
   readonly #world: World;
   readonly #kubeconfig: string;
-  readonly #made = new Map<string, readonly string[]>();
+  readonly #made = new Map<string, Target>();
 
   /** Call it at the top of a file. */
   constructor(world: World, kubeconfig: string) {
@@ -86,8 +86,7 @@ export class Kubectl {
 
   /** Deletes the object after the tests of the file. */
   track(target: Target): void {
-    const place = placeOf(target);
-    this.#made.set(place.join(' '), place);
+    this.#made.set(placeOf(target).join(' '), target);
   }
 
   #input(manifests: Applied | readonly Applied[]): string {
@@ -97,18 +96,13 @@ export class Kubectl {
   }
 
   async #clear(): Promise<void> {
-    const lanes = Array.from({ length: 4 }, async () => {
-      for (let place = this.#next(); place !== undefined; place = this.#next()) {
-        await this.ok(['delete', '--ignore-not-found', '--timeout=30s', ...place]);
-      }
-    });
-    await Promise.all(lanes);
-  }
-
-  #next(): readonly string[] | undefined {
-    const [entry] = this.#made;
-    if (entry !== undefined) this.#made.delete(entry[0]);
-    return entry?.[1];
+    const byNamespace = Map.groupBy(this.#made.values(), ({ metadata }) => metadata.namespace);
+    this.#made.clear();
+    for (const [namespace, targets] of byNamespace) {
+      const place = namespace === undefined ? [] : ['--namespace', namespace];
+      const names = targets.map(({ kind = '', metadata }) => `${kind.toLowerCase()}/${metadata.name}`);
+      await this.ok(['delete', '--ignore-not-found', '--timeout=30s', ...place, ...names]);
+    }
   }
 }
 

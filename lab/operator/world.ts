@@ -8,6 +8,7 @@ import type { ControlPlaneAccess } from '../controlplane/access.ts';
 import { Guard } from '../controlplane/guard.ts';
 import { sharedControlPlane } from '../controlplane/shared.ts';
 import { Api, keyOf, type Stored } from './api.ts';
+import { concurrently } from './concurrently.ts';
 import { installLatchkey } from './install.ts';
 import { uniqueName } from './manifest.ts';
 import { runBundle } from './program.ts';
@@ -146,12 +147,8 @@ class Belongings {
   async clear(): Promise<void> {
     const [admin] = this.#clients;
     if (admin === undefined) return;
-    const lanes = Array.from({ length: 8 }, async () => {
-      for (let next = this.#created.pop(); next !== undefined; next = this.#created.pop()) {
-        await remove(admin, ...next);
-      }
-    });
-    await Promise.all(lanes);
+    const latestFirst = this.#created.splice(0).reverse();
+    await concurrently(latestFirst, async ([resource, object]) => await remove(admin, resource, object));
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,7 @@
 import { afterAll } from 'vitest';
 import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
+import { concurrently } from '../../../lab/operator/concurrently.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { group, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
 import {
@@ -130,7 +131,8 @@ async function clearAway(admin: ApiClient): Promise<void> {
     const query = { labelSelector: testLabel };
     await answered(async () => await admin.send('DELETE', pathOf(resource), { query }));
     const { body } = await answered(async () => await admin.send('GET', pathOf(resource), { query }));
-    for (const item of body.items as TestObject[]) await strip(admin, { ...item, kind: resource.kind });
+    const left = (body.items as TestObject[]).map((item) => ({ ...item, kind: resource.kind }));
+    await concurrently(left, async (object) => await strip(admin, object));
   }
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { conditionOf, entryOf, type Stored } from '../../../lab/operator/api.ts';
+import { concurrently } from '../../../lab/operator/concurrently.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import type { Write } from '../../../lab/operator/write.ts';
@@ -71,14 +72,6 @@ function shapeOf(name: string): Shape {
   return shape;
 }
 
-async function inLanes<Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
-  const waiting = items.values();
-  const lanes = Array.from({ length: 8 }, async () => {
-    for (const item of waiting) await work(item);
-  });
-  await Promise.all(lanes);
-}
-
 async function create(name: string): Promise<void> {
   const spec = shapeOf(name).spec(name);
   await (isToken(name) ? admin.createToken(spec, { name }) : admin.createKey(spec, { name }));
@@ -109,7 +102,7 @@ describe(`an operator that is killed ${kills.length} times in the middle of ${si
 
   beforeAll(async () => {
     await operator.start();
-    const creating = inLanes(names, create);
+    const creating = concurrently(names, create);
     for (const kill of kills) {
       await operator.die([{ ...kill, isMeant: isCredential }]);
       readyAtKills.push([...(await readAll()).values()].filter(isReady).length);
@@ -156,7 +149,7 @@ describe(`an operator that is killed ${kills.length} times in the middle of ${si
 
   it('takes each of them away with its Secret, killed once more meanwhile', async () => {
     const dying = operator.die([{ isMeant: isCredential, nth: 150, fate: 'unanswered' }]);
-    await Promise.all([inLanes(names, async (name) => await admin.delete(targetOf(name))), dying]);
+    await Promise.all([concurrently(names, async (name) => await admin.delete(targetOf(name))), dying]);
     const left = (await readAll()).size;
     expect(left).toBeGreaterThan(0);
     await operator.start();

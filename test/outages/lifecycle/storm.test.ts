@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type ApiEvent, conditionOf, type Stored } from '../../../lab/operator/api.ts';
+import { concurrently } from '../../../lab/operator/concurrently.ts';
 import { metricOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { Verifier } from '../../../lab/operator/verifier.ts';
@@ -19,7 +20,7 @@ let children: readonly Stored[];
 
 beforeAll(async () => {
   parent = await admin.untilReady(await admin.createKey());
-  children = await inLanes(Array.from({ length: 180 }), createChild);
+  children = await concurrently(Array.from({ length: 180 }), createChild);
   const allReady = async () => (await present(children)).every(isReady);
   await until('all are ready', allReady, { everyMs: 250, timeoutMs: 60_000 });
 });
@@ -58,10 +59,10 @@ describe('80 keys that end within two seconds, under a budget of 10 writes a sec
     firstEnd = Math.ceil(Date.now() / 1000) * 1000 + 8_000;
     lastEnd = firstEnd + 1_000;
     // The later ones first, so that it is not the order of writing that makes the order of ends.
-    await inLanes([...doomed, ...latest], async (key) => await endAt(key, lastEnd));
+    await concurrently([...doomed, ...latest], async (key) => await endAt(key, lastEnd));
     // Half of them with a field that is somebody else's, so that their end stands in status only.
-    await inLanes(soonest.slice(20), async (key) => await endAt(key, firstEnd, { disabled: false }));
-    await inLanes(soonest.slice(0, 20), async (key) => await endAt(key, firstEnd));
+    await concurrently(soonest.slice(20), async (key) => await endAt(key, firstEnd, { disabled: false }));
+    await concurrently(soonest.slice(0, 20), async (key) => await endAt(key, firstEnd));
     expect(Date.now()).toBeLessThan(firstEnd);
   });
 
@@ -103,19 +104,6 @@ async function createChild(): Promise<Stored> {
 async function endAt(key: Stored, end: number, spec: object = {}): Promise<void> {
   const ttl = (end - new Date(key.metadata.creationTimestamp).getTime()) / 1000;
   await admin.patch(key, { spec: { ttl, ...spec } });
-}
-
-async function inLanes<Item, Result>(
-  items: readonly Item[],
-  work: (item: Item) => Promise<Result>,
-): Promise<Result[]> {
-  const results: Result[] = [];
-  const left = items.entries();
-  const lane = async () => {
-    for (const [index, item] of left) results[index] = await work(item);
-  };
-  await Promise.all(Array.from({ length: 12 }, lane));
-  return results;
 }
 
 /** The same objects as they are now. */
