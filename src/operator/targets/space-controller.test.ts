@@ -24,7 +24,7 @@ describe('spaceStatus', () => {
   ])('waits while its cluster %s', (_what, reason, found) => {
     expect(spaceStatus(space, found)).toMatchObject({
       phase: 'Pending',
-      ready: { status: 'False', reason },
+      ready: { status: 'False', reason, message: expect.stringContaining('The Cluster "staging"') },
       reconciling: { reason },
     });
   });

@@ -36,8 +36,8 @@ export function spaceStatus(
   cluster: ClusterRecord | undefined,
 ): DesiredTargetStatus {
   if (clusterRef === undefined) return refused(nowhere, true);
-  if (cluster === undefined) return refused(notFound);
-  return isReady(cluster) ? connected(ready) : refused(notReady);
+  if (cluster === undefined) return refused(notFound(clusterRef.cluster));
+  return isReady(cluster) ? connected(ready) : refused(notReady(clusterRef.cluster));
 }
 
 const isReady = ({ conditions, deleted }: ClusterRecord): boolean =>
@@ -47,15 +47,16 @@ const ready = 'The cluster of this space can be used.';
 
 const nowhere = {
   reason: reasons.clusterNotFound,
-  message: 'This space is nowhere: create it with spec.clusterRef, cluster and namespace.',
+  message:
+    'spec.clusterRef does not name a Cluster and a namespace: delete this SpaceInstance and create it with both.',
 };
 
-const notFound = {
+const notFound = (name: string) => ({
   reason: reasons.clusterNotFound,
-  message: 'The Cluster that spec.clusterRef names does not exist: create it.',
-};
+  message: `The Cluster "${name}" in spec.clusterRef does not exist: create it.`,
+});
 
-const notReady = {
+const notReady = (name: string) => ({
   reason: reasons.clusterNotReady,
-  message: 'The Cluster that spec.clusterRef names is not ready: look at its conditions.',
-};
+  message: `The Cluster "${name}" in spec.clusterRef is not ready: kubectl describe clusters.management.platform.sh ${name}`,
+});

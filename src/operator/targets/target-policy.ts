@@ -51,5 +51,5 @@ const direct =
 const nowhere = {
   reason: reasons.kubeConfigNotFound,
   message:
-    'There is no way to this cluster: create it with spec.kubeConfigSecretRef, or set spec.directEndpoint.host.',
+    'This Cluster has no address: set spec.directEndpoint.host, or delete it and create it with spec.kubeConfigSecretRef.',
 };

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
-import { type Reason, reasons } from '../../api/reasons.ts';
+import { reasons } from '../../api/reasons.ts';
 import { secrets } from '../../api/resources.ts';
 import {
   type AdminKubeConfig,
@@ -10,7 +10,7 @@ import {
 import { createKubeClient, type KubeClient } from '../../kube/client/client.ts';
 import { makeIdentity, type TlsIdentity } from '../../kube/client/client-identity.ts';
 import type { Clock } from '../../kube/clock.ts';
-import { isNotFound } from '../../kube/kube-error.ts';
+import { ignoreNotFound } from '../../kube/kube-error.ts';
 import type { Logger } from '../../kube/logger.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { unusableAnswer } from '../../kube/untrusted/untrusted-answers.ts';
@@ -166,15 +166,13 @@ export class TargetClients {
     for (const listener of this.#listeners) listener(uid);
   }
 
-  async #read({ namespace, name, key }: SecretEntry): Promise<Uint8Array | TargetProblem> {
-    try {
-      const secret = await this.#options.platform.get<Secret>(secrets, { namespace, name });
-      const value = Object.entries(secret.data ?? {}).find(([entry]) => entry === key)?.[1];
-      return value ? Buffer.from(value, 'base64') : problems.noEntry;
-    } catch (error) {
-      if (isNotFound(error)) return problems.noSecret;
-      throw error;
-    }
+  async #read(entry: SecretEntry): Promise<Uint8Array | TargetProblem> {
+    const { namespace, name, key } = entry;
+    const { platform } = this.#options;
+    const secret = await platform.get<Secret>(secrets, { namespace, name }).catch(ignoreNotFound);
+    if (secret === undefined) return noSecret(entry);
+    const value = Object.entries(secret.data ?? {}).find(([present]) => present === key)?.[1];
+    return value ? Buffer.from(value, 'base64') : noEntry(entry);
   }
 
   #openDocument(document: Uint8Array): OpenResult {
@@ -199,17 +197,15 @@ export class TargetClients {
 
 type Secret = KubeObject & { readonly data?: Readonly<Record<string, string>> };
 
-const notFound: Reason = reasons.kubeConfigNotFound;
-const problems = {
-  noSecret: {
-    reason: notFound,
-    message: 'The Secret of the administrator kubeconfig is not there: create it, or name another.',
-  },
-  noEntry: {
-    reason: notFound,
-    message: 'The Secret has no entry with the administrator kubeconfig: add it, or name another key.',
-  },
-} as const satisfies Record<string, TargetProblem>;
+function noSecret({ namespace, name, key }: SecretEntry): TargetProblem {
+  const message = `The Secret "${name}" in the namespace "${namespace}" does not exist: create it with the administrator kubeconfig as entry "${key}".`;
+  return { reason: reasons.kubeConfigNotFound, message };
+}
+
+function noEntry({ namespace, name, key }: SecretEntry): TargetProblem {
+  const message = `The Secret "${name}" in the namespace "${namespace}" has no entry "${key}": add the administrator kubeconfig under this name.`;
+  return { reason: reasons.kubeConfigNotFound, message };
+}
 
 /** `rejectUnauthorized` is written out, because an environment variable would change the default. */
 function tlsOf({ ca, certificate, key }: AdminKubeConfig): TlsIdentity {

@@ -2,7 +2,7 @@ import { type Reason, reasons } from '../../api/reasons.ts';
 import { UntrustedServerError } from '../../kube/untrusted/untrusted-server-error.ts';
 import { AddressRefused } from './addresses.ts';
 
-/** Why a target cannot be used. The message is constant text with the fix; nothing of it comes from outside. */
+/** Why a target cannot be used. The message names the fix; nothing of it comes from the target or its kubeconfig. */
 export interface TargetProblem {
   readonly reason: Reason;
   readonly message: string;

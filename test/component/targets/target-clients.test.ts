@@ -99,6 +99,17 @@ describe('opening a target', () => {
     expect(world.clients.remembered(world.source.uid)).toBeUndefined();
   });
 
+  it('names the Secret and the entry that are missing', async () => {
+    const { namespace, name, key } = world.source.secret;
+    const absent = await world.openProblem();
+    expect(absent.message).toContain(
+      `The Secret "${name}" in the namespace "${namespace}" does not exist: create it`,
+    );
+    world.data = {};
+    const incomplete = await world.openProblem();
+    expect(incomplete.message).toContain(`has no entry "${key}": add`);
+  });
+
   it('does not take a property of every object for an entry', async () => {
     world.data = {};
     const source = { ...world.source, secret: { ...world.source.secret, key: 'constructor' } };
