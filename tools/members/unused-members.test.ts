@@ -28,6 +28,14 @@ describe('unusedMembers', () => {
     expect(find(...files)).toEqual([]);
   });
 
+  it.each([
+    ['an object', 'const a = {\n  drained: 1,\n};'],
+    ['an object on one line', 'const a = { drained: 1 };'],
+    ['a type', 'interface A {\n  readonly drained?: boolean;\n}'],
+  ])('counts no key of %s as a use', (_what, text) => {
+    expect(find(withMember('drained(): void {}'), text)).toEqual(['src/0.ts: Queue.drained']);
+  });
+
   it('counts no comment as a use', () => {
     const files = [withMember('drained(): void {}'), '/** See drained. */\nconst a = 1; // drained'];
     expect(find(...files)).toEqual(['src/0.ts: Queue.drained']);

@@ -11,7 +11,9 @@ export function unusedMembers(sources: Sources): readonly string[] {
   const uses = countWords(texts.map(([, text]) => text).join('\n'));
   return texts.flatMap(([path, text]) =>
     classesIn(text).flatMap(({ name, members }) =>
-      members.filter((member) => uses.get(member) === 1).map((member) => `${path}: ${name}.${member}`),
+      members
+        .filter(({ word, isKey }) => (uses.get(word) ?? 0) === (isKey ? 0 : 1))
+        .map(({ word }) => `${path}: ${name}.${word}`),
     ),
   );
 }
@@ -22,9 +24,14 @@ const withoutComments = (text: string): string =>
     .replace(/\/\*[\s\S]*?\*\//g, '')
     .replace(/(^|\s)\/\/.*$/gm, '');
 
+/** A name before a colon: a key of a type or an object, or a member that has only a type. */
+const key = /(?:^ *|[{,(] )(?:(?:static|readonly) )*[a-z]\w*(?=[?!]?:)/gm;
+
+/** How often each word is used; a key uses nothing. */
 function countWords(text: string): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
-  for (const [word] of text.matchAll(/#?[A-Za-z_$][\w$]*/g)) counts.set(word, (counts.get(word) ?? 0) + 1);
+  for (const [word] of text.replace(key, '').matchAll(/#?[A-Za-z_$][\w$]*/g))
+    counts.set(word, (counts.get(word) ?? 0) + 1);
   return counts;
 }
 
@@ -34,9 +41,11 @@ function classesIn(text: string) {
   return [...found].map(([, name = '', , body = '']) => ({ name, members: membersIn(body) }));
 }
 
-function membersIn(body: string): readonly string[] {
+function membersIn(body: string) {
   const declared = body.matchAll(
-    /^ {2}(?:(?:static|readonly|async|get|set) )*([a-z]\w*)(?=[?!]? ?[<(:;=])/gm,
+    /^ {2}(?:(?:static|readonly|async|get|set) )*([a-z]\w*)(?:(?=([?!]?:))|(?= ?[<(;=]))/gm,
   );
-  return [...declared].map(([, name = '']) => name).filter((name) => name !== 'constructor');
+  return [...declared]
+    .map(([, word = '', colon]) => ({ word, isKey: colon !== undefined }))
+    .filter(({ word }) => word !== 'constructor');
 }
