@@ -103,7 +103,7 @@ export class Controllers {
     const records = new RevocationRecords(client);
     const store = this.system.revocations;
     return [
-      createKubeConfigController(this.#context, { revoker, revocations: records }),
+      createKubeConfigController(this.#context, { revoker, revocations: records, recorded: store }),
       createRevocationController(this.#context, { store, records, revoker }),
     ];
   }

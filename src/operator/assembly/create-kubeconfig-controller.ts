@@ -1,6 +1,7 @@
+import type { Store } from '../../kube/cache/store.ts';
 import { CertificateIssuer } from '../certificates/certificate-issuer.ts';
 import type { CertificateRevoker } from '../certificates/certificate-revoker.ts';
-import type { RevocationRecords } from '../certificates/revocation-records.ts';
+import type { RevocationRecord, RevocationRecords } from '../certificates/revocation-records.ts';
 import { KubeConfigController } from '../credentials/kubeconfigs/controller.ts';
 import { KubeConfigFinalizer } from '../credentials/kubeconfigs/finalizer.ts';
 import type { Controller } from '../shared/controller.ts';
@@ -10,11 +11,12 @@ import { credentialController, issuedLimits, mayIssue, type OperatorContext } fr
 interface Shared {
   readonly revoker: CertificateRevoker;
   readonly revocations: RevocationRecords;
+  readonly recorded: Store<RevocationRecord>;
 }
 
 export function createKubeConfigController(
   context: OperatorContext,
-  { revoker, revocations }: Shared,
+  { revoker, revocations, recorded }: Shared,
 ): Controller {
   const { client, clock, random, events, metrics, credentials, settings, targets } = context;
   const { ring, targetClients: clients } = context;
@@ -24,7 +26,10 @@ export function createKubeConfigController(
   const controller = new KubeConfigController({
     ...services,
     ...{ client, targets, clients, revoker, ring, clock, random, assertMayIssue },
-    issuer: new CertificateIssuer({ revoker, revocations, clock, assertMayIssue }),
+    issuer: new CertificateIssuer({
+      ...{ revoker, revocations, clock, assertMayIssue },
+      recordedSerials: (uid) => recorded.byIndex('owner', uid).flatMap(({ serials }) => serials),
+    }),
     finalizer: new KubeConfigFinalizer({
       ...services,
       ...{ targets, clients, revoker, revocations, events },

@@ -72,6 +72,15 @@ describe('a change of an access key', () => {
     expect(await woken()).toEqual(['parent']);
   });
 
+  it('wakes those that waited until a change of it was reconciled', async () => {
+    const { stores, woken } = await setUp();
+    const generation = parent.generation + 1;
+    stores.keys.upsert({ ...parent, generation, resourceVersion: '8' });
+    await woken();
+    stores.keys.upsert({ ...parent, generation, observedGeneration: generation, resourceVersion: '9' });
+    expect(await woken()).toEqual(['child', 'parent', 'grandchild']);
+  });
+
   it('wakes them when it is gone', async () => {
     const { stores, woken } = await setUp();
     stores.keys.remove('parent');

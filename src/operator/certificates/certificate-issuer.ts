@@ -20,6 +20,8 @@ import { targetObjectMetadata } from './target-object-names.ts';
 export interface CertificateIssuerOptions {
   readonly revoker: Pick<CertificateRevoker, 'revoke'>;
   readonly revocations: Pick<RevocationRecords, 'write'>;
+  /** Serials that records of this UID name, as far as the watch has brought them. */
+  readonly recordedSerials: (uid: string) => readonly number[];
   readonly clock: Clock;
   /** Throws when nothing may be issued now. */
   readonly assertMayIssue: () => void;
@@ -54,8 +56,6 @@ export interface BoundCertificate {
   readonly certificate: IssuedCertificate;
 }
 
-type Signed = Omit<BoundCertificate, 'serial'>;
-
 /** Serials that are tried when others hold their names. */
 const maxSerials = 3;
 /** With a shorter life the successor would be due at once, again and again. */
@@ -82,30 +82,24 @@ export class CertificateIssuer {
 
   /** Rejects with a TargetFailure; what was made until then is known by `status.boundSerials`. */
   async issue({ client, config }: OpenTarget, request: IssueRequest): Promise<BoundCertificate> {
-    const bound = await this.#sign(client, request, caFingerprint(config));
-    const { uid, requester, clusterRole } = request;
-    await bindCertificate(client, { uid, serial: bound.serial, requester, clusterRole });
-    return bound;
-  }
-
-  async #sign(client: KubeClient, request: IssueRequest, ca: string): Promise<BoundCertificate> {
-    const { revocations } = this.#options;
-    const { live, end, nameSerials } = request;
+    const { revocations, recordedSerials } = this.#options;
+    const { uid, live, end, nameSerials } = request;
+    const ca = caFingerprint(config);
     let { status } = request;
     for (let tries = 0; tries < maxSerials; tries++) {
       await this.#revokeDead(client, { ...request, status });
-      const serial = nextSerial(status);
+      const serial = nextSerial(status, recordedSerials(uid));
       status = { ...status, boundSerials: [...live, serial] };
-      await nameSerials([...live, serial]);
       const revocation = revocationOf({ ...request, status }, ca, end);
-      await revocations.write(revocation);
-      const signed = await this.#certify(client, request, serial);
-      if (signed === undefined) continue;
-      const { notAfter } = signed.certificate;
+      // At once: no certificate exists before both are written, and RevocationController waits for a status behind its record.
+      await allDone(nameSerials([...live, serial]), revocations.write(revocation));
+      const bound = await this.#signAndBind(client, request, serial);
+      if (bound === undefined) continue;
+      const { notAfter } = bound.certificate;
       // A signer may give more than was asked for.
       if (notAfter > revocation.notAfter)
         await revocations.write(revocationOf({ ...request, status }, ca, notAfter));
-      return { serial, ...signed };
+      return bound;
     }
     throw targetFailure(reasons.certificateFailed, namesTaken);
   }
@@ -117,8 +111,12 @@ export class CertificateIssuer {
   }
 
   /** Undefined when the name of the request is taken. */
-  async #certify(client: KubeClient, request: IssueRequest, serial: number): Promise<Signed | undefined> {
-    const { uid, requester } = request;
+  async #signAndBind(
+    client: KubeClient,
+    request: IssueRequest,
+    serial: number,
+  ): Promise<BoundCertificate | undefined> {
+    const { uid, requester, clusterRole } = request;
     const subject = certificateSubject(uid, serial);
     const {
       request: pkcs10,
@@ -138,7 +136,8 @@ export class CertificateIssuer {
     const now = this.#options.clock.now() + minLifeMs;
     const reading = readIssuedCertificate(pem, { subject, publicKey, now });
     if ('problem' in reading) throw targetFailure(reasons.certificateFailed, unusable(reading.problem));
-    return { privateKey, certificate: reading };
+    await bindCertificate(client, { uid, serial, requester, clusterRole });
+    return { serial, privateKey, certificate: reading };
   }
 }
 
@@ -154,6 +153,12 @@ export function expirationSeconds({
 }: Pick<IssueRequest, 'certificateTTL' | 'end' | 'now'>): number | undefined {
   const rest = Math.ceil((end - now) / 1000);
   return certificateTTL === 0 && rest >= oneYearSeconds ? undefined : Math.max(rest, minExpirationSeconds);
+}
+
+/** Also where one has failed, the other has ended: a write that is still under way would take effect behind what follows. */
+async function allDone(...writes: readonly Promise<void>[]): Promise<void> {
+  await Promise.allSettled(writes);
+  await Promise.all(writes);
 }
 
 /** What is to be revoked when the object goes; its status names the certificate that is asked for next. */

@@ -8,6 +8,7 @@ import type { TargetClients } from '../../platform/targets/target-clients.ts';
 import { RetrySchedule } from '../shared/retry-schedule.ts';
 import type { CertificateRevoker, RevokeRequest } from './certificate-revoker.ts';
 import type { RevocationRecord, RevocationRecords } from './revocation-records.ts';
+import { isAhead } from './serials.ts';
 
 export interface RevocationControllerOptions {
   readonly store: Pick<Store<RevocationRecord>, 'get'>;
@@ -58,13 +59,15 @@ export class RevocationController {
 
   /**
    * Milliseconds until the record must be acted on. As long as the object names one of the certificates and has its
-   * finalizer, the controller of kubeconfigs revokes. For a moment it names another already while it replaces one.
+   * finalizer, the controller of kubeconfigs revokes. For a moment it names another already while it replaces one, or none yet: status and record are written at once.
    */
   #msUntilDue(record: RevocationRecord): number {
     const object = this.#options.findOwner(record.ownerUID);
     const isGone = object === undefined || (object.deleted !== undefined && !isHeld(object));
-    const boundSerials = object?.status.boundSerials ?? [];
-    if (isGone || boundSerials.length === 0) return 0;
+    if (isGone) return 0;
+    const { status } = object;
+    const { boundSerials = [] } = status;
+    if (boundSerials.length === 0 && !isAhead(record.serials, status)) return 0;
     if (boundSerials.some((serial) => record.serials.includes(serial))) {
       this.#unnamedSince.delete(record.uid);
       return Number.POSITIVE_INFINITY;

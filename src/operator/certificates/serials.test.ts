@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Confirmation } from '../../credentials/record.ts';
-import { deadSerials, liveSerials, nextSerial, withoutDead } from './serials.ts';
+import { deadSerials, isAhead, liveSerials, nextSerial, withoutDead } from './serials.ts';
 
 const hash = 'a'.repeat(64);
 const now = 1_000;
@@ -26,12 +26,20 @@ describe('the serials of certificates', () => {
   });
 
   it('are never used twice, whether something came of them or not', () => {
-    expect(nextSerial({ serial: 0 })).toBe(1);
-    expect(nextSerial({ serial: 5, boundSerials: [5] })).toBe(6);
-    expect(nextSerial({ serial: 5, boundSerials: [5, 7] })).toBe(8);
+    expect(nextSerial({ serial: 0 }, [])).toBe(1);
+    expect(nextSerial({ serial: 5, boundSerials: [5] }, [])).toBe(6);
+    expect(nextSerial({ serial: 5, boundSerials: [5, 7] }, [])).toBe(8);
     const refused = withoutDead({ serial: 5, boundSerials: [5, 7] }, []);
     expect(refused).toEqual({ serial: 7 });
-    expect(nextSerial(refused)).toBe(8);
+    expect(nextSerial(refused, [])).toBe(8);
+  });
+
+  it('are not used again when a record names them and no status does', () => {
+    expect(nextSerial({ serial: 5, boundSerials: [5] }, [5, 6])).toBe(7);
+    expect(isAhead([5, 6], { serial: 5, boundSerials: [5] })).toBe(true);
+    expect(isAhead([6], { serial: 5 })).toBe(true);
+    expect(isAhead([5], { serial: 5 })).toBe(false);
+    expect(isAhead([6], { serial: 5, boundSerials: [6] })).toBe(false);
   });
 
   it('stay what they are while one is confirmed', () => {

@@ -19,9 +19,14 @@ export function deadSerials({ boundSerials = [] }: NamedSerials, live: readonly 
   return boundSerials.filter((serial) => !live.includes(serial));
 }
 
-/** One that no certificate of this object ever had. */
-export function nextSerial({ serial, boundSerials = [] }: NamedSerials): number {
-  return Math.max(serial, ...boundSerials) + 1;
+/** One that no certificate of this object ever had. `recorded`: what a record names that status may not name yet. */
+export function nextSerial({ serial, boundSerials = [] }: NamedSerials, recorded: readonly number[]): number {
+  return Math.max(serial, ...boundSerials, ...recorded) + 1;
+}
+
+/** True when the status has never named one of these: it is being written, or the process died before it was. */
+export function isAhead(serials: readonly number[], { serial, boundSerials = [] }: NamedSerials): boolean {
+  return Math.max(...serials) > Math.max(serial, ...boundSerials);
 }
 
 /** The confirmation when nothing but the live ones is left. A serial that came to nothing is not used again. */

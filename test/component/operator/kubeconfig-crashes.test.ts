@@ -137,3 +137,52 @@ describe.each(scenarios)('$title', (scenario) => {
     },
   );
 });
+
+describe('the serial in status and the record of it are written at once', () => {
+  const [issue] = scenarios as readonly [Scenario];
+  const fates = ['works', 'lost', 'unanswered'] as const;
+  const pairs = fates.flatMap((serial) => fates.map((record) => ({ serial, record })));
+  const failed = pairs.filter(({ serial, record }) => serial !== 'works' || record !== 'works');
+
+  it.each(failed)('so nothing is asked for where serial $serial and record $record', async (pair) => {
+    const simulation = await begin(issue);
+    simulation.fates = [pair.serial, pair.record];
+    await simulation.settleOnce(0);
+    expect(simulation.target.names('certificatesigningrequests')).toEqual([]);
+    await simulation.settle();
+    expectWhole(simulation, issue);
+  });
+
+  it.each(pairs)('and a death goes well: serial $serial, record $record', async ({ serial, record }) => {
+    const simulation = await begin(issue);
+    simulation.dieAfter([serial, record]);
+    await simulation.settle();
+    simulation.restart();
+    await simulation.settle();
+    expectWhole(simulation, issue);
+  });
+
+  it('and a serial that only the record names is not used again', async () => {
+    const simulation = await begin(issue);
+    simulation.dieAfter(['lost', 'works']);
+    await simulation.settle();
+    expect(simulation.revocation?.data).toMatchObject({ serials: '1' });
+    expect(simulation.object?.status?.['boundSerials']).toBeUndefined();
+    simulation.restart();
+    await simulation.settle();
+    expect(simulation.record.status).toMatchObject({ serial: 2, boundSerials: [2] });
+    expect(simulation.revocation?.data).toMatchObject({ serials: '2' });
+  });
+
+  it('and a record that is ahead of its status waits for it, and goes when nothing comes', async () => {
+    const simulation = await begin(issue);
+    simulation.dieAfter(['lost', 'works']);
+    await simulation.settle();
+    simulation.verbs = [];
+    simulation.restart();
+    await simulation.settle(0);
+    expect(simulation.revocation).toBeDefined();
+    await simulation.settle(30_000);
+    expect(simulation.revocation).toBeUndefined();
+  });
+});

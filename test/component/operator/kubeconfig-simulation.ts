@@ -211,8 +211,13 @@ export class KubeConfigSimulation {
 
   /** The process dies with its nth write from now on, from 0. */
   dieAt(nth: number, fate: Fate): void {
-    this.fates = [...Array<Fate>(nth).fill('works'), fate];
-    this.#deathAt = this.tried + nth + 1;
+    this.dieAfter([...Array<Fate>(nth).fill('works'), fate]);
+  }
+
+  /** The process dies with the last of its next writes. */
+  dieAfter(fates: readonly Fate[]): void {
+    this.fates = [...fates];
+    this.#deathAt = this.tried + fates.length;
   }
 
   #fate(): Fate {
@@ -224,7 +229,7 @@ export class KubeConfigSimulation {
 
   #start(): Process {
     const stores = new CredentialStores(this.clock);
-    const revocations = new Store<RevocationRecord>();
+    const revocations = new Store<RevocationRecord>({ owner: ({ ownerUID }) => [ownerUID] });
     const clients = this.#clients();
     const client = this.#client();
     const revoker = new CertificateRevoker(clients, this.clock);
@@ -240,6 +245,7 @@ export class KubeConfigSimulation {
     const issuer = new CertificateIssuer({
       ...{ revoker, revocations: records, clock: this.clock },
       assertMayIssue: nothing,
+      recordedSerials: (uid) => revocations.byIndex('owner', uid).flatMap(({ serials }) => serials),
     });
     const shared = { ...services, clients, revoker, targets: { instance: () => this.instance } };
     const finalizer = new KubeConfigFinalizer({

@@ -1,7 +1,7 @@
 import { credentialHash } from '../../../credentials/keys/credential-hash.ts';
 import { kubeConfigDocument } from '../../../credentials/kubeconfig-document.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
-import type { TargetClients, TargetSource } from '../../../platform/targets/target-clients.ts';
+import type { OpenResult, TargetSource } from '../../../platform/targets/target-clients.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import type { CertificateIssuer } from '../../certificates/certificate-issuer.ts';
 import { TargetFailure } from '../../targets/target-failure.ts';
@@ -10,7 +10,6 @@ import type { IssueCredential, MadeCredential } from '../issued/decision.ts';
 import { directDestination, namesOf, targetHashOf } from './destination.ts';
 
 export interface CertificateKubeConfigsOptions {
-  readonly clients: Pick<TargetClients, 'open'>;
   readonly issuer: Pick<CertificateIssuer, 'issue'>;
   readonly writer: Pick<CredentialWriter, 'nameSerials'>;
 }
@@ -19,16 +18,16 @@ export interface CertificateKubeConfigRequest {
   readonly record: CredentialRecord;
   readonly issue: IssueCredential;
   readonly instance: VirtualClusterInstanceRecord;
+  readonly opened: OpenResult;
   /** Epoch milliseconds, when the decision was made. */
   readonly now: number;
 }
 
 /** Makes a kubeconfig with a client certificate of the virtual cluster. Rejects with a TargetFailure. */
 export async function makeWithCertificate(
-  { clients, issuer, writer }: CertificateKubeConfigsOptions,
-  { record: decided, issue, instance, now }: CertificateKubeConfigRequest,
+  { issuer, writer }: CertificateKubeConfigsOptions,
+  { record: decided, issue, instance, opened, now }: CertificateKubeConfigRequest,
 ): Promise<MadeCredential> {
-  const opened = await clients.open(sourceOf(instance));
   if ('problem' in opened) throw new TargetFailure(opened.problem);
   const { config } = opened.target;
   const destination = directDestination(decided, instance, config.ca);

@@ -18,7 +18,11 @@ import { instanceKeyOf } from '../credential-stores.ts';
 import { decisionInput, refuse } from '../decision.ts';
 import { confirm } from '../issued/confirm.ts';
 import type { IssueCredential, IssuedLimits, MadeCredential } from '../issued/decision.ts';
-import { makeWithCertificate } from './certificate-kubeconfig.ts';
+import {
+  type CertificateKubeConfigRequest,
+  makeWithCertificate,
+  sourceOf,
+} from './certificate-kubeconfig.ts';
 import type { GatewayPlace, KubeConfigInput } from './destination.ts';
 import { labelProblem, permissionProblem } from './permission.ts';
 import { afterFailedIssue, decideKubeConfig } from './policy.ts';
@@ -97,7 +101,12 @@ export class KubeConfigController {
     const { client, assertMayIssue, clients, writer } = this.#options;
     // The policy has refused what has none; this is for the compiler.
     if (instance === undefined) throw new RangeError('a kubeconfig without an instance');
-    const denial = await permissionProblem(client, record, issue.identity, instance);
+    const isCertificate = record.kubeConfig?.clientCert === true;
+    // Opening reads a Secret of the platform and dials nothing, so it may go beside the question who may have it.
+    const [denial, opened] = await Promise.all([
+      permissionProblem(client, record, issue.identity, instance),
+      isCertificate ? clients.open(sourceOf(instance)) : undefined,
+    ]);
     if (denial !== undefined) return { record, commit: afterFailedIssue(input, issue, denial) };
     const attempt = attemptKey(input, issue, clients.known(instance.uid));
     const failed = this.#retries.waiting(record.uid, attempt);
@@ -107,9 +116,9 @@ export class KubeConfigController {
     }
     await writer.assertAdmitted(record);
     assertMayIssue();
-    return record.kubeConfig?.clientCert === true
-      ? this.#issueCertificate(input, issue, instance, attempt)
-      : this.#issueToken(input, issue, instance);
+    return opened === undefined
+      ? this.#issueToken(input, issue, instance)
+      : this.#issueCertificate(input, { issue, instance, opened }, attempt);
   }
 
   async #issueToken(
@@ -131,20 +140,19 @@ export class KubeConfigController {
 
   async #issueCertificate(
     input: KubeConfigInput,
-    issue: IssueCredential,
-    instance: VirtualClusterInstanceRecord,
+    request: Pick<CertificateKubeConfigRequest, 'issue' | 'instance' | 'opened'>,
     attempt: string,
   ): Result {
     const { record, now } = input;
     let made: MadeCredential;
     try {
-      made = await makeWithCertificate(this.#options, { record, issue, instance, now });
+      made = await makeWithCertificate(this.#options, { ...request, record, now });
     } catch (error) {
       if (!(error instanceof TargetFailure)) throw error;
       const { problem, waitMs } = this.#retries.failed(record.uid, attempt, error.problem);
       return this.#afterFailure(
         record,
-        (present) => afterFailedIssue(present, issue, { ...problem, final: false }),
+        (present) => afterFailedIssue(present, request.issue, { ...problem, final: false }),
         waitMs,
       );
     }
