@@ -2,7 +2,7 @@ import { reasons } from '../../api/reasons.ts';
 import { type AccessKeyLookup, ancestorsOf } from '../../credentials/ancestors.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import { effectiveScope } from '../../scope/effective-scope.ts';
-import type { Refusal } from './desired-status.ts';
+import type { CredentialRefusal } from './desired-status.ts';
 
 export interface CreatorInput {
   readonly record: CredentialRecord;
@@ -41,7 +41,7 @@ export const isScoped = (credential: CredentialRecord): boolean =>
  * That is judged before the first issue, while the creator is there to be asked; afterwards the object has a life of its
  * own, also when the creator, which may have been a short login, is gone. A client certificate is judged more strictly.
  */
-export function creatorProblem(input: CreatorInput): Refusal | undefined {
+export function creatorProblem(input: CreatorInput): CredentialRefusal | undefined {
   const { record } = input;
   if (wasIssued(record) || record.kubeConfig?.clientCert === true) return undefined;
   const creator = creatorOf(input);
@@ -57,14 +57,14 @@ const wasIssued = ({ kind, status }: CredentialRecord): boolean =>
 const isParent = (creator: CredentialRecord, { accessKey }: CredentialRecord): boolean =>
   creator.kind === 'OwnedAccessKey' && creator.name === accessKey;
 
-const unknown: Refusal = {
+const unknown: CredentialRefusal = {
   reason: reasons.requesterUnknown,
   message:
     'The credential that created this object is gone or not valid, so its scope is not known: create this object again.',
   final: true,
 };
 
-const required: Refusal = {
+const required: CredentialRefusal = {
   reason: reasons.accessKeyRequired,
   message:
     'The credential that created this object has a scope, so what it makes belongs below it: create this object again with spec.accessKey naming that access key, or with another credential.',

@@ -1,7 +1,7 @@
 import { purposes } from '../../api/names.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import type { CredentialStores } from './credential-stores.ts';
-import { type DesiredStatus, type Refusal, refusedStatus } from './desired-status.ts';
+import { type DesiredStatus, type CredentialRefusal, refusedStatus } from './desired-status.ts';
 import type { LineageInput } from './lineage.ts';
 import { type SecretRecord, secretKeyOf } from './secret-record.ts';
 
@@ -17,7 +17,7 @@ export interface DecisionInput extends Omit<LineageInput, 'limits'> {
 export type CommonStep =
   | { readonly step: 'addFinalizer' }
   | { readonly step: 'delete' }
-  /** Do nothing before another object was looked at; its change brings this one again. */
+  /** Do nothing before another object was reconciled; its change brings this one again. */
   | { readonly step: 'wait'; readonly requeueAt: number }
   | Commit;
 
@@ -59,7 +59,7 @@ export function decisionInput(
 }
 
 /** A credential that grants nothing, and what goes with it. */
-export function refuse({ record, ownSecrets, now }: DecisionInput, refusal: Refusal): Commit {
+export function refuse({ record, ownSecrets, now }: DecisionInput, refusal: CredentialRefusal): Commit {
   return {
     step: 'commit',
     desired: refusedStatus(record, refusal),

@@ -17,7 +17,7 @@ export interface DesiredStatus {
 }
 
 /** Why a credential grants nothing. */
-export interface Refusal {
+export interface CredentialRefusal {
   readonly reason: Reason;
   readonly message: string;
   /** True when it stays so until a person changes something. */
@@ -27,7 +27,7 @@ export interface Refusal {
 }
 
 /** Of a Secret that could not be written. */
-export function secretRefusal(problem: DesiredCondition): Refusal {
+export function secretRefusal(problem: DesiredCondition): CredentialRefusal {
   return { ...problem, final: problem.reason === reasons.secretConflict };
 }
 
@@ -37,7 +37,7 @@ export function secretRefusal(problem: DesiredCondition): Refusal {
  */
 export function refusedStatus(
   record: CredentialRecord,
-  { reason, message, final, keyID }: Refusal,
+  { reason, message, final, keyID }: CredentialRefusal,
 ): DesiredStatus {
   const { serial, accessKeyUID, observedRotation, disabledByExpiry, instanceUID, boundSerials } =
     record.status;

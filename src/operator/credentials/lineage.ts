@@ -6,7 +6,7 @@ import { isLive } from '../../credentials/liveness.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import { mayNameAccessKey } from '../../credentials/requester.ts';
 import { type CreatorInput, creatorProblem } from './creator.ts';
-import type { Refusal } from './desired-status.ts';
+import type { CredentialRefusal } from './desired-status.ts';
 
 /** Who a credential speaks for, and what the access keys above it say. */
 export type Lineage =
@@ -22,11 +22,11 @@ export type Lineage =
       readonly kind: 'blocked';
       readonly ancestors: readonly CredentialRecord[];
       readonly message: string;
-      /** True when the operator has not looked at the present spec of an ancestor yet: it will within milliseconds. */
+      /** True when the present spec of an ancestor is not reconciled yet: it will be within milliseconds. */
       readonly tooEarly: boolean;
     }
   /** Nothing may be issued. */
-  | { readonly kind: 'refused'; readonly problem: Refusal };
+  | { readonly kind: 'refused'; readonly problem: CredentialRefusal };
 
 export interface LineageInput extends CreatorInput {
   /** Epoch milliseconds. */

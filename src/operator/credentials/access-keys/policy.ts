@@ -4,7 +4,7 @@ import { type Reason, reasons } from '../../../api/reasons.ts';
 import { keyIDOf } from '../../../credentials/keys/credential-hash.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import { refuse } from '../decision.ts';
-import { type Refusal, secretRefusal } from '../desired-status.ts';
+import { type CredentialRefusal, secretRefusal } from '../desired-status.ts';
 import { type Lineage, lineageOf, parentGrace } from '../lineage.ts';
 import { staleSecrets } from '../secret-record.ts';
 import { confirmedStatus, type KeyLife, keyLife } from './confirmed-status.ts';
@@ -60,7 +60,7 @@ function nextCheck(input: KeyInput, life: KeyLife): number | undefined {
 }
 
 /** Why nothing may be confirmed for this key; undefined when nothing speaks against it. */
-function keyRefusal(input: KeyInput, lineage: Lineage): Refusal | undefined {
+function keyRefusal(input: KeyInput, lineage: Lineage): CredentialRefusal | undefined {
   // The key first: a refused duplicate must not be forgotten because its parent is refused for a while.
   return (
     specKeyProblem(input) ??
@@ -68,7 +68,7 @@ function keyRefusal(input: KeyInput, lineage: Lineage): Refusal | undefined {
   );
 }
 
-function specKeyProblem({ record, claimants }: KeyInput): Refusal | undefined {
+function specKeyProblem({ record, claimants }: KeyInput): CredentialRefusal | undefined {
   const { specKey, status } = record;
   if (specKey === undefined) return undefined;
   if (!specKey.wellFormed) {
@@ -108,10 +108,10 @@ const isVoid = (claimant: CredentialRecord, hash: string): boolean =>
 const messages = {
   later: 'Another OwnedAccessKey has the same key: set another spec.key here.',
   simultaneous:
-    'Other OwnedAccessKeys came with the same key, and nobody knows whose it is: set another spec.key here.',
+    'Other OwnedAccessKeys came with the same key, and no one knows whose it is: set another spec.key here.',
 } as const;
 
-const duplicate = (hash: string, message: string): Refusal => ({
+const duplicate = (hash: string, message: string): CredentialRefusal => ({
   reason: reasons.duplicateKey,
   message,
   final: true,

@@ -6,7 +6,7 @@ import { issuedStatus } from './status.ts';
 
 /**
  * Puts a credential where its spec says, and confirms it. The Secret is first: one that no status confirms is written
- * again, while a status without its Secret would promise what nobody can read.
+ * again, while a status without its Secret would promise what no one can read.
  */
 export async function confirm<I extends IssuedInput>(
   { secrets, writer }: Pick<ReconcilerServices, 'secrets' | 'writer'>,

@@ -6,7 +6,7 @@ import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { isAllowed } from '../../../platform/access-review.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
-import type { Refusal } from '../desired-status.ts';
+import type { CredentialRefusal } from '../desired-status.ts';
 import { type GatewayPlace, projectOf } from './destination.ts';
 
 /** Why the user that the kubeconfig would speak for may not have it, as the API server says at this moment. */
@@ -15,7 +15,7 @@ export async function permissionProblem(
   { kubeConfig }: CredentialRecord,
   identity: Identity,
   { namespace, name }: VirtualClusterInstanceRecord,
-): Promise<Refusal | undefined> {
+): Promise<CredentialRefusal | undefined> {
   const verbs = kubeConfig?.clientCert === true ? (['use', 'use-as-admin'] as const) : (['use'] as const);
   const { plural: resource } = virtualClusterInstances;
   const ask = (verb: string) => isAllowed(client, identity, { verb, resource, namespace, name });
@@ -41,7 +41,7 @@ export async function labelProblem(
   client: Pick<KubeClient, 'get'>,
   record: CredentialRecord,
   gateway: GatewayPlace,
-): Promise<Refusal | undefined> {
+): Promise<CredentialRefusal | undefined> {
   const { metadata } = await client.get(namespaces, { name: record.namespace ?? '' });
   const label = metadata.labels?.[labels.project];
   if (label !== undefined && label === projectOf(record, gateway)) return undefined;

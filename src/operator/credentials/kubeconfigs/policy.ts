@@ -1,6 +1,6 @@
 import { reasons } from '../../../api/reasons.ts';
 import { type Commit, refuse } from '../decision.ts';
-import type { Refusal } from '../desired-status.ts';
+import type { CredentialRefusal } from '../desired-status.ts';
 import type { IssueCredential, IssuedInput, IssuedStep } from '../issued/decision.ts';
 import { credentialLife } from '../issued/life.ts';
 import { decideIssued } from '../issued/policy.ts';
@@ -33,7 +33,7 @@ export function decideKubeConfig(input: KubeConfigInput): IssuedStep {
  * A verifier of a token asks about the keys above it. No one does so for a certificate, so while one of them does not
  * work the certificate must go. Another is issued for the rest of its life afterwards.
  */
-function sleepingKeyProblem({ record }: KubeConfigInput, { desired }: Commit): Refusal | undefined {
+function sleepingKeyProblem({ record }: KubeConfigInput, { desired }: Commit): CredentialRefusal | undefined {
   const { reason, message } = desired.ready;
   const sleeps = record.kubeConfig?.clientCert === true && reason === reasons.accessKeyNotLive;
   return sleeps ? { reason, message, final: false } : undefined;
@@ -43,7 +43,7 @@ function sleepingKeyProblem({ record }: KubeConfigInput, { desired }: Commit): R
  * What follows when `issue` could not be carried out. A planned renewal takes nothing away: what exists runs to its
  * end, provided that its holder can still read it. In every other case the predecessor must not live on.
  */
-export function afterFailedIssue(input: KubeConfigInput, issue: IssueCredential, problem: Refusal): Commit {
+export function afterFailedIssue(input: KubeConfigInput, issue: IssueCredential, problem: CredentialRefusal): Commit {
   const { record, now } = input;
   const present = record.secretRef === undefined ? record.holdsCredential : isIntact(record, input.secret);
   const lineage = lineageOf(input);

@@ -2,12 +2,12 @@ import { conditionTypes, findCondition } from '../../../api/conditions.ts';
 import { reasons } from '../../../api/reasons.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import { creatorOf, isScoped } from '../creator.ts';
-import type { Refusal } from '../desired-status.ts';
+import type { CredentialRefusal } from '../desired-status.ts';
 import type { IssueCredential } from '../issued/decision.ts';
 import { directServer, gatewayDestination, type KubeConfigInput, projectOf } from './destination.ts';
 
 /** Why a kubeconfig that was issued may not go on. Undefined: nothing stands against it, or it was never issued. */
-export function goneProblem({ record, instance }: KubeConfigInput): Refusal | undefined {
+export function goneProblem({ record, instance }: KubeConfigInput): CredentialRefusal | undefined {
   const pinned = record.status.instanceUID;
   if (pinned === undefined) return undefined;
   const present = instance !== undefined && instance.uid === pinned && instance.deleted === undefined;
@@ -15,7 +15,7 @@ export function goneProblem({ record, instance }: KubeConfigInput): Refusal | un
 }
 
 /** Why nothing may be issued. */
-export function issueProblem(input: KubeConfigInput, issue: IssueCredential): Refusal | undefined {
+export function issueProblem(input: KubeConfigInput, issue: IssueCredential): CredentialRefusal | undefined {
   const { record, instance } = input;
   const gone = goneProblem(input);
   if (gone !== undefined) return gone;
@@ -27,7 +27,7 @@ export function issueProblem(input: KubeConfigInput, issue: IssueCredential): Re
   return record.status.credentialHash === undefined && !isReady(instance) ? problems.notReady : undefined;
 }
 
-function tokenProblem({ record, gateway }: KubeConfigInput): Refusal | undefined {
+function tokenProblem({ record, gateway }: KubeConfigInput): CredentialRefusal | undefined {
   if (projectOf(record, gateway) === undefined) return problems.noProject;
   return gatewayDestination(record, gateway) === undefined ? problems.badServer : undefined;
 }
@@ -36,7 +36,7 @@ function certificateProblem(
   input: KubeConfigInput,
   issue: IssueCredential,
   instance: VirtualClusterInstanceRecord,
-): Refusal | undefined {
+): CredentialRefusal | undefined {
   if (issue.ancestors.some(isScoped)) return problems.scopedKey;
   const creator = certificateCreatorProblem(input);
   if (creator !== undefined) return creator;
@@ -47,7 +47,7 @@ function certificateProblem(
  * A narrow credential must not make one that knows no scope. The creator of the object is looked up at its first issue.
  * Afterwards its own life goes on without that credential, which may have been a short login.
  */
-function certificateCreatorProblem(input: KubeConfigInput): Refusal | undefined {
+function certificateCreatorProblem(input: KubeConfigInput): CredentialRefusal | undefined {
   const creator = creatorOf(input);
   switch (creator.kind) {
     case 'none':
@@ -64,12 +64,12 @@ function certificateCreatorProblem(input: KubeConfigInput): Refusal | undefined 
 const isReady = ({ conditions }: VirtualClusterInstanceRecord): boolean =>
   findCondition(conditions, conditionTypes.ready)?.status === 'True';
 
-const final = (reason: Refusal['reason'], message: string): Refusal => ({
+const final = (reason: CredentialRefusal['reason'], message: string): CredentialRefusal => ({
   reason,
   message,
   final: true,
 });
-const passing = (reason: Refusal['reason'], message: string): Refusal => ({
+const passing = (reason: CredentialRefusal['reason'], message: string): CredentialRefusal => ({
   reason,
   message,
   final: false,

@@ -6,7 +6,7 @@ import { type TokenClaims, tokenClaims } from '../../../credentials/tokens/claim
 import { signToken, type TokenSigner, tokenTooLarge } from '../../../credentials/tokens/sign-token.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import { effectiveScope } from '../../../scope/effective-scope.ts';
-import type { Refusal } from '../desired-status.ts';
+import type { CredentialRefusal } from '../desired-status.ts';
 import type { IssueCredential, MadeCredential } from '../issued/decision.ts';
 import { type GatewayPlace, gatewayDestination, namesOf, projectOf, targetHashOf } from './destination.ts';
 
@@ -19,7 +19,7 @@ export interface TokenRequest {
 }
 
 /** Makes a kubeconfig that leads to the gateway with a token for one instance, by name and UID, or says why not. */
-export function makeWithToken(request: TokenRequest): MadeCredential | { readonly problem: Refusal } {
+export function makeWithToken(request: TokenRequest): MadeCredential | { readonly problem: CredentialRefusal } {
   const { record, issue, instance, gateway, signer } = request;
   const destination = gatewayDestination(record, gateway);
   // The policy has refused what has none; this is for the compiler.
@@ -65,7 +65,7 @@ function claimsOf({ record, issue, instance, gateway }: TokenRequest): TokenClai
   });
 }
 
-const tooLarge: Refusal = {
+const tooLarge: CredentialRefusal = {
   reason: reasons.tokenTooLarge,
   message: 'The token would be larger than 6 KiB: shorten the scopes of the access keys above.',
   final: true,

@@ -6,7 +6,7 @@ import type { IssueCredential } from '../issued/decision.ts';
 
 /**
  * The claims of the token that is about to be issued. It carries its own scope and those of its ancestors. Where these
- * meet nowhere it gets an audience that nobody is: some verifiers skip the check when the list is empty.
+ * meet nowhere it gets an audience that no verifier has: some verifiers skip the check when the list is empty.
  */
 export function claimsOf(record: CredentialRecord, issue: IssueCredential, issuer: string): TokenClaims {
   const scopes = [record, ...issue.ancestors].map(effectiveScope);
