@@ -1,7 +1,7 @@
 import { purposes } from '../../api/names.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import type { CredentialStores } from './credential-stores.ts';
-import { type DesiredStatus, type CredentialRefusal, refusedStatus } from './desired-status.ts';
+import { type CredentialRefusal, type DesiredStatus, refusedStatus } from './desired-status.ts';
 import type { LineageInput } from './lineage.ts';
 import { type SecretRecord, secretKeyOf } from './secret-record.ts';
 

@@ -43,7 +43,11 @@ function sleepingKeyProblem({ record }: KubeConfigInput, { desired }: Commit): C
  * What follows when `issue` could not be carried out. A planned renewal takes nothing away: what exists runs to its
  * end, provided that its holder can still read it. In every other case the predecessor must not live on.
  */
-export function afterFailedIssue(input: KubeConfigInput, issue: IssueCredential, problem: CredentialRefusal): Commit {
+export function afterFailedIssue(
+  input: KubeConfigInput,
+  issue: IssueCredential,
+  problem: CredentialRefusal,
+): Commit {
   const { record, now } = input;
   const present = record.secretRef === undefined ? record.holdsCredential : isIntact(record, input.secret);
   const lineage = lineageOf(input);

@@ -19,7 +19,9 @@ export interface TokenRequest {
 }
 
 /** Makes a kubeconfig that leads to the gateway with a token for one instance, by name and UID, or says why not. */
-export function makeWithToken(request: TokenRequest): MadeCredential | { readonly problem: CredentialRefusal } {
+export function makeWithToken(
+  request: TokenRequest,
+): MadeCredential | { readonly problem: CredentialRefusal } {
   const { record, issue, instance, gateway, signer } = request;
   const destination = gatewayDestination(record, gateway);
   // The policy has refused what has none; this is for the compiler.
