@@ -1,4 +1,5 @@
 import { entriesOf, hasPlatformCli, type RawScope } from './effective-scope.ts';
+import { formatTarget, isTargetName } from './request-path.ts';
 
 export interface AudienceRequest {
   /** The base URL, without a slash at the end. */
@@ -24,7 +25,9 @@ export function audiencesOf({
 }: AudienceRequest): readonly string[] {
   const reach = [own, ...ancestors].map(clustersOf).reduce(intersection);
   const clusters =
-    reach === 'all' ? [`${issuer}/clusters`] : [...reach].sort().map((name) => `${issuer}/cluster/${name}`);
+    reach === 'all'
+      ? [`${issuer}/clusters`]
+      : [...reach].sort().map((cluster) => `${issuer}${formatTarget({ kind: 'cluster', cluster })}`);
   const asksForPlatform = allowPlatformCli || (own !== undefined && hasPlatformCli(own));
   return asksForPlatform && ancestors.every(reachesPlatform) ? [...clusters, issuer] : clusters;
 }
@@ -35,7 +38,7 @@ type Clusters = 'all' | ReadonlySet<string>;
 function clustersOf(scope: RawScope | undefined): Clusters {
   if (scope === undefined || namelessEntries(scope)) return 'all';
   const names = [...entriesOf(scope, 'clusters'), ...entriesOf(scope, 'rules')].map(({ cluster }) => cluster);
-  return names.includes('*') ? 'all' : new Set(names.filter(isClusterName));
+  return names.includes('*') ? 'all' : new Set(names.filter(isTargetName));
 }
 
 /** Whether some entry can match in a cluster that it does not name. An entry with an empty name matches nothing. */
@@ -62,7 +65,3 @@ function intersection(one: Clusters, other: Clusters): Clusters {
 }
 
 const isName = (value: unknown): boolean => typeof value === 'string' && value !== '';
-
-/** Other text names no cluster, and a slash in it would make the audience of another one. */
-const isClusterName = (value: unknown): value is string =>
-  typeof value === 'string' && /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(value);

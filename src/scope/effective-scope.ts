@@ -28,6 +28,11 @@ export function effectiveScope({
   };
 }
 
+/** Whether a credential is narrowed by itself. A kubeconfig with a token is good for its instance alone. */
+export function isScoped(credential: ScopeSource & { readonly kind: string }): boolean {
+  return credential.kind === 'VirtualClusterInstanceKubeConfig' || effectiveScope(credential) !== undefined;
+}
+
 export const platformCli = 'platform-cli';
 const platformCliNames: readonly unknown[] = [platformCli, 'loft-cli'];
 

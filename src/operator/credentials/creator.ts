@@ -1,7 +1,7 @@
 import { reasons } from '../../api/reasons.ts';
 import { type AccessKeyLookup, ancestorsOf } from '../../credentials/ancestors.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
-import { effectiveScope } from '../../scope/effective-scope.ts';
+import { isScoped } from '../../scope/effective-scope.ts';
 import type { CredentialRefusal } from './desired-status.ts';
 
 export interface CreatorInput {
@@ -31,10 +31,6 @@ export function creatorOf({ record, lookup, credentialByUID }: CreatorInput): Cr
   if ('reason' in line) return { kind: 'broken' };
   return { kind: 'known', credential, scoped: [credential, ...line.ancestors].some(isScoped) };
 }
-
-/** A kubeconfig with a token is good for its instance alone. */
-export const isScoped = (credential: CredentialRecord): boolean =>
-  credential.kind === 'VirtualClusterInstanceKubeConfig' || effectiveScope(credential) !== undefined;
 
 /**
  * A scoped credential must not make one that knows no scope: what it makes belongs below it.

@@ -3,6 +3,7 @@ import { canonicalJson } from '../../../api/canonical-json.ts';
 import { kubeConfigNames } from '../../../credentials/kubeconfig-document.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
+import { apiPrefix, formatTarget, projectOfNamespace } from '../../../scope/request-path.ts';
 import type { IssuedInput } from '../issued/decision.ts';
 
 /** All that a decision about one kubeconfig depends on. */
@@ -55,9 +56,11 @@ export function directionOf(input: KubeConfigInput): 'right' | 'wrong' | 'unknow
 export function gatewayDestination(record: CredentialRecord, gateway: GatewayPlace): Destination | undefined {
   const project = projectOf(record, gateway);
   if (project === undefined) return undefined;
-  const path = `kubernetes/project/${project}/virtualcluster/${instanceNameOf(record)}`;
-  const server = record.kubeConfig?.server ?? `${gateway.issuer}/${path}`;
-  return isServer(server) ? { server, ...(gateway.ca === undefined ? {} : { ca: gateway.ca }) } : undefined;
+  const path = formatTarget({ kind: 'virtualCluster', project, virtualCluster: instanceNameOf(record) });
+  const server = record.kubeConfig?.server ?? (path && `${gateway.issuer}${apiPrefix}${path}`);
+  return server !== undefined && isServer(server)
+    ? { server, ...(gateway.ca === undefined ? {} : { ca: gateway.ca }) }
+    : undefined;
 }
 
 /** Of a kubeconfig with a client certificate. Undefined without an address. */
@@ -84,9 +87,7 @@ export function projectOf(
   { namespace = '' }: CredentialRecord,
   { projectNamespacePrefix: prefix }: Pick<GatewayPlace, 'projectNamespacePrefix'>,
 ): string | undefined {
-  return namespace.startsWith(prefix) && namespace.length > prefix.length
-    ? namespace.slice(prefix.length)
-    : undefined;
+  return projectOfNamespace(namespace, prefix);
 }
 
 const instanceNameOf = ({ kubeConfig, name }: CredentialRecord): string => kubeConfig?.instance ?? name;

@@ -1,7 +1,8 @@
 import { conditionTypes, findCondition } from '../../../api/conditions.ts';
 import { reasons } from '../../../api/reasons.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
-import { creatorOf, isScoped } from '../creator.ts';
+import { isScoped } from '../../../scope/effective-scope.ts';
+import { creatorOf } from '../creator.ts';
 import type { CredentialRefusal } from '../desired-status.ts';
 import type { IssueCredential } from '../issued/decision.ts';
 import { directServer, gatewayDestination, type KubeConfigInput, projectOf } from './destination.ts';

@@ -1,0 +1,96 @@
+/** What stands in front of the path of every target, after the base URL. */
+export const apiPrefix = '/kubernetes';
+
+/** An API server, or a part of one, that requests are for. */
+export type RequestTarget =
+  | { readonly kind: 'management' }
+  | { readonly kind: 'cluster'; readonly cluster: string }
+  | { readonly kind: 'space'; readonly project: string; readonly space: string }
+  | { readonly kind: 'virtualCluster'; readonly project: string; readonly virtualCluster: string };
+
+export interface RequestPath {
+  readonly target: RequestTarget;
+  /** What is asked of that API server: an absolute path, as it was sent. */
+  readonly path: string;
+  /** With its question mark; empty where there is none. */
+  readonly query: string;
+}
+
+/**
+ * Reads the target of an HTTP request, without the path of the base URL. Everything that two readers could understand in
+ * two ways is a `problem`, for people: what is judged must be what the API server sees.
+ */
+export function parseRequestPath(sent: string): RequestPath | { readonly problem: string } {
+  const [, path = '', query = ''] = /^([^?]*)(\?.*)?$/s.exec(sent) ?? [];
+  const problem = problemOf(path, query);
+  if (problem !== undefined) return { problem };
+  const found = readTarget(path.slice(1).split('/'));
+  return found === undefined
+    ? { problem: 'the path leads to no target' }
+    : { target: found.target, path: `/${found.rest.join('/')}`, query };
+}
+
+/** `/cluster/<name>` and the like; undefined for a name that does not lead to this target. */
+export function formatTarget(target: RequestTarget): string | undefined {
+  const text = `/${segmentsOf(target).join('/')}`;
+  const read = parseRequestPath(`${apiPrefix}${text}`);
+  return 'target' in read && `/${segmentsOf(read.target).join('/')}` === text ? text : undefined;
+}
+
+/** The name of a namespace of a project is `prefix` and the project. */
+export function projectOfNamespace(namespace: string, prefix: string): string | undefined {
+  return namespace.startsWith(prefix) && namespace.length > prefix.length
+    ? namespace.slice(prefix.length)
+    : undefined;
+}
+
+/** Clusters, projects and instances are objects of Kubernetes; other text names none. */
+export const isTargetName = (value: unknown): value is string =>
+  typeof value === 'string' && /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(value);
+
+function segmentsOf(target: RequestTarget): readonly string[] {
+  switch (target.kind) {
+    case 'management':
+      return ['management'];
+    case 'cluster':
+      return ['cluster', target.cluster];
+    case 'space':
+      return ['project', target.project, 'space', target.space];
+    case 'virtualCluster':
+      return ['project', target.project, 'virtualcluster', target.virtualCluster];
+  }
+}
+
+const ambiguities: readonly (readonly [RegExp, string])[] = [
+  [/^(?!\/)/, 'the target of the request is not a path'],
+  [/[^\x21-\x7e]|[\\#]/, 'the path holds characters that must be encoded'],
+  [/%(?![0-9a-f]{2})/i, 'the path holds a percent sign that encodes nothing'],
+  [/%(?:2f|5c)/i, 'the path holds an encoded slash or backslash'],
+  [/%[01][0-9a-f]|%7f/i, 'the path holds an encoded control character'],
+  [/\/\//, 'the path holds an empty segment'],
+  [/\/(?:\.|%2e){1,2}(?:\/|$)/i, 'the path holds a segment of dots'],
+];
+
+function problemOf(path: string, query: string): string | undefined {
+  if (/[^\x21-\x7e]|#/.test(query)) return 'the query holds characters that must be encoded';
+  return ambiguities.find(([pattern]) => pattern.test(path))?.[1];
+}
+
+interface Found {
+  readonly target: RequestTarget;
+  readonly rest: readonly string[];
+}
+
+/** Names are compared as they stand: nothing of them needs to be encoded, so what is encoded is no name. */
+function readTarget([prefix, kind, ...rest]: readonly string[]): Found | undefined {
+  if (`/${prefix}` !== apiPrefix) return undefined;
+  if (kind === 'management') return { target: { kind }, rest };
+  const [name, sort, instance, ...below] = rest;
+  if (kind === 'cluster' && isTargetName(name))
+    return { target: { kind, cluster: name }, rest: rest.slice(1) };
+  if (kind !== 'project' || !isTargetName(name) || !isTargetName(instance)) return undefined;
+  if (sort === 'space') return { target: { kind: sort, project: name, space: instance }, rest: below };
+  return sort === 'virtualcluster'
+    ? { target: { kind: 'virtualCluster', project: name, virtualCluster: instance }, rest: below }
+    : undefined;
+}
