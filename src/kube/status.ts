@@ -28,14 +28,14 @@ export function isStatus(body: unknown): body is { readonly kind: 'Status' } {
 }
 
 /**
- * Reads a Status from whoever sent it: what is not of its type, or longer than any API server has it, is left out
+ * Reads a Status of any sender: what is not of its type, or longer than any API server has it, is left out
  * (of a message, its end). Empty for what is no Status.
  */
 export function readStatus(body: unknown): Status {
   if (!isStatus(body)) return {};
   const { message, reason, code, details } = asObject(body);
   return present({
-    message: typeof message === 'string' ? message.slice(0, longestMessage) : undefined,
+    message: typeof message === 'string' ? message.slice(0, maxMessageLength) : undefined,
     reason: shortText(reason),
     code: isHTTPStatus(code) ? code : undefined,
     details: isObject(details) ? readDetails(details) : undefined,
@@ -43,9 +43,9 @@ export function readStatus(body: unknown): Status {
 }
 
 /** A validation message has a line for each field. */
-const longestMessage = 64 * 1024;
-const longestText = 1_024;
-const mostCauses = 256;
+const maxMessageLength = 64 * 1024;
+const maxTextLength = 1_024;
+const maxCauses = 256;
 
 function readDetails({ causes, ...details }: JSONObject): StatusDetails {
   const { name, group, kind, uid, retryAfterSeconds } = details;
@@ -55,7 +55,7 @@ function readDetails({ causes, ...details }: JSONObject): StatusDetails {
     kind: shortText(kind),
     uid: shortText(uid),
     retryAfterSeconds: isSeconds(retryAfterSeconds) ? retryAfterSeconds : undefined,
-    causes: Array.isArray(causes) ? causes.slice(0, mostCauses).map(readCause) : undefined,
+    causes: Array.isArray(causes) ? causes.slice(0, maxCauses).map(readCause) : undefined,
   });
 }
 
@@ -66,7 +66,7 @@ function readCause(cause: unknown): StatusCause {
 }
 
 const shortText = (value: unknown): string | undefined =>
-  typeof value === 'string' && value.length <= longestText ? value : undefined;
+  typeof value === 'string' && value.length <= maxTextLength ? value : undefined;
 
 const isSeconds = (value: unknown): value is number =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0;

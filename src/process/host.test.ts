@@ -11,7 +11,7 @@ describe('withinGrace', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it('lets work take as long as it likes while nobody asks it to stop', async () => {
+  it('lets work take as long as it likes while no one asks it to stop', async () => {
     const work = Promise.withResolvers<void>();
     const waiting = withinGrace(work.promise, part, new AbortController().signal);
     await vi.advanceTimersByTimeAsync(365 * 86_400_000);

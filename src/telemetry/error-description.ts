@@ -1,5 +1,5 @@
-const deepest = 4;
-const mostErrors = 5;
+const maxDepth = 4;
+const maxErrors = 5;
 
 /** What a log line says about an error. */
 export interface ErrorDescription {
@@ -49,11 +49,11 @@ function framesOf({ stack }: Error): Pick<ErrorDescription, 'stack'> {
 }
 
 function nested(error: Error, depth: number): Pick<ErrorDescription, 'cause' | 'errors'> {
-  if (depth >= deepest) return {};
+  if (depth >= maxDepth) return {};
   return {
     ...(error.cause instanceof Error ? { cause: describeError(error.cause, depth + 1) } : {}),
     ...(error instanceof AggregateError
-      ? { errors: error.errors.slice(0, mostErrors).map((one: unknown) => describeError(one, depth + 1)) }
+      ? { errors: error.errors.slice(0, maxErrors).map((one: unknown) => describeError(one, depth + 1)) }
       : {}),
   };
 }

@@ -26,8 +26,8 @@ export interface TelemetryServerOptions {
   readonly closeGraceMs?: number;
 }
 
-// Probes and scrapes are short and few. Beyond this number connections are dropped, so that nobody can use up the process.
-const mostConnections = 64;
+// Probes and scrapes are short and few. Beyond this number connections are dropped, so that no one can use up the process.
+const maxConnections = 64;
 const answerTimeoutMs = 5_000;
 
 /** A small HTTP server for probes and scrapes: plain HTTP, GET only, no bodies, every wait limited. */
@@ -47,7 +47,7 @@ export class TelemetryServer {
       },
       (request, response) => void this.#answer(request, response),
     );
-    this.#server.maxConnections = mostConnections;
+    this.#server.maxConnections = maxConnections;
   }
 
   get purpose(): string {

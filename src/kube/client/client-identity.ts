@@ -11,7 +11,7 @@ export interface TlsIdentity {
   readonly minVersion?: 'TLSv1.2';
 }
 
-/** Whom we speak to and as whom, at one moment. */
+/** The server, and the credentials for it, at one moment. */
 export interface ClientIdentity {
   readonly server: URL;
   readonly tls: TlsIdentity;

@@ -134,7 +134,7 @@ export class KubeClient {
 
   /**
    * The same client for somebody else: its requests go out over the same connections, as this process, and the API
-   * server carries them out as `who`. Throws a TypeError for whom nobody may be.
+   * server carries them out as `who`. Throws a TypeError for a name that no request may carry.
    */
   as(who: Impersonation): KubeClient {
     return new KubeClient({ ...this.#options, transport: impersonating(this.#transport, who) });

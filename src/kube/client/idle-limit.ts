@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../clock.ts';
 
 /**
- * A signal that aborts when nothing has come for a while. One timer that looks again at what is left: setting a new
+ * A signal that aborts when nothing has come for a while. One timer that checks again what is left: setting a new
  * one for each chunk would cost more than reading it.
  */
 export class IdleLimit {
@@ -16,7 +16,7 @@ export class IdleLimit {
     this.#clock = clock;
     this.#idleMs = idleMs;
     this.#last = clock.monotonic();
-    this.#timer = clock.setTimer(() => this.#look(), idleMs);
+    this.#timer = clock.setTimer(() => this.#check(), idleMs);
   }
 
   get signal(): AbortSignal {
@@ -39,10 +39,10 @@ export class IdleLimit {
     this.#controller.abort(reason);
   }
 
-  #look(): void {
+  #check(): void {
     const left = this.#last + this.#idleMs - this.#clock.monotonic();
     if (left > 0) {
-      this.#timer = this.#clock.setTimer(() => this.#look(), left);
+      this.#timer = this.#clock.setTimer(() => this.#check(), left);
     } else {
       this.#expired = true;
       this.#controller.abort();

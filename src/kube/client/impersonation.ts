@@ -1,6 +1,6 @@
 import type { RequestTransport } from './transport.ts';
 
-/** Whom requests are for, when they are not for this process. */
+/** Who requests are for, when they are not for this process. */
 export type Impersonation = ImpersonatedUser | ImpersonatedAccount;
 
 interface ImpersonatedUser {
@@ -14,7 +14,7 @@ interface ImpersonatedAccount {
   readonly serviceAccount: { readonly namespace: string; readonly name: string };
 }
 
-/** Sends every request for somebody; of nested ones the outermost. Throws a TypeError for whom nobody may be. */
+/** Sends every request for somebody; nested, the outermost counts. Throws a TypeError for a name that no request may carry. */
 export function impersonating(transport: RequestTransport, who: Impersonation): RequestTransport {
   const headers = impersonationHeaders(who);
   return {

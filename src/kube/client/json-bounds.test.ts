@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isModestJSON } from './json-bounds.ts';
+import { withinJsonBounds } from './json-bounds.ts';
 
 const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 
@@ -13,7 +13,7 @@ it.each<[string, string]>([
   ['text that does not end', `["${'['.repeat(1_000)}`],
   ['text that ends in a backslash', '"\\'],
 ])('modest: %s', (_, text) => {
-  expect(isModestJSON(text)).toBe(true);
+  expect(withinJsonBounds(text)).toBe(true);
 });
 
 it.each<[string, string]>([
@@ -24,5 +24,5 @@ it.each<[string, string]>([
   ['a million numbers', `[${Array(1_000_000).fill(1).join()}]`],
   ['a million empty objects', `[${Array(500_000).fill('{}').join()}]`],
 ])('not modest: %s', (_, text) => {
-  expect(isModestJSON(text)).toBe(false);
+  expect(withinJsonBounds(text)).toBe(false);
 });

@@ -1,10 +1,10 @@
 /** API servers keep up to 10,000 levels in managed fields: with fewer here, a user could have a whole list refused. */
-const mostLevels = 10_100;
+const maxLevels = 10_100;
 /**
  * One object of the 2 MiB that API servers store at most can hold that many, as owner references. Each value takes some
  * sixty bytes of memory, whatever its text takes.
  */
-const mostValues = 750_000;
+const maxValues = 750_000;
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -21,7 +21,7 @@ for (const code of codes(']}')) levelSteps[code] = -1;
  * Whether JSON text nests so little and holds so few values that parsing it, and writing what came of it, costs no more
  * than its length says. Reads text that is no JSON as well, to its end.
  */
-export function isModestJSON(text: string): boolean {
+export function withinJsonBounds(text: string): boolean {
   let level = 0;
   let values = 0;
   for (let at = 0; at < text.length; at++) {
@@ -29,7 +29,7 @@ export function isModestJSON(text: string): boolean {
     if (code === quote) at = endOfString(text, at);
     level += levelSteps[code] ?? 0;
     values += valueSteps[code] ?? 0;
-    if (level > mostLevels || values > mostValues) return false;
+    if (level > maxLevels || values > maxValues) return false;
   }
   return true;
 }

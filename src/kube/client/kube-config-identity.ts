@@ -3,7 +3,7 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import { LatchkeyError } from '../../errors.ts';
 import { type ClientIdentity, makeIdentity, type TlsIdentity } from './client-identity.ts';
 
-/** Whom a kubeconfig speaks to and as whom, now: the files that it names are read, and plug-ins run. */
+/** The server and the credentials of a kubeconfig, now: the files that it names are read, and plug-ins run. */
 export async function identityOf(kubeConfig: KubeConfig): Promise<ClientIdentity> {
   const cluster = kubeConfig.getCurrentCluster();
   if (cluster === null) throw unusable('it has no current cluster: set current-context');

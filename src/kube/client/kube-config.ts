@@ -7,7 +7,7 @@ import { identityOf, unusable } from './kube-config-identity.ts';
 
 /** Where the client takes its credentials from, again and again. */
 export interface KubeConfigSource {
-  /** Whom we speak to and as whom, now. With `fresh`, whatever was kept in memory is read again. */
+  /** The server and the credentials for it, now. With `fresh`, whatever was kept in memory is read again. */
   load(fresh?: boolean): ClientIdentity | Promise<ClientIdentity>;
 }
 

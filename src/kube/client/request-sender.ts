@@ -4,7 +4,7 @@ import { badAnswer, type KubeError, kubeErrorFromStatus } from '../kube-error.ts
 import { sleep } from '../sleep.ts';
 import { isStatus } from '../status.ts';
 import type { RequestOptions } from './client-options.ts';
-import { isModestJSON } from './json-bounds.ts';
+import { withinJsonBounds } from './json-bounds.ts';
 import type { RawResponse } from './response-collector.ts';
 import { retryAfterSeconds, retryDelay } from './retry.ts';
 import type { RequestTransport } from './transport.ts';
@@ -61,7 +61,7 @@ export class RequestSender {
     const body = init.body === undefined ? undefined : JSON.stringify(init.body);
     const response = await this.#sendUntilFinal(init, body, options);
     const { isUntrusted = false } = this.#options;
-    if (isUntrusted && !isModestJSON(response.body))
+    if (isUntrusted && !withinJsonBounds(response.body))
       throw badAnswer({ verb: init.method, path: init.path }, 'too many or too deep values', response.status);
     if (response.status >= 200 && response.status < 300) return parseAnswer(init, response);
     throw toKubeError(init, response, isUntrusted);

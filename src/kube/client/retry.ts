@@ -3,7 +3,7 @@ import { backOffDelay } from '../back-off.ts';
 import type { RawResponse } from './response-collector.ts';
 
 /** Longer waits are the caller's: its work queue can do something else meanwhile. */
-const longestWaitMs = 30_000;
+const maxWaitMs = 30_000;
 
 /** Seconds of a Retry-After header; the API server never sends the date form. */
 export function retryAfterSeconds(headers: IncomingHttpHeaders): number | undefined {
@@ -20,5 +20,5 @@ export function retryDelay(response: RawResponse, tries: number, random: () => n
   const seconds = retryAfterSeconds(response.headers);
   if (seconds === undefined) return backOffDelay(tries, { initialMs: 200, maxMs: 5_000, random });
   const delay = seconds * 1000 * (1 + 0.25 * random());
-  return delay <= longestWaitMs ? delay : undefined;
+  return delay <= maxWaitMs ? delay : undefined;
 }

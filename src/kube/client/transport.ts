@@ -125,7 +125,7 @@ export class Transport {
     };
     try {
       const { statusCode, headers, body } = await pool.request(options);
-      // Whoever reads the body hears of its errors. A body that is dropped unread would end the process with one.
+      // The reader of the body gets its errors. A body that is dropped unread would end the process with one.
       body.on('error', () => undefined);
       return { status: statusCode, headers, body: body as unknown as StreamResponse['body'] };
     } catch (error) {
@@ -148,7 +148,7 @@ export class Transport {
   }
 }
 
-/** Of two users the API server takes the first: one that our own kubeconfig names must not win over whom we act for. */
+/** Of two users the API server takes the first, so one that our own kubeconfig names is left out. */
 function ownHeaders({ headers }: ClientIdentity, more: readonly string[]): readonly string[] {
   if (!more.includes('impersonate-user')) return headers;
   return headers.filter((_, index) => !headers[index - (index % 2)]?.startsWith('impersonate-'));
