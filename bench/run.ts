@@ -4,12 +4,13 @@ import type { Benchmark, Section } from './benchmark.ts';
 import { applyToReady } from './benchmarks/apply-to-ready.ts';
 import { kubeconfig } from './benchmarks/kubeconfig.ts';
 import { reconcile } from './benchmarks/reconcile.ts';
+import { recordMemory } from './benchmarks/record-memory.ts';
 import { tokenIssue } from './benchmarks/token-issue.ts';
 import { machineFacts } from './measure/machine.ts';
 import { renderReport, renderSection } from './measure/report.ts';
 import { parseOptions, usage } from './options.ts';
 
-const benchmarks: readonly Benchmark[] = [tokenIssue, applyToReady, kubeconfig, reconcile];
+const benchmarks: readonly Benchmark[] = [tokenIssue, recordMemory, applyToReady, kubeconfig, reconcile];
 
 /** One named benchmark prints its table; all of them together become a page of results. */
 async function main(args: readonly string[]): Promise<void> {

@@ -1,27 +1,27 @@
 import { hash } from 'node:crypto';
 import { canonicalJson } from '../api/canonical-json.ts';
 import { type Reason, reasons } from '../api/reasons.ts';
-import type { CredentialRecord } from './record.ts';
+import type { CredentialRecord, LiveRecord } from './record.ts';
 
 /** Finds the present OwnedAccessKey of a name. */
-export type AccessKeyLookup = (name: string) => CredentialRecord | undefined;
+export type AccessKeyLookup<R extends LiveRecord = CredentialRecord> = (name: string) => R | undefined;
 
 /** Levels of parents that a credential may have. */
 export const maxAncestors = 8;
 
-export type AncestorsResult =
-  | { readonly ancestors: readonly CredentialRecord[] }
+export type AncestorsResult<R extends LiveRecord = CredentialRecord> =
+  | { readonly ancestors: readonly R[] }
   | { readonly reason: Reason; readonly accessKey: string };
 
 /**
  * The parents of a credential, nearest first. Each is found by name and must still be the object whose UID its child pinned at its
  * first issue. With `firstIssue` the record itself may be without a pin; its ancestors never may.
  */
-export function ancestorsOf(
-  record: CredentialRecord,
-  lookup: AccessKeyLookup,
+export function ancestorsOf<R extends LiveRecord>(
+  record: NoInfer<R>,
+  lookup: AccessKeyLookup<R>,
   options: { readonly firstIssue?: boolean } = {},
-): AncestorsResult {
+): AncestorsResult<R> {
   const line = lineOf(record, lookup, options.firstIssue === true);
   // Of the keys of a loop none can ever be confirmed, and "not confirmed yet" would hide why.
   return 'reason' in line && line.reason === reasons.unconfirmed && hasTooManyAncestors(record, lookup)
@@ -29,8 +29,12 @@ export function ancestorsOf(
     : line;
 }
 
-function lineOf(record: CredentialRecord, lookup: AccessKeyLookup, firstIssue: boolean): AncestorsResult {
-  const ancestors: CredentialRecord[] = [];
+function lineOf<R extends LiveRecord>(
+  record: NoInfer<R>,
+  lookup: AccessKeyLookup<R>,
+  firstIssue: boolean,
+): AncestorsResult<R> {
+  const ancestors: R[] = [];
   let child = record;
   while (child.accessKey !== undefined) {
     const accessKey = child.accessKey;
@@ -48,19 +52,15 @@ function lineOf(record: CredentialRecord, lookup: AccessKeyLookup, firstIssue: b
 }
 
 /** By names alone, whatever was pinned. A loop has endlessly many. */
-function hasTooManyAncestors(record: CredentialRecord, lookup: AccessKeyLookup): boolean {
-  let child: CredentialRecord | undefined = record;
+function hasTooManyAncestors<R extends LiveRecord>(record: NoInfer<R>, lookup: AccessKeyLookup<R>): boolean {
+  let child: R | undefined = record;
   for (let level = 0; level < maxAncestors && child?.accessKey !== undefined; level += 1) {
     child = lookup(child.accessKey);
   }
   return child?.accessKey !== undefined;
 }
 
-function linkProblem(
-  child: CredentialRecord,
-  parent: CredentialRecord | undefined,
-  mayPin: boolean,
-): Reason | undefined {
+function linkProblem(child: LiveRecord, parent: LiveRecord | undefined, mayPin: boolean): Reason | undefined {
   const pinned = child.status.accessKeyUID;
   if (pinned === undefined && !mayPin) return reasons.unconfirmed;
   if (parent === undefined) return pinned === undefined ? reasons.accessKeyNotFound : reasons.accessKeyGone;
@@ -72,7 +72,7 @@ function linkProblem(
  * `status.chain` of a credential that carries the scopes of its day: a hash over the UIDs and fingerprints of all ancestors, by the
  * present algorithm first, then by the one before, so that an upgrade does not end every token. Empty without ancestors.
  */
-export function chainsOf(ancestors: readonly CredentialRecord[]): readonly string[] {
+export function chainsOf(ancestors: readonly LiveRecord[]): readonly string[] {
   const known = Math.min(...ancestors.map(({ fingerprints }) => fingerprints.length));
   if (!Number.isFinite(known)) return [];
   return Array.from({ length: known }, (_, algorithm) =>
@@ -85,6 +85,6 @@ export function chainsOf(ancestors: readonly CredentialRecord[]): readonly strin
 }
 
 /** The chain to write into `status.chain`; `undefined` without ancestors. */
-export function chainOf(ancestors: readonly CredentialRecord[]): string | undefined {
+export function chainOf(ancestors: readonly LiveRecord[]): string | undefined {
   return chainsOf(ancestors)[0];
 }

@@ -1,10 +1,24 @@
 import type { Condition } from '../api/conditions.ts';
-import { asObject, asText } from '../api/json.ts';
+import { asCount, asObject, asText, type JsonObject } from '../api/json.ts';
+import type { Slots } from './record.ts';
+import { shared } from './shared-values.ts';
 
-/** `status.conditions` as it was sent; what has no type is left out. */
+/** `status.conditions`; what has no type is left out. */
 export function conditionsOf(value: unknown): readonly Condition[] {
   if (!Array.isArray(value)) return [];
   return value
     .map(asObject)
-    .filter((condition) => asText(condition['type']) !== undefined) as unknown as Condition[];
+    .filter(({ type }) => asText(type) !== undefined)
+    .map(toCondition);
+}
+
+function toCondition({ type, status, reason, message, ...rest }: JsonObject): Condition {
+  return {
+    type: shared.text(asText(type)),
+    status: shared.text(asText(status)),
+    reason: shared.text(asText(reason)),
+    message: typeof message === 'string' ? shared.text(message) : undefined,
+    observedGeneration: asCount(rest['observedGeneration']),
+    lastTransitionTime: asText(rest['lastTransitionTime']),
+  } satisfies Record<keyof Slots<Condition>, unknown> as Condition;
 }

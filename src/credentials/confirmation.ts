@@ -1,10 +1,18 @@
 import { parseEnd, parseInstant } from '../api/instant.ts';
 import { asCount, asObject, asText, defined, type JsonObject } from '../api/json.ts';
-import type { Confirmation, KeySource, KubeConfigAuth, PreviousCredential } from './record.ts';
+import type {
+  Confirmation,
+  KeySource,
+  KubeConfigAuth,
+  LiveConfirmation,
+  PreviousCredential,
+  Slots,
+} from './record.ts';
+import { shared } from './shared-values.ts';
 
-/** What `status` confirms. What cannot be read counts as never confirmed, or, where it is an end, as over. Never throws. */
-export function toConfirmation(status: JsonObject): Confirmation {
-  return defined({
+/** What `status` confirms to a verifier. What cannot be read counts as never confirmed, or, where it is an end, as over. Never throws. */
+export function toLiveConfirmation(status: JsonObject): LiveConfirmation {
+  return {
     credentialHash: asHash(status['credentialHash']),
     fingerprint: asText(status['fingerprint']),
     serial: asCount(status['serial']) ?? 0,
@@ -12,31 +20,33 @@ export function toConfirmation(status: JsonObject): Confirmation {
     issuedAt: parseInstant(status['issuedAt']),
     confirmedTTL: toLifetime(status['confirmedTTL']),
     previous: toPrevious(status['previous']),
-    accessKeyUID: asText(status['accessKeyUID']),
+    accessKeyUID: shared.text(asText(status['accessKeyUID'])),
     chain: asText(status['chain']),
-    keyID: asText(status['keyID']),
-    keySource: keySources.find((source) => source === status['keySource']),
-    observedRotation: typeof status['observedRotation'] === 'string' ? status['observedRotation'] : undefined,
-    disabledByExpiry: asCount(status['disabledByExpiry']),
-    active: typeof status['active'] === 'boolean' ? status['active'] : undefined,
     lastActivity: parseInstant(status['lastActivity']),
-    expirationTimestamp: parseInstant(status['expirationTimestamp']),
-    ...toKubeConfigFields(status),
-  });
+    instanceUID: shared.text(asText(status['virtualClusterInstanceUID'])),
+  } satisfies Slots<LiveConfirmation> as LiveConfirmation;
 }
 
-function toKubeConfigFields(status: JsonObject) {
-  const serials = status['boundSerials'];
+/** All that `status` confirms. */
+export function toConfirmation(status: JsonObject, live: LiveConfirmation): Confirmation {
+  const { observedRotation, active, boundSerials } = status;
   return {
+    ...(live as Slots<LiveConfirmation>),
+    keyID: asText(status['keyID']),
+    keySource: keySources.find((source) => source === status['keySource']),
+    observedRotation: typeof observedRotation === 'string' ? observedRotation : undefined,
+    disabledByExpiry: asCount(status['disabledByExpiry']),
+    active: typeof active === 'boolean' ? active : undefined,
+    expirationTimestamp: parseInstant(status['expirationTimestamp']),
     auth: kubeConfigAuths.find((auth) => auth === status['auth']),
     documentHash: asHash(status['documentHash']),
-    targetHash: asHash(status['targetHash']),
-    instanceUID: asText(status['virtualClusterInstanceUID']),
-    boundSerials: Array.isArray(serials)
-      ? serials.map(asCount).filter((serial) => serial !== undefined)
-      : undefined,
-  };
+    targetHash: shared.text(asHash(status['targetHash'])),
+    boundSerials: Array.isArray(boundSerials) ? shared.json(toSerials(boundSerials)) : undefined,
+  } satisfies Slots<Confirmation> as Confirmation;
 }
+
+const toSerials = (list: readonly unknown[]): readonly number[] =>
+  list.map(asCount).filter((serial) => serial !== undefined);
 
 const kubeConfigAuths: readonly KubeConfigAuth[] = ['Token', 'ClientCertificate'];
 

@@ -1,13 +1,13 @@
 import { reasons } from '../api/reasons.ts';
 import type { IdentityResult } from './identity.ts';
-import type { CredentialRecord } from './record.ts';
+import type { LiveRecord } from './record.ts';
 import { identityOfRequester } from './requester.ts';
 
 /**
  * Who a credential speaks for. With `spec.accessKey` that is the parent's identity as a whole, and what the spec names itself may
  * only repeat it. Otherwise it is what the spec names, or for tokens and kubeconfigs the stamped requester.
  */
-export function identityOf(record: CredentialRecord, ancestors: readonly CredentialRecord[]): IdentityResult {
+export function identityOf(record: LiveRecord, ancestors: readonly LiveRecord[]): IdentityResult {
   if (record.problem !== undefined) return { refusal: record.problem };
   const parent = ancestors[0];
   if (record.accessKey !== undefined)
@@ -16,11 +16,7 @@ export function identityOf(record: CredentialRecord, ancestors: readonly Credent
   return record.kind === 'OwnedAccessKey' ? noIdentity : identityOfRequester(record.requester);
 }
 
-function inherited(
-  record: CredentialRecord,
-  parent: CredentialRecord,
-  ancestors: readonly CredentialRecord[],
-): IdentityResult {
+function inherited(record: LiveRecord, parent: LiveRecord, ancestors: readonly LiveRecord[]): IdentityResult {
   const result = identityOf(parent, ancestors.slice(1));
   const own = record.identity;
   if ('refusal' in result || own === undefined) return result;

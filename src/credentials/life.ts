@@ -1,4 +1,4 @@
-import type { CredentialRecord } from './record.ts';
+import type { LiveRecord } from './record.ts';
 
 /** The longest life time in seconds that a spec can ask for: 100 years. */
 export const maxTTL = 3_153_600_000;
@@ -25,7 +25,7 @@ export interface ActivityOptions {
  * The life of an access key to confirm. `maxLife` (seconds, absent: no bound) is the site's policy and counts from creation.
  * An idle life (`ttlAfterLastActivity`) has a hard end only by that policy.
  */
-export function lifeOfAccessKey(record: CredentialRecord, maxLife?: number): ConfirmedLife {
+export function lifeOfAccessKey(record: LiveRecord, maxLife?: number): ConfirmedLife {
   const ttl = lifetime(record.ttl);
   const bound = maxLife === undefined || maxLife <= 0 ? Number.POSITIVE_INFINITY : maxLife;
   const life = record.ttlAfterLastActivity ? bound : Math.min(ttl, bound);
@@ -43,7 +43,7 @@ export function lifeOfAccessKey(record: CredentialRecord, maxLife?: number): Con
  * `undefined`: nothing is confirmed. `Infinity`: never.
  */
 export function endOfAccessKey(
-  record: CredentialRecord,
+  record: LiveRecord,
   now: number,
   options: ActivityOptions,
 ): number | undefined {
@@ -58,7 +58,7 @@ export function endOfAccessKey(
  * refused for one. Computed from the present spec alone, so it needs no confirmation.
  */
 export function operatorEndOfAccessKey(
-  record: CredentialRecord,
+  record: LiveRecord,
   now: number,
   options: ActivityOptions & { readonly maxLife?: number },
 ): number {
@@ -80,7 +80,7 @@ function lifetime(ttl: number | undefined): number {
   return ttl > 0 ? Math.min(ttl, maxTTL) : 0;
 }
 
-function startOfLife(record: CredentialRecord, now: number, options: ActivityOptions): number {
+function startOfLife(record: LiveRecord, now: number, options: ActivityOptions): number {
   if (!record.ttlAfterLastActivity) return record.created;
   const last = Math.max(record.status.lastActivity ?? -1, options.ownActivity ?? -1);
   return (last < 0 ? record.created : Math.min(last, now)) + options.activityInterval;

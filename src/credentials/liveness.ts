@@ -4,7 +4,7 @@ import { compareFingerprint } from './fingerprint.ts';
 import type { Identity } from './identity.ts';
 import { identityOf } from './identity-of.ts';
 import { endOfAccessKey } from './life.ts';
-import type { CredentialRecord } from './record.ts';
+import type { CredentialRecord, LiveRecord } from './record.ts';
 import { endOfIssued } from './token-life.ts';
 
 export interface LiveOptions {
@@ -14,14 +14,14 @@ export interface LiveOptions {
   readonly ownActivity?: (uid: string) => number | undefined;
 }
 
-export type Liveness =
+export type Liveness<R extends LiveRecord = CredentialRecord> =
   | {
       readonly live: true;
       /** When it ends unless something changes, in epoch milliseconds: the earliest of its own end and its ancestors'. `Infinity`: never. */
       readonly end: number;
       readonly identity: Identity;
       /** Nearest first; the scope of each applies. */
-      readonly ancestors: readonly CredentialRecord[];
+      readonly ancestors: readonly R[];
     }
   | {
       readonly live: false;
@@ -36,12 +36,12 @@ export type Liveness =
  * confirmed in `status` counts, and whatever is missing or unreadable refuses. The caller answers for objects that are gone, and
  * compares the presented credential with `status.credentialHash` (or see `acceptsPrevious`).
  */
-export function isLive(
-  record: CredentialRecord,
-  lookup: AccessKeyLookup,
+export function isLive<R extends LiveRecord>(
+  record: NoInfer<R>,
+  lookup: AccessKeyLookup<R>,
   now: number,
   options: LiveOptions,
-): Liveness {
+): Liveness<R> {
   const own = stateOf(record, now, options);
   if ('reason' in own) return { live: false, reason: own.reason };
   const line = ancestorsOf(record, lookup);
@@ -62,13 +62,13 @@ export function isLive(
  * Whether the predecessor of a planned renewal is still accepted. The record itself must be live as well.
  * @public the gateway is to ask it.
  */
-export function acceptsPrevious(record: CredentialRecord, now: number): boolean {
+export function acceptsPrevious(record: LiveRecord, now: number): boolean {
   const { previous } = record.status;
   return previous !== undefined && now < previous.expirationTimestamp;
 }
 
 /** Whether the operator confirmed exactly this spec: fingerprint, credential and serial, and for a key in spec that very key. */
-export function isConfirmed(record: CredentialRecord): boolean {
+export function isConfirmed(record: LiveRecord): boolean {
   const { status, specKey } = record;
   if (record.uid === '' || status.credentialHash === undefined || status.serial < 1) return false;
   if (compareFingerprint(record.fingerprints, status.fingerprint) === 'different') return false;
@@ -77,7 +77,7 @@ export function isConfirmed(record: CredentialRecord): boolean {
 }
 
 /** When a verifier refuses this credential, its ancestors left aside. `undefined`: never confirmed. */
-export function endOf(record: CredentialRecord, now: number, options: LiveOptions): number | undefined {
+export function endOf(record: LiveRecord, now: number, options: LiveOptions): number | undefined {
   if (record.kind !== 'OwnedAccessKey') return endOfIssued(record);
   const ownActivity = options.ownActivity?.(record.uid);
   return endOfAccessKey(record, now, {
@@ -87,7 +87,7 @@ export function endOf(record: CredentialRecord, now: number, options: LiveOption
 }
 
 function stateOf(
-  record: CredentialRecord,
+  record: LiveRecord,
   now: number,
   options: LiveOptions,
 ): { reason: Reason } | { end: number } {
@@ -100,12 +100,12 @@ function stateOf(
   return now < end ? { end } : { reason: reasons.expired };
 }
 
-function deadAncestor(ancestor: CredentialRecord, reason: Reason): Liveness {
+function deadAncestor(ancestor: LiveRecord, reason: Reason): Liveness<never> {
   return { live: false, reason: reasons.accessKeyNotLive, accessKey: ancestor.name, accessKeyReason: reason };
 }
 
 /** A token carries the scopes of its day. An access key does not: its parents are looked up at every use. */
-export function chainHolds(record: CredentialRecord, ancestors: readonly CredentialRecord[]): boolean {
+export function chainHolds(record: LiveRecord, ancestors: readonly LiveRecord[]): boolean {
   if (record.kind === 'OwnedAccessKey') return true;
   const { chain } = record.status;
   return ancestors.length === 0

@@ -3,8 +3,8 @@ import type { CredentialKind } from '../api/credential-kinds.ts';
 import type { Identity, Refusal } from './identity.ts';
 import type { SpecKey } from './keys/spec-key.ts';
 
-/** What the operator confirmed in `status`; absent fields were never confirmed. Instants are epoch milliseconds. */
-export interface Confirmation {
+/** What verifiers need of the confirmation in `status`; absent fields were never confirmed. Instants are epoch milliseconds. */
+export interface LiveConfirmation {
   readonly credentialHash?: string;
   readonly fingerprint?: string;
   readonly serial: number;
@@ -16,13 +16,19 @@ export interface Confirmation {
   readonly previous?: PreviousCredential;
   readonly accessKeyUID?: string;
   readonly chain?: string;
+  readonly lastActivity?: number;
+  /** Kubeconfigs only: the UID of the instance that it was issued for. */
+  readonly instanceUID?: string;
+}
+
+/** All that the operator confirmed. */
+export interface Confirmation extends LiveConfirmation {
   readonly keyID?: string;
   readonly keySource?: KeySource;
   readonly observedRotation?: string;
   readonly disabledByExpiry?: number;
   /** Access keys only, for people: whether the key granted access when this was written. */
   readonly active?: boolean;
-  readonly lastActivity?: number;
   readonly expirationTimestamp?: number;
   /** Kubeconfigs only. */
   readonly auth?: KubeConfigAuth;
@@ -30,8 +36,6 @@ export interface Confirmation {
   readonly documentHash?: string;
   /** Kubeconfigs only: SHA-256, hexadecimal, of what the document says of the target. */
   readonly targetHash?: string;
-  /** Kubeconfigs only: the UID of the instance that it was issued for. */
-  readonly instanceUID?: string;
   /** Kubeconfigs only: serials of certificates that may be bound in the virtual cluster, the present one among them. */
   readonly boundSerials?: readonly number[];
 }
@@ -72,10 +76,10 @@ export interface Requester {
 export type { CredentialKind };
 
 /**
- * One credential object as operator and gateway keep it in memory: no prose, no managed fields, no secret.
- * Instants are epoch milliseconds.
+ * One credential object as a verifier keeps it in memory: what decides whether it is live, for whom, and for what. At most
+ * 1 kB, because a gateway holds every one. Equal names, groups and scopes stand in memory once. Instants are epoch milliseconds.
  */
-export interface CredentialRecord {
+export interface LiveRecord {
   readonly kind: CredentialKind;
   /** `name`, or `namespace/name`. */
   readonly key: string;
@@ -83,16 +87,10 @@ export interface CredentialRecord {
   readonly namespace?: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  readonly generation: number;
   readonly created: number;
   /** `metadata.deletionTimestamp`. */
   readonly deleted?: number;
-  readonly finalizers: readonly string[];
   readonly requester?: Requester;
-  /** `name/uid` of the credential that the creating request came with. */
-  readonly createdWith?: string;
-  readonly rotate?: string;
-  readonly ephemeral: boolean;
   /** Fingerprint of the present spec: by the present algorithm first, then the one before where there is one. */
   readonly fingerprints: readonly string[];
   readonly specKey?: SpecKey;
@@ -100,12 +98,7 @@ export interface CredentialRecord {
   readonly identity?: Identity;
   /** Why this spec can never be used as it stands: an identity or a reference that is refused or cannot be read. */
   readonly problem?: Refusal;
-  readonly type?: string;
   readonly disabled: boolean;
-  /** Who owns `spec.disabled` by managed fields. */
-  readonly disabledOwner: 'nobody' | 'operator' | 'other';
-  /** True when the operator's field manager wrote the plain `spec.key`. */
-  readonly keyWrittenByOperator: boolean;
   /** Seconds; 0 or absent: the default of the kind. -1: what stands there is no life time, so the life is over. */
   readonly ttl?: number;
   readonly ttlAfterLastActivity: boolean;
@@ -113,14 +106,31 @@ export interface CredentialRecord {
   readonly certificateTTL?: number;
   /** Kubeconfigs only. */
   readonly kubeConfig?: KubeConfigSpec;
-  readonly renewBefore?: number;
   /** As it stands in spec; `undefined`: no scope. */
   readonly scope?: unknown;
   readonly rules?: readonly unknown[];
   readonly allowPlatformCli: boolean;
+  /** Of a verifier's record: access keys only, whose confirmation depends on it. */
   readonly secretRef?: SecretReference;
   readonly accessKey?: string;
   readonly allowedNamespaces: readonly string[];
+  readonly status: LiveConfirmation;
+}
+
+/** One credential object as the operator keeps it in memory: no prose, no managed fields, no secret. */
+export interface CredentialRecord extends LiveRecord {
+  readonly generation: number;
+  readonly finalizers: readonly string[];
+  /** `name/uid` of the credential that the creating request came with. */
+  readonly createdWith?: string;
+  readonly rotate?: string;
+  readonly ephemeral: boolean;
+  readonly type?: string;
+  /** Who owns `spec.disabled` by managed fields. */
+  readonly disabledOwner: 'nobody' | 'operator' | 'other';
+  /** True when the operator's field manager wrote the plain `spec.key`. */
+  readonly keyWrittenByOperator: boolean;
+  readonly renewBefore?: number;
   /** True when spec still holds connectorData or tokens of oidcLogin. */
   readonly holdsLoginSecrets: boolean;
   /** True when a credential stands in status now (token or kubeConfig). */
@@ -129,3 +139,11 @@ export interface CredentialRecord {
   readonly observedGeneration: number;
   readonly conditions: readonly Condition[];
 }
+
+/**
+ * A record with every member in place, `undefined` where it is absent. V8 then keeps it as a small object of one form; one that
+ * is put together member by member becomes a hash table of three times the size.
+ */
+export type Slots<T> = {
+  [K in keyof T]-?: Pick<T, K> extends Required<Pick<T, K>> ? T[K] : T[K] | undefined;
+};

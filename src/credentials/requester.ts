@@ -1,7 +1,7 @@
 import { annotations as names } from '../api/names.ts';
 import { reasons } from '../api/reasons.ts';
 import { type IdentityResult, isCleanName, isReserved } from './identity.ts';
-import type { CredentialRecord, Requester } from './record.ts';
+import type { LiveRecord, Requester } from './record.ts';
 
 /**
  * Reads the stamps of the mutating policy. `undefined` when one of them is missing or is not exactly what the policy writes:
@@ -52,7 +52,7 @@ export interface NamingChild {
  */
 export function mayNameAccessKey(
   requester: Requester | undefined,
-  parent: CredentialRecord,
+  parent: LiveRecord,
   child: NamingChild = {},
 ): boolean {
   if (child.namespace !== undefined && parent.allowedNamespaces.includes(child.namespace)) return true;

@@ -1,4 +1,4 @@
-import type { CredentialRecord } from './record.ts';
+import type { LiveRecord } from './record.ts';
 
 /** Seconds that a token lives when its `ttl` is 0 or absent, and the most it can live. */
 export const tokenDefaultTTL = 86_400;
@@ -23,7 +23,7 @@ export interface IssuedLife {
 }
 
 /** The life of a token, or of a kubeconfig, that is issued at `issuedAt`. */
-export function lifeOfIssued(record: CredentialRecord, options: IssuedLifeOptions): IssuedLife {
+export function lifeOfIssued(record: LiveRecord, options: IssuedLifeOptions): IssuedLife {
   const wanted = wantedLife(record);
   const bound = Math.min(options.maxLife ?? longest(record), longest(record));
   const confirmedTTL = Math.max(Math.min(wanted, bound), 0);
@@ -35,7 +35,7 @@ export function lifeOfIssued(record: CredentialRecord, options: IssuedLifeOption
  * When a verifier refuses a token or kubeconfig: at its hard end, or earlier when the present `ttl`, counted from the issue, says so.
  * `undefined`: nothing is confirmed.
  */
-export function endOfIssued(record: CredentialRecord): number | undefined {
+export function endOfIssued(record: LiveRecord): number | undefined {
   const { notAfter, issuedAt, confirmedTTL } = record.status;
   if (notAfter === undefined || issuedAt === undefined || confirmedTTL === undefined) return undefined;
   // Of a certificate without a wish only the signer knows the end.
@@ -44,7 +44,7 @@ export function endOfIssued(record: CredentialRecord): number | undefined {
 }
 
 /** Seconds. What is no life time lasts 0 seconds. */
-function wantedLife(record: CredentialRecord): number {
+function wantedLife(record: LiveRecord): number {
   const isKubeConfig = record.kind === 'VirtualClusterInstanceKubeConfig';
   const ttl = isKubeConfig ? record.certificateTTL : record.ttl;
   if (ttl === undefined) return tokenDefaultTTL;
@@ -52,5 +52,5 @@ function wantedLife(record: CredentialRecord): number {
   return Math.max(ttl, 0);
 }
 
-const longest = (record: CredentialRecord): number =>
+const longest = (record: LiveRecord): number =>
   record.kind === 'DirectClusterEndpointToken' ? tokenMaxTTL : Number.MAX_SAFE_INTEGER / 1_000_000;

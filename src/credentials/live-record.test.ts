@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type CredentialServices,
+  confirmed,
+  created,
+  credentialObject,
+  recordOf,
+} from '../../test/builders/credential-object.ts';
+import { toLiveRecord } from './live-record.ts';
+import { isLive } from './liveness.ts';
+import type { CredentialRecord, LiveRecord } from './record.ts';
+
+const options = { activityInterval: 60_000 };
+const scope = { clusters: [{ cluster: 'east' }] };
+const parent = confirmed(credentialObject({ name: 'root' }));
+const child = { accessKey: 'root' };
+
+const cases: readonly (readonly [string, CredentialServices])[] = [
+  ['a key', { spec: { user: 'alice', key: 'example-plain-key', scope } }],
+  ['a key that is disabled', { spec: { user: 'alice', key: 'example-plain-key-of-ci', disabled: true } }],
+  ['a key in a Secret', { spec: { user: 'alice', secretRef: { namespace: 'n', name: 's' } } }],
+  ['a key below another', { spec: { ...child, key: 'example-plain-key-of-ci' } }],
+  ['a key with a life', { spec: { user: 'alice', key: 'example-plain-key-of-ci', ttl: 60 } }],
+  [
+    'an idle key',
+    { spec: { user: 'a', key: 'example-plain-key-of-ci', ttl: 60, ttlAfterLastActivity: true } },
+  ],
+  ['a key of a refused user', { spec: { user: 'system:admin', key: 'example-plain-key-of-ci' } }],
+  ['a key with a stamp that says nothing', { annotations: { 'management.platform.sh/created-with': '?' } }],
+  ['a token', { kind: 'DirectClusterEndpointToken', spec: { scope } }],
+  ['a token below a key', { kind: 'DirectClusterEndpointToken', spec: child }],
+  ['a token with another chain', { kind: 'DirectClusterEndpointToken', spec: child, status: { chain: 'x' } }],
+  ['a kubeconfig', { kind: 'VirtualClusterInstanceKubeConfig', metadata: { namespace: 'p-one' } }],
+];
+
+const verdict = <R extends LiveRecord>(record: R, ancestor: R, now: number) =>
+  isLive(record, (name) => (name === 'root' ? ancestor : undefined), now, options);
+
+describe('toLiveRecord', () => {
+  it.each(cases)('%s is judged like the whole record', (_, parts) => {
+    const object = confirmed(credentialObject(parts), parts.spec?.['accessKey'] ? [recordOf(parent)] : []);
+    for (const now of [created, created + 119_999, created + 120_000, created + 90_000_000]) {
+      const whole = verdict<CredentialRecord>(recordOf(object), recordOf(parent), now);
+      const live = verdict(toLiveRecord(object, object.kind), toLiveRecord(parent, parent.kind), now);
+      const withoutAncestors = { ...whole, ...('ancestors' in whole && { ancestors: expect.anything() }) };
+      expect(live).toEqual(withoutAncestors);
+    }
+  });
+
+  it.each(cases)('of %s holds nothing that the whole record does not say', (_, parts) => {
+    const object = confirmed(credentialObject(parts));
+    const { status, secretRef: _keysOnly, ...live } = toLiveRecord(object, object.kind);
+    expect(recordOf(object)).toMatchObject(JSON.parse(JSON.stringify(live)));
+    expect(recordOf(object).status).toMatchObject(JSON.parse(JSON.stringify(status)));
+  });
+
+  it('holds equal scopes and identities once', () => {
+    const [one, other] = ['one', 'other'].map((name) =>
+      toLiveRecord(
+        credentialObject({ name, spec: { user: 'alice', groups: ['dev'], scope } }),
+        'OwnedAccessKey',
+      ),
+    );
+    expect(one?.scope).toBe(other?.scope);
+    expect(one?.identity).toBe(other?.identity);
+    expect(one?.requester).toBe(other?.requester);
+  });
+});

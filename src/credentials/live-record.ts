@@ -1,0 +1,157 @@
+import { parseEnd, parseInstant } from '../api/instant.ts';
+import { asObject, asText, asTexts, defined, type JsonObject } from '../api/json.ts';
+import { annotations as annotationNames } from '../api/names.ts';
+import { reasons } from '../api/reasons.ts';
+import { toLifetime, toLiveConfirmation } from './confirmation.ts';
+import { fingerprintsOf, type RawSpec } from './fingerprint.ts';
+import { type Identity, identityOfSpec, type Refusal } from './identity.ts';
+import { parseSpecKey, type SpecKey } from './keys/spec-key.ts';
+import type {
+  CredentialKind,
+  KubeConfigSpec,
+  LiveConfirmation,
+  LiveRecord,
+  SecretReference,
+  Slots,
+} from './record.ts';
+import { isCreatedWith, parseRequester } from './requester.ts';
+import { shared } from './shared-values.ts';
+
+/**
+ * Turns one credential object, as the API server sent it, into what a verifier keeps of it: no plain key or token. Lists carry no
+ * `kind` in their items, so it is passed in. Never throws for anything that JSON can hold; what cannot be read makes the record
+ * narrower: unconfirmed, ended, or with a `problem`.
+ */
+export function toLiveRecord(object: unknown, kind: CredentialKind): LiveRecord {
+  const { metadata: rawMetadata, spec: rawSpec, status: rawStatus } = asObject(object);
+  const [metadata, spec] = [asObject(rawMetadata), asObject(rawSpec)];
+  const status = toLiveConfirmation(asObject(rawStatus));
+  const annotations = asObject(metadata['annotations']);
+  const name = asText(metadata['name']) ?? '';
+  const namespace = shared.text(asText(metadata['namespace']));
+  const { identity, refusal } = namedBy(spec);
+  return {
+    kind,
+    // Not a template: joined, the key is one string and not a tree of its parts.
+    key: namespace === undefined ? name : [namespace, name].join('/'),
+    name,
+    namespace,
+    uid: asText(metadata['uid']) ?? '',
+    resourceVersion: asText(metadata['resourceVersion']) ?? '',
+    created: parseInstant(metadata['creationTimestamp']) ?? 0,
+    deleted: parseEnd(metadata['deletionTimestamp']),
+    requester: shared.json(parseRequester(annotations)),
+    fingerprints: presentFingerprints(spec, status),
+    specKey: specKeyOf(spec['key'], status),
+    identity: shared.json(identity),
+    problem: shared.json(
+      sizeProblem(object) ?? refusal ?? referenceProblem(spec) ?? stampProblem(annotations),
+    ),
+    disabled: spec['disabled'] !== undefined && spec['disabled'] !== null && spec['disabled'] !== false,
+    ttl: toLifetime(spec['ttl']),
+    ttlAfterLastActivity: spec['ttlAfterLastActivity'] === true,
+    certificateTTL: toLifetime(spec['certificateTTL']),
+    kubeConfig: kind === 'VirtualClusterInstanceKubeConfig' ? kubeConfigOf(spec, name) : undefined,
+    scope: shared.json(spec['scope']),
+    rules: shared.json(rulesOf(spec['rules'])),
+    allowPlatformCli: spec['allowPlatformCli'] === true,
+    secretRef: kind === 'OwnedAccessKey' ? secretRefOf(spec['secretRef']) : undefined,
+    accessKey: shared.text(asText(spec['accessKey'])),
+    allowedNamespaces: shared.json(asTexts(spec['allowedNamespaces'])),
+    status,
+  } satisfies Slots<LiveRecord> as LiveRecord;
+}
+
+function namedBy(spec: RawSpec): { readonly identity?: Identity; readonly refusal?: Refusal } {
+  return identityOfSpec(spec) ?? {};
+}
+
+/** What is confirmed is mostly what is there: then the text stands in memory once. */
+function presentFingerprints(spec: RawSpec, { fingerprint }: LiveConfirmation): readonly string[] {
+  return fingerprintsOf(spec).map((present) => (present === fingerprint ? fingerprint : present));
+}
+
+const rulesOf = (value: unknown): readonly unknown[] | undefined =>
+  Array.isArray(value) && value.length > 0 ? value : undefined;
+
+function kubeConfigOf(spec: RawSpec, name: string): KubeConfigSpec {
+  return shared.json<KubeConfigSpec>(
+    defined({
+      instance: asText(spec['virtualClusterInstance']) ?? name,
+      clientCert: spec['clientCert'] === true,
+      server: asText(spec['server']),
+    }),
+  );
+}
+
+/** The hash is mostly the confirmed one: then it stands in memory once. */
+function specKeyOf(value: unknown, { credentialHash }: LiveConfirmation): SpecKey | undefined {
+  try {
+    const key = parseSpecKey(value);
+    return key !== undefined && key.hash === credentialHash ? { ...key, hash: credentialHash } : key;
+  } catch (error) {
+    if (error instanceof RangeError) return { form: 'Plain', hash: '', wellFormed: false };
+    throw error;
+  }
+}
+
+export function secretRefOf(value: unknown): SecretReference | undefined {
+  const reference = asObject(value);
+  const name = asText(reference['name']);
+  if (name === undefined) return undefined;
+  return {
+    name,
+    namespace: shared.text(asText(reference['namespace'])),
+    key: shared.text(asText(reference['key'])),
+  } satisfies Slots<SecretReference> as SecretReference;
+}
+
+/** Characters of JSON. The API server takes one and a half times as much, so that there is room for a deletion timestamp. */
+const maxObjectSize = 1_000_000;
+
+/**
+ * An object at the limit of etcd can be neither disabled nor deleted, because both make it larger. So padding an
+ * object must end its credential, not protect it.
+ */
+function sizeProblem(object: unknown): Refusal | undefined {
+  if (sizeOf(object) <= maxObjectSize) return undefined;
+  return {
+    reason: reasons.objectTooLarge,
+    message: 'the object is larger than 1 MB; shorten spec, labels and annotations',
+  };
+}
+
+/** Infinite for what is nested too deep to be written. */
+function sizeOf(object: unknown): number {
+  try {
+    return JSON.stringify(object)?.length ?? 0;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
+/** A reference that cannot be read must not count as none: without `accessKey` a token would speak for its requester. */
+function referenceProblem(spec: RawSpec): Refusal | undefined {
+  const { accessKey, secretRef } = spec;
+  if (typeof (accessKey ?? '') !== 'string') {
+    return {
+      reason: reasons.accessKeyNotFound,
+      message: 'spec.accessKey must be the name of an OwnedAccessKey',
+    };
+  }
+  if ((secretRef ?? undefined) !== undefined && secretRefOf(secretRef) === undefined) {
+    return {
+      reason: reasons.secretFailed,
+      message: 'spec.secretRef must name a Secret in spec.secretRef.name',
+    };
+  }
+  return undefined;
+}
+
+/** A stamp that cannot be read must not count as a request without a credential: that would lift its limits. */
+function stampProblem(annotations: JsonObject): Refusal | undefined {
+  const createdWith = asText(annotations[annotationNames.createdWith]);
+  if (createdWith === undefined || isCreatedWith(createdWith)) return undefined;
+  const message = `the annotation ${annotationNames.createdWith} does not name one credential; create the object again`;
+  return { reason: reasons.requesterUnknown, message };
+}
