@@ -119,3 +119,18 @@ export const sitePolicyEntries = [
 export const isMaximum = (entry: string): string => cel`
   size(${entry}) <= 10 && ${entry}.matches('^[1-9][0-9]+$') && int(${entry}) >= 600 && int(${entry}) <= 3153600000
 `;
+
+export const finalizer = cel`'management.platform.sh/' + request.kind.kind.lowerAscii()`;
+
+/** Whether it is to be set, or was taken off an object that is not being deleted. The operator may. */
+export const finalizerMissing = cel`
+  (!((${finalizer}) in object.metadata.?finalizers.orValue([]))
+    && (request.operation == 'CREATE'
+      || (!has(oldObject.metadata.deletionTimestamp)
+        && (${finalizer}) in oldObject.metadata.?finalizers.orValue([]) && ${notOperator})))
+`;
+
+/** A condition on the new spec, which an older schema may have left without form. */
+export const inSpec = (condition: string): string => cel`
+  has(object.spec) && type(object.spec) == map && (${condition})
+`;

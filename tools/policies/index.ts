@@ -4,8 +4,6 @@ import { dryRunDelete } from './definitions/dry-run-delete.ts';
 import { ephemeral } from './definitions/ephemeral.ts';
 import { finalizers } from './definitions/finalizers.ts';
 import { generatedKey } from './definitions/generated-key.ts';
-import { groups } from './definitions/groups.ts';
-import { identity } from './definitions/identity.ts';
 import { instanceUse } from './definitions/instance-use.ts';
 import { lastApplied, lastAppliedRedacted } from './definitions/last-applied.ts';
 import { ownerReferences } from './definitions/owner-references.ts';
@@ -30,14 +28,12 @@ export const policyFiles: Readonly<Record<string, readonly Policy[]>> = {
   requester: [requester],
   ephemeral: [ephemeral],
   'requester-integrity': [requesterIntegrity],
-  identity: [identity],
   finalizers: [finalizers],
   'generated-key': [generatedKey],
   'last-applied': [lastAppliedRedacted, lastApplied],
   status: [status],
   'dry-run-delete': [dryRunDelete],
   delegation: [delegation],
-  groups: [groups],
   'platform-fields': [platformFields],
   'instance-use': [instanceUse],
   'secret-reference': [secretReference],

@@ -96,7 +96,7 @@ function judged(definition: MutatingDefinition | ValidatingDefinition): Record<s
   const { matchConditions, variables } = definition;
   return {
     matchConstraints: constraints(definition),
-    ...(matchConditions === undefined ? {} : { matchConditions: named(matchConditions) }),
+    ...(matchConditions === undefined ? {} : { matchConditions: [joined(matchConditions)] }),
     ...(variables === undefined ? {} : { variables: named(variables) }),
   };
 }
@@ -122,6 +122,17 @@ function constraints(definition: MutatingDefinition | ValidatingDefinition): Rec
 
 const named = (expressions: Expressions): object[] =>
   Object.entries(expressions).map(([name, expression]) => ({ name, expression }));
+
+/** One, because the API server evaluates all of several, and the first false one makes the rest needless. */
+function joined(conditions: Expressions): object {
+  const expressions = Object.values(conditions);
+  const expression =
+    expressions.length === 1
+      ? expressions[0]
+      : expressions.map((one) => `(${one.replaceAll('\n', '\n  ')})`).join('\n&& ');
+  const [name, ...others] = Object.keys(conditions);
+  return { name: others.length === 0 ? name : 'applies', expression };
+}
 
 function pair(of: {
   readonly about: string;

@@ -7,7 +7,6 @@ import { codesIn, readDocument, rowsOf } from './document.ts';
 const folder = path.resolve(import.meta.dirname, '../../config/admission');
 const policies = [
   'delegation',
-  'groups',
   'platform-fields',
   'instance-use',
   'secret-reference',

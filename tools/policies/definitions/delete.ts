@@ -14,8 +14,8 @@ export const credentialDelete = validating({
   operations: ['DELETE'],
   resources: credentials,
   matchConditions: {
-    'not-exempt': notExempt,
     'in-earnest': cel`!request.?dryRun.orValue(false)`,
+    'not-exempt': notExempt,
   },
   variables: {
     oldSpec: storedSpec,

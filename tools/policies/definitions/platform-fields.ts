@@ -1,8 +1,10 @@
-import { list, notExempt, oldSpec, spec } from '../fragments.ts';
+import { list, notExempt, oldSpec, spec, storedSpec } from '../fragments.ts';
 import { type Validation, validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
 
 const fields = ['identity', 'identityRefresh', 'oidcProvider', 'oidcLogin', 'parent'];
+
+const platformField = cel`k in ${list([...fields, 'type'])}`;
 
 const keep = (field: string): Validation => ({
   expression: cel`!('${field}' in variables.changed) || variables.manages`,
@@ -21,6 +23,10 @@ export const platformFields = validating({
   operations: ['CREATE', 'UPDATE'],
   resources: ['ownedaccesskeys'],
   matchConditions: {
+    'with-platform-fields': cel`
+      (${spec}).exists(k, ${platformField})
+        || (request.operation != 'CREATE' && (${storedSpec}).exists(k, ${platformField}))
+    `,
     'not-exempt': notExempt,
   },
   variables: {

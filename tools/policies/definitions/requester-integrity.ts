@@ -11,6 +11,24 @@ export const requesterIntegrity = validating({
   `,
   operations: ['CREATE', 'UPDATE'],
   resources: credentials,
+  // False for nearly every object, and then the rest is left out. Where it is true, the validations say what is wrong.
+  matchConditions: {
+    'not-as-it-was-set': cel`
+      object.metadata.?annotations[?'management.platform.sh/requester'] != (request.operation == 'CREATE'
+          ? optional.of(request.userInfo.username)
+          : oldObject.metadata.?annotations[?'management.platform.sh/requester'])
+        || object.metadata.?annotations[?'management.platform.sh/requester-groups'] != (request.operation == 'CREATE'
+          ? optional.of(${requesterGroupsText})
+          : oldObject.metadata.?annotations[?'management.platform.sh/requester-groups'])
+        || object.metadata.?annotations[?'management.platform.sh/created-with'] != (request.operation == 'CREATE'
+          ? optional.none()
+          : oldObject.metadata.?annotations[?'management.platform.sh/created-with'])
+        || (request.operation == 'CREATE' && request.userInfo.?extra[?'management.platform.sh/access-key'].hasValue())
+        || object.metadata.?labels[?'management.platform.sh/ephemeral'] != (${ephemeralLabel})
+        || (request.resource.resource == 'ownedaccesskeys'
+          && object.metadata.?managedFields.orValue([]).exists(m, m.?manager.orValue('') == 'latchkey-operator'))
+    `,
+  },
   variables: {
     create: cel`request.operation == 'CREATE'`,
     annotations: cel`object.metadata.?annotations.orValue({})`,

@@ -1,64 +1,114 @@
-import { credentials, requesterGroupsText } from '../fragments.ts';
+import { credentials, finalizer, finalizerMissing, list, requesterGroupsText } from '../fragments.ts';
 import { mutating } from '../policy.ts';
 import { cel, text } from '../text.ts';
+
+const names = ['requester', 'requester-groups', 'created-with'].map(
+  (name) => `management.platform.sh/${name}`,
+);
+
+const annotation = (name: string): string =>
+  `object.metadata.?annotations[?'management.platform.sh/${name}']`;
+
+/** "name/uid" of the credential that the request came with; empty: none. latchkey-requester-integrity refuses any other
+ * number of values. */
+const createdWith = cel`request.userInfo.?extra[?'management.platform.sh/access-key'].orValue([]).join(',')`;
+
+/** A requester with a reserved name (Argo CD, Flux, any service account) cannot be spoken for. */
+const nameable = cel`
+  request.userInfo.username.matches('^[!-~]([ -~]*[!-~])?$')
+    && !request.userInfo.username.matches('^(system|kubeadm|management[.]platform[.]sh|team):')
+`;
+
+const identities = list(['user', 'team', 'subject']);
+
+/** At a creation the requester, on an update whoever it was. Empty counts as absent. */
+const identityMissing = cel`
+  request.resource.resource == 'ownedaccesskeys' && has(object.spec) && type(object.spec) == map
+    && !${identities}.exists(f, object.spec[?f].orValue('') != '')
+    && (request.operation == 'CREATE'
+      ? !has(object.spec.accessKey) && ${nameable}
+      : type(oldObject.?spec.orValue('')) == map && ${identities}.exists(f, oldObject.spec[?f].orValue('') != ''))
+`;
 
 export const requester = mutating({
   name: 'latchkey-requester',
   about: text`
-    Records who asked for a credential. A token or kubeconfig without \`accessKey\` speaks for this user, and the right to
-    name a parent key is judged by it, so nobody may choose these values: they are overwritten at creation, and every
-    update gets the stored ones back (kubectl replace, a patch to null, server-side apply by another manager).
+    What every credential has from its creation on: who asked for it, whom it speaks for, and a finalizer.
+
+    The annotations: a token or kubeconfig without \`accessKey\` speaks for its requester, and the right to name a parent key
+    is judged by it, so no one may choose these values. They are overwritten at creation, and every update gets the stored
+    ones back (kubectl replace, a patch to null, server-side apply by another manager).
+
+    The identity: an access key whose manifest does not say whom it speaks for speaks for its requester. A key with
+    \`accessKey\` takes the identity of that key. A requester with a reserved name cannot be spoken for: the schema refuses
+    such a key and asks for spec.user.
+
+    The finalizer stands there before anything outside the object exists, and an update that drops it gets it back. Once
+    deletion has begun it may be stripped (ownership.yaml): that frees an object whose operator is gone, and revokes nothing
+    less, because a credential with a deletionTimestamp is refused.
+
+    One policy for the three, because each that changes an object costs the API server as much as ten that judge one.
   `,
   operations: ['CREATE', 'UPDATE'],
   resources: credentials,
+  // False once all is set: the policy has its turn again after each mutation, and a second patch costs as much as the first.
   matchConditions: {
-    'created-or-changed': cel`
-      request.operation == 'CREATE'
-        || ['management.platform.sh/requester', 'management.platform.sh/requester-groups', 'management.platform.sh/created-with']
-          .exists(n, object.metadata.?annotations[?n] != oldObject.metadata.?annotations[?n])
+    'something-to-set': cel`
+      (request.operation == 'CREATE'
+          ? ${annotation('requester')} != optional.of(request.userInfo.username)
+            || ${annotation('created-with')}.hasValue() != (${createdWith} != '')
+            || ${annotation('created-with')}.orValue('') != ${createdWith}
+            || ${annotation('requester-groups')} != optional.of(${requesterGroupsText})
+          : ${list(names)}.exists(n, object.metadata.?annotations[?n] != oldObject.metadata.?annotations[?n]))
+        || ${finalizerMissing}
+        || (${identityMissing})
     `,
   },
+  // Looked up one by one: an expression over all annotations of an object could cost more than the API server allows, and
+  // the object could then never be changed again.
   variables: {
-    present: cel`object.metadata.?annotations.orValue({})`,
-    groups: requesterGroupsText,
-    // "name/uid" of the credential that the request came with; empty: none. latchkey-requester-integrity refuses any other number of values.
-    createdWith: cel`request.userInfo.?extra[?'management.platform.sh/access-key'].orValue([]).join(',')`,
-    names: cel`['management.platform.sh/requester', 'management.platform.sh/requester-groups', 'management.platform.sh/created-with']`,
-    // Empty: no such annotation.
-    stamps: cel`
-      {
-        'management.platform.sh/requester': request.userInfo.username,
-        'management.platform.sh/requester-groups': variables.groups,
-        'management.platform.sh/created-with': variables.createdWith
-      }
-    `,
-    // Looked up one by one: an expression over all annotations of an object could cost more than the API server allows, and
-    // the object could then never be changed again.
     stored: cel`oldObject.metadata.?annotations.orValue({})`,
   },
   mutations: [
     cel`
-      (!has(object.metadata.annotations)
-          && (request.operation == 'CREATE' || variables.names.exists(n, n in variables.stored))
-        ? [JSONPatch{op: 'add', path: '/metadata/annotations', value: {}}]
-        : [])
-      + (request.operation == 'CREATE'
-        ? variables.names
-            .filter(n, variables.stamps[n] == ''
-              ? n in variables.present
-              : variables.present[?n] != optional.of(variables.stamps[n]))
-            .map(n, JSONPatch{
-              op: variables.stamps[n] == '' ? 'remove' : 'add',
-              path: '/metadata/annotations/' + jsonpatch.escapeKey(n),
-              value: variables.stamps[n]
-            })
-        : variables.names
-            .filter(n, variables.present[?n] != variables.stored[?n])
+      (request.operation == 'CREATE'
+        ? (has(object.metadata.annotations) ? [] : [JSONPatch{op: 'add', path: '/metadata/annotations', value: {}}])
+          + [
+              JSONPatch{
+                op: 'add', path: '/metadata/annotations/management.platform.sh~1requester', value: request.userInfo.username
+              },
+              JSONPatch{
+                op: 'add', path: '/metadata/annotations/management.platform.sh~1requester-groups', value: ${requesterGroupsText}
+              }
+            ]
+          + (${createdWith} != ''
+            ? [JSONPatch{
+                op: 'add', path: '/metadata/annotations/management.platform.sh~1created-with', value: ${createdWith}
+              }]
+            : ${annotation('created-with')}.hasValue()
+            ? [JSONPatch{op: 'remove', path: '/metadata/annotations/management.platform.sh~1created-with'}]
+            : [])
+        : (!has(object.metadata.annotations) && ${list(names)}.exists(n, n in variables.stored)
+            ? [JSONPatch{op: 'add', path: '/metadata/annotations', value: {}}]
+            : [])
+          + ${list(names)}
+            .filter(n, object.metadata.?annotations[?n] != variables.stored[?n])
             .map(n, JSONPatch{
               op: n in variables.stored ? 'add' : 'remove',
               path: '/metadata/annotations/' + jsonpatch.escapeKey(n),
               value: variables.stored[?n].orValue('')
             }))
+      + (${finalizerMissing}
+        ? [has(object.metadata.finalizers)
+            ? JSONPatch{op: 'add', path: '/metadata/finalizers/-', value: ${finalizer}}
+            : JSONPatch{op: 'add', path: '/metadata/finalizers', value: [${finalizer}]}]
+        : [])
+      + (!(${identityMissing})
+        ? []
+        : request.operation == 'CREATE'
+        ? [JSONPatch{op: 'add', path: '/spec/user', value: request.userInfo.username}]
+        : ${identities}.filter(f, oldObject.spec[?f].orValue('') != '')
+            .map(f, JSONPatch{op: 'add', path: '/spec/' + f, value: oldObject.spec[f]}))
     `,
   ],
 });

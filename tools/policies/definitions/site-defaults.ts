@@ -1,4 +1,4 @@
-import { notExempt, oldSpec, spec } from '../fragments.ts';
+import { inSpec, notExempt, oldSpec, spec } from '../fragments.ts';
 import { validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
 
@@ -11,9 +11,13 @@ export const siteDefaults = validating({
   operations: ['CREATE', 'UPDATE'],
   resources: ['ownedaccesskeys'],
   matchConditions: {
-    'not-exempt': notExempt,
+    'shared-without-scope': inSpec(cel`
+      !('scope' in object.spec) && (['team', 'subject'].exists(f, object.spec[?f].orValue('') != '')
+        || object.spec[?'groups'].orValue([]) != [])
+    `),
     // Finalizers come off, whatever the object says.
     'not-being-deleted': cel`request.operation == 'CREATE' || !has(oldObject.metadata.deletionTimestamp)`,
+    'not-exempt': notExempt,
   },
   variables: {
     spec,

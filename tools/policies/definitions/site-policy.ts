@@ -35,11 +35,11 @@ export const sitePolicy = validating({
   operations: ['CREATE', 'UPDATE'],
   resources: credentials,
   matchConditions: {
-    // The operator writes generated keys and what has ended.
-    'not-exempt': notExempt,
     // Finalizers come off, whatever the object says.
     'not-being-deleted': cel`request.operation == 'CREATE' || !has(oldObject.metadata.deletionTimestamp)`,
     'spec-created-or-changed': cel`request.operation == 'CREATE' || object.?spec != oldObject.?spec`,
+    // The operator writes generated keys and what has ended.
+    'not-exempt': notExempt,
   },
   variables: {
     spec,

@@ -12,6 +12,9 @@ export const targetSecrets = validating({
   `,
   operations: ['CREATE', 'UPDATE'],
   resources: ['virtualclusterinstances', 'spaceinstances', 'clusters'],
+  matchConditions: {
+    'spec-created-or-changed': cel`request.operation == 'CREATE' || object.?spec != oldObject.?spec`,
+  },
   variables: {
     create: cel`request.operation == 'CREATE'`,
     specs: cel`

@@ -1,4 +1,4 @@
-import { credentials, notOperator, oldSpec, spec } from '../fragments.ts';
+import { credentials, inSpec, notOperator, oldSpec, spec } from '../fragments.ts';
 import { validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
 
@@ -13,8 +13,18 @@ export const warnings = validating({
   operations: ['CREATE', 'UPDATE'],
   resources: credentials,
   matchConditions: {
-    'not-exempt': notOperator,
+    // Whatever a validation below warns of is among these; most objects have none of them.
+    'with-something-to-say': inSpec(cel`
+      ['rules', 'allowPlatformCli', 'parent', 'oidcLogin'].exists(f, f in object.spec)
+        || ('scope' in object.spec && (type(object.spec.scope) != map
+          || ['rules', 'allowLoftCli', 'roles'].exists(f, f in object.spec.scope)
+          || !['projects', 'spaces', 'virtualClusters', 'clusters'].exists(l, object.spec.scope[?l].orValue([]) != [])))
+        || (request.resource.resource == 'ownedaccesskeys'
+          ? object.spec[?'accessKey'].orValue('') == '' && object.spec[?'ttl'].orValue(0) <= 0
+          : object.spec[?'ttl'].orValue(0) > 7776000 || object.spec[?'certificateTTL'].orValue(0) > 31536000)
+    `),
     'spec-created-or-changed': cel`request.operation == 'CREATE' || object.?spec != oldObject.?spec`,
+    'not-exempt': notOperator,
   },
   variables: {
     spec,
