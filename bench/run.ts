@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { Benchmark, Section } from './benchmark.ts';
 import { applyToReady } from './benchmarks/apply-to-ready.ts';
 import { kubeconfig } from './benchmarks/kubeconfig.ts';
+import { policyCost } from './benchmarks/policy-cost.ts';
 import { reconcile } from './benchmarks/reconcile.ts';
 import { recordMemory } from './benchmarks/record-memory.ts';
 import { tokenIssue } from './benchmarks/token-issue.ts';
@@ -10,7 +11,14 @@ import { machineFacts } from './measure/machine.ts';
 import { renderReport, renderSection } from './measure/report.ts';
 import { parseOptions, usage } from './options.ts';
 
-const benchmarks: readonly Benchmark[] = [tokenIssue, recordMemory, applyToReady, kubeconfig, reconcile];
+const benchmarks: readonly Benchmark[] = [
+  tokenIssue,
+  recordMemory,
+  applyToReady,
+  kubeconfig,
+  policyCost,
+  reconcile,
+];
 
 /** One named benchmark prints its table; all of them together become a page of results. */
 async function main(args: readonly string[]): Promise<void> {
