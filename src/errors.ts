@@ -84,7 +84,7 @@ export const errorCatalogue = {
   },
   ERR_ADMISSION_MISSING: {
     message:
-      'nothing new is confirmed while {missing} admission policies or bindings are missing or of another version',
+      'nothing new is confirmed while {missing} admission policies or bindings are missing, older or edited',
     fix: 'Run `kubectl apply -k config/admission` with the same release. `/readyz/admission` names what is missing.',
   },
   ERR_SHUTDOWN_TIMEOUT: {

@@ -39,6 +39,8 @@ export const labels = {
   project: `${group}/project`,
   /** On every shipped admission policy and binding. */
   policyVersion: `${group}/policy-version`,
+  /** Beside it: of the contents of all policies. */
+  policyHash: `${group}/policy-hash`,
   ownerKind: `${group}/owner-kind`,
   ownerName: `${group}/owner-name`,
   ownerUID: `${group}/owner-uid`,

@@ -7,10 +7,10 @@ import { systemClock as clock } from '../kube/clock.ts';
 import { EventRecorder } from '../kube/events/event-recorder.ts';
 import { LeaderElector } from '../kube/leader/leader-election.ts';
 import { AdmissionEvents } from '../operator/admission/admission-events.ts';
-import { AdmissionGuard } from '../operator/admission/admission-guard.ts';
+import { type AdmissionCheck, AdmissionGuard } from '../operator/admission/admission-guard.ts';
 import { informerNames } from '../operator/assembly/informers.ts';
 import { controllerNames } from '../operator/assembly/operator-context.ts';
-import { Term } from '../operator/assembly/term.ts';
+import { staleAfterMs, Term } from '../operator/assembly/term.ts';
 import { ObjectEvents } from '../operator/shared/events.ts';
 import { Host, type Work } from '../process/host.ts';
 import { checkInstallation } from '../process/installation-check.ts';
@@ -67,12 +67,16 @@ class OperatorProcess implements Work {
       onDropped: () => this.#metrics.eventsDropped.inc(),
     });
     this.#admissionEvents = new AdmissionEvents({ client: this.#client, recorder: this.#recorder });
-    this.#guard = new AdmissionGuard({ ...shared, onLook: (missing) => this.#onAdmission(missing) });
+    this.#guard = new AdmissionGuard({
+      ...shared,
+      random: Math.random,
+      onCheck: (check) => this.#onAdmissionCheck(check),
+    });
     // A replica that does not lead is ready: it stands by.
     this.readiness = {
       admission: () => this.#guard.problem(),
       sync: () => this.#term?.unsynced(),
-      freshness: () => this.#term?.stale(),
+      freshness: () => this.#term?.stale() ?? this.#staleAdmission(),
       'signing-key': () => this.#term?.unsigned(),
     };
   }
@@ -111,23 +115,29 @@ class OperatorProcess implements Work {
       trustedSince: () => this.#guard.trustedSince(),
       assertLeading: () => this.#assertLeading(),
       admissionChecked: async (signal) => {
-        await this.#guard.looked(signal);
+        await this.#guard.firstCheck(signal);
         this.#reportAdmission();
       },
     });
   }
 
   /** What was left unconfirmed waits in the back-off of its queue; it need not, once the policies are back. */
-  #onAdmission(missing: number): void {
+  #onAdmissionCheck({ missing, unknown }: AdmissionCheck): void {
     this.#metrics.admissionMissing.set(missing);
+    this.#metrics.admissionUnknown.set(unknown);
     if (missing === 0 && this.#missing > 0) this.#term?.enqueueAll();
     this.#missing = missing;
     if (this.#term !== undefined) this.#reportAdmission();
   }
 
+  #staleAdmission(): string | undefined {
+    const isStale = this.#guard.hasSynced() && this.#guard.freshness() > staleAfterMs;
+    return isStale ? 'stale: admission policies' : undefined;
+  }
+
   /** Only the leader does, though all replicas check. */
   #reportAdmission(): void {
-    void this.#admissionEvents.say(this.#guard.problem());
+    void this.#admissionEvents.report(this.#guard.problem());
   }
 
   /** A write that starts after the lease may have gone to another would be decided on what that one has changed. */

@@ -1,36 +1,56 @@
+import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { policyFiles, policyVersion } from './index.ts';
-import { renderKustomization, renderPolicies } from './render.ts';
+import type { Manifest } from './policy.ts';
+import { renderKustomization, renderPolicies, renderShipped } from './render.ts';
 
 /**
- * Writes `config/admission`. With `--check` nothing is written, and the exit code is 1 when a file differs.
+ * Writes `config/admission`, and for the operator what it has to find on the API server. With `--check` nothing is written, and the exit code is 1 when a file differs.
  * @example node tools/node24.mjs node tools/policies/main.ts --check
  */
-const folder = join(import.meta.dirname, '../../config/admission');
+const root = join(import.meta.dirname, '../..');
+const folder = 'config/admission';
+const shipped = 'src/operator/admission/generated/shipped-policies.ts';
 
 function render(): Map<string, string> {
   const files = Object.entries(policyFiles).map(([name, policies]): [string, string] => [
-    `${name}.yaml`,
+    `${folder}/${name}.yaml`,
     renderPolicies(`tools/policies/definitions/${name}.ts`, policies),
   ]);
-  const names = files.map(([name]) => name);
-  const kustomization = renderKustomization('tools/policies/index.ts', names, policyVersion);
-  return new Map([...files, ['kustomization.yaml', kustomization]]);
+  const names = Object.keys(policyFiles).map((name) => `${name}.yaml`);
+  const source = 'tools/policies/index.ts';
+  const manifests = Object.values(policyFiles).flatMap((policies) =>
+    policies.flatMap((policy) => policy.manifests),
+  );
+  const version = { number: policyVersion, hash: hashOf(manifests) };
+  return new Map([
+    ...files,
+    [`${folder}/kustomization.yaml`, renderKustomization(source, names, version)],
+    [shipped, renderShipped(source, manifests, policyVersion)],
+  ]);
 }
+
+/** Two builds with the same number and other policies are told apart by it. */
+const hashOf = (manifests: readonly Manifest[]): string =>
+  createHash('sha256').update(JSON.stringify(manifests)).digest('hex').slice(0, 16);
 
 function main(check: boolean): void {
   const files = render();
-  const unknown = readdirSync(folder).filter((name) => !files.has(name));
+  const unknown = readdirSync(join(root, folder))
+    .map((name) => `${folder}/${name}`)
+    .filter((name) => !files.has(name));
   const changed = [...files].filter(([name, text]) => present(name) !== text).map(([name]) => name);
   if (check) return report([...unknown, ...changed]);
-  mkdirSync(folder, { recursive: true });
-  for (const name of unknown) rmSync(join(folder, name));
-  for (const [name, text] of files) writeFileSync(join(folder, name), text);
+  for (const name of unknown) rmSync(join(root, name));
+  for (const [name, text] of files) {
+    mkdirSync(dirname(join(root, name)), { recursive: true });
+    writeFileSync(join(root, name), text);
+  }
 }
 
 function report(outdated: readonly string[]): void {
-  for (const name of outdated) process.stderr.write(`config/admission/${name} differs from tools/policies\n`);
+  for (const name of outdated) process.stderr.write(`${name} differs from tools/policies\n`);
   if (outdated.length === 0) return;
   process.stderr.write('Run `npm run generate` and commit the result.\n');
   process.exitCode = 1;
@@ -38,7 +58,7 @@ function report(outdated: readonly string[]): void {
 
 function present(name: string): string | undefined {
   try {
-    return readFileSync(join(folder, name), 'utf8');
+    return readFileSync(join(root, name), 'utf8');
   } catch {
     return undefined;
   }

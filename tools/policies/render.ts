@@ -1,5 +1,5 @@
 import { Document, isScalar, type Pair, Scalar, visit, YAMLSeq } from 'yaml';
-import type { Policy } from './policy.ts';
+import type { Manifest, Policy } from './policy.ts';
 
 const header = (source: string): string =>
   `# Generated from ${source} by \`npm run generate\`. Do not edit.\n`;
@@ -12,11 +12,17 @@ export function renderPolicies(source: string, policies: readonly Policy[]): str
   return header(source) + documents.join('---\n');
 }
 
+interface Version {
+  readonly number: number;
+  readonly hash: string;
+}
+
 /** The kustomization that puts the labels on them. */
-export function renderKustomization(source: string, files: readonly string[], version: number): string {
+export function renderKustomization(source: string, files: readonly string[], version: Version): string {
   const pairs = {
     'app.kubernetes.io/part-of': 'latchkey',
-    'management.platform.sh/policy-version': version.toString(),
+    'management.platform.sh/policy-version': version.number.toString(),
+    'management.platform.sh/policy-hash': version.hash,
   };
   const kustomization = {
     apiVersion: 'kustomize.config.k8s.io/v1beta1',
@@ -25,6 +31,34 @@ export function renderKustomization(source: string, files: readonly string[], ve
     labels: [{ pairs }],
   };
   return header(source) + yaml(kustomization);
+}
+
+/** What the operator compares with the API server. */
+export function renderShipped(source: string, manifests: readonly Manifest[], version: number): string {
+  const policies = manifests.map(({ kind, metadata: { name }, spec }) =>
+    JSON.stringify({ kind, name, spec }),
+  );
+  return `// Generated from ${source} by \`npm run generate\`. Do not edit.
+
+export const policyVersion = ${version};
+
+export type PolicyKind =
+  | 'MutatingAdmissionPolicy'
+  | 'MutatingAdmissionPolicyBinding'
+  | 'ValidatingAdmissionPolicy'
+  | 'ValidatingAdmissionPolicyBinding';
+
+export interface ShippedPolicy {
+  readonly kind: PolicyKind;
+  readonly name: string;
+  readonly spec: object;
+}
+
+/** Every policy and binding of \`config/admission\`. Without any one of them a guarantee is gone, so the operator waits. */
+export const shippedPolicies: readonly ShippedPolicy[] = [
+${policies.map((policy) => `  ${policy},`).join('\n')}
+];
+`;
 }
 
 function yaml(value: object): string {

@@ -49,7 +49,7 @@ async function sayOfAdmission(): Promise<readonly TransitionEvent[]> {
   const client = { get: async () => ({ metadata: { uid: '1' } }) };
   const recorder = { record: (event: EventInput) => void seen.push(event) };
   const events = new AdmissionEvents({ client: client as never, recorder });
-  for (const problem of ['missing: a', undefined]) await events.say(problem);
+  for (const problem of ['missing: a', undefined]) await events.report(problem);
   return seen as unknown as TransitionEvent[];
 }
 

@@ -12,14 +12,14 @@ function setUp(get: () => Promise<unknown> = async () => ({ metadata: { uid: 'u1
 describe('AdmissionEvents', () => {
   it('says nothing while nothing was ever missing', async () => {
     const { events, recorded } = setUp();
-    await events.say(undefined);
+    await events.report(undefined);
     expect(recorded).toEqual([]);
   });
 
   it('says once what is missing, again when something else is, and once that all is back', async () => {
     const { events, recorded } = setUp();
     for (const problem of ['missing: a', 'missing: a', 'missing: a, b', undefined, undefined])
-      await events.say(problem);
+      await events.report(problem);
     expect(recorded.map(({ type, reason }) => `${type} ${reason}`)).toEqual([
       'Warning AdmissionMissing',
       'Warning AdmissionMissing',
@@ -33,7 +33,7 @@ describe('AdmissionEvents', () => {
 
   it('says it also where it cannot read the Deployment', async () => {
     const { events, recorded } = setUp(async () => Promise.reject(new Error('forbidden')));
-    await events.say('missing: a');
+    await events.report('missing: a');
     expect(recorded).toMatchObject([{ reason: 'AdmissionMissing', regarding: { uid: '' } }]);
   });
 });

@@ -14,21 +14,21 @@ export interface AdmissionEventsOptions {
 const name = 'latchkey-operator';
 
 /**
- * Tells those who run the platform that policies are missing, and that all are back: as events about the operator's
+ * Reports that policies are missing, and that all are back: as events about the operator's
  * Deployment, whose Pods are not ready meanwhile. One for each change, whatever the number of objects that wait.
  */
 export class AdmissionEvents {
   readonly #options: AdmissionEventsOptions;
-  #said: string | undefined;
+  #reported: string | undefined;
 
   constructor(options: AdmissionEventsOptions) {
     this.#options = options;
   }
 
-  /** `problem`: what is missing; undefined: nothing. Says nothing twice. Never rejects. */
-  async say(problem: string | undefined): Promise<void> {
-    if (problem === this.#said) return;
-    this.#said = problem;
+  /** `problem`: what is missing; undefined: nothing. Reports nothing twice. Never rejects. */
+  async report(problem: string | undefined): Promise<void> {
+    if (problem === this.#reported) return;
+    this.#reported = problem;
     const regarding = await this.#deployment();
     this.#options.recorder.record(
       problem === undefined

@@ -1,21 +1,27 @@
-import { labels } from '../../api/names.ts';
 import type { Resource } from '../../api/resources.ts';
 import { LatchkeyError } from '../../errors.ts';
+import { Reflector } from '../../kube/cache/reflector.ts';
+import { Store, type StoreChange } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { Logger } from '../../kube/logger.ts';
-import type { KubeList, KubeObject } from '../../kube/object.ts';
 import { sleep } from '../../kube/sleep.ts';
-import { type PolicyKind, policyVersion, type ShippedPolicy, shippedPolicies } from './shipped-policies.ts';
+import { type PolicyKind, shippedPolicies } from './generated/shipped-policies.ts';
+import { type PolicyRecord, toPolicyRecord } from './policy-record.ts';
 
 export interface AdmissionGuardOptions {
-  readonly client: Pick<KubeClient, 'list'>;
+  readonly client: Pick<KubeClient, 'list' | 'watch'>;
   readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
   readonly log: Logger;
-  /** Hears after each look how many are missing. */
-  readonly onLook: (missing: number) => void;
-  /** Between two looks, milliseconds: while something is missing, and otherwise. */
-  readonly intervals?: { readonly missing: number; readonly complete: number };
+  readonly onCheck: (result: AdmissionCheck) => void;
+}
+
+/** How many are missing, and how many of ours there are that this release does not have. */
+export interface AdmissionCheck {
+  readonly missing: number;
+  readonly unknown: number;
 }
 
 /** Those without which an object can name another requester than it had. */
@@ -28,100 +34,152 @@ const plurals: Readonly<Record<PolicyKind, string>> = {
   ValidatingAdmissionPolicyBinding: 'validatingadmissionpolicybindings',
 };
 
+const kinds = Object.keys(plurals) as readonly PolicyKind[];
+/** Changes come in bursts: an apply of all policies is reported once. */
+const settleMs = 500;
+
 /**
- * Watches over the policies that the operator relies on. Without them anybody who may create a key could stamp it
- * with another requester, so nothing new is confirmed while one is missing or of another version.
+ * Watches the policies that the operator relies on. Without them anybody who may create a key could stamp it with
+ * another requester, so nothing new is confirmed while one is missing, older or edited. One of a newer release counts: it
+ * belongs to the operator that comes next.
  */
 export class AdmissionGuard {
   readonly #options: AdmissionGuardOptions;
-  readonly #firstLook = Promise.withResolvers<void>();
-  #missing: readonly ShippedPolicy[] = shippedPolicies;
-  #looked = false;
-  #since = 0;
+  readonly #stores: ReadonlyMap<PolicyKind, Store<PolicyRecord>>;
+  readonly #reflectors: readonly Reflector<PolicyRecord>[];
+  /** Since when one that was found edited is as shipped again, by `kind/name`. */
+  readonly #restored = new Map<string, number>();
+  #changed = Promise.withResolvers<void>();
+  /** Asked at every reconcile; absent after a change. */
+  #missingNow: readonly string[] | undefined;
+  #reported: string | undefined;
 
   constructor(options: AdmissionGuardOptions) {
     this.#options = options;
+    this.#stores = new Map(kinds.map((kind) => [kind, new Store<PolicyRecord>()]));
+    this.#reflectors = [...this.#stores].map(([kind, store]) => this.#reflector(kind, store));
   }
 
   /** For a health check: what is missing, or undefined. */
   problem(): string | undefined {
-    if (this.#missing.length === 0) return undefined;
-    return `missing or of another version: ${this.#missing.map(({ kind, name }) => `${kind}/${name}`).join(', ')}`;
+    const missing = this.#missing();
+    return missing.length === 0 ? undefined : `missing, older or edited: ${missing.join(', ')}`;
   }
 
-  /** Resolves after the first look, or when the signal aborts. */
-  async looked(signal: AbortSignal): Promise<void> {
-    const aborted = Promise.withResolvers<void>();
-    const onAbort = () => aborted.resolve();
-    signal.addEventListener('abort', onAbort, { once: true });
-    if (signal.aborted) onAbort();
-    await Promise.race([this.#firstLook.promise, aborted.promise]);
-    signal.removeEventListener('abort', onAbort);
+  /** Resolves when all are known, or when the signal aborts. */
+  async firstCheck(signal: AbortSignal): Promise<void> {
+    const known = Promise.all(this.#reflectors.map((reflector) => reflector.synced(signal)));
+    await known.catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
   }
 
   /** Throws `ERR_ADMISSION_MISSING`, which passes by itself, while something is missing. */
   assertComplete(): void {
-    const missing = this.#missing.length;
+    const missing = this.#missing().length;
     if (missing > 0) throw new LatchkeyError('ERR_ADMISSION_MISSING', { missing });
   }
 
   /**
    * Since when, in epoch milliseconds, every object carries stamps that nobody can forge; 0 while that is not known. One
-   * that is older may have been made while a policy was missing.
+   * that is older may have been made while a policy was missing or edited.
    */
   trustedSince(): number {
-    return this.#missing.length === 0 ? this.#since : 0;
-  }
-
-  /** Looks again and again until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock, log, intervals = { missing: 2_000, complete: 2_000 } } = this.#options;
-    while (!signal.aborted) {
-      await this.#look(signal).catch((error: unknown) =>
-        log.warn({ err: error }, 'cannot read the admission policies'),
-      );
-      await sleep(clock, this.#missing.length > 0 ? intervals.missing : intervals.complete, signal).catch(
-        () => undefined,
-      );
-    }
-  }
-
-  async #look(signal: AbortSignal): Promise<void> {
-    const { onLook } = this.#options;
-    const present = new Map<string, number>();
-    for (const kind of Object.keys(plurals) as PolicyKind[]) {
-      for (const { metadata } of (await this.#list(kind, signal)).items)
-        present.set(`${kind}/${metadata.name}`, Date.parse(metadata.creationTimestamp));
-    }
-    const missing = shippedPolicies.filter(({ kind, name }) => !present.has(`${kind}/${name}`));
+    if (this.#missing().length > 0) return 0;
     const stamping = shippedPolicies.filter(({ name }) => stampingPolicies.includes(name));
-    this.#since = Math.max(...stamping.map(({ kind, name }) => present.get(`${kind}/${name}`) ?? 0));
-    this.#report(missing);
-    this.#looked = true;
-    this.#missing = missing;
-    this.#firstLook.resolve();
-    onLook(missing.length);
+    return Math.max(
+      ...stamping.map(({ kind, name }) =>
+        Math.max(this.#find(kind, name)?.createdAt ?? 0, this.#restored.get(`${kind}/${name}`) ?? 0),
+      ),
+    );
   }
 
-  #report(missing: readonly ShippedPolicy[]): void {
-    if (this.#looked && missing.length === this.#missing.length) return;
-    const { log } = this.#options;
-    const names = missing.map(({ kind, name }) => `${kind}/${name}`);
-    if (missing.length === 0) log.info({}, 'all admission policies are there');
-    else log.warn({ missing: names }, 'admission policies are missing: nothing new is confirmed');
+  /** True once all were known at one moment. */
+  hasSynced(): boolean {
+    return this.#reflectors.every((reflector) => reflector.hasSynced());
   }
 
-  #list(kind: PolicyKind, signal: AbortSignal): Promise<KubeList<KubeObject>> {
-    const resource: Resource = {
-      group: 'admissionregistration.k8s.io',
-      version: 'v1',
-      plural: plurals[kind],
-      kind,
-      namespaced: false,
-    };
-    return this.#options.client.list(resource, {
-      labelSelector: `${labels.policyVersion}=${policyVersion}`,
-      signal,
+  /** Milliseconds since the API server last showed that what is known is up to date. */
+  freshness(): number {
+    return Math.max(...this.#reflectors.map((reflector) => reflector.freshness()));
+  }
+
+  /** Works until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const watching = this.#reflectors.map((reflector) => reflector.run(signal));
+    await this.firstCheck(signal);
+    while (!signal.aborted) {
+      this.#report();
+      await this.#nextChange(signal).catch(() => undefined);
+    }
+    await Promise.all(watching);
+  }
+
+  /** Resolves some time after the next change, with those that follow it. */
+  async #nextChange(signal: AbortSignal): Promise<void> {
+    const ended = Promise.withResolvers<void>();
+    const onAbort = () => ended.resolve();
+    signal.addEventListener('abort', onAbort, { once: true });
+    await Promise.race([this.#changed.promise, ended.promise]);
+    signal.removeEventListener('abort', onAbort);
+    await sleep(this.#options.clock, settleMs, signal);
+    this.#changed = Promise.withResolvers<void>();
+  }
+
+  #missing(): readonly string[] {
+    if (!this.hasSynced()) return shippedPolicies.map(({ kind, name }) => `${kind}/${name}`);
+    this.#missingNow ??= this.#findMissing();
+    return this.#missingNow;
+  }
+
+  #findMissing(): readonly string[] {
+    return shippedPolicies.flatMap(({ kind, name }) => {
+      const record = this.#find(kind, name);
+      if (record?.state === 'shipped' || record?.state === 'newer') return [];
+      return record?.edited === undefined ? [`${kind}/${name}`] : [`${kind}/${name} (${record.edited})`];
     });
   }
+
+  #unknown(): readonly string[] {
+    const records = [...this.#stores.values()].flatMap((store) => [...store.values()]);
+    return records.filter(({ state }) => state === 'unknown').map(({ kind, key }) => `${kind}/${key}`);
+  }
+
+  #report(): void {
+    const { log, onCheck } = this.#options;
+    const [missing, unknown] = [this.#missing(), this.#unknown()];
+    const result = JSON.stringify([missing, unknown]);
+    if (result === this.#reported) return;
+    this.#reported = result;
+    if (missing.length === 0) log.info({}, 'all admission policies are there');
+    else log.warn({ missing }, 'admission policies are missing: nothing new is confirmed');
+    if (unknown.length > 0) log.warn({ unknown }, 'admission policies of another release are still judging');
+    onCheck({ missing: missing.length, unknown: unknown.length });
+  }
+
+  #reflector(kind: PolicyKind, store: Store<PolicyRecord>): Reflector<PolicyRecord> {
+    const { client, clock, random, log } = this.#options;
+    store.subscribe((change) => this.#onChange(kind, change));
+    const project = (object: Parameters<typeof toPolicyRecord>[0]) => toPolicyRecord(object, kind);
+    return new Reflector({ client, clock, random, log, resource: resourceOf(kind), store, project });
+  }
+
+  #onChange(kind: PolicyKind, { key, previous, current }: StoreChange<PolicyRecord>): void {
+    if (previous?.state === 'edited' && current?.state === 'shipped')
+      this.#restored.set(`${kind}/${key}`, current.writtenAt);
+    this.#missingNow = undefined;
+    this.#changed.resolve();
+  }
+
+  #find(kind: PolicyKind, name: string): PolicyRecord | undefined {
+    return this.#stores.get(kind)?.get(name);
+  }
 }
+
+const resourceOf = (kind: PolicyKind): Resource => ({
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  plural: plurals[kind],
+  kind,
+  namespaced: false,
+});

@@ -10,7 +10,7 @@ export interface TermOptions extends ControllersOptions {
 }
 
 /** An informer without news for this long is reported as stale, milliseconds: bookmarks come every minute or two. */
-const staleAfterMs = 300_000;
+export const staleAfterMs = 300_000;
 
 /** One term of leadership, with stores that begin empty: read everything, work, and end what was begun. */
 export class Term {

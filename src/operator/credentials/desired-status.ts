@@ -84,7 +84,7 @@ export function deletingStatus(record: CredentialRecord): DesiredStatus {
 const missing = {
   reason: reasons.admissionMissing,
   message:
-    'Nothing new is confirmed while an admission policy of Latchkey is missing or of another version: have config/admission of the same release applied.',
+    'Nothing new is confirmed while an admission policy of Latchkey is missing, older or edited: have config/admission of the same release applied.',
 } as const;
 
 /**

@@ -15,6 +15,7 @@ export class OperatorMetrics {
   readonly signingKeyCreated: Gauge;
   readonly signingKeyRotation: Gauge;
   readonly admissionMissing: Gauge;
+  readonly admissionUnknown: Gauge;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -57,7 +58,11 @@ export class OperatorMetrics {
     );
     this.admissionMissing = gauge(
       'latchkey_admission_missing',
-      'Shipped admission policies and bindings that are not on the API server. The operator waits while it is not 0.',
+      'Shipped admission policies and bindings that are not on the API server, or not as shipped. The operator waits while it is not 0.',
+    );
+    this.admissionUnknown = gauge(
+      'latchkey_admission_unknown',
+      'Admission policies and bindings of Latchkey that this release does not have. They still judge: remove them.',
     );
   }
 

@@ -9,7 +9,7 @@ import { labels, systemNamespace } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { createKubeClient } from '../../../src/kube/client/client.ts';
 import { kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
-import { policyVersion } from '../../../src/operator/admission/shipped-policies.ts';
+import { policyVersion } from '../../../src/operator/admission/generated/shipped-policies.ts';
 import { type Rendered, render } from '../../integration/config/render.ts';
 import { expectConfirmed, expectNothingConfirmed } from './nothing-confirmed.ts';
 
@@ -77,7 +77,7 @@ describe('an operator that is started before the rest of the installation', () =
     const text = await readiness(503, 'not synced');
 
     expect(text).toContain('[-]sync failed: not synced: ownedaccesskeys, directclusterendpointtokens');
-    expect(text).toMatch(/\[-\]admission failed: missing or of another version: .*latchkey-requester/);
+    expect(text).toMatch(/\[-\]admission failed: missing, older or edited: .*latchkey-requester/);
     expect((await healthOf(operator, '/livez')).status).toBe(200);
     for (const kind of ['OwnedAccessKey', 'DirectClusterEndpointToken']) {
       await until(`the log names ${kind}`, async () => {
@@ -168,7 +168,7 @@ describe('an operator that is started before the rest of the installation', () =
   });
 
   it('confirms at once what waited when they are back', async () => {
-    await Promise.all([send('apply', lost), relabel(policyVersion)]);
+    await Promise.all([send('apply', lost), relabel(policyVersion.toString())]);
     await readiness(200, 'readyz check passed');
     for (const object of [...late, edited]) expectConfirmed(await admin.untilReady(object));
     expect((await told(reasons.admissionComplete)).type).toBe('Normal');

@@ -5,7 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { applyKustomization, configFolder } from '../../../lab/operator/kustomization.ts';
 import { labels, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
-import { policyVersion, shippedPolicies } from '../../../src/operator/admission/shipped-policies.ts';
+import {
+  policyVersion,
+  shippedPolicies,
+} from '../../../src/operator/admission/generated/shipped-policies.ts';
 import { commonSettingDefinitions } from '../../../src/settings/common.ts';
 import { unknownSettings } from '../../../src/settings/read.ts';
 import { type Rendered, render } from './render.ts';
@@ -129,7 +132,8 @@ describe('config/default', async () => {
         expect(apiVersion).toBe('admissionregistration.k8s.io/v1');
         expect(metadata.labels).toEqual({
           'app.kubernetes.io/part-of': 'latchkey',
-          [labels.policyVersion]: policyVersion,
+          [labels.policyVersion]: policyVersion.toString(),
+          [labels.policyHash]: expect.stringMatching(/^[0-9a-f]{16}$/),
         });
       },
     );

@@ -1,0 +1,58 @@
+import { labels } from '../../api/names.ts';
+import type { StoredRecord } from '../../kube/cache/store.ts';
+import { type KubeObject, keyOf } from '../../kube/object.ts';
+import { type PolicyKind, policyVersion, shippedPolicies } from './generated/shipped-policies.ts';
+import { specDifference } from './spec-difference.ts';
+
+/**
+ * How a policy or binding on the API server relates to what is shipped: `newer` belongs to the successor of this
+ * operator, `unknown` is one of ours that this release does not have.
+ */
+export type PolicyState = 'shipped' | 'newer' | 'older' | 'edited' | 'unknown';
+
+export interface PolicyRecord extends StoredRecord {
+  readonly kind: PolicyKind;
+  readonly state: PolicyState;
+  /** The field that is not as shipped; only where the state is `edited`. */
+  readonly edited?: string;
+  /** By the clock of the API server, epoch milliseconds. */
+  readonly createdAt: number;
+  /** When somebody last wrote to it. */
+  readonly writtenAt: number;
+}
+
+const shippedSpecs = new Map(shippedPolicies.map(({ kind, name, spec }) => [`${kind}/${name}`, spec]));
+/** Latchkey makes policies of this name for a short time, where it revokes certificates. */
+const temporaryName = /^latchkey-[0-9a-f]{8}-[0-9a-f]{4}-/;
+
+/** Undefined for what is not ours: neither labelled with a version nor named like ours. */
+export function toPolicyRecord(object: KubeObject, kind: PolicyKind): PolicyRecord | undefined {
+  const { metadata } = object;
+  const label = metadata.labels?.[labels.policyVersion];
+  if (label === undefined && !metadata.name.startsWith('latchkey-')) return undefined;
+  if (temporaryName.test(metadata.name)) return undefined;
+  const { spec } = object as { readonly spec?: unknown };
+  return {
+    kind,
+    key: keyOf(metadata),
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    createdAt: Date.parse(metadata.creationTimestamp),
+    writtenAt: lastWrite(object),
+    ...stateOf(`${kind}/${metadata.name}`, Number(label ?? 0), spec),
+  };
+}
+
+function stateOf(id: string, version: number, spec: unknown): Pick<PolicyRecord, 'state' | 'edited'> {
+  if (version > policyVersion) return { state: 'newer' };
+  const shipped = shippedSpecs.get(id);
+  if (shipped === undefined) return { state: 'unknown' };
+  if (version !== policyVersion) return { state: 'older' };
+  const edited = specDifference(shipped, spec);
+  return edited === undefined ? { state: 'shipped' } : { state: 'edited', edited };
+}
+
+function lastWrite({ metadata }: KubeObject): number {
+  const times = (metadata.managedFields ?? []).map(({ time }) => Date.parse(time ?? ''));
+  return Math.max(Date.parse(metadata.creationTimestamp), ...times.filter((time) => !Number.isNaN(time)));
+}

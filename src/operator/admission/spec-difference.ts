@@ -1,0 +1,63 @@
+/** What the API server fills in when a manifest does not have the field. */
+const defaults: Readonly<Record<string, unknown>> = {
+  matchPolicy: 'Equivalent',
+  namespaceSelector: {},
+  objectSelector: {},
+};
+
+/** Fields with which a policy that lacks them judges less, or otherwise. Kubernetes may add others, with defaults. */
+const decisive = new Set([
+  ...['matchConstraints', 'matchConditions', 'variables', 'validations', 'mutations', 'auditAnnotations'],
+  ...['paramKind', 'paramRef', 'matchResources', 'policyName', 'validationActions', 'failurePolicy'],
+  ...['resourceRules', 'excludeResourceRules', 'namespaceSelector', 'objectSelector', 'matchPolicy'],
+  ...['apiGroups', 'apiVersions', 'operations', 'resources', 'resourceNames', 'scope', 'reinvocationPolicy'],
+  ...['matchLabels', 'matchExpressions', 'selector', 'namespace', 'name', 'parameterNotFoundAction'],
+  ...['expression', 'message', 'messageExpression', 'reason', 'patchType', 'jsonPatch', 'applyConfiguration'],
+]);
+
+/**
+ * The path of the first field in which a spec on the API server is not as shipped, or undefined. Every shipped field has
+ * to be there, and none beside them, except for defaults and for fields that this release does not know.
+ */
+export function specDifference(shipped: unknown, live: unknown, path = 'spec'): string | undefined {
+  if (Array.isArray(shipped)) return listDifference(shipped, live, path);
+  if (isObject(shipped)) return objectDifference(shipped, live, path);
+  return shipped === live ? undefined : path;
+}
+
+function listDifference(shipped: readonly unknown[], live: unknown, path: string): string | undefined {
+  if (!Array.isArray(live) || live.length !== shipped.length) return path;
+  return firstOf(
+    shipped.map((value, index) => () => specDifference(value, live[index], `${path}[${index}]`)),
+  );
+}
+
+function objectDifference(shipped: JSONObject, live: unknown, path: string): string | undefined {
+  if (!isObject(live)) return path;
+  const added = Object.keys(live).filter((key) => !(key in shipped) && counts(key, live[key], path));
+  const first = added[0];
+  if (first !== undefined) return `${path}.${first}`;
+  return firstOf(
+    Object.keys(shipped).map((key) => () => specDifference(shipped[key], live[key], `${path}.${key}`)),
+  );
+}
+
+/** Keys of labels are not fields: each counts. */
+function counts(key: string, value: unknown, path: string): boolean {
+  if (path.endsWith('.matchLabels')) return true;
+  if (!decisive.has(key)) return false;
+  return !(key in defaults) || specDifference(defaults[key], value) !== undefined;
+}
+
+function firstOf(differences: readonly (() => string | undefined)[]): string | undefined {
+  for (const difference of differences) {
+    const found = difference();
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+type JSONObject = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is JSONObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

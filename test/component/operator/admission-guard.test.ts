@@ -1,0 +1,154 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { labels } from '../../../src/api/names.ts';
+import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
+import { systemClock } from '../../../src/kube/clock.ts';
+import { type Logger, silentLogger } from '../../../src/kube/logger.ts';
+import { type AdmissionCheck, AdmissionGuard } from '../../../src/operator/admission/admission-guard.ts';
+import {
+  type PolicyKind,
+  policyVersion,
+  type ShippedPolicy,
+  shippedPolicies,
+} from '../../../src/operator/admission/generated/shipped-policies.ts';
+import { FakeApiServer } from '../../fakes/fake-api-server.ts';
+import { waitFor } from '../../fakes/wait-for.ts';
+
+let server: FakeApiServer;
+let client: KubeClient;
+let abort: AbortController;
+let running: Promise<void>;
+let guard: AdmissionGuard;
+let checks: AdmissionCheck[];
+let warned: object[];
+
+beforeEach(async () => {
+  server = await FakeApiServer.start();
+  client = createKubeClient({ kubeConfig: server.kubeConfig(), userAgent: 'tester' });
+  abort = new AbortController();
+  running = Promise.resolve();
+  checks = [];
+  warned = [];
+  const log: Logger = { ...silentLogger, warn: (keys) => void warned.push(keys) };
+  const onCheck = (check: AdmissionCheck) => void checks.push(check);
+  guard = new AdmissionGuard({ client, clock: systemClock, random: () => 0.5, log, onCheck });
+});
+
+afterEach(async () => {
+  abort.abort();
+  await running;
+  await client.close();
+  await server.stop();
+});
+
+const storageOf = (kind: PolicyKind) => server.storage(`${kind.toLowerCase().replace(/y$/, 'ie')}s`);
+
+interface Shape {
+  readonly version?: number;
+  readonly spec?: object;
+  readonly metadata?: object;
+}
+
+function put({ kind, name, spec }: ShippedPolicy, shape: Shape = {}): void {
+  const versionLabel = { [labels.policyVersion]: (shape.version ?? policyVersion).toString() };
+  const metadata = { name, labels: versionLabel, ...shape.metadata };
+  storageOf(kind).put({ metadata, spec: { ...spec, ...shape.spec } } as never);
+}
+
+const find = (kind: PolicyKind, name: string): ShippedPolicy => {
+  const found = shippedPolicies.find((policy) => policy.kind === kind && policy.name === name);
+  if (found === undefined) throw new TypeError(`no ${kind} ${name} is shipped`);
+  return found;
+};
+
+const binding = find('ValidatingAdmissionPolicyBinding', 'latchkey-requester-integrity');
+const label = 'ValidatingAdmissionPolicyBinding/latchkey-requester-integrity';
+
+/** As `put` of the storage says, unless somebody creates it again. */
+const installedAt = Date.parse('2026-01-01T00:00:00Z');
+
+async function startComplete(): Promise<void> {
+  for (const policy of shippedPolicies) put(policy);
+  running = guard.run(abort.signal);
+  await waitFor('all policies are found', () => guard.problem() === undefined);
+}
+
+const untilMissing = async (text: string): Promise<void> =>
+  await waitFor(text, () => guard.problem() === `missing, older or edited: ${text}`);
+
+describe('the guard of the admission policies', () => {
+  it('lets nothing be confirmed before it knows them', () => {
+    expect(() => guard.assertComplete()).toThrow(/admission policies or bindings/);
+    expect(guard.trustedSince()).toBe(0);
+  });
+
+  it('is content when every policy and binding is there', async () => {
+    await startComplete();
+    expect(() => guard.assertComplete()).not.toThrow();
+    expect(guard.trustedSince()).toBe(installedAt);
+    await waitFor('it was reported', () => checks.length > 0);
+    expect(checks).toEqual([{ missing: 0, unknown: 0 }]);
+  });
+
+  it('lets work begin once it knows, also when something is missing: ends and deletions go on', async () => {
+    running = guard.run(abort.signal);
+    await guard.firstCheck(abort.signal);
+    expect(() => guard.assertComplete()).toThrow(`${shippedPolicies.length} admission policies`);
+  });
+
+  it('does not keep a process that is told to stop', async () => {
+    await expect(guard.firstCheck(AbortSignal.abort())).resolves.toBeUndefined();
+  });
+
+  it('names what is deleted, and trusts objects from the time when it was made again', async () => {
+    await startComplete();
+    storageOf(binding.kind).remove(binding.name);
+    await untilMissing(label);
+    expect(guard.trustedSince()).toBe(0);
+    put(binding, { metadata: { uid: 'again', creationTimestamp: '2026-02-02T00:00:00Z' } });
+    await waitFor('it is back', () => guard.problem() === undefined);
+    expect(guard.trustedSince()).toBe(Date.parse('2026-02-02T00:00:00Z'));
+  });
+
+  it('names the field of what was edited in place, and trusts objects from the time when that was undone', async () => {
+    await startComplete();
+    put(binding, { spec: { validationActions: ['Audit'] } });
+    await untilMissing(`${label} (spec.validationActions[0])`);
+    put(binding, { metadata: { managedFields: [{ manager: 'kubectl', time: '2026-03-03T00:00:00Z' }] } });
+    await waitFor('it is as shipped', () => guard.problem() === undefined);
+    expect(guard.trustedSince()).toBe(Date.parse('2026-03-03T00:00:00Z'));
+  });
+
+  it('takes one of an older release for missing, and does not distrust what was made under it', async () => {
+    await startComplete();
+    put(binding, { version: policyVersion - 1 });
+    await untilMissing(label);
+    put(binding);
+    await waitFor('it is of this release', () => guard.problem() === undefined);
+    expect(guard.trustedSince()).toBe(installedAt);
+  });
+
+  it('counts one of a newer release as there, whatever it says: the operator that comes next brought it', async () => {
+    await startComplete();
+    put(binding, { version: policyVersion + 1, spec: { validationActions: ['Warn', 'Audit'] } });
+    put({ ...binding, name: 'latchkey-of-the-next-release' }, { version: policyVersion + 1 });
+    storageOf('MutatingAdmissionPolicy').remove('latchkey-requester');
+    await untilMissing('MutatingAdmissionPolicy/latchkey-requester');
+  });
+
+  it('reports those of ours that this release does not have, and works on', async () => {
+    await startComplete();
+    put({ ...binding, name: 'latchkey-stamps' }, { version: policyVersion - 1 });
+    await waitFor('the unknown one was reported', () => checks.at(-1)?.unknown === 1);
+    expect(warned.at(-1)).toEqual({ unknown: ['ValidatingAdmissionPolicyBinding/latchkey-stamps'] });
+    expect(guard.problem()).toBeUndefined();
+    expect(checks.at(-1)).toEqual({ missing: 0, unknown: 1 });
+  });
+
+  it('reports once what changes together', async () => {
+    running = guard.run(abort.signal);
+    await waitFor('it was reported that all are missing', () => checks.length === 1);
+    for (const policy of shippedPolicies) put(policy);
+    await waitFor('all policies are found', () => checks.at(-1)?.missing === 0);
+    expect(checks).toHaveLength(2);
+  });
+});
