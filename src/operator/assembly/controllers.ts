@@ -1,18 +1,19 @@
+import { type Condition, conditionTypes, findCondition } from '../../api/conditions.ts';
+import { reasons } from '../../api/reasons.ts';
 import { Store, type StoredRecord } from '../../kube/cache/store.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import { TargetAddresses } from '../../platform/targets/addresses.ts';
 import { TargetClients } from '../../platform/targets/target-clients.ts';
 import { TargetStores } from '../../platform/targets/target-stores.ts';
+import type { OperatorMetrics } from '../../telemetry/metrics/operator.ts';
 import { version } from '../../version.ts';
 import { CertificateRevoker } from '../certificates/certificate-revoker.ts';
-import type { RevocationRecord } from '../certificates/revocation-records.ts';
-import { RevocationRecords } from '../certificates/revocation-records.ts';
+import { type RevocationRecord, RevocationRecords } from '../certificates/revocation-records.ts';
 import { CredentialStores } from '../credentials/credential-stores.ts';
 import { ExpiryBudget } from '../credentials/expiry-budget.ts';
 import type { Controller } from '../shared/controller.ts';
 import { KeyRing } from '../signing-keys/key-ring.ts';
 import type { TargetSweep } from '../targets/target-sweep.ts';
-import { countByState } from './count-by-state.ts';
 import { createAccessKeyController } from './create-access-key-controller.ts';
 import { createKubeConfigController } from './create-kubeconfig-controller.ts';
 import { createRevocationController } from './create-revocation-controller.ts';
@@ -49,7 +50,7 @@ export class Controllers {
     this.targets = new TargetStores(options.clock);
     this.#context = this.#wire(options);
     this.#count();
-    this.#wake();
+    this.#enqueueOnChange();
     this.all = [
       createSigningKeyController(this.#context),
       createAccessKeyController(this.#context),
@@ -65,11 +66,11 @@ export class Controllers {
     return this.#context.ring.signer !== undefined;
   }
 
-  /** Looks at every credential again. */
-  wakeAll(): void {
+  /** Every credential is reconciled again. */
+  enqueueAll(): void {
     const { ownedaccesskeys } = this.#context.queues;
     for (const key of this.stores.keys.keys()) ownedaccesskeys.add(key);
-    this.#wakeSigned();
+    this.#enqueueSigned();
   }
 
   /** Ends the connections to targets. */
@@ -92,7 +93,7 @@ export class Controllers {
         finalizerLimitMs: settings.finalizerLimitMs,
         onReleased: (kind) => metrics.finalizersReleased.inc({ kind }),
       }),
-      ring: new KeyRing(() => this.#wakeSigned()),
+      ring: new KeyRing(() => this.#enqueueSigned()),
       queues: queuesOf(options),
     };
   }
@@ -123,7 +124,7 @@ export class Controllers {
     countByState(this.targets.clusters, metrics.targets);
   }
 
-  #wake(): void {
+  #enqueueOnChange(): void {
     const { stores, targets, targetClients, queues } = this.#context;
     const kubeConfigs = queues.virtualclusterinstancekubeconfigs;
     enqueueDependents(stores, {
@@ -140,15 +141,15 @@ export class Controllers {
         kubeConfigs,
       },
     );
-    const wakeSigningKeys = () => queues['signing-keys'].add(signingKeysKey);
-    this.system.signingKeys.subscribe(wakeSigningKeys);
-    this.system.discovery.subscribe(wakeSigningKeys);
+    const enqueueSigningKeys = () => queues['signing-keys'].add(signingKeysKey);
+    this.system.signingKeys.subscribe(enqueueSigningKeys);
+    this.system.discovery.subscribe(enqueueSigningKeys);
     this.system.revocations.subscribe(({ key }) => queues.revocations.add(key));
-    wakeSigningKeys();
+    enqueueSigningKeys();
   }
 
   /** Whatever carries a signature. */
-  #wakeSigned(): void {
+  #enqueueSigned(): void {
     const { directclusterendpointtokens, virtualclusterinstancekubeconfigs } = this.#context.queues;
     for (const key of this.stores.tokens.keys()) directclusterendpointtokens.add(key);
     for (const key of this.stores.kubeConfigs.keys()) virtualclusterinstancekubeconfigs.add(key);
@@ -173,4 +174,22 @@ function targetClientsOf({ client, clock, random, log, settings, assertLeading }
     userAgent: `latchkey-operator/${version}`,
     writeGuard: assertLeading,
   });
+}
+
+interface Counted extends StoredRecord {
+  readonly kind: string;
+  readonly conditions: readonly Condition[];
+}
+
+/** Keeps the number of objects by kind and state, as they come and go: nothing is counted at a scrape. */
+function countByState<R extends Counted>(store: Store<R>, gauge: OperatorMetrics['credentials']): void {
+  store.subscribe(({ previous, current }) => {
+    if (previous !== undefined) gauge.dec(labelsOf(previous));
+    if (current !== undefined) gauge.inc(labelsOf(current));
+  });
+}
+
+function labelsOf({ kind, conditions }: Counted) {
+  const ready = findCondition(conditions, conditionTypes.ready);
+  return { kind, state: ready?.reason ?? reasons.pending };
 }

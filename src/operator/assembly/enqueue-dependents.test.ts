@@ -46,13 +46,13 @@ async function setUp() {
 }
 
 describe('a change of an access key', () => {
-  it('wakes all its descendants, because their chains cover every level', async () => {
+  it('enqueues all its descendants, because their chains cover every level', async () => {
     const { stores, woken } = await setUp();
     stores.keys.upsert({ ...parent, disabled: true, resourceVersion: '8' });
     expect(await woken()).toEqual(['child', 'parent', 'grandchild']);
   });
 
-  it('wakes its kubeconfigs too', async () => {
+  it('enqueues its kubeconfigs too', async () => {
     const { stores, woken } = await setUp();
     const below = {
       kind: 'VirtualClusterInstanceKubeConfig',
@@ -65,14 +65,14 @@ describe('a change of an access key', () => {
     expect(await woken()).toContain('p-a/vc');
   });
 
-  it('does not wake them for a mere activity', async () => {
+  it('does not enqueue them for a mere activity', async () => {
     const { stores, woken } = await setUp();
     const used = { ...parent, resourceVersion: '8', status: { ...parent.status, lastActivity: 1 } };
     stores.keys.upsert(used);
     expect(await woken()).toEqual(['parent']);
   });
 
-  it('wakes those that waited until a change of it was reconciled', async () => {
+  it('enqueues those that waited until a change of it was reconciled', async () => {
     const { stores, woken } = await setUp();
     const generation = parent.generation + 1;
     stores.keys.upsert({ ...parent, generation, resourceVersion: '8' });
@@ -81,7 +81,7 @@ describe('a change of an access key', () => {
     expect(await woken()).toEqual(['child', 'parent', 'grandchild']);
   });
 
-  it('wakes them when it is gone', async () => {
+  it('enqueues them when it is gone', async () => {
     const { stores, woken } = await setUp();
     stores.keys.remove('parent');
     expect(await woken()).toEqual(['child', 'parent', 'grandchild']);
@@ -111,7 +111,7 @@ describe('a change of an access key', () => {
 });
 
 describe('a change of something below', () => {
-  it('wakes a parent that waits to be deleted', async () => {
+  it('enqueues a parent that waits to be deleted', async () => {
     const { stores, woken } = await setUp();
     stores.keys.upsert({ ...parent, deleted: 1, resourceVersion: '8' });
     await woken();
@@ -123,7 +123,7 @@ describe('a change of something below', () => {
     expect(await woken()).toEqual(['parent', 'other']);
   });
 
-  it('wakes the owner of a Secret that changed or went', async () => {
+  it('enqueues the owner of a Secret that changed or went', async () => {
     const { stores, woken } = await setUp();
     const secret = ownSecret;
     stores.secrets.upsert(secret);
@@ -132,7 +132,7 @@ describe('a change of something below', () => {
     expect(await woken()).toEqual(['grandchild']);
   });
 
-  it('does not wake the owner for a Secret that the operator wrote itself, which would undo its back-off', async () => {
+  it('does not enqueue the owner for a Secret that the operator wrote itself, which would undo its back-off', async () => {
     const { stores, woken } = await setUp();
     const secret = { ...ownSecret, resourceVersion: '9' };
     stores.writtenSecrets.note(secret);

@@ -50,7 +50,7 @@ export class Term {
 
   /** Checks every credential again. */
   enqueueAll(): void {
-    this.#controllers.wakeAll();
+    this.#controllers.enqueueAll();
   }
 
   /** For a health check. */

@@ -59,7 +59,7 @@ export class Simulation {
   /** Takes an admission policy away, or puts it back, which the process notices at once. */
   missAdmission(missing: boolean): void {
     this.#admissionMissing = missing;
-    if (!missing) this.#controllers.wakeAll();
+    if (!missing) this.#controllers.enqueueAll();
   }
 
   /** The process dies between two writes; another one begins with a fresh list. */
