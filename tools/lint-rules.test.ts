@@ -67,7 +67,7 @@ const cases: readonly (readonly [file: string, text: string, rule: string | unde
   ['src/operator/fine.ts', use('../platform/x.ts'), undefined],
   [
     'src/operator/fine-type.ts',
-    "import type { Logger } from '../telemetry/log.ts';\nexport type B = Logger;\n",
+    "import type { Logger } from '../logger.ts';\nexport type B = Logger;\n",
     undefined,
   ],
   ['src/commands/fine.ts', use('../telemetry/log.ts'), undefined],

@@ -3,8 +3,8 @@ import { configMaps, secrets } from '../api/resources.ts';
 import { Store, type StoredRecord } from '../kube/cache/store.ts';
 import type { WatchEvent } from '../kube/client/watch-stream.ts';
 import { FakeClock } from '../kube/fake-clock.ts';
-import { silentLogger } from '../kube/logger.ts';
 import { type KubeObject, keyOf } from '../kube/object.ts';
+import { silentLogger } from '../logger.ts';
 import { Informers } from './informers.ts';
 
 const meta = (name: string) => ({ name, namespace: 'default', uid: `uid-of-${name}`, resourceVersion: '1' });

@@ -3,8 +3,8 @@ import { Reflector } from '../kube/cache/reflector.ts';
 import type { Store, StoredRecord } from '../kube/cache/store.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Clock } from '../kube/clock.ts';
-import type { Logger } from '../kube/logger.ts';
 import type { KubeObject } from '../kube/object.ts';
+import type { Logger } from '../logger.ts';
 
 /** Where an informer reports to. */
 export interface InformerReport {

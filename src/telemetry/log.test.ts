@@ -23,7 +23,7 @@ describe('createLogger', () => {
   });
 
   it('leaves out what is less severe than the level', () => {
-    expect(lines((log) => log.info('x'), { level: 'warn' })).toEqual([]);
+    expect(lines((log) => log.info({}, 'x'), { level: 'warn' })).toEqual([]);
   });
 
   it.each([
@@ -63,7 +63,7 @@ describe('createLogger', () => {
   });
 
   it('takes a secret of known shape out of the message itself', () => {
-    const [line] = lines((log) => log.error(`got lk_${'a'.repeat(49)}`));
+    const [line] = lines((log) => log.error({}, `got lk_${'a'.repeat(49)}`));
     expect(line.msg).toBe('got [redacted]');
   });
 

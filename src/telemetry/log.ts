@@ -1,16 +1,7 @@
-import {
-  type DestinationStream,
-  destination,
-  type Level,
-  type Logger as PinoLogger,
-  pino,
-  stdTimeFunctions,
-} from 'pino';
+import { type DestinationStream, destination, type Level, pino, stdTimeFunctions } from 'pino';
+import type { Logger } from '../logger.ts';
 import { describeError } from './error-description.ts';
 import { withoutNamedSecrets, withoutSecrets } from './redaction.ts';
-
-/** Without `child`: the bindings of a child would not pass the redaction by name. */
-export type Logger = Pick<PinoLogger, 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal'>;
 
 export interface LogOptions {
   readonly level: Level;

@@ -1,11 +1,11 @@
 import type { Resource } from '../../api/resources.ts';
+import type { Logger } from '../../logger.ts';
 import { BackOff } from '../back-off.ts';
 import type { KubeClient } from '../client/client.ts';
 import { type ListOptions, listQuery } from '../client/client-options.ts';
 import type { ObjectEvent, WatchEvent } from '../client/watch-stream.ts';
 import type { Clock } from '../clock.ts';
 import { badAnswer, KubeError, kubeErrorFromStatus, timedOut, unreachable } from '../kube-error.ts';
-import type { Logger } from '../logger.ts';
 import { isNewerVersion, type KubeObject, keyOf } from '../object.ts';
 import { collectionPath } from '../resource-path.ts';
 import { sleep } from '../sleep.ts';

@@ -1,5 +1,5 @@
+import type { Logger } from '../../logger.ts';
 import type { Clock } from '../clock.ts';
-import type { Logger } from '../logger.ts';
 import type { ClientIdentity, IdentitySource } from './client-identity.ts';
 import type { KubeConfigSource } from './kube-config.ts';
 import { unusable } from './kube-config-identity.ts';

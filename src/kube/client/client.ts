@@ -1,8 +1,8 @@
 import type { LookupFunction } from 'node:net';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Resource } from '../../api/resources.ts';
+import { type Logger, silentLogger } from '../../logger.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import { type Logger, silentLogger } from '../logger.ts';
 import type { KubeList, KubeObject, ObjectKey } from '../object.ts';
 import { collectionPath, objectPath } from '../resource-path.ts';
 import {

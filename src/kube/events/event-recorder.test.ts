@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { silentLogger } from '../../logger.ts';
 import { FakeClock } from '../fake-clock.ts';
 import { type Action, kubeErrorFromStatus, unreachable } from '../kube-error.ts';
-import { silentLogger } from '../logger.ts';
 import { type EventInput, EventRecorder, type EventRecorderOptions } from './event-recorder.ts';
 
 interface Sent {

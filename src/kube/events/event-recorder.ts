@@ -1,9 +1,9 @@
 import { events } from '../../api/resources.ts';
+import type { Logger } from '../../logger.ts';
 import { backOffDelay } from '../back-off.ts';
 import type { KubeClient } from '../client/client.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { isAlreadyExists, isNotFound, KubeError } from '../kube-error.ts';
-import type { Logger } from '../logger.ts';
 import { sleep } from '../sleep.ts';
 import {
   type EventInput,

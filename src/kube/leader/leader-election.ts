@@ -1,6 +1,6 @@
+import type { Logger } from '../../logger.ts';
 import type { KubeClient } from '../client/client.ts';
 import type { Clock } from '../clock.ts';
-import type { Logger } from '../logger.ts';
 import { sleep } from '../sleep.ts';
 import { type Attempt, LeaseLock } from './lease-lock.ts';
 

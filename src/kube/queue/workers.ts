@@ -1,5 +1,5 @@
+import type { Logger } from '../../logger.ts';
 import type { Clock } from '../clock.ts';
-import type { Logger } from '../logger.ts';
 import { TimeSlice } from '../time-slice.ts';
 import type { WorkQueue } from './work-queue.ts';
 

@@ -4,8 +4,8 @@ import { Reflector } from '../../kube/cache/reflector.ts';
 import { Store, type StoreChange } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
-import type { Logger } from '../../kube/logger.ts';
 import { sleep } from '../../kube/sleep.ts';
+import type { Logger } from '../../logger.ts';
 import { type PolicyKind, shippedPolicies } from './generated/shipped-policies.ts';
 import { type PolicyRecord, toPolicyRecord } from './policy-record.ts';
 

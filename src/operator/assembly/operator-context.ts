@@ -1,8 +1,8 @@
 import { type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
-import type { Logger } from '../../kube/logger.ts';
 import type { WorkQueue } from '../../kube/queue/work-queue.ts';
+import type { Logger } from '../../logger.ts';
 import type { TargetClients } from '../../platform/targets/target-clients.ts';
 import type { TargetStores } from '../../platform/targets/target-stores.ts';
 import type { OperatorSettings } from '../../settings/operator.ts';

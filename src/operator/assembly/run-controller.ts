@@ -1,8 +1,8 @@
 import { LatchkeyError } from '../../errors.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { isConflict } from '../../kube/kube-error.ts';
-import type { Logger } from '../../kube/logger.ts';
 import { runWorkers, type WorkResult } from '../../kube/queue/workers.ts';
+import type { Logger } from '../../logger.ts';
 import type { ControllerMetrics } from '../../telemetry/metrics/controllers.ts';
 import type { Controller } from '../shared/controller.ts';
 

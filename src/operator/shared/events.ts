@@ -2,7 +2,7 @@ import { apiVersion } from '../../api/names.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import type { EventInput, RegardingObject } from '../../kube/events/event-object.ts';
 import type { EventRecorder } from '../../kube/events/event-recorder.ts';
-import type { Logger } from '../../kube/logger.ts';
+import type { Logger } from '../../logger.ts';
 
 /** What an event says about the object that it is about. */
 export interface TransitionEvent extends Omit<EventInput, 'regarding'> {

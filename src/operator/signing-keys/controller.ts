@@ -22,9 +22,9 @@ import {
 } from '../../credentials/tokens/signing-key-secret.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { ignoreNotFound } from '../../kube/kube-error.ts';
-import type { Logger } from '../../kube/logger.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import type { WorkResult } from '../../kube/queue/workers.ts';
+import type { Logger } from '../../logger.ts';
 import { requeueAt } from '../shared/controller.ts';
 import type { KeyRing } from './key-ring.ts';
 

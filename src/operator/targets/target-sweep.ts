@@ -3,9 +3,9 @@ import { secrets } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { isConflict, isNotFound } from '../../kube/kube-error.ts';
-import type { Logger } from '../../kube/logger.ts';
 import type { KubeList, KubeObject } from '../../kube/object.ts';
 import { sleep } from '../../kube/sleep.ts';
+import type { Logger } from '../../logger.ts';
 import { targetSecretKey } from '../../platform/targets/target-access.ts';
 
 export interface TargetSweepOptions {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import { LeaderElector } from '../../../src/kube/leader/leader-election.ts';
-import { silentLogger } from '../../../src/kube/logger.ts';
+import { silentLogger } from '../../../src/logger.ts';
 import { FakeLeases } from '../../fakes/fake-leases.ts';
 
 /** One candidate, and what it has been through. */

@@ -6,8 +6,8 @@ import { createKubeClient, type KubeClient } from '../../../src/kube/client/clie
 import type { Clock } from '../../../src/kube/clock.ts';
 import { systemClock } from '../../../src/kube/clock.ts';
 import { FakeClock } from '../../../src/kube/fake-clock.ts';
-import type { Logger } from '../../../src/kube/logger.ts';
 import { type KubeObject, keyOf } from '../../../src/kube/object.ts';
+import type { Logger } from '../../../src/logger.ts';
 import { statusOf } from '../../fakes/exchange.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
 import type { ObjectStorage } from '../../fakes/object-storage.ts';

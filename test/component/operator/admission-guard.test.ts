@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { labels } from '../../../src/api/names.ts';
 import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
 import { systemClock } from '../../../src/kube/clock.ts';
-import { type Logger, silentLogger } from '../../../src/kube/logger.ts';
+import { type Logger, silentLogger } from '../../../src/logger.ts';
 import { type AdmissionCheck, AdmissionGuard } from '../../../src/operator/admission/admission-guard.ts';
 import {
   type PolicyKind,

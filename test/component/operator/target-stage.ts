@@ -1,6 +1,6 @@
 import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
 import type { Clock } from '../../../src/kube/clock.ts';
-import { silentLogger } from '../../../src/kube/logger.ts';
+import { silentLogger } from '../../../src/logger.ts';
 import { TargetConnector } from '../../../src/operator/targets/target-connector.ts';
 import { TargetSecrets } from '../../../src/operator/targets/target-secrets.ts';
 import { TargetAddresses } from '../../../src/platform/targets/addresses.ts';

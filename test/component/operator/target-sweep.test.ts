@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
 import { FakeClock } from '../../../src/kube/fake-clock.ts';
-import { silentLogger } from '../../../src/kube/logger.ts';
+import { silentLogger } from '../../../src/logger.ts';
 import { TargetSweep } from '../../../src/operator/targets/target-sweep.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
 import { waitFor } from '../../fakes/wait-for.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { LookupAddress } from 'node:dns';
 import { systemClock } from '../../../src/kube/clock.ts';
 import { kubeErrorFromStatus } from '../../../src/kube/kube-error.ts';
-import type { Logger } from '../../../src/kube/logger.ts';
+import type { Logger } from '../../../src/logger.ts';
 import { TargetAddresses } from '../../../src/platform/targets/addresses.ts';
 import {
   type OpenResult,

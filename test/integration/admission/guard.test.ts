@@ -6,7 +6,7 @@ import { labels } from '../../../src/api/names.ts';
 import { createKubeClient } from '../../../src/kube/client/client.ts';
 import { kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
 import { systemClock } from '../../../src/kube/clock.ts';
-import { silentLogger } from '../../../src/kube/logger.ts';
+import { silentLogger } from '../../../src/logger.ts';
 import { type AdmissionCheck, AdmissionGuard } from '../../../src/operator/admission/admission-guard.ts';
 import { policyVersion } from '../../../src/operator/admission/generated/shipped-policies.ts';
 import { type Rendered, render } from '../config/render.ts';

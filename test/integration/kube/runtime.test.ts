@@ -13,8 +13,8 @@ import { type EventInput, EventRecorder } from '../../../src/kube/events/event-r
 import { isAlreadyExists, isConflict, isInvalid, isNotFound } from '../../../src/kube/kube-error.ts';
 import { LeaderElector } from '../../../src/kube/leader/leader-election.ts';
 import type { Lease } from '../../../src/kube/leader/lease.ts';
-import { type Logger, silentLogger } from '../../../src/kube/logger.ts';
 import { type KubeObject, keyOf } from '../../../src/kube/object.ts';
+import { type Logger, silentLogger } from '../../../src/logger.ts';
 import { waitFor } from '../../fakes/wait-for.ts';
 
 let plane: Awaited<ReturnType<typeof sharedControlPlane>>;

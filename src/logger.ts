@@ -1,6 +1,6 @@
 type LogMethod = (keys: object, message: string) => void;
 
-/** What this folder needs of a log; a pino logger fits. */
+/** The log as every part gets it. Without `child`: the bindings of a child would not pass the redaction by name. */
 export interface Logger {
   readonly debug: LogMethod;
   readonly info: LogMethod;
