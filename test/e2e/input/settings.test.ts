@@ -33,7 +33,7 @@ describe('the operator with settings that are not usable ends with exit code 2 a
       text: [
         'latchkey: the settings are not usable:',
         '  LATCHKEY_BASE_URL is required: set it to a value (https URL without trailing slash)',
-        'Each line names the variable and what to write; settings.md lists them all.',
+        'Each line names a variable and what to write. docs/reference/settings.md lists all of them.',
         '',
       ].join('\n'),
     });
@@ -73,7 +73,7 @@ describe('the operator under another account than its own', () => {
     expect(text).toContain(
       'the operator must run as system:serviceaccount:latchkey-system:latchkey-operator, not as platform-admin',
     );
-    expect(text).toContain('Apply `config/default` of the same release');
+    expect(text).toContain('Run `kubectl apply -k config/default` with the same release');
     expect(text).not.toContain('"leading"');
   });
 });
