@@ -197,6 +197,22 @@ describe.concurrent('a kubeconfig with a token', () => {
     });
   });
 
+  it('stays fresh in its Secret: a longer life of the access key makes a renewal due', async () => {
+    const key = await admin.createKey({ user: 'alice', ttl: 30, allowedNamespaces: [project.namespace] });
+    const secretRef = { name: world.name('fresh') };
+    const life = { certificateTTL: 120, renewBefore: 40 };
+    const spec = { clientCert: false, accessKey: key.metadata.name, secretRef, ...life };
+    const first = await project.issued(spec);
+    const predecessor = readingOf(await project.documentIn(secretRef.name)).token;
+    await admin.patch(key, { spec: { ttl: 3_600 } });
+    const isRenewed = ({ status }: Stored) => status.serial === 2 && status.credentialHash;
+    const { status } = await admin.until(first, 'the successor', isRenewed);
+    const { token = '' } = readingOf(await project.documentIn(secretRef.name));
+    expect(token).not.toBe(predecessor);
+    expect(status).toMatchObject({ credentialHash: credentialHash(token), previous: { serial: 1 } });
+    await admin.untilEvent(first, 'Renewed');
+  });
+
   it('needs the namespace of a project', async () => {
     const object = await admin.create(
       virtualClusterInstanceKubeConfigs,
