@@ -53,3 +53,9 @@ export const credentialKinds: Readonly<Record<CredentialKind, CredentialKindTrai
     secretEntry: 'config',
   },
 };
+
+/** One value for each kind. */
+export function byCredentialKind<T>(make: (kind: CredentialKind) => T): Readonly<Record<CredentialKind, T>> {
+  const kinds = Object.keys(credentialKinds) as CredentialKind[];
+  return Object.fromEntries(kinds.map((kind) => [kind, make(kind)])) as Record<CredentialKind, T>;
+}

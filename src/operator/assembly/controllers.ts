@@ -1,4 +1,5 @@
 import { type Condition, conditionTypes, findCondition } from '../../api/conditions.ts';
+import { byCredentialKind } from '../../api/credential-kinds.ts';
 import { reasons } from '../../api/reasons.ts';
 import { Store, type StoredRecord } from '../../kube/cache/store.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
@@ -29,6 +30,7 @@ import {
   type ControllersOptions,
   controllerNames,
   type OperatorContext,
+  queueOf,
 } from './operator-context.ts';
 
 /** The controllers of one term of leadership, with stores of their own: nothing is carried over from an earlier term. */
@@ -127,11 +129,10 @@ export class Controllers {
   #enqueueOnChange(): void {
     const { stores, targets, targetClients, queues } = this.#context;
     const kubeConfigs = queues.virtualclusterinstancekubeconfigs;
-    enqueueDependents(stores, {
-      OwnedAccessKey: queues.ownedaccesskeys,
-      DirectClusterEndpointToken: queues.directclusterendpointtokens,
-      VirtualClusterInstanceKubeConfig: kubeConfigs,
-    });
+    enqueueDependents(
+      stores,
+      byCredentialKind((kind) => queueOf(queues, kind)),
+    );
     enqueueTargetDependents(
       { stores, targets, clients: targetClients },
       {
@@ -157,11 +158,9 @@ export class Controllers {
 }
 
 function queuesOf({ clock, random, metrics }: ControllersOptions): OperatorContext['queues'] {
-  const queueOf = (name: ControllerName) =>
+  const create = (name: ControllerName) =>
     new WorkQueue({ clock, random, maxBackOffMs: 60_000, onAdd: metrics.controllers.for(name).added });
-  return Object.fromEntries(
-    controllerNames.map((name) => [name, queueOf(name)]),
-  ) as OperatorContext['queues'];
+  return Object.fromEntries(controllerNames.map((name) => [name, create(name)])) as OperatorContext['queues'];
 }
 
 function targetClientsOf({ client, clock, random, log, settings, assertLeading }: ControllersOptions) {

@@ -1,4 +1,4 @@
-import { type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
+import { byCredentialKind, type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { ReconcilerServices } from '../credentials/credential-reconciler.ts';
@@ -34,17 +34,14 @@ export class CredentialServices {
     this.#options = options;
     const { client, stores, events, clock, assertAdmission } = options;
     this.#secrets = new SecretWriter(client, stores.writtenSecrets);
-    const writerOf = (kind: CredentialKind) =>
-      new CredentialWriter({
-        ...{ client, events, clock, assertAdmission },
-        resource: credentialKinds[kind].resource,
-        records: stores.ofKind[kind].written,
-      });
-    this.#writers = {
-      OwnedAccessKey: writerOf('OwnedAccessKey'),
-      DirectClusterEndpointToken: writerOf('DirectClusterEndpointToken'),
-      VirtualClusterInstanceKubeConfig: writerOf('VirtualClusterInstanceKubeConfig'),
-    };
+    this.#writers = byCredentialKind(
+      (kind) =>
+        new CredentialWriter({
+          ...{ client, events, clock, assertAdmission },
+          resource: credentialKinds[kind].resource,
+          records: stores.ofKind[kind].written,
+        }),
+    );
   }
 
   of(kind: CredentialKind): ReconcilerServices & { readonly finalizer: Finalizer } {

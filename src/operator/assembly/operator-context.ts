@@ -72,8 +72,12 @@ export function credentialController(
   reconcile: Controller['reconcile'],
 ): Controller {
   const { resource } = credentialKinds[kind];
-  const name = resource.plural as ControllerName;
-  return { name, resource, queue: queues[name], workers: settings.concurrency, reconcile };
+  const queue = queueOf(queues, kind);
+  return { name: resource.plural, resource, queue, workers: settings.concurrency, reconcile };
+}
+
+export function queueOf(queues: OperatorContext['queues'], kind: CredentialKind): WorkQueue {
+  return queues[credentialKinds[kind].resource.plural as ControllerName];
 }
 
 /** Throws when nothing may be signed now: neither a signature nor an approval can be taken back. */
