@@ -115,7 +115,9 @@ class Subject {
     const { group, version, kind } = this.#resource;
     const spec = specs.get(this.#resource)?.(name);
     const metadata = this.#placeOf(name);
-    await client.create(this.#resource, { apiVersion: `${group}/${version}`, kind, metadata, spec });
+    const manifest = { apiVersion: `${group}/${version}`, kind, metadata, spec };
+    const { namespace } = metadata;
+    await client.create(this.#resource, manifest, namespace === undefined ? {} : { namespace });
   }
 
   async #write({ operator }: SubsetPlatform, name: string): Promise<void> {
