@@ -12,8 +12,8 @@ import { type Person, peopleOf } from './people.ts';
 import { type Attempt, type Content, describeRows, type Flavour, type Row } from './rows.ts';
 
 const refused =
-  'spec.secretRef: whoever sets it, or changes the spec of an object that has it, needs the verbs get, create and ' +
-  'update on that Secret; have them granted, or name a Secret that you may write';
+  'spec.secretRef: you need the verbs get, create and update on that Secret to set it, or to change the spec of ' +
+  'an object that has it; have them granted, or name a Secret that you may write';
 const no = [403, refused] as const;
 
 const place = (name: string, namespace = 'default') => ({ namespace, name });
@@ -171,7 +171,7 @@ describeRows('a Secret that an object is to name from now on', [
     { by: 'alice', spec: { secretRef: other } },
     { spec: { secretRef: place('mallorys') } },
     // Two policies refuse it, and the API server shows either.
-    { answer: [403, /^spec\.secretRef: whoever sets it|owner|creator/] },
+    { answer: [403, /^spec\.secretRef: you need the verbs|owner|creator/] },
   ),
 ]);
 

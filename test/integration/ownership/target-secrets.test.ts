@@ -9,8 +9,8 @@ import { type Attempt, type Content, describeRows, type Row } from './rows.ts';
 
 const noSecret = [
   403,
-  'spec.kubeConfigSecretRef: whoever has a Secret used needs the verb get on it, also on the one that counts when the ' +
-    'field is absent (vc- and the name of the virtual cluster); have it granted, or name a Secret that you may get',
+  'spec.kubeConfigSecretRef: you need the verb get on the Secret, also on the default one (vc- and the name of the ' +
+    'virtual cluster) when the field is absent; have it granted, or name a Secret that you may get',
 ] as const;
 const notOurs = [
   403,
@@ -19,7 +19,7 @@ const notOurs = [
 ] as const;
 const noCluster = [
   403,
-  'spec.clusterRef.cluster: whoever names a Cluster needs the verb bind-namespace on it; have it granted, or name a ' +
+  'spec.clusterRef.cluster: you need the verb bind-namespace on the Cluster; have it granted, or name a ' +
     'Cluster on which you hold it',
 ] as const;
 const allowed = 'allowed' as const;

@@ -40,8 +40,8 @@ export const secretReference = validating({
     {
       expression: cel`!variables.privilegeChange || (variables.mayGet && variables.mayCreate && variables.mayUpdate)`,
       message: line`
-        spec.secretRef: whoever sets it, or changes the spec of an object that has it, needs the verbs get,
-        create and update on that Secret; have them granted, or name a Secret that you may write
+        spec.secretRef: you need the verbs get, create and update on that Secret to set it, or to change the
+        spec of an object that has it; have them granted, or name a Secret that you may write
       `,
     },
   ],

@@ -68,9 +68,9 @@ export const targetSecrets = validating({
           .name(variables.secrets[0][1]).check('get').allowed()
       `,
       message: line`
-        spec.kubeConfigSecretRef: whoever has a Secret used needs the verb get on it, also on the one that
-        counts when the field is absent (vc- and the name of the virtual cluster); have it granted, or name a
-        Secret that you may get
+        spec.kubeConfigSecretRef: you need the verb get on the Secret, also on the default one (vc- and the name
+        of the virtual cluster) when the field is absent; have it granted, or name a Secret that
+        you may get
       `,
     },
     {
@@ -79,8 +79,8 @@ export const targetSecrets = validating({
           .check('bind-namespace').allowed()
       `,
       message: line`
-        spec.clusterRef.cluster: whoever names a Cluster needs the verb bind-namespace on it; have it granted,
-        or name a Cluster on which you hold it
+        spec.clusterRef.cluster: you need the verb bind-namespace on the Cluster; have it granted, or name
+        a Cluster on which you hold it
       `,
     },
   ],
