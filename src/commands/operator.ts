@@ -123,8 +123,8 @@ class OperatorProcess implements Work {
 
   /** What was left unconfirmed waits in the back-off of its queue; it need not, once the policies are back. */
   #onAdmissionCheck({ missing, unknown }: AdmissionCheck): void {
-    this.#metrics.admissionMissing.set(missing);
-    this.#metrics.admissionUnknown.set(unknown);
+    this.#metrics.admission.missing.set(missing);
+    this.#metrics.admission.unknown.set(unknown);
     if (missing === 0 && this.#missing > 0) this.#term?.enqueueAll();
     this.#missing = missing;
     if (this.#term !== undefined) this.#reportAdmission();

@@ -14,8 +14,7 @@ export class OperatorMetrics {
   readonly eventsDropped: Counter;
   readonly signingKeyCreated: Gauge;
   readonly signingKeyRotation: Gauge;
-  readonly admissionMissing: Gauge;
-  readonly admissionUnknown: Gauge;
+  readonly admission: ReturnType<typeof admissionGauges>;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -56,14 +55,7 @@ export class OperatorMetrics {
       'latchkey_signing_key_rotation_timestamp_seconds',
       'When the key that signs tokens now is due to be replaced, in seconds of the Unix epoch; 0 before there is one.',
     );
-    this.admissionMissing = gauge(
-      'latchkey_admission_missing',
-      'Shipped admission policies and bindings that are not on the API server, or not as shipped. The operator waits while it is not 0.',
-    );
-    this.admissionUnknown = gauge(
-      'latchkey_admission_unknown',
-      'Admission policies and bindings of Latchkey that this release does not have. They still judge: remove them.',
-    );
+    this.admission = admissionGauges(gauge);
   }
 
   /**
@@ -78,3 +70,14 @@ export class OperatorMetrics {
       gauge.set(0);
   }
 }
+
+const admissionGauges = (gauge: (name: string, help: string) => Gauge) => ({
+  missing: gauge(
+    'latchkey_admission_missing',
+    'Shipped admission policies and bindings that are not on the API server, or not as shipped. The operator waits while it is not 0.',
+  ),
+  unknown: gauge(
+    'latchkey_admission_unknown',
+    'Admission policies and bindings of Latchkey that this release does not have. They still judge: remove them.',
+  ),
+});
