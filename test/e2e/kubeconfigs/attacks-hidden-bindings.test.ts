@@ -56,7 +56,7 @@ const names: readonly (readonly [string, string])[] = [
   ['colons', 'system:node:a'],
 ];
 
-describe.concurrent('a holder who binds himself again keeps nothing after the deletion', () => {
+describe('a holder who binds himself again keeps nothing after the deletion', () => {
   it.each(names)('under a name with %s', async (_, text) => {
     const { object, holder } = await issued();
     for (const namespace of [undefined, 'default']) {
