@@ -99,6 +99,21 @@ describe('an error of an untrusted API server', () => {
   });
 });
 
+describe('the message of an untrusted error', () => {
+  const long = { verb: 'DELETE', path: `/apis/x/${canary}${'x'.repeat(500_000)}` };
+
+  it.each([
+    ['a time limit', timedOut(long, 5)],
+    ['an unusable answer', badAnswer(long, 'not JSON', 200)],
+    ['no connection', unreachable(long, new Error('x'))],
+    ['a refusal', kubeErrorFromStatus(long, 404, { kind: 'Status', reason: 'NotFound' })],
+  ])('after %s is cut where the path holds a name of any length', (_, error) => {
+    const { message } = toUntrustedServerError(long, error) as Error;
+    expect(message).toContain('DELETE /apis/x/');
+    expect(message.length).toBeLessThan(500);
+  });
+});
+
 describe('toUntrustedServerError', () => {
   it('leaves alone what is no KubeError, or untrusted already', () => {
     const error = untrusted(timedOut(action, 5));

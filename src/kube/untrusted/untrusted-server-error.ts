@@ -26,12 +26,13 @@ export function toUntrustedServerError(action: Action, error: unknown): unknown 
 function initOf(action: Action, error: KubeError, causeCode: string | undefined): KubeErrorInit {
   const { code, status, retryAfterSeconds } = error;
   const reason = knownReasons.has(error.reason) ? error.reason : 'Unknown';
-  const { verb, path: resource } = action;
+  const { verb, path } = action;
+  const resource = shorten(path);
   return {
     code,
     status,
     reason,
-    message: messageOf(error, { verb, resource, reason, causeCode }),
+    message: messageOf(error, { verb, path, resource, reason, causeCode }),
     ...(isAboutUID(error) ? { details: { causes: [{ field: uidField }] } } : {}),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     ...(error.cause instanceof LatchkeyError ? { cause: error.cause } : {}),
@@ -40,18 +41,25 @@ function initOf(action: Action, error: KubeError, causeCode: string | undefined)
 
 interface MessageParts {
   readonly verb: string;
+  readonly path: string;
+  /** The path, cut where it is too long. */
   readonly resource: string;
   readonly reason: string;
   readonly causeCode: string | undefined;
 }
 
 function messageOf({ code, status, message }: KubeError, parts: MessageParts): string {
-  const { verb, resource, reason, causeCode = 'no connection' } = parts;
+  const { verb, path, resource, reason, causeCode = 'no connection' } = parts;
   if (code === 'ERR_KUBE_STATUS') return errorMessage(code, { status, reason, verb, resource });
   if (code === 'ERR_KUBE_UNREACHABLE')
     return errorMessage(code, { cause: `${verb} ${resource}: ${causeCode}` });
-  return message;
+  return message.replace(path, () => resource);
 }
+
+/** Users of a target choose names in paths, of any length. */
+const shorten = (path: string): string =>
+  path.length > maxPathLength ? `${path.slice(0, maxPathLength)}…` : path;
+const maxPathLength = 300;
 
 /** A conflict is known by it: see `isConflict`. */
 const uidField = 'metadata.uid';
