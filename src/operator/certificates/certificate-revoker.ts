@@ -111,7 +111,8 @@ export class CertificateRevoker {
       const found = await findStrayBindings(client, dead, assertTime);
       if (found.length + before === 0) return;
       if (found.length > 0 && pass === 2) await denyRebinding(client, dead);
-      await removeStrayBindings(client, found, assertTime);
+      const irremovable = await removeStrayBindings(client, found, assertTime);
+      if (pass > 1 && irremovable > 0 && irremovable === found.length) throw inForce();
       before = 0;
       await sleep(this.#clock, authorizerLagMs);
     }
@@ -174,4 +175,10 @@ const endless = () =>
   targetFailure(
     reasons.targetAnswer,
     'The bindings of revoked certificates could not be removed in time: the virtual cluster is slow, or someone in it makes them again and again.',
+  );
+
+const inForce = () =>
+  targetFailure(
+    reasons.targetAnswer,
+    'A binding of a revoked certificate is still in force: its name does not fit into a request, and a finalizer, another subject or another such name keeps it. Give the virtual cluster a new client authority, or delete the binding in its etcd.',
   );

@@ -5,6 +5,7 @@ import type { Clock } from '../../kube/clock.ts';
 import type { WorkResult } from '../../kube/queue/workers.ts';
 import type { Logger } from '../../logger.ts';
 import type { TargetClients } from '../../platform/targets/target-clients.ts';
+import type { TargetProblem } from '../../platform/targets/target-problem.ts';
 import { RetrySchedule } from '../shared/retry-schedule.ts';
 import type { CertificateRevoker, RevokeRequest } from './certificate-revoker.ts';
 import type { RevocationRecord, RevocationRecords } from './revocation-records.ts';
@@ -88,10 +89,22 @@ export class RevocationController {
     try {
       const problem = await revoker.tryRevoke(source, this.#requestOf(record), record.instance.uid);
       if (problem === undefined) return 0;
+      this.#logFailure(record, problem);
       return this.#retries.failed(record.uid, record.resourceVersion, problem).waitMs;
     } finally {
       clients.forget(source.uid);
     }
+  }
+
+  /** The object is gone, and with it the place where a condition would say so. */
+  #logFailure({ ownerUID, instance }: RevocationRecord, { reason, message }: TargetProblem): void {
+    const fields = {
+      uid: ownerUID,
+      instance: `${instance.namespace}/${instance.name}`,
+      reason,
+      problem: message,
+    };
+    this.#options.log.warn(fields, 'revocation failed and will be tried again');
   }
 
   /** Of an object that is gone everything goes. Of a living one only what is on record here. */

@@ -1,9 +1,11 @@
 import { clusterRoleBindings, type Resource, roleBindings } from '../../api/resources.ts';
 import { parseCertificateSubject } from '../../credentials/certificates/subject.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { isConflict, isNotFound } from '../../kube/kube-error.ts';
+import { isConflict, isNotFound, KubeError } from '../../kube/kube-error.ts';
 import type { KubeObject, ObjectKey } from '../../kube/object.ts';
-import { everyObject } from './paged-list.ts';
+import { TargetFailure } from '../targets/target-failure.ts';
+import { deleteByPlace } from './delete-by-place.ts';
+import { everyObject, holdsUnknownBytes } from './paged-list.ts';
 
 /** Certificates of one object that may do nothing any more. */
 export interface DeadCertificates {
@@ -34,6 +36,8 @@ export interface StrayBinding {
   readonly binding: Binding;
   /** The subjects that may stay. */
   readonly others: readonly Subject[];
+  /** The name of the binding before it, in its namespace or among those without. */
+  readonly before: string | undefined;
 }
 
 /** Each may weigh a megabyte; the next pass finds the rest. */
@@ -41,8 +45,9 @@ const maxFound = 200;
 
 /**
  * Searches every binding of a cluster for dead certificates, users and groups alike, by whatever way they came there.
- * Resolves early with so many that they should go before more are searched. `assertTime` is called before each request
- * and throws when there is no time left. Rejects with the client's errors.
+ * Resolves early with so many that they should go before more are searched, and with what was found when the search
+ * cannot go on. `assertTime` is called before each request and throws when there is no time left. Rejects with the
+ * client's errors, and with a TargetFailure when nothing was found in a search that could not see everything.
  */
 export async function findStrayBindings(
   client: KubeClient,
@@ -50,32 +55,66 @@ export async function findStrayBindings(
   assertTime: () => void,
 ): Promise<readonly StrayBinding[]> {
   const found: StrayBinding[] = [];
+  let failure: TargetFailure | undefined;
   for (const resource of [clusterRoleBindings, roleBindings]) {
-    for await (const binding of everyObject<Binding>(client, resource, { assertTime })) {
-      const subjects = subjectsOf(binding);
-      const others = subjects.filter((subject) => !namesDead(subject, dead));
-      if (others.length < subjects.length) found.push({ resource, binding, others });
-      if (found.length === maxFound) return found;
+    if (found.length >= maxFound) break;
+    try {
+      await findIn(resource, everyObject<Binding>(client, resource, { assertTime }), { dead, found });
+    } catch (error) {
+      if (!(error instanceof TargetFailure)) throw error;
+      failure ??= error;
     }
   }
+  if (failure !== undefined && found.length === 0) throw failure;
   return found;
 }
 
-/** Takes the dead certificates out of these bindings, and deletes those without other subjects. */
+async function findIn(
+  resource: Resource,
+  bindings: AsyncIterable<Binding>,
+  { dead, found }: { readonly dead: DeadCertificates; readonly found: StrayBinding[] },
+): Promise<void> {
+  let last: Binding | undefined;
+  for await (const binding of bindings) {
+    if (found.length >= maxFound) return;
+    const subjects = subjectsOf(binding);
+    const others = subjects.filter((subject) => !namesDead(subject, dead));
+    const before = last?.metadata.namespace === binding.metadata.namespace ? last?.metadata.name : undefined;
+    if (others.length < subjects.length) found.push({ resource, binding, others, before });
+    last = binding;
+  }
+}
+
+/**
+ * Takes the dead certificates out of these bindings, and deletes those without other subjects. One that the target does
+ * not let go stands in the way of no other. Resolves with how many no request can remove; rejects with the first refusal.
+ */
 export async function removeStrayBindings(
   client: KubeClient,
   found: readonly StrayBinding[],
   assertTime: () => void,
-): Promise<void> {
+): Promise<number> {
   const rest = found.values();
+  const refusals: KubeError[] = [];
+  let irremovable = 0;
   const clear = async () => {
     for (const stray of rest) {
       assertTime();
-      await takeOut(client, stray);
+      try {
+        if (!(await takeOut(client, stray))) irremovable += 1;
+      } catch (error) {
+        if (!isAnswer(error)) throw error;
+        refusals.push(error);
+      }
     }
   };
   await Promise.all(Array.from({ length: concurrency }, clear));
+  if (refusals[0] !== undefined) throw refusals[0];
+  return irremovable;
 }
+
+const isAnswer = (error: unknown): error is KubeError =>
+  error instanceof KubeError && (error.code === 'ERR_KUBE_STATUS' || error.code === 'ERR_KUBE_RESPONSE');
 
 /** Kubernetes knows the name of a certificate as a user and as a group; a service account never has it. */
 function namesDead(subject: Subject | null, dead: DeadCertificates): boolean {
@@ -92,18 +131,37 @@ export function isDead(serial: number, { live, only }: DeadCertificates): boolea
 const subjectsOf = ({ subjects }: Binding): readonly Subject[] => (Array.isArray(subjects) ? subjects : []);
 
 /**
- * A binding with a finalizer stays in force while it is deleted, so its subjects are taken out first. What changed or
- * went meanwhile is seen again in the next pass.
+ * Resolves with false when no request can do it: neither by name nor by place, by which an object can be deleted and not
+ * changed. What changed or went meanwhile is seen again in the next pass.
  */
-async function takeOut(client: KubeClient, { resource, binding, others }: StrayBinding): Promise<void> {
-  const { name, namespace, uid, resourceVersion, finalizers = [], deletionTimestamp } = binding.metadata;
-  const key: ObjectKey = namespace === undefined ? { name } : { name, namespace };
-  const lingers = finalizers.length > 0 || deletionTimestamp !== undefined;
+async function takeOut(client: KubeClient, stray: StrayBinding): Promise<boolean> {
+  const { resource, binding, others, before } = stray;
   try {
-    if (others.length > 0 || lingers)
-      await client.mergePatch(resource, key, { metadata: { uid, resourceVersion }, subjects: others });
-    if (others.length === 0) await client.delete(resource, key, { preconditions: { uid } });
+    await takeOutByName(client, stray);
+    return true;
   } catch (error) {
-    if (!isConflict(error) && !isNotFound(error)) throw error;
+    if (isAddressable(binding.metadata)) {
+      if (isConflict(error) || isNotFound(error)) return true;
+      throw error;
+    }
+    if (!(error instanceof KubeError)) throw error;
   }
+  if (others.length > 0 || lingers(binding)) return false;
+  return await deleteByPlace(client, resource, binding, before);
 }
+
+/** Of other names it is uncertain what they lead to, and whether a request with them arrives: proxies have limits too. */
+const isAddressable = ({ name }: KubeObject['metadata']): boolean =>
+  !holdsUnknownBytes(name) && encodeURIComponent(name).length < 4_000;
+
+/** A binding with a finalizer stays in force while it is deleted, so its subjects are taken out first. */
+async function takeOutByName(client: KubeClient, { resource, binding, others }: StrayBinding): Promise<void> {
+  const { name, namespace, uid, resourceVersion } = binding.metadata;
+  const key: ObjectKey = namespace === undefined ? { name } : { name, namespace };
+  if (others.length > 0 || lingers(binding))
+    await client.mergePatch(resource, key, { metadata: { uid, resourceVersion }, subjects: others });
+  if (others.length === 0) await client.delete(resource, key, { preconditions: { uid } });
+}
+
+const lingers = ({ metadata: { finalizers = [], deletionTimestamp } }: Binding): boolean =>
+  finalizers.length > 0 || deletionTimestamp !== undefined;

@@ -94,10 +94,15 @@ describe('a virtual cluster that answers a clean-up with', () => {
 
   it('more bindings than were asked for is its own problem', async () => {
     answerTo(isDelete, (exchange) => exchange.refuse(404, 'NotFound'));
-    answerTo(isListOf('clusterrolebindings'), (exchange) =>
-      exchange.answer(200, list(Array(501).fill({ metadata: { name: 'a' } }))),
-    );
+    const limits = new Set<string | null>();
+    answerTo(isListOf('clusterrolebindings'), (exchange) => {
+      const limit = exchange.query.get('limit');
+      limits.add(limit);
+      const name = limit === null ? 'a'.repeat(10_000) : 'a';
+      exchange.answer(200, list(Array(501).fill({ metadata: { name } })));
+    });
     expect(await withdrawn()).toBe('TargetAnswer');
+    expect([...limits]).toEqual([null, '500', '50', '4', '1']);
   });
 
   it('a page marker that is no text is its own problem', async () => {

@@ -110,7 +110,7 @@ describe('the bindings of a withdrawn certificate', () => {
     await simulation.settle();
     expect(simulation.object).toBeUndefined();
     expect(new Set(subjectsOf(simulation).map(({ name }) => name))).toEqual(new Set(['bob']));
-    expect(new Set(pages)).toEqual(new Set(['500', '50']));
+    expect(new Set(pages)).toEqual(new Set([null, '500', '50']));
   });
 
   /** Somebody else inside binds the dead certificate again whenever a binding of it is removed, so many times. */

@@ -16,13 +16,15 @@ export type Signer = (request: StoredObject) => string | undefined;
 const requests = 'certificatesigningrequests';
 
 /** As for targets, so that what is too large there is too large here. */
-const limits = { maxObjectBytes: 16 * 2 ** 20, maxListBytes: 4 * 2 ** 20, maxSingleBytes: 16 * 2 ** 20 };
+const limits = { maxObjectBytes: 16 * 2 ** 20, maxSingleBytes: 16 * 2 ** 20 };
 
 /** What a request is about, read from its path as an API server reads it. */
 interface Asked {
   readonly plural: string;
   /** `name` or `namespace/name`; absent: all of them. */
   readonly key: string | undefined;
+  /** Absent: all of them. */
+  readonly namespace: string | undefined;
   readonly subresource: string | undefined;
   readonly query: URLSearchParams;
   readonly body: Record<string, unknown>;
@@ -41,6 +43,10 @@ export class MemoryTarget {
   admit: (request: StoredObject) => StoredObject = (request) => request;
   /** Thrown by every request, when set. */
   failure: Error | undefined;
+  /** What the client reads of a list. Default: as for targets. */
+  maxListBytes = 4 * 2 ** 20;
+  /** A proxy in front of it drops the bodies of deletions. */
+  withoutBodies = false;
   /** Called with each request before it is dealt with. */
   onRequest: (request: TransportRequest) => void = () => undefined;
   readonly #clock: Clock;
@@ -60,6 +66,7 @@ export class MemoryTarget {
     const random = () => 0.5;
     return createKubeClient({
       ...limits,
+      maxListBytes: this.maxListBytes,
       ...{ identity, transport, clock: this.#clock, random, userAgent: 'tester/1' },
     });
   }
@@ -93,9 +100,13 @@ export class MemoryTarget {
   }
 
   async #outcomeOf(request: TransportRequest): Promise<{ status: number; body: unknown }> {
+    if (request.path.length + (request.query ?? '').length > maxAddressLength)
+      return { status: 431, body: '' };
     try {
       const status = request.method === 'POST' ? 201 : 200;
-      return { status, body: await this.#effectOf(request.method, askedOf(request)) };
+      const asked = askedOf(request);
+      const isBare = this.withoutBodies && request.method === 'DELETE';
+      return { status, body: await this.#effectOf(request.method, isBare ? { ...asked, body: {} } : asked) };
     } catch (error) {
       if (!(error instanceof KubeError) || error.code !== 'ERR_KUBE_STATUS') throw error;
       const { status: code, reason } = error;
@@ -103,12 +114,14 @@ export class MemoryTarget {
     }
   }
 
-  async #effectOf(method: string, { plural, key, subresource, query, body }: Asked): Promise<unknown> {
+  async #effectOf(method: string, asked: Asked): Promise<unknown> {
+    const { plural, key, subresource, body } = asked;
     const { client } = this.api;
     const options = subresource === undefined ? {} : { subresource };
     const resource = { plural } as never;
     if (key === undefined) {
-      if (method === 'GET') return this.#list(plural, query);
+      if (method === 'GET') return this.#list(asked);
+      if (method === 'DELETE') return await this.#deleteAll(asked);
       const draft = body as unknown as StoredObject;
       return await client.create(resource, plural === requests ? this.admit(draft) : draft);
     }
@@ -132,21 +145,68 @@ export class MemoryTarget {
     return this.api.patch(requests, key, { status: { certificate } }, { subresource: 'status' });
   }
 
-  /** In the order of their keys. As that of an API server, a page marker holds the key that the page ends with. */
-  #list(plural: string, query: URLSearchParams) {
+  /** As an API server does: one object after the other, up to the first that does not fit the preconditions. */
+  async #deleteAll(asked: Asked): Promise<unknown> {
+    const { plural, query, body } = asked;
+    const { preconditions = {} } = body as { preconditions?: object };
+    const page = this.#page(asked);
+    // Without a body the query holds the options.
+    if (Object.keys(body).length === 0 && query.get('dryRun') === 'All') return this.#list(asked);
+    for (const { metadata } of page.items)
+      await this.api.client.delete({ plural } as never, metadata, { preconditions });
+    return { kind: 'Status', status: 'Success' };
+  }
+
+  #list(asked: Asked) {
+    const { items, end } = this.#page(asked);
+    const marker = end === undefined ? {} : { continue: pageMarker(`${end}\0`) };
+    return { metadata: { resourceVersion: '1', ...marker }, items: items.map(asShown) };
+  }
+
+  /** In the order of their keys. `end`: the key that the page ends with, when there are more. */
+  #page({ plural, namespace, query }: Asked) {
     const [label = '', value] = (query.get('labelSelector') ?? '').split('=');
-    const from = query.get('continue');
+    const prefix = namespace === undefined ? '' : `${namespace}/`;
+    const from = startOfPage(query.get('continue'));
     const limit = Number(query.get('limit') ?? Number.POSITIVE_INFINITY);
     const rest = this.api
       .all(plural)
       .filter(({ metadata }) => label === '' || metadata.labels?.[label] === value)
       .map((item) => ({ key: keyOf(item.metadata), item }))
-      .filter(({ key }) => from === null || key > from)
+      .filter(({ key }) => key.startsWith(prefix))
+      .map(({ key, item }) => ({ key: key.slice(prefix.length), item }))
+      .filter(({ key }) => key >= from)
       .sort((one, other) => (one.key < other.key ? -1 : 1));
     const page = rest.slice(0, limit);
-    const marker = page.length < rest.length ? { continue: page.at(-1)?.key } : {};
-    return { metadata: { resourceVersion: '1', ...marker }, items: page.map(({ item }) => item) };
+    return {
+      items: page.map(({ item }) => item),
+      end: page.length < rest.length ? page.at(-1)?.key : undefined,
+    };
   }
+}
+
+const maxAddressLength = 2 ** 20;
+
+/** A byte that is no UTF-8 is kept as the second half of a surrogate pair, and shown as API servers show it in JSON. */
+const withoutBytes = (text: string): string =>
+  text.replaceAll(/(?<![\ud800-\udbff])[\udc80-\udcff]/g, '\ufffd');
+
+const asShown = (item: StoredObject): StoredObject => ({
+  ...item,
+  metadata: { ...item.metadata, name: withoutBytes(String(item.metadata.name)) },
+});
+
+/** As an API server writes them: unknown bytes in a key make a marker that leads to another place. */
+const pageMarker = (start: string): string =>
+  Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: 7, start: withoutBytes(start) })).toString(
+    'base64url',
+  );
+
+function startOfPage(marker: string | null): string {
+  if (marker === null) return '';
+  const { start } = JSON.parse(Buffer.from(marker, 'base64url').toString());
+  if (start === '' || start === '.' || start === '..') throw refusal(400, 'BadRequest');
+  return start;
 }
 
 const pathForm =
@@ -159,6 +219,7 @@ function askedOf({ path, query, body = '{}' }: TransportRequest): Asked {
   return {
     plural,
     key: name === undefined ? undefined : keyOf({ ...place, name: part(name) }),
+    namespace,
     subresource,
     query: new URLSearchParams(query),
     body: JSON.parse(body),

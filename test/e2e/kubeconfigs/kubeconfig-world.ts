@@ -17,6 +17,7 @@ import {
 } from '../../../src/api/resources.ts';
 import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
+import { protobufType } from '../../builders/protobuf-binding.ts';
 import { type InstanceOptions, type Made, makeInstance } from '../targets/target-world.ts';
 
 export interface ProjectOptions extends InstanceOptions {
@@ -151,7 +152,8 @@ export function readingOf(document: string): Reading {
 
 export interface Call {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  readonly body?: object;
+  /** Bytes are sent as protobuf. */
+  readonly body?: object | Buffer;
 }
 
 /** The holder of a document with a client certificate, at the API server of the virtual cluster itself. */
@@ -173,9 +175,7 @@ export class Holder {
     const { statusCode, body: answer } = await request(new URL(path, this.#server), {
       dispatcher: this.#agent,
       method,
-      ...(body === undefined
-        ? {}
-        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+      ...(body === undefined ? {} : contentOf(body)),
     });
     await answer.dump();
     return statusCode;
@@ -197,6 +197,12 @@ export class Holder {
   async close(): Promise<void> {
     await this.#agent.close();
   }
+}
+
+function contentOf(body: object | Buffer) {
+  return Buffer.isBuffer(body)
+    ? { body, headers: { 'content-type': protobufType, accept: 'application/json' } }
+    : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
 }
 
 interface Binding extends KubeObject {
