@@ -9,6 +9,7 @@ const steps: Readonly<Record<string, readonly string[]>> = {
   'reference pages': ['node', 'tools/generate-reference.ts', '--check'],
   'circles between folders': ['node', 'tools/folders/main.ts'],
   'lock file': ['node', 'tools/lockcheck/main.ts'],
+  'members that only tests use': ['node', 'tools/members/main.ts'],
   'dead code': ['knip', '--no-progress'],
   'code that only tests use': ['knip', '--no-progress', '--production'],
 };

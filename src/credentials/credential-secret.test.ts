@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type CredentialServices,
+  type CredentialParts,
   credentialObject,
   recordOf,
   uidOf,
@@ -9,14 +9,14 @@ import { recogniseCredentialSecret, renderCredentialSecret, secretLocation } fro
 import { credentialHash } from './keys/credential-hash.ts';
 
 const secretRef = { namespace: 'ci', name: 'pipeline' };
-const recordWith = (parts: CredentialServices = {}) =>
+const recordWith = (parts: CredentialParts = {}) =>
   recordOf(credentialObject({ spec: { user: 'alice', secretRef }, ...parts }));
 const record = recordWith();
 const location = { namespace: 'ci', name: 'pipeline', entry: 'key' };
 const secret = renderCredentialSecret(record, location, 3, 'the-credential');
 
 describe('secretLocation', () => {
-  it.each<[string, CredentialServices, object | undefined]>([
+  it.each<[string, CredentialParts, object | undefined]>([
     ['an access key', {}, location],
     [
       'an entry of its own',

@@ -1,13 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type CredentialServices,
-  credentialObject,
-  recordOf,
-} from '../../test/builders/credential-object.ts';
+import { type CredentialParts, credentialObject, recordOf } from '../../test/builders/credential-object.ts';
 import { annotations } from '../api/names.ts';
 import { identityOf } from './identity-of.ts';
 
-const record = (parts: CredentialServices) => recordOf(credentialObject(parts));
+const record = (parts: CredentialParts) => recordOf(credentialObject(parts));
 const root = record({ name: 'root', spec: { team: 'red', groups: ['dev'] } });
 const middle = record({ name: 'middle', spec: { accessKey: 'root' } });
 const ofRed = { kind: 'team', user: 'team:red', groups: ['team:red', 'dev'] };

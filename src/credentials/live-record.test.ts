@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type CredentialServices,
+  type CredentialParts,
   confirmed,
   created,
   credentialObject,
@@ -15,7 +15,7 @@ const scope = { clusters: [{ cluster: 'east' }] };
 const parent = confirmed(credentialObject({ name: 'root' }));
 const child = { accessKey: 'root' };
 
-const cases: readonly (readonly [string, CredentialServices])[] = [
+const cases: readonly (readonly [string, CredentialParts])[] = [
   ['a key', { spec: { user: 'alice', key: 'example-plain-key', scope } }],
   ['a key that is disabled', { spec: { user: 'alice', key: 'example-plain-key-of-ci', disabled: true } }],
   ['a key in a Secret', { spec: { user: 'alice', secretRef: { namespace: 'n', name: 's' } } }],

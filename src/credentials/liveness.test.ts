@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   type CredentialObject,
-  type CredentialServices,
+  type CredentialParts,
   confirmed,
   created,
   credentialObject,
@@ -18,9 +18,7 @@ const key = 'some-key-of-twenty-characters';
 const token = 'DirectClusterEndpointToken';
 
 /** `leaf` (a token by default) below `middle` below `root`. */
-function family(
-  parts: { root?: CredentialServices; middle?: CredentialServices; leaf?: CredentialServices } = {},
-) {
+function family(parts: { root?: CredentialParts; middle?: CredentialParts; leaf?: CredentialParts } = {}) {
   const root = liveRecord({ name: 'root', ...parts.root });
   const middle = liveRecord({ name: 'middle', spec: { accessKey: 'root', key }, ...parts.middle }, [root]);
   const leaf = confirmed(
@@ -47,7 +45,7 @@ describe('isLive', () => {
     });
   });
 
-  it.each<[string, CredentialServices]>([
+  it.each<[string, CredentialParts]>([
     ['a key that is known by its hash', { spec: { user: 'a', key: `sha256:${'ab'.repeat(32)}` } }],
     ['a key that stands in a Secret', { spec: { user: 'a', secretRef: { namespace: 'n', name: 's' } } }],
     ['a token of a person', { kind: token }],
@@ -70,7 +68,7 @@ describe('isLive', () => {
     expect(own).toMatchObject({ live: true, end: created + 4 * minute });
   });
 
-  it.each<[string, CredentialServices, string]>([
+  it.each<[string, CredentialParts, string]>([
     ['being deleted', { metadata: { deletionTimestamp: '2026-11-21T10:00:00Z' } }, 'Deleting'],
     ['disabled', { spec: { user: 'a', key, disabled: true } }, 'Disabled'],
     ['without a hash in status', { status: { credentialHash: null } }, 'Unconfirmed'],

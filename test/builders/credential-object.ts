@@ -13,7 +13,7 @@ export const created = Date.UTC(2026, 10, 21, 10);
 
 type Json = Record<string, unknown>;
 
-export interface CredentialServices {
+export interface CredentialParts {
   readonly kind?: CredentialKind;
   readonly name?: string;
   readonly metadata?: Json;
@@ -30,7 +30,7 @@ export interface CredentialObject extends Json {
 }
 
 /** A credential as the API server stores it, made by `alice`, and not confirmed by anyone. */
-export function credentialObject(parts: CredentialServices = {}): CredentialObject {
+export function credentialObject(parts: CredentialParts = {}): CredentialObject {
   const { kind = 'OwnedAccessKey', name = 'ci', spec, status = {} } = parts;
   const stamps = { [annotations.requester]: 'alice', [annotations.requesterGroups]: '["dev"]' };
   return {
@@ -78,7 +78,7 @@ export function confirmed(
 
 /** The record of an object that is confirmed and live. */
 export function liveRecord(
-  parts: CredentialServices = {},
+  parts: CredentialParts = {},
   ancestors: readonly CredentialRecord[] = [],
 ): CredentialRecord {
   return recordOf(confirmed(credentialObject(parts), ancestors));

@@ -15,36 +15,48 @@ describe('MutationCache', () => {
   it('shows a write before the watch brings it', () => {
     const { store, records } = setUp();
     store.upsert(record('9'));
-    records.note(record('10'));
+    records.put(record('10'));
     expect(records.get('a')).toEqual(record('10'));
   });
 
   it('does not let an older event hide the write', () => {
     const { store, records } = setUp();
-    records.note(record('10'));
+    records.put(record('10'));
     store.upsert(record('9'));
     expect(records.get('a')).toEqual(record('10'));
   });
 
   it.each(['10', '11'])('follows the store from version %s on', (version) => {
     const { store, records } = setUp();
-    records.note(record('10'));
+    records.put(record('10'));
     store.upsert(record(version));
     store.upsert(record('12'));
     expect(records.get('a')).toEqual(record('12'));
   });
 
+  it('lets the store tell what the watch brings back of a write from what others changed', () => {
+    const { store, records } = setUp();
+    const origins: string[] = [];
+    store.subscribe(({ type, origin }) => void origins.push(`${type} ${origin}`));
+    store.upsert(record('9'));
+    records.put(record('10'));
+    store.upsert(record('10'));
+    store.upsert(record('11'));
+    store.remove('a');
+    expect(origins).toEqual(['added watch', 'updated write', 'updated watch', 'deleted watch']);
+  });
+
   it('ignores a write that the store knows already', () => {
     const { store, records } = setUp();
     store.upsert(record('11'));
-    records.note(record('10'));
+    records.put(record('10'));
     expect(records.get('a')).toEqual(record('11'));
   });
 
   it('forgets the write when the very object is deleted, and keeps it when an earlier one is', () => {
     const { store, records } = setUp();
     store.upsert(record('5', 'earlier'));
-    records.note(record('10'));
+    records.put(record('10'));
     store.remove('a', 'earlier');
     expect(records.get('a')).toEqual(record('10'));
     store.upsert(record('9'));
@@ -57,15 +69,15 @@ describe('MutationCache', () => {
     store.upsert(record('9'));
     store.remove('a', 'u1');
     clock.advance(29_999);
-    records.note(record('10'));
+    records.put(record('10'));
     expect(records.get('a')).toBeUndefined();
-    records.note(record('12', 'later'));
+    records.put(record('12', 'later'));
     expect(records.get('a')).toEqual(record('12', 'later'));
   });
 
   it('believes the store again after half a minute', () => {
     const { clock, records } = setUp();
-    records.note(record('10'));
+    records.put(record('10'));
     clock.advance(29_999);
     expect(records.get('a')).toBeDefined();
     clock.advance(1);

@@ -12,38 +12,32 @@ const forgetAfter = 30_000;
 export class MutationCache<R extends StoredRecord> {
   readonly #store: Store<R>;
   readonly #clock: Clock;
-  readonly #ours = new WeakSet<R>();
   readonly #written = new Map<string, { record: R; until: number }>();
   /** UIDs that the watch has seen go, oldest first, and until when an answer about them may still be under way. */
-  readonly #gone = new Map<string, number>();
+  readonly #tombstones = new Map<string, number>();
 
   constructor(store: Store<R>, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
+    store.recogniseWrites(({ key, resourceVersion }) => this.getVersion(key, resourceVersion) !== undefined);
     store.subscribe((change) => this.#observe(change));
   }
 
   /** The answer to a write can come after the watch has told that the object went: it must not bring it back. */
-  note(record: R): void {
-    if (this.#gone.has(record.uid)) return;
+  put(record: R): void {
+    if (this.#tombstones.has(record.uid)) return;
     const seen = this.#store.get(record.key);
     if (seen?.uid === record.uid && !isNewerVersion(record.resourceVersion, seen.resourceVersion)) return;
-    this.#ours.add(record);
     this.#written.set(record.key, { record, until: this.#clock.monotonic() + forgetAfter });
   }
 
   /** Forgets a write whose object is known to be gone. */
-  forget(key: string): void {
+  delete(key: string): void {
     this.#written.delete(key);
   }
 
-  /** True for a record that came from the answer to a write, not from the watch. */
-  isOurs(record: R): boolean {
-    return this.#ours.has(record);
-  }
-
   /** The record of exactly this version when it is the one that we wrote: the watch brings it a second time. */
-  recall(key: string, resourceVersion: string): R | undefined {
+  getVersion(key: string, resourceVersion: string): R | undefined {
     const record = this.#written.get(key)?.record;
     return record?.resourceVersion === resourceVersion ? record : undefined;
   }
@@ -58,7 +52,7 @@ export class MutationCache<R extends StoredRecord> {
 
   /** A deletion of an earlier object under the same name says nothing about the one that we wrote. */
   #observe({ key, previous, current }: StoreChange<R>): void {
-    if (current === undefined && previous !== undefined) this.#bury(previous.uid);
+    if (current === undefined && previous !== undefined) this.#addTombstone(previous.uid);
     const written = this.#written.get(key)?.record;
     if (written === undefined) return;
     const caughtUp =
@@ -68,12 +62,12 @@ export class MutationCache<R extends StoredRecord> {
     if (caughtUp) this.#written.delete(key);
   }
 
-  #bury(uid: string): void {
+  #addTombstone(uid: string): void {
     const now = this.#clock.monotonic();
-    for (const [buried, until] of this.#gone) {
+    for (const [oldest, until] of this.#tombstones) {
       if (until > now) break;
-      this.#gone.delete(buried);
+      this.#tombstones.delete(oldest);
     }
-    this.#gone.set(uid, now + forgetAfter);
+    this.#tombstones.set(uid, now + forgetAfter);
   }
 }

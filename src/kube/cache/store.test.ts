@@ -36,8 +36,8 @@ describe('what listeners hear', () => {
     store.upsert(old);
     store.upsert(young);
     expect(changes.slice(1)).toEqual([
-      { type: 'deleted', key: 'a', previous: old },
-      { type: 'added', key: 'a', current: young },
+      { type: 'deleted', origin: 'watch', key: 'a', previous: old },
+      { type: 'added', origin: 'watch', key: 'a', current: young },
     ]);
   });
 

@@ -8,6 +8,8 @@ export interface StoredRecord {
 /** Another UID under the same key arrives as `deleted`, then `added`. */
 export interface StoreChange<R> {
   readonly type: 'added' | 'updated' | 'deleted';
+  /** `write`: the watch brings back what a write of this process made. */
+  readonly origin: 'watch' | 'write';
   readonly key: string;
   readonly previous?: R;
   readonly current?: R;
@@ -27,6 +29,7 @@ export class Store<R extends StoredRecord> {
   readonly #records = new Map<string, R>();
   readonly #indexes: ReadonlyMap<string, Index<R>>;
   readonly #listeners = new Set<StoreListener<R>>();
+  #isOwnWrite: (record: R) => boolean = () => false;
 
   constructor(indexes: Record<string, StoreIndex<R>> = {}) {
     this.#indexes = new Map(Object.entries(indexes).map(([name, values]) => [name, new Index(values)]));
@@ -61,24 +64,30 @@ export class Store<R extends StoredRecord> {
     return () => this.#listeners.delete(listener);
   }
 
+  /** For the mutation cache, which knows the versions that writes of this process made. */
+  recogniseWrites(isOwnWrite: (record: R) => boolean): void {
+    this.#isOwnWrite = isOwnWrite;
+  }
+
   /** For the reflector. A record that is there already with this UID and resourceVersion changes nothing. */
   upsert(current: R): void {
     const { key } = current;
     const previous = this.#records.get(key);
-    if (previous === undefined) return this.#change({ type: 'added', key, current });
+    const origin = this.#isOwnWrite(current) ? 'write' : 'watch';
+    if (previous === undefined) return this.#change({ type: 'added', origin, key, current });
     if (previous.uid !== current.uid) {
-      this.#change({ type: 'deleted', key, previous });
-      return this.#change({ type: 'added', key, current });
+      this.#change({ type: 'deleted', origin: 'watch', key, previous });
+      return this.#change({ type: 'added', origin, key, current });
     }
     if (previous.resourceVersion === current.resourceVersion) return;
-    this.#change({ type: 'updated', key, previous, current });
+    this.#change({ type: 'updated', origin, key, previous, current });
   }
 
   /** For the reflector. With a UID, a record of another UID stays. */
   remove(key: string, uid?: string): void {
     const previous = this.#records.get(key);
     if (previous === undefined || (uid !== undefined && uid !== previous.uid)) return;
-    this.#change({ type: 'deleted', key, previous });
+    this.#change({ type: 'deleted', origin: 'watch', key, previous });
   }
 
   #change(change: StoreChange<R>): void {

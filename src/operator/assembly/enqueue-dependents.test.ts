@@ -135,7 +135,7 @@ describe('a change of something below', () => {
   it('does not enqueue the owner for a Secret that the operator wrote itself, which would undo its back-off', async () => {
     const { stores, woken } = await setUp();
     const secret = { ...ownSecret, resourceVersion: '9' };
-    stores.writtenSecrets.note(secret);
+    stores.writtenSecrets.put(secret);
     stores.secrets.upsert(secret);
     expect(await woken()).toEqual([]);
     stores.secrets.upsert({ ...secret, resourceVersion: '10' });

@@ -72,11 +72,11 @@ function enqueueDescendants(stores: CredentialStores, name: string, enqueue: Enq
 
 function enqueueOwner(
   stores: CredentialStores,
-  { previous, current }: StoreChange<SecretRecord>,
+  { origin, previous, current }: StoreChange<SecretRecord>,
   enqueue: Enqueue,
 ): void {
   // What we wrote ourselves is decided on already; another reconcile for it would undo the back-off of a failing write.
-  if (current !== undefined && stores.writtenSecrets.isOurs(current)) return;
+  if (origin === 'write') return;
   const uids = new Set([previous?.ownerUID, current?.ownerUID].filter((uid) => uid !== undefined));
   for (const uid of uids) stores.byUID(uid).forEach(enqueue);
 }

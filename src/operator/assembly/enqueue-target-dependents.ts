@@ -1,6 +1,5 @@
 import { conditionTypes, findCondition } from '../../api/conditions.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
-import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { StoreChange, StoredRecord } from '../../kube/cache/store.ts';
 import type { WorkQueue } from '../../kube/queue/work-queue.ts';
 import type { TargetClients } from '../../platform/targets/target-clients.ts';
@@ -28,16 +27,16 @@ export function enqueueTargetDependents({ stores, targets, clients }: Sources, q
     for (const { key } of stores.kubeConfigsOf(instance)) queues.kubeConfigs.add(key);
   };
   targets.instances.subscribe((change) => {
-    if (!isOurs(targets.writtenInstances, change)) queues.instances.add(change.key);
+    if (needsCheck(change)) queues.instances.add(change.key);
     if (concernsKubeConfigs(change)) enqueueKubeConfigs(change.key);
   });
   targets.clusters.subscribe((change) => {
     const { key } = change;
-    if (!isOurs(targets.writtenClusters, change)) queues.clusters.add(key);
+    if (needsCheck(change)) queues.clusters.add(key);
     for (const space of targets.spaces.byIndex('cluster', key)) queues.spaces.add(space.key);
   });
   targets.spaces.subscribe((change) => {
-    if (!isOurs(targets.writtenSpaces, change)) queues.spaces.add(change.key);
+    if (needsCheck(change)) queues.spaces.add(change.key);
   });
   stores.kubeConfigs.subscribe((change) => enqueueDeletedInstance(targets, change, queues.instances));
   clients.subscribe((uid) => {
@@ -50,9 +49,7 @@ export function enqueueTargetDependents({ stores, targets, clients }: Sources, q
 }
 
 /** Each reconcile dials the target: the operator's own write must not cause another one. */
-function isOurs<R extends StoredRecord>(written: MutationCache<R>, { current }: StoreChange<R>): boolean {
-  return current !== undefined && written.isOurs(current);
-}
+const needsCheck = ({ origin }: StoreChange<StoredRecord>): boolean => origin === 'watch';
 
 /** A deleted instance waits until its kubeconfigs are revoked. */
 function enqueueDeletedInstance(

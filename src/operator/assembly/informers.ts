@@ -119,5 +119,5 @@ function recalled<R extends StoredRecord>(
   { metadata }: KubeObject,
   written: MutationCache<R>,
 ): R | undefined {
-  return written.recall(keyOf(metadata), metadata.resourceVersion);
+  return written.getVersion(keyOf(metadata), metadata.resourceVersion);
 }

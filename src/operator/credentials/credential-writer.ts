@@ -47,7 +47,7 @@ export class CredentialWriter {
     this.#uncertainWrites.delete(record.uid);
     if (object === undefined) return undefined;
     const fresh = toCredentialRecord(object, record.kind);
-    records.note(fresh);
+    records.put(fresh);
     return fresh;
   }
 
@@ -123,7 +123,7 @@ export class CredentialWriter {
         throw error;
       });
     const written = toCredentialRecord(object, resource.kind as CredentialKind);
-    records.note(written);
+    records.put(written);
     return written;
   }
 }

@@ -64,7 +64,7 @@ export class SecretWriter {
   async delete({ namespace, name, uid }: SecretRecord): Promise<void> {
     const preconditions = { uid };
     await this.#client.delete(secrets, { namespace, name }, { preconditions }).catch(unlessNotFound);
-    this.#records.forget(`${namespace}/${name}`);
+    this.#records.delete(`${namespace}/${name}`);
   }
 
   async #overwrite(
@@ -92,7 +92,7 @@ export class SecretWriter {
 
   #note(object: KubeObject): void {
     const record = toSecretRecord(object);
-    if (record !== undefined) this.#records.note(record);
+    if (record !== undefined) this.#records.put(record);
   }
 }
 

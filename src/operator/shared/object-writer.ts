@@ -58,7 +58,7 @@ export class ObjectWriter<R extends WritableRecord> {
     const body = { ...patch, metadata: { ...patch.metadata, uid, resourceVersion } };
     const options = { fieldManager, ...target };
     const written = project(await client.mergePatch<KubeObject>(resource, parseKey(key), body, options));
-    records.note(written);
+    records.put(written);
     return written;
   }
 }

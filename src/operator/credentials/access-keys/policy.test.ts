@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type CredentialServices,
+  type CredentialParts,
   confirmed,
   created,
   credentialObject,
@@ -23,12 +23,12 @@ const metadata = { finalizers: [finalizers.OwnedAccessKey] };
 const second = 1_000;
 
 /** A key with its finalizer; `status` makes it one that was looked at before. */
-const key = (parts: CredentialServices = {}): CredentialRecord =>
+const key = (parts: CredentialParts = {}): CredentialRecord =>
   recordOf(credentialObject({ ...parts, metadata: { ...metadata, ...parts.metadata } }));
 
 /** A key whose present spec is confirmed. */
 const confirmedKey = (
-  parts: CredentialServices = {},
+  parts: CredentialParts = {},
   ancestors: readonly CredentialRecord[] = [],
 ): CredentialRecord => {
   const object = credentialObject({ ...parts, metadata: { ...metadata, ...parts.metadata } });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type CredentialServices,
+  type CredentialParts,
   confirmed,
   created,
   credentialObject,
@@ -29,12 +29,12 @@ const metadata = { finalizers: [finalizers[kind]] };
 const second = 1_000;
 const hour = 3_600 * second;
 
-const token = (parts: CredentialServices = {}): CredentialRecord =>
+const token = (parts: CredentialParts = {}): CredentialRecord =>
   recordOf(credentialObject({ kind, name: 't', ...parts, metadata: { ...metadata, ...parts.metadata } }));
 
 /** A token that was issued at `created`, signed by `k1`, and stands in its status. */
 function issuedToken(
-  parts: CredentialServices = {},
+  parts: CredentialParts = {},
   ancestors: readonly CredentialRecord[] = [],
 ): CredentialRecord {
   const object = credentialObject({

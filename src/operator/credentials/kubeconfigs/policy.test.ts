@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type CredentialServices,
+  type CredentialParts,
   confirmed,
   created,
   credentialObject,
@@ -35,7 +35,7 @@ const instanceOf = (spec: object = ingress, status = readyStatus('True', 'Connec
   instanceRecord({ spec: { ...spec }, status, metadata: { namespace: 'p-red', ...metadata } });
 const instance = instanceOf();
 
-const objectOf = (parts: CredentialServices = {}) =>
+const objectOf = (parts: CredentialParts = {}) =>
   credentialObject({
     kind,
     name: 'shop',
@@ -46,8 +46,8 @@ const objectOf = (parts: CredentialServices = {}) =>
       ...parts.metadata,
     },
   });
-const kubeConfig = (parts: CredentialServices = {}): CredentialRecord => recordOf(objectOf(parts));
-const withCertificate = (spec: object = {}, parts: CredentialServices = {}): CredentialRecord =>
+const kubeConfig = (parts: CredentialParts = {}): CredentialRecord => recordOf(objectOf(parts));
+const withCertificate = (spec: object = {}, parts: CredentialParts = {}): CredentialRecord =>
   kubeConfig({ ...parts, spec: { clientCert: true, ...spec } });
 
 const direct: Destination = { server: 'https://shop.example.com:8443', ca, clusterRole: 'cluster-admin' };
@@ -55,7 +55,7 @@ const byGateway: Destination = { server: `${issuer}/kubernetes/project/red/virtu
 
 /** One that was issued at `created` with what stands in status. */
 function issuedOf(
-  parts: CredentialServices = {},
+  parts: CredentialParts = {},
   ancestors: readonly CredentialRecord[] = [],
 ): CredentialRecord {
   const isDirect = parts.spec?.['clientCert'] === true;
