@@ -83,7 +83,7 @@ export class CertificateIssuer {
   /** Rejects with a TargetFailure; what was made until then is known by `status.boundSerials`. */
   async issue({ client, config }: OpenTarget, request: IssueRequest): Promise<BoundCertificate> {
     const { revocations, recordedSerials } = this.#options;
-    const { uid, live, end, nameSerials } = request;
+    const { uid, live, end, requester, clusterRole, nameSerials } = request;
     const ca = caFingerprint(config);
     let { status } = request;
     for (let tries = 0; tries < maxSerials; tries++) {
@@ -93,13 +93,14 @@ export class CertificateIssuer {
       const revocation = revocationOf({ ...request, status }, ca, end);
       // At once: no certificate exists before both are written, and RevocationController waits for a status behind its record.
       await allDone(nameSerials([...live, serial]), revocations.write(revocation));
-      const bound = await this.#signAndBind(client, request, serial);
-      if (bound === undefined) continue;
-      const { notAfter } = bound.certificate;
-      // A signer may give more than was asked for.
+      const signed = await this.#sign(client, request, serial);
+      if (signed === undefined) continue;
+      const { notAfter } = signed.certificate;
+      // A signer may give more than was asked for. Bound before the record says so, a certificate could outlive its record.
       if (notAfter > revocation.notAfter)
         await revocations.write(revocationOf({ ...request, status }, ca, notAfter));
-      return bound;
+      await bindCertificate(client, { uid, serial, requester, clusterRole });
+      return signed;
     }
     throw targetFailure(reasons.certificateFailed, namesTaken);
   }
@@ -111,12 +112,12 @@ export class CertificateIssuer {
   }
 
   /** Undefined when the name of the request is taken. */
-  async #signAndBind(
+  async #sign(
     client: KubeClient,
     request: IssueRequest,
     serial: number,
   ): Promise<BoundCertificate | undefined> {
-    const { uid, requester, clusterRole } = request;
+    const { uid, requester } = request;
     const subject = certificateSubject(uid, serial);
     const {
       request: pkcs10,
@@ -136,7 +137,6 @@ export class CertificateIssuer {
     const now = this.#options.clock.now() + minLifeMs;
     const reading = readIssuedCertificate(pem, { subject, publicKey, now });
     if ('problem' in reading) throw targetFailure(reasons.certificateFailed, unusable(reading.problem));
-    await bindCertificate(client, { uid, serial, requester, clusterRole });
     return { serial, privateKey, certificate: reading };
   }
 }

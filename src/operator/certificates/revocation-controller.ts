@@ -29,7 +29,7 @@ export class RevocationController {
   readonly #options: RevocationControllerOptions;
   readonly #retries: RetrySchedule;
   /** UIDs of records, and since when the object that is there names none of their certificates. */
-  readonly #unnamedSince = new Map<string, number>();
+  readonly #unnamedSince = new Map<string, { readonly newest: number; readonly since: number }>();
 
   constructor(options: RevocationControllerOptions) {
     this.#options = options;
@@ -74,8 +74,11 @@ export class RevocationController {
       return Number.POSITIVE_INFINITY;
     }
     const now = this.#options.clock.monotonic();
-    const since = this.#unnamedSince.get(record.uid) ?? now;
-    this.#unnamedSince.set(record.uid, since);
+    const newest = Math.max(...record.serials);
+    const known = this.#unnamedSince.get(record.uid);
+    // Each try to issue has a serial and a grace of its own: the grace of an earlier one must not end it.
+    const since = known?.newest === newest ? known.since : now;
+    this.#unnamedSince.set(record.uid, { newest, since });
     return Math.max(0, since + graceMs - now);
   }
 

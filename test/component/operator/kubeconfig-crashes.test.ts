@@ -186,3 +186,30 @@ describe('the serial in status and the record of it are written at once', () => 
     expect(simulation.revocation).toBeUndefined();
   });
 });
+
+describe('a signer that gives more than was asked for', () => {
+  const signerLife = 315_360_000;
+
+  function begun(): KubeConfigSimulation {
+    const simulation = new KubeConfigSimulation();
+    simulation.target.signerLife = signerLife;
+    simulation.create({ certificateTTL: 0 });
+    return simulation;
+  }
+
+  it('has the record say so before the certificate is bound, whichever write is the last', async () => {
+    const whole = begun();
+    await whole.settle();
+    const ends: number[] = [];
+    for (let nth = 0; nth < whole.tried; nth++) {
+      const simulation = begun();
+      simulation.dieAt(nth, 'works');
+      await simulation.settle();
+      const isBound = simulation.target.names('clusterrolebindings').length > 0;
+      if (isBound)
+        ends.push(Date.parse(String(simulation.revocation?.data?.['notAfter'])) - simulation.clock.now());
+    }
+    expect(ends).not.toEqual([]);
+    for (const end of ends) expect(end).toBeGreaterThan(signerLife * 1000);
+  });
+});
