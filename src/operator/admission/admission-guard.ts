@@ -47,7 +47,9 @@ export class AdmissionGuard {
   readonly #options: AdmissionGuardOptions;
   readonly #stores: ReadonlyMap<PolicyKind, Store<PolicyRecord>>;
   readonly #reflectors: readonly Reflector<PolicyRecord>[];
-  /** Since when one that was found edited is as shipped again, by `kind/name`. */
+  /** Those that were found edited and have not been as they should be since, by `kind/name`. */
+  readonly #distrusted = new Set<string>();
+  /** Since when one that was distrusted is as it should be again. */
   readonly #restored = new Map<string, number>();
   #changed = Promise.withResolvers<void>();
   /** Asked at every reconcile; absent after a change. */
@@ -135,7 +137,7 @@ export class AdmissionGuard {
   #findMissing(): readonly string[] {
     return shippedPolicies.flatMap(({ kind, name }) => {
       const record = this.#find(kind, name);
-      if (record?.state === 'shipped' || record?.state === 'newer') return [];
+      if (record !== undefined && isPresent(record)) return [];
       return record?.edited === undefined ? [`${kind}/${name}`] : [`${kind}/${name} (${record.edited})`];
     });
   }
@@ -165,8 +167,10 @@ export class AdmissionGuard {
   }
 
   #onChange(kind: PolicyKind, { key, previous, current }: StoreChange<PolicyRecord>): void {
-    if (previous?.state === 'edited' && current?.state === 'shipped')
-      this.#restored.set(`${kind}/${key}`, current.writtenAt);
+    const id = `${kind}/${key}`;
+    if (current?.state === 'edited' || isUnseenEdit(previous, current)) this.#distrusted.add(id);
+    if (current !== undefined && isPresent(current) && this.#distrusted.delete(id))
+      this.#restored.set(id, current.writtenAt);
     this.#missingNow = undefined;
     this.#changed.resolve();
   }
@@ -174,6 +178,19 @@ export class AdmissionGuard {
   #find(kind: PolicyKind, name: string): PolicyRecord | undefined {
     return this.#stores.get(kind)?.get(name);
   }
+}
+
+const isPresent = ({ state }: PolicyRecord): boolean => state === 'shipped' || state === 'newer';
+
+/**
+ * Between two versions that count the spec may have been anything: one of a newer release is not compared, and a watch
+ * that was away brings only the last of several changes.
+ */
+function isUnseenEdit(previous: PolicyRecord | undefined, current: PolicyRecord | undefined): boolean {
+  if (previous === undefined || current?.state !== 'shipped') return false;
+  return (
+    previous.state === 'newer' || (previous.state === 'shipped' && previous.generation !== current.generation)
+  );
 }
 
 const resourceOf = (kind: PolicyKind): Resource => ({

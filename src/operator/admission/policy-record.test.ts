@@ -8,7 +8,7 @@ const shipped = shippedPolicies.find((policy) => policy.kind === kind);
 const spec = shipped?.spec ?? {};
 const created = '2026-11-21T10:00:00Z';
 
-function stateOf(name: string, version?: number, given: object = spec): unknown {
+function stateOf(name: string, version?: number | string, given: object = spec): unknown {
   const versions = version === undefined ? {} : { labels: { [labels.policyVersion]: version.toString() } };
   const metadata = { name, uid: 'u', resourceVersion: '1', creationTimestamp: created, ...versions };
   return toPolicyRecord({ metadata, spec: given } as never, kind)?.state;
@@ -22,7 +22,9 @@ describe('a policy or binding on the API server', () => {
     ['shipped', 'as this release has it', stateOf(name, policyVersion)],
     ['edited', 'set to Audit', stateOf(name, policyVersion, audit)],
     ['older', 'of the release before', stateOf(name, policyVersion - 1)],
-    ['older', 'without a version', stateOf(name)],
+    ['edited', 'without a version, as no release has it', stateOf(name)],
+    ['edited', 'with a version that is no number', stateOf(name, 'latest')],
+    ['edited', 'with a version before the first', stateOf(name, 0)],
     ['newer', 'of the release that comes next', stateOf(name, policyVersion + 1, audit)],
     ['newer', 'of the next release, which added it', stateOf('latchkey-new', policyVersion + 1)],
     ['unknown', 'renamed since', stateOf('latchkey-old-name', policyVersion - 1)],
@@ -35,6 +37,11 @@ describe('a policy or binding on the API server', () => {
   it('of somebody else is none of ours, nor one that stands only while a certificate is revoked', () => {
     expect(stateOf('somebody-elses')).toBeUndefined();
     expect(stateOf('latchkey-0c5e0e3e-6f0b-4e8a-9a53-0b54bd6a9bdb')).toBeUndefined();
+  });
+
+  it('names the label where that is what was edited', () => {
+    const metadata = { name, uid: 'u', resourceVersion: '1', creationTimestamp: created };
+    expect(toPolicyRecord({ metadata, spec } as never, kind)).toMatchObject({ edited: 'metadata.labels' });
   });
 
   it('remembers who wrote to it last, by the clock of the API server', () => {

@@ -13,6 +13,8 @@ export type PolicyState = 'shipped' | 'newer' | 'older' | 'edited' | 'unknown';
 export interface PolicyRecord extends StoredRecord {
   readonly kind: PolicyKind;
   readonly state: PolicyState;
+  /** Grows with each change of the spec. */
+  readonly generation: number;
   /** The field that is not as shipped; only where the state is `edited`. */
   readonly edited?: string;
   /** By the clock of the API server, epoch milliseconds. */
@@ -39,13 +41,22 @@ export function toPolicyRecord(object: KubeObject, kind: PolicyKind): PolicyReco
     resourceVersion: metadata.resourceVersion,
     createdAt: Date.parse(metadata.creationTimestamp),
     writtenAt: lastWrite(object),
-    ...stateOf(`${kind}/${metadata.name}`, Number(label ?? 0), spec),
+    generation: metadata.generation ?? 0,
+    ...stateOf(`${kind}/${metadata.name}`, label, spec),
   };
 }
 
-function stateOf(id: string, version: number, spec: unknown): Pick<PolicyRecord, 'state' | 'edited'> {
-  if (version > policyVersion) return { state: 'newer' };
+function stateOf(
+  id: string,
+  label: string | undefined,
+  spec: unknown,
+): Pick<PolicyRecord, 'state' | 'edited'> {
   const shipped = shippedSpecs.get(id);
+  // What no release has labelled may hold anything.
+  if (label === undefined || !/^[1-9]\d{0,8}$/.test(label))
+    return shipped === undefined ? { state: 'unknown' } : { state: 'edited', edited: 'metadata.labels' };
+  const version = Number(label);
+  if (version > policyVersion) return { state: 'newer' };
   if (shipped === undefined) return { state: 'unknown' };
   if (version !== policyVersion) return { state: 'older' };
   const edited = specDifference(shipped, spec);

@@ -58,8 +58,13 @@ describe('a spec on the API server', () => {
     expect(specDifference(shipped, spec)).toBe(path);
   });
 
-  it('differs where a shipped selector has one label more, whatever its key', () => {
-    const selected = { matchLabels: { a: 'b' } };
-    expect(specDifference(selected, { matchLabels: { a: 'b', other: 'c' } })).toBe('spec.matchLabels.other');
-  });
+  it.each(['other', 'constructor', 'toString'])(
+    'differs where a shipped selector has the label %s more',
+    (key) => {
+      const selected = { matchLabels: { a: 'b' } };
+      expect(specDifference(selected, { matchLabels: { a: 'b', [key]: 'c' } })).toBe(
+        `spec.matchLabels.${key}`,
+      );
+    },
+  );
 });

@@ -34,7 +34,9 @@ function listDifference(shipped: readonly unknown[], live: unknown, path: string
 
 function objectDifference(shipped: JSONObject, live: unknown, path: string): string | undefined {
   if (!isObject(live)) return path;
-  const added = Object.keys(live).filter((key) => !(key in shipped) && counts(key, live[key], path));
+  const added = Object.keys(live).filter(
+    (key) => !Object.hasOwn(shipped, key) && counts(key, live[key], path),
+  );
   const first = added[0];
   if (first !== undefined) return `${path}.${first}`;
   return firstOf(
@@ -46,7 +48,7 @@ function objectDifference(shipped: JSONObject, live: unknown, path: string): str
 function counts(key: string, value: unknown, path: string): boolean {
   if (path.endsWith('.matchLabels')) return true;
   if (!decisive.has(key)) return false;
-  return !(key in defaults) || specDifference(defaults[key], value) !== undefined;
+  return !Object.hasOwn(defaults, key) || specDifference(defaults[key], value) !== undefined;
 }
 
 function firstOf(differences: readonly (() => string | undefined)[]): string | undefined {

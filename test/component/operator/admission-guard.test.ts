@@ -118,6 +118,34 @@ describe('the guard of the admission policies', () => {
     expect(guard.trustedSince()).toBe(Date.parse('2026-03-03T00:00:00Z'));
   });
 
+  const repaired = { managedFields: [{ manager: 'kubectl', time: '2026-03-03T00:00:00Z' }] };
+  const gutted = { validationActions: ['Audit'] };
+
+  it.each<[string, readonly Shape[], Shape]>([
+    [
+      'edited, and labelled as older, then repaired',
+      [{ spec: gutted }, { version: policyVersion - 1, spec: gutted }],
+      {},
+    ],
+    ['edited, then replaced by the next release', [{ spec: gutted }], { version: policyVersion + 1 }],
+    ['without a label, then repaired', [{ metadata: { labels: {} }, spec: gutted }], {}],
+    ['of a newer release, then of this one', [{ version: policyVersion + 1, spec: gutted }], {}],
+  ])('trusts objects from the last write on where a policy was %s', async (_, before, after) => {
+    await startComplete();
+    for (const shape of before) put(binding, shape);
+    const counts = before.at(-1)?.version === policyVersion + 1;
+    if (!counts) await waitFor('it is missing', () => guard.problem() !== undefined);
+    put(binding, { ...after, metadata: repaired });
+    await waitFor('it is trusted again', () => guard.trustedSince() === Date.parse('2026-03-03T00:00:00Z'));
+    expect(guard.problem()).toBeUndefined();
+  });
+
+  it('trusts objects from the last write on where the spec has changed and come back unseen', async () => {
+    await startComplete();
+    put(binding, { metadata: { ...repaired, generation: 3 } });
+    await waitFor('it was noticed', () => guard.trustedSince() === Date.parse('2026-03-03T00:00:00Z'));
+  });
+
   it('takes one of an older release for missing, and does not distrust what was made under it', async () => {
     await startComplete();
     put(binding, { version: policyVersion - 1 });
