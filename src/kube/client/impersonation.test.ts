@@ -53,6 +53,7 @@ describe('impersonationHeaders', () => {
       { user: 'system:serviceaccount:latchkey-system:latchkey-reader', groups: [] },
     ],
     ['the group of all rights', { user: 'alice', groups: ['system:masters'] }],
+    ['the group that kubeadm gives all rights', { user: 'alice', groups: ['kubeadm:cluster-admins'] }],
     ['an empty group', { user: 'alice', groups: [''] }],
     ['a line break', { user: 'alice\r\nimpersonate-user: bob', groups: [] }],
     ['a control character', { user: 'alice\u0000', groups: [] }],

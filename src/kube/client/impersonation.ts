@@ -20,7 +20,8 @@ export function impersonating(transport: RequestTransport, who: Impersonation): 
   return {
     send: (request) => transport.send({ headers, ...request }),
     stream: (request) => transport.stream({ headers, ...request }),
-    close: () => transport.close(),
+    // The connections are those of the process, which closes them itself.
+    close: async () => undefined,
   };
 }
 
@@ -50,7 +51,7 @@ function accountName({ namespace, name }: ImpersonatedAccount['serviceAccount'])
 
 function checkName(what: string, name: string): void {
   if (name === '') throw new TypeError(`the ${what} to impersonate is empty`);
-  if (name.startsWith('system:')) throw new TypeError(`the ${what} to impersonate is a reserved one`);
+  if (/^(system|kubeadm):/.test(name)) throw new TypeError(`the ${what} to impersonate is a reserved one`);
   checkText(what, name);
 }
 

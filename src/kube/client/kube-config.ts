@@ -58,6 +58,8 @@ function inClusterIdentity(env: NonNullable<KubeConfigOptions['env']>, folder: s
   const token = readServiceAccount(folder, 'token').trim();
   if (!/^[\x21-\x7e]+$/.test(token)) throw unusable(`${folder}/token holds no token`);
   const ca = readServiceAccount(folder, 'ca.crt');
+  // Node takes an empty authority for none, and would trust every public one.
+  if (!ca.includes('-----BEGIN CERTIFICATE-----')) throw unusable(`${folder}/ca.crt holds no certificate`);
   return makeIdentity(server, { ca, rejectUnauthorized: true }, ['authorization', `Bearer ${token}`]);
 }
 

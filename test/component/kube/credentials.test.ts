@@ -154,6 +154,7 @@ describe('in the cluster', () => {
     ['token', '', 'holds no token'],
     ['token', 'two\nlines', 'holds no token'],
     ['ca.crt', undefined, 'cannot be read'],
+    ['ca.crt', '', 'holds no certificate'],
   ])('says what is wrong with the file %s', async (name, content, problem) => {
     const source = await serviceAccount();
     if (content === undefined) await rm(file(name));
