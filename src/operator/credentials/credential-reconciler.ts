@@ -120,7 +120,8 @@ function isFinalStep(step: { readonly step: string }): step is Exclude<CommonSte
  * True when the write would be the first to say that the life is over: such writes come by the thousand and have a
  * budget. Where the operator has disabled the object, that write has had its turn.
  */
-function isNewEnd({ conditions, disabledOwner }: CredentialRecord, { ready }: DesiredStatus): boolean {
+function isNewEnd({ kind, conditions, disabledOwner }: CredentialRecord, { ready }: DesiredStatus): boolean {
   const present = findCondition(conditions, conditionTypes.ready)?.reason;
-  return ready.reason === reasons.expired && present !== reasons.expired && disabledOwner !== 'operator';
+  const hadItsTurn = kind === 'OwnedAccessKey' && disabledOwner === 'operator';
+  return ready.reason === reasons.expired && present !== reasons.expired && !hadItsTurn;
 }

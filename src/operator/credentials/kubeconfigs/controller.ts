@@ -102,20 +102,21 @@ export class KubeConfigController {
     // The policy has refused what has none; this is for the compiler.
     if (instance === undefined) throw new RangeError('a kubeconfig without an instance');
     const isCertificate = record.kubeConfig?.clientCert === true;
-    // Opening reads a Secret of the platform and dials nothing, so it may go beside the question who may have it.
-    const [denial, opened] = await Promise.all([
-      permissionProblem(client, record, issue.identity, instance),
-      isCertificate ? clients.open(sourceOf(instance)) : undefined,
-    ]);
-    if (denial !== undefined) return { record, commit: afterFailedIssue(input, issue, denial) };
     const attempt = attemptKey(input, issue, clients.known(instance.uid));
     const failed = this.#retries.waiting(record.uid, attempt);
+    // Opening reads a Secret of the platform and dials nothing, so it may go beside the question who may have it.
+    const opening = isCertificate && failed === undefined ? clients.open(sourceOf(instance)) : undefined;
+    // A refusal is acted on also while the Secret cannot be read.
+    opening?.catch(() => undefined);
+    const denial = await permissionProblem(client, record, issue.identity, instance);
+    if (denial !== undefined) return { record, commit: afterFailedIssue(input, issue, denial) };
     if (failed !== undefined) {
       const commit = afterFailedIssue(input, issue, { ...failed.problem, final: false });
       return { record, commit, retryMs: failed.waitMs };
     }
     await writer.assertAdmitted(record);
     assertMayIssue();
+    const opened = await opening;
     return opened === undefined
       ? this.#issueToken(input, issue, instance)
       : this.#issueCertificate(input, { issue, instance, opened }, attempt);
