@@ -42,13 +42,13 @@ function shortened(value: string | undefined): string | undefined {
   return value === undefined || value.length <= 256 ? value : credentialHash(value);
 }
 
-function holdsLoginSecrets(spec: JsonObject): boolean {
-  const login = asObject(spec['oidcLogin']);
-  const secrets = [
-    asObject(spec['identity'])['connectorData'],
-    login['idToken'],
-    login['accessToken'],
-    login['refreshToken'],
-  ];
-  return secrets.some((secret) => asText(secret) !== undefined);
-}
+/** Fields of `spec` that hold login data, which must not stay where a reader of the object sees it. */
+export const loginFields = [
+  ['identity', 'connectorData'],
+  ['oidcLogin', 'idToken'],
+  ['oidcLogin', 'accessToken'],
+  ['oidcLogin', 'refreshToken'],
+] as const;
+
+const holdsLoginSecrets = (spec: JsonObject): boolean =>
+  loginFields.some(([parent, field]) => asText(asObject(spec[parent])[field]) !== undefined);

@@ -1,7 +1,8 @@
+import { asObject, asText } from '../../../api/json.ts';
 import { apiVersion, fieldManager, labels, purposes, systemNamespace } from '../../../api/names.ts';
 import { reasons } from '../../../api/reasons.ts';
 import { ownedAccessKeys, secrets } from '../../../api/resources.ts';
-import { toCredentialRecord } from '../../../credentials/credential-record.ts';
+import { loginFields, toCredentialRecord } from '../../../credentials/credential-record.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { isAlreadyExists } from '../../../kube/kube-error.ts';
@@ -89,15 +90,6 @@ const renderLoginSecret = (record: CredentialRecord, data: LoginData) => ({
 /** Data of a Secret: base64 by entry name. */
 type LoginData = Readonly<Record<string, string>>;
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const places = [
-  ['identity', 'connectorData'],
-  ['oidcLogin', 'idToken'],
-  ['oidcLogin', 'accessToken'],
-  ['oidcLogin', 'refreshToken'],
-] as const;
-
 interface TakenLoginData {
   readonly data: LoginData;
   /** The merge patch of `spec` that removes what was taken. */
@@ -108,9 +100,9 @@ interface TakenLoginData {
 function takeLoginData(spec: object): TakenLoginData {
   const data: Record<string, string> = {};
   const removal: Record<string, Record<string, null>> = {};
-  for (const [parent, field] of places) {
-    const value = ((spec as Fields)[parent] as Fields | null | undefined)?.[field];
-    if (typeof value !== 'string' || value === '') continue;
+  for (const [parent, field] of loginFields) {
+    const value = asText(asObject(asObject(spec)[parent])[field]);
+    if (value === undefined) continue;
     data[field] = Buffer.from(value).toString('base64');
     removal[parent] = { ...removal[parent], [field]: null };
   }
