@@ -2,7 +2,7 @@ import { SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { baseURL } from '../../lab/operator/running-operator.ts';
-import { jwksOf } from '../../src/credentials/tokens/jwks.ts';
+import { jwksOf } from '../../src/credentials/tokens/discovery.ts';
 import { generateSigningKey } from '../../src/credentials/tokens/signing-key.ts';
 import { gatewayTokenFacts, type ListedKubeConfig } from './kubeconfig-facts.ts';
 

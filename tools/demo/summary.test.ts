@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { baseURL } from '../../lab/operator/running-operator.ts';
-import { jwksOf } from '../../src/credentials/tokens/jwks.ts';
+import { jwksOf } from '../../src/credentials/tokens/discovery.ts';
 import { generateSigningKey } from '../../src/credentials/tokens/signing-key.ts';
 import { keyFacts, parentIn, type Summary, tokenFacts } from './summary.ts';
 import { renderSummary } from './summary-text.ts';

@@ -1,3 +1,5 @@
+import type { PublicJwk, SigningKey } from './signing-key.ts';
+
 /** Where the gateway serves the key set, below the issuer. */
 export const jwksPath = '/openid/v1/jwks';
 
@@ -20,4 +22,23 @@ export function discoveryDocument(issuer: string): DiscoveryDocument {
     id_token_signing_alg_values_supported: ['ES256'],
     claims_supported: ['iss', 'aud', 'sub', 'groups', 'iat', 'nbf', 'exp', 'jti'],
   };
+}
+
+/** A public key of the published set (RFC 7517). */
+export interface PublishedKey extends PublicJwk {
+  readonly use: 'sig';
+  readonly alg: 'ES256';
+  readonly kid: string;
+}
+
+export interface KeySet {
+  readonly keys: readonly PublishedKey[];
+}
+
+/** The public key set of all keys, also of those that do not sign yet or any more. Sorted, so that equal sets are equal text. */
+export function jwksOf(keys: readonly SigningKey[]): KeySet {
+  const published = keys.map(
+    ({ kid, publicJwk }) => ({ ...publicJwk, use: 'sig', alg: 'ES256', kid }) as const,
+  );
+  return { keys: published.sort((one, other) => (one.kid < other.kid ? -1 : 1)) };
 }

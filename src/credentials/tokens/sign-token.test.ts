@@ -1,7 +1,7 @@
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { tokenClaims } from './claims.ts';
-import { jwksOf } from './jwks.ts';
+import { jwksOf } from './discovery.ts';
 import { maxTokenBytes, signToken, tokenTooLarge } from './sign-token.ts';
 import { generateSigningKey, type SigningKey } from './signing-key.ts';
 

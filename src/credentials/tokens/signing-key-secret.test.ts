@@ -1,8 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { discoveryDocument } from './discovery.ts';
-import { jwksOf } from './jwks.ts';
+import { discoveryDocument, jwksOf } from './discovery.ts';
 import { generateSigningKey, type SigningKey } from './signing-key.ts';
 import { fromSecretData, type SecretData, toSecretData } from './signing-key-secret.ts';
 

@@ -7,8 +7,7 @@ import {
   systemObjects,
 } from '../../api/names.ts';
 import { configMaps, secrets } from '../../api/resources.ts';
-import { discoveryDocument } from '../../credentials/tokens/discovery.ts';
-import { jwksOf } from '../../credentials/tokens/jwks.ts';
+import { discoveryDocument, jwksOf } from '../../credentials/tokens/discovery.ts';
 import { generateSigningKey, type SigningKey } from '../../credentials/tokens/signing-key.ts';
 import {
   planSigningKeys,
