@@ -17,3 +17,16 @@ export function parseEnd(value: unknown): number | undefined {
 export function formatInstant(instant: number): string {
   return `${new Date(Math.floor(instant / 1000) * 1000).toISOString().slice(0, 19)}Z`;
 }
+
+/** As Kubernetes writes times, with milliseconds where there are any. */
+export function formatTimestamp(instant: number): string;
+export function formatTimestamp(instant: number | undefined): string | undefined;
+export function formatTimestamp(instant: number | undefined): string | undefined {
+  if (instant === undefined) return undefined;
+  return new Date(instant).toISOString().replace('.000Z', 'Z');
+}
+
+/** The form of Kubernetes' MicroTime: always six digits after the point. */
+export function formatMicroTime(instant: number): string {
+  return `${new Date(instant).toISOString().slice(0, -1)}000Z`;
+}

@@ -1,8 +1,12 @@
 export type JsonObject = Readonly<Record<string, unknown>>;
 
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** The value itself when it is a JSON object, else an empty one. */
 export function asObject(value: unknown): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+  return isObject(value) ? value : {};
 }
 
 /** The value itself when it is a string that is not empty. */

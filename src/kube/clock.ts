@@ -15,11 +15,6 @@ export interface Clock {
 /** `setTimeout` takes 31 bits and fires at once above them. */
 export const maxTimerMs = 2 ** 31 - 1;
 
-/** The form of Kubernetes' MicroTime: always six digits after the point. */
-export function microTime(epochMs: number): string {
-  return `${new Date(epochMs).toISOString().slice(0, -1)}000Z`;
-}
-
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

@@ -1,4 +1,4 @@
-import { isObject, type JSONObject } from './json-object.ts';
+import { asObject, defined, isObject, type JsonObject } from '../api/json.ts';
 
 /** What we read of the body of a refusal. */
 export interface Status {
@@ -34,7 +34,7 @@ export function isStatus(body: unknown): body is { readonly kind: 'Status' } {
 export function readStatus(body: unknown): Status {
   if (!isStatus(body)) return {};
   const { message, reason, code, details } = asObject(body);
-  return present({
+  return defined({
     message: typeof message === 'string' ? message.slice(0, maxMessageLength) : undefined,
     reason: shortText(reason),
     code: isHTTPStatus(code) ? code : undefined,
@@ -47,9 +47,9 @@ const maxMessageLength = 64 * 1024;
 const maxTextLength = 1_024;
 const maxCauses = 256;
 
-function readDetails({ causes, ...details }: JSONObject): StatusDetails {
+function readDetails({ causes, ...details }: JsonObject): StatusDetails {
   const { name, group, kind, uid, retryAfterSeconds } = details;
-  return present({
+  return defined({
     name: shortText(name),
     group: shortText(group),
     kind: shortText(kind),
@@ -62,7 +62,7 @@ function readDetails({ causes, ...details }: JSONObject): StatusDetails {
 /** Messages quote the rejected values. */
 function readCause(cause: unknown): StatusCause {
   const { reason, field } = asObject(cause);
-  return present({ reason: shortText(reason), field: shortText(field) });
+  return defined({ reason: shortText(reason), field: shortText(field) });
 }
 
 const shortText = (value: unknown): string | undefined =>
@@ -73,12 +73,3 @@ const isSeconds = (value: unknown): value is number =>
 
 const isHTTPStatus = (value: unknown): value is number =>
   typeof value === 'number' && Number.isInteger(value) && value >= 100 && value <= 599;
-
-const asObject = (value: unknown): JSONObject => (isObject(value) ? value : {});
-
-type Present<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
-
-/** Without the fields that are not there. */
-function present<T extends object>(fields: T): Present<T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;
-}

@@ -1,4 +1,4 @@
-import { microTime } from '../clock.ts';
+import { formatMicroTime } from '../../api/instant.ts';
 
 export interface RegardingObject {
   readonly apiVersion: string;
@@ -61,7 +61,7 @@ export function eventObject(series: EventSeries, reporter: Reporter): object {
     apiVersion: 'events.k8s.io/v1',
     kind: 'Event',
     metadata: { name, namespace: eventNamespace(input) },
-    eventTime: microTime(series.first),
+    eventTime: formatMicroTime(series.first),
     reportingController: reporter.reportingController,
     reportingInstance: reporter.reportingInstance.slice(0, maxFieldLength),
     action: input.action.slice(0, maxFieldLength),
@@ -75,7 +75,7 @@ export function eventObject(series: EventSeries, reporter: Reporter): object {
 
 /** The part that changes when the event happens again. */
 export function seriesPatch({ count, last }: EventSeries): { series: object } {
-  return { series: { count, lastObservedTime: microTime(last) } };
+  return { series: { count, lastObservedTime: formatMicroTime(last) } };
 }
 
 function cutBytes(text: string, maxBytes: number): string {

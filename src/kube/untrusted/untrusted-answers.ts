@@ -1,5 +1,5 @@
+import { isObject } from '../../api/json.ts';
 import type { Resource } from '../../api/resources.ts';
-import { isObject } from '../json-object.ts';
 import { type Action, badAnswer } from '../kube-error.ts';
 import { isUntrustedList, isUntrustedObject, type ListBounds } from './untrusted-object.ts';
 import { toUntrustedServerError, UntrustedServerError } from './untrusted-server-error.ts';

@@ -1,5 +1,5 @@
+import { isObject } from '../../api/json.ts';
 import type { Resource } from '../../api/resources.ts';
-import { isObject } from '../json-object.ts';
 import { isSegment } from '../resource-path.ts';
 
 /** Of a list: the most objects that may come. */

@@ -1,7 +1,8 @@
 import { conditionTypes } from '../../api/conditions.ts';
 import { credentialKinds } from '../../api/credential-kinds.ts';
+import { formatTimestamp } from '../../api/instant.ts';
 import type { Confirmation, CredentialRecord } from '../../credentials/record.ts';
-import { conditionsPatch, formatTimestamp } from '../shared/conditions.ts';
+import { conditionsPatch } from '../shared/conditions.ts';
 import type { DesiredStatus } from './desired-status.ts';
 
 type StatusFields = Record<string, unknown>;

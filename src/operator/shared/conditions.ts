@@ -1,4 +1,5 @@
 import { type Condition, type ConditionType, conditionTypes, findCondition } from '../../api/conditions.ts';
+import { formatTimestamp } from '../../api/instant.ts';
 import type { Reason } from '../../api/reasons.ts';
 
 /** What a condition should say; `lastTransitionTime` and generation are added when it is written. */
@@ -69,12 +70,4 @@ function same(left: Condition, right: Condition): boolean {
     left.message === right.message &&
     left.observedGeneration === right.observedGeneration
   );
-}
-
-/** An instant as Kubernetes writes it: RFC 3339 in UTC, without milliseconds where there are none. */
-export function formatTimestamp(instant: number): string;
-export function formatTimestamp(instant: number | undefined): string | undefined;
-export function formatTimestamp(instant: number | undefined): string | undefined {
-  if (instant === undefined) return undefined;
-  return new Date(instant).toISOString().replace('.000Z', 'Z');
 }
