@@ -24,7 +24,6 @@ describe('a policy or binding on the API server', () => {
     ['older', 'of the release before', stateOf(name, policyVersion - 1)],
     ['edited', 'without a version, as no release has it', stateOf(name)],
     ['edited', 'with a version that is no number', stateOf(name, 'latest')],
-    ['edited', 'with a version before the first', stateOf(name, 0)],
     ['newer', 'of the release that comes next', stateOf(name, policyVersion + 1, audit)],
     ['newer', 'of the next release, which added it', stateOf('latchkey-new', policyVersion + 1)],
     ['unknown', 'renamed since', stateOf('latchkey-old-name', policyVersion - 1)],

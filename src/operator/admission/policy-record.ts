@@ -53,7 +53,7 @@ function stateOf(
 ): Pick<PolicyRecord, 'state' | 'edited'> {
   const shipped = shippedSpecs.get(id);
   // What no release has labelled may hold anything.
-  if (label === undefined || !/^[1-9]\d{0,8}$/.test(label))
+  if (label === undefined || !/^\d{1,9}$/.test(label))
     return shipped === undefined ? { state: 'unknown' } : { state: 'edited', edited: 'metadata.labels' };
   const version = Number(label);
   if (version > policyVersion) return { state: 'newer' };
