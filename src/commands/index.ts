@@ -1,17 +1,5 @@
 import { LatchkeyError } from '../errors.ts';
-import type { Environment } from '../settings/read.ts';
-
-/** What a command gets from the process that it runs in. */
-export interface CommandContext {
-  readonly environment: Environment;
-  /** Aborted by the first SIGINT or SIGTERM: stop in order, within a time limit of the command's own. */
-  readonly signal: AbortSignal;
-  /** Writes a line to standard output. */
-  readonly print: (line: string) => void;
-}
-
-/** Runs until it is done or told to stop. Resolves with the exit code; a rejection is reported by main. */
-export type Command = (context: CommandContext) => Promise<number>;
+import type { Command } from './command.ts';
 
 interface CommandEntry {
   readonly summary: string;

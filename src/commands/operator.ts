@@ -18,7 +18,7 @@ import { allOperatorSettings, type OperatorSettings } from '../settings/operator
 import { readSettings } from '../settings/read.ts';
 import type { HealthChecks } from '../telemetry/health.ts';
 import { OperatorMetrics } from '../telemetry/metrics/operator.ts';
-import type { Command } from './index.ts';
+import type { Command } from './command.ts';
 
 /** Runs the operator until the signal aborts. */
 export const run: Command = async ({ environment, signal }) => {

@@ -1,6 +1,6 @@
 import { exitCodes } from '../errors.ts';
 import { version } from '../version.ts';
-import type { Command } from './index.ts';
+import type { Command } from './command.ts';
 
 /** Prints the versions of Latchkey and of Node. */
 export const run: Command = async ({ print }) => {
