@@ -52,7 +52,10 @@ async function run(env: Readonly<Record<string, string>>) {
   return { loadsClientNode, server, headers };
 }
 
-describe('what every process of Latchkey shares', () => {
+/** Each starts a process of its own, on whatever the machine has left. */
+const timeout = 60_000;
+
+describe('what every process of Latchkey shares', { timeout }, () => {
   it('loads no client-node in a Pod, where it would take a third of the memory', async () => {
     const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '6443' };
     expect(await run(env)).toEqual({
