@@ -41,6 +41,14 @@ describe('unusedMembers', () => {
     expect(find(...files)).toEqual(['src/0.ts: Queue.drained']);
   });
 
+  it('counts nothing in a generated file as a use', () => {
+    const files = [
+      ['src/queue.ts', withMember('drained(): void {}')],
+      ['src/generated/policies.ts', 'export const policies = [\n  {"drained":true}];'],
+    ] as const;
+    expect(unusedMembers(new Map(files))).toEqual(['src/queue.ts: Queue.drained']);
+  });
+
   it.each([
     ['constructors', withMember('constructor(options: Options) {}')],
     ['private members', withMember('readonly #drained = 1;')],

@@ -43,13 +43,6 @@ export interface DeleteOptions extends RequestOptions {
   readonly dryRun?: boolean;
 }
 
-export interface JsonPatchOperation {
-  readonly op: 'add' | 'remove' | 'replace' | 'move' | 'copy' | 'test';
-  readonly path: string;
-  readonly from?: string;
-  readonly value?: unknown;
-}
-
 export interface RawRequestOptions extends RequestOptions {
   readonly query?: URLSearchParams;
   /** Sent as JSON. */

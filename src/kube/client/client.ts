@@ -16,7 +16,6 @@ import { type ClientIdentity, fixedIdentity, hardenedTls, type IdentitySource } 
 import {
   type ApplyOptions,
   type DeleteOptions,
-  type JsonPatchOperation,
   type ListOptions,
   listQuery,
   type RawRequestOptions,
@@ -34,7 +33,6 @@ export type { ObjectKey } from '../object.ts';
 export type {
   ApplyOptions,
   DeleteOptions,
-  JsonPatchOperation,
   ListOptions,
   RawRequestOptions,
   RequestOptions,
@@ -181,15 +179,6 @@ export class KubeClient {
     options: WriteOptions = {},
   ): Promise<T> {
     return this.#patch({ resource, key, body: patch, contentType: 'application/merge-patch+json' }, options);
-  }
-
-  jsonPatch<T extends KubeObject>(
-    resource: Resource,
-    key: ObjectKey,
-    patch: readonly JsonPatchOperation[],
-    options: WriteOptions = {},
-  ): Promise<T> {
-    return this.#patch({ resource, key, body: patch, contentType: 'application/json-patch+json' }, options);
   }
 
   /** Server-side apply; creates the object where it is not there. */

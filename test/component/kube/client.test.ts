@@ -146,12 +146,6 @@ describe('requests', () => {
       'application/merge-patch+json',
     ],
     [
-      'jsonPatch',
-      (client: KubeClient) => client.jsonPatch(configMaps, key, []),
-      'PATCH',
-      'application/json-patch+json',
-    ],
-    [
       'apply',
       (client: KubeClient) => client.apply(configMaps, key, draft, { fieldManager: 'me' }),
       'PATCH',
@@ -464,6 +458,7 @@ describe('errors', () => {
 });
 
 describe('retries', () => {
+  const jsonPatch = { body: [], contentType: 'application/json-patch+json' };
   const refuseOnce = (status: number, retryAfter?: number) =>
     server.once(
       () => true,
@@ -486,7 +481,7 @@ describe('retries', () => {
 
   it.each([
     ['POST', (client: KubeClient) => client.create(configMaps, draft, { namespace: 'ns' })],
-    ['a JSON patch', (client: KubeClient) => client.jsonPatch(configMaps, key, [])],
+    ['a JSON patch', (client: KubeClient) => client.request('PATCH', '/x', jsonPatch)],
   ])('never repeats %s, which could act twice', async (_name, call) => {
     refuseOnce(429, 0);
     expect(await thrown(call(makeClient()))).toMatchObject({ status: 429, retryAfterSeconds: 0 });
@@ -530,7 +525,6 @@ describe('write guard', () => {
       () => client.create(configMaps, draft, { namespace: 'ns' }),
       () => client.replace(configMaps, key, draft),
       () => client.mergePatch(configMaps, key, {}),
-      () => client.jsonPatch(configMaps, key, []),
       () => client.apply(configMaps, key, {}, { fieldManager: 'me' }),
       () => client.delete(configMaps, key),
       () => client.request('POST', '/x'),

@@ -85,9 +85,7 @@ describe('writes', () => {
     expect(isConflict(await thrown(stale))).toBe(true);
     const stranger = client.mergePatch(configMaps, key, { metadata: { uid: 'other' }, data: { value: '3' } });
     expect(isConflict(await thrown(stranger))).toBe(true);
-    const patched = await client.jsonPatch(configMaps, key, [
-      { op: 'replace', path: '/data/value', value: '4' },
-    ]);
+    const patched = await client.mergePatch(configMaps, key, { metadata: { uid }, data: { value: '4' } });
     expect(patched).toMatchObject({ data: { value: '4' } });
 
     expect(
