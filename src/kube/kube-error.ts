@@ -113,10 +113,6 @@ export function ignoreNotFound(error: unknown): undefined {
 }
 
 export const isNotFound = (error: unknown): error is KubeError => hasReason(error, 404, 'NotFound');
-/** For `catch`: what is gone is as good as deleted. */
-export function unlessNotFound(error: unknown): undefined {
-  if (!isNotFound(error)) throw error;
-}
 export const isAlreadyExists = (error: unknown): error is KubeError => hasReason(error, 409, 'AlreadyExists');
 /**
  * A stale resourceVersion, another UID, or fields of another manager; not {@link isAlreadyExists}. The API server

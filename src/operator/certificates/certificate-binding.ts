@@ -2,7 +2,7 @@ import { labels } from '../../api/names.ts';
 import { clusterRoleBindings } from '../../api/resources.ts';
 import { certificateSubject } from '../../credentials/certificates/subject.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { isAlreadyExists, unlessNotFound } from '../../kube/kube-error.ts';
+import { ignoreNotFound, isAlreadyExists } from '../../kube/kube-error.ts';
 import { atTarget } from '../targets/target-failure.ts';
 import { targetObjectMetadata } from './target-object-names.ts';
 
@@ -27,7 +27,7 @@ export async function bindCertificate(client: KubeClient, binding: CertificateBi
       await create();
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      await client.delete(clusterRoleBindings, { name: object.metadata.name }).catch(unlessNotFound);
+      await client.delete(clusterRoleBindings, { name: object.metadata.name }).catch(ignoreNotFound);
       await create();
     }
   });

@@ -6,7 +6,7 @@ import { configMaps } from '../../api/resources.ts';
 import type { AdminKubeConfig } from '../../kube/admin-kubeconfig/admin-kube-config.ts';
 import type { StoredRecord } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { unlessNotFound } from '../../kube/kube-error.ts';
+import { ignoreNotFound } from '../../kube/kube-error.ts';
 import { type KubeObject, keyOf } from '../../kube/object.ts';
 import type { SecretEntry } from '../../platform/targets/target-record.ts';
 
@@ -60,7 +60,7 @@ export class RevocationRecords {
 
   /** When nothing is left of an object in that virtual cluster. */
   async remove(place: RevocationPlace): Promise<void> {
-    await this.#client.delete(configMaps, placeOf(place)).catch(unlessNotFound);
+    await this.#client.delete(configMaps, placeOf(place)).catch(ignoreNotFound);
   }
 
   /** Fails with a conflict when the record has changed: another certificate stands in it. */
@@ -68,7 +68,7 @@ export class RevocationRecords {
     const key = { namespace: systemNamespace, name };
     await this.#client
       .delete(configMaps, key, { preconditions: { uid, resourceVersion } })
-      .catch(unlessNotFound);
+      .catch(ignoreNotFound);
   }
 }
 

@@ -6,7 +6,7 @@ import type { CredentialKind, CredentialRecord } from '../../credentials/record.
 import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { KubeClient, ObjectKey } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
-import { KubeError, unlessNotFound } from '../../kube/kube-error.ts';
+import { ignoreNotFound, KubeError } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import type { ObjectEvents } from '../shared/events.ts';
 import { admissionWait, type DesiredStatus } from './desired-status.ts';
@@ -43,7 +43,7 @@ export class CredentialWriter {
   async refreshIfUncertain(record: CredentialRecord): Promise<CredentialRecord | undefined> {
     if (!this.#uncertainWrites.has(record.uid)) return record;
     const { client, resource, records } = this.#options;
-    const object = await client.get(resource, placeOf(record)).catch(unlessNotFound);
+    const object = await client.get(resource, placeOf(record)).catch(ignoreNotFound);
     this.#uncertainWrites.delete(record.uid);
     if (object === undefined) return undefined;
     const fresh = toCredentialRecord(object, record.kind);
@@ -104,7 +104,7 @@ export class CredentialWriter {
     const { client, resource } = this.#options;
     const { uid, resourceVersion } = record;
     const preconditions = { uid, resourceVersion };
-    await client.delete(resource, placeOf(record), { preconditions }).catch(unlessNotFound);
+    await client.delete(resource, placeOf(record), { preconditions }).catch(ignoreNotFound);
   }
 
   async #patch(

@@ -10,11 +10,11 @@ import type { CredentialRecord } from '../../credentials/record.ts';
 import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import {
+  ignoreNotFound,
   isAlreadyExists,
   isForbidden,
   isInvalid,
   isNotFound,
-  unlessNotFound,
 } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import type { DesiredCondition } from '../shared/conditions.ts';
@@ -63,7 +63,7 @@ export class SecretWriter {
 
   async delete({ namespace, name, uid }: SecretRecord): Promise<void> {
     const preconditions = { uid };
-    await this.#client.delete(secrets, { namespace, name }, { preconditions }).catch(unlessNotFound);
+    await this.#client.delete(secrets, { namespace, name }, { preconditions }).catch(ignoreNotFound);
     this.#records.delete(`${namespace}/${name}`);
   }
 
