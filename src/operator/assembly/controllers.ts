@@ -15,12 +15,14 @@ import { ExpiryBudget } from '../credentials/expiry-budget.ts';
 import type { Controller } from '../shared/controller.ts';
 import { KeyRing } from '../signing-keys/key-ring.ts';
 import type { TargetSweep } from '../targets/target-sweep.ts';
-import { createAccessKeyController } from './create-access-key-controller.ts';
-import { createKubeConfigController } from './create-kubeconfig-controller.ts';
+import {
+  createAccessKeyController,
+  createKubeConfigController,
+  createTokenController,
+} from './create-credential-controllers.ts';
 import { createRevocationController } from './create-revocation-controller.ts';
 import { createSigningKeyController, signingKeysKey } from './create-signing-key-controller.ts';
 import { createTargetControllers, createTargetSweep } from './create-target-controllers.ts';
-import { createTokenController } from './create-token-controller.ts';
 import { CredentialServices } from './credential-services.ts';
 import { enqueueDependents } from './enqueue-dependents.ts';
 import { enqueueTargetDependents } from './enqueue-target-dependents.ts';
