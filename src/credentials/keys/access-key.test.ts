@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { accessKeyScannerPattern, checkAccessKey, generateAccessKey } from './access-key.ts';
+import { accessKeyScannerPattern, base62, checkAccessKey, generateAccessKey } from './access-key.ts';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
@@ -105,5 +105,35 @@ describe('accessKeyScannerPattern', () => {
 
   it.each(['xlk_', 'LK_', 'lk-'])('does not find %s with the characters of a key', (start) => {
     expect(new RegExp(accessKeyScannerPattern).test(`${start}${'a'.repeat(49)}`)).toBe(false);
+  });
+});
+
+const numberOf = (text: string): bigint =>
+  [...text].reduce((sum, digit) => sum * 62n + BigInt(alphabet.indexOf(digit)), 0n);
+
+describe('base62', () => {
+  it.each([
+    [0n, 1, '0'],
+    [61n, 2, '0z'],
+    [62n, 2, '10'],
+    [62n ** 6n - 1n, 6, 'zzzzzz'],
+  ])('writes %s in %i characters as %s', (value, length, text) => {
+    expect(base62(value, length)).toBe(text);
+  });
+
+  it('is read back as the same number', () => {
+    fc.assert(
+      fc.property(
+        fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }),
+        (value) => numberOf(base62(value, 43)) === value,
+      ),
+    );
+  });
+
+  it.each([
+    [62n, 1],
+    [-1n, 4],
+  ])('refuses %s in %i characters', (value, length) => {
+    expect(() => base62(value, length)).toThrow(RangeError);
   });
 });

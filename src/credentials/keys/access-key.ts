@@ -1,5 +1,4 @@
 import { crc32 } from 'node:zlib';
-import { base62 } from './base62.ts';
 
 export const accessKeyPrefix = 'lk_';
 /** Random bytes that one access key carries. */
@@ -7,6 +6,8 @@ export const accessKeyBytes = 32;
 
 const secretLength = 43;
 const checksumLength = 6;
+/** Digits first, so that the text order of padded numbers is their numeric order. */
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const wholeForm = /^lk_[0-9A-Za-z]{49}$/;
 
 /**
@@ -40,4 +41,17 @@ export function checkAccessKey(bearer: string): AccessKeyForm {
 /** CRC-32 of everything before it, the prefix included. */
 function withChecksum(start: string): string {
   return start + base62(BigInt(crc32(start)), checksumLength);
+}
+
+/** Writes a non-negative number in base 62, padded on the left to `length` characters. Throws `RangeError` when it does not fit. */
+export function base62(value: bigint, length: number): string {
+  let rest = value;
+  let text = '';
+  for (let position = 0; position < length; position += 1) {
+    text = alphabet.charAt(Number(rest % 62n)) + text;
+    rest /= 62n;
+  }
+  if (value < 0n || rest !== 0n)
+    throw new RangeError(`the number does not fit into ${length} base62 characters`);
+  return text;
 }
