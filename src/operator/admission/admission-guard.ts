@@ -36,7 +36,7 @@ const plurals: Readonly<Record<PolicyKind, string>> = {
 
 const kinds = Object.keys(plurals) as readonly PolicyKind[];
 /** Changes come in bursts: an apply of all policies is reported once. */
-const settleMs = 500;
+const debounceMs = 500;
 
 /**
  * Watches the policies that the operator relies on. Without them anybody who may create a key could stamp it with
@@ -124,7 +124,7 @@ export class AdmissionGuard {
     signal.addEventListener('abort', onAbort, { once: true });
     await Promise.race([this.#changed.promise, ended.promise]);
     signal.removeEventListener('abort', onAbort);
-    await sleep(this.#options.clock, settleMs, signal);
+    await sleep(this.#options.clock, debounceMs, signal);
     this.#changed = Promise.withResolvers<void>();
   }
 

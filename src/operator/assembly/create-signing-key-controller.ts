@@ -25,7 +25,7 @@ export function createSigningKeyController({
     policy: signingKeyPolicy(settings),
     now: () => clock.now(),
     log,
-    onSettled: (active) => {
+    onActive: (active) => {
       metrics.signingKeyCreated.set(active.createdAt / 1000);
       metrics.signingKeyRotation.set((active.activeFrom + settings.signingKeyRotationMs) / 1000);
     },

@@ -78,7 +78,7 @@ export class CredentialReconciler<
     }
     // A status that does not keep what was written must not mint credentials in a loop.
     if (done.includes(step.step))
-      throw new RangeError(`the policy for ${credentialKinds[kind].noun}s does not settle`);
+      throw new RangeError(`the policy for ${credentialKinds[kind].noun}s repeats the step ${step.step}`);
     const outcome = await this.#carryOut(input, step as S | AddFinalizer);
     if (outcome === undefined || !('record' in outcome)) return outcome;
     if ('commit' in outcome) return this.#commit(outcome.record, outcome.commit, outcome.retryMs);

@@ -36,7 +36,7 @@ export interface SigningKeyControllerOptions {
   readonly now: () => number;
   readonly log: Logger;
   /** Called with the signing key after each reconcile, for metrics. */
-  readonly onSettled: (active: SigningKey) => void;
+  readonly onActive: (active: SigningKey) => void;
 }
 
 interface StoredSecret extends KubeObject {
@@ -55,7 +55,7 @@ export class SigningKeyController {
   }
 
   async reconcile(): Promise<WorkResult | undefined> {
-    const { ring, policy, now, onSettled } = this.#options;
+    const { ring, policy, now, onActive } = this.#options;
     const secret = await this.#read();
     const stored = await this.#parse(secret);
     ring.retain(new Set(stored.keys.map(({ kid }) => kid)));
@@ -66,7 +66,7 @@ export class SigningKeyController {
     const { active = keys[0], nextChange } = planSigningKeys(keys, now(), policy);
     if (active === undefined) throw new RangeError('a plan without a signing key');
     ring.publish(keys, active);
-    onSettled(active);
+    onActive(active);
     return requeueAt(nextChange, now());
   }
 

@@ -71,7 +71,7 @@ describe('decideCluster', () => {
   it('is content with a direct endpoint', () => {
     const record = clusterRecord({ spec: { directEndpoint: { host: 'staging.example.com' } } });
     expect(decideCluster(record)).toMatchObject({
-      step: 'settle',
+      step: 'commit',
       desired: { phase: 'Ready', ready: { status: 'True', reason: 'Connected' } },
     });
   });
@@ -87,7 +87,7 @@ describe('decideCluster', () => {
   ])('reports what is missing with %s, for good', (_what, incomplete) => {
     const step = decideCluster(clusterRecord({ spec: incomplete }));
     expect(step).toMatchObject({
-      step: 'settle',
+      step: 'commit',
       desired: {
         phase: 'Failed',
         ready: { status: 'False', reason: 'KubeConfigNotFound' },

@@ -14,7 +14,7 @@ export type TargetStep =
   /** Take everything back that was made; without a connection nothing was. */
   | { readonly step: 'finalize'; readonly connection?: Connection }
   /** Only the status is to be written. */
-  | { readonly step: 'settle'; readonly desired: DesiredTargetStatus };
+  | { readonly step: 'commit'; readonly desired: DesiredTargetStatus };
 
 /**
  * A virtual cluster is ready when its own API server can be used. `spec.clusterRef` says where it runs. That need not
@@ -37,7 +37,7 @@ export function decideCluster(record: ClusterRecord): TargetStep {
     if (!isHeld) return { step: 'leave' };
     return { step: 'finalize', ...(connection === undefined ? {} : { connection }) };
   }
-  if (connection === undefined) return { step: 'settle', desired: undialled(record) };
+  if (connection === undefined) return { step: 'commit', desired: undialled(record) };
   return isHeld ? { step: 'connect', connection } : { step: 'addFinalizer' };
 }
 

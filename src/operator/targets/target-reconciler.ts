@@ -48,7 +48,7 @@ export class TargetReconciler<R extends ConnectedRecord> {
         return finalizer.finalize(record, step.connection);
       case 'connect':
         return this.#connect(record, step.connection);
-      case 'settle':
+      case 'commit':
         return void (await writer.writeStatus(record, step.desired));
     }
   }
