@@ -87,18 +87,18 @@ export class EventRecorder {
   /** Sends what waits, summaries and series included; gives up after the time limit. Never rejects. */
   async drain(timeoutMs = 5_000): Promise<void> {
     const { clock, log } = this.#options;
-    const over = new AbortController();
-    const everything = this.#sendEverything(over.signal).finally(() => over.abort());
-    await Promise.race([everything, sleep(clock, timeoutMs, over.signal)]);
-    over.abort();
+    const ended = new AbortController();
+    const everything = this.#sendEverything(ended.signal).finally(() => ended.abort());
+    await Promise.race([everything, sleep(clock, timeoutMs, ended.signal)]);
+    ended.abort();
     if (this.#waiting.size === 0) return;
     log.warn({ count: this.#waiting.size }, 'events were not sent in time');
     for (const entry of this.#waiting) this.#drop(entry);
   }
 
   /** Again and again, because an event may repeat while it is on its way. */
-  async #sendEverything(over: AbortSignal): Promise<void> {
-    while (!over.aborted) {
+  async #sendEverything(ended: AbortSignal): Promise<void> {
+    while (!ended.aborted) {
       this.#storms.flush();
       this.#flushRepeated();
       if (this.#sending === undefined) return;

@@ -52,7 +52,7 @@ export class Controllers {
   constructor(options: ControllersOptions) {
     this.stores = new CredentialStores(options.clock);
     this.targets = new TargetStores(options.clock);
-    this.#context = this.#wire(options);
+    this.#context = this.#createContext(options);
     this.#count();
     this.#enqueueOnChange();
     this.all = [
@@ -82,7 +82,7 @@ export class Controllers {
     await this.#context.targetClients.close();
   }
 
-  #wire(options: ControllersOptions): OperatorContext {
+  #createContext(options: ControllersOptions): OperatorContext {
     const { client, clock, events, metrics, settings, assertAdmission, trustedSince } = options;
     const onWaiting = (count: number) => metrics.expiryWaiting.set(count);
     const expiryBudget = new ExpiryBudget(clock, settings.expiryWritesPerSecond, onWaiting);

@@ -71,7 +71,7 @@ function addCredentials(add: Add, stores: CredentialStores): void {
     resource: secrets,
     labelSelector: labels.ownerUID,
     store: stores.secrets,
-    project: (object) => recalled(object, stores.writtenSecrets) ?? toSecretRecord(object),
+    project: (object) => ownWrite(object, stores.writtenSecrets) ?? toSecretRecord(object),
   });
 }
 
@@ -79,17 +79,17 @@ function addTargets(add: Add, targets: TargetStores): void {
   add('virtualclusterinstances', {
     resource: virtualClusterInstances,
     store: targets.instances,
-    project: (object) => recalled(object, targets.writtenInstances) ?? toInstanceRecord(object),
+    project: (object) => ownWrite(object, targets.writtenInstances) ?? toInstanceRecord(object),
   });
   add('spaceinstances', {
     resource: spaceInstances,
     store: targets.spaces,
-    project: (object) => recalled(object, targets.writtenSpaces) ?? toSpaceRecord(object),
+    project: (object) => ownWrite(object, targets.writtenSpaces) ?? toSpaceRecord(object),
   });
   add('clusters', {
     resource: clusters,
     store: targets.clusters,
-    project: (object) => recalled(object, targets.writtenClusters) ?? toClusterRecord(object),
+    project: (object) => ownWrite(object, targets.writtenClusters) ?? toClusterRecord(object),
   });
 }
 
@@ -110,12 +110,12 @@ function named(resource: Resource, name: string): Omit<InformerSource<StoredReco
 function addCredential(add: Add, stores: CredentialStores, resource: Resource): void {
   const kind = resource.kind as CredentialKind;
   const { store, written } = stores.ofKind[kind];
-  const project = (object: KubeObject) => recalled(object, written) ?? toCredentialRecord(object, kind);
+  const project = (object: KubeObject) => ownWrite(object, written) ?? toCredentialRecord(object, kind);
   add(resource.plural as InformerName, { resource, store, project });
 }
 
 /** Our own writes were projected when they were answered; hashing them again would be half the work of a busy minute. */
-function recalled<R extends StoredRecord>(
+function ownWrite<R extends StoredRecord>(
   { metadata }: KubeObject,
   written: MutationCache<R>,
 ): R | undefined {

@@ -30,8 +30,8 @@ export class Term {
   /** Resolves when the signal has aborted and the last object that was worked on is done. */
   async run(signal: AbortSignal): Promise<void> {
     const { metrics } = this.#options;
-    const over = new AbortController();
-    const watched = AbortSignal.any([signal, over.signal]);
+    const ended = new AbortController();
+    const watched = AbortSignal.any([signal, ended.signal]);
     const running = [this.#informers.run(watched)];
     metrics.leader.set(1);
     try {
@@ -41,7 +41,7 @@ export class Term {
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
-      over.abort();
+      ended.abort();
       await Promise.all(running);
       await this.#controllers.close();
       metrics.endTerm();

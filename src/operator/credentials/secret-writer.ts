@@ -47,7 +47,7 @@ export class SecretWriter {
     const { namespace, name } = location;
     try {
       const created = await this.#client.create(secrets, secret, { namespace, fieldManager });
-      this.#note(created);
+      this.#put(created);
       return undefined;
     } catch (error) {
       if (isAlreadyExists(error)) return this.#overwrite(record, { namespace, name }, secret);
@@ -83,14 +83,14 @@ export class SecretWriter {
     const { uid, resourceVersion } = present.metadata;
     const metadata = { ...secret.metadata, uid, resourceVersion };
     try {
-      this.#note(await this.#client.replace(secrets, key, { ...secret, metadata }, { fieldManager }));
+      this.#put(await this.#client.replace(secrets, key, { ...secret, metadata }, { fieldManager }));
       return undefined;
     } catch (error) {
       return writeProblem(error);
     }
   }
 
-  #note(object: KubeObject): void {
+  #put(object: KubeObject): void {
     const record = toSecretRecord(object);
     if (record !== undefined) this.#records.put(record);
   }

@@ -118,7 +118,7 @@ export class KubeConfigFinalizer {
     return { requeueAfterMs: 0 };
   }
 
-  #noteReleased(uid: string): void {
+  #addReleased(uid: string): void {
     this.#released.add(uid);
     for (const oldest of this.#released) {
       if (this.#released.size <= maxReleased) break;
@@ -129,7 +129,7 @@ export class KubeConfigFinalizer {
   async #release(record: CredentialRecord, release: 'done' | 'left'): Promise<undefined> {
     const { writer, events, onReleased } = this.#options;
     await writer.removeFinalizer(record, finalizer);
-    this.#noteReleased(record.uid);
+    this.#addReleased(record.uid);
     if (release === 'done') return;
     events.publish(record, [finalizerReleased(leftBehind)]);
     onReleased();
