@@ -22,14 +22,14 @@ export function ancestorsOf<R extends LiveRecord>(
   lookup: AccessKeyLookup<R>,
   options: { readonly firstIssue?: boolean } = {},
 ): AncestorsResult<R> {
-  const line = lineOf(record, lookup, options.firstIssue === true);
+  const found = findAncestors(record, lookup, options.firstIssue === true);
   // Of the keys of a loop none can ever be confirmed, and "not confirmed yet" would hide why.
-  return 'reason' in line && line.reason === reasons.unconfirmed && hasTooManyAncestors(record, lookup)
-    ? { ...line, reason: reasons.accessKeyChainInvalid }
-    : line;
+  return 'reason' in found && found.reason === reasons.unconfirmed && hasTooManyAncestors(record, lookup)
+    ? { ...found, reason: reasons.accessKeyChainInvalid }
+    : found;
 }
 
-function lineOf<R extends LiveRecord>(
+function findAncestors<R extends LiveRecord>(
   record: NoInfer<R>,
   lookup: AccessKeyLookup<R>,
   firstIssue: boolean,

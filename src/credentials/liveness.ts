@@ -44,18 +44,18 @@ export function isLive<R extends LiveRecord>(
 ): Liveness<R> {
   const own = stateOf(record, now, options);
   if ('reason' in own) return { live: false, reason: own.reason };
-  const line = ancestorsOf(record, lookup);
-  if ('reason' in line) return { live: false, reason: line.reason, accessKey: line.accessKey };
+  const found = ancestorsOf(record, lookup);
+  if ('reason' in found) return { live: false, reason: found.reason, accessKey: found.accessKey };
   let end = own.end;
-  for (const ancestor of line.ancestors) {
+  for (const ancestor of found.ancestors) {
     const state = stateOf(ancestor, now, options);
     if ('reason' in state) return deadAncestor(ancestor, state.reason);
     end = Math.min(end, state.end);
   }
-  const result = identityOf(record, line.ancestors);
+  const result = identityOf(record, found.ancestors);
   if ('refusal' in result) return { live: false, reason: result.refusal.reason };
-  if (!chainHolds(record, line.ancestors)) return { live: false, reason: reasons.chainChanged };
-  return { live: true, end, identity: result.identity, ancestors: line.ancestors };
+  if (!chainHolds(record, found.ancestors)) return { live: false, reason: reasons.chainChanged };
+  return { live: true, end, identity: result.identity, ancestors: found.ancestors };
 }
 
 /**

@@ -27,9 +27,9 @@ export function creatorOf({ record, lookup, credentialByUID }: CreatorInput): Cr
   const [name, uid = ''] = record.createdWith.split('/');
   const credential = credentialByUID(uid);
   if (credential === undefined || credential.name !== name) return { kind: 'gone' };
-  const line = ancestorsOf(credential, lookup, { firstIssue: true });
-  if ('reason' in line) return { kind: 'broken' };
-  return { kind: 'known', credential, scoped: [credential, ...line.ancestors].some(isScoped) };
+  const found = ancestorsOf(credential, lookup, { firstIssue: true });
+  if ('reason' in found) return { kind: 'broken' };
+  return { kind: 'known', credential, scoped: [credential, ...found.ancestors].some(isScoped) };
 }
 
 /**

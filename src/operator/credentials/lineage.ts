@@ -51,19 +51,19 @@ export function lineageOf(input: LineageInput): Lineage {
   if (record.status.serial === 0 && record.created < input.trustedSince) return unstamped;
   const problem = creatorProblem(input);
   if (problem !== undefined) return { kind: 'refused', problem };
-  const line = ancestorsOf(record, lookup, { firstIssue: true });
-  if ('reason' in line)
-    return refused(line.reason, messages[line.reason] ?? messages.default, isFinal(line.reason));
-  const [parent] = line.ancestors;
+  const found = ancestorsOf(record, lookup, { firstIssue: true });
+  if ('reason' in found)
+    return refused(found.reason, messages[found.reason] ?? messages.default, isFinal(found.reason));
+  const [parent] = found.ancestors;
   if (parent?.deleted !== undefined) {
     return record.status.accessKeyUID === undefined
       ? refused(reasons.accessKeyNotFound, messages[reasons.accessKeyNotFound], false)
       : refused(reasons.accessKeyGone, messages[reasons.accessKeyGone]);
   }
-  if (parent !== undefined && !mayName(record, parent, line.ancestors.slice(1))) {
+  if (parent !== undefined && !mayName(record, parent, found.ancestors.slice(1))) {
     return refused(reasons.accessKeyNotAllowed, messages[reasons.accessKeyNotAllowed]);
   }
-  return identified(input, line.ancestors);
+  return identified(input, found.ancestors);
 }
 
 /** Its annotations may say anything. What was issued before the policies were replaced stays. */
