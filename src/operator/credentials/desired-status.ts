@@ -84,7 +84,7 @@ export function deletingStatus(record: CredentialRecord): DesiredStatus {
 const missing = {
   reason: reasons.admissionMissing,
   message:
-    'Nothing new is confirmed while an admission policy of Latchkey is missing, older or edited: have config/admission of the same release applied.',
+    'Nothing new is confirmed while an admission policy of Latchkey is missing, older or edited: a cluster administrator runs kubectl apply -k config/admission of the same release.',
 } as const;
 
 /**

@@ -29,7 +29,7 @@ export function targetProblemOf(error: unknown): TargetProblem | undefined {
 
 /** Takes the end of a sentence, as {@link AddressRefused} has it. */
 export function addressProblem(problem: string): TargetProblem {
-  const fix = 'change the server of the kubeconfig, or have the address listed in LATCHKEY_TARGET_ADDRESSES';
+  const fix = 'change the server of the kubeconfig, or add the address to LATCHKEY_TARGET_ADDRESSES';
   const message = `The address of the target may not be dialled, because ${problem}: ${fix}.`;
   return { reason: reasons.addressRefused, message };
 }

@@ -136,7 +136,9 @@ describe('an operator that is started before the rest of the installation', () =
     for (const object of late) {
       const waiting = await admin.untilRefused(object, reasons.admissionMissing);
       expectNothingConfirmed(waiting);
-      expect(conditionOf(waiting)?.message).toContain('have config/admission of the same release applied');
+      expect(conditionOf(waiting)?.message).toContain(
+        'a cluster administrator runs kubectl apply -k config/admission of the same release',
+      );
       expect(await admin.eventsOf(waiting)).toEqual([]);
     }
     expectConfirmed(await admin.get(working));

@@ -29,8 +29,8 @@ const fix =
   'grant it on virtualclusterinstances of the group management.platform.sh with a Role and a RoleBinding in this namespace, to the user by name or to a group that is not reserved (system:masters and the like never count).';
 
 const messages = {
-  use: `Whom this kubeconfig speaks for lacks the verb "use" on the VirtualClusterInstance: ${fix}`,
-  'use-as-admin': `Whom this kubeconfig speaks for lacks the verb "use-as-admin", which spec.clientCert needs, on the VirtualClusterInstance: ${fix}`,
+  use: `The user of this kubeconfig lacks the verb "use" on its VirtualClusterInstance: ${fix}`,
+  'use-as-admin': `The user of this kubeconfig lacks the verb "use-as-admin", which spec.clientCert needs, on its VirtualClusterInstance: ${fix}`,
 };
 
 /**
