@@ -61,7 +61,7 @@ export interface ClusterSpecDirectEndpoint {
   caData?: string;
 }
 /**
- * What the operator observed. Nobody else may write it.
+ * What the operator observed. No one else may write it.
  */
 export interface ClusterStatus {
   /**

@@ -70,7 +70,7 @@ export interface DirectClusterEndpointTokenSpecSecretRef {
   key?: string;
 }
 /**
- * The token, and what the operator confirmed and observed. Nobody else may write it.
+ * The token, and what the operator confirmed and observed. No one else may write it.
  */
 export interface DirectClusterEndpointTokenStatus {
   /**

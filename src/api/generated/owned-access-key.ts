@@ -21,7 +21,7 @@ export interface OwnedAccessKey {
   status?: OwnedAccessKeyStatus;
 }
 /**
- * What the key is, whom it speaks for and what it may be used for.
+ * What the key is, who it speaks for and what it may be used for.
  */
 export interface OwnedAccessKeySpec {
   /**
@@ -203,7 +203,7 @@ export interface OwnedAccessKeySpecSecretRef {
   key?: string;
 }
 /**
- * What the operator confirmed and what it observed. Nobody else may write it.
+ * What the operator confirmed and what it observed. No one else may write it.
  */
 export interface OwnedAccessKeyStatus {
   /**

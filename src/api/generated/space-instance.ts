@@ -43,7 +43,7 @@ export interface SpaceInstanceSpecClusterRef {
   namespace?: string;
 }
 /**
- * What the operator observed. Nobody else may write it.
+ * What the operator observed. No one else may write it.
  */
 export interface SpaceInstanceStatus {
   /**

@@ -63,7 +63,7 @@ export interface VirtualClusterInstanceKubeConfigSpecSecretRef {
   key?: string;
 }
 /**
- * The kubeconfig, and what the operator confirmed and observed. Nobody else may write it.
+ * The kubeconfig, and what the operator confirmed and observed. No one else may write it.
  */
 export interface VirtualClusterInstanceKubeConfigStatus {
   /**

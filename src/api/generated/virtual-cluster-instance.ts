@@ -109,7 +109,7 @@ export interface VirtualClusterInstanceSpecKubeConfigSecretRef {
   key?: string;
 }
 /**
- * What the operator observed. Nobody else may write it.
+ * What the operator observed. No one else may write it.
  */
 export interface VirtualClusterInstanceStatus {
   /**
@@ -126,7 +126,7 @@ export interface VirtualClusterInstanceStatus {
   observedGeneration?: number;
   virtualCluster?: VirtualClusterInstanceStatusVirtualCluster;
   /**
-   * Where spec.accessPoint.ingress leads, as an https URL; absent without an ingress. Nobody has checked that the virtual cluster answers there.
+   * Where spec.accessPoint.ingress leads, as an https URL; absent without an ingress. Latchkey does not check that the virtual cluster answers there.
    */
   endpoint?: string;
 }
@@ -147,7 +147,7 @@ export interface VirtualClusterInstanceStatusVirtualClusterAccessPoint {
  */
 export interface VirtualClusterInstanceStatusVirtualClusterAccessPointIngress {
   /**
-   * Whether the spec names an ingress. Nobody has checked that it leads anywhere.
+   * Whether the spec names an ingress. Latchkey does not check that it leads anywhere.
    */
   enabled?: boolean;
 }

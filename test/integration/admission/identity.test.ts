@@ -30,7 +30,7 @@ describe('the identity of an access key', async () => {
       body: objectOf(ownedAccessKeys, {}),
     });
     expect(answer.status).toBe(422);
-    expect(answer.body.message).toContain('nobody to speak for; set exactly one of spec.user');
+    expect(answer.body.message).toContain('the key has no identity; set exactly one of spec.user');
   });
 
   it.each([

@@ -77,7 +77,7 @@ describe('an OwnedAccessKey', () => {
 
   it('speaks for somebody', async () => {
     const message =
-      'spec: Invalid value: nobody to speak for; set exactly one of spec.user, spec.team and spec.subject, or set spec.accessKey';
+      'spec: Invalid value: the key has no identity; set exactly one of spec.user, spec.team and spec.subject, or set spec.accessKey';
     expect(await verdict(world.nobody, ownedAccessKeys, {})).toBe(message);
     expect(await verdict(world.nobody, ownedAccessKeys, { user: '', team: '', subject: '' })).toBe(message);
   });

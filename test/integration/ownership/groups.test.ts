@@ -46,7 +46,7 @@ describeRows('a key with groups', [
   by('generateName', making('alice', 'gives her group', ['devs'], 'allowed')),
   making('alice', 'gives none', [], 'allowed'),
   making('carol', 'gives groups that she may impersonate', ['devs', 'ops'], 'allowed'),
-  making('argocd', 'has nobody to give a group to', ['devs'], [422, /nobody to speak for/]),
+  making('argocd', 'has nobody to give a group to', ['devs'], [422, /the key has no identity/]),
   {
     ...by('apply', making('argocd', 'gives groups to a key for a user', [], 'allowed')),
     content: { spec: { user: 'alice', groups: ['devs', 'ops'] } },
