@@ -18,6 +18,9 @@ const lines = (count: number) => 'Math.random();\n'.repeat(count);
 /** One file each: its path, its text, the rule that must refuse it (undefined: none may). */
 const cases: readonly (readonly [file: string, text: string, rule: string | undefined])[] = [
   ['src/api/up.ts', use('../errors.ts'), imports],
+  ['src/api/to-logger.ts', use('../logger.ts'), imports],
+  ['src/api/to-cidr.ts', use('../cidr.ts'), imports],
+  ['src/api/to-version.ts', use('../version.ts'), imports],
   ['src/kube/to-operator.ts', use('../operator/x.ts'), imports],
   ['src/kube/to-credentials.ts', use('../credentials/x.ts'), imports],
   ['src/kube/to-scope.ts', use('../scope/x.ts'), imports],
