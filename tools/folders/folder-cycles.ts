@@ -8,19 +8,19 @@ interface Import {
   readonly to: string;
 }
 
-/** Rooms of one folder by name, and of each room what it imports from its neighbours, with one import as example. */
+/** The subfolders of one folder by name, and of each what it imports from its neighbours, with one import as example. */
 type Neighbours = ReadonlyMap<string, ReadonlyMap<string, Import>>;
 
 /**
  * The circles between folders, as sentences with an example import for each step; empty when there are none. Type
- * imports count: a reader follows them too. At every depth the subfolders of a folder are rooms, and the files that
- * stand directly in it are one room together; only in the topmost folder is each file a room of its own.
+ * imports count: a reader follows them too. At every depth the subfolders count, and the files directly in a folder
+ * count as one more; only in the topmost folder does each file count for itself.
  */
 export function folderCycles(sources: Sources, top: string): readonly string[] {
   const imports = importsOf(sources);
   return foldersOf(sources, top).flatMap((folder) => {
-    const roomOf = (path: string): string => nameOfRoom(path, folder, folder === top);
-    const cycle = findCycle(neighboursOf(imports, folder, roomOf));
+    const subfolderOf = (path: string): string => subfolderName(path, folder, folder === top);
+    const cycle = findCycle(neighboursOf(imports, folder, subfolderOf));
     return cycle === undefined ? [] : [`${folder}: ${cycle.map(sentence).join('; ')}`];
   });
 }
@@ -49,46 +49,46 @@ function foldersOf(sources: Sources, top: string): readonly string[] {
 
 const ownFiles = '(files)';
 
-function nameOfRoom(path: string, folder: string, filesAreRooms: boolean): string {
+function subfolderName(path: string, folder: string, filesCount: boolean): string {
   const [first = '', ...rest] = path.slice(folder.length + 1).split('/');
-  return rest.length > 0 || filesAreRooms ? first : ownFiles;
+  return rest.length > 0 || filesCount ? first : ownFiles;
 }
 
 function neighboursOf(
   imports: readonly Import[],
   folder: string,
-  roomOf: (path: string) => string,
+  subfolderOf: (path: string) => string,
 ): Neighbours {
   const inside = ({ from, to }: Import) => from.startsWith(`${folder}/`) && to.startsWith(`${folder}/`);
-  const rooms = new Map<string, Map<string, Import>>();
+  const folders = new Map<string, Map<string, Import>>();
   for (const each of imports.filter(inside)) {
-    const [from, to] = [roomOf(each.from), roomOf(each.to)];
+    const [from, to] = [subfolderOf(each.from), subfolderOf(each.to)];
     if (from === to) continue;
-    const known = rooms.get(from) ?? new Map<string, Import>();
-    rooms.set(from, known.has(to) ? known : known.set(to, each));
+    const known = folders.get(from) ?? new Map<string, Import>();
+    folders.set(from, known.has(to) ? known : known.set(to, each));
   }
-  return rooms;
+  return folders;
 }
 
-/** Depth first: a room that is met again while it is still being walked through closes a circle. */
-function findCycle(rooms: Neighbours): readonly Import[] | undefined {
+/** Depth first: a folder that is met again while it is still being walked through closes a circle. */
+function findCycle(folders: Neighbours): readonly Import[] | undefined {
   const done = new Set<string>();
   const walk = (
-    room: string,
+    folder: string,
     path: readonly string[],
     steps: readonly Import[],
   ): readonly Import[] | undefined => {
-    if (path.includes(room)) return steps.slice(path.indexOf(room));
-    if (done.has(room)) return undefined;
-    for (const [next, example] of rooms.get(room) ?? []) {
-      const found = walk(next, [...path, room], [...steps, example]);
+    if (path.includes(folder)) return steps.slice(path.indexOf(folder));
+    if (done.has(folder)) return undefined;
+    for (const [next, example] of folders.get(folder) ?? []) {
+      const found = walk(next, [...path, folder], [...steps, example]);
       if (found !== undefined) return found;
     }
-    done.add(room);
+    done.add(folder);
     return undefined;
   };
-  for (const room of rooms.keys()) {
-    const found = walk(room, [], []);
+  for (const folder of folders.keys()) {
+    const found = walk(folder, [], []);
     if (found !== undefined) return found;
   }
   return undefined;
