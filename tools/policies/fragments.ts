@@ -49,7 +49,7 @@ export const oldSpec = cel`
   request.operation == 'CREATE' || type(oldObject.?spec.orValue({})) != map ? {} : oldObject.?spec.orValue({})
 `;
 
-/** Fields that give nobody anything. The rights of a creation are not asked for when only these change. */
+/** Fields that give no one anything. The rights of a creation are not asked for when only these change. */
 const harmless = list(['displayName', 'description', 'disabled']);
 
 /** Whether an update changes more than a text and more than disabling. Reads the variables spec and oldSpec. */

@@ -83,7 +83,7 @@ export function validating(definition: ValidatingDefinition): Policy {
       ...(action === 'Warn' ? {} : { reason: validation.reason ?? 'Forbidden' }),
     })),
   };
-  // Deny, and whoever deletes the ConfigMap would stop all issuing.
+  // With Deny, anyone who deletes the ConfigMap would stop all issuing.
   const reference = { name: parameter, namespace: systemNamespace, parameterNotFoundAction: 'Allow' };
   const binding = {
     ...(parameter === undefined ? {} : { paramRef: reference }),

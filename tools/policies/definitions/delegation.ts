@@ -25,10 +25,9 @@ const mayGive = (place: number): Validation => {
 export const delegation = validating({
   name: 'latchkey-delegation',
   about: text`
-    Whom an access key may speak for: whoever makes it, and otherwise only those for whom the requester may speak anyway, by
-    the verb impersonate. Being in a team does not count, because a key of the team outlives the membership. A key with
-    \`accessKey\` and no identity speaks for whom that key speaks for; the operator judges it. And which groups a key may
-    have: those that the requester is in, and those for which the requester may speak anyway.
+    An access key may speak for its requester, and for others that the requester may impersonate. Membership in a team does
+    not count, because a key of the team outlives it. A key with \`accessKey\` and no identity has the identity of that key;
+    the operator judges it. A key may have groups that the requester is in or may impersonate.
   `,
   operations: ['CREATE', 'UPDATE'],
   resources: ['ownedaccesskeys'],

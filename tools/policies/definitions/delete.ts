@@ -6,7 +6,7 @@ export const credentialDelete = validating({
   name: 'latchkey-delete',
   about: text`
     Self-service may delete every credential by RBAC, which knows no owners, so a delete is judged by what is stored. Those
-    who only revoke hold the verb revoke; whoever may read the object could use it anyway.
+    who only revoke hold the verb revoke; anyone who may read the object could use it anyway.
     A failing expression lets the delete pass: nothing may stand in the way of a revocation. So nothing that a requester
     chooses can make these fail. Dry runs need the verb get in any case, see latchkey-dry-run-delete.
   `,

@@ -5,8 +5,8 @@ import { cel, text } from '../text.ts';
 export const dryRunDelete = validating({
   name: 'latchkey-dry-run-delete',
   about: text`
-    The answer to a dry-run delete, and to a dry-run deletecollection, is the object: whoever may delete but not get would
-    read the key, and nothing would happen to it. A real delete is never judged here.
+    The answer to a dry-run delete, and to a dry-run deletecollection, is the object: anyone who may delete but not get
+    would read the key, and nothing would happen to it. A real delete is never judged here.
   `,
   operations: ['DELETE'],
   resources: credentials,

@@ -7,7 +7,7 @@ export const instanceUse = validating({
   about: text`
     Who may have a kubeconfig for a virtual cluster. One without \`accessKey\` speaks for its requester, who is asked here;
     with \`accessKey\` the operator asks for the user of that key. The operator asks again at each issue, without reserved
-    groups of the requester; so this refuses nobody whom the operator would serve.
+    groups of the requester; so this refuses no one that the operator would serve.
   `,
   operations: ['CREATE', 'UPDATE'],
   resources: ['virtualclusterinstancekubeconfigs'],

@@ -22,8 +22,8 @@ const redactedAfter = (source: string, name: string, unless = ''): string => cel
 export const lastAppliedRedacted = mutating({
   name: 'latchkey-last-applied',
   about: text`
-    kubectl apply and Argo CD copy the whole manifest into an annotation that far more people read than the key: whoever
-    sees annotations in a diff, a dashboard or a backup. Values that can be credentials are replaced there by a constant:
+    kubectl apply and Argo CD copy the whole manifest into an annotation that far more people read than the key: anyone
+    who sees annotations in a diff, a dashboard or a backup. Values that can be credentials are replaced there by a constant:
     spec.key itself, and any longer text under the names key, token and kubeConfig (the last two when somebody applies what
     \`kubectl get -o yaml\` printed). Hashes stay. kubectl compares the presence of fields with this annotation, not values, so
     applying the same manifest again changes nothing. A text that cannot be cleaned is removed; kubectl writes a new one.

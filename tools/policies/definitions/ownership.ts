@@ -14,12 +14,12 @@ import { cel, line, text } from '../text.ts';
 export const ownershipBeforeSchema = mutating({
   name: 'latchkey-ownership',
   about: text`
-    Who may change a credential: the user that it speaks for and whoever created it, by what is stored. Everybody else may
-    turn an access key off, and take finalizers off what is being deleted. The answer shows the object, with the generated key
-    that other policies put back. So it takes the verb get, or revoke together with patch, whose answers show everything
-    anyway. Whoever may get it may also send it back as it is: that is how all objects of a cluster are encrypted anew. Whoever
-    may impersonate one of the two has to do it: a controller with wide rights that applies its manifest to a name that
-    somebody took first would otherwise make the stranger's credential a wider one.
+    Who may change a credential: the user that it speaks for and its creator, by what is stored. Everyone else may turn an
+    access key off, and take finalizers off what is being deleted. The answer shows the object, with the generated key that
+    other policies put back. So you need the verb get, or revoke together with patch, whose answers show everything anyway.
+    With get you may also send the object back as it is: that is how all objects of a cluster are encrypted again. If you may
+    impersonate one of the two, you have to do it. Otherwise a controller with wide rights that applies its manifest to a
+    name that someone took first would make the stranger's credential a wider one.
 
     This policy changes nothing. It refuses ahead of the schema, whose errors print values: a patch that copies spec.key to
     a field of another type would print the key. No operation of a JSON patch has the name that it asks for, so the patch

@@ -21,7 +21,7 @@ const nameable = cel`
 
 const identities = list(['user', 'team', 'subject']);
 
-/** At a creation the requester, on an update whoever it was. Empty counts as absent. */
+/** At a creation the requester, on an update the identity that is stored. Empty counts as absent. */
 const identityMissing = cel`
   request.resource.resource == 'ownedaccesskeys' && has(object.spec) && type(object.spec) == map
     && !${identities}.exists(f, object.spec[?f].orValue('') != '')
@@ -33,13 +33,13 @@ const identityMissing = cel`
 export const requester = mutating({
   name: 'latchkey-requester',
   about: text`
-    What every credential has from its creation on: who asked for it, whom it speaks for, and a finalizer.
+    What every credential has from its creation on: who asked for it, who it speaks for, and a finalizer.
 
     The annotations: a token or kubeconfig without \`accessKey\` speaks for its requester, and the right to name a parent key
     is judged by it, so no one may choose these values. They are overwritten at creation, and every update gets the stored
     ones back (kubectl replace, a patch to null, server-side apply by another manager).
 
-    The identity: an access key whose manifest does not say whom it speaks for speaks for its requester. A key with
+    The identity: an access key whose manifest does not say who it speaks for speaks for its requester. A key with
     \`accessKey\` takes the identity of that key. A requester with a reserved name cannot be spoken for: the schema refuses
     such a key and asks for spec.user.
 

@@ -7,10 +7,10 @@ const onSecret = cel`authorizer.group('').resource('secrets').namespace(variable
 export const secretReference = validating({
   name: 'latchkey-secret-reference',
   about: text`
-    The operator writes the Secret of spec.secretRef with rights of its own. Without this rule whoever may create a token
-    could have it written where he may not write, or send what somebody else relies on to a Secret that he reads. The rights
-    are asked for when the reference is set, and again at every change that counts: a key with wider groups in the same
-    Secret is another credential. What only narrows (\`disabled: true\`) and what people read needs none of them.
+    The operator writes the Secret of spec.secretRef with rights of its own. Without this rule, anyone who may create a token
+    could have it written where they may not write, or have a credential of others sent to a Secret that they read. The
+    rights are asked for when the reference is set, and again at every change that counts: a key with wider groups in the
+    same Secret is another credential. What only narrows (\`disabled: true\`) and what people read needs none of them.
   `,
   operations: ['CREATE', 'UPDATE'],
   resources: credentials,

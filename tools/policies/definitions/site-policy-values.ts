@@ -5,7 +5,7 @@ import { cel, text } from '../text.ts';
 export const sitePolicyValues = validating({
   name: 'latchkey-site-policy-values',
   about: text`
-    A mistake in the site policy is told to whoever makes it, and not stored: everybody else would pay for it.
+    A mistake in the site policy is refused at once; stored, it would stop everyone else.
   `,
   operations: ['CREATE', 'UPDATE'],
   configMap: 'latchkey-site-policy',

@@ -48,7 +48,7 @@ export const sitePolicy = validating({
     isToken: cel`request.resource.resource == 'directclusterendpointtokens'`,
     data: cel`params.?data.orValue({})`,
     where: cel`' in the ConfigMap latchkey-system/latchkey-site-policy'`,
-    // One entry that nobody knows; empty: there is none. Many are not looked through: a large ConfigMap would exceed the
+    // One entry that Latchkey does not know; empty: there is none. Many are not looked through: a large ConfigMap would exceed the
     // budget of the expression.
     unknown: cel`
       size(params.?binaryData.orValue({})) > 0 ? 'binaryData' : size(variables.data) > 13 ? 'one of so many entries'
@@ -160,7 +160,7 @@ export const sitePolicy = validating({
 export const sitePolicyKeepalive = validating({
   name: 'latchkey-site-policy-keepalive',
   about: text`
-    Judges nothing, as nobody can store a Self. It is there so that ConfigMaps stay a parameter when the policy or binding above is
+    Judges nothing, as no one can store a Self. It is there so that ConfigMaps stay a parameter when the policy or binding above is
     deleted and made again: an API server stops to follow them when the last binding with such a parameter is gone for a second,
     and begins again only with its next start, by a defect of Kubernetes. Old entries would be in force until then.
   `,

@@ -5,8 +5,8 @@ import { cel, line, text } from '../text.ts';
 export const status = validating({
   name: 'latchkey-status',
   about: text`
-    Verifiers believe status, so whoever writes it makes credentials: nobody but the operator may, no administrator either. The
-    account that records activity may move lastActivity forward and nothing else.
+    Verifiers believe status, so anyone who writes it makes credentials: no one but the operator may, no administrator
+    either. The account that records activity may move lastActivity forward and nothing else.
   `,
   operations: ['CREATE', 'UPDATE'],
   resources: [

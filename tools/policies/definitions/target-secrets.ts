@@ -5,8 +5,8 @@ export const targetSecrets = validating({
   name: 'latchkey-target-secrets',
   about: text`
     What a target names is used by the operator with rights of its own: the administrator kubeconfig in a Secret, and a
-    namespace of a connected cluster. Whoever has it used must hold the right himself, or an instance with the name of
-    somebody's Secret would make its creator an administrator of that virtual cluster. The Secret is judged as the operator
+    namespace of a connected cluster. To have it do so, you need that right yourself. Otherwise an instance with the name of
+    someone's Secret would make its creator an administrator of that virtual cluster. The Secret is judged as the operator
     finds it, defaults included (src/platform/targets/target-record.ts). A change that leaves it as it is needs nothing,
     so the garbage collector and the operator need no exemption.
   `,

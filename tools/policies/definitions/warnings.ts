@@ -5,8 +5,8 @@ import { cel, line, text } from '../text.ts';
 export const warnings = validating({
   name: 'latchkey-warnings',
   about: text`
-    Tells whoever applies an object what in it does less than it seems to. It refuses nothing, and says nothing again as long as
-    the field stays as it is: a warning with every re-sync would be read by nobody.
+    Warns you when a field of the object that you apply does less than it seems to. It refuses nothing, and does not repeat
+    itself as long as the field stays as it is: no one would read a warning with every re-sync.
   `,
   failurePolicy: 'Ignore',
   action: 'Warn',

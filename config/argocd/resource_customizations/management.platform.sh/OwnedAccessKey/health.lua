@@ -18,7 +18,7 @@ end
 health.message = is.Ready.message
 
 -- What a person or Git disabled is meant to be off. At the end of a key the operator disables it, too, and says so: that is an
--- outage of whoever uses it.
+-- outage for everyone who uses it.
 if obj.spec ~= nil and obj.spec.disabled and status.disabledByExpiry == nil then
   health.status = "Suspended"
 elseif is.Stalled ~= nil then

@@ -20,7 +20,7 @@ health.message = is.Ready.message
 if is.Stalled ~= nil then
   health.status = "Degraded"
   health.message = is.Stalled.message
--- As long as its parts are being made the phase is Pending. Failed means that it was dialled in vain: nobody gets in.
+-- As long as its parts are being made the phase is Pending. Failed means that it was dialled in vain: no one gets in.
 elseif is.Ready.status == "False" and status.phase == "Failed" then
   health.status = "Degraded"
 elseif is.Reconciling ~= nil then

@@ -23,7 +23,7 @@ if is.Stalled ~= nil then
 -- A key above this object is disabled or has ended, which does not pass by itself.
 elseif is.Ready.reason == "AccessKeyNotLive" then
   health.status = "Degraded"
--- It may work all the same: then it cannot be renewed, or something of it cannot be withdrawn.
+-- It may work all the same: then it cannot be renewed, or something of it cannot be revoked.
 elseif is.Reconciling ~= nil then
   health.message = is.Reconciling.message
 elseif is.Ready.status == "True" then
