@@ -76,8 +76,9 @@ export interface Requester {
 export type { CredentialKind };
 
 /**
- * One credential object as a verifier keeps it in memory: what decides whether it is live, for whom, and for what. At most
- * 1 kB, because a gateway holds every one. Equal names, groups and scopes stand in memory once. Instants are epoch milliseconds.
+ * One credential object as a verifier keeps it in memory: what decides whether it is live, for which identity, and for
+ * what. At most 1 kB, because a gateway holds every one. Equal names, groups and scopes stand in memory once. Instants are
+ * epoch milliseconds.
  */
 export interface LiveRecord {
   readonly kind: CredentialKind;

@@ -15,7 +15,7 @@ export function parseRequester(annotations: Readonly<Record<string, unknown>>): 
 }
 
 /**
- * Who a token or kubeconfig without `spec.accessKey` speaks for. Reserved groups are left out, so that nobody turns a
+ * Who a token or kubeconfig without `spec.accessKey` speaks for. Reserved groups are left out, so that no one turns a
  * membership of `system:masters` into something that lasts; a requester in one of the reserved names gets nothing.
  */
 export function identityOfRequester(requester: Requester | undefined): IdentityResult {

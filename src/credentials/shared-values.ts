@@ -7,7 +7,7 @@ const maxLength = 2_048;
 
 /**
  * Keeps one copy of what many records have in common: names, groups, scopes. Users choose these values, so the memory is
- * bounded: there are two generations, and when the young one is full, the old one is forgotten with all that nobody asked
+ * bounded: there are two generations, and when the young one is full, the old one is forgotten with all that no one asked
  * for since. What is forgotten lives on in its records; later ones only get a copy of their own.
  */
 export class SharedValues {

@@ -6,7 +6,7 @@ const wholeForm = /^management\.platform\.sh:kubeconfig:([0-9a-z-]{1,64}):([1-9]
 
 /**
  * The user and the group of one client certificate: `management.platform.sh:kubeconfig:<uid>:<serial>`, where `uid` is that of the
- * VirtualClusterInstanceKubeConfig. The prefix is reserved, so nobody can be given such a name in another way.
+ * VirtualClusterInstanceKubeConfig. The prefix is reserved, so no one can be given such a name in another way.
  * Throws `RangeError` for a UID with other characters than the API server uses, and for a serial that is not a positive integer.
  */
 export function certificateSubject(uid: string, serial: number): string {

@@ -83,7 +83,7 @@ export class AdmissionGuard {
   }
 
   /**
-   * Since when, in epoch milliseconds, every object carries stamps that nobody can forge; 0 while that is not known. One
+   * Since when, in epoch milliseconds, every object carries stamps that no one can forge; 0 while that is not known. One
    * that is older may have been made while a policy was missing or edited.
    */
   trustedSince(): number {

@@ -35,7 +35,7 @@ export interface IssueRequest extends Pick<Revocation, 'instance' | 'secret'> {
   readonly status: Pick<Confirmation, 'serial' | 'boundSerials' | 'notAfter'>;
   /** Serials of the certificates that live on beside the new one. */
   readonly live: readonly number[];
-  /** Whom the certificate speaks for. */
+  /** Who the certificate speaks for. */
   readonly requester: string;
   /** What it may do inside. */
   readonly clusterRole: string;
