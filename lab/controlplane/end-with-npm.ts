@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 const intervalMs = 200;
-const mostAncestors = 10;
+const maxAncestors = 10;
 
 /**
  * Ends this process with SIGTERM once the npm that started it is gone. Nobody else would: SIGKILL gives npm no chance
@@ -24,7 +24,7 @@ export function endWithNpm(): void {
 function ancestorsUpToNpm(): number[] {
   const ancestors: number[] = [];
   let pid = process.ppid;
-  while (pid > 1 && ancestors.length < mostAncestors) {
+  while (pid > 1 && ancestors.length < maxAncestors) {
     const { parent, command } = describe(pid);
     ancestors.push(pid);
     if (isNpm(command)) return ancestors;

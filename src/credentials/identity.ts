@@ -42,7 +42,7 @@ export function identityOfSpec(spec: Readonly<Record<string, unknown>>): Identit
   if ('refusal' in groups) return groups;
   const field = named[0];
   if (field === undefined) return groups.groups.length === 0 ? undefined : refuse(groupsAlone);
-  const problem = problemOf(spec[field]);
+  const problem = nameProblem(spec[field]);
   if (problem !== undefined) return refuse(`spec.${field} ${problem}`);
   return { identity: identityOf(field, spec[field] as string, groups.groups) };
 }
@@ -62,13 +62,13 @@ function groupsOfSpec(value: unknown): { groups: readonly string[] } | { refusal
   if (value.length > maxGroups)
     return refuse(`spec.groups holds ${value.length} groups; at most ${maxGroups} are allowed`);
   for (const [index, group] of value.entries()) {
-    const problem = problemOf(group);
+    const problem = nameProblem(group);
     if (problem !== undefined) return refuse(`spec.groups[${index}] ${problem}`);
   }
   return { groups: value as string[] };
 }
 
-function problemOf(name: unknown): string | undefined {
+function nameProblem(name: unknown): string | undefined {
   if (typeof name !== 'string') return 'must be a string';
   if (name === '') return 'must not be empty';
   if (!isCleanName(name)) return 'must be printable ASCII without a space at either end';

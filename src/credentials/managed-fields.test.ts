@@ -10,9 +10,9 @@ const operator = entry('latchkey-operator', 'disabled', 'key');
 
 describe('ownerOfSpecField', () => {
   it.each([
-    ['nobody', undefined, 'nobody'],
-    ['nobody', [], 'nobody'],
-    ['another field', [entry('kubectl', 'ttl')], 'nobody'],
+    ['no one', undefined, 'none'],
+    ['no one', [], 'none'],
+    ['another field', [entry('kubectl', 'ttl')], 'none'],
     ['the operator', [operator], 'operator'],
     ['a person', [entry('kubectl-client-side-apply', 'disabled')], 'other'],
     ['the operator and Argo CD', [operator, entry('argocd-controller', 'disabled')], 'other'],
@@ -25,10 +25,10 @@ describe('ownerOfSpecField', () => {
     [
       'the status only',
       [{ manager: 'latchkey-operator', fieldsV1: { 'f:status': { 'f:disabled': {} } } }],
-      'nobody',
+      'none',
     ],
-    ['garbage', [null, 7, { fieldsV1: 'x' }, { fieldsV1: { 'f:spec': [] } }], 'nobody'],
-    ['an object', { 0: operator }, 'nobody'],
+    ['garbage', [null, 7, { fieldsV1: 'x' }, { fieldsV1: { 'f:spec': [] } }], 'none'],
+    ['an object', { 0: operator }, 'none'],
   ])('answers for %s', (_, managedFields, owner) => {
     expect(ownerOfSpecField(managedFields, 'disabled')).toBe(owner);
   });
@@ -39,7 +39,7 @@ describe('isWrittenByOperator', () => {
     ['the operator', [operator], true],
     ['both', [entry('kubectl', 'key'), operator], true],
     ['a person', [entry('kubectl', 'key')], false],
-    ['nobody', undefined, false],
+    ['no one', undefined, false],
   ])('answers for %s', (_, managedFields, expected) => {
     expect(isWrittenByOperator(managedFields, 'key')).toBe(expected);
   });

@@ -2,9 +2,9 @@ import { asObject } from '../api/json.ts';
 import { fieldManager } from '../api/names.ts';
 
 /** Who owns the field `spec.<name>` by `metadata.managedFields`. Several owners, or any manager but the operator's: `other`. */
-export function ownerOfSpecField(managedFields: unknown, name: string): 'nobody' | 'operator' | 'other' {
+export function ownerOfSpecField(managedFields: unknown, name: string): 'none' | 'operator' | 'other' {
   const managers = managersOf(managedFields, name);
-  if (managers.length === 0) return 'nobody';
+  if (managers.length === 0) return 'none';
   return managers.every((manager) => manager === fieldManager) ? 'operator' : 'other';
 }
 

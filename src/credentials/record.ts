@@ -128,7 +128,7 @@ export interface CredentialRecord extends LiveRecord {
   readonly ephemeral: boolean;
   readonly type?: string;
   /** Who owns `spec.disabled` by managed fields. */
-  readonly disabledOwner: 'nobody' | 'operator' | 'other';
+  readonly disabledOwner: 'none' | 'operator' | 'other';
   /** True when the operator's field manager wrote the plain `spec.key`. */
   readonly keyWrittenByOperator: boolean;
   readonly renewBefore?: number;

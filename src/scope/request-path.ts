@@ -22,7 +22,7 @@ export interface RequestPath {
  */
 export function parseRequestPath(sent: string): RequestPath | { readonly problem: string } {
   const [, path = '', query = ''] = /^([^?]*)(\?.*)?$/s.exec(sent) ?? [];
-  const problem = problemOf(path, query);
+  const problem = pathProblem(path, query);
   if (problem !== undefined) return { problem };
   const found = readTarget(path.slice(1).split('/'));
   return found === undefined
@@ -71,7 +71,7 @@ const ambiguities: readonly (readonly [RegExp, string])[] = [
   [/\/(?:\.|%2e){1,2}(?:\/|$)/i, 'the path holds a segment of dots'],
 ];
 
-function problemOf(path: string, query: string): string | undefined {
+function pathProblem(path: string, query: string): string | undefined {
   if (/[^\x21-\x7e]|#/.test(query)) return 'the query holds characters that must be encoded';
   return ambiguities.find(([pattern]) => pattern.test(path))?.[1];
 }

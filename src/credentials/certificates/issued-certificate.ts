@@ -39,7 +39,7 @@ export function readIssuedCertificate(
   try {
     const [leaf, ...authorities] = (pem.match(blocks) ?? []).map((block) => new X509Certificate(block));
     if (leaf === undefined) return { problem: 'the signer issued no PEM certificate' };
-    const problem = problemOf(leaf, expected);
+    const problem = certificateProblem(leaf, expected);
     if (problem !== undefined) return { problem };
     return {
       certificate: [leaf, ...authorities].map(String).join(''),
@@ -52,7 +52,7 @@ export function readIssuedCertificate(
   }
 }
 
-function problemOf(
+function certificateProblem(
   leaf: X509Certificate,
   { subject, publicKey, now }: ExpectedCertificate,
 ): string | undefined {

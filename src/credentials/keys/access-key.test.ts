@@ -93,7 +93,7 @@ describe('checkAccessKey', () => {
     ['a line end behind', `lk_${'a'.repeat(49)}\n`],
     ['a key that a user chose', 'correct-horse-battery-staple'],
   ])('leaves %s to the look-up', (_, bearer) => {
-    expect(checkAccessKey(bearer)).toBe('foreign');
+    expect(checkAccessKey(bearer)).toBe('supplied');
   });
 });
 

@@ -27,14 +27,14 @@ export function generateAccessKey(random: Uint8Array): string {
   return withChecksum(accessKeyPrefix + secret);
 }
 
-export type AccessKeyForm = 'whole' | 'malformed' | 'foreign';
+export type AccessKeyForm = 'whole' | 'malformed' | 'supplied';
 
 /**
  * Tells a typing error before any look-up: `whole` is our form with a fitting checksum, `malformed` our form with
- * another checksum, `foreign` anything else (a key that a user chose).
+ * another checksum, `supplied` anything else (a key that a user chose).
  */
 export function checkAccessKey(bearer: string): AccessKeyForm {
-  if (!wholeForm.test(bearer)) return 'foreign';
+  if (!wholeForm.test(bearer)) return 'supplied';
   return withChecksum(bearer.slice(0, -checksumLength)) === bearer ? 'whole' : 'malformed';
 }
 

@@ -7,7 +7,7 @@ import type { RevocationRecord, RevocationRecords } from '../certificates/revoca
 import type { Controller } from '../shared/controller.ts';
 import type { OperatorContext } from './operator-context.ts';
 
-/** A look at a virtual cluster that is gone holds its worker for many seconds. */
+/** A try to reach a virtual cluster that is gone holds its worker for many seconds. */
 const workers = 4;
 
 interface Shared {

@@ -42,7 +42,8 @@ export function runController(
 
 /** How loud a failed reconcile is: a conflict is everyday, and the guard has reported missing policies already. */
 function failureOf(error: unknown): { readonly level: 'debug' | 'warn'; readonly message: string } {
-  if (isConflict(error)) return { level: 'debug', message: 'the object changed meanwhile; looking again' };
+  if (isConflict(error))
+    return { level: 'debug', message: 'the object changed meanwhile; it will be reconciled again' };
   if (error instanceof LatchkeyError) return { level: 'debug', message: 'reconcile waits' };
   return { level: 'warn', message: 'reconcile failed; it will be tried again' };
 }
