@@ -22,7 +22,7 @@ const someName = fc
   )
   .filter((name) => name !== '.' && name !== '..' && !/[/%]/.test(name));
 
-function plantedIn(names: readonly string[]): MemoryTarget {
+function withStrayBindings(names: readonly string[]): MemoryTarget {
   const target = new MemoryTarget(new HastyClock(0), () => 'works');
   for (const name of names) {
     target.api.create('clusterrolebindings', { metadata: { name }, subjects } as never);
@@ -31,19 +31,19 @@ function plantedIn(names: readonly string[]): MemoryTarget {
   return target;
 }
 
-const withdrawnFrom = (target: MemoryTarget): Promise<void> =>
+const revokeIn = (target: MemoryTarget): Promise<void> =>
   new CertificateRevoker({} as never, new HastyClock(0)).revoke(target.client, {
     uid,
     serials: [1],
     live: [],
   });
 
-describe('whatever the bindings of a withdrawn certificate are called', () => {
+describe('whatever the bindings of a revoked certificate are called', () => {
   it('they are found and deleted', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uniqueArray(someName, { maxLength: 6 }), async (names) => {
-        const target = plantedIn(names);
-        await withdrawnFrom(target);
+        const target = withStrayBindings(names);
+        await revokeIn(target);
         expect([...target.names('clusterrolebindings'), ...target.names('rolebindings')]).toEqual([]);
       }),
     );
@@ -52,11 +52,11 @@ describe('whatever the bindings of a withdrawn certificate are called', () => {
   it('they lose their subjects when a finalizer keeps them', async () => {
     await fc.assert(
       fc.asyncProperty(someName, async (name) => {
-        const target = plantedIn([]);
+        const target = withStrayBindings([]);
         const metadata = { name, finalizers: ['example.com/never'] };
         const { api } = target;
         api.create('clusterrolebindings', { metadata, subjects } as never);
-        await withdrawnFrom(target);
+        await revokeIn(target);
         expect(api.find('clusterrolebindings', name)).toMatchObject({ subjects: [] });
       }),
     );
@@ -65,7 +65,7 @@ describe('whatever the bindings of a withdrawn certificate are called', () => {
   it('the pages that list them follow one another', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uniqueArray(someName, { maxLength: 6 }), async (names) => {
-        const { client } = plantedIn(names);
+        const { client } = withStrayBindings(names);
         for (const resource of [clusterRoleBindings, roleBindings]) {
           const found: string[] = [];
           let next: string | undefined;
@@ -86,10 +86,10 @@ describe('whatever the bindings of a withdrawn certificate are called', () => {
 
 describe('a virtual cluster in memory is believed as little as any other', () => {
   it.each(['', '.', '..', 'a/b', 'a%2fb', 'a\ud800', 5, null])('when it lists the name %j', async (name) => {
-    const target = plantedIn(['a']);
+    const target = withStrayBindings(['a']);
     const [binding] = target.api.all('clusterrolebindings');
     Object.assign(binding?.metadata ?? {}, { name });
-    await expect(withdrawnFrom(target)).rejects.toMatchObject({ problem: { reason: 'TargetAnswer' } });
+    await expect(revokeIn(target)).rejects.toMatchObject({ problem: { reason: 'TargetAnswer' } });
   });
 });
 
@@ -105,7 +105,7 @@ const oddName = fc
 const strangers = [{ kind: 'User', name: 'bob' }];
 
 const revocationIn = (target: MemoryTarget): Promise<string> =>
-  withdrawnFrom(target).then(
+  revokeIn(target).then(
     () => 'revoked',
     (error: unknown) => (error as { problem: { reason: string } }).problem.reason,
   );
@@ -148,7 +148,7 @@ describe('names that no request can hold', () => {
     const outcomes = new Map<string, number>();
     await fc.assert(
       fc.asyncProperty(someBindings, async (bindings) => {
-        const target = plantedIn([]);
+        const target = withStrayBindings([]);
         target.maxListBytes = 4_000;
         for (const binding of bindings) plant(target, binding);
         const outcome = await revocationIn(target);
@@ -168,33 +168,33 @@ describe('names that no request can hold', () => {
     ['unknown bytes side by side', ['a\udc80', 'a\udc81', 'a\udc81b', 'b\udc80']],
     ['a length that no address has', ['\u0001'.repeat(400_000)]],
   ])('with %s are removed by their place', async (_, names) => {
-    const target = plantedIn(names);
+    const target = withStrayBindings(names);
     target.api.create('clusterrolebindings', { metadata: { name: 'a' }, subjects: strangers } as never);
-    await withdrawnFrom(target);
+    await revokeIn(target);
     expect(deadIn(target)).toEqual([]);
     expect(target.names('clusterrolebindings')).toEqual(['a']);
   });
 
   it("are reported when a stranger's stands before them that only unknown bytes tell apart", async () => {
-    const target = plantedIn(['a\udc81']);
+    const target = withStrayBindings(['a\udc81']);
     target.api.create('clusterrolebindings', { metadata: { name: 'a\udc80' }, subjects: strangers } as never);
-    await expect(withdrawnFrom(target)).rejects.toMatchObject({ problem: { reason: 'TargetAnswer' } });
-    await expect(withdrawnFrom(target)).rejects.toThrow(/still in force/);
+    await expect(revokeIn(target)).rejects.toMatchObject({ problem: { reason: 'TargetAnswer' } });
+    await expect(revokeIn(target)).rejects.toThrow(/still in force/);
     expect(target.names('clusterrolebindings').sort()).toEqual(['a\udc80', 'a\udc81']);
     expect(target.names('rolebindings')).toEqual([]);
   });
 
   it('hide nothing behind the end of a page', async () => {
-    const target = plantedIn(['\ue000hidden']);
+    const target = withStrayBindings(['\ue000hidden']);
     const create = (name: string, padding = '') =>
       target.api.create('clusterrolebindings', { metadata: { name }, subjects: strangers, padding } as never);
     for (const name of ['a', 'b', 'c', '\udc80']) create(name, 'x'.repeat(1_400_000));
-    await withdrawnFrom(target);
+    await revokeIn(target);
     expect(deadIn(target)).toEqual([]);
   });
 
   it('at which no list can go on are reported', async () => {
-    const target = plantedIn(['\ue000hidden']);
+    const target = withStrayBindings(['\ue000hidden']);
     const create = (name: string) =>
       target.api.create('clusterrolebindings', {
         metadata: { name },
@@ -202,15 +202,15 @@ describe('names that no request can hold', () => {
         padding: 'x'.repeat(4_300_000),
       } as never);
     create('\udc80');
-    await expect(withdrawnFrom(target)).rejects.toThrow(/cannot go on/);
+    await expect(revokeIn(target)).rejects.toThrow(/cannot go on/);
     expect(target.names('rolebindings')).toEqual([]);
   });
 
   it('are never deleted by place without the body that says which, as behind some proxies', async () => {
-    const target = plantedIn(['a\udc80']);
+    const target = withStrayBindings(['a\udc80']);
     target.api.create('clusterrolebindings', { metadata: { name: 'b' }, subjects: strangers } as never);
     target.withoutBodies = true;
-    await expect(withdrawnFrom(target)).rejects.toMatchObject({ problem: { reason: 'TargetAnswer' } });
+    await expect(revokeIn(target)).rejects.toMatchObject({ problem: { reason: 'TargetAnswer' } });
     expect(target.names('clusterrolebindings')).toEqual(['a\udc80', 'b']);
   });
 });

@@ -22,7 +22,7 @@ async function issued(spec: object = {}): Promise<KubeConfigSimulation> {
 const rotate = (simulation: KubeConfigSimulation) =>
   simulation.edit({ metadata: { annotations: { 'management.platform.sh/rotate': 'now' } } });
 
-describe('the bindings of a withdrawn certificate', () => {
+describe('the bindings of a revoked certificate', () => {
   const group = 'rbac.authorization.k8s.io';
   const bob = { apiGroup: group, kind: 'User', name: 'bob' };
   const subjectOf = (simulation: KubeConfigSimulation, kind: string, serial = 1) => ({
@@ -37,7 +37,7 @@ describe('the bindings of a withdrawn certificate', () => {
     metadata: object = {},
   ) => {
     const place = plural === inNamespaces ? { namespace: 'default' } : {};
-    const name = `planted-${target.api.all(plural).length}`;
+    const name = `stray-${target.api.all(plural).length}`;
     return target.api.create(plural, { metadata: { name, ...place, ...metadata }, subjects } as never);
   };
   const subjectsOf = ({ target }: KubeConfigSimulation) =>
@@ -47,7 +47,7 @@ describe('the bindings of a withdrawn certificate', () => {
         .flatMap((binding) => (binding as never as { subjects: { name: string }[] }).subjects),
     );
 
-  it('are found whoever planted them, as users and as groups, everywhere, and others stay in force', async () => {
+  it('are found whoever made them, as users and as groups, everywhere, and others stay in force', async () => {
     const simulation = await issued();
     for (const plural of [clusterWide, inNamespaces])
       for (const kind of ['User', 'Group']) {
@@ -270,7 +270,7 @@ describe('a kubeconfig whose object is gone without its finalizer', () => {
     expect(simulation.object).toBeUndefined();
   };
 
-  it('is withdrawn all the same', async () => {
+  it('is revoked all the same', async () => {
     const simulation = await issued();
     vanish(simulation);
     await simulation.settle();
@@ -278,7 +278,7 @@ describe('a kubeconfig whose object is gone without its finalizer', () => {
     expect(simulation.revocation).toBeUndefined();
   });
 
-  it('is withdrawn when nobody was there to see it go', async () => {
+  it('is revoked when nobody was there to see it go', async () => {
     const simulation = await issued();
     vanish(simulation);
     simulation.restart();
@@ -287,7 +287,7 @@ describe('a kubeconfig whose object is gone without its finalizer', () => {
     expect(simulation.revocation).toBeUndefined();
   });
 
-  it('is withdrawn while it is kept by the finalizer of somebody else', async () => {
+  it('is revoked while it is kept by the finalizer of somebody else', async () => {
     const simulation = await issued();
     simulation.edit({ metadata: { finalizers: ['example.com/mine', ...simulation.record.finalizers] } });
     simulation.delete();
