@@ -59,7 +59,7 @@ interface ClientOptions {
   readonly maxObjectBytes?: number;
   /** The largest answer that is a list. Default 256 MiB. */
   readonly maxListBytes?: number;
-  /** The same for a list with `limit: 1`, as one asks for that is too large otherwise. Default as `maxListBytes`. */
+  /** The same for a list with `limit: 1`, which is asked for when a larger page exceeds the limit. Default as `maxListBytes`. */
   readonly maxSingleBytes?: number;
   /** What carries the requests. Default: connections of the client's own. */
   readonly transport?: RequestTransport;
@@ -76,7 +76,7 @@ export interface KubeClientOptions extends ClientOptions {
 }
 
 /**
- * For an API server that others chose. Neither its address nor its answers are trusted: every error is a
+ * For an API server that others chose. Neither its address nor its answers are trusted: every error is an
  * UntrustedServerError, which holds no text of either, and an answer that is no object of Kubernetes is one too.
  */
 export interface UntrustedClientOptions extends ClientOptions {

@@ -155,7 +155,7 @@ export function expirationSeconds({
   return certificateTTL === 0 && rest >= oneYearSeconds ? undefined : Math.max(rest, minExpirationSeconds);
 }
 
-/** Also where one has failed, the other has ended: a write that is still under way would take effect behind what follows. */
+/** Waits for both even when one fails: a write still under way could overwrite what follows. */
 async function allDone(...writes: readonly Promise<void>[]): Promise<void> {
   await Promise.allSettled(writes);
   await Promise.all(writes);

@@ -59,8 +59,8 @@ export class RevocationController {
   }
 
   /**
-   * Milliseconds until the record must be acted on. As long as the object names one of the certificates and has its
-   * finalizer, the controller of kubeconfigs revokes. For a moment it names another already while it replaces one, or none yet: status and record are written at once.
+   * Milliseconds until the record must be acted on. While the object names one of the certificates and has its finalizer,
+   * the controller of kubeconfigs revokes. Right after a write it may name none yet, or the next one: hence the grace.
    */
   #msUntilDue(record: RevocationRecord): number {
     const object = this.#options.findOwner(record.ownerUID);

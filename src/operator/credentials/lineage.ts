@@ -66,7 +66,7 @@ export function lineageOf(input: LineageInput): Lineage {
   return identified(input, found.ancestors);
 }
 
-/** Its annotations may say anything. What was issued before the policies were replaced stays. */
+/** Annotations from before the policies may name anyone. What was issued before stays. */
 const unstamped = refused(
   reasons.requesterUnknown,
   'The object is older than the admission policies that stamp who asked for it: create it again.',
@@ -100,7 +100,7 @@ function mayName(
   });
 }
 
-/** An edit or a new object that waits in the queue; saying of its children that they lost their ground would be noise. */
+/** Not reconciled yet. Its children would report a loss that lasts milliseconds. */
 const isUnseen = ({ observedGeneration, generation }: CredentialRecord): boolean =>
   observedGeneration < generation;
 

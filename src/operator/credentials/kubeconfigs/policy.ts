@@ -25,7 +25,7 @@ export function decideKubeConfig(input: KubeConfigInput): IssuedStep {
   }
   if (step.step !== 'commit') return step;
   if (step.desired.confirmation.credentialHash === undefined) return withRealEnd(input, step);
-  const problem = goneProblem(input) ?? sleepingKeyProblem(input, step);
+  const problem = goneProblem(input) ?? blockedKeyProblem(input, step);
   return problem === undefined ? recheckWhileUnknown(input, step) : refuse(input, problem);
 }
 
@@ -33,10 +33,10 @@ export function decideKubeConfig(input: KubeConfigInput): IssuedStep {
  * A verifier of a token asks about the keys above it. No one does so for a certificate, so while one of them does not
  * work the certificate must go. Another is issued for the rest of its life afterwards.
  */
-function sleepingKeyProblem({ record }: KubeConfigInput, { desired }: Commit): CredentialRefusal | undefined {
+function blockedKeyProblem({ record }: KubeConfigInput, { desired }: Commit): CredentialRefusal | undefined {
   const { reason, message } = desired.ready;
-  const sleeps = record.kubeConfig?.clientCert === true && reason === reasons.accessKeyNotLive;
-  return sleeps ? { reason, message, final: false } : undefined;
+  const isBlocked = record.kubeConfig?.clientCert === true && reason === reasons.accessKeyNotLive;
+  return isBlocked ? { reason, message, final: false } : undefined;
 }
 
 /**

@@ -47,7 +47,7 @@ export class RevokeBeforeCommit {
     const instance = targets.instance(instanceKeyOf(record));
     if (serials.length === 0) return { desired, retryMs: Number.POSITIVE_INFINITY };
     const revoked = { ...desired, confirmation: withoutDead(confirmation, live) };
-    // Where its virtual cluster was, the record says that was written before any certificate. It acts when status names none.
+    // The revocation record says where its virtual cluster was. It is acted on once status names no serial.
     const { instanceUID = instance?.uid } = record.status;
     if (instance === undefined || instance.uid !== instanceUID)
       return { desired: live.length === 0 ? revoked : desired, retryMs: Number.POSITIVE_INFINITY };
