@@ -1,5 +1,7 @@
+import { isObject, type JsonObject } from '../../api/json.ts';
+
 /** What the API server fills in when a manifest does not have the field. */
-const defaults: Readonly<Record<string, unknown>> = {
+const defaults: JsonObject = {
   matchPolicy: 'Equivalent',
   namespaceSelector: {},
   objectSelector: {},
@@ -32,7 +34,7 @@ function listDifference(shipped: readonly unknown[], live: unknown, path: string
   );
 }
 
-function objectDifference(shipped: JSONObject, live: unknown, path: string): string | undefined {
+function objectDifference(shipped: JsonObject, live: unknown, path: string): string | undefined {
   if (!isObject(live)) return path;
   const added = Object.keys(live).filter(
     (key) => !Object.hasOwn(shipped, key) && counts(key, live[key], path),
@@ -58,8 +60,3 @@ function firstOf(differences: readonly (() => string | undefined)[]): string | u
   }
   return undefined;
 }
-
-type JSONObject = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is JSONObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
