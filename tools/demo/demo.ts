@@ -98,11 +98,11 @@ async function use(planes: Planes, operator: RunningOperator, stage: Stage): Pro
   const { once, step, print } = stage;
   step('binding the user alice to the shipped role latchkey-admin');
   const alice = await bindAdministrator(platform, 'alice');
-  step("applying config/samples/project: a project, alice's rights in it, and for whom she may make keys");
+  step("applying config/samples/project: a project, alice's rights in it and over other identities");
   await prepareProject(planes);
   step('applying config/samples as alice');
   await applyAs(platform, alice, path.join(configFolder, 'samples'), step);
-  step('applying config/samples/cluster as administrator: its Secret is for nobody else');
+  step('applying config/samples/cluster as administrator: no one else may use its Secret');
   await applyAs(platform, platform.adminKubeconfig, path.join(configFolder, 'samples/cluster'), step);
   step('applying config/samples/virtual-cluster as alice');
   await applyAs(platform, alice, await virtualClusterSamples(planes), step);

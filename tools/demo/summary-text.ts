@@ -89,7 +89,7 @@ function trials({ parent, token, kubeConfigs }: Summary): string[] {
     `  kubectl patch oak ${parent} --type=merge -p '{"spec":{"disabled":true}}' && kubectl get oak,dcet -o wide`,
     '      the key has the reason Disabled, what names it has AccessKeyNotLive; with false all of them work again',
     `  kubectl patch oak ${parent} --type=merge -p '{"spec":{"user":"bob"}}'`,
-    '      refused with the reason: a key never changes whom it speaks for',
+    '      refused with the reason: a key never changes its identity',
     `  echo '${brief}' | kubectl create -f -`,
     '      a key of your own for 20 seconds: ExpiringSoon after 16, Expired after 20',
     `  kubectl delete oak ${parent} && kubectl get oak,dcet -o wide`,
