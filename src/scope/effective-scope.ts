@@ -1,3 +1,5 @@
+import { asObject, type JsonObject } from '../api/json.ts';
+
 /** The part of a spec that limits what a credential may do. `undefined`: absent. */
 export interface ScopeSource {
   readonly scope?: unknown;
@@ -7,7 +9,7 @@ export interface ScopeSource {
   readonly allowPlatformCli?: boolean;
 }
 
-export type RawScope = Readonly<Record<string, unknown>>;
+export type RawScope = JsonObject;
 
 /**
  * The scope that a spec means, with the deprecated fields in their place: `rules` in `scope.rules`; `allowPlatformCli` and
@@ -19,7 +21,7 @@ export function effectiveScope({
   allowPlatformCli = false,
 }: ScopeSource): RawScope | undefined {
   if (scope === undefined && rules.length === 0) return undefined;
-  const { allowLoftCli, ...entries } = asEntries(scope);
+  const { allowLoftCli, ...entries } = asObject(scope);
   const role = allowPlatformCli || allowLoftCli === true ? [{ role: platformCli }] : [];
   return {
     ...entries,
@@ -45,10 +47,6 @@ export function hasPlatformCli(scope: RawScope): boolean {
 export function entriesOf(scope: RawScope, list: string): readonly RawScope[] {
   const entries = scope[list];
   return Array.isArray(entries) ? entries.filter((entry) => typeof entry === 'object' && entry !== null) : [];
-}
-
-function asEntries(scope: unknown): RawScope {
-  return typeof scope === 'object' && scope !== null && !Array.isArray(scope) ? (scope as RawScope) : {};
 }
 
 function append(name: string, own: unknown, added: readonly unknown[]): RawScope {
