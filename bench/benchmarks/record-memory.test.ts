@@ -6,7 +6,7 @@ const records = 20_000;
 /** By far enough on a busy machine; nothing here is judged by time. */
 const timeout = 120_000;
 
-describe.concurrent('memory of one record', () => {
+describe('memory of one record', () => {
   it.each(kinds)('what a verifier keeps of one %s takes less than 1 KiB', { timeout }, async (kind) => {
     expect(await bytesOfRecord('live', kind, records)).toBeLessThan(1_024);
   });

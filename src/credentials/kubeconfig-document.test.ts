@@ -84,7 +84,7 @@ current-context: p-team/dev
       expect(parse(text, { version }).users[0].user).toEqual({ token });
   });
 
-  it('holds exactly what it was given, whatever that looks like', () => {
+  it('holds exactly what it was given, whatever that looks like', { timeout: 60_000 }, () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary' }).filter((value) => value.isWellFormed()),
       fc

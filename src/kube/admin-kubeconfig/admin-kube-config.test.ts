@@ -457,6 +457,9 @@ describe('every document', () => {
     tree: fc.oneof({ maxDepth: 5 }, leaf, fc.array(tie('tree')), fc.dictionary(field, tie('tree'))),
   }));
 
+  /** Hundreds of documents each: nothing here is judged by time. */
+  const manyRuns = { timeout: 60_000 };
+
   const holds = (document: Uint8Array): void => {
     const reading = readAdminKubeConfig(document);
     if ('config' in reading) throw new Error('accepted');
@@ -464,7 +467,7 @@ describe('every document', () => {
     expect(reading.refusal).not.toContain(canary);
   };
 
-  it('that is rubbish is refused by a known sentence, never by an exception', () => {
+  it('that is rubbish is refused by a known sentence, never by an exception', manyRuns, () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), holds), { numRuns: 500 });
     fc.assert(fc.property(fc.string({ unit: 'binary' }).map(bytes), holds), { numRuns: 500 });
     const yamlish = fc
@@ -473,12 +476,12 @@ describe('every document', () => {
     fc.assert(fc.property(yamlish, holds), { numRuns: 1_000 });
   });
 
-  it('that is an object is refused by a known sentence without its text', () => {
+  it('that is an object is refused by a known sentence without its text', manyRuns, () => {
     fc.assert(fc.property(tree.map(jsonOf), holds), { numRuns: 500 });
     fc.assert(fc.property(tree.map(yamlOf), holds), { numRuns: 300 });
   });
 
-  it('that is spoilt in one place is refused without its text, or means the same', () => {
+  it('that is spoilt in one place is refused without its text, or means the same', manyRuns, () => {
     const places = ['root', 'cluster', 'user', 'context'] as const;
     const spoilt = fc
       .tuple(fc.constantFrom(...places), field, tree)
