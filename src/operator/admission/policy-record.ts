@@ -19,7 +19,7 @@ export interface PolicyRecord extends StoredRecord {
   readonly edited?: string;
   /** By the clock of the API server, epoch milliseconds. */
   readonly createdAt: number;
-  /** When somebody last wrote to it. */
+  /** The last write that was not to its status. */
   readonly writtenAt: number;
 }
 
@@ -63,7 +63,9 @@ function stateOf(
   return edited === undefined ? { state: 'shipped' } : { state: 'edited', edited };
 }
 
+/** The controller manager writes the status of a policy some time after each change of its spec. */
 function lastWrite({ metadata }: KubeObject): number {
-  const times = (metadata.managedFields ?? []).map(({ time }) => Date.parse(time ?? ''));
+  const writes = (metadata.managedFields ?? []).filter(({ subresource }) => subresource === undefined);
+  const times = writes.map(({ time }) => Date.parse(time ?? ''));
   return Math.max(Date.parse(metadata.creationTimestamp), ...times.filter((time) => !Number.isNaN(time)));
 }

@@ -59,10 +59,12 @@ const restore = async (verb: 'replace' | 'apply' = 'replace'): Promise<void> => 
 const createdAt = async (object: string): Promise<number> =>
   Date.parse(await kubectl('get', object, '-o', 'jsonpath={.metadata.creationTimestamp}'));
 
-/** Epoch milliseconds. */
+/** Epoch milliseconds. Of the spec: the controller manager writes the status, and it may do so in the next second. */
 async function lastWrite(object: string): Promise<number> {
   const { metadata } = JSON.parse(await kubectl('get', object, '-o', 'json', '--show-managed-fields'));
-  return Math.max(...metadata.managedFields.map(({ time }: { time: string }) => Date.parse(time)));
+  const entries: { time: string; subresource?: string }[] = metadata.managedFields;
+  const writes = entries.filter(({ subresource }) => subresource === undefined);
+  return Math.max(...writes.map(({ time }) => Date.parse(time)));
 }
 
 beforeAll(async () => {
