@@ -52,7 +52,7 @@ function section(table: string, subjects: readonly Subject[], { options }: Bench
     table,
     notes: [
       'To reach: p50 at most 40 ms with a certificate, 25 ms with a token.',
-      'By hand, as an administrator of the virtual cluster with the same client: key and request, CertificateSigningRequest, approval, the certificate by a watch, ClusterRoleBinding, kubeconfig. No platform is involved, so nobody checks who asks, and nothing is written down.',
+      'By hand, as an administrator of the virtual cluster with the same client: key and request, CertificateSigningRequest, approval, the certificate by a watch, ClusterRoleBinding, kubeconfig. No platform is involved, so no one checks who asks, and nothing is written down.',
       'A token is for the gateway, which is no part of this benchmark: it is not put to use. The CPU in the row by hand is what an idle operator uses meanwhile.',
       ...subjects.map((subject) => subject.outline()),
     ],

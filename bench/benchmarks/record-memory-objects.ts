@@ -152,7 +152,7 @@ function managedFields(spec: object): object[] {
   ];
 }
 
-/** A few kinds of scope, as platforms have: equal in meaning and text, but each parsed anew from its object. */
+/** A few kinds of scope, as platforms have: equal in meaning and text, but each parsed again from its object. */
 const scope = (index: number) => ({
   projects: [{ project: `project-${index % scopes}` }],
   clusters: [{ cluster: `cluster-${index % scopes}` }],

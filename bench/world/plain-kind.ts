@@ -4,7 +4,7 @@ import { apply } from './apply.ts';
 import { kubectl } from './kubectl.ts';
 import { benchUser } from './platform.ts';
 
-/** A kind that nobody watches or judges: what the API server alone takes for a custom resource. */
+/** A kind that no one watches or judges: what the API server alone takes for a custom resource. */
 export const plainObjects: Resource = {
   group: 'bench.example.com',
   version: 'v1',

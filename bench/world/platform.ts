@@ -8,7 +8,7 @@ import { kubectl } from './kubectl.ts';
 /** An ordinary user: the requester of a token must not be a system account. */
 export const benchUser = 'bench-user';
 
-/** A control plane of its own with config/default applied, and nobody at work on the objects. */
+/** A control plane of its own with config/default applied, and no one at work on the objects. */
 export interface Platform {
   readonly plane: ControlPlane;
   /** Acts as the ordinary user, who holds the role latchkey-admin. */

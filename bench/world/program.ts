@@ -32,7 +32,7 @@ export async function latchkey(folder: string, profile?: string): Promise<Progra
   };
 }
 
-/** Makes what starts the program as the operator's ServiceAccount: nobody else may write status. */
+/** Makes what starts the program as the operator's ServiceAccount: no one else may write status. */
 export async function prepare(
   program: Program,
   plane: ControlPlaneAccess,

@@ -61,7 +61,7 @@ export class ReadyWatch {
     this.#resource = resource;
     this.#isReady = isReady;
     this.#resourceVersion = resourceVersion;
-    // Nobody may be waiting when the watch fails; whoever waits later hears of it then.
+    // Perhaps no one waits when the watch fails; a later call gets the error then.
     this.#all.promise.catch(() => undefined);
   }
 

@@ -147,7 +147,7 @@ export class Components {
     name: 'etcd' | 'kube-apiserver' | 'kube-controller-manager',
     args: string[],
   ): Promise<GuardedProcess> {
-    // Nobody reads the data afterwards, so there is nothing to wait for at the end.
+    // No one reads the data afterwards, so there is nothing to wait for at the end.
     return await this.#guard.run({
       name,
       command: this.#binaries[name],

@@ -5,7 +5,7 @@ const intervalMs = 200;
 const maxAncestors = 10;
 
 /**
- * Ends this process with SIGTERM once the npm that started it is gone. Nobody else would: SIGKILL gives npm no chance
+ * Ends this process with SIGTERM once the npm that started it is gone. Nothing else would: SIGKILL gives npm no chance
  * to pass anything on, and its children live on as orphans. Without npm among the ancestors it does nothing.
  */
 export function endWithNpm(): void {

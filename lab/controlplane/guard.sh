@@ -64,7 +64,7 @@ finish() {
   for name in $names; do end "$name"; done
   # What the processes themselves started is in the guard's process group.
   kill -TERM 0
-  # Somebody who thought us dead may have put a link of his own there.
+  # Another process that thought us dead may have put a link of its own there.
   if [ -n "$link" ] && [ "$(readlink "$link")" = "$folder" ]; then rm -f -- "$link"; fi
   rm -rf -- "$folder"
   exit 0

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * A loopback port that is free now. Another process may take it before it is used: whoever asks must be ready to try
+ * A loopback port that is free now. Another process may take it before it is used: callers must be ready to try
  * again.
  */
 export async function freePort(): Promise<number> {

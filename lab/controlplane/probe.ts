@@ -17,7 +17,7 @@ const requestTimeoutMs = 2000;
 const intervalMs = 40;
 const logTailCharacters = 3000;
 
-/** Status code of a GET, or undefined when nobody answers (yet). */
+/** Status code of a GET, or undefined when nothing answers (yet). */
 export async function statusOf(target: ProbeTarget, path: string): Promise<number | undefined> {
   return await new Promise((resolve) => {
     const { authority, client } = target;

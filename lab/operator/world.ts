@@ -111,7 +111,7 @@ export async function untilLeading(operator: RunningOperator): Promise<void> {
   if (operator.exited) throw new Error(`the operator ended: ${(await operator.log()).slice(-2_000)}`);
 }
 
-/** Call it when the holder is dead for certain, so that nobody needs to wait until its lease has run out. */
+/** Call it when the holder is dead for certain, so that no one needs to wait until its lease has run out. */
 export async function freeLease(admin: Api): Promise<void> {
   try {
     await admin.client.delete(leases, { namespace: systemNamespace, name: systemObjects.lease });

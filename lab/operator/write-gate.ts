@@ -10,7 +10,7 @@ import { createAuthority, createServer as createServerIdentity } from '../contro
 import { base64, writeKubeconfig } from '../controlplane/kubeconfig.ts';
 import { type Write, writeOf } from './write.ts';
 
-/** What becomes of a write: it passes, never reaches the API server, or takes effect although nobody hears of it. */
+/** What becomes of a write: it passes, never reaches the API server, or takes effect although its answer is lost. */
 export type Fate = 'pass' | 'lost' | 'unanswered';
 
 /** Decides about each write before it is passed on; as long as it has not decided, the write is held. */
@@ -179,7 +179,7 @@ export class WriteGate {
       outgoing.destroy();
       reject(error);
     });
-    // A watch ends when whoever reads it goes away. A write that is on its way takes effect all the same.
+    // A watch ends when its reader goes away. A write that is on its way takes effect all the same.
     if (body === undefined) outgoing.once('close', () => outbound.destroy());
     outbound.end(body);
     return await promise;

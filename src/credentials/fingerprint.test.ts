@@ -110,14 +110,14 @@ describe('an upgrade to another algorithm', () => {
   const stored = { user: 'alice', key };
   const stampedBefore = fingerprintsOf(stored, [fingerprintV1])[0];
 
-  it('stamps anew where the algorithm before still matches', () => {
+  it('stamps again where the algorithm before still matches', () => {
     const now = fingerprintsOf(stored, [v2, fingerprintV1]);
     expect(now.map((text) => text.slice(0, 3))).toEqual(['v2:', 'v1:']);
     expect(compareFingerprint(now, stampedBefore)).toBe('outdated');
     expect(compareFingerprint(now, now[0])).toBe('current');
   });
 
-  it('does not take over a spec that changed while nobody watched', () => {
+  it('does not take over a spec that changed while no one watched', () => {
     expect(
       compareFingerprint(fingerprintsOf({ ...stored, user: 'bob' }, [v2, fingerprintV1]), stampedBefore),
     ).toBe('different');

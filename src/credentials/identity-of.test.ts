@@ -38,8 +38,8 @@ describe('identityOf', () => {
     ['another user', { accessKey: 'root', user: 'alice' }, [root]],
     ['another group', { accessKey: 'root', team: 'red', groups: ['admins'] }, [root]],
     ['an access key that is not found', { accessKey: 'root' }, []],
-    ['an ancestor that names nobody', { accessKey: 'middle' }, [record({ spec: {} })]],
-    ['nobody at all', {}, []],
+    ['an ancestor that names no one', { accessKey: 'middle' }, [record({ spec: {} })]],
+    ['no one at all', {}, []],
     ['a reserved name', { user: 'system:admin' }, []],
   ])('is refused with %s', (_, spec, ancestors) => {
     expect(identityOf(record({ spec }), ancestors)).toMatchObject({ refusal: { reason: 'IdentityInvalid' } });

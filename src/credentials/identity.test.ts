@@ -27,7 +27,7 @@ describe('identityOfSpec', () => {
     expect(identityOfSpec(spec)).toEqual({ identity });
   });
 
-  it.each([{}, { user: '', team: null, groups: [] }, { groups: null }])('finds nobody in %j', (spec) => {
+  it.each([{}, { user: '', team: null, groups: [] }, { groups: null }])('finds no one in %j', (spec) => {
     expect(identityOfSpec(spec)).toBeUndefined();
   });
 

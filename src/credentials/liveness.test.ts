@@ -81,10 +81,10 @@ describe('isLive', () => {
     ['without key and Secret', { spec: { user: 'a' } }, 'Unconfirmed'],
     ['with a malformed key', { spec: { user: 'a', key: 'short' } }, 'MalformedKey'],
     ['with a typing error in its key', { spec: { user: 'a', key: `lk_${'a'.repeat(49)}` } }, 'MalformedKey'],
-    ['of nobody', { spec: { key } }, 'IdentityInvalid'],
+    ['of no one', { spec: { key } }, 'IdentityInvalid'],
     ['of a reserved name', { spec: { user: 'system:admin', key } }, 'IdentityInvalid'],
     ['with a problem', { spec: { user: 'a', key, accessKey: 7 } }, 'AccessKeyNotFound'],
-    ['a token of nobody', { kind: token, metadata: { annotations: {} } }, 'RequesterUnknown'],
+    ['a token of no one', { kind: token, metadata: { annotations: {} } }, 'RequesterUnknown'],
     ['a token that was never issued', { kind: token, status: { issuedAt: null } }, 'Unconfirmed'],
     ['a token with the chain of a former parent', { kind: token, status: { chain: 'ab' } }, 'ChainChanged'],
   ])('refuses a credential %s', (_, parts, reason) => {

@@ -31,11 +31,11 @@ describe('parseRequester', () => {
     '[["dev"]]',
     '["dev"] x',
     7,
-  ])('knows nobody with the groups %j', (groups) => {
+  ])('knows no one with the groups %j', (groups) => {
     expect(stamped('alice', groups)).toBeUndefined();
   });
 
-  it.each([undefined, null, '', 7])('knows nobody with the user %j', (user) => {
+  it.each([undefined, null, '', 7])('knows no one with the user %j', (user) => {
     expect(stamped(user, '[]')).toBeUndefined();
   });
 
@@ -118,13 +118,13 @@ describe('mayNameAccessKey', () => {
       false,
     ],
     ['the GitOps controller that made the key', by(argo), keyOf('alice', argo), false],
-    ['nobody known', undefined, keyOf('alice', 'bob'), false],
+    ['no one known', undefined, keyOf('alice', 'bob'), false],
     ['an empty name', by(''), keyOf('', '', { user: '' }), false],
   ])('answers for %s', (_, requester, parent, allowed) => {
     expect(mayNameAccessKey(requester, parent)).toBe(allowed);
   });
 
-  it('lets a namespace in that the key lists, whoever asks', () => {
+  it('lets a namespace in that the key lists, for every requester', () => {
     const parent = keyOf('alice', 'bob', { allowedNamespaces: ['p-one'] });
     expect(mayNameAccessKey(by(argo), parent, { namespace: 'p-one' })).toBe(true);
     expect(mayNameAccessKey(by(argo), parent, { namespace: 'p-two' })).toBe(false);

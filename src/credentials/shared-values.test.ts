@@ -29,7 +29,7 @@ describe('SharedValues', () => {
     expect(values.text('')).toBe('');
   });
 
-  it('shares what nobody can change, and leaves the value that it was given alone', () => {
+  it('shares what no one can change, and leaves the value that it was given alone', () => {
     const own = scope('east');
     const kept = new SharedValues().json(own);
     expect(Object.isFrozen(kept.clusters[0])).toBe(true);
@@ -42,7 +42,7 @@ describe('SharedValues', () => {
     expect(JSON.stringify(new SharedValues().json(value))).toBe(JSON.stringify(value));
   });
 
-  it('forgets what nobody asked for since two generations were filled', () => {
+  it('forgets what no one asked for since two generations were filled', () => {
     const values = small();
     const first = values.json(scope('east'));
     for (let index = 0; index < 40; index++) values.json(scope(`cluster-${index}`));

@@ -40,7 +40,7 @@ describe('kubeErrorFromStatus', () => {
     ['500 for a body that is no Status in a watch event', 200, { other: true }, '500 InternalError'],
     ['the HTTP status over the body', 404, status(500, 'NotFound', ''), '404 NotFound'],
     ['the usual reason where the body has none', 429, status(429, '', ''), '429 TooManyRequests'],
-    ['Unknown for a status that nobody knows', 418, undefined, '418 Unknown'],
+    ['Unknown for a status that no one knows', 418, undefined, '418 Unknown'],
   ])('takes %s', (_what, httpStatus, body, expected) => {
     const error = kubeErrorFromStatus(action, httpStatus, body);
     expect(`${error.status} ${error.reason}`).toBe(expected);

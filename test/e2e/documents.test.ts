@@ -42,7 +42,7 @@ const documents = ['README.md', ...globSync('docs/**/*.md', { cwd: root })]
   .map((file) => ({ file, blocks: manifestsIn(file) }))
   .filter(({ blocks }) => blocks.length > 0);
 
-// The virtual cluster of the documents is on loopback, where nobody is dialled by default.
+// The virtual cluster of the documents is on loopback, which is not dialled by default.
 const world = await operatorWorld({ env: { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' } });
 const virtual = await virtualCluster();
 const kubectl = await kubectlOf(world, 'docs-reader');

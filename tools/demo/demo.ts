@@ -31,7 +31,7 @@ interface Running {
 }
 
 const logTailLines = 20;
-/** Both control planes are on loopback, where the operator dials nobody unless it is told so. */
+/** Both control planes are on loopback, which the operator dials only when a setting allows it. */
 const env = { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' };
 
 /**
@@ -83,7 +83,7 @@ function deathOf(operator: RunningOperator): Promise<never> {
   const death = operator.process.exited.then(async (code) => {
     throw new Error(`the operator ended with exit code ${code}. ${await tailOf(operator)}`);
   });
-  // Our own stop ends it too, when nobody listens any more.
+  // Our own stop ends it too, when nothing listens any more.
   death.catch(() => undefined);
   return death;
 }

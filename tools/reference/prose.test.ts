@@ -1,4 +1,4 @@
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { readDocument } from './document.ts';
@@ -12,8 +12,12 @@ const pages = ['*.md', 'docs/*.md', 'docs/guide/*.md', 'docs/reference/*.md'].fl
 const manifests = ['config/**/*.yaml', 'config/**/*.lua', 'crds/*.yaml'].flatMap((pattern) =>
   globSync(pattern, { cwd: root }),
 );
+/** Their comments, messages and test titles. */
+const sources = globSync('{src,lab,tools,bench,test}/**/*.ts', { cwd: root }).filter(
+  (file) => !file.includes('generated') && file !== 'tools/reference/prose.test.ts',
+);
 const maxWords = 27;
-const stiff = String.raw`\b(?:whoever|whom|he|him|his|nobody|anew)\b`;
+const stiff = String.raw`\b(?:whoever|whom|he|him|his|himself|nobody|anew)\b`;
 
 const withoutCode = (text: string): string =>
   text
@@ -47,6 +51,15 @@ it.each(manifests)('%s speaks of people as "you" and "they"', (file) => {
   // A word between hyphens is part of a name.
   const words = readDocument(file).match(new RegExp(`(?<!-)${stiff}(?!-)`, 'gi')) ?? [];
   expect(words).toEqual([]);
+});
+
+it('sources speak of people as "you" and "they"', () => {
+  // A whole text, or a word between hyphens or dots, is a value.
+  const words = new RegExp(`(?<!['"_.-])${stiff}(?!['"-])`, 'gi');
+  const found = sources.flatMap((file) =>
+    [...readFileSync(path.join(root, file), 'utf8').matchAll(words)].map(([word]) => `${file}: ${word}`),
+  );
+  expect(found).toEqual([]);
 });
 
 it.each(pages)('%s has no semicolon in a diagram, where it would end the statement', (file) => {

@@ -10,7 +10,7 @@ export function reportOnStderr(): Report {
   };
 }
 
-/** Reports a line now and then while the work lasts, so that nobody takes it for dead. */
+/** Reports a line now and then while the work lasts, so that no one takes it for dead. */
 export async function withHeartbeat<T>(
   report: Report,
   intervalMs: number,

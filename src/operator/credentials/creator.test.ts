@@ -64,7 +64,7 @@ describe('the credential that an object was created with', () => {
   });
 
   it.each([
-    ['nobody knows its UID', `scoped/${uidOf('another')}`, 'gone'],
+    ['no one knows its UID', `scoped/${uidOf('another')}`, 'gone'],
     ['its UID belongs to another name', `wide/${scoped.uid}`, 'gone'],
     ['it has no UID', 'scoped', 'gone'],
     ['the key above it is gone', stamp(orphan), 'broken'],

@@ -114,7 +114,7 @@ describe('a client for somebody else', () => {
     expect(impersonation()).toEqual(asAlice);
   });
 
-  it('is not there for whom nobody may be, before anything is sent', () => {
+  it('acts for no user without a name, and sends nothing', () => {
     expect(() => makeClient().as({ user: '', groups: [] })).toThrow(TypeError);
     expect(server.exchanges).toEqual([]);
   });
@@ -399,7 +399,7 @@ describe('errors', () => {
     await waitFor('connection cut', () => closed);
   });
 
-  it('says that nobody listens', async () => {
+  it('reports that nothing listens', async () => {
     const client = makeClient();
     await server.stop();
     const error = await thrown(client.get(configMaps, key));

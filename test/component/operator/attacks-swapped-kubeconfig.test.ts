@@ -18,7 +18,7 @@ beforeEach(async () => {
   expect(real.names(bindings)).toHaveLength(1);
 });
 
-/** Whoever may write the Secret, and need not be able to read it, has it lead somewhere else. */
+/** Leads the Secret elsewhere, as an attacker does who may write it and need not be able to read it. */
 function swap(): void {
   const decoy = new MemoryTarget(simulation.clock, () => 'works');
   const { client } = decoy;

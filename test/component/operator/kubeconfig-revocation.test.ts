@@ -47,7 +47,7 @@ describe('the bindings of a revoked certificate', () => {
         .flatMap((binding) => (binding as never as { subjects: { name: string }[] }).subjects),
     );
 
-  it('are found whoever made them, as users and as groups, everywhere, and others stay in force', async () => {
+  it('are found no matter who made them, as users and as groups, everywhere, and others stay in force', async () => {
     const simulation = await issued();
     for (const plural of [clusterWide, inNamespaces])
       for (const kind of ['User', 'Group']) {
@@ -278,7 +278,7 @@ describe('a kubeconfig whose object is gone without its finalizer', () => {
     expect(simulation.revocation).toBeUndefined();
   });
 
-  it('is revoked when nobody was there to see it go', async () => {
+  it('is revoked when the operator was not there to see it go', async () => {
     const simulation = await issued();
     vanish(simulation);
     simulation.restart();

@@ -40,7 +40,7 @@ const namespace = 'p-red';
 const plural = virtualClusterInstanceKubeConfigs.plural;
 const noEvents = new ObjectEvents({ record: () => undefined }, silentLogger);
 
-/** Whoever waits gets on at once; time passes all the same. */
+/** Timers fire at once; time passes all the same. */
 export class HastyClock extends FakeClock {
   override setTimer(callback: () => void, delayMs: number): Timer {
     const handle = setImmediate(() => {

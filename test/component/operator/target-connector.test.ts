@@ -154,9 +154,9 @@ describe('a target that means harm', () => {
 
   it.each([
     ['for somebody else', { status: { userInfo: { username: 'system:admin' } } }],
-    ['for nobody', { status: {} }],
+    ['for no one', { status: {} }],
     ['for a list', { status: { userInfo: { username: ['x'] } } }],
-  ])('that takes its own token %s is refused', async (_whom, answer) => {
+  ])('that takes its own token %s is refused', async (_user, answer) => {
     stage.target.server.once(isReview, (exchange) => exchange.answer(201, { metadata: {}, ...answer }));
     expect(await connect()).toMatchObject({ reason: 'TargetAnswer' });
     expect(stage.access).toBeUndefined();
@@ -180,7 +180,7 @@ describe('a target that means harm', () => {
     expect(stage.access).toBeUndefined();
   });
 
-  it('that never answers keeps nobody for more than 15 s', async () => {
+  it('that never answers keeps no worker for more than 15 s', async () => {
     stage.target.server.script(() => true);
     const connecting = connect();
     await waitFor('a request', () => stage.target.requests.length === 1);

@@ -4,7 +4,7 @@ import type { Exchange } from '../../fakes/exchange.ts';
 import type { FakeApiServer } from '../../fakes/fake-api-server.ts';
 import { connection, type PlayedTarget, TargetStage } from './target-stage.ts';
 
-/** What becomes of the request in which the operator dies: it never arrives, or takes effect and nobody hears of it. */
+/** What becomes of the request in which the operator dies: it never arrives, or takes effect and its answer is lost. */
 type Fate = 'lost' | 'unanswered';
 type Work = (stage: TargetStage) => Promise<unknown>;
 

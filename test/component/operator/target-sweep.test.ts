@@ -35,7 +35,7 @@ const left = () =>
     .map(({ metadata }) => metadata.name);
 
 describe('TargetSweep', () => {
-  it('deletes what belongs to nobody, and nothing else', async () => {
+  it('deletes what belongs to no target, and nothing else', async () => {
     for (const uid of ['gone', 'known']) secret(uid);
     secret('gone', 'a-copy');
     expect(await sweep.sweep(never)).toBe(1);

@@ -250,7 +250,7 @@ describe('a server that is not the one', () => {
     await new Promise((resolve) => silent.close(resolve));
   });
 
-  it('is named unreachable when nobody listens', async () => {
+  it('is named unreachable when nothing listens', async () => {
     const client = await clientOf();
     await server.stop();
     expect(await problemOf(client.get(configMaps, key))).toBe('TargetUnreachable');

@@ -37,7 +37,7 @@ afterEach(async () => {
 });
 
 describe('TelemetryServer', () => {
-  it('answers with what the handler gives, as text that nobody caches', async () => {
+  it('answers with what the handler gives, as text that no one caches', async () => {
     const { port } = await start(hello);
     const { status, headers, body } = await send(port, '/a');
     expect({ status, body }).toEqual({ status: 200, body: 'hello\n' });

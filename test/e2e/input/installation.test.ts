@@ -103,7 +103,7 @@ describe('an operator that is started before the rest of the installation', () =
     expect(await operator.log()).toContain('admission policies are missing: nothing new is confirmed');
   });
 
-  it('begins when they are there, and refuses what was made before them: nobody stamped who asked for it', async () => {
+  it('begins when they are there, and refuses what was made before them: no one stamped who asked for it', async () => {
     await send('apply', shipped.filter(isPolicy));
     await readiness(200, 'readyz check passed');
     for (const object of [early.key, early.token]) {
@@ -177,7 +177,7 @@ describe('an operator that is started before the rest of the installation', () =
     expect(await metricOf(operator, 'latchkey_admission_missing')).toBe(0);
   });
 
-  /** The API server answers 503 for a while when kinds and policies are new: it asks for the schema of each anew. */
+  /** The API server answers 503 for a while when kinds and policies are new: it asks for the schema of each again. */
   const createdKey = async (): Promise<Stored> =>
     await until('kinds and policies are known', async () => await admin.createKey(), { timeoutMs: 30_000 });
 

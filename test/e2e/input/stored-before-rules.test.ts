@@ -51,7 +51,7 @@ const { requester, requesterGroups, createdWith } = annotations;
 
 /** What the operator says of specs that the rules refuse: a reason, and the field that is named with it. */
 const refusedKeys: readonly [string, unknown, Reason, string][] = [
-  ['for nobody', {}, identityInvalid, 'spec.user'],
+  ['for no one', {}, identityInvalid, 'spec.user'],
   ['for two', { user: 'a', team: 'b' }, identityInvalid, 'spec.team'],
   ['for an administrator of Kubernetes', { user: 'system:admin' }, identityInvalid, 'spec.user'],
   ['in a reserved group', { user: 'a', groups: ['system:masters'] }, identityInvalid, 'spec.groups[0]'],
@@ -83,7 +83,7 @@ const refusedTokens: readonly [string, Omit<Unruly, 'resource'>, Reason, string]
   ],
 ];
 
-/** Specs of types that the rules cannot be computed for: the API server takes no write to such an object, from nobody. */
+/** Specs of types that the rules cannot be computed for: the API server takes no write to such an object, from no one. */
 const unwritable: readonly [string, Unruly][] = [
   ['a key for a number', { resource: keys, spec: { user: 7 } }],
   ['a key in a group that is a list', { resource: keys, spec: { user: 'a', groups: [['b']] } }],
@@ -129,7 +129,7 @@ describe('a status that the operator did not write', () => {
       'has fields of wrong types',
       { serial: 'x', observedGeneration: 'y', notAfter: 5, previous: [], active: 'no' },
     ],
-    ['confirms what nobody issued', { serial: 3, credentialHash: 'f'.repeat(64), fingerprint: 'v1:0' }],
+    ['confirms what no one issued', { serial: 3, credentialHash: 'f'.repeat(64), fingerprint: 'v1:0' }],
   ])('and that %s is replaced whole', async (_, status) => {
     const user = { resource: keys, spec: { user: 'alice' } };
     const after = await admin.untilReady(await store({ ...user, status }));
@@ -138,7 +138,7 @@ describe('a status that the operator did not write', () => {
   });
 });
 
-describe('an object that nobody can write to any more', () => {
+describe('an object that no one can write to any more', () => {
   it.each(unwritable)(
     '(%s) stays unconfirmed, the operator says so in its log, and it can be deleted',
     async (_, unruly) => {

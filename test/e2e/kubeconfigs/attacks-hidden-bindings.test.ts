@@ -31,7 +31,7 @@ async function issued(): Promise<{ object: Stored; holder: Holder }> {
   return { object, holder };
 }
 
-/** Deletes the kubeconfig. Its holder may do nothing any more, and what he wrote reaches no one who reads about it. */
+/** Deletes the kubeconfig. Its holder may do nothing any more, and no reader of logs, events or objects sees what they wrote. */
 async function expectRevoked(object: Stored, holder: Holder): Promise<void> {
   await admin.delete(object);
   await admin.untilGone(object, { timeoutMs: 60_000 });
@@ -56,7 +56,7 @@ const names: readonly (readonly [string, string])[] = [
   ['colons', 'system:node:a'],
 ];
 
-describe('a holder who binds himself again keeps nothing after the deletion', () => {
+describe('a holder who binds themselves again keeps nothing after the deletion', () => {
   it.each(names)('under a name with %s', async (_, text) => {
     const { object, holder } = await issued();
     for (const namespace of [undefined, 'default']) {
@@ -79,7 +79,7 @@ describe('a holder who binds himself again keeps nothing after the deletion', ()
     await expectRevoked(object, holder);
   });
 
-  it('in the binding that was made for him, grown so large that its deletion is answered with megabytes', async () => {
+  it('in the binding that was made for them, grown so large that its deletion is answered with megabytes', async () => {
     const { object, holder } = await issued();
     const key = { name: `latchkey-${object.metadata.uid}-1` };
     const large = { ...subjectOf(object, 'User'), name: '\u0001'.repeat(450_000) };

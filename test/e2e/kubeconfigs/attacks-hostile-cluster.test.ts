@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 describe('the administrator of a virtual cluster', () => {
-  it('cannot keep a deleted kubeconfig, and has no text of his in our log', async () => {
+  it('cannot keep a deleted kubeconfig, and gets no text of its own into our log', async () => {
     const object = await (await hostile.project(world)).issued();
     const subjects = [{ kind: 'User', name: `management.platform.sh:kubeconfig:${object.metadata.uid}:1` }];
     const items = [{ metadata: { name: `a/${canary} call this number` }, subjects }];
@@ -40,7 +40,7 @@ describe('the administrator of a virtual cluster', () => {
     const other = await honest.project(world);
     const mine = await other.issued();
     const project = await hostile.project(world);
-    // It takes requests and approvals, signs nothing, and lets whoever asks for anything of it wait.
+    // It takes requests and approvals, signs nothing, and leaves every question about it unanswered.
     hostile.interfere = ({ method, path }) =>
       method === 'GET' && /(certificatesigningrequests|bindings)(\/latchkey-[^/]*-\d+)?$/.test(path);
     const asked = hostile.server.exchanges.length;

@@ -58,7 +58,7 @@ const namesOf = async (): Promise<readonly string[]> =>
 const bytes = (...parts: (string | number)[]): Buffer =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.of(part))));
 
-describe('a holder who binds himself again keeps nothing after the deletion', () => {
+describe('a holder who binds themselves again keeps nothing after the deletion', () => {
   it.each<[string, Buffer | string]>([
     ['the byte ff', bytes('a', 0xff)],
     ['nothing but the byte ff', bytes(0xff)],

@@ -16,7 +16,7 @@ interface Kept {
   readonly metadata: object;
 }
 
-/** A virtual cluster whose administrator answers as he likes: as an API server does until `interfere` does otherwise. */
+/** A virtual cluster whose administrator answers as they like: as an API server does until `interfere` does otherwise. */
 export class PlayedCluster {
   readonly server: FakeApiServer;
   /** Returns true when it has dealt with the exchange, or never will. */
@@ -41,8 +41,8 @@ export class PlayedCluster {
   async project(world: World): Promise<Project> {
     const { host } = new URL(this.server.url);
     // It is asked for an administrator kubeconfig only where none is given.
-    const nobody = undefined as unknown as VirtualCluster;
-    return await Project.ready(world, nobody, { kubeConfig: this.kubeConfig, host });
+    const noCluster = undefined as unknown as VirtualCluster;
+    return await Project.ready(world, noCluster, { kubeConfig: this.kubeConfig, host });
   }
 
   /** Paths of the bindings of certificates that were issued for this object. */

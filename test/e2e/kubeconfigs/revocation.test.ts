@@ -64,19 +64,22 @@ describe.concurrent('after the deletion of a kubeconfig', () => {
     expect(await tracesOf(object, cluster)).toEqual([]);
   });
 
-  it.each(ways)('this is so when its holder had bound himself again, $title', async ({ kind, namespace }) => {
-    const { object, holder } = await issued();
-    const subjects = [subjectOf(object, kind)];
-    expect(await plant(holder, { subjects, ...(namespace === undefined ? {} : { namespace }) })).toBe(201);
-    await admin.delete(object);
-    await admin.untilGone(object);
-    const path = namespace === undefined ? '/api/v1/namespaces' : '/api/v1/namespaces/default/pods';
-    expect(await holder.call(path)).toBe(403);
-    expect(await holder.refusals()).toEqual(new Set([403]));
-    expect(await tracesOf(object, cluster)).toEqual([]);
-  });
+  it.each(ways)(
+    'this is so when its holder had bound themselves again, $title',
+    async ({ kind, namespace }) => {
+      const { object, holder } = await issued();
+      const subjects = [subjectOf(object, kind)];
+      expect(await plant(holder, { subjects, ...(namespace === undefined ? {} : { namespace }) })).toBe(201);
+      await admin.delete(object);
+      await admin.untilGone(object);
+      const path = namespace === undefined ? '/api/v1/namespaces' : '/api/v1/namespaces/default/pods';
+      expect(await holder.call(path)).toBe(403);
+      expect(await holder.refusals()).toEqual(new Set([403]));
+      expect(await tracesOf(object, cluster)).toEqual([]);
+    },
+  );
 
-  it('this is so when his bindings do not go away, because they have finalizers', async () => {
+  it('this is so when its bindings do not go away, because they have finalizers', async () => {
     const { object, holder } = await issued();
     const name = uniqueName('stubborn');
     const finalizers = ['example.com/never'];
@@ -92,7 +95,7 @@ describe.concurrent('after the deletion of a kubeconfig', () => {
         .catch(() => undefined);
   });
 
-  it('this is so when he goes on binding himself while it is deleted, as fast as he can', {
+  it('this is so when its holder keeps binding themselves while it is deleted, as fast as they can', {
     concurrent: false,
   }, async () => {
     const { object, holder } = await issued();
@@ -105,13 +108,13 @@ describe.concurrent('after the deletion of a kubeconfig', () => {
       }
     };
     const attacks = [attack('User'), attack('Group'), attack('User', 'default'), attack('Group', 'default')];
-    await until('he is at it', async () => answers.filter((answer) => answer === 201).length > 40);
+    await until('the holder is at it', async () => answers.filter((answer) => answer === 201).length > 40);
     await admin.delete(object);
     let last = 0;
     try {
       await admin.untilGone(object, { timeoutMs: 30_000 });
       last = answers.length;
-      await until('he tries in vain', async () => answers.length > last + 100);
+      await until('the holder tries in vain', async () => answers.length > last + 100);
     } finally {
       goesOn = false;
       await Promise.all(attacks);
@@ -120,7 +123,7 @@ describe.concurrent('after the deletion of a kubeconfig', () => {
     expect(await tracesOf(object, cluster)).toEqual([]);
   });
 
-  it('whoever else stands in the same bindings keeps what he has', async () => {
+  it('other subjects of the same bindings keep what they have', async () => {
     const { object, holder } = await issued();
     const bob = { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'bob' };
     const planted = [

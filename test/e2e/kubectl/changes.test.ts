@@ -113,7 +113,7 @@ describe('kubectl replace', () => {
     expect(await verifier.presented(before.spec.key)).toBe('live');
   });
 
-  it('without identity keeps whom the key speaks for', async () => {
+  it('without identity keeps the user that the key speaks for', async () => {
     const before = await applied();
     await kubectl.send('replace', {
       ...manifestOf(ownedAccessKeys, {}),

@@ -8,7 +8,7 @@ import { kubeConfigSecret, virtualCluster } from '../../../lab/operator/virtual-
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { secrets } from '../../../src/api/resources.ts';
 
-// The virtual cluster is on loopback, where nobody is dialled by default.
+// The virtual cluster is on loopback, which is not dialled by default.
 const world = await operatorWorld({ env: { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' } });
 const virtual = await virtualCluster();
 const withTargets = ['virtual-cluster', 'cluster', 'cluster-api', 'kamaji'];

@@ -23,7 +23,7 @@ describe.concurrent('who may name an access key', () => {
     expect((await issuer.verify(status.token)).sub).toBe('alice');
   });
 
-  it('is whoever made the key', async () => {
+  it('is the user who made the key', async () => {
     const accessKey = (await bob.createKey({ user: 'alice' })).metadata.name;
     const { status } = await bob.untilReady(await bob.createToken({ accessKey }));
     expect((await issuer.verify(status.token)).sub).toBe('alice');
@@ -32,7 +32,7 @@ describe.concurrent('who may name an access key', () => {
   it.each([
     ['a token', async (accessKey: string) => await bob.createToken({ accessKey })],
     ['an access key', async (accessKey: string) => await bob.createKey({ accessKey })],
-  ])('is nobody else: %s is refused', async (_kind, make) => {
+  ])('is no one else: %s is refused', async (_kind, make) => {
     const accessKey = (await alice.createKey({ user: 'alice' })).metadata.name;
     const made = await make(accessKey);
     const { status } = await bob.untilRefused(made, reasons.accessKeyNotAllowed);
@@ -58,7 +58,7 @@ describe.concurrent('who may name an access key', () => {
 });
 
 describe.concurrent('an access key above another credential', () => {
-  it('gives it the identity, whoever asks', async () => {
+  it('gives it the identity, no matter who asks', async () => {
     const parent = await admin.createKey({ team: 'red', groups: ['dev'], scope: everyCluster });
     const key = await admin.createKey({ accessKey: parent.metadata.name });
     const token = await admin.createToken({ accessKey: key.metadata.name });
@@ -116,7 +116,7 @@ describe.concurrent('an access key above another credential', () => {
     expect(await verifier.presented(child.spec.key)).toBe('live');
   });
 
-  it('narrows the tokens below it anew when its scope changes', async () => {
+  it('narrows the tokens below it again when its scope changes', async () => {
     const clusters = (...names: string[]) => ({ clusters: names.map((cluster) => ({ cluster })) });
     const top = await admin.untilReady(
       await admin.createKey({ user: 'alice', scope: clusters('one', 'two') }),

@@ -64,7 +64,7 @@ describe.each(kinds)('a $kind created with', (resource, spec) => {
     await admin.untilRefused(await createWith(stampOf(child), resource, spec), reasons.accessKeyRequired);
   });
 
-  it('a key that is gone gets nothing, because nobody knows what that was limited to', async () => {
+  it('a key that is gone gets nothing, because no one knows what that was limited to', async () => {
     const made = await createWith('gone/5c7e1f0e-0000-4000-8000-000000000000', resource, spec);
     await admin.untilRefused(made, reasons.requesterUnknown);
   });

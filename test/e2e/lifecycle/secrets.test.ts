@@ -72,7 +72,7 @@ describe.concurrent.each(kinds)('the Secret of %s', (_kind, { entry, make }) => 
     expect(await verifier.presented(await read(at))).toBe('live');
   });
 
-  it('is made anew with another credential when it is deleted', async () => {
+  it('is made again with another credential when it is deleted', async () => {
     const at = place();
     const owner = await admin.untilReady(await make(admin, at));
     const lost = await read(at);
@@ -82,7 +82,7 @@ describe.concurrent.each(kinds)('the Secret of %s', (_kind, { entry, make }) => 
     expect(await verifier.presented(lost)).toBe('Unknown');
   });
 
-  it('is written anew with another credential when somebody changes what it holds', async () => {
+  it('is written again with another credential when somebody changes what it holds', async () => {
     const at = place();
     const owner = await admin.untilReady(await make(admin, at));
     const replaced = await read(at);
@@ -170,7 +170,7 @@ describe.concurrent.each(kinds)('the Secret of %s', (_kind, { entry, make }) => 
     expect(await verifier.presented(await read(at))).toBe('live');
   });
 
-  it('is left to whoever took its labels away, and grants nothing any more', async () => {
+  it('is left to the user who took its labels away, and grants nothing any more', async () => {
     const at = place();
     const owner = await admin.untilReady(await make(admin, at));
     const taken = await read(at);

@@ -5,7 +5,7 @@ import { operatorWorld } from '../../../lab/operator/world.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { hashForm } from './hash-form.ts';
 
-/** The hash of a key stands in Git, and somebody who reads it there puts it into a key of his own. */
+/** The hash of a key stands in Git, and somebody who reads it there puts it into a key of their own. */
 const world = await operatorWorld();
 const { admin } = world;
 const verifier = new Verifier(admin);
@@ -40,7 +40,7 @@ describe('an older key that is changed to a hash that its owner has seen', () =>
 
   it('gets nothing, and the key stays with the first that was confirmed', expectVictimKeeps);
 
-  it('gets nothing when the operator starts anew and reads the older object first', async () => {
+  it('gets nothing when the operator restarts and reads the older object first', async () => {
     await world.operator.end();
     await world.startOperator();
     await Promise.all([again(older), again(victim)]);

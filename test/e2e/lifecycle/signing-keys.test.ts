@@ -51,7 +51,7 @@ describe('a token and the published key set', () => {
     });
   });
 
-  it('speaks for whoever asked, when it names no access key', async () => {
+  it('speaks for the user who asked, when it names no access key', async () => {
     const { api } = await world.user('carol', ['team-a', 'team-b']);
     const token = await admin.untilReady(await api.createToken({ ttl: 60 }));
     const claims = await issuer.verify(token.status.token);

@@ -119,7 +119,7 @@ const scenario: Readonly<Record<string, () => Promise<unknown>>> = {
     await admin.delete(parent);
     await Promise.all([parent, ...children].map(async (object) => await admin.untilGone(object)));
   },
-  'writes that nobody answers, read back': async () => {
+  'writes that are not answered, read back': async () => {
     const { instance } = await makeInstance(world, cluster, { namespace: project });
     await admin.untilReady(instance, { timeoutMs: 30_000 });
     const place = { name: world.name('kubeconfig'), namespace: project };

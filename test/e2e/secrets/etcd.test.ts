@@ -71,7 +71,7 @@ function holders({ dump }: Made, secret: string): readonly string[] {
   return [...new Set(found.map(({ key }) => key.split('/').slice(2, -1).join('/')))];
 }
 
-describe('whoever gets hold of a copy of etcd', () => {
+describe('a thief of a copy of etcd', () => {
   let plain: Made;
   let sealed: Made;
   beforeAll(async () => {

@@ -182,7 +182,7 @@ describe('a ready instance', () => {
     expect(await foundInTarget(cluster)).toEqual(['account', 'role', 'binding', 'users']);
   });
 
-  it('has told nobody of its kubeconfig or its token', async () => {
+  it('has shown no one its kubeconfig or its token', async () => {
     const { items } = await admin.client.list<ApiEvent>(events);
     const instances = await admin.client.list<Stored>(virtualClusterInstances);
     const told = [JSON.stringify([items, instances.items]), await world.operator.log()].join('\n');

@@ -92,7 +92,7 @@ describe('objects that were stored before the policies', async () => {
     expectNoPolicyError(answer);
   });
 
-  it.each(cases)('are changed by nobody whom they do not name: $kind with $name', async (row) => {
+  it.each(cases)('are changed by no one but those they name: $kind with $name', async (row) => {
     const { resource, object } = find(row);
     const answer = await world.bob.send('PATCH', pathOf(resource, object.metadata.name), {
       body: { metadata: { labels: { touched: 'twice' } } },
@@ -187,7 +187,7 @@ describe('without the mutating policies', async () => {
       { annotations: forged, labels: { [labels.ephemeral]: 'true' } },
       `metadata.labels[${labels.ephemeral}]`,
     ],
-  ])('nobody creates an object with %s', async (_, metadata, field) => {
+  ])('no one creates an object with %s', async (_, metadata, field) => {
     const answer = await attempt(metadata);
     expect(answer).toMatchObject({ status: 403, body: { reason: 'Forbidden' } });
     expect(answer.body.message).toContain(
@@ -199,7 +199,7 @@ describe('without the mutating policies', async () => {
     expect((await attempt({ annotations: forged })).status).toBe(201);
   });
 
-  it('nobody changes a stamp afterwards', async () => {
+  it('no one changes a stamp afterwards', async () => {
     const created = await create(
       world.alice,
       objectOf(ownedAccessKeys, { user: 'alice' }, { annotations: forged }),

@@ -13,7 +13,7 @@ import { commonSettingDefinitions } from '../../../src/settings/common.ts';
 import { unknownSettings } from '../../../src/settings/read.ts';
 import { type Rendered, render } from './render.ts';
 
-/** A parameter that may be missing: whoever deletes it must not stop all issuing. */
+/** A parameter that may be missing: its deletion must not stop all issuing. */
 const parameter = {
   paramKind: { apiVersion: 'v1', kind: 'ConfigMap' },
   paramRef: { name: 'latchkey-site-policy', namespace: systemNamespace, parameterNotFoundAction: 'Allow' },

@@ -78,8 +78,10 @@ describe('an OwnedAccessKey', () => {
   it('speaks for somebody', async () => {
     const message =
       'spec: Invalid value: the key has no identity; set exactly one of spec.user, spec.team and spec.subject, or set spec.accessKey';
-    expect(await verdict(world.nobody, ownedAccessKeys, {})).toBe(message);
-    expect(await verdict(world.nobody, ownedAccessKeys, { user: '', team: '', subject: '' })).toBe(message);
+    expect(await verdict(world.systemUser, ownedAccessKeys, {})).toBe(message);
+    expect(await verdict(world.systemUser, ownedAccessKeys, { user: '', team: '', subject: '' })).toBe(
+      message,
+    );
   });
 
   it.each([

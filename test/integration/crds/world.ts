@@ -41,7 +41,7 @@ export interface World {
   readonly plane: ControlPlaneAccess;
   readonly admin: KubeClient;
   /** Has a name that no policy takes for an identity. */
-  readonly nobody: KubeClient;
+  readonly systemUser: KubeClient;
   /** May write status. */
   readonly operator: KubeClient;
   /** Stores an object, and deletes it after the tests of the file. */
@@ -68,7 +68,7 @@ export async function crdWorld(): Promise<World> {
   return {
     plane,
     admin,
-    nobody: await clientOf('system:crd-test'),
+    systemUser: await clientOf('system:crd-test'),
     operator: await clientOf('system:serviceaccount:latchkey-system:latchkey-operator'),
     store: async (resource, manifest) => {
       stored.push([resource, manifest]);

@@ -148,7 +148,7 @@ describe('an update that changes nothing', async () => {
   ] as const;
 
   it.each(kinds)(
-    'is open to those who read $kind, as whoever encrypts all objects anew',
+    'is open to those who read $kind, as a migration does that encrypts all objects again',
     async (resource, spec) => {
       const target = await read(world, await create(people.alice, objectOf(resource, spec)));
       expect((await put(people.root, target, {})).status).toBe(200);
@@ -169,7 +169,7 @@ describe('an update that changes nothing', async () => {
     },
   );
 
-  it.each(kinds)('shows $kind to nobody else', async (resource, spec) => {
+  it.each(kinds)('shows $kind to no one else', async (resource, spec) => {
     const target = await read(world, await create(people.alice, objectOf(resource, spec)));
     for (const client of [people.mallory, people.warden]) {
       const answer = await put(client, target, {});
@@ -190,7 +190,7 @@ describe('an update that changes nothing', async () => {
   });
 });
 
-describe('whoever revokes and updates, but neither reads nor patches', async () => {
+describe('a user who revokes and updates, but neither reads nor patches', async () => {
   const world = await admissionWorld();
   const people = await peopleOf(world);
   let revoker: ApiClient;

@@ -29,8 +29,8 @@ describeRows('a key for somebody else', [
   refused('alice', 'user', '*'),
   refused('holder', 'user', 'bob', ' over a key of hers'),
   refused('mallory', 'user', 'alice'),
-  refused('root', 'user', 'alice', ' although he runs the platform'),
-  refused('carol', 'user', 'bob', ', whom she may not impersonate'),
+  refused('root', 'user', 'alice', ' although they run the platform'),
+  refused('carol', 'user', 'bob', ', who she may not impersonate'),
   by('generateName', refused('mallory', 'user', 'alice')),
   by('generateName', refused('root', 'user', 'alice')),
   by('apply', refused('root', 'user', 'alice')),
@@ -55,7 +55,7 @@ describeRows('a key for somebody else', [
     422,
     /spec\.ttl/,
   ]),
-  allowed('carol', 'a key for a user whom she may impersonate', { user: 'alice' }),
+  allowed('carol', 'a key for a user that she may impersonate', { user: 'alice' }),
   by('generateName', allowed('carol', 'a key for a user', { user: 'alice' })),
   allowed('carol', 'a key for a team that she may impersonate', { team: 'blue' }),
   allowed('carol', 'a key for a subject that she may impersonate', { subject: 'build-farm' }),
@@ -66,11 +66,11 @@ describeRows('a key for somebody else', [
 ]);
 
 describeRows('a key of the requester', [
-  allowed('alice', 'a key that names nobody', {}),
+  allowed('alice', 'a key that names no one', {}),
   allowed('alice', 'a key that names her', { user: 'alice' }),
   allowed('alice', 'a key with empty names', { user: '', team: '', subject: '' }),
   by('generateName', allowed('mallory', 'a key of her own', {})),
-  by('apply', allowed('root', 'a key of his own', {})),
+  by('apply', allowed('root', 'a key of their own', {})),
   allowed('holder', 'a key of her own over a key of hers', { user: 'alice' }),
   allowed('mallory', 'a key below another key, which the operator judges', { accessKey: 'hers' }),
 ]);
@@ -99,20 +99,20 @@ describeRows('what the owner changes', [
   }),
   ...flavours.map((flavour) =>
     changing('root', flavour, {
-      does: `may not prolong the key of the subject that he is by ${flavour}`,
+      does: `may not prolong the key of the subject that they are by ${flavour}`,
       before: { by: 'argocd', spec: { subject: 'root', ttl: 60 } },
       content: { spec: { displayName: 'prolonged', ttlAfterLastActivity: true } },
       answer: [403, messages.subject],
     }),
   ),
   changing('root', 'merge patch', {
-    does: 'may not enable the key of the subject that he is',
+    does: 'may not enable the key of the subject that they are',
     before: { by: 'argocd', spec: { subject: 'root', disabled: true } },
     content: { spec: { disabled: null } },
     answer: [403, messages.subject],
   }),
   changing('root', 'merge patch', {
-    does: 'renames and disables the key of the subject that he is',
+    does: 'renames and disables the key of the subject that they are',
     before: { by: 'argocd', spec: { subject: 'root' } },
     content: { spec: { disabled: true, displayName: 'old', description: 'not in use' } },
     answer: 'allowed',
@@ -128,9 +128,9 @@ const made = (field: Field, spec: Spec = {}) =>
 describeRows('what the creator changes after the right to impersonate was taken away', [
   ...fields.map((field) =>
     changing('demoted', 'PUT', {
-      does: `may not set his own key where one speaks for a ${field}`,
+      does: `may not set their own key where one speaks for a ${field}`,
       before: made(field),
-      content: { spec: { key: 'his-own-key-of-twenty-characters' } },
+      content: { spec: { key: 'their-own-key-of-twenty-characters' } },
       answer: [403, messages[field]],
     }),
   ),

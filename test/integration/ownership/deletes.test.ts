@@ -121,7 +121,7 @@ describeRows('of keys', [
 ]);
 
 /** A policy that lets a delete pass when it fails must not be made to fail. */
-describe('whoever has a name that takes long to compare', async () => {
+describe('a user whose name takes long to compare', async () => {
   const world = await admissionWorld();
   const people = await peopleOf(world);
 

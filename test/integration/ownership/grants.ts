@@ -36,7 +36,7 @@ export const inProject = (user: string, rules: readonly Rule[]): object[] => {
   ];
 };
 
-/** Applies them. The API server acts on a role a moment later; whoever tests must wait for what he needs. */
+/** Applies them. The API server acts on a role a moment later; tests must wait for what they need. */
 export async function grant({ plane }: World, objects: readonly (readonly object[])[]): Promise<void> {
   const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects.flat() });
   const { exitCode, stderr } = await plane.kubectl(['apply', '-f', '-'], { input });

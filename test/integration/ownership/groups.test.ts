@@ -20,7 +20,7 @@ const refusal = (index: number): readonly [403, string] => [
 ];
 const invalid: Row['answer'] = [422, /spec\.groups\[0\]/];
 
-/** Somebody creates a key that speaks for him. */
+/** Somebody creates a key that speaks for them. */
 const making = (who: Person, does: string, groups: readonly unknown[], answer: Row['answer']): Row =>
   creating(who, does, { groups }, answer);
 
@@ -32,7 +32,7 @@ describeRows('a key with groups', [
   making('alice', 'gives no group with the name of hers in capitals', ['Devs'], refusal(0)),
   making('alice', 'gives no group by the name of a wildcard', ['*'], refusal(0)),
   making('holder', 'gives no group that the request over her key did not come with', ['devs'], refusal(0)),
-  making('root', 'gives no group although he runs the platform', ['devs'], refusal(0)),
+  making('root', 'gives no group although they run the platform', ['devs'], refusal(0)),
   making('carol', 'gives no group that she may not impersonate', ['devs', 'ops', 'admins'], refusal(2)),
   by('generateName', making('mallory', 'gives no group', ['devs'], refusal(0))),
   by('apply', making('root', 'gives no group', ['devs'], refusal(0))),
@@ -46,12 +46,12 @@ describeRows('a key with groups', [
   by('generateName', making('alice', 'gives her group', ['devs'], 'allowed')),
   making('alice', 'gives none', [], 'allowed'),
   making('carol', 'gives groups that she may impersonate', ['devs', 'ops'], 'allowed'),
-  making('argocd', 'has nobody to give a group to', ['devs'], [422, /the key has no identity/]),
+  making('argocd', 'has no one to give a group to', ['devs'], [422, /the key has no identity/]),
   {
     ...by('apply', making('argocd', 'gives groups to a key for a user', [], 'allowed')),
     content: { spec: { user: 'alice', groups: ['devs', 'ops'] } },
   },
-  making('master', 'gives any group', ['whoever'], 'allowed'),
+  making('master', 'gives any group', ['any-group'], 'allowed'),
 ]);
 
 describeRows('names of groups', [
@@ -108,7 +108,7 @@ describeRows('an update of a key with groups', [
   }),
   ...flavours.map((flavour) =>
     changing('root', flavour, {
-      does: `may not open his key with a group that he does not hold to a namespace by ${flavour}`,
+      does: `may not open their key with a group that they do not hold to a namespace by ${flavour}`,
       before: { by: 'argocd', spec: { user: 'root', groups: ['ops'] } },
       content: { spec: { allowedNamespaces: ['default'] } },
       answer: refusal(0),
@@ -128,7 +128,7 @@ describeRows('an update of a key with groups', [
   }),
   ...flavours.map((flavour) =>
     changing('root', flavour, {
-      does: `describes and disables his key with a group that he does not hold by ${flavour}`,
+      does: `describes and disables their key with a group that they do not hold by ${flavour}`,
       before: { by: 'argocd', spec: { user: 'root', groups: ['ops'] } },
       content: { spec: { description: 'old', disabled: true } },
       answer: 'allowed',

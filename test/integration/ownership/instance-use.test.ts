@@ -38,7 +38,7 @@ describeRows('a kubeconfig', [
   making('holder', 'has no certificate over a key of hers', certificate, noAdmin),
   making('carol', 'has none with use-as-admin alone', half, noUse),
   making('carol', 'has no certificate with use-as-admin alone', { ...half, clientCert: true }, noUse),
-  making('root', 'has none although he runs the platform', usable, noUse),
+  making('root', 'has none although they run the platform', usable, noUse),
   by('apply', making('root', 'has none', usable, noUse)),
   by('apply', making('root', 'has no certificate', certificate, noUse)),
   making('mallory', 'has none by an empty name of an access key', { ...usable, accessKey: '' }, [

@@ -286,7 +286,7 @@ describeRows('an object that has owners or gets some', [
     updates(
       'root',
       flavour,
-      'blocks no owner that he may not delete',
+      'blocks no owner that they may not delete',
       roots,
       ownedBy(owner('v1', 'Namespace')),
       noRight,
@@ -303,7 +303,7 @@ describeRows('an object that has owners or gets some', [
   updates(
     'alice',
     'PUT',
-    'does not block a foreign key with her own',
+    "does not block somebody's key with her own",
     { by: 'alice', spec: { user: 'alice' } },
     ownedBy(owner(ours, 'OwnedAccessKey')),
     noRight,

@@ -4,7 +4,7 @@ import type { World } from '../admission/world.ts';
 import { grant, groupOf, inProject, type Rule } from './grants.ts';
 
 /**
- * Who tries what. Only `root` and those who run the cluster may read credentials; nobody but those named so may impersonate.
+ * Who tries what. Only `root` and those who run the cluster may read credentials; only those named so may impersonate.
  */
 export interface People {
   /** Creates, updates and deletes credentials, and holds the group `devs`. Keys of these tests speak for her. */
@@ -20,7 +20,7 @@ export interface People {
   readonly tina: ApiClient;
   /** As mallory, in a group with a quote and in one with a comma in its name. */
   readonly quinn: ApiClient;
-  /** The team blue itself, as whoever holds an access key of it. */
+  /** The team blue itself, as a holder of its access key. */
   readonly blue: ApiClient;
   /** Deletes and patches without reading, as one who only revokes. */
   readonly warden: ApiClient;
@@ -37,7 +37,7 @@ export interface People {
   readonly janitor: ApiClient;
   /** As mallory, and deletes objects of many kinds in all namespaces. */
   readonly deleter: ApiClient;
-  /** Runs the platform (latchkey-admin): may do everything to our kinds, and impersonate nobody. */
+  /** Runs the platform (latchkey-admin): may do everything to our kinds, and impersonate no one. */
   readonly root: ApiClient;
   /** As root, and sets the fields that only the platform sets, in keys for alice, too. */
   readonly platform: ApiClient;

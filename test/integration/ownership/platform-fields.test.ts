@@ -30,7 +30,7 @@ describeRows('a new key with fields of the platform', [
   ...platformTypes.map((type) => making('alice', `is not of the type ${type}`, { type }, typeRefusal)),
   making(
     'root',
-    'has no identity although he runs the platform',
+    'has no identity although they run the platform',
     { identity: fields.identity },
     refusal('identity'),
   ),
@@ -57,7 +57,7 @@ describeRows('a new key with fields of the platform', [
     'generateName',
     making('platform', 'has all of them', { user: 'alice', ...fields, type: 'Login' }, 'allowed'),
   ),
-  making('platform', 'has no key for somebody whom it may not impersonate', { user: 'bob', type: 'Login' }, [
+  making('platform', 'has no key for somebody that it may not impersonate', { user: 'bob', type: 'Login' }, [
     403,
     /^spec\.user: /,
   ]),

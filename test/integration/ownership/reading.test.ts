@@ -6,7 +6,7 @@ import { admissionWorld, create } from '../admission/world.ts';
 import { notTheirs } from './answers.ts';
 import { peopleOf } from './people.ts';
 
-const key = 'supplied by nobody else'.replaceAll(' ', '-').padEnd(40, 'x');
+const key = 'supplied by no one else'.replaceAll(' ', '-').padEnd(40, 'x');
 const copyTo = (path: string): object[] => [{ op: 'copy', from: '/spec/key', path }];
 
 /** The warden may patch and not get, which is no boundary in Kubernetes: see docs/reference/rbac.md. */

@@ -7,7 +7,7 @@ const alices = { by: 'master', spec: { user: 'alice' } } as const;
 const immutable =
   /spec\.user, spec\.team and spec\.subject cannot change; delete the key and create one for the other identity/;
 
-describeRows('an identity that nobody gives', [
+describeRows('an identity that no one gives', [
   {
     who: 'master',
     does: 'makes no key for a component of Kubernetes',

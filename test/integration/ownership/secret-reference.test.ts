@@ -48,12 +48,12 @@ const by = (flavour: 'apply' | 'generateName'): { attempt: Attempt } => ({
 
 describeRows('a Secret that a new credential is to go to', [
   ...[keys, tokens, kubeConfigs].flatMap((resource) => [
-    creates('getless', resource, 'names none that he may not get', mine),
-    creates('createless', resource, 'names none that he may not create', mine),
-    creates('updateless', resource, 'names none that he may not update', mine),
+    creates('getless', resource, 'names none that they may not get', mine),
+    creates('createless', resource, 'names none that they may not create', mine),
+    creates('updateless', resource, 'names none that they may not update', mine),
     creates('mallory', resource, 'has no Secret of somebody else overwritten', other, by('generateName')),
-    creates('keeper', resource, 'names none besides his own', other),
-    creates('keeper', resource, 'names his own', mine, allowed),
+    creates('keeper', resource, 'names none besides their own', other),
+    creates('keeper', resource, 'names their own', mine, allowed),
     creates('alice', resource, 'names any of a namespace whose Secrets she may write', other, allowed),
     creates('alice', resource, 'lets the server choose the name', other, {
       ...by('generateName'),
@@ -63,7 +63,7 @@ describeRows('a Secret that a new credential is to go to', [
   creates(
     'keeper',
     tokens,
-    'names none in another namespace that is called as his',
+    'names none in another namespace that is called as theirs',
     place('mine', 'kube-system'),
   ),
   creates('alice', keys, 'names none in a namespace where she has no right', place('mine', 'kube-system')),
@@ -127,7 +127,7 @@ describeRows('a Secret that an object is to name from now on', [
     updates(
       'root',
       flavour,
-      'adds none that he may not write',
+      'adds none that they may not write',
       { by: 'root', spec: {} },
       { spec: { secretRef: mine } },
     ),
@@ -152,14 +152,14 @@ describeRows('a Secret that an object is to name from now on', [
   updates(
     'keeper',
     'PUT',
-    'redirects his own token to none that he may not write',
+    'redirects their own token to none that they may not write',
     { by: 'keeper', spec: { secretRef: mine } },
     { spec: { secretRef: other } },
   ),
   updates(
     'keeper',
     'PUT',
-    'moves his token to another entry of his Secret',
+    'moves their token to another entry of their Secret',
     { by: 'keeper', spec: { secretRef: mine } },
     { spec: { secretRef: { ...mine, key: 'another' } } },
     allowed,

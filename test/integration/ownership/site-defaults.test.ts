@@ -24,10 +24,10 @@ const creation = (does: string, spec: Record<string, unknown>, answer: Row['answ
 });
 
 describeRows('a key that is used by more hands than one', [
-  ...shared.flatMap(([whom, spec]) => [
-    creation(`makes none for ${whom} without a scope`, spec, refused),
+  ...shared.flatMap(([holder, spec]) => [
+    creation(`makes none for ${holder} without a scope`, spec, refused),
     creation(
-      `makes none for ${whom} with nothing but the role of a user`,
+      `makes none for ${holder} with nothing but the role of a user`,
       { ...spec, type: 'User' },
       refused,
     ),
@@ -57,8 +57,8 @@ describeRows('a key that is used by more hands than one', [
     422,
     /spec\.ttl/,
   ]),
-  ...shared.map(([whom, spec]) =>
-    creation(`makes one for ${whom} with a scope`, { ...spec, scope: wide }, 'allowed'),
+  ...shared.map(([holder, spec]) =>
+    creation(`makes one for ${holder} with a scope`, { ...spec, scope: wide }, 'allowed'),
   ),
   creation('makes one with an empty scope, which allows nothing', { team: 'blue', scope: {} }, 'allowed'),
   creation(

@@ -176,7 +176,7 @@ describe('a change of the site policy', async () => {
       policyOf({}, { binaryData: { a: 'AAAA' } }),
       'binaryData: must be empty; the entries of the site policy stand in data',
     ],
-  ])('is refused with %s, for whoever it is', async (_, body, message) => {
+  ])('is refused with %s, to every user', async (_, body, message) => {
     const answer = await writePolicy(world, body);
     const said = String(answer.body.message).replace(/^.*? denied request: /s, '');
     expect({ status: answer.status, said }).toEqual({

@@ -32,7 +32,7 @@ const stampOf = (user: string) => ({ [annotations.requester]: user, [annotations
 
 /**
  * Shapes that no schema of ours lets in. With those that its rules cannot be computed for the API server takes no update
- * at all, from nobody; without finalizers they can be deleted.
+ * at all, from no one; without finalizers they can be deleted.
  */
 const malformed: readonly (readonly [string, unknown, unwritable?: readonly Resource[]])[] = [
   ['no spec', undefined],
@@ -83,7 +83,7 @@ describe('objects that were stored before the rules', async () => {
     }).toEqual({ status, said: message });
   };
 
-  it('belong to the user of the key where nobody is stamped', async () => {
+  it('belong to the user of the key where no one is stamped', async () => {
     const path = await store(ownedAccessKeys, { user: 'alice' });
     expectRefusal(await put(people.mallory, path, 'x'), notTheirs);
     expectRefusal(await people.mallory.send('DELETE', path), notTheirsToDelete);
@@ -95,7 +95,7 @@ describe('objects that were stored before the rules', async () => {
     ['a key below a key', ownedAccessKeys, { accessKey: 'laptop' }],
     ['a token', directClusterEndpointTokens, {}],
     ['a kubeconfig', virtualClusterInstanceKubeConfigs, { virtualClusterInstance: 'usable' }],
-  ])('belong to nobody where neither user nor stamp is there: %s', async (_, resource, spec) => {
+  ])('belong to no one where neither user nor stamp is there: %s', async (_, resource, spec) => {
     const path = await store(resource, spec);
     expectRefusal(await put(people.alice, path, 'x'), notTheirs);
     expectRefusal(await put(people.root, path, 'x'), notTheirs);
@@ -110,7 +110,7 @@ describe('objects that were stored before the rules', async () => {
     expect((await change(people.root, path, { spec: { disabled: true } })).status).toBe(200);
   });
 
-  it('do not come to belong to whoever writes a stamp on them', async () => {
+  it('do not come to belong to a user who writes a stamp on them', async () => {
     const path = await store(ownedAccessKeys, { accessKey: 'laptop' });
     expectRefusal(await change(people.root, path, { metadata: { annotations: stampOf('root') } }), notTheirs);
   });
@@ -148,7 +148,7 @@ describe('objects that were stored before the rules', async () => {
       expect((await people.master.send('GET', path)).status).toBe(404);
     });
 
-    it.each(malformed)('with %s can be deleted by whoever created it', async (_, spec) => {
+    it.each(malformed)('with %s can be deleted by the user who created it', async (_, spec) => {
       const path = await store(resource, spec, { annotations: stampOf('alice'), finalizers: [] });
       expect((await people.alice.send('DELETE', path)).status).toBe(200);
       expect((await people.master.send('GET', path)).status).toBe(404);

@@ -60,7 +60,7 @@ const changes: readonly (readonly [string, Content])[] = [
   ['a label', { metadata: { labels: { 'example.com/team': 'mine' } } }],
   ['an annotation', { metadata: { annotations: { 'example.com/note': 'mine' } } }],
   ['a rotation', { metadata: { annotations: { 'management.platform.sh/rotate': 'now' } } }],
-  ['a finalizer that nobody takes off', { metadata: { finalizers: ['example.com/mine'] } }],
+  ['a finalizer that no one takes off', { metadata: { finalizers: ['example.com/mine'] } }],
   [
     'an owner that lives longer',
     {

@@ -16,7 +16,7 @@ export interface AuditEvent {
   readonly responseStatus?: { readonly code?: number };
 }
 
-/** An audit policy that records every request of one user, and of nobody else. */
+/** An audit policy that records every request of one user, and of no one else. */
 export const auditPolicyFor = (username: string): object => ({
   apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',

@@ -10,7 +10,7 @@ import { describePermission, permissionsOf, type RBACObject, type Rule } from '.
 const operator = { kind: 'ServiceAccount', name: serviceAccounts.operator, namespace: systemNamespace };
 const username = `system:serviceaccount:${systemNamespace}:${serviceAccounts.operator}`;
 
-/** The verbs by which RBAC lets somebody gain rights that he does not have. */
+/** The verbs by which RBAC lets somebody gain rights that they do not have. */
 const gainful = ['impersonate', 'bind', 'escalate', 'approve', 'sign', 'attest', 'use', 'use-as-admin'];
 
 const credentials = credentialKinds.map(({ plural }) => plural);
@@ -31,7 +31,7 @@ describe('the shipped roles', async () => {
     }
   });
 
-  it('let nobody gain rights, but those that are named for it', () => {
+  it('let no one gain rights, but those that are named for it', () => {
     const found = rbac.flatMap(({ metadata, rules: of }) =>
       (of ?? [])
         .flatMap(({ verbs }) => verbs.filter((verb) => gainful.includes(verb)))

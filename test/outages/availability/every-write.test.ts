@@ -82,7 +82,7 @@ describe('with a connection that breaks while watches bring nothing', () => {
   const unanswered = points.filter(({ fate }) => fate === 'unanswered');
 
   it.each(unanswered)(
-    '$title goes on as if nothing was when nobody answers write $nth, $write',
+    '$title goes on as if nothing was when write $nth, $write, is not answered',
     async ({ prepare, begin, end, nth, fate }) => {
       const made = subject();
       await prepare?.(made);

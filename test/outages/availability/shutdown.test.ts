@@ -13,7 +13,7 @@ import type { Lease } from '../../../src/kube/leader/lease.ts';
 /** Of the Deployment; the program's own limit is below it. */
 const graceSeconds = 30;
 
-// Of its own: an operator that ends gives its lease back, and nobody else may take it meanwhile.
+// Of its own: an operator that ends gives its lease back, and no one else may take it meanwhile.
 const plane = await startControlPlane({ name: 'shutdown' });
 // Registered before the clean-up of gate and world, so it runs after it.
 afterAll(async () => await plane.stop());
@@ -133,7 +133,7 @@ describe('an operator that is told to end', () => {
     expect(exitCode).toBe(0);
     never.resolve('lost');
     gate.judge = () => 'pass';
-    // Its lease is still in force; nobody has to wait for it.
+    // Its lease is still in force; no one has to wait for it.
     await admin.client.delete(leases, { namespace: systemNamespace, name: systemObjects.lease });
   });
 });

@@ -39,7 +39,7 @@ async function untilHolds(operator: RunningOperator): Promise<void> {
   await until(`${name} leads`, holds, { timeoutMs: 30_000 });
 }
 
-/** Hashes of the credentials that were confirmed for the object so far, whoever did it. */
+/** Hashes of the credentials that were confirmed for the object so far, by any process. */
 const confirmed = (name: string): readonly string[] =>
   [gates.first, gates.second]
     .flatMap(confirmationsOf)

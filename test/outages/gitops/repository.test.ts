@@ -235,7 +235,7 @@ describe('a credential belongs to the account that created it', () => {
     expect(after.metadata.labels).toBeUndefined();
   });
 
-  it('so an Application moves to Flux by acting as the account of Argo CD, or by being created anew', async () => {
+  it('so an Application moves to Flux by acting as the account of Argo CD, or by being created again', async () => {
     const key = newKey();
     const manifest = manifestOf(ownedAccessKeys, {
       user: 'alice',

@@ -70,7 +70,7 @@ function isForControllers({ kind, spec = {} }: Sample): boolean {
   return kind !== 'OwnedAccessKey' || 'user' in spec || 'team' in spec;
 }
 
-// The virtual cluster is on loopback, where nobody is dialled by default.
+// The virtual cluster is on loopback, which is not dialled by default.
 const world = await operatorWorld({ env: { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' } });
 const virtual = await virtualCluster();
 const { admin } = world;
@@ -198,7 +198,7 @@ describe('the samples', () => {
     for (const [sample, name] of used) expect(waveOf(sample), name).toBeGreaterThan(wave.get(name) ?? 99);
   });
 
-  it('can be applied by a controller wherever they say whom they speak for', () => {
+  it('can be applied by a controller wherever they say who they speak for', () => {
     expect(all.filter(isForControllers).length).toBeGreaterThan(7);
     expect(hers.samples.length).toBeGreaterThan(7);
   });

@@ -91,7 +91,7 @@ describe('the administrator kubeconfig', () => {
     await holder.close();
   });
 
-  it('that nobody has read leaves a record of what is to be withdrawn when it is there again', async () => {
+  it('that no one has read leaves a record of what is to be revoked when it is there again', async () => {
     const other = await Project.ready(world, cluster);
     const object = await other.issued();
     const holder = await holderOf(object);

@@ -72,7 +72,7 @@ describe('the administrator kubeconfig', () => {
       'AddressRefused',
       () => altered({ cluster: { server: 'https://169.254.169.254' } }),
     ],
-    ['a token that nobody knows', 'TargetUnauthorized', () => altered()],
+    ['a token that no one knows', 'TargetUnauthorized', () => altered()],
   ])('with %s is said to be wrong: %s', async (_what, reason, kubeConfig) => {
     await rewrite(world, made, kubeConfig());
     const { status } = await admin.untilRefused(made.instance, reason);

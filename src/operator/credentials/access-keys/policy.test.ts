@@ -330,7 +330,7 @@ describe('the policy for a key that several objects claim', () => {
     expect(settled(back, { others: [claim] }).desired.ready.status).toBe('True');
   });
 
-  it('gives the key to nobody after two claims came at the same time', () => {
+  it('gives the key to no one after two claims came at the same time', () => {
     const one = refusedBefore('one', [key({ name: 'two', spec })]);
     const third = key({ name: 'third', spec });
     expect(settled(third, { others: [one] }).desired.ready.reason).toBe('DuplicateKey');

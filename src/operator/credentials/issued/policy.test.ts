@@ -112,7 +112,7 @@ describe('the policy for a new token', () => {
       { [annotations.requester]: 'system:serviceaccount:argocd:argocd' },
       'RequesterNotAllowed',
     ],
-    ['nobody that the stamps name', { [annotations.requester]: '' }, 'RequesterUnknown'],
+    ['no one that the stamps name', { [annotations.requester]: '' }, 'RequesterUnknown'],
   ])('issues nothing for %s', (_, stamps, reason) => {
     const { desired } = settled(token({ annotations: stamps }));
     expect(desired.ready).toMatchObject({ status: 'False', reason });
@@ -315,7 +315,7 @@ describe('the policy for the renewal of a token', () => {
   const record = issuedToken({ spec }, keys);
   const due = created + 3_000 * second;
 
-  it('is due `renewBefore` ahead of the end, and nobody is warned', () => {
+  it('is due `renewBefore` ahead of the end, and no one is warned', () => {
     expect(settled(record, { keys }).requeueAt).toBe(due);
     expect(settled(record, { keys, now: due - 1 }).desired.expiringSoon).toBeUndefined();
   });

@@ -281,7 +281,7 @@ describe('the policy for a client certificate and scopes', () => {
     expect(issued(after, { keys, now })).toMatchObject({ end: created + hour, keepPrevious: false });
   });
 
-  it('leaves a token alone while a key above does not work: whoever checks it asks about the key', () => {
+  it('leaves a token alone while a key above does not work: verifiers ask about the key', () => {
     const record = issuedOf({ spec: { accessKey: 'plain' } }, [plain]);
     const { desired } = settled(record, { keys: [{ ...plain, disabled: true }] });
     expect(desired).toMatchObject({ ready: { reason: 'AccessKeyNotLive' } });
@@ -349,7 +349,7 @@ describe('the policy for a kubeconfig that was issued', () => {
     });
   });
 
-  it('is looked at again soon while nobody knows the authority of the virtual cluster', () => {
+  it('is checked again soon while no one knows the authority of the virtual cluster', () => {
     const step = settled(certificate, { targetCA: undefined });
     expect(step.desired.ready.status).toBe('True');
     expect(step.requeueAt).toBe(created + second + 10_000);
