@@ -28,7 +28,7 @@ export const reasons = {
   secretFailed: 'SecretFailed',
   tokenTooLarge: 'TokenTooLarge',
   objectTooLarge: 'ObjectTooLarge',
-  signingKeyWithdrawn: 'SigningKeyWithdrawn',
+  signingKeyRevoked: 'SigningKeyRevoked',
   finalizerReleased: 'FinalizerReleased',
   secretsMoved: 'SecretsMoved',
   storm: 'ManyEvents',

@@ -47,7 +47,7 @@ describe('signToken', () => {
     expect(payload).toEqual(claims);
   });
 
-  it('is not verified once its key is withdrawn', async () => {
+  it('is not verified once its key is revoked', async () => {
     await expect(verify(signToken(claims, key), [other])).rejects.toThrow(/no applicable key/);
   });
 

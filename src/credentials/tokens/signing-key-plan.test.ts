@@ -89,7 +89,7 @@ describe('planSigningKeys', () => {
     expect(plan(keys, start + 30 * day, { maxTokenLife: 60 }).extend).toEqual([]);
   });
 
-  it('signs with the published successor when the active key was withdrawn', () => {
+  it('signs with the published successor when the active key was revoked', () => {
     const b = keyOf('b', start + 30 * day);
     expect(plan([b], start + 29.5 * day)).toMatchObject({ active: b, remove: [] });
   });

@@ -35,11 +35,11 @@ describe('generateSigningKey', () => {
 describe('toSecretData and fromSecretData', () => {
   it('keep the keys, one entry each', async () => {
     expect(Object.keys(data).sort()).toEqual([`${one.kid}.pem`, `${two.kid}.pem`, 'keys.json'].sort());
-    const { keys, withdrawn, unusable } = await fromSecretData(data, longest);
+    const { keys, revoked, unusable } = await fromSecretData(data, longest);
     expect(keys.map(({ privateKey: _, ...key }) => key)).toEqual(
       expect.arrayContaining([one, two].map(({ privateKey: _, ...key }) => key)),
     );
-    expect([withdrawn, unusable]).toEqual([[], []]);
+    expect([revoked, unusable]).toEqual([[], []]);
     expect(toSecretData(keys)).toEqual(data);
   });
 
@@ -53,19 +53,19 @@ describe('toSecretData and fromSecretData', () => {
     );
   });
 
-  it('take a key whose entry was removed as withdrawn', async () => {
+  it('take a key whose entry was removed as revoked', async () => {
     const stored = await fromSecretData(without(`${one.kid}.pem`), longest);
     expect(kids(stored.keys)).toEqual([two.kid]);
-    expect(stored.withdrawn).toEqual([one.kid]);
+    expect(stored.revoked).toEqual([one.kid]);
   });
 
-  it('take every key as withdrawn when only the dates are left', async () => {
+  it('take every key as revoked when only the dates are left', async () => {
     const stored = await fromSecretData(without(`${one.kid}.pem`, `${two.kid}.pem`), longest);
-    expect(stored).toEqual({ keys: [], withdrawn: expect.arrayContaining([one.kid, two.kid]), unusable: [] });
+    expect(stored).toEqual({ keys: [], revoked: expect.arrayContaining([one.kid, two.kid]), unusable: [] });
   });
 
   it.each([undefined, {}])('find nothing in %j', async (secret) => {
-    expect(await fromSecretData(secret, longest)).toEqual({ keys: [], withdrawn: [], unusable: [] });
+    expect(await fromSecretData(secret, longest)).toEqual({ keys: [], revoked: [], unusable: [] });
   });
 
   it.each(['', 'garbage', '[]', '{"x":7}'])(
@@ -111,7 +111,7 @@ describe('toSecretData and fromSecretData', () => {
   ])('do not use an entry with %s', async (_, pem) => {
     const stored = await fromSecretData({ ...data, [`${one.kid}.pem`]: base64(pem()) }, longest);
     expect(kids(stored.keys)).toEqual([two.kid]);
-    expect(stored).toMatchObject({ unusable: [`${one.kid}.pem`], withdrawn: [one.kid] });
+    expect(stored).toMatchObject({ unusable: [`${one.kid}.pem`], revoked: [one.kid] });
   });
 });
 

@@ -9,7 +9,7 @@ const pemSuffix = '.pem';
 
 /**
  * The data of the Secret that keeps the signing keys: `<kid>.pem` (PKCS#8) for each, and `keys.json` with their dates.
- * An administrator withdraws a key by removing its `.pem` entry, or all of them by deleting the Secret.
+ * An administrator revokes a key by removing its `.pem` entry, or all of them by deleting the Secret.
  */
 export function toSecretData(keys: readonly SigningKey[]): SecretData {
   const sorted = [...keys].sort((one, other) => (one.kid < other.kid ? -1 : 1));
@@ -26,7 +26,7 @@ export function toSecretData(keys: readonly SigningKey[]): SecretData {
 export interface StoredSigningKeys {
   readonly keys: readonly SigningKey[];
   /** `kid`s that have dates but no private key any more: whatever they signed is to be replaced at once. */
-  readonly withdrawn: readonly string[];
+  readonly revoked: readonly string[];
   /** Names of `.pem` entries that hold no P-256 key, or another key than their name says. They are not used. */
   readonly unusable: readonly string[];
 }
@@ -51,7 +51,7 @@ export async function fromSecretData(
   const keys = read.flatMap(({ key }) => key ?? []);
   return {
     keys,
-    withdrawn: Object.keys(dates).filter((kid) => !keys.some((key) => key.kid === kid)),
+    revoked: Object.keys(dates).filter((kid) => !keys.some((key) => key.kid === kid)),
     unusable: read.filter(({ key }) => key === undefined).map(({ name }) => name),
   };
 }

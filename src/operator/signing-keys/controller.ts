@@ -60,7 +60,7 @@ export class SigningKeyController {
     const stored = await this.#parse(secret);
     ring.retain(new Set(stored.keys.map(({ kid }) => kid)));
     const plan = planSigningKeys(stored.keys, now(), policy);
-    const changed = needsWrite(plan) || stored.withdrawn.length > 0 || stored.isOfOtherIssuer;
+    const changed = needsWrite(plan) || stored.revoked.length > 0 || stored.isOfOtherIssuer;
     const keys = changed ? await this.#write(secret, await applyPlan(stored.keys, plan)) : stored.keys;
     await this.#publish(keys);
     const { active = keys[0], nextChange } = planSigningKeys(keys, now(), policy);
@@ -81,7 +81,7 @@ export class SigningKeyController {
     const stored = await fromSecretData(isOfOtherIssuer ? undefined : secret?.data, policy.maxTokenLife);
     if (stored.unusable.length > 0)
       log.warn({ entries: stored.unusable }, 'signing keys that cannot be read are ignored');
-    if (stored.withdrawn.length > 0) log.warn({ keyIDs: stored.withdrawn }, 'signing keys were withdrawn');
+    if (stored.revoked.length > 0) log.warn({ keyIDs: stored.revoked }, 'signing keys were revoked');
     if (isOfOtherIssuer) log.warn({ issuer }, 'the signing keys belong to another issuer and are replaced');
     return { ...stored, isOfOtherIssuer };
   }

@@ -20,7 +20,7 @@ describe('KeyRing', () => {
     expect(onChange).toHaveBeenCalledTimes(1);
   });
 
-  it('drops a withdrawn key at once, and signs no more with it', () => {
+  it('drops a revoked key at once, and signs no more with it', () => {
     const onChange = vi.fn();
     const ring = new KeyRing(onChange);
     ring.publish([one, two], two);

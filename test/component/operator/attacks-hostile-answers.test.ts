@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 /** What a clean-up in this target resolves with. A rejection would be tried again for ever, and nothing be let go. */
-async function withdrawn(): Promise<string> {
+async function revoked(): Promise<string> {
   const revoker = new CertificateRevoker(world.clients, systemClock);
   const request = { uid, serials: [1], live: [] };
   const outcome = await revoker.tryRevoke(world.source, request).then(
@@ -63,7 +63,7 @@ describe('a virtual cluster that answers a clean-up with', () => {
   ])('bindings with %s is its own problem', async (_, items) => {
     answerTo(isDelete, (exchange) => exchange.refuse(404, 'NotFound'));
     answerTo(isListOf('clusterrolebindings'), (exchange) => exchange.answer(200, list(items)));
-    expect(await withdrawn()).not.toContain('rejected');
+    expect(await revoked()).not.toContain('rejected');
   });
 
   it('role bindings without a namespace is its own problem', async () => {
@@ -71,7 +71,7 @@ describe('a virtual cluster that answers a clean-up with', () => {
     answerTo(isListOf('rolebindings'), (exchange) =>
       exchange.answer(200, list([{ metadata: { name: 'a' }, subjects }])),
     );
-    expect(await withdrawn()).not.toContain('rejected');
+    expect(await revoked()).not.toContain('rejected');
   });
 
   it.each<[string, unknown]>([['no name', [{ metadata: {} }]]])(
@@ -79,7 +79,7 @@ describe('a virtual cluster that answers a clean-up with', () => {
     async (_, items) => {
       answerTo(isDelete, (exchange) => exchange.refuse(404, 'NotFound'));
       answerTo(isListOf('certificatesigningrequests'), (exchange) => exchange.answer(200, list(items)));
-      expect(await withdrawn()).not.toContain('rejected');
+      expect(await revoked()).not.toContain('rejected');
     },
   );
 
@@ -88,7 +88,7 @@ describe('a virtual cluster that answers a clean-up with', () => {
     const page = JSON.stringify(list(Array(20_000).fill(item), { continue: 'next' }));
     answerTo(isDelete, (exchange) => exchange.refuse(404, 'NotFound'));
     answerTo(isListOf('clusterrolebindings'), (exchange) => exchange.answer(200, page));
-    expect(await withdrawn()).toBe('TargetAnswer');
+    expect(await revoked()).toBe('TargetAnswer');
     expect(server.exchanges.length * page.length).toBeLessThan(64 * 2 ** 20);
   }, 60_000);
 
@@ -101,7 +101,7 @@ describe('a virtual cluster that answers a clean-up with', () => {
       const name = limit === null ? 'a'.repeat(10_000) : 'a';
       exchange.answer(200, list(Array(501).fill({ metadata: { name } })));
     });
-    expect(await withdrawn()).toBe('TargetAnswer');
+    expect(await revoked()).toBe('TargetAnswer');
     expect([...limits]).toEqual([null, '500', '50', '4', '1']);
   });
 
@@ -110,7 +110,7 @@ describe('a virtual cluster that answers a clean-up with', () => {
     answerTo(isListOf('clusterrolebindings'), (exchange) =>
       exchange.answer(200, list([], { continue: unprintable })),
     );
-    expect(await withdrawn()).not.toContain('rejected');
+    expect(await revoked()).not.toContain('rejected');
   });
 
   it.each<[string, object]>([
@@ -125,7 +125,7 @@ describe('a virtual cluster that answers a clean-up with', () => {
   ])('refusals with %s is its own problem', async (_, parts) => {
     for (const code of [403, 404, 409, 422, 429, 500]) {
       answerTo(isDelete, (exchange) => exchange.answer(code, { kind: 'Status', code, ...parts }));
-      expect(await withdrawn()).not.toContain('rejected');
+      expect(await revoked()).not.toContain('rejected');
     }
   });
 });

@@ -40,7 +40,7 @@ async function later(times: number): Promise<void> {
 }
 
 describe('a certificate whose object is deleted', () => {
-  it('is withdrawn in its virtual cluster although the Secret led elsewhere meanwhile', async () => {
+  it('is revoked in its virtual cluster although the Secret led elsewhere meanwhile', async () => {
     swap();
     simulation.delete();
     await simulation.settle();
@@ -49,7 +49,7 @@ describe('a certificate whose object is deleted', () => {
     expect(real.names(bindings)).toEqual([]);
   });
 
-  it('is withdrawn in its virtual cluster although the Secret led elsewhere when another was issued', async () => {
+  it('is revoked in its virtual cluster although the Secret led elsewhere when another was issued', async () => {
     swap();
     await simulation.settle();
     simulation.edit({ metadata: { annotations: { 'management.platform.sh/rotate': 'now' } } });
@@ -61,7 +61,7 @@ describe('a certificate whose object is deleted', () => {
     expect(real.names(bindings)).toEqual([]);
   });
 
-  it('is withdrawn when instance and Secret went first, and the Secret comes back', async () => {
+  it('is revoked when instance and Secret went first, and the Secret comes back', async () => {
     const problem = { reason: reasons.kubeConfigNotFound, message: 'It is not there.' };
     simulation.opening = { problem };
     simulation.instance = undefined;
@@ -73,7 +73,7 @@ describe('a certificate whose object is deleted', () => {
     expect(real.names(bindings)).toEqual([]);
   });
 
-  it('is withdrawn in its own virtual cluster, not in that of a later instance of the same name', async () => {
+  it('is revoked in its own virtual cluster, not in that of a later instance of the same name', async () => {
     const { instance } = simulation;
     if (instance === undefined) throw new Error('there is no instance');
     simulation.instance = { ...instance, uid: 'another' };
@@ -86,7 +86,7 @@ describe('a certificate whose object is deleted', () => {
     expect(real.names(bindings)).toEqual([]);
   });
 
-  it('is withdrawn as long as the certificate lives, which its signer may have made longer than was asked', async () => {
+  it('is revoked as long as the certificate lives, which its signer may have made longer than was asked', async () => {
     const year = 31_536_000_000;
     real.sign = (request) =>
       real.issue({ ...request, spec: { ...request.spec, expirationSeconds: year / 1000 } });

@@ -100,7 +100,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   ),
   name.map((n): Act => [`foreign Secret ${n}`, (w) => foreignSecret(w, n)]),
   fc.constant<Act>([
-    'signing keys withdrawn',
+    'signing keys revoked',
     (w) => w.delete('secrets', 'latchkey-system/latchkey-signing-keys'),
   ]),
   fc.constantFrom(1, 30, 90, 4_000).map((s): Act => [`${s} s pass`, (w) => w.clock.advance(s * 1_000)]),

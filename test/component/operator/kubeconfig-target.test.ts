@@ -203,7 +203,7 @@ describe('a virtual cluster that fails', () => {
   );
 
   it.each(failures)(
-    'and %s is told so where something is to be withdrawn, without end but without haste',
+    'and %s is told so where something is to be revoked, without end but without haste',
     async (_, failure, reason) => {
       const simulation = await issued();
       simulation.target.failure = failure;
@@ -225,7 +225,7 @@ describe('a virtual cluster that fails', () => {
     },
   );
 
-  it('never has two live certificates: a rotation issues nothing before the predecessor is withdrawn', async () => {
+  it('never has two live certificates: a rotation issues nothing before the predecessor is revoked', async () => {
     const simulation = await issued();
     simulation.target.failure = untrusted(timedOut(action, 5_000));
     rotate(simulation);

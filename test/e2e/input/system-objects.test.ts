@@ -66,7 +66,7 @@ describe('garbage in the Secret of the signing keys', () => {
     await issuer.verify(await token());
   });
 
-  it('in place of everything withdraws all keys: each token gets a successor', async () => {
+  it('in place of everything revokes all keys: each token gets a successor', async () => {
     const before = await admin.untilReady(await admin.createToken());
     const { data = {} } = await admin.get(signingKeys);
     const garbage = Object.fromEntries(Object.keys(data).map((entry) => [entry, base64('garbage')]));

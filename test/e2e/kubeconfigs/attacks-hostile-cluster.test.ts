@@ -48,7 +48,7 @@ describe('the administrator of a virtual cluster', () => {
     await until('it keeps us waiting', async () => hostile.server.exchanges.length > asked + 20);
     await admin.delete(mine);
     const unbound = async () => honest.bindingsOf(mine).length === 0;
-    await until('the other certificate is withdrawn', unbound, { timeoutMs: 4_000 });
+    await until('the other certificate is revoked', unbound, { timeoutMs: 4_000 });
     await admin.untilReady(await other.create({ clientCert: false }), { timeoutMs: 4_000 });
   }, 120_000);
 });

@@ -69,12 +69,12 @@ export class Issuer {
   }
 
   /** Ends whatever this key has signed. */
-  async withdraw(kid: string): Promise<void> {
+  async revoke(kid: string): Promise<void> {
     await this.#api.patch(signingKeys, { data: { [`${kid}.pem`]: null } });
   }
 
   /** Ends every token there is. */
-  async withdrawAll(): Promise<void> {
+  async revokeAll(): Promise<void> {
     await this.#api.delete(signingKeys);
   }
 

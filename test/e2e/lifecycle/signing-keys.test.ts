@@ -106,27 +106,27 @@ describe('the rotation of the signing key', () => {
   });
 });
 
-describe('the withdrawal of a signing key', () => {
+describe('the revocation of a signing key', () => {
   it('ends what it has signed at once, and a successor signed by another key follows', async () => {
     const before = await admin.untilReady(await admin.createToken());
     const place = { namespace: 'default', name: world.name('token') };
     const kept = await admin.untilReady(await admin.createToken({ secretRef: place }));
     const inSecret = entryOf(await admin.get(secretAt(place.namespace, place.name)), 'token');
-    const withdrawn = signingKeyOf(before.status.token);
-    expect(signingKeyOf(inSecret)).toBe(withdrawn);
+    const revoked = signingKeyOf(before.status.token);
+    expect(signingKeyOf(inSecret)).toBe(revoked);
 
-    await issuer.withdraw(withdrawn);
+    await issuer.revoke(revoked);
 
     for (const token of [before, kept]) {
       await admin.until(token, 'a successor', ({ status }) => status.serial === 2);
       await admin.untilReady(token);
-      await admin.untilEvent(token, reasons.signingKeyWithdrawn);
+      await admin.untilEvent(token, reasons.signingKeyRevoked);
     }
-    expect(await issuer.keyIDs()).not.toContain(withdrawn);
+    expect(await issuer.keyIDs()).not.toContain(revoked);
     const { status } = await admin.get(before);
     const successorInSecret = entryOf(await admin.get(secretAt(place.namespace, place.name)), 'token');
     for (const successor of [status.token, successorInSecret]) {
-      expect(signingKeyOf(successor)).not.toBe(withdrawn);
+      expect(signingKeyOf(successor)).not.toBe(revoked);
       expect((await issuer.verify(successor)).jti).toMatch(/\.2$/);
       expect(await verifier.presented(successor)).toBe('live');
     }
@@ -142,7 +142,7 @@ describe('the withdrawal of a signing key', () => {
     const old = await Promise.all(before.map((token) => admin.untilReady(token)));
     const keyIDs = await issuer.keyIDs();
 
-    await issuer.withdrawAll();
+    await issuer.revokeAll();
 
     for (const { metadata, status, kind = '' } of old) {
       const replaced = await admin.until({ kind, metadata }, 'a successor', (now) => now.status.serial === 2);

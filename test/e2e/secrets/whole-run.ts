@@ -161,7 +161,7 @@ export class WholeRun {
     this.#known.add('login data in a kubectl apply', applied);
   }
 
-  /** Signing keys, those that are withdrawn among them. */
+  /** Signing keys, those that are revoked among them. */
   async signingKeys(): Promise<void> {
     const place = { namespace: systemNamespace, name: systemObjects.signingKeys };
     const pems = async () =>
@@ -170,12 +170,12 @@ export class WholeRun {
       );
     const before = await pems();
     const token = await this.#apply(directClusterEndpointTokens, {});
-    this.#addToken('a token that a withdrawn key has signed', token.status.token);
-    for (const [entry, pem] of before) this.#addPrivateKey(`the withdrawn ${entry}`, pem);
+    this.#addToken('a token that a revoked key has signed', token.status.token);
+    for (const [entry, pem] of before) this.#addPrivateKey(`the revoked ${entry}`, pem);
     const foreign = generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey;
     const garbage = Buffer.from(foreign.export({ type: 'pkcs8', format: 'pem' })).toString('base64');
-    const withdrawn = Object.fromEntries(before.map(([entry]) => [entry, null]));
-    await this.#admin.client.mergePatch(secrets, place, { data: { ...withdrawn, 'not-ours.pem': garbage } });
+    const revoked = Object.fromEntries(before.map(([entry]) => [entry, null]));
+    await this.#admin.client.mergePatch(secrets, place, { data: { ...revoked, 'not-ours.pem': garbage } });
     const present = await until('other signing keys', async () => {
       const now = await pems();
       const fresh = now.filter(([entry]) => !before.some(([known]) => known === entry));

@@ -27,7 +27,7 @@ async function storedKeyIDs(): Promise<readonly string[]> {
   return Object.keys(data).flatMap((entry) => (entry.endsWith('.pem') ? [entry.slice(0, -4)] : []));
 }
 
-describe('signing keys that are all withdrawn', () => {
+describe('signing keys that are all revoked', () => {
   let token: Stored;
 
   beforeAll(async () => {
@@ -44,7 +44,7 @@ describe('signing keys that are all withdrawn', () => {
     const before = await issuer.keyIDs();
     const stored = gate.passed.length;
     const dead = operator.die([{ isMeant: isAboutSigningKeys, nth, fate }]);
-    await issuer.withdrawAll();
+    await issuer.revokeAll();
     await dead;
     await operator.start();
     const present = await until('new keys are published', async () => {

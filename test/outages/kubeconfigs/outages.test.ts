@@ -25,7 +25,7 @@ const serial =
     status.serial === wanted && status.credentialHash;
 const released = 'latchkey_finalizers_released_total{kind="VirtualClusterInstanceKubeConfig"}';
 
-/** What is on record to be withdrawn. */
+/** What is on record to be revoked. */
 async function recordOf({ metadata }: Stored): Promise<Stored | undefined> {
   const labelSelector = `${labels.ownerUID}=${metadata.uid}`;
   const { items } = await admin.client.list<Stored>(configMaps, {
@@ -78,7 +78,7 @@ describe('the administrator kubeconfig', () => {
     await holder.close();
   });
 
-  it('that is gone holds up no deletion: what was read of it before still serves to withdraw', async () => {
+  it('that is gone holds up no deletion: what was read of it before still serves to revoke', async () => {
     const other = await Project.ready(world, cluster);
     const object = await other.issued();
     const holder = await holderOf(object);
@@ -110,7 +110,7 @@ describe('the administrator kubeconfig', () => {
       metadata: { name, namespace: other.namespace, labels: marks },
     };
     await admin.createObject(secrets, { ...again, data });
-    await until('it is withdrawn', async () => (await holder.call()) === 403, { timeoutMs: 40_000 });
+    await until('it is revoked', async () => (await holder.call()) === 403, { timeoutMs: 40_000 });
     await untilForgotten(object);
     expect(await tracesOf(object, cluster)).toEqual([]);
     await holder.close();
@@ -129,7 +129,7 @@ describe('the namespace of a project', () => {
     const gone = { kind: 'Namespace', metadata: { name: other.namespace } };
     await plane.kubectl(['delete', 'namespace', other.namespace, '--wait=false']);
     await admin.untilGone(gone, { timeoutMs: 60_000 });
-    // Where the instance went first, its withdrawal goes on by the record after the object is gone.
+    // Where the instance went first, its revocation goes on by the record after the object is gone.
     for (const object of objects) {
       await untilForgotten(object);
       expect(await tracesOf(object, cluster)).toEqual([]);
@@ -138,7 +138,7 @@ describe('the namespace of a project', () => {
 });
 
 describe('a virtual cluster that is away', () => {
-  it('takes no kubeconfig away, and has its deleted ones withdrawn when it is there again', async () => {
+  it('takes no kubeconfig away, and has its deleted ones revoked when it is there again', async () => {
     const [kept, deleted, unlucky] = [await project.issued(), await project.issued(), await project.issued()];
     const holder = await holderOf(deleted);
     const releasedBefore = await metricOf(world.operator, released);
@@ -166,7 +166,7 @@ describe('a virtual cluster that is away', () => {
 
     await cluster.plane.startApiServer();
 
-    await until('it is withdrawn', async () => (await holder.call()) === 403, { timeoutMs: 60_000 });
+    await until('it is revoked', async () => (await holder.call()) === 403, { timeoutMs: 60_000 });
     await untilForgotten(deleted);
     expect(await tracesOf(deleted, cluster)).toEqual([]);
     const again = ({ status }: Stored) => status.serial > 1 && status.credentialHash;

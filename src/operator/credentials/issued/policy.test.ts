@@ -154,7 +154,7 @@ describe('the policy for a token that was issued', () => {
   });
 
   it.each([
-    ['its signing key was withdrawn', {}, { published: [] }, 'SigningKeyWithdrawn'],
+    ['its signing key was revoked', {}, { published: [] }, 'SigningKeyRevoked'],
     ['a rotation is asked for', { rotate: 'now' }, {}, 'Rotated'],
     ['it stands in status no more', { holdsCredential: false }, {}, 'Issued'],
     ['its Secret is lost', { secretRef: { namespace: 'default', name: 'out' } }, {}, 'Issued'],
@@ -170,7 +170,7 @@ describe('the policy for a token that was issued', () => {
     });
   });
 
-  it('drops a predecessor whose signing key was withdrawn', () => {
+  it('drops a predecessor whose signing key was revoked', () => {
     const previous = {
       credentialHash: '0'.repeat(64),
       serial: 1,
@@ -198,7 +198,7 @@ describe('the policy for the end of a token', () => {
     expect(settled(after, { now: end + hour }).desired.ready.reason).toBe('Expired');
   });
 
-  it('does not revive it when the signing key is withdrawn afterwards', () => {
+  it('does not revive it when the signing key is revoked afterwards', () => {
     expect(settled(record, { now: end, published: [] }).desired.ready.reason).toBe('Expired');
   });
 

@@ -64,8 +64,7 @@ function replacementCause(input: IssuedInput, ancestors: readonly CredentialReco
   if (input.replaceReason !== undefined) return replacement(input.replaceReason);
   if (!chainHolds(record, ancestors)) return replacement(reasons.chainChanged);
   if (status.credentialHash === undefined) return replacement(reasons.issued);
-  if (status.keyID === undefined || !isPublished(status.keyID))
-    return replacement(reasons.signingKeyWithdrawn);
+  if (status.keyID === undefined || !isPublished(status.keyID)) return replacement(reasons.signingKeyRevoked);
   const present = record.secretRef === undefined ? record.holdsCredential : isIntact(record, input.secret);
   return present ? undefined : replacement(reasons.issued);
 }

@@ -263,13 +263,13 @@ describe('the policy for a client certificate and scopes', () => {
     expect(issued({ ...record, rotate: 'now' }).cause).toBe('Rotated');
   });
 
-  it('is withdrawn when a key above gets a scope', () => {
+  it('is revoked when a key above gets a scope', () => {
     const record = issuedOf({ spec: { clientCert: true, accessKey: 'plain' } }, [plain]);
     const scoped = keyOf('plain', { scope, allowedNamespaces: ['p-red'] });
     expect(refusal(record, { keys: [scoped] }).reason).toBe('ClientCertNotAllowed');
   });
 
-  it('is withdrawn while a key above does not work, and comes back for the rest of its life', () => {
+  it('is revoked while a key above does not work, and comes back for the rest of its life', () => {
     const record = issuedOf({ spec: { clientCert: true, accessKey: 'plain', certificateTTL: 3600 } }, [
       plain,
     ]);
