@@ -46,7 +46,11 @@ describe('a policy or binding on the API server', () => {
   it('remembers when it was last written, by the clock of the API server, without writes to its status', () => {
     const time = '2026-11-22T10:00:00Z';
     const metadata = { name, uid: 'u', resourceVersion: '1', creationTimestamp: created };
-    const status = { manager: 'kube-controller-manager', subresource: 'status', time: '2026-11-22T10:00:01Z' };
+    const status = {
+      manager: 'kube-controller-manager',
+      subresource: 'status',
+      time: '2026-11-22T10:00:01Z',
+    };
     const managedFields = [{ manager: 'kubectl', time }, { manager: 'old' }, status];
     expect(toPolicyRecord({ metadata: { ...metadata, managedFields }, spec } as never, kind)).toMatchObject({
       createdAt: Date.parse(created),
