@@ -14,7 +14,7 @@ export interface Section {
 export interface BenchmarkContext {
   readonly options: Options;
   /** Tells the person who waits what happens now. */
-  readonly say: (text: string) => void;
+  readonly progress: (text: string) => void;
 }
 
 /** Never a test: it measures, and nothing passes or fails by time. */

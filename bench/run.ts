@@ -27,7 +27,7 @@ async function main(args: readonly string[]): Promise<void> {
   const facts = await machineFacts();
   const sections: Section[] = [];
   for (const benchmark of chosen) {
-    const section = await benchmark.run({ options, say: (text) => say(benchmark.name, text) });
+    const section = await benchmark.run({ options, progress: (text) => progress(benchmark.name, text) });
     sections.push(section);
     console.log(renderSection(section));
   }
@@ -58,7 +58,7 @@ async function writeResults(
 }
 
 /** Progress goes to standard error, so that standard output is the table alone. */
-function say(name: string, text: string): void {
+function progress(name: string, text: string): void {
   console.error(`${new Date().toISOString().slice(11, 19)} ${name}: ${text}`);
 }
 

@@ -28,7 +28,7 @@ const measures = [
 export const applyToReady: Benchmark = { name: 'apply-to-ready', run };
 
 async function run(context: BenchmarkContext): Promise<Section> {
-  const { options, say } = context;
+  const { options, progress } = context;
   const runsOfRound = Math.ceil(options.runs / options.rounds);
   return await withOperator(context, async (platform, pid) => {
     await installPlainKind(platform.plane);
@@ -38,7 +38,7 @@ async function run(context: BenchmarkContext): Promise<Section> {
     try {
       for (const subject of subjects) await subject.warmUp(options.warmUp / subjects.length);
       const contenders = subjects.map((subject) => subject.contender(runsOfRound));
-      const samples = await interleave(contenders, options.rounds, say);
+      const samples = await interleave(contenders, options.rounds, progress);
       return section(tableOf(samples, measures), subjects, context);
     } finally {
       for (const subject of subjects) subject.close();

@@ -20,7 +20,7 @@ export const kubeconfig: Benchmark = { name: 'kubeconfig', run };
 
 async function run(context: BenchmarkContext): Promise<Section> {
   return await withOperator(context, async (platform, pid) => {
-    context.say('starting a control plane for the virtual cluster');
+    context.progress('starting a control plane for the virtual cluster');
     const cluster = await startVirtualCluster(platform.plane);
     const subjects = [
       new Subject('with a token', pid, await byObject(platform, cluster, false)),
@@ -40,7 +40,7 @@ async function measured(subjects: readonly Subject[], context: BenchmarkContext)
   const { rounds, runs, warmUp } = context.options;
   for (const subject of subjects) await subject.warmUp(warmUp / subjects.length);
   const contenders = subjects.map((subject) => subject.contender(Math.ceil(runs / rounds)));
-  const samples = await interleave(contenders, rounds, context.say);
+  const samples = await interleave(contenders, rounds, context.progress);
   return section(tableOf(samples, measures), subjects, context);
 }
 

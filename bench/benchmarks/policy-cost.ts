@@ -41,8 +41,8 @@ const measures = [
 /** What the admission policies cost the API server. */
 export const policyCost: Benchmark = { name: 'policy-cost', run };
 
-async function run({ options, say }: BenchmarkContext): Promise<Section> {
-  say('starting three control planes');
+async function run({ options, progress }: BenchmarkContext): Promise<Section> {
+  progress('starting three control planes');
   const started = await Promise.allSettled(subsetNames.map(startSubset));
   const platforms = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   try {
@@ -54,7 +54,7 @@ async function run({ options, say }: BenchmarkContext): Promise<Section> {
       name: subject.name,
       measure: () => subject.measure(writes),
     }));
-    return section(await interleave(contenders, options.rounds, say), writes, options.rounds);
+    return section(await interleave(contenders, options.rounds, progress), writes, options.rounds);
   } finally {
     await Promise.all(platforms.map((platform) => platform.stop()));
   }

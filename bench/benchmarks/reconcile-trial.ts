@@ -29,13 +29,13 @@ const checkedObjects = 50;
 export async function reconcileAll(
   program: Program,
   objects: number,
-  say: (text: string) => void,
+  progress: (text: string) => void,
 ): Promise<Sample> {
   const guard = await Guard.start('bench-trial');
   const platform = await startPlatform();
   try {
     for (const { template, prefix } of sorts) {
-      say(`${program.name}: creating ${objects} objects: ${template.resource.plural}`);
+      progress(`${program.name}: creating ${objects} objects: ${template.resource.plural}`);
       await createMany(platform.client, template, prefix, objects);
     }
     await delay(pauseMs);

@@ -25,10 +25,10 @@ export const reconcile: Benchmark = { name: 'reconcile-10k', run };
 /** Enough to bring programs and files into memory. */
 const warmUpObjects = 200;
 
-async function run({ options, say }: BenchmarkContext): Promise<Section> {
+async function run({ options, progress }: BenchmarkContext): Promise<Section> {
   const guard = await Guard.start('bench');
   try {
-    say('building the contenders');
+    progress('building the contenders');
     const programs = [
       await latchkey(guard.folder, options.profile),
       await controllerRuntime(guard.folder, options.eventForEach),
@@ -36,13 +36,13 @@ async function run({ options, say }: BenchmarkContext): Promise<Section> {
     ];
     if (options.warmUp > 0) {
       for (const program of programs)
-        await reconcileAll(program, Math.min(warmUpObjects, options.objects), say);
+        await reconcileAll(program, Math.min(warmUpObjects, options.objects), progress);
     }
     const contenders = programs.map((program: Program) => ({
       name: program.name,
-      measure: () => reconcileAll(program, options.objects, say),
+      measure: () => reconcileAll(program, options.objects, progress),
     }));
-    return section(tableOf(await interleave(contenders, options.rounds, say), measures), options);
+    return section(tableOf(await interleave(contenders, options.rounds, progress), measures), options);
   } finally {
     await guard.stop();
   }

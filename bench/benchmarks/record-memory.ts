@@ -22,13 +22,13 @@ const measures = kinds.map((kind) => ({ key: kind, title: `${kind}, bytes a reco
 /** How much memory a credential takes in the process that keeps it. */
 export const recordMemory: Benchmark = { name: 'record-memory', run: measureAll };
 
-async function measureAll({ say }: BenchmarkContext): Promise<Section> {
+async function measureAll({ progress }: BenchmarkContext): Promise<Section> {
   const samples = new Map<string, readonly Sample[]>();
   for (const [form, name] of Object.entries(forms) as [Form, string][]) {
     const sample: Record<string, number> = {};
     for (const kind of kinds) sample[kind] = await bytesOfRecord(form, kind, records);
     samples.set(name, [sample]);
-    say(`${name}: ${JSON.stringify(sample)}`);
+    progress(`${name}: ${JSON.stringify(sample)}`);
   }
   return {
     title: 'record-memory',

@@ -24,7 +24,7 @@ const measures = [
 /** How fast tokens can be made where no API server is in the way. */
 export const tokenIssue: Benchmark = { name: 'token-issue', run };
 
-async function run({ options, say }: BenchmarkContext): Promise<Section> {
+async function run({ options, progress }: BenchmarkContext): Promise<Section> {
   const { rounds, seconds, warmUp } = options;
   const workers: Worker[] = [];
   try {
@@ -36,7 +36,7 @@ async function run({ options, say }: BenchmarkContext): Promise<Section> {
     const turns = workers.map(
       (worker): Contender => ({ name: worker.name, measure: () => worker.measure(seconds) }),
     );
-    return section(tableOf(await interleave(turns, rounds, say), measures), options);
+    return section(tableOf(await interleave(turns, rounds, progress), measures), options);
   } finally {
     for (const worker of workers) worker.end();
   }

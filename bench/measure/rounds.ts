@@ -16,14 +16,14 @@ export type Samples = ReadonlyMap<string, readonly Sample[]>;
 export async function interleave(
   contenders: readonly Contender[],
   rounds: number,
-  say: (text: string) => void,
+  progress: (text: string) => void,
 ): Promise<Samples> {
   const samples = new Map<string, Sample[]>(contenders.map(({ name }) => [name, []]));
   for (let round = 1; round <= rounds; round++) {
     for (const { name, measure } of contenders) {
       const sample = await measure(round);
       samples.get(name)?.push(sample);
-      say(`round ${round} of ${rounds}: ${name}: ${outline(sample)}`);
+      progress(`round ${round} of ${rounds}: ${name}: ${outline(sample)}`);
     }
   }
   return samples;

@@ -7,11 +7,11 @@ import { end, latchkey, prepare } from './program.ts';
 
 /** Does `work` while an operator of its own leads on a control plane of its own; `pid` is the operator's. */
 export async function withOperator<Result>(
-  { options, say }: BenchmarkContext,
+  { options, progress }: BenchmarkContext,
   work: (platform: Platform, pid: number) => Promise<Result>,
 ): Promise<Result> {
   const guard = await Guard.start('bench');
-  say('starting a control plane and the operator');
+  progress('starting a control plane and the operator');
   const platform = await startPlatform();
   try {
     const program = await latchkey(guard.folder, options.profile);

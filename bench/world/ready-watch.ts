@@ -39,7 +39,7 @@ export class ReadyWatch {
   #wanted = Number.POSITIVE_INFINITY;
   readonly #all = Promise.withResolvers<void>();
 
-  /** Objects that exist already are not reported before they change. `isReady` for kinds that say it otherwise than by `Ready`. */
+  /** Objects that exist already are not reported before they change. `isReady` for kinds that have no condition `Ready`. */
   static async open(
     client: KubeClient,
     resource: Resource,
@@ -87,7 +87,7 @@ export class ReadyWatch {
   /** Resolves when that many different objects have been seen ready. */
   async untilReady(count: number, timeoutMs: number): Promise<void> {
     this.#wanted = count;
-    this.#settle();
+    this.#resolveWhenAll();
     const timer = setTimeout(
       () =>
         this.#fail(new Error(`${this.#ready.size} of ${count} ${this.#resource.plural} got ready in time`)),
@@ -108,14 +108,14 @@ export class ReadyWatch {
       while (!signal.aborted) {
         const query = new URLSearchParams({ watch: 'true', resourceVersion: this.#resourceVersion });
         for await (const event of client.watch(collectionPath(this.#resource), query, options))
-          this.#note(event);
+          this.#record(event);
       }
     } catch (error) {
       if (!signal.aborted) throw error;
     }
   }
 
-  #note({ type, object }: WatchEvent): void {
+  #record({ type, object }: WatchEvent): void {
     if (type === 'ERROR') throw new Error(`watch on ${this.#resource.plural}: ${JSON.stringify(object)}`);
     const now = performance.now();
     const { name, resourceVersion } = object.metadata;
@@ -126,13 +126,13 @@ export class ReadyWatch {
     if (!this.#isReady(object)) return;
     this.#ready.add(name);
     this.#firstReadyAt = Math.min(this.#firstReadyAt, now);
-    this.#settle();
+    this.#resolveWhenAll();
     if (expected === undefined) return;
     this.#expected.delete(name);
     expected.seen.resolve({ first: expected.first ?? now, ready: now, object });
   }
 
-  #settle(): void {
+  #resolveWhenAll(): void {
     if (this.#ready.size >= this.#wanted) this.#all.resolve();
   }
 

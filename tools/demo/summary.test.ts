@@ -65,8 +65,8 @@ describe('the facts about a token', () => {
   });
 
   it('are not given for a token of another issuer', async () => {
-    const foreign = await tokenFrom('https://elsewhere.example.com');
-    await expect(tokenFacts([foreign], keySet)).rejects.toThrow('unexpected "iss" claim value');
+    const elsewhere = await tokenFrom('https://elsewhere.example.com');
+    await expect(tokenFacts([elsewhere], keySet)).rejects.toThrow('unexpected "iss" claim value');
   });
 
   it('need a token', async () => {

@@ -8,7 +8,7 @@ const tokens = 'directclusterendpointtokens';
 let simulation: Simulation;
 beforeEach(async () => {
   simulation = new Simulation([]);
-  await simulation.settle();
+  await simulation.runUntilIdle();
 });
 
 const recordOf = (name: string): CredentialRecord => {
@@ -72,7 +72,7 @@ describe('while an admission policy is missing', () => {
     expect(simulation.liveness(record).live).toBe(false);
 
     simulation.missAdmission(false);
-    await simulation.settle();
+    await simulation.runUntilIdle();
 
     expect(readyOf(recordOf('new'))).toBe('True Issued');
     expect(simulation.liveness(recordOf('new')).live).toBe(true);
@@ -83,7 +83,7 @@ describe('while an admission policy is missing', () => {
     ['token', tokens, {}],
   ])('a confirmed %s is not written, and works', async (_, plural, spec) => {
     simulation.create(plural, 'old', spec);
-    await simulation.settle();
+    await simulation.runUntilIdle();
     const before = recordOf('old');
     simulation.missAdmission(true);
     simulation.crash();
@@ -94,7 +94,7 @@ describe('while an admission policy is missing', () => {
 
   it('a rotation that is asked for waits, and the key works until then', async () => {
     simulation.create(keys, 'rotated', { user: 'alice' });
-    await simulation.settle();
+    await simulation.runUntilIdle();
     const { status } = recordOf('rotated');
     simulation.missAdmission(true);
     simulation.edit(keys, 'rotated', {
@@ -106,14 +106,14 @@ describe('while an admission policy is missing', () => {
     expect(simulation.heldHash(record)).toBe(status.credentialHash);
     expect(readyOf(record)).toBe('True Issued');
     simulation.missAdmission(false);
-    await simulation.settle();
+    await simulation.runUntilIdle();
     expect(recordOf('rotated').status.serial).toBe(2);
   });
 
   it('a changed spec waits, grants nothing, and is right again at once when the change is taken back', async () => {
     const scope = { clusters: [{ cluster: 'a' }] };
     simulation.create(keys, 'changed', { user: 'alice', scope });
-    await simulation.settle();
+    await simulation.runUntilIdle();
     const { status } = recordOf('changed');
     simulation.missAdmission(true);
     simulation.edit(keys, 'changed', { spec: { scope: null } });
@@ -129,7 +129,7 @@ describe('while an admission policy is missing', () => {
 
   it('an end is an end', async () => {
     simulation.create(keys, 'ending', { user: 'alice', ttl: 3600 });
-    await simulation.settle();
+    await simulation.runUntilIdle();
     simulation.missAdmission(true);
     simulation.clock.advance(3_600_000);
     await pass(2);

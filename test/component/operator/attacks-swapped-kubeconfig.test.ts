@@ -12,7 +12,7 @@ let real: MemoryTarget;
 beforeEach(async () => {
   simulation = new KubeConfigSimulation();
   simulation.create();
-  await simulation.settle();
+  await simulation.runUntilIdle();
   real = simulation.target;
   expect(simulation.ready?.status).toBe('True');
   expect(real.names(bindings)).toHaveLength(1);
@@ -34,7 +34,7 @@ function swapBack(): void {
 
 async function later(times: number): Promise<void> {
   for (let time = 0; time < times; time++) {
-    await simulation.settle();
+    await simulation.runUntilIdle();
     simulation.clock.advance(700_000);
   }
 }
@@ -43,7 +43,7 @@ describe('a certificate whose object is deleted', () => {
   it('is revoked in its virtual cluster although the Secret led elsewhere meanwhile', async () => {
     swap();
     simulation.delete();
-    await simulation.settle();
+    await simulation.runUntilIdle();
     swapBack();
     await later(3);
     expect(real.names(bindings)).toEqual([]);
@@ -51,11 +51,11 @@ describe('a certificate whose object is deleted', () => {
 
   it('is revoked in its virtual cluster although the Secret led elsewhere when another was issued', async () => {
     swap();
-    await simulation.settle();
+    await simulation.runUntilIdle();
     simulation.edit({ metadata: { annotations: { 'management.platform.sh/rotate': 'now' } } });
-    await simulation.settle();
+    await simulation.runUntilIdle();
     simulation.delete();
-    await simulation.settle();
+    await simulation.runUntilIdle();
     swapBack();
     await later(3);
     expect(real.names(bindings)).toEqual([]);
@@ -66,7 +66,7 @@ describe('a certificate whose object is deleted', () => {
     simulation.opening = { problem };
     simulation.instance = undefined;
     simulation.delete();
-    await simulation.settle();
+    await simulation.runUntilIdle();
     expect(simulation.object).toBeUndefined();
     swapBack();
     await later(3);
@@ -79,7 +79,7 @@ describe('a certificate whose object is deleted', () => {
     simulation.instance = { ...instance, uid: 'another' };
     swap();
     simulation.delete();
-    await simulation.settle();
+    await simulation.runUntilIdle();
     swapBack();
     simulation.instance = instance;
     await later(3);
@@ -91,15 +91,15 @@ describe('a certificate whose object is deleted', () => {
     real.sign = (request) =>
       real.issue({ ...request, spec: { ...request.spec, expirationSeconds: year / 1000 } });
     simulation.edit({ metadata: { annotations: { 'management.platform.sh/rotate': 'now' } } });
-    await simulation.settle();
+    await simulation.runUntilIdle();
     const { validToDate } = simulation.held.certificate;
     expect(validToDate.getTime() - simulation.clock.now()).toBeGreaterThan(year / 2);
     real.failure = refusal(503, 'ServiceUnavailable');
     simulation.delete();
-    for (let i = 0; i < 80 && simulation.object !== undefined; i++) await simulation.settleOnce(1_000);
+    for (let i = 0; i < 80 && simulation.object !== undefined; i++) await simulation.runOnce(1_000);
     expect(simulation.object).toBeUndefined();
     for (let i = 0; i < 200; i++) {
-      await simulation.settleOnce(600_000);
+      await simulation.runOnce(600_000);
       simulation.clock.advance(300_000);
     }
     expect(validToDate.getTime()).toBeGreaterThan(simulation.clock.now());

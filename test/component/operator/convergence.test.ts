@@ -98,7 +98,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
       (w) => w.edit('secrets', `default/secret-${n}`, { data: { key: 'cGxhbnRlZA==' } }),
     ],
   ),
-  name.map((n): Act => [`foreign Secret ${n}`, (w) => foreignSecret(w, n)]),
+  name.map((n): Act => [`Secret of somebody else at ${n}`, (w) => occupySecret(w, n)]),
   fc.constant<Act>([
     'signing keys revoked',
     (w) => w.delete('secrets', 'latchkey-system/latchkey-signing-keys'),
@@ -109,7 +109,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   fc.constant<Act>(['crash', (w) => w.crash()]),
 );
 
-function foreignSecret(world: Simulation, of: string): void {
+function occupySecret(world: Simulation, of: string): void {
   if (world.api.find('secrets', `default/secret-${of}`) !== undefined) return;
   world.api.create('secrets', {
     metadata: { namespace: 'default', name: `secret-${of}` },
@@ -140,11 +140,11 @@ async function live(acts: readonly Act[], fate: readonly Fate[], family: boolean
   const world = new Simulation(family ? [] : fate);
   if (family) {
     createFamily(world);
-    await world.settle();
+    await world.runUntilIdle();
     world.suffer(fate);
   }
   for (const [, run] of acts) await run(world);
-  await world.settle();
+  await world.runUntilIdle();
   return world;
 }
 
@@ -184,7 +184,7 @@ it(
         }
         const before = JSON.stringify(world.records());
         world.crash();
-        await world.settle();
+        await world.runUntilIdle();
         expect(JSON.stringify(world.records())).toBe(before);
       }),
       { numRuns: 200 },
@@ -230,7 +230,7 @@ it(
         const world = new Simulation(fate);
         createFamily(world);
         for (const [, run] of acts) await run(world);
-        await world.settle();
+        await world.runUntilIdle();
         for (const record of world.records()) {
           expect(`${record.key} ${record.status.serial} ${readyOf(record)?.reason}`).toBe(
             `${record.key} 1 Issued`,
@@ -251,7 +251,7 @@ it(
       fc.asyncProperty(...history(decent), async (...told) => {
         const world = await live(...told);
         for (const plural of [tokens, keys]) for (const n of names) world.delete(plural, n);
-        await world.settle();
+        await world.runUntilIdle();
         expect(world.records().map(({ key }) => key)).toEqual([]);
         const left = world.api.all('secrets').map(({ metadata }) => metadata.labels ?? {});
         expect(left.filter((labels) => 'management.platform.sh/owner-uid' in labels)).toEqual([]);

@@ -67,7 +67,7 @@ async function begin({ spec = {}, change }: Scenario): Promise<KubeConfigSimulat
   const simulation = new KubeConfigSimulation();
   simulation.create(spec);
   if (change === undefined) return simulation;
-  await simulation.settle();
+  await simulation.runUntilIdle();
   expect(simulation.ready?.status).toBe('True');
   change(simulation);
   return simulation;
@@ -102,7 +102,7 @@ function expectWhole(simulation: KubeConfigSimulation, { ready }: Scenario): voi
 async function writesOf(scenario: Scenario): Promise<number> {
   const simulation = await begin(scenario);
   const before = simulation.tried;
-  await simulation.settle();
+  await simulation.runUntilIdle();
   expectWhole(simulation, scenario);
   return simulation.tried - before;
 }
@@ -117,7 +117,7 @@ describe.each(scenarios)('$title', (scenario) => {
     for (let nth = 0; nth < writes; nth++) {
       const simulation = await begin(scenario);
       simulation.fates = [...Array<'works'>(nth).fill('works'), fate];
-      await simulation.settle();
+      await simulation.runUntilIdle();
       expectWhole(simulation, scenario);
     }
   });
@@ -129,9 +129,9 @@ describe.each(scenarios)('$title', (scenario) => {
       for (let nth = 0; nth < writes; nth++) {
         const simulation = await begin(scenario);
         simulation.dieAt(nth, fate);
-        await simulation.settle();
+        await simulation.runUntilIdle();
         simulation.restart();
-        await simulation.settle();
+        await simulation.runUntilIdle();
         expectWhole(simulation, scenario);
       }
     },
@@ -147,29 +147,29 @@ describe('the serial in status and the record of it are written at once', () => 
   it.each(failed)('so nothing is asked for where serial $serial and record $record', async (pair) => {
     const simulation = await begin(issue);
     simulation.fates = [pair.serial, pair.record];
-    await simulation.settleOnce(0);
+    await simulation.runOnce(0);
     expect(simulation.target.names('certificatesigningrequests')).toEqual([]);
-    await simulation.settle();
+    await simulation.runUntilIdle();
     expectWhole(simulation, issue);
   });
 
   it.each(pairs)('and a death goes well: serial $serial, record $record', async ({ serial, record }) => {
     const simulation = await begin(issue);
     simulation.dieAfter([serial, record]);
-    await simulation.settle();
+    await simulation.runUntilIdle();
     simulation.restart();
-    await simulation.settle();
+    await simulation.runUntilIdle();
     expectWhole(simulation, issue);
   });
 
   it('and a serial that only the record names is not used again', async () => {
     const simulation = await begin(issue);
     simulation.dieAfter(['lost', 'works']);
-    await simulation.settle();
+    await simulation.runUntilIdle();
     expect(simulation.revocation?.data).toMatchObject({ serials: '1' });
     expect(simulation.object?.status?.['boundSerials']).toBeUndefined();
     simulation.restart();
-    await simulation.settle();
+    await simulation.runUntilIdle();
     expect(simulation.record.status).toMatchObject({ serial: 2, boundSerials: [2] });
     expect(simulation.revocation?.data).toMatchObject({ serials: '2' });
   });
@@ -177,12 +177,12 @@ describe('the serial in status and the record of it are written at once', () => 
   it('and a record that is ahead of its status waits for it, and goes when nothing comes', async () => {
     const simulation = await begin(issue);
     simulation.dieAfter(['lost', 'works']);
-    await simulation.settle();
+    await simulation.runUntilIdle();
     simulation.verbs = [];
     simulation.restart();
-    await simulation.settle(0);
+    await simulation.runUntilIdle(0);
     expect(simulation.revocation).toBeDefined();
-    await simulation.settle(30_000);
+    await simulation.runUntilIdle(30_000);
     expect(simulation.revocation).toBeUndefined();
   });
 });
@@ -199,12 +199,12 @@ describe('a signer that gives more than was asked for', () => {
 
   it('has the record say so before the certificate is bound, whichever write is the last', async () => {
     const whole = begun();
-    await whole.settle();
+    await whole.runUntilIdle();
     const ends: number[] = [];
     for (let nth = 0; nth < whole.tried; nth++) {
       const simulation = begun();
       simulation.dieAt(nth, 'works');
-      await simulation.settle();
+      await simulation.runUntilIdle();
       const isBound = simulation.target.names('clusterrolebindings').length > 0;
       if (isBound)
         ends.push(Date.parse(String(simulation.revocation?.data?.['notAfter'])) - simulation.clock.now());

@@ -14,7 +14,7 @@ const untrusted = (error: Error): Error => toUntrustedServerError(action, error)
 async function issued(spec: object = {}): Promise<KubeConfigSimulation> {
   const simulation = new KubeConfigSimulation();
   simulation.create(spec);
-  await simulation.settle();
+  await simulation.runUntilIdle();
   expect(simulation.ready).toMatchObject({ status: 'True' });
   return simulation;
 }
@@ -56,7 +56,7 @@ describe('the bindings of a revoked certificate', () => {
       }
     plant(simulation, clusterWide, [bob]);
     simulation.delete();
-    await simulation.settle();
+    await simulation.runUntilIdle();
     expect(simulation.object).toBeUndefined();
     expect(new Set(subjectsOf(simulation).map((subject) => JSON.stringify(subject)))).toEqual(
       new Set([JSON.stringify(bob), JSON.stringify({ kind: 'Group', name: 'dev' })]),
@@ -69,7 +69,7 @@ describe('the bindings of a revoked certificate', () => {
     const simulation = await issued();
     plant(simulation, clusterWide, [subjectOf(simulation, 'User', 2)]);
     rotate(simulation);
-    await simulation.settle();
+    await simulation.runUntilIdle();
     expect(simulation.target.names(clusterWide)).toEqual([`latchkey-${simulation.record.uid}-2`]);
   });
 
@@ -79,7 +79,7 @@ describe('the bindings of a revoked certificate', () => {
       const simulation = await issued();
       plant(simulation, clusterWide, [subjectOf(simulation, 'User')], { name });
       simulation.delete();
-      await simulation.settle();
+      await simulation.runUntilIdle();
       expect(simulation.object).toBeUndefined();
       expect(simulation.target.api.all(clusterWide)).toEqual([]);
     },
@@ -92,7 +92,7 @@ describe('the bindings of a revoked certificate', () => {
     const own = `latchkey-${simulation.record.uid}-1`;
     simulation.target.api.patch(clusterWide, own, { metadata: { finalizers } }, {});
     simulation.delete();
-    await simulation.settle();
+    await simulation.runUntilIdle();
     expect(simulation.object).toBeUndefined();
     expect(subjectsOf(simulation)).toEqual([]);
   });
@@ -107,7 +107,7 @@ describe('the bindings of a revoked certificate', () => {
       if (path.endsWith('/rolebindings')) pages.push(new URLSearchParams(query).get('limit'));
     };
     simulation.delete();
-    await simulation.settle();
+    await simulation.runUntilIdle();
     expect(simulation.object).toBeUndefined();
     expect(new Set(subjectsOf(simulation).map(({ name }) => name))).toEqual(new Set(['bob']));
     expect(new Set(pages)).toEqual(new Set([null, '500', '50']));
@@ -133,7 +133,7 @@ describe('the bindings of a revoked certificate', () => {
     const simulation = await issued();
     binder(simulation, 5);
     simulation.delete();
-    await simulation.settle();
+    await simulation.runUntilIdle();
     expect(simulation.object).toBeUndefined();
     expect(subjectsOf(simulation)).toEqual([]);
   });
@@ -142,13 +142,13 @@ describe('the bindings of a revoked certificate', () => {
     const simulation = await issued();
     binder(simulation, 600);
     rotate(simulation);
-    await simulation.settle(0);
+    await simulation.runUntilIdle(0);
     expect(simulation.ready).toMatchObject({ status: 'False', reason: reasons.targetAnswer });
     expect(simulation.ready?.message).toContain('again and again');
     simulation.delete();
-    await simulation.settle();
+    await simulation.runUntilIdle();
     expect(simulation.object).toBeUndefined();
-    await simulation.settle(600_000);
+    await simulation.runUntilIdle(600_000);
     expect(subjectsOf(simulation)).toEqual([]);
     expect(simulation.revocation).toBeUndefined();
   });
@@ -163,9 +163,9 @@ describe('a virtual cluster that is away when its kubeconfig is deleted', () => 
     simulation.target.failure = away;
     simulation.delete();
     const start = simulation.clock.now();
-    await simulation.settle(0);
+    await simulation.runUntilIdle(0);
     expect(simulation.object).toBeDefined();
-    for (let i = 0; i < 70 && simulation.object !== undefined; i++) await simulation.settleOnce(1_000);
+    for (let i = 0; i < 70 && simulation.object !== undefined; i++) await simulation.runOnce(1_000);
     expect(simulation.object).toBeUndefined();
     expect(simulation.clock.now() - start).toBeLessThan(70_000);
     expect(simulation.revocation?.data).toMatchObject({
@@ -177,7 +177,7 @@ describe('a virtual cluster that is away when its kubeconfig is deleted', () => 
     });
     expect(simulation.target.api.all(clusterWide)).toHaveLength(1);
     simulation.target.failure = undefined;
-    await simulation.settle(600_000);
+    await simulation.runUntilIdle(600_000);
     expect(simulation.revocation).toBeUndefined();
     expect(simulation.target.api.all(clusterWide)).toEqual([]);
     expect(simulation.target.api.all(requests)).toEqual([]);
@@ -187,16 +187,16 @@ describe('a virtual cluster that is away when its kubeconfig is deleted', () => 
     const simulation = await issued({ certificateTTL: 7_200 });
     simulation.target.failure = away;
     simulation.delete();
-    for (let i = 0; i < 70 && simulation.object !== undefined; i++) await simulation.settleOnce(1_000);
+    for (let i = 0; i < 70 && simulation.object !== undefined; i++) await simulation.runOnce(1_000);
     const end = Date.parse(simulation.revocation?.data?.['notAfter'] ?? '');
     expect(end).toBeGreaterThan(Date.UTC(2026, 10, 21, 12));
-    let looks = 0;
-    while (simulation.revocation !== undefined && looks < 100) {
-      await simulation.settleOnce(600_000);
-      looks += 1;
+    let turns = 0;
+    while (simulation.revocation !== undefined && turns < 100) {
+      await simulation.runOnce(600_000);
+      turns += 1;
     }
     expect(simulation.clock.now()).toBeGreaterThanOrEqual(end);
-    expect(looks).toBeLessThan(40);
+    expect(turns).toBeLessThan(40);
   });
 
   it.each([
@@ -217,7 +217,7 @@ describe('a virtual cluster that is away when its kubeconfig is deleted', () => 
     const simulation = await issued();
     happen(simulation);
     simulation.delete();
-    await simulation.settle(0);
+    await simulation.runUntilIdle(0);
     expect(simulation.object).toBeUndefined();
     expect(simulation.revocation).toBeDefined();
   });
@@ -229,7 +229,7 @@ describe('a virtual cluster that is away when its kubeconfig is deleted', () => 
     simulation.opening = { problem: { reason: reasons.kubeConfigNotFound, message: 'no Secret' } };
     simulation.remembered = client;
     simulation.delete();
-    await simulation.settle(0);
+    await simulation.runUntilIdle(0);
     expect(simulation.object).toBeUndefined();
     expect(simulation.revocation).toBeUndefined();
     expect(simulation.target.api.all(clusterWide)).toEqual([]);
@@ -240,9 +240,9 @@ describe('a virtual cluster that is away when its kubeconfig is deleted', () => 
     const simulation = await issued();
     simulation.instance = undefined;
     simulation.delete();
-    await simulation.settle(0);
+    await simulation.runUntilIdle(0);
     expect(simulation.object).toBeUndefined();
-    await simulation.settle();
+    await simulation.runUntilIdle();
     expect(simulation.revocation).toBeUndefined();
     expect(simulation.target.api.all(clusterWide)).toEqual([]);
   });
@@ -252,12 +252,12 @@ describe('a virtual cluster that is away when its kubeconfig is deleted', () => 
     simulation.target.failure = away;
     if (simulation.instance !== undefined)
       simulation.instance = { ...simulation.instance, deleted: simulation.clock.now() };
-    await simulation.settle(0);
+    await simulation.runUntilIdle(0);
     expect(simulation.ready).toMatchObject({ reason: reasons.instanceGone });
     expect(simulation.record.status.boundSerials).toBeUndefined();
     simulation.instance = undefined;
     simulation.target.failure = undefined;
-    await simulation.settle(30_000);
+    await simulation.runUntilIdle(30_000);
     expect(simulation.target.api.all(clusterWide)).toEqual([]);
     expect(simulation.revocation).toBeUndefined();
   });
@@ -273,7 +273,7 @@ describe('a kubeconfig whose object is gone without its finalizer', () => {
   it('is revoked all the same', async () => {
     const simulation = await issued();
     vanish(simulation);
-    await simulation.settle();
+    await simulation.runUntilIdle();
     expect(simulation.target.api.all(clusterWide)).toEqual([]);
     expect(simulation.revocation).toBeUndefined();
   });
@@ -282,7 +282,7 @@ describe('a kubeconfig whose object is gone without its finalizer', () => {
     const simulation = await issued();
     vanish(simulation);
     simulation.restart();
-    await simulation.settle();
+    await simulation.runUntilIdle();
     expect(simulation.target.api.all(clusterWide)).toEqual([]);
     expect(simulation.revocation).toBeUndefined();
   });
@@ -292,7 +292,7 @@ describe('a kubeconfig whose object is gone without its finalizer', () => {
     simulation.edit({ metadata: { finalizers: ['example.com/mine', ...simulation.record.finalizers] } });
     simulation.delete();
     simulation.edit({ metadata: { finalizers: ['example.com/mine'] } });
-    await simulation.settle();
+    await simulation.runUntilIdle();
     expect(simulation.object).toBeDefined();
     expect(simulation.target.api.all(clusterWide)).toEqual([]);
   });
@@ -301,7 +301,7 @@ describe('a kubeconfig whose object is gone without its finalizer', () => {
     const simulation = await issued();
     expect(simulation.revocation).toBeDefined();
     simulation.restart();
-    await simulation.settle();
+    await simulation.runUntilIdle();
     expect(simulation.target.api.all(clusterWide)).toHaveLength(1);
     expect(simulation.revocation?.data).toMatchObject({ serials: '1', secretName: 'vc-shop' });
   });

@@ -168,40 +168,40 @@ export class KubeConfigSimulation {
       for (const object of this.platform.all(kind)) this.#upsert(kind, object);
   }
 
-  /** Looks until nothing more is to be done within `patience` milliseconds. A look that fails is followed by another. */
-  async settle(patience = 5_000): Promise<void> {
+  /** Reconciles until nothing more is to be done within `patience` milliseconds. A reconcile that fails is repeated. */
+  async runUntilIdle(patience = 5_000): Promise<void> {
     for (let round = 0; round < 60; round++) {
       this.#deliver();
       const before = this.platform.changes.length;
-      const waitMs = await this.#look();
+      const waitMs = await this.#reconcileAll();
       if (this.isDead) return;
       if (waitMs <= patience) this.clock.advance(waitMs);
       else if (this.platform.changes.length === before) return;
     }
-    throw new Error('the controller does not settle');
+    throw new Error('the controller does not come to rest');
   }
 
-  /** One look at everything, then the time until the next that was asked for passes; at most `patience` milliseconds. */
-  async settleOnce(patience: number): Promise<void> {
+  /** One reconcile of everything, then the time until the next that was asked for passes; at most `patience` milliseconds. */
+  async runOnce(patience: number): Promise<void> {
     this.#deliver();
-    this.clock.advance(Math.min(await this.#look(), patience));
+    this.clock.advance(Math.min(await this.#reconcileAll(), patience));
     this.#deliver();
   }
 
-  async #look(): Promise<number> {
+  async #reconcileAll(): Promise<number> {
     const { controller, revocationController, revocations } = this.#process;
-    const looks = [
+    const turns = [
       () => controller.reconcile(`${namespace}/shop`),
       ...[...revocations.keys()].map((key) => () => revocationController.reconcile(key)),
     ];
     let waitMs = Number.POSITIVE_INFINITY;
-    for (const look of looks) waitMs = Math.min(waitMs, await this.#waitOf(look));
+    for (const turn of turns) waitMs = Math.min(waitMs, await this.#waitOf(turn));
     return waitMs;
   }
 
-  async #waitOf(look: () => Promise<WorkResult | undefined>): Promise<number> {
+  async #waitOf(turn: () => Promise<WorkResult | undefined>): Promise<number> {
     try {
-      return (await look())?.requeueAfterMs ?? Number.POSITIVE_INFINITY;
+      return (await turn())?.requeueAfterMs ?? Number.POSITIVE_INFINITY;
     } catch (error) {
       // Everything that the network does is an Error of the client; a mistake of ours must not be retried away.
       if (error instanceof TypeError || error instanceof RangeError) throw error;

@@ -30,7 +30,7 @@ function begin(
 
 async function issued(spec: object = {}): Promise<KubeConfigSimulation> {
   const simulation = begin(() => undefined, spec);
-  await simulation.settle();
+  await simulation.runUntilIdle();
   expect(simulation.ready).toMatchObject({ status: 'True' });
   return simulation;
 }
@@ -72,7 +72,7 @@ describe('a virtual cluster that does not sign what was asked for', () => {
     const simulation = begin((it) => {
       it.target.admit = (request) => ({ ...request, spec: { ...request.spec, ...change(request) } });
     });
-    await simulation.settle(500);
+    await simulation.runUntilIdle(500);
     expect(simulation.ready).toMatchObject({ status: 'False', reason: reasons.certificateFailed });
     expect(approved(simulation)).toEqual([]);
     expect(simulation.target.api.all(requests)).toEqual([]);
@@ -82,8 +82,8 @@ describe('a virtual cluster that does not sign what was asked for', () => {
     const simulation = begin();
     const { uid } = simulation.record;
     const metadata = { name: `latchkey-${uid}-1` } as StoredObject['metadata'];
-    simulation.target.api.create(requests, { metadata, spec: { request: 'foreign' } });
-    await simulation.settle();
+    simulation.target.api.create(requests, { metadata, spec: { request: 'not-ours' } });
+    await simulation.runUntilIdle();
     expect(simulation.ready?.status).toBe('True');
     expect(simulation.record.status).toMatchObject({ serial: 2, boundSerials: [2] });
     expect(new Set(approved(simulation).map(({ object }) => object.metadata.name))).toEqual(
@@ -102,7 +102,7 @@ describe('a virtual cluster that does not sign what was asked for', () => {
     const simulation = begin((it) => {
       it.target.sign = sign;
     });
-    await simulation.settle(500);
+    await simulation.runUntilIdle(500);
     expect(simulation.ready).toMatchObject({ status: 'False', reason: reasons.certificateFailed });
     expect(simulation.ready?.message).not.toContain('system:');
     expect(simulation.document).toBeUndefined();
@@ -114,7 +114,7 @@ describe('a virtual cluster that does not sign what was asked for', () => {
     const simulation = begin((it) => {
       it.target.signerLife = 5;
     });
-    await simulation.settle(500);
+    await simulation.runUntilIdle(500);
     expect(simulation.ready).toMatchObject({ status: 'False', reason: reasons.certificateFailed });
   });
 
@@ -132,7 +132,7 @@ describe('a virtual cluster that does not sign what was asked for', () => {
         return undefined;
       };
     });
-    await simulation.settle(500);
+    await simulation.runUntilIdle(500);
     expect(simulation.ready).toMatchObject({ status: 'False', reason });
     expect(JSON.stringify(simulation.object)).not.toContain(secretOfTarget);
   });
@@ -146,16 +146,16 @@ describe('a virtual cluster that does not sign what was asked for', () => {
       };
     });
     const start = simulation.clock.now();
-    await simulation.settle(500);
+    await simulation.runUntilIdle(500);
     expect(simulation.ready).toMatchObject({ status: 'False', reason: reasons.certificateTimeout });
     expect(simulation.condition('Reconciling')?.reason).toBe(reasons.certificateTimeout);
     expect(simulation.clock.now() - start).toBeLessThan(16_000);
     expect(simulation.target.api.all(requests)).toEqual([]);
     const before = asked;
-    await simulation.settle(500);
+    await simulation.runUntilIdle(500);
     expect(asked).toBe(before);
     simulation.target.sign = (request) => simulation.target.issue(request);
-    await simulation.settle(60_000);
+    await simulation.runUntilIdle(60_000);
     expect(simulation.ready?.status).toBe('True');
     expect(simulation.record.status.serial).toBeGreaterThan(1);
   });
@@ -164,10 +164,10 @@ describe('a virtual cluster that does not sign what was asked for', () => {
     const simulation = begin((it) => {
       it.target.sign = () => undefined;
     });
-    await simulation.settle(0);
+    await simulation.runUntilIdle(0);
     simulation.target.sign = (request) => simulation.target.issue(request);
     simulation.edit({ spec: { server: 'https://10.1.1.1' } });
-    await simulation.settle(0);
+    await simulation.runUntilIdle(0);
     expect(simulation.ready?.status).toBe('True');
   });
 });
@@ -189,13 +189,13 @@ describe('a virtual cluster that fails', () => {
       const simulation = begin((it) => {
         it.target.failure = failure;
       });
-      await simulation.settle(500);
+      await simulation.runUntilIdle(500);
       expect(simulation.ready).toMatchObject({ status: 'False', reason });
       expect(simulation.condition('Reconciling')?.reason).toBe(reason);
       expect(simulation.condition('Stalled')).toBeUndefined();
       expect(JSON.stringify(simulation.object)).not.toContain(secretOfTarget);
       simulation.target.failure = undefined;
-      await simulation.settle(60_000);
+      await simulation.runUntilIdle(60_000);
       expect(simulation.ready?.status).toBe('True');
       expect(simulation.target.api.all(clusterWide)).toHaveLength(1);
       expect(simulation.target.api.all(requests)).toHaveLength(1);
@@ -209,16 +209,16 @@ describe('a virtual cluster that fails', () => {
       simulation.target.failure = failure;
       simulation.verbs = [];
       rotate(simulation);
-      await simulation.settle(0);
+      await simulation.runUntilIdle(0);
       expect(simulation.ready).toMatchObject({ status: 'False', reason: reasons.useNotAllowed });
       expect(simulation.condition('Reconciling')?.reason).toBe(reason);
       expect(simulation.document).toBeUndefined();
       expect(simulation.record.status.boundSerials).toEqual([1]);
       const written = simulation.platform.writes;
-      await simulation.settle(0);
+      await simulation.runUntilIdle(0);
       expect(simulation.platform.writes).toBe(written);
       simulation.target.failure = undefined;
-      await simulation.settle(30_000);
+      await simulation.runUntilIdle(30_000);
       expect(simulation.record.status.boundSerials).toBeUndefined();
       expect(simulation.target.api.all(clusterWide)).toEqual([]);
       expect(simulation.condition('Reconciling')?.reason).toBe(reasons.useNotAllowed);
@@ -229,11 +229,11 @@ describe('a virtual cluster that fails', () => {
     const simulation = await issued();
     simulation.target.failure = untrusted(timedOut(action, 5_000));
     rotate(simulation);
-    await simulation.settle(0);
+    await simulation.runUntilIdle(0);
     expect(simulation.ready).toMatchObject({ status: 'False', reason: reasons.targetUnreachable });
     expect(simulation.record.status).toMatchObject({ serial: 1, boundSerials: [1] });
     simulation.target.failure = undefined;
-    await simulation.settle(60_000);
+    await simulation.runUntilIdle(60_000);
     expect(simulation.record.status).toMatchObject({ serial: 2, boundSerials: [2] });
     expect(simulation.target.api.all(clusterWide)).toHaveLength(1);
   });
@@ -245,12 +245,12 @@ describe('a signer that gives less than was asked for', () => {
       it.target.signerLife = 1_200;
     });
     const start = simulation.clock.now();
-    await simulation.settle();
+    await simulation.runUntilIdle();
     const { notAfter = 0, expirationTimestamp } = simulation.record.status;
     expect(notAfter).toBe(start + 1_200_000);
     expect(expirationTimestamp).toBe(notAfter);
     simulation.clock.set(notAfter);
-    await simulation.settle(0);
+    await simulation.runUntilIdle(0);
     expect(simulation.ready?.reason).toBe(reasons.expired);
     expect(simulation.target.api.all(clusterWide)).toEqual([]);
   });

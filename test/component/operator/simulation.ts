@@ -101,7 +101,7 @@ export class Simulation {
   }
 
   /** Until nothing is queued and no event waits. Fails where that does not come. */
-  async settle(): Promise<void> {
+  async runUntilIdle(): Promise<void> {
     this.calm();
     for (let round = 0; round < 200; round++) {
       this.deliver();
@@ -112,7 +112,7 @@ export class Simulation {
         this.clock.advance(100);
       }
     }
-    throw new Error('the controllers do not settle');
+    throw new Error('the controllers do not come to rest');
   }
 
   /** What a person applies: the stamps and the finalizer of the admission policies stand on it. */

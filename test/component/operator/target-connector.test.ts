@@ -108,7 +108,7 @@ describe('a kubeconfig that leads elsewhere', () => {
     await evil.server.stop();
   });
 
-  it('is followed when it changes in the middle of a look', async () => {
+  it('is followed when it changes in the middle of a check', async () => {
     const next = await PlayedTarget.start(clock, 'b');
     stage.target.server.once(
       () => true,
@@ -169,7 +169,7 @@ describe('a target that means harm', () => {
     ['an error', 500, { kind: 'Status', message: canary }],
     ['that the object is of another kind', 422, { kind: 'Status', message: canary, reason: 'Invalid' }],
     ['that the object is gone, in words of its own', 404, canary],
-  ])('that answers every look with %s is refused, in our words', async (_what, status, body) => {
+  ])('that answers every request with %s is refused, in our words', async (_what, status, body) => {
     stage.target.server.script((exchange) => {
       exchange.answer(status, body, { location: 'https://127.0.0.1:1/' });
       return true;
@@ -225,8 +225,8 @@ describe('what is not the fault of the target', () => {
 
   it('is said of the Secret: that it is of another maker, whose target is left alone', async () => {
     const [namespace, name] = accessKey.split('/') as [string, string];
-    const foreign = { type: 'Opaque', metadata: { namespace, name }, data: { token: 'eA==' } };
-    const { metadata } = stage.platform.storage('secrets').put(foreign);
+    const unlabelled = { type: 'Opaque', metadata: { namespace, name }, data: { token: 'eA==' } };
+    const { metadata } = stage.platform.storage('secrets').put(unlabelled);
     expect(await connect()).toMatchObject({ reason: 'SecretConflict' });
     expect(stage.target.requests).toEqual([]);
     await stage.connector.disconnect(connection);
