@@ -13,7 +13,7 @@ export function parseAddress(text: string): Uint8Array | undefined {
   if (!isIPv6(text)) return undefined;
   const [address = ''] = text.split('%');
   const [head = '', tail] = address.replace(/[\d.]+\.[\d.]+$/, dottedToGroups).split('::');
-  const [left, right] = [groupsOf(head), groupsOf(tail ?? '')];
+  const [left, right] = [parseGroups(head), parseGroups(tail ?? '')];
   const zeros: number[] = new Array(8 - left.length - right.length).fill(0);
   return Uint8Array.from([...left, ...zeros, ...right].flatMap((group) => [group >> 8, group & 0xff]));
 }
@@ -45,7 +45,7 @@ function maskByte(prefix: number, index: number): number {
   return (0xff00 >> bits) & 0xff;
 }
 
-function groupsOf(text: string): number[] {
+function parseGroups(text: string): number[] {
   return text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
 }
 

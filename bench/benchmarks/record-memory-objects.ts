@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { annotations, apiVersion, fieldManager, finalizers, labels } from '../../src/api/names.ts';
 import { toCredentialRecord } from '../../src/credentials/credential-record.ts';
-import { fingerprintsOf } from '../../src/credentials/fingerprint.ts';
+import { computeFingerprints } from '../../src/credentials/fingerprint.ts';
 import { toLiveRecord } from '../../src/credentials/live-record.ts';
 import type { CredentialKind } from '../../src/credentials/record.ts';
 
@@ -107,7 +107,7 @@ function status(index: number, spec: object): object {
     observedGeneration: 1,
     credentialHash: hash,
     keyID: hash.slice(0, 16),
-    fingerprint: fingerprintsOf({ ...spec })[0],
+    fingerprint: computeFingerprints({ ...spec })[0],
     serial: 1,
     notAfter: instant(index + 7_776_000),
     confirmedTTL: 7_776_000,

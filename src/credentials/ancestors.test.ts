@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { credentialObject, liveRecord, recordOf } from '../../test/builders/credential-object.ts';
-import { ancestorsOf, chainOf, chainsOf } from './ancestors.ts';
+import { chainOf, chainsOf, resolveAncestors } from './ancestors.ts';
 
 const root = liveRecord({ name: 'root' });
 const spec = { accessKey: 'root', key: 'some-key-of-twenty-characters' };
@@ -11,22 +11,22 @@ const fresh = recordOf(
 const lookup = (name: string) => [root, middle].find((record) => record.name === name);
 const firstIssue = true;
 
-describe('ancestorsOf', () => {
+describe('resolveAncestors', () => {
   it('is empty without an access key', () => {
-    expect(ancestorsOf(root, lookup)).toEqual({ ancestors: [] });
+    expect(resolveAncestors(root, lookup)).toEqual({ ancestors: [] });
   });
 
   it('finds them all, nearest first, for a credential that is issued for the first time', () => {
-    expect(ancestorsOf(fresh, lookup, { firstIssue })).toEqual({ ancestors: [middle, root] });
+    expect(resolveAncestors(fresh, lookup, { firstIssue })).toEqual({ ancestors: [middle, root] });
   });
 
   it('tells an access key that is not there yet from one that is gone', () => {
-    expect(ancestorsOf(fresh, () => undefined, { firstIssue })).toEqual({
+    expect(resolveAncestors(fresh, () => undefined, { firstIssue })).toEqual({
       reason: 'AccessKeyNotFound',
       accessKey: 'middle',
     });
     const pinned = { ...fresh, status: { serial: 1, accessKeyUID: middle.uid } };
-    expect(ancestorsOf(pinned, () => undefined, { firstIssue })).toEqual({
+    expect(resolveAncestors(pinned, () => undefined, { firstIssue })).toEqual({
       reason: 'AccessKeyGone',
       accessKey: 'middle',
     });
@@ -40,19 +40,24 @@ describe('ancestorsOf', () => {
     const find = (name: string) => loop.find((record) => record.name === name);
     const below = recordOf(credentialObject({ name: 'below', spec: { accessKey: 'loop-0' } }));
     for (const record of [...loop, below]) {
-      expect(ancestorsOf(record, find, { firstIssue })).toMatchObject({ reason: 'AccessKeyChainInvalid' });
+      expect(resolveAncestors(record, find, { firstIssue })).toMatchObject({
+        reason: 'AccessKeyChainInvalid',
+      });
     }
   });
 
   it('never follows an ancestor that has pinned nothing', () => {
     const unpinned = { ...middle, status: { serial: 1 } };
     const find = (name: string) => (name === 'middle' ? unpinned : root);
-    expect(ancestorsOf(fresh, find, { firstIssue })).toEqual({ reason: 'Unconfirmed', accessKey: 'root' });
+    expect(resolveAncestors(fresh, find, { firstIssue })).toEqual({
+      reason: 'Unconfirmed',
+      accessKey: 'root',
+    });
   });
 
   it('does not pin another object than the one that was pinned', () => {
     const pinned = { ...fresh, status: { serial: 0, accessKeyUID: 'another' } };
-    expect(ancestorsOf(pinned, lookup, { firstIssue })).toEqual({
+    expect(resolveAncestors(pinned, lookup, { firstIssue })).toEqual({
       reason: 'AccessKeyGone',
       accessKey: 'middle',
     });

@@ -17,7 +17,7 @@ export type AncestorsResult<R extends LiveRecord = CredentialRecord> =
  * The parents of a credential, nearest first. Each is found by name and must still be the object whose UID its child pinned at its
  * first issue. With `firstIssue` the record itself may be without a pin; its ancestors never may.
  */
-export function ancestorsOf<R extends LiveRecord>(
+export function resolveAncestors<R extends LiveRecord>(
   record: NoInfer<R>,
   lookup: AccessKeyLookup<R>,
   options: { readonly firstIssue?: boolean } = {},

@@ -10,7 +10,7 @@ import {
 } from '../../test/builders/credential-object.ts';
 import { annotations, labels } from '../api/names.ts';
 import { toCredentialRecord } from './credential-record.ts';
-import { fingerprintsOf } from './fingerprint.ts';
+import { computeFingerprints } from './fingerprint.ts';
 import { credentialHash } from './keys/credential-hash.ts';
 import type { CredentialKind } from './record.ts';
 
@@ -85,7 +85,7 @@ describe('toCredentialRecord', () => {
       createdWith: 'root/1',
       rotate: 'now',
       ephemeral: true,
-      fingerprints: fingerprintsOf(spec),
+      fingerprints: computeFingerprints(spec),
       specKey: { form: 'Plain', hash: credentialHash(key), wellFormed: true },
       identity: { kind: 'user', user: 'alice', groups: ['dev'] },
       type: 'User',

@@ -1,9 +1,9 @@
 import { asCount, asObject, asText, asTexts, type JsonObject } from '../api/json.ts';
 import { annotations as annotationNames, labels as labelNames } from '../api/names.ts';
-import { conditionsOf } from './conditions-of.ts';
+import { parseConditions } from './conditions.ts';
 import { toConfirmation } from './confirmation.ts';
 import { credentialHash } from './keys/credential-hash.ts';
-import { secretRefOf, toLiveRecord } from './live-record.ts';
+import { parseSecretRef, toLiveRecord } from './live-record.ts';
 import { isWrittenByOperator, ownerOfSpecField } from './managed-fields.ts';
 import type { CredentialKind, CredentialRecord, LiveRecord, Slots } from './record.ts';
 import { shared } from './shared-values.ts';
@@ -19,7 +19,7 @@ export function toCredentialRecord(object: unknown, kind: CredentialKind): Crede
   const live = toLiveRecord(object, kind);
   return {
     ...(live as Slots<LiveRecord>),
-    secretRef: secretRefOf(spec['secretRef']),
+    secretRef: parseSecretRef(spec['secretRef']),
     status: toConfirmation(status, live.status),
     generation: asCount(metadata['generation']) ?? 0,
     finalizers: shared.json(asTexts(metadata['finalizers'])),
@@ -33,7 +33,7 @@ export function toCredentialRecord(object: unknown, kind: CredentialKind): Crede
     holdsLoginSecrets: holdsLoginSecrets(spec),
     holdsCredential: asText(status['token'] ?? status['kubeConfig']) !== undefined,
     observedGeneration: asCount(status['observedGeneration']) ?? -1,
-    conditions: conditionsOf(status['conditions']),
+    conditions: parseConditions(status['conditions']),
   } satisfies Slots<CredentialRecord> as CredentialRecord;
 }
 

@@ -73,16 +73,16 @@ export function recogniseCredentialSecret(
     labels[labelNames.ownerUID] === record.uid &&
     labels[labelNames.ownerKind] === record.kind;
   if (!isOurs) return { owner: 'other' };
-  const content = contentOf(asObject(data), location.entry);
+  const content = decodeEntry(asObject(data), location.entry);
   return {
     owner: 'this',
-    serial: serialOf(labels[labelNames.serial]),
+    serial: parseSerial(labels[labelNames.serial]),
     ...(content !== undefined && { credentialHash: credentialHash(content) }),
   };
 }
 
 /** The credential in a Secret's data. */
-export function contentOf(data: JsonObject, entry: string): string | undefined {
+export function decodeEntry(data: JsonObject, entry: string): string | undefined {
   const encoded = Object.hasOwn(data, entry) ? asText(data[entry]) : undefined;
   return encoded === undefined ? undefined : asText(Buffer.from(encoded, 'base64').toString());
 }
@@ -101,5 +101,5 @@ function labelsOf(record: CredentialRecord, serial: number): Record<string, stri
 const isLabelValue = (text: string): boolean =>
   /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/.test(text);
 
-const serialOf = (value: unknown): number =>
+const parseSerial = (value: unknown): number =>
   typeof value === 'string' && /^[1-9]\d{0,14}$/.test(value) ? Number(value) : 0;

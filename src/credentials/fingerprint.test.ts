@@ -4,22 +4,22 @@ import { describe, expect, it } from 'vitest';
 import storedV1 from '../../test/fixtures/fingerprints-v1.json' with { type: 'json' };
 import {
   compareFingerprint,
+  computeFingerprints,
   type FingerprintAlgorithm,
   fingerprintAlgorithms,
-  fingerprintsOf,
   fingerprintV1,
   type RawSpec,
 } from './fingerprint.ts';
 import { credentialHash } from './keys/credential-hash.ts';
 
-const of = (spec: RawSpec): string | undefined => fingerprintsOf(spec)[0];
+const of = (spec: RawSpec): string | undefined => computeFingerprints(spec)[0];
 const key = 'some-key-of-twenty-characters';
 
-describe('fingerprintsOf', () => {
+describe('computeFingerprints', () => {
   it('is v1 and the SHA-256 of the canonical JSON of the covered fields', () => {
     const text = `{"groups":["b","a"],"key":"sha256:${credentialHash(key)}","scope":{"projects":[{"project":"p"}]},"user":"alice"}`;
     const spec = { user: 'alice', groups: ['b', 'a'], key, ttl: 60, scope: { projects: [{ project: 'p' }] } };
-    expect(fingerprintsOf(spec)).toEqual([`v1:${createHash('sha256').update(text).digest('hex')}`]);
+    expect(computeFingerprints(spec)).toEqual([`v1:${createHash('sha256').update(text).digest('hex')}`]);
   });
 
   it('of an empty spec never changes between releases', () => {
@@ -86,7 +86,7 @@ describe('fingerprintsOf', () => {
   });
 
   it('has none for a spec that is too deep to read', () => {
-    expect(fingerprintsOf({ scope: JSON.parse('['.repeat(5000) + ']'.repeat(5000)) })).toEqual([]);
+    expect(computeFingerprints({ scope: JSON.parse('['.repeat(5000) + ']'.repeat(5000)) })).toEqual([]);
   });
 
   it('never agrees for scopes that differ', () => {
@@ -108,10 +108,10 @@ describe('an upgrade to another algorithm', () => {
     covered: (spec) => ({ ...fingerprintV1.covered(spec), region: spec['region'] }),
   };
   const stored = { user: 'alice', key };
-  const stampedBefore = fingerprintsOf(stored, [fingerprintV1])[0];
+  const stampedBefore = computeFingerprints(stored, [fingerprintV1])[0];
 
   it('stamps again where the algorithm before still matches', () => {
-    const now = fingerprintsOf(stored, [v2, fingerprintV1]);
+    const now = computeFingerprints(stored, [v2, fingerprintV1]);
     expect(now.map((text) => text.slice(0, 3))).toEqual(['v2:', 'v1:']);
     expect(compareFingerprint(now, stampedBefore)).toBe('outdated');
     expect(compareFingerprint(now, now[0])).toBe('current');
@@ -119,18 +119,18 @@ describe('an upgrade to another algorithm', () => {
 
   it('does not take over a spec that changed while no one watched', () => {
     expect(
-      compareFingerprint(fingerprintsOf({ ...stored, user: 'bob' }, [v2, fingerprintV1]), stampedBefore),
+      compareFingerprint(computeFingerprints({ ...stored, user: 'bob' }, [v2, fingerprintV1]), stampedBefore),
     ).toBe('different');
   });
 
   it('does not accept what was stamped two versions ago', () => {
     const v3 = { ...v2, version: 'v3' };
-    expect(compareFingerprint(fingerprintsOf(stored, [v3, v2]), stampedBefore)).toBe('different');
+    expect(compareFingerprint(computeFingerprints(stored, [v3, v2]), stampedBefore)).toBe('different');
   });
 
   it('confirms nothing without a stamp', () => {
     expect(compareFingerprint([], undefined)).toBe('different');
-    expect(compareFingerprint(fingerprintsOf(stored), undefined)).toBe('different');
+    expect(compareFingerprint(computeFingerprints(stored), undefined)).toBe('different');
   });
 
   it('keeps at most the present algorithm and the one before', () => {
@@ -153,7 +153,7 @@ describe('fingerprints that earlier releases stored', () => {
   it.each(storedV1)(
     'of %j stay what they are: another value would end every credential on an upgrade',
     ({ spec, fingerprint: stored }) => {
-      expect(fingerprintsOf(spec)).toContain(stored);
+      expect(computeFingerprints(spec)).toContain(stored);
     },
   );
 });

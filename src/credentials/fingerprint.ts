@@ -45,7 +45,7 @@ export function fingerprint(spec: RawSpec, algorithm: FingerprintAlgorithm): str
 }
 
 /** The fingerprints of one spec, the present algorithm first. Empty when it cannot be computed, so that nothing can confirm it. */
-export function fingerprintsOf(
+export function computeFingerprints(
   spec: RawSpec,
   algorithms: readonly FingerprintAlgorithm[] = fingerprintAlgorithms,
 ): readonly string[] {

@@ -44,14 +44,18 @@ export function identityOfSpec(spec: Readonly<Record<string, unknown>>): Identit
   if (field === undefined) return groups.groups.length === 0 ? undefined : refuse(groupsAlone);
   const problem = nameProblem(spec[field]);
   if (problem !== undefined) return refuse(`spec.${field} ${problem}`);
-  return { identity: identityOf(field, spec[field] as string, groups.groups) };
+  return { identity: createIdentity(field, spec[field] as string, groups.groups) };
 }
 
 const namingFields = ['user', 'team', 'subject'] as const;
 const groupsAlone =
   'spec.groups needs spec.user, spec.team or spec.subject; with spec.accessKey the groups come from that key';
 
-function identityOf(kind: (typeof namingFields)[number], name: string, groups: readonly string[]): Identity {
+function createIdentity(
+  kind: (typeof namingFields)[number],
+  name: string,
+  groups: readonly string[],
+): Identity {
   if (kind !== 'team') return { kind, user: name, groups };
   return { kind, user: `team:${name}`, groups: [`team:${name}`, ...groups] };
 }

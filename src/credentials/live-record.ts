@@ -3,7 +3,7 @@ import { asObject, asText, asTexts, defined, type JsonObject } from '../api/json
 import { annotations as annotationNames } from '../api/names.ts';
 import { reasons } from '../api/reasons.ts';
 import { toLifetime, toLiveConfirmation } from './confirmation.ts';
-import { fingerprintsOf, type RawSpec } from './fingerprint.ts';
+import { computeFingerprints, type RawSpec } from './fingerprint.ts';
 import { type Identity, identityOfSpec, type Refusal } from './identity.ts';
 import { parseSpecKey, type SpecKey } from './keys/spec-key.ts';
 import type {
@@ -42,7 +42,7 @@ export function toLiveRecord(object: unknown, kind: CredentialKind): LiveRecord 
     deleted: parseEnd(metadata['deletionTimestamp']),
     requester: shared.json(parseRequester(annotations)),
     fingerprints: presentFingerprints(spec, status),
-    specKey: specKeyOf(spec['key'], status),
+    specKey: readSpecKey(spec['key'], status),
     identity: shared.json(identity),
     problem: shared.json(
       sizeProblem(object) ?? refusal ?? referenceProblem(spec) ?? stampProblem(annotations),
@@ -51,11 +51,11 @@ export function toLiveRecord(object: unknown, kind: CredentialKind): LiveRecord 
     ttl: toLifetime(spec['ttl']),
     ttlAfterLastActivity: spec['ttlAfterLastActivity'] === true,
     certificateTTL: toLifetime(spec['certificateTTL']),
-    kubeConfig: kind === 'VirtualClusterInstanceKubeConfig' ? kubeConfigOf(spec, name) : undefined,
+    kubeConfig: kind === 'VirtualClusterInstanceKubeConfig' ? parseKubeConfigSpec(spec, name) : undefined,
     scope: shared.json(spec['scope']),
-    rules: shared.json(rulesOf(spec['rules'])),
+    rules: shared.json(parseRules(spec['rules'])),
     allowPlatformCli: spec['allowPlatformCli'] === true,
-    secretRef: kind === 'OwnedAccessKey' ? secretRefOf(spec['secretRef']) : undefined,
+    secretRef: kind === 'OwnedAccessKey' ? parseSecretRef(spec['secretRef']) : undefined,
     accessKey: shared.text(asText(spec['accessKey'])),
     allowedNamespaces: shared.json(asTexts(spec['allowedNamespaces'])),
     status,
@@ -68,13 +68,13 @@ function namedBy(spec: RawSpec): { readonly identity?: Identity; readonly refusa
 
 /** What is confirmed is mostly what is there: then the text stands in memory once. */
 function presentFingerprints(spec: RawSpec, { fingerprint }: LiveConfirmation): readonly string[] {
-  return fingerprintsOf(spec).map((present) => (present === fingerprint ? fingerprint : present));
+  return computeFingerprints(spec).map((present) => (present === fingerprint ? fingerprint : present));
 }
 
-const rulesOf = (value: unknown): readonly unknown[] | undefined =>
+const parseRules = (value: unknown): readonly unknown[] | undefined =>
   Array.isArray(value) && value.length > 0 ? value : undefined;
 
-function kubeConfigOf(spec: RawSpec, name: string): KubeConfigSpec {
+function parseKubeConfigSpec(spec: RawSpec, name: string): KubeConfigSpec {
   return shared.json<KubeConfigSpec>(
     defined({
       instance: asText(spec['virtualClusterInstance']) ?? name,
@@ -85,7 +85,7 @@ function kubeConfigOf(spec: RawSpec, name: string): KubeConfigSpec {
 }
 
 /** The hash is mostly the confirmed one: then it stands in memory once. */
-function specKeyOf(value: unknown, { credentialHash }: LiveConfirmation): SpecKey | undefined {
+function readSpecKey(value: unknown, { credentialHash }: LiveConfirmation): SpecKey | undefined {
   try {
     const key = parseSpecKey(value);
     return key !== undefined && key.hash === credentialHash ? { ...key, hash: credentialHash } : key;
@@ -95,7 +95,7 @@ function specKeyOf(value: unknown, { credentialHash }: LiveConfirmation): SpecKe
   }
 }
 
-export function secretRefOf(value: unknown): SecretReference | undefined {
+export function parseSecretRef(value: unknown): SecretReference | undefined {
   const reference = asObject(value);
   const name = asText(reference['name']);
   if (name === undefined) return undefined;
@@ -139,7 +139,7 @@ function referenceProblem(spec: RawSpec): Refusal | undefined {
       message: 'spec.accessKey must be the name of an OwnedAccessKey',
     };
   }
-  if ((secretRef ?? undefined) !== undefined && secretRefOf(secretRef) === undefined) {
+  if ((secretRef ?? undefined) !== undefined && parseSecretRef(secretRef) === undefined) {
     return {
       reason: reasons.secretFailed,
       message: 'spec.secretRef must name a Secret in spec.secretRef.name',

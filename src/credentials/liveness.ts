@@ -1,10 +1,10 @@
 import { type Reason, reasons } from '../api/reasons.ts';
-import { type AccessKeyLookup, ancestorsOf, chainsOf } from './ancestors.ts';
+import { type AccessKeyLookup, chainsOf, resolveAncestors } from './ancestors.ts';
 import { compareFingerprint } from './fingerprint.ts';
 import type { Identity } from './identity.ts';
-import { identityOf } from './identity-of.ts';
 import { endOfAccessKey } from './life.ts';
 import type { CredentialRecord, LiveRecord } from './record.ts';
+import { resolveIdentity } from './resolve-identity.ts';
 import { endOfIssued } from './token-life.ts';
 
 export interface LiveOptions {
@@ -44,7 +44,7 @@ export function isLive<R extends LiveRecord>(
 ): Liveness<R> {
   const own = stateOf(record, now, options);
   if ('reason' in own) return { live: false, reason: own.reason };
-  const found = ancestorsOf(record, lookup);
+  const found = resolveAncestors(record, lookup);
   if ('reason' in found) return { live: false, reason: found.reason, accessKey: found.accessKey };
   let end = own.end;
   for (const ancestor of found.ancestors) {
@@ -52,7 +52,7 @@ export function isLive<R extends LiveRecord>(
     if ('reason' in state) return deadAncestor(ancestor, state.reason);
     end = Math.min(end, state.end);
   }
-  const result = identityOf(record, found.ancestors);
+  const result = resolveIdentity(record, found.ancestors);
   if ('refusal' in result) return { live: false, reason: result.refusal.reason };
   if (!chainHolds(record, found.ancestors)) return { live: false, reason: reasons.chainChanged };
   return { live: true, end, identity: result.identity, ancestors: found.ancestors };

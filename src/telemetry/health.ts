@@ -33,7 +33,7 @@ function selected(checks: HealthChecks, name: string | undefined): HealthChecks 
 }
 
 function report(endpoint: string, checks: HealthChecks, verbose: boolean): Answer {
-  const results = Object.entries(checks).map(([name, check]) => ({ name, problem: failureOf(check) }));
+  const results = Object.entries(checks).map(([name, check]) => ({ name, problem: runCheck(check) }));
   const healthy = results.every(({ problem }) => problem === undefined);
   const lines = results.map(({ name, problem }) =>
     problem === undefined ? `[+]${name} ok` : `[-]${name} failed: ${problem}`,
@@ -42,7 +42,7 @@ function report(endpoint: string, checks: HealthChecks, verbose: boolean): Answe
   return { status: 200, body: verbose ? `${lines.join('\n')}\n${endpoint} check passed\n` : 'ok\n' };
 }
 
-function failureOf(check: HealthCheck): string | undefined {
+function runCheck(check: HealthCheck): string | undefined {
   try {
     return check();
   } catch {

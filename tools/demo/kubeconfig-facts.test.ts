@@ -2,12 +2,12 @@ import { SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { baseURL } from '../../lab/operator/running-operator.ts';
-import { jwksOf } from '../../src/credentials/tokens/discovery.ts';
+import { createKeySet } from '../../src/credentials/tokens/discovery.ts';
 import { generateSigningKey } from '../../src/credentials/tokens/signing-key.ts';
 import { gatewayTokenFacts, type ListedKubeConfig } from './kubeconfig-facts.ts';
 
 const signer = await generateSigningKey({ createdAt: 0, activeFrom: 0, longestLife: 60 });
-const keySet = { keys: [...jwksOf([signer]).keys] };
+const keySet = { keys: [...createKeySet([signer]).keys] };
 const server = 'https://gateway.example.com/shop';
 const token = await new SignJWT({ sub: 'alice' })
   .setProtectedHeader({ alg: 'ES256', kid: signer.kid })
@@ -33,7 +33,7 @@ describe('the facts about a kubeconfig with a token', () => {
 
   it('are not given for a token that the published keys did not sign', async () => {
     const other = await generateSigningKey({ createdAt: 0, activeFrom: 0, longestLife: 60 });
-    const others = { keys: [...jwksOf([other]).keys] };
+    const others = { keys: [...createKeySet([other]).keys] };
     await expect(gatewayTokenFacts([issued('shop', { token })], others)).rejects.toThrow('no applicable key');
   });
 

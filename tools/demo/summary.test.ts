@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { baseURL } from '../../lab/operator/running-operator.ts';
-import { jwksOf } from '../../src/credentials/tokens/discovery.ts';
+import { createKeySet } from '../../src/credentials/tokens/discovery.ts';
 import { generateSigningKey } from '../../src/credentials/tokens/signing-key.ts';
 import { keyFacts, parentIn, type Summary, tokenFacts } from './summary.ts';
 import { renderSummary } from './summary-text.ts';
@@ -16,7 +16,7 @@ const key = {
   status: { credentialHash: hash('sha256', secret, 'hex'), keyID, keySource: 'Generated' },
 };
 const signer = await generateSigningKey({ createdAt: 0, activeFrom: 0, longestLife: 60 });
-const keySet = { keys: [...jwksOf([signer]).keys] };
+const keySet = { keys: [...createKeySet([signer]).keys] };
 
 async function tokenFrom(issuer: string) {
   const token = await new SignJWT({ sub: 'alice' })
@@ -60,7 +60,7 @@ describe('the facts about a token', () => {
 
   it('are not given for a token that the published keys did not sign', async () => {
     const other = await generateSigningKey({ createdAt: 0, activeFrom: 0, longestLife: 60 });
-    const others = { keys: [...jwksOf([other]).keys] };
+    const others = { keys: [...createKeySet([other]).keys] };
     await expect(tokenFacts([await tokenFrom(baseURL)], others)).rejects.toThrow('no applicable key');
   });
 

@@ -28,10 +28,10 @@ export function createCertificateRequest(
     throw new RangeError('privateKey of a certificate request must be a private key on P-256');
   const publicKey = createPublicKey(privateKey);
   const info = requestInfo(name, publicKey);
-  const signature = sign('sha256', derOf(info), privateKey);
+  const signature = sign('sha256', encodeDer(info), privateKey);
   const request = sequence(info, sequence(objectIdentifier(ecdsaWithSha256)), bitString(signature));
   return {
-    request: pem('CERTIFICATE REQUEST', derOf(request)),
+    request: pem('CERTIFICATE REQUEST', encodeDer(request)),
     privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     publicKey,
   };
@@ -60,7 +60,7 @@ const objectIdentifier = (dotted: string): forge.asn1.Asn1 =>
 const bitString = (content: Buffer): forge.asn1.Asn1 =>
   asn1.create(UNIVERSAL, asn1.Type.BITSTRING, false, `\0${content.toString('latin1')}`);
 
-const derOf = (value: forge.asn1.Asn1): Buffer => Buffer.from(asn1.toDer(value).getBytes(), 'latin1');
+const encodeDer = (value: forge.asn1.Asn1): Buffer => Buffer.from(asn1.toDer(value).getBytes(), 'latin1');
 
 function pem(label: string, der: Buffer): string {
   const lines = der.toString('base64').match(/.{1,64}/g) ?? [];

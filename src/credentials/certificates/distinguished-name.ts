@@ -29,7 +29,7 @@ const oid = { commonName: '2.5.4.3', organization: '2.5.4.10' };
 export function distinguishedName(name: CertificateName, encoding: NameEncoding): forge.asn1.Asn1 {
   const attributes = (['organization', 'commonName'] as const).map((field) => {
     requireUsable(field, name[field]);
-    const value = stringOf(name[field], encoding);
+    const value = encodeString(name[field], encoding);
     const type = asn1.create(UNIVERSAL, asn1.Type.OID, false, asn1.oidToDer(oid[field]).getBytes());
     const attribute = asn1.create(UNIVERSAL, asn1.Type.SEQUENCE, true, [type, value]);
     return asn1.create(UNIVERSAL, asn1.Type.SET, true, [attribute]);
@@ -45,7 +45,7 @@ function requireUsable(field: keyof CertificateName, value: string): void {
     throw new RangeError(`${field} of a certificate must be text without control characters`);
 }
 
-function stringOf(value: string, encoding: NameEncoding): forge.asn1.Asn1 {
+function encodeString(value: string, encoding: NameEncoding): forge.asn1.Asn1 {
   const isPrintable = encoding === 'shortest' && printable.test(value);
   const type = isPrintable ? asn1.Type.PRINTABLESTRING : asn1.Type.UTF8;
   return asn1.create(UNIVERSAL, type, false, Buffer.from(value).toString('latin1'));

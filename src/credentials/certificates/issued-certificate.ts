@@ -66,7 +66,7 @@ function certificateProblem(
 
 /** Compares bytes. A printed name shows two attributes and one that holds a comma or a newline in the same way. */
 function hasSubject(leaf: X509Certificate, subject: string): boolean {
-  const found = subjectOf(leaf.raw);
+  const found = readSubject(leaf.raw);
   const name = { commonName: subject, organization: subject };
   return (['shortest', 'utf8'] as const).some(
     (encoding) => found === asn1.toDer(distinguishedName(name, encoding)).getBytes(),
@@ -74,7 +74,7 @@ function hasSubject(leaf: X509Certificate, subject: string): boolean {
 }
 
 /** The subject's DER as a binary string. Throws for what is not the DER of a certificate of version 3. */
-function subjectOf(der: Buffer): string | undefined {
+function readSubject(der: Buffer): string | undefined {
   const [body] = partsOf(asn1.fromDer(der.toString('latin1')));
   const [version, _serialNumber, _algorithm, _issuer, _validity, subject] = partsOf(body);
   if (version?.tagClass !== asn1.Class.CONTEXT_SPECIFIC || subject === undefined) return undefined;

@@ -36,7 +36,7 @@ export interface KeySet {
 }
 
 /** The public key set of all keys, also of those that do not sign yet or any more. Sorted, so that equal sets are equal text. */
-export function jwksOf(keys: readonly SigningKey[]): KeySet {
+export function createKeySet(keys: readonly SigningKey[]): KeySet {
   const published = keys.map(
     ({ kid, publicJwk }) => ({ ...publicJwk, use: 'sig', alg: 'ES256', kid }) as const,
   );

@@ -1,7 +1,7 @@
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { tokenClaims } from './claims.ts';
-import { jwksOf } from './discovery.ts';
+import { createKeySet } from './discovery.ts';
 import { maxTokenBytes, signToken, tokenTooLarge } from './sign-token.ts';
 import { generateSigningKey, type SigningKey } from './signing-key.ts';
 
@@ -32,7 +32,7 @@ const verify = (
   currentDate = now,
   audience = `${issuer}/clusters`,
 ) =>
-  jwtVerify(token, createLocalJWKSet({ keys: jwksOf(keys).keys.map((jwk) => ({ ...jwk })) }), {
+  jwtVerify(token, createLocalJWKSet({ keys: createKeySet(keys).keys.map((jwk) => ({ ...jwk })) }), {
     issuer,
     audience,
     algorithms: ['ES256'],

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { discoveryDocument, jwksOf } from './discovery.ts';
+import { createKeySet, discoveryDocument } from './discovery.ts';
 import { generateSigningKey, type SigningKey } from './signing-key.ts';
 import { fromSecretData, type SecretData, toSecretData } from './signing-key-secret.ts';
 
@@ -115,10 +115,10 @@ describe('toSecretData and fromSecretData', () => {
   });
 });
 
-describe('jwksOf', () => {
+describe('createKeySet', () => {
   it('publishes public keys only, in a fixed order', () => {
-    const published = jwksOf([two, one]);
-    expect(published).toEqual(jwksOf([one, two]));
+    const published = createKeySet([two, one]);
+    expect(published).toEqual(createKeySet([one, two]));
     for (const jwk of published.keys) {
       expect(Object.keys(jwk).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
       expect(jwk).toMatchObject({ kty: 'EC', crv: 'P-256', use: 'sig', alg: 'ES256' });

@@ -44,7 +44,7 @@ export async function fromSecretData(
   const read = await Promise.all(
     entries.map(async ([name, value]) => {
       const kid = name.slice(0, -pemSuffix.length);
-      const key = await readSigningKey(decode(value), datesOf(dates[kid], longestLife));
+      const key = await readSigningKey(decode(value), parseDates(dates[kid], longestLife));
       return { name, key: key?.kid === kid ? key : undefined };
     }),
   );
@@ -56,7 +56,7 @@ export async function fromSecretData(
   };
 }
 
-function datesOf(value: unknown, longestLife: number): SigningKeyDates {
+function parseDates(value: unknown, longestLife: number): SigningKeyDates {
   const dates = asObject(value);
   return {
     createdAt: asCount(dates['createdAt']) ?? 0,

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 import { parse } from 'yaml';
 import type { ClientIdentity } from './client-identity.ts';
-import { identityOf, unusable } from './kube-config-identity.ts';
+import { readIdentity, unusable } from './kube-config-identity.ts';
 
 /** Kubeconfig files, merged as kubectl does. Loaded by name only: client-node costs some 80 MB of memory. */
 export class KubeConfigFiles {
@@ -15,7 +15,7 @@ export class KubeConfigFiles {
   }
 
   async load(fresh = false): Promise<ClientIdentity> {
-    return await identityOf(this.read(fresh));
+    return await readIdentity(this.read(fresh));
   }
 
   /** Files that have not changed are not read again, unless `fresh` asks for it. Throws `ERR_KUBECONFIG`. */

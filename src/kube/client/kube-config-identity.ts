@@ -4,7 +4,7 @@ import { LatchkeyError } from '../../errors.ts';
 import { type ClientIdentity, makeIdentity, type TlsIdentity } from './client-identity.ts';
 
 /** The server and the credentials of a kubeconfig, now: the files that it names are read, and plug-ins run. */
-export async function identityOf(kubeConfig: KubeConfig): Promise<ClientIdentity> {
+export async function readIdentity(kubeConfig: KubeConfig): Promise<ClientIdentity> {
   const cluster = kubeConfig.getCurrentCluster();
   if (cluster === null) throw unusable('it has no current cluster: set current-context');
   const server = serverOf(cluster);

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { type ClientIdentity, makeIdentity } from './client-identity.ts';
-import { identityOf, unusable } from './kube-config-identity.ts';
+import { readIdentity, unusable } from './kube-config-identity.ts';
 
 /** Where the client takes its credentials from, again and again. */
 export interface KubeConfigSource {
@@ -37,7 +37,7 @@ export function kubeConfigSource(options: KubeConfigOptions = {}): KubeConfigSou
 
 /** Wraps a configuration that never changes as a whole; the files it names are still read again. */
 export function fixedSource(kubeConfig: KubeConfig): KubeConfigSource {
-  return { load: () => identityOf(kubeConfig) };
+  return { load: () => readIdentity(kubeConfig) };
 }
 
 /** In a Pod there is no file, and so no need for the library that reads files. */

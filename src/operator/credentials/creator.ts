@@ -1,5 +1,5 @@
 import { reasons } from '../../api/reasons.ts';
-import { type AccessKeyLookup, ancestorsOf } from '../../credentials/ancestors.ts';
+import { type AccessKeyLookup, resolveAncestors } from '../../credentials/ancestors.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import { isScoped } from '../../scope/effective-scope.ts';
 import type { CredentialRefusal } from './desired-status.ts';
@@ -27,7 +27,7 @@ export function creatorOf({ record, lookup, credentialByUID }: CreatorInput): Cr
   const [name, uid = ''] = record.createdWith.split('/');
   const credential = credentialByUID(uid);
   if (credential === undefined || credential.name !== name) return { kind: 'gone' };
-  const found = ancestorsOf(credential, lookup, { firstIssue: true });
+  const found = resolveAncestors(credential, lookup, { firstIssue: true });
   if ('reason' in found) return { kind: 'broken' };
   return { kind: 'known', credential, scoped: [credential, ...found.ancestors].some(isScoped) };
 }

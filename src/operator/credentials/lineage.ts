@@ -1,10 +1,10 @@
 import { type Reason, reasons } from '../../api/reasons.ts';
-import { ancestorsOf } from '../../credentials/ancestors.ts';
+import { resolveAncestors } from '../../credentials/ancestors.ts';
 import type { Identity } from '../../credentials/identity.ts';
-import { identityOf } from '../../credentials/identity-of.ts';
 import { isLive } from '../../credentials/liveness.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import { mayNameAccessKey } from '../../credentials/requester.ts';
+import { resolveIdentity } from '../../credentials/resolve-identity.ts';
 import { type CreatorInput, creatorProblem } from './creator.ts';
 import type { CredentialRefusal } from './desired-status.ts';
 
@@ -51,7 +51,7 @@ export function lineageOf(input: LineageInput): Lineage {
   if (record.status.serial === 0 && record.created < input.trustedSince) return unstamped;
   const problem = creatorProblem(input);
   if (problem !== undefined) return { kind: 'refused', problem };
-  const found = ancestorsOf(record, lookup, { firstIssue: true });
+  const found = resolveAncestors(record, lookup, { firstIssue: true });
   if ('reason' in found)
     return refused(found.reason, messages[found.reason] ?? messages.default, isFinal(found.reason));
   const [parent] = found.ancestors;
@@ -93,7 +93,7 @@ function mayName(
   parent: CredentialRecord,
   ancestors: readonly CredentialRecord[],
 ): boolean {
-  const result = identityOf(parent, ancestors);
+  const result = resolveIdentity(parent, ancestors);
   return mayNameAccessKey(record.requester, parent, {
     ...(record.namespace === undefined ? {} : { namespace: record.namespace }),
     ...('identity' in result ? { parentUser: result.identity.user } : {}),
@@ -106,7 +106,7 @@ const isUnseen = ({ observedGeneration, generation }: CredentialRecord): boolean
 
 function identified(input: LineageInput, ancestors: readonly CredentialRecord[]): Lineage {
   const { record, lookup, now, limits } = input;
-  const result = identityOf(record, ancestors);
+  const result = resolveIdentity(record, ancestors);
   if ('refusal' in result) return refused(result.refusal.reason, result.refusal.message);
   const { identity } = result;
   const [parent] = ancestors;

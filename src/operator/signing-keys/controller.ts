@@ -7,7 +7,7 @@ import {
   systemObjects,
 } from '../../api/names.ts';
 import { configMaps, secrets } from '../../api/resources.ts';
-import { discoveryDocument, jwksOf } from '../../credentials/tokens/discovery.ts';
+import { createKeySet, discoveryDocument } from '../../credentials/tokens/discovery.ts';
 import { generateSigningKey, type SigningKey } from '../../credentials/tokens/signing-key.ts';
 import {
   planSigningKeys,
@@ -122,7 +122,7 @@ export class SigningKeyController {
     const { client, issuer } = this.#options;
     const data = {
       'openid-configuration': JSON.stringify(discoveryDocument(issuer)),
-      jwks: JSON.stringify(jwksOf(keys)),
+      jwks: JSON.stringify(createKeySet(keys)),
     };
     const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: configMapKey, data };
     await client.apply(configMaps, configMapKey, configMap, { fieldManager, force: true });

@@ -31,7 +31,7 @@ const ranges: Readonly<Record<string, readonly string[]>> = {
 };
 
 export const specialRanges: readonly SpecialRange[] = Object.entries(ranges).flatMap(([name, texts]) =>
-  texts.map((text) => ({ name, cidr: cidrOf(text) })),
+  texts.map((text) => ({ name, cidr: requireCidr(text) })),
 );
 
 interface Form {
@@ -45,17 +45,17 @@ const last = [12, 13, 14, 15] as const;
 /** IPv6 addresses that a host, a router or a gateway turns into IPv4. */
 const forms: readonly Form[] = [
   // IPv4-mapped, IPv4-compatible, IPv4-translated.
-  { cidr: cidrOf('::ffff:0:0/96'), bytes: last },
-  { cidr: cidrOf('::/96'), bytes: last },
-  { cidr: cidrOf('::ffff:0:0:0/96'), bytes: last },
+  { cidr: requireCidr('::ffff:0:0/96'), bytes: last },
+  { cidr: requireCidr('::/96'), bytes: last },
+  { cidr: requireCidr('::ffff:0:0:0/96'), bytes: last },
   // NAT64 with its well-known prefix. Prefixes for local use hold the address in a place that cannot be known here.
-  { cidr: cidrOf('64:ff9b::/96'), bytes: last },
+  { cidr: requireCidr('64:ff9b::/96'), bytes: last },
   // 6to4.
-  { cidr: cidrOf('2002::/16'), bytes: [2, 3, 4, 5] },
+  { cidr: requireCidr('2002::/16'), bytes: [2, 3, 4, 5] },
 ];
 
 /** `::` and `::1` look like IPv4-compatible addresses and are none. */
-const native = [cidrOf('::/128'), cidrOf('::1/128')];
+const native = [requireCidr('::/128'), requireCidr('::1/128')];
 
 /** The IPv4 addresses that an IPv6 address may end at; empty when it stands for itself. */
 export function embeddedAddresses(address: Uint8Array): readonly Uint8Array[] {
@@ -66,7 +66,7 @@ export function embeddedAddresses(address: Uint8Array): readonly Uint8Array[] {
 }
 
 /** Throws a RangeError that names the text. */
-export function cidrOf(text: string): Cidr {
+export function requireCidr(text: string): Cidr {
   const cidr = parseCidr(text);
   if (cidr === undefined)
     throw new RangeError(

@@ -2,7 +2,7 @@ import type { LookupAddress, LookupOptions } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { type Cidr, contains, isWithin, parseAddress } from '../../cidr.ts';
 import { LatchkeyError } from '../../errors.ts';
-import { cidrOf, embeddedAddresses, specialRanges } from './address-ranges.ts';
+import { embeddedAddresses, requireCidr, specialRanges } from './address-ranges.ts';
 import { type Resolve, systemResolver } from './resolver.ts';
 
 /** More would not be reached within the time limit of a connection. */
@@ -29,7 +29,7 @@ export class TargetAddresses {
 
   /** Throws a RangeError that names the entry that is no CIDR. */
   constructor(allowed: readonly string[], resolve: Resolve = systemResolver()) {
-    this.#allowed = allowed.map(cidrOf);
+    this.#allowed = allowed.map(requireCidr);
     this.#resolve = resolve;
   }
 

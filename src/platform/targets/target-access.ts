@@ -1,7 +1,7 @@
 import { formatInstant, parseInstant } from '../../api/instant.ts';
 import { asObject } from '../../api/json.ts';
 import { annotations, labels, purposes, systemNamespace } from '../../api/names.ts';
-import { contentOf } from '../../credentials/credential-secret.ts';
+import { decodeEntry } from '../../credentials/credential-secret.ts';
 import { isBearerToken } from '../../kube/admin-kubeconfig/admin-kube-config.ts';
 import type { ObjectKey } from '../../kube/object.ts';
 
@@ -77,9 +77,9 @@ export function parseTargetAccess(secret: unknown): TargetAccess | undefined {
   const { metadata, data: stored } = asObject(secret);
   const data = asObject(stored);
   const marks = asObject(asObject(metadata)['annotations']);
-  const server = contentOf(data, entries.server);
-  const ca = contentOf(data, entries.ca);
-  const token = contentOf(data, entries.token);
+  const server = decodeEntry(data, entries.server);
+  const ca = decodeEntry(data, entries.ca);
+  const token = decodeEntry(data, entries.token);
   const issued = parseInstant(marks[annotations.tokenIssued]);
   const expires = parseInstant(marks[annotations.tokenExpires]);
   if (server === undefined || ca === undefined) return undefined;

@@ -1,7 +1,7 @@
 import type { Condition } from '../../api/conditions.ts';
 import { parseEnd } from '../../api/instant.ts';
 import { asCount, asObject, asText, asTexts, defined, type JsonObject } from '../../api/json.ts';
-import { conditionsOf } from '../../credentials/conditions-of.ts';
+import { parseConditions } from '../../credentials/conditions.ts';
 import type { StoredRecord } from '../../kube/cache/store.ts';
 import { type KubeObject, keyOf } from '../../kube/object.ts';
 
@@ -120,7 +120,7 @@ function common<Kind extends TargetRecord['kind']>(object: KubeObject, kind: Kin
     observedGeneration: asCount(status['observedGeneration']) ?? -1,
     phase: asText(status['phase']),
     endpoint: asText(status['endpoint']),
-    conditions: conditionsOf(status['conditions']),
+    conditions: parseConditions(status['conditions']),
   });
 }
 

@@ -7,7 +7,7 @@ import { identityOfRequester } from './requester.ts';
  * Who a credential speaks for. With `spec.accessKey` that is the parent's identity as a whole, and what the spec names itself may
  * only repeat it. Otherwise it is what the spec names, or for tokens and kubeconfigs the stamped requester.
  */
-export function identityOf(record: LiveRecord, ancestors: readonly LiveRecord[]): IdentityResult {
+export function resolveIdentity(record: LiveRecord, ancestors: readonly LiveRecord[]): IdentityResult {
   if (record.problem !== undefined) return { refusal: record.problem };
   const parent = ancestors[0];
   if (record.accessKey !== undefined)
@@ -17,7 +17,7 @@ export function identityOf(record: LiveRecord, ancestors: readonly LiveRecord[])
 }
 
 function inherited(record: LiveRecord, parent: LiveRecord, ancestors: readonly LiveRecord[]): IdentityResult {
-  const result = identityOf(parent, ancestors.slice(1));
+  const result = resolveIdentity(parent, ancestors.slice(1));
   const own = record.identity;
   if ('refusal' in result || own === undefined) return result;
   const { user, groups } = result.identity;

@@ -1,35 +1,35 @@
 import { describe, expect, it } from 'vitest';
 import { type CredentialParts, credentialObject, recordOf } from '../../test/builders/credential-object.ts';
 import { annotations } from '../api/names.ts';
-import { identityOf } from './identity-of.ts';
+import { resolveIdentity } from './resolve-identity.ts';
 
 const record = (parts: CredentialParts) => recordOf(credentialObject(parts));
 const root = record({ name: 'root', spec: { team: 'red', groups: ['dev'] } });
 const middle = record({ name: 'middle', spec: { accessKey: 'root' } });
 const ofRed = { kind: 'team', user: 'team:red', groups: ['team:red', 'dev'] };
 
-describe('identityOf', () => {
+describe('resolveIdentity', () => {
   it('is what an access key names', () => {
-    expect(identityOf(root, [])).toEqual({ identity: ofRed });
+    expect(resolveIdentity(root, [])).toEqual({ identity: ofRed });
   });
 
   it('comes from the farthest ancestor', () => {
     const token = record({ kind: 'DirectClusterEndpointToken', spec: { accessKey: 'middle' } });
-    expect(identityOf(token, [middle, root])).toEqual({ identity: ofRed });
+    expect(resolveIdentity(token, [middle, root])).toEqual({ identity: ofRed });
   });
 
   it('is that of the requester for a token without an access key', () => {
     const token = record({ kind: 'DirectClusterEndpointToken', spec: {} });
-    expect(identityOf(token, [])).toEqual({
+    expect(resolveIdentity(token, [])).toEqual({
       identity: { kind: 'requester', user: 'alice', groups: ['dev'] },
     });
   });
 
   it('may be repeated by a child', () => {
-    expect(identityOf(record({ spec: { accessKey: 'root', team: 'red', groups: ['dev'] } }), [root])).toEqual(
-      { identity: ofRed },
-    );
-    expect(identityOf(record({ spec: { accessKey: 'root', team: 'red' } }), [root])).toEqual({
+    expect(
+      resolveIdentity(record({ spec: { accessKey: 'root', team: 'red', groups: ['dev'] } }), [root]),
+    ).toEqual({ identity: ofRed });
+    expect(resolveIdentity(record({ spec: { accessKey: 'root', team: 'red' } }), [root])).toEqual({
       identity: ofRed,
     });
   });
@@ -42,7 +42,9 @@ describe('identityOf', () => {
     ['no one at all', {}, []],
     ['a reserved name', { user: 'system:admin' }, []],
   ])('is refused with %s', (_, spec, ancestors) => {
-    expect(identityOf(record({ spec }), ancestors)).toMatchObject({ refusal: { reason: 'IdentityInvalid' } });
+    expect(resolveIdentity(record({ spec }), ancestors)).toMatchObject({
+      refusal: { reason: 'IdentityInvalid' },
+    });
   });
 
   it('is refused for a GitOps controller without an access key', () => {
@@ -50,11 +52,11 @@ describe('identityOf', () => {
       kind: 'DirectClusterEndpointToken',
       annotations: { [annotations.requester]: 'system:serviceaccount:argocd:c' },
     } as const;
-    expect(identityOf(record(parts), [])).toMatchObject({ refusal: { reason: 'RequesterNotAllowed' } });
+    expect(resolveIdentity(record(parts), [])).toMatchObject({ refusal: { reason: 'RequesterNotAllowed' } });
   });
 
   it('never turns an unreadable access key into the requester', () => {
     const token = record({ kind: 'DirectClusterEndpointToken', spec: { accessKey: 7 } });
-    expect(identityOf(token, [])).toMatchObject({ refusal: { reason: 'AccessKeyNotFound' } });
+    expect(resolveIdentity(token, [])).toMatchObject({ refusal: { reason: 'AccessKeyNotFound' } });
   });
 });

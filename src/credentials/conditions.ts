@@ -4,7 +4,7 @@ import type { Slots } from './record.ts';
 import { shared } from './shared-values.ts';
 
 /** `status.conditions`; what has no type is left out. */
-export function conditionsOf(value: unknown): readonly Condition[] {
+export function parseConditions(value: unknown): readonly Condition[] {
   if (!Array.isArray(value)) return [];
   return value
     .map(asObject)
