@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { parseInstant } from '../../api/instant.ts';
+import { formatTimestamp, parseInstant } from '../../api/instant.ts';
 import { asObject, asText } from '../../api/json.ts';
 import { fieldManager, labels, purposes, systemNamespace } from '../../api/names.ts';
 import { configMaps } from '../../api/resources.ts';
@@ -95,7 +95,7 @@ export function renderRevocation(revocation: Revocation) {
       secretName: secret.name,
       secretKey: secret.key,
       serials: serials.join(','),
-      notAfter: new Date(notAfter).toISOString(),
+      notAfter: formatTimestamp(notAfter),
       authority: revocation.caFingerprint,
     },
   };

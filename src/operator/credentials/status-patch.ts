@@ -9,7 +9,7 @@ type StatusFields = Record<string, unknown>;
 
 /**
  * The merge patch of `status` that takes `record` to `desired`, or undefined when it says all of it already:
- * a write without a change would wake every watcher for nothing.
+ * a write without a change would notify every watcher for nothing.
  */
 export function statusPatch(
   record: CredentialRecord,

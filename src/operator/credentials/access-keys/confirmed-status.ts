@@ -1,3 +1,4 @@
+import { formatTimestamp } from '../../../api/instant.ts';
 import { reasons } from '../../../api/reasons.ts';
 import { keyIDOf } from '../../../credentials/keys/credential-hash.ts';
 import {
@@ -124,7 +125,7 @@ function readyOf(record: CredentialRecord, lineage: Lineage, life: KeyLife): Des
 
 const expiringSoon = ({ expires }: KeyLife) => ({
   reason: reasons.expiringSoon,
-  message: `The key ends at ${new Date(expires).toISOString()}.`,
+  message: `The key ends at ${formatTimestamp(expires)}.`,
 });
 
 const rotationNotPossible = {

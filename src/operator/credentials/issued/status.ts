@@ -1,4 +1,5 @@
 import { credentialKinds } from '../../../api/credential-kinds.ts';
+import { formatTimestamp } from '../../../api/instant.ts';
 import { reasons } from '../../../api/reasons.ts';
 import { chainOf } from '../../../credentials/ancestors.ts';
 import type { Confirmation, CredentialRecord, PreviousCredential } from '../../../credentials/record.ts';
@@ -85,7 +86,7 @@ export function keptStatus(
 
 const expiringSoon = ({ kind }: CredentialRecord, { end = 0 }: CredentialLife) => ({
   reason: reasons.expiringSoon,
-  message: `The ${credentialKinds[kind].noun} ends at ${new Date(end).toISOString()}.`,
+  message: `The ${credentialKinds[kind].noun} ends at ${formatTimestamp(end)}.`,
 });
 
 /** Status of a credential whose life is over. What was confirmed stays, so that only a change of the spec issues another. */
