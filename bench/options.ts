@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { defined } from '../src/api/json.ts';
 
 /** How much is measured. The defaults are those of published results. */
 export interface Options {
@@ -53,8 +54,7 @@ export function parseOptions(args: readonly string[]): Options {
     runs: count('runs', values.runs, 1000, 1),
     objects: count('objects', values.objects, 10_000, 1),
     eventForEach: values['event-for-each'],
-    ...(values['k8s-operator'] === undefined ? {} : { k8sOperator: values['k8s-operator'] }),
-    ...(values.profile === undefined ? {} : { profile: values.profile }),
+    ...defined({ k8sOperator: values['k8s-operator'], profile: values.profile }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../api/json.ts';
 import { type ErrorCode, errorMessage } from '../errors.ts';
 import { readStatus, type StatusDetails } from './status.ts';
 
@@ -75,8 +76,7 @@ export function kubeErrorFromStatus(
     status: code,
     reason,
     statusMessage,
-    ...(status.details === undefined ? {} : { details: status.details }),
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    ...defined({ details: status.details, retryAfterSeconds }),
   });
 }
 

@@ -1,3 +1,5 @@
+import { defined } from '../api/json.ts';
+
 const maxDepth = 4;
 const maxErrors = 5;
 
@@ -35,11 +37,11 @@ function carriesAnswer(error: Error): boolean {
 
 function plainFields(error: Error): Pick<ErrorDescription, 'code' | 'status' | 'reason'> {
   const { code, status, reason } = error as { code?: unknown; status?: unknown; reason?: unknown };
-  return {
-    ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
-    ...(typeof status === 'number' ? { status } : {}),
-    ...(typeof reason === 'string' ? { reason } : {}),
-  };
+  return defined({
+    code: typeof code === 'string' || typeof code === 'number' ? code : undefined,
+    status: typeof status === 'number' ? status : undefined,
+    reason: typeof reason === 'string' ? reason : undefined,
+  });
 }
 
 /** A stack begins with the message: only its frames are taken. */
@@ -50,10 +52,11 @@ function framesOf({ stack }: Error): Pick<ErrorDescription, 'stack'> {
 
 function nested(error: Error, depth: number): Pick<ErrorDescription, 'cause' | 'errors'> {
   if (depth >= maxDepth) return {};
-  return {
-    ...(error.cause instanceof Error ? { cause: describeError(error.cause, depth + 1) } : {}),
-    ...(error instanceof AggregateError
-      ? { errors: error.errors.slice(0, maxErrors).map((one: unknown) => describeError(one, depth + 1)) }
-      : {}),
-  };
+  return defined({
+    cause: error.cause instanceof Error ? describeError(error.cause, depth + 1) : undefined,
+    errors:
+      error instanceof AggregateError
+        ? error.errors.slice(0, maxErrors).map((one: unknown) => describeError(one, depth + 1))
+        : undefined,
+  });
 }

@@ -1,3 +1,5 @@
+import { defined } from '../../src/api/json.ts';
+
 export interface Instruction {
   readonly name: string;
   readonly text: string;
@@ -36,7 +38,7 @@ function stageOf(
 ): Stage {
   const [image = '', , alias] = (from?.text ?? '').split(' ');
   const filled = image.replace(/\$\{(\w+)\}/g, (_, name: string) => defaults.get(name) ?? '');
-  return { image: filled, instructions, ...(alias === undefined ? {} : { alias }) };
+  return { image: filled, instructions, ...defined({ alias }) };
 }
 
 /** The texts of all instructions of one name. */

@@ -1,3 +1,4 @@
+import { defined } from '../../src/api/json.ts';
 import { group, systemNamespace } from '../../src/api/names.ts';
 
 /** An expression of each name, in the order in which they stand. */
@@ -94,11 +95,11 @@ export function validating(definition: ValidatingDefinition): Policy {
 
 function judged(definition: MutatingDefinition | ValidatingDefinition): Record<string, unknown> {
   const { matchConditions, variables } = definition;
-  return {
+  return defined({
     matchConstraints: constraints(definition),
-    ...(matchConditions === undefined ? {} : { matchConditions: [joined(matchConditions)] }),
-    ...(variables === undefined ? {} : { variables: named(variables) }),
-  };
+    matchConditions: matchConditions && [joined(matchConditions)],
+    variables: variables && named(variables),
+  });
 }
 
 function constraints(definition: MutatingDefinition | ValidatingDefinition): Record<string, unknown> {

@@ -1,3 +1,4 @@
+import { defined } from '../../api/json.ts';
 import { errorMessage, LatchkeyError } from '../../errors.ts';
 import { type Action, KubeError, type KubeErrorInit } from '../kube-error.ts';
 
@@ -33,9 +34,11 @@ function initOf(action: Action, error: KubeError, causeCode: string | undefined)
     status,
     reason,
     message: messageOf(error, { verb, path, resource, reason, causeCode }),
-    ...(isAboutUID(error) ? { details: { causes: [{ field: uidField }] } } : {}),
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-    ...(error.cause instanceof LatchkeyError ? { cause: error.cause } : {}),
+    ...defined({
+      details: isAboutUID(error) ? { causes: [{ field: uidField }] } : undefined,
+      retryAfterSeconds,
+      cause: error.cause instanceof LatchkeyError ? error.cause : undefined,
+    }),
   };
 }
 

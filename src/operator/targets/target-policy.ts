@@ -1,3 +1,4 @@
+import { defined } from '../../api/json.ts';
 import { finalizers } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
 import type { ClusterRecord, VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
@@ -35,7 +36,7 @@ export function decideCluster(record: ClusterRecord): TargetStep {
   const isHeld = record.finalizers.includes(finalizers.Cluster);
   if (deleted !== undefined) {
     if (!isHeld) return { step: 'leave' };
-    return { step: 'finalize', ...(connection === undefined ? {} : { connection }) };
+    return { step: 'finalize', ...defined({ connection }) };
   }
   if (connection === undefined) return { step: 'commit', desired: undialled(record) };
   return isHeld ? { step: 'connect', connection } : { step: 'addFinalizer' };

@@ -62,7 +62,7 @@ export type AnyTargetRecord = VirtualClusterInstanceRecord | SpaceInstanceRecord
 
 /**
  * The merge patch of `status` from `record` to `desired`, or undefined when nothing differs. Targets are checked every
- * minute, and a write without a change would wake every watcher for nothing.
+ * minute, and a write without a change would notify every watcher for nothing.
  */
 export function targetStatusPatch(
   record: AnyTargetRecord,

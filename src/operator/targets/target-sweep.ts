@@ -1,3 +1,4 @@
+import { defined } from '../../api/json.ts';
 import { labels, purposes, systemNamespace } from '../../api/names.ts';
 import { secrets } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
@@ -52,17 +53,17 @@ export class TargetSweep {
     const { client, log } = this.#options;
     const labelSelector = `${labels.purpose}=${purposes.target}`;
     let deleted = 0;
-    let next: string | undefined = '';
-    while (next !== undefined && deleted < maxDeletes) {
+    let next: string | undefined;
+    do {
       const page: KubeList<KubeObject> = await client.list<KubeObject>(secrets, {
         ...{ namespace: systemNamespace, labelSelector, limit: pageSize, signal },
-        ...(next === '' ? {} : { continue: next }),
+        ...defined({ continue: next }),
       });
       const orphans = page.items.filter((secret) => this.#isOrphan(secret)).slice(0, maxDeletes - deleted);
       for (const orphan of orphans) await this.#delete(orphan, signal);
       deleted += orphans.length;
       next = page.metadata.continue || undefined;
-    }
+    } while (next !== undefined && deleted < maxDeletes);
     if (deleted > 0) log.info({ count: deleted }, 'Secrets of former targets were deleted');
     return deleted;
   }
