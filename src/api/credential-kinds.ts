@@ -1,24 +1,14 @@
-import { finalizers } from './names.ts';
-import {
-  directClusterEndpointTokens,
-  ownedAccessKeys,
-  type Resource,
-  virtualClusterInstanceKubeConfigs,
-} from './resources.ts';
-
-export type CredentialKind =
-  | 'OwnedAccessKey'
-  | 'DirectClusterEndpointToken'
-  | 'VirtualClusterInstanceKubeConfig';
-
 /** What is different from one kind of credential to the next. */
 export interface CredentialKindTraits {
-  readonly resource: Resource;
-  readonly finalizer: string;
-  /** How long a deleted object may wait for its clean-up at the most; absent: as long as the setting says. */
-  readonly maxFinalizationMs?: number;
+  /** Its resource in the API; stands in metrics and logs too. */
+  readonly plural: string;
+  readonly namespaced: boolean;
   /** What people call it. */
   readonly noun: string;
+  /** True when Latchkey may sign it: it is judged again when the signing keys change. */
+  readonly signed: boolean;
+  /** How long a deleted object may wait for its clean-up at the most; absent: as long as the setting says. */
+  readonly maxFinalizationMs?: number;
   /** The field that says how long it lives. */
   readonly lifeField: string;
   /** The field of `status` with the credential itself; absent: it stands in `spec`. */
@@ -27,35 +17,53 @@ export interface CredentialKindTraits {
   readonly secretEntry: string;
 }
 
-export const credentialKinds: Readonly<Record<CredentialKind, CredentialKindTraits>> = {
+const table = {
   OwnedAccessKey: {
-    resource: ownedAccessKeys,
-    finalizer: finalizers.OwnedAccessKey,
+    plural: 'ownedaccesskeys',
+    namespaced: false,
     noun: 'key',
+    signed: false,
     lifeField: 'spec.ttl',
     secretEntry: 'key',
   },
   DirectClusterEndpointToken: {
-    resource: directClusterEndpointTokens,
-    finalizer: finalizers.DirectClusterEndpointToken,
-    maxFinalizationMs: 5_000,
+    plural: 'directclusterendpointtokens',
+    namespaced: false,
     noun: 'token',
+    signed: true,
+    maxFinalizationMs: 5_000,
     lifeField: 'spec.ttl',
     statusField: 'token',
     secretEntry: 'token',
   },
   VirtualClusterInstanceKubeConfig: {
-    resource: virtualClusterInstanceKubeConfigs,
-    finalizer: finalizers.VirtualClusterInstanceKubeConfig,
+    plural: 'virtualclusterinstancekubeconfigs',
+    namespaced: true,
     noun: 'kubeconfig',
+    signed: true,
     lifeField: 'spec.certificateTTL',
     statusField: 'kubeConfig',
     secretEntry: 'config',
   },
-};
+} as const satisfies Readonly<Record<string, CredentialKindTraits>>;
+
+export type CredentialKind = keyof typeof table;
+export type CredentialPlural = (typeof table)[CredentialKind]['plural'];
+
+/**
+ * The one table of the kinds of credentials. Resources, finalizers, stores, informers, queues and controllers follow
+ * from it.
+ */
+export const credentialKinds: Readonly<
+  Record<CredentialKind, CredentialKindTraits & { readonly plural: CredentialPlural }>
+> = table;
+
+export const allCredentialKinds = Object.keys(table) as readonly CredentialKind[];
 
 /** One value for each kind. */
 export function byCredentialKind<T>(make: (kind: CredentialKind) => T): Readonly<Record<CredentialKind, T>> {
-  const kinds = Object.keys(credentialKinds) as CredentialKind[];
-  return Object.fromEntries(kinds.map((kind) => [kind, make(kind)])) as Record<CredentialKind, T>;
+  return Object.fromEntries(allCredentialKinds.map((kind) => [kind, make(kind)])) as Record<
+    CredentialKind,
+    T
+  >;
 }

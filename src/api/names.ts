@@ -1,3 +1,5 @@
+import { byCredentialKind } from './credential-kinds.ts';
+
 /** Fixed names. The admission policies and the RBAC in `config/` spell the same values out in full. */
 
 export const group = 'management.platform.sh';
@@ -49,12 +51,13 @@ export const labels = {
   purpose: `${group}/purpose`,
 } as const;
 
+const finalizerOf = (kind: string) => `${group}/${kind.toLowerCase()}`;
+
+/** Of each kind that has one. */
 export const finalizers = {
-  OwnedAccessKey: `${group}/ownedaccesskey`,
-  DirectClusterEndpointToken: `${group}/directclusterendpointtoken`,
-  VirtualClusterInstanceKubeConfig: `${group}/virtualclusterinstancekubeconfig`,
-  VirtualClusterInstance: `${group}/virtualclusterinstance`,
-  Cluster: `${group}/cluster`,
+  ...byCredentialKind(finalizerOf),
+  VirtualClusterInstance: finalizerOf('VirtualClusterInstance'),
+  Cluster: finalizerOf('Cluster'),
 } as const;
 
 export const purposes = {

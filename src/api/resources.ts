@@ -1,3 +1,4 @@
+import { byCredentialKind, credentialKinds } from './credential-kinds.ts';
 import { group, version } from './names.ts';
 
 /** A kind of object as the API server serves it. `group` is empty for the core group. */
@@ -25,17 +26,16 @@ const core = (kind: string, plural: string, namespaced = true): Resource => ({
   namespaced,
 });
 
-export const ownedAccessKeys = own('OwnedAccessKey', 'ownedaccesskeys', false);
-export const directClusterEndpointTokens = own(
-  'DirectClusterEndpointToken',
-  'directclusterendpointtokens',
-  false,
-);
-export const virtualClusterInstanceKubeConfigs = own(
-  'VirtualClusterInstanceKubeConfig',
-  'virtualclusterinstancekubeconfigs',
-  true,
-);
+/** Of each kind of credential. */
+export const credentialResources = byCredentialKind((kind) => {
+  const { plural, namespaced } = credentialKinds[kind];
+  return own(kind, plural, namespaced);
+});
+export const {
+  OwnedAccessKey: ownedAccessKeys,
+  DirectClusterEndpointToken: directClusterEndpointTokens,
+  VirtualClusterInstanceKubeConfig: virtualClusterInstanceKubeConfigs,
+} = credentialResources;
 export const virtualClusterInstances = own('VirtualClusterInstance', 'virtualclusterinstances', true);
 export const spaceInstances = own('SpaceInstance', 'spaceinstances', true);
 export const clusters = own('Cluster', 'clusters', false);

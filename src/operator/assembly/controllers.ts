@@ -1,5 +1,10 @@
 import { type Condition, conditionTypes, findCondition } from '../../api/conditions.ts';
-import { byCredentialKind } from '../../api/credential-kinds.ts';
+import {
+  allCredentialKinds,
+  byCredentialKind,
+  type CredentialKind,
+  credentialKinds,
+} from '../../api/credential-kinds.ts';
 import { reasons } from '../../api/reasons.ts';
 import { Store, type StoredRecord } from '../../kube/cache/store.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
@@ -15,11 +20,7 @@ import { ExpiryBudget } from '../credentials/expiry-budget.ts';
 import type { Controller } from '../shared/controller.ts';
 import { KeyRing } from '../signing-keys/key-ring.ts';
 import type { TargetSweep } from '../targets/target-sweep.ts';
-import {
-  createAccessKeyController,
-  createKubeConfigController,
-  createTokenController,
-} from './create-credential-controllers.ts';
+import { createCredentialControllers } from './create-credential-controllers.ts';
 import { createRevocationController } from './create-revocation-controller.ts';
 import { createSigningKeyController, signingKeysKey } from './create-signing-key-controller.ts';
 import { createTargetControllers, createTargetSweep } from './create-target-controllers.ts';
@@ -57,9 +58,8 @@ export class Controllers {
     this.#enqueueOnChange();
     this.all = [
       createSigningKeyController(this.#context),
-      createAccessKeyController(this.#context),
-      createTokenController(this.#context),
-      ...this.#kubeConfigs(),
+      ...createCredentialControllers(this.#context),
+      createRevocationController(this.#context),
       ...createTargetControllers(this.#context),
     ].map(limitDialling(this.#context, this.system.revocations));
     this.targetSweep = createTargetSweep(this.#context);
@@ -72,9 +72,7 @@ export class Controllers {
 
   /** Every credential is reconciled again. */
   enqueueAll(): void {
-    const { ownedaccesskeys } = this.#context.queues;
-    for (const key of this.stores.keys.keys()) ownedaccesskeys.add(key);
-    this.#enqueueSigned();
+    for (const kind of allCredentialKinds) this.#enqueueKind(kind);
   }
 
   /** Ends the connections to targets. */
@@ -86,11 +84,17 @@ export class Controllers {
     const { client, clock, events, metrics, settings, assertAdmission, trustedSince } = options;
     const onWaiting = (count: number) => metrics.expiryWaiting.set(count);
     const expiryBudget = new ExpiryBudget(clock, settings.expiryWritesPerSecond, onWaiting);
+    const targetClients = targetClientsOf(options);
     return {
       ...options,
       stores: this.stores,
       targets: this.targets,
-      targetClients: targetClientsOf(options),
+      targetClients,
+      certificates: {
+        revoker: new CertificateRevoker(targetClients, clock),
+        records: new RevocationRecords(client),
+        recorded: this.system.revocations,
+      },
       expiryBudget,
       credentials: new CredentialServices({
         ...{ client, clock, events, stores: this.stores, expiryBudget, trustedSince, assertAdmission },
@@ -100,17 +104,6 @@ export class Controllers {
       ring: new KeyRing(() => this.#enqueueSigned()),
       queues: queuesOf(options),
     };
-  }
-
-  #kubeConfigs(): readonly Controller[] {
-    const { client, clock, targetClients } = this.#context;
-    const revoker = new CertificateRevoker(targetClients, clock);
-    const records = new RevocationRecords(client);
-    const store = this.system.revocations;
-    return [
-      createKubeConfigController(this.#context, { revoker, revocations: records, recorded: store }),
-      createRevocationController(this.#context, { store, records, revoker }),
-    ];
   }
 
   #count(): void {
@@ -153,9 +146,12 @@ export class Controllers {
 
   /** Whatever carries a signature. */
   #enqueueSigned(): void {
-    const { directclusterendpointtokens, virtualclusterinstancekubeconfigs } = this.#context.queues;
-    for (const key of this.stores.tokens.keys()) directclusterendpointtokens.add(key);
-    for (const key of this.stores.kubeConfigs.keys()) virtualclusterinstancekubeconfigs.add(key);
+    for (const kind of allCredentialKinds) if (credentialKinds[kind].signed) this.#enqueueKind(kind);
+  }
+
+  #enqueueKind(kind: CredentialKind): void {
+    const queue = queueOf(this.#context.queues, kind);
+    for (const key of this.stores.ofKind[kind].store.keys()) queue.add(key);
   }
 }
 

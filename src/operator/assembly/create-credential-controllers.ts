@@ -1,20 +1,39 @@
 import { randomBytes } from 'node:crypto';
-import type { Store } from '../../kube/cache/store.ts';
+import { allCredentialKinds, type CredentialKind } from '../../api/credential-kinds.ts';
+import { credentialResources } from '../../api/resources.ts';
 import { CertificateIssuer } from '../certificates/certificate-issuer.ts';
-import type { CertificateRevoker } from '../certificates/certificate-revoker.ts';
-import type { RevocationRecord, RevocationRecords } from '../certificates/revocation-records.ts';
 import { AccessKeyController } from '../credentials/access-keys/controller.ts';
 import { LoginSecrets } from '../credentials/access-keys/login-secrets.ts';
 import { KubeConfigController } from '../credentials/kubeconfigs/controller.ts';
 import { KubeConfigFinalizer } from '../credentials/kubeconfigs/finalizer.ts';
 import { TokenController } from '../credentials/tokens/controller.ts';
 import type { Controller } from '../shared/controller.ts';
-import { credentialController, issuedLimits, mayIssue, type OperatorContext } from './operator-context.ts';
+import { issuedLimits, mayIssue, type OperatorContext, queueOf } from './operator-context.ts';
 
-export function createAccessKeyController(context: OperatorContext): Controller {
-  const { client, settings, events, credentials } = context;
-  const kind = 'OwnedAccessKey';
-  const controller = new AccessKeyController({
+/** Makes what reconciles the credentials of one kind. */
+type CreateReconciler = (context: OperatorContext, kind: CredentialKind) => Pick<Controller, 'reconcile'>;
+
+const reconcilers: Readonly<Record<CredentialKind, CreateReconciler>> = {
+  OwnedAccessKey: createKeys,
+  DirectClusterEndpointToken: createTokens,
+  VirtualClusterInstanceKubeConfig: createKubeConfigs,
+};
+
+/** One controller for each kind of credential. */
+export function createCredentialControllers(context: OperatorContext): readonly Controller[] {
+  return allCredentialKinds.map((kind) => {
+    const resource = credentialResources[kind];
+    const reconciler = reconcilers[kind](context, kind);
+    return {
+      ...{ name: resource.plural, resource, queue: queueOf(context.queues, kind) },
+      workers: context.settings.concurrency,
+      reconcile: (key) => reconciler.reconcile(key),
+    };
+  });
+}
+
+function createKeys({ client, settings, events, credentials }: OperatorContext, kind: CredentialKind) {
+  return new AccessKeyController({
     ...credentials.of(kind),
     loginSecrets: new LoginSecrets(client, events),
     limits: {
@@ -23,39 +42,26 @@ export function createAccessKeyController(context: OperatorContext): Controller 
     },
     randomBytes: (count) => randomBytes(count),
   });
-  return credentialController(context, kind, (key) => controller.reconcile(key));
 }
 
-export function createTokenController(context: OperatorContext): Controller {
+function createTokens(context: OperatorContext, kind: CredentialKind) {
   const { settings, credentials, ring } = context;
-  const kind = 'DirectClusterEndpointToken';
-  const controller = new TokenController({
+  return new TokenController({
     ...credentials.of(kind),
     ring,
     issuer: settings.baseURL,
     limits: issuedLimits(settings, settings.maxTokenTTLSeconds),
     assertMayIssue: mayIssue(context),
   });
-  return credentialController(context, kind, (key) => controller.reconcile(key));
 }
 
-/** What the controllers of kubeconfigs and of revocations share. */
-interface Shared {
-  readonly revoker: CertificateRevoker;
-  readonly revocations: RevocationRecords;
-  readonly recorded: Store<RevocationRecord>;
-}
-
-export function createKubeConfigController(
-  context: OperatorContext,
-  { revoker, revocations, recorded }: Shared,
-): Controller {
-  const { client, clock, random, events, metrics, credentials, settings, targets } = context;
-  const { ring, targetClients: clients } = context;
-  const kind = 'VirtualClusterInstanceKubeConfig';
+function createKubeConfigs(context: OperatorContext, kind: CredentialKind) {
+  const { client, clock, random, events, metrics, credentials, settings, targets, ring } = context;
+  const { targetClients: clients, certificates } = context;
+  const { revoker, records: revocations, recorded } = certificates;
   const services = credentials.of(kind);
   const assertMayIssue = mayIssue(context);
-  const controller = new KubeConfigController({
+  return new KubeConfigController({
     ...services,
     ...{ client, targets, clients, revoker, ring, clock, random, assertMayIssue },
     issuer: new CertificateIssuer({
@@ -71,7 +77,6 @@ export function createKubeConfigController(
     gateway: gatewayOf(context),
     limits: issuedLimits(settings, settings.maxKubeConfigTTLSeconds),
   });
-  return credentialController(context, kind, (key) => controller.reconcile(key));
 }
 
 function gatewayOf({ settings }: OperatorContext) {

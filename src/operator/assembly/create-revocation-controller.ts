@@ -1,25 +1,17 @@
 import { systemNamespace } from '../../api/names.ts';
 import { configMaps } from '../../api/resources.ts';
-import type { Store } from '../../kube/cache/store.ts';
-import type { CertificateRevoker } from '../certificates/certificate-revoker.ts';
 import { RevocationController } from '../certificates/revocation-controller.ts';
-import type { RevocationRecord, RevocationRecords } from '../certificates/revocation-records.ts';
 import type { Controller } from '../shared/controller.ts';
 import type { OperatorContext } from './operator-context.ts';
 
 /** A try to reach a virtual cluster that is gone holds its worker for many seconds. */
 const workers = 4;
 
-interface Shared {
-  readonly store: Store<RevocationRecord>;
-  readonly records: RevocationRecords;
-  readonly revoker: CertificateRevoker;
-}
-
-export function createRevocationController(context: OperatorContext, shared: Shared): Controller {
+export function createRevocationController(context: OperatorContext): Controller {
   const { targetClients: clients, clock, random, log, queues, stores } = context;
+  const { recorded: store, records, revoker } = context.certificates;
   const controller = new RevocationController({
-    ...shared,
+    ...{ store, records, revoker },
     findOwner: (uid) => {
       const [found] = stores.byUID(uid);
       const owner = found && stores.kubeConfig(found.key);
@@ -32,7 +24,7 @@ export function createRevocationController(context: OperatorContext, shared: Sha
   });
   stores.kubeConfigs.subscribe(({ previous, current }) => {
     const uid = (current ?? previous)?.uid ?? '';
-    for (const { key } of shared.store.byIndex('owner', uid)) queues.revocations.add(key);
+    for (const { key } of store.byIndex('owner', uid)) queues.revocations.add(key);
   });
   return {
     name: 'revocations',

@@ -1,4 +1,5 @@
 import { byCredentialKind, type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
+import { credentialResources } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { ReconcilerServices } from '../credentials/credential-reconciler.ts';
@@ -38,7 +39,7 @@ export class CredentialServices {
       (kind) =>
         new CredentialWriter({
           ...{ client, events, clock, assertAdmission },
-          resource: credentialKinds[kind].resource,
+          resource: credentialResources[kind],
           records: stores.ofKind[kind].written,
         }),
     );

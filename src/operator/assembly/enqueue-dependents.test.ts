@@ -26,7 +26,7 @@ async function setUp() {
   enqueueDependents(stores, queues);
   stores.keys.upsert(parent);
   stores.keys.upsert(child);
-  stores.tokens.upsert(grandchild);
+  stores.ofKind.DirectClusterEndpointToken.store.upsert(grandchild);
   const drain = async (queue: WorkQueue) => {
     const keys: string[] = [];
     while (queue.length > 0) {
@@ -115,7 +115,7 @@ describe('a change of something below', () => {
     const { stores, woken } = await setUp();
     stores.keys.upsert({ ...parent, deleted: 1, resourceVersion: '8' });
     await woken();
-    stores.tokens.upsert({
+    stores.ofKind.DirectClusterEndpointToken.store.upsert({
       ...recordOf(
         confirmed(credentialObject({ kind, name: 'other', spec: { accessKey: 'parent' } }), [parent]),
       ),

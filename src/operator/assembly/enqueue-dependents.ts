@@ -1,4 +1,4 @@
-import { type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
+import { allCredentialKinds, type CredentialKind } from '../../api/credential-kinds.ts';
 import { maxAncestors } from '../../credentials/ancestors.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { StoreChange } from '../../kube/cache/store.ts';
@@ -12,7 +12,7 @@ export function enqueueDependents(
   queues: Readonly<Record<CredentialKind, WorkQueue>>,
 ): void {
   const enqueue: Enqueue = ({ kind, key }) => queues[kind].add(key);
-  for (const kind of Object.keys(credentialKinds) as CredentialKind[])
+  for (const kind of allCredentialKinds)
     stores.ofKind[kind].store.subscribe((change) => {
       queues[kind].add(change.key);
       enqueueDyingParent(stores, change, enqueue);

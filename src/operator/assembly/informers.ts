@@ -1,8 +1,9 @@
-import { type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
+import { allCredentialKinds, type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
 import { labels, purposes, systemNamespace, systemObjects } from '../../api/names.ts';
 import {
   clusters,
   configMaps,
+  credentialResources,
   type Resource,
   secrets,
   spaceInstances,
@@ -18,6 +19,7 @@ import type { TargetStores } from '../../platform/targets/target-stores.ts';
 import { type RevocationRecord, toRevocationRecord } from '../certificates/revocation-records.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
 import { toSecretRecord } from '../credentials/secret-record.ts';
+import { controllerNames } from './operator-context.ts';
 
 /** Where what is watched is kept. */
 export interface WatchedStores {
@@ -32,18 +34,7 @@ export interface WatchedStores {
 }
 
 /** As they stand in metrics and checks. */
-export const informerNames = [
-  'ownedaccesskeys',
-  'directclusterendpointtokens',
-  'virtualclusterinstancekubeconfigs',
-  'virtualclusterinstances',
-  'spaceinstances',
-  'clusters',
-  'revocations',
-  'secrets',
-  'signing-keys',
-  'discovery',
-] as const;
+export const informerNames = [...controllerNames, 'secrets', 'discovery'] as const;
 
 /** Everything that the operator watches. */
 export function addInformers(informers: Informers, { stores, targets, system }: WatchedStores): void {
@@ -66,7 +57,7 @@ type InformerName = (typeof informerNames)[number];
 type Add = <R extends StoredRecord>(name: InformerName, source: InformerSource<R>) => void;
 
 function addCredentials(add: Add, stores: CredentialStores): void {
-  for (const { resource } of Object.values(credentialKinds)) addCredential(add, stores, resource);
+  for (const kind of allCredentialKinds) addCredential(add, stores, kind);
   add('secrets', {
     resource: secrets,
     labelSelector: labels.ownerUID,
@@ -107,11 +98,10 @@ function named(resource: Resource, name: string): Omit<InformerSource<StoredReco
   };
 }
 
-function addCredential(add: Add, stores: CredentialStores, resource: Resource): void {
-  const kind = resource.kind as CredentialKind;
+function addCredential(add: Add, stores: CredentialStores, kind: CredentialKind): void {
   const { store, written } = stores.ofKind[kind];
   const project = (object: KubeObject) => ownWrite(object, written) ?? toCredentialRecord(object, kind);
-  add(resource.plural as InformerName, { resource, store, project });
+  add(credentialKinds[kind].plural, { resource: credentialResources[kind], store, project });
 }
 
 /** Our own writes were projected when they were answered; hashing them again would be half the work of a busy minute. */

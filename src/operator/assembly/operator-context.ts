@@ -1,4 +1,5 @@
-import { type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
+import { allCredentialKinds, type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
+import type { Store } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { WorkQueue } from '../../kube/queue/work-queue.ts';
@@ -7,9 +8,10 @@ import type { TargetClients } from '../../platform/targets/target-clients.ts';
 import type { TargetStores } from '../../platform/targets/target-stores.ts';
 import type { OperatorSettings } from '../../settings/operator.ts';
 import type { OperatorMetrics } from '../../telemetry/metrics/operator.ts';
+import type { CertificateRevoker } from '../certificates/certificate-revoker.ts';
+import type { RevocationRecord, RevocationRecords } from '../certificates/revocation-records.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
 import type { ExpiryBudget } from '../credentials/expiry-budget.ts';
-import type { Controller } from '../shared/controller.ts';
 import type { ObjectEvents } from '../shared/events.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
 import type { CredentialServices } from './credential-services.ts';
@@ -32,9 +34,7 @@ export interface ControllersOptions {
 
 /** As they stand in metrics and logs. */
 export const controllerNames = [
-  'ownedaccesskeys',
-  'directclusterendpointtokens',
-  'virtualclusterinstancekubeconfigs',
+  ...allCredentialKinds.map((kind) => credentialKinds[kind].plural),
   'virtualclusterinstances',
   'spaceinstances',
   'clusters',
@@ -51,6 +51,13 @@ export interface OperatorContext extends ControllersOptions {
   /** Connections to virtual clusters and clusters. */
   readonly targetClients: TargetClients;
   readonly credentials: CredentialServices;
+  /** What kubeconfigs with a certificate and the clean-up from the records share. */
+  readonly certificates: {
+    readonly revoker: CertificateRevoker;
+    readonly records: RevocationRecords;
+    /** The records, as they are watched. */
+    readonly recorded: Store<RevocationRecord>;
+  };
   readonly ring: KeyRing;
   readonly expiryBudget: ExpiryBudget;
   readonly queues: Readonly<Record<ControllerName, WorkQueue>>;
@@ -66,18 +73,8 @@ export function issuedLimits(settings: OperatorSettings, maxTTL: number) {
   };
 }
 
-export function credentialController(
-  { queues, settings }: OperatorContext,
-  kind: CredentialKind,
-  reconcile: Controller['reconcile'],
-): Controller {
-  const { resource } = credentialKinds[kind];
-  const queue = queueOf(queues, kind);
-  return { name: resource.plural, resource, queue, workers: settings.concurrency, reconcile };
-}
-
 export function queueOf(queues: OperatorContext['queues'], kind: CredentialKind): WorkQueue {
-  return queues[credentialKinds[kind].resource.plural as ControllerName];
+  return queues[credentialKinds[kind].plural];
 }
 
 /** Throws when nothing may be signed now: neither a signature nor an approval can be taken back. */

@@ -70,9 +70,8 @@ export class Term {
 
   async #read(signal: AbortSignal): Promise<void> {
     const { log, admissionChecked } = this.#options;
-    const { keys, tokens } = this.#controllers.stores;
     await this.#informers.synced(signal);
-    log.info({ keys: keys.size, tokens: tokens.size }, 'synced');
+    log.info(this.#controllers.stores.sizes, 'synced');
     await admissionChecked(signal);
   }
 

@@ -1,4 +1,4 @@
-import { credentialKinds } from '../../api/credential-kinds.ts';
+import { finalizers } from '../../api/names.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { Store } from '../../kube/cache/store.ts';
 import type { Clock } from '../../kube/clock.ts';
@@ -122,4 +122,4 @@ export class RevocationController {
 const graceMs = 30_000;
 
 const isHeld = ({ kind, finalizers: present }: CredentialRecord): boolean =>
-  present.includes(credentialKinds[kind].finalizer);
+  present.includes(finalizers[kind]);

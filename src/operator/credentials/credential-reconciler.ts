@@ -1,5 +1,6 @@
 import { conditionTypes, findCondition } from '../../api/conditions.ts';
 import { type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
+import { finalizers } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { WorkResult } from '../../kube/queue/workers.ts';
@@ -88,7 +89,7 @@ export class CredentialReconciler<
   async #carryOut(input: I, step: S | AddFinalizer): Promise<Outcome<I>> {
     const { kind, writer, issue } = this.#options;
     if (step.step !== 'addFinalizer') return issue(input, step as S);
-    return { record: await writer.addFinalizer(input.record, credentialKinds[kind].finalizer) };
+    return { record: await writer.addFinalizer(input.record, finalizers[kind]) };
   }
 
   async #commit(

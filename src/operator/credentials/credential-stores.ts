@@ -1,7 +1,12 @@
-import type { CredentialKind } from '../../api/credential-kinds.ts';
+import {
+  allCredentialKinds,
+  byCredentialKind,
+  type CredentialKind,
+  credentialKinds,
+} from '../../api/credential-kinds.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import { MutationCache } from '../../kube/cache/mutation-cache.ts';
-import { Store } from '../../kube/cache/store.ts';
+import { Store, type StoreIndex } from '../../kube/cache/store.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { SecretRecord } from './secret-record.ts';
 
@@ -12,54 +17,47 @@ interface KindStore {
   readonly written: MutationCache<CredentialRecord>;
 }
 
-/** What the operator knows of all credentials and of the Secrets made for them. */
-export class CredentialStores {
-  readonly keys = new Store<CredentialRecord>({
-    uid: ({ uid }) => [uid],
-    parent: ({ accessKey }) => (accessKey === undefined ? [] : [accessKey]),
+type Indexes = Readonly<Record<string, StoreIndex<CredentialRecord>>>;
+
+/** How the credentials of a kind are found, besides by UID and by parent. */
+const indexes: Readonly<Partial<Record<CredentialKind, Indexes>>> = {
+  OwnedAccessKey: {
     hash: ({ specKey, status }) => [
       ...new Set([specKey?.hash, status.credentialHash].filter((hash) => hash !== undefined)),
     ],
-  });
-  readonly tokens = new Store<CredentialRecord>({
-    uid: ({ uid }) => [uid],
-    parent: ({ accessKey }) => (accessKey === undefined ? [] : [accessKey]),
-  });
-  readonly kubeConfigs = new Store<CredentialRecord>({
-    uid: ({ uid }) => [uid],
-    parent: ({ accessKey }) => (accessKey === undefined ? [] : [accessKey]),
-    instance: (record) => [instanceKeyOf(record)],
-  });
-  readonly secrets = new Store<SecretRecord>({ owner: ({ ownerUID }) => [ownerUID] });
-  readonly writtenKeys: MutationCache<CredentialRecord>;
-  readonly writtenTokens: MutationCache<CredentialRecord>;
-  readonly writtenKubeConfigs: MutationCache<CredentialRecord>;
-  readonly writtenSecrets: MutationCache<SecretRecord>;
+  },
+  VirtualClusterInstanceKubeConfig: { instance: (record) => [instanceKeyOf(record)] },
+};
+
+/** What the operator knows of all credentials and of the Secrets made for them. */
+export class CredentialStores {
   readonly ofKind: Readonly<Record<CredentialKind, KindStore>>;
+  readonly keys: Store<CredentialRecord>;
+  readonly kubeConfigs: Store<CredentialRecord>;
+  readonly secrets = new Store<SecretRecord>({ owner: ({ ownerUID }) => [ownerUID] });
+  readonly writtenSecrets: MutationCache<SecretRecord>;
 
   constructor(clock: Clock) {
-    this.writtenKeys = new MutationCache(this.keys, clock);
-    this.writtenTokens = new MutationCache(this.tokens, clock);
-    this.writtenKubeConfigs = new MutationCache(this.kubeConfigs, clock);
+    this.ofKind = byCredentialKind((kind) => {
+      const store = new Store<CredentialRecord>({
+        uid: ({ uid }) => [uid],
+        parent: ({ accessKey }) => (accessKey === undefined ? [] : [accessKey]),
+        ...indexes[kind],
+      });
+      return { store, written: new MutationCache(store, clock) };
+    });
+    this.keys = this.ofKind.OwnedAccessKey.store;
+    this.kubeConfigs = this.ofKind.VirtualClusterInstanceKubeConfig.store;
     this.writtenSecrets = new MutationCache(this.secrets, clock);
-    this.ofKind = {
-      OwnedAccessKey: { store: this.keys, written: this.writtenKeys },
-      DirectClusterEndpointToken: { store: this.tokens, written: this.writtenTokens },
-      VirtualClusterInstanceKubeConfig: { store: this.kubeConfigs, written: this.writtenKubeConfigs },
-    };
   }
 
   key(name: string): CredentialRecord | undefined {
-    return this.writtenKeys.get(name);
-  }
-
-  token(name: string): CredentialRecord | undefined {
-    return this.writtenTokens.get(name);
+    return this.ofKind.OwnedAccessKey.written.get(name);
   }
 
   /** By `namespace/name`. */
   kubeConfig(key: string): CredentialRecord | undefined {
-    return this.writtenKubeConfigs.get(key);
+    return this.ofKind.VirtualClusterInstanceKubeConfig.written.get(key);
   }
 
   /** By `namespace/name`. */
@@ -91,9 +89,16 @@ export class CredentialStores {
     return this.kubeConfigs.byIndex('instance', instance);
   }
 
+  /** For the log. */
+  get sizes(): Readonly<Record<string, number>> {
+    return Object.fromEntries(
+      allCredentialKinds.map((kind) => [`${credentialKinds[kind].noun}s`, this.ofKind[kind].store.size]),
+    );
+  }
+
   /** One store for each kind. */
   get credentials(): readonly Store<CredentialRecord>[] {
-    return [this.keys, this.tokens, this.kubeConfigs];
+    return allCredentialKinds.map((kind) => this.ofKind[kind].store);
   }
 }
 

@@ -1,4 +1,4 @@
-import { credentialKinds } from '../../api/credential-kinds.ts';
+import { finalizers } from '../../api/names.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { WorkResult } from '../../kube/queue/workers.ts';
 import { finalizerReleased, type ObjectEvents } from '../shared/events.ts';
@@ -39,7 +39,7 @@ export class Finalizer {
   }
 
   async finalize(record: CredentialRecord): Promise<WorkResult | undefined> {
-    const { finalizer } = credentialKinds[record.kind];
+    const finalizer = finalizers[record.kind];
     if (!record.finalizers.includes(finalizer)) return undefined;
     if (record.finalizers.length > 1 && record.status.credentialHash !== undefined)
       return this.#strip(record);

@@ -206,8 +206,7 @@ export class Simulation {
   #upsert(plural: string, object: KubeObject): void {
     const kind = kinds[plural];
     if (kind !== undefined) {
-      const store =
-        plural === 'ownedaccesskeys' ? this.#controllers.stores.keys : this.#controllers.stores.tokens;
+      const { store } = this.#controllers.stores.ofKind[kind];
       return store.upsert(toCredentialRecord(object, kind));
     }
     const secret = plural === 'secrets' ? toSecretRecord(object) : undefined;
@@ -220,8 +219,8 @@ export class Simulation {
   #remove(plural: string, { metadata }: KubeObject): void {
     const { stores, system } = this.#controllers;
     const [key, { uid }] = [keyOf(metadata), metadata];
-    if (plural === 'ownedaccesskeys') stores.keys.remove(key, uid);
-    if (plural === 'directclusterendpointtokens') stores.tokens.remove(key, uid);
+    const kind = kinds[plural];
+    if (kind !== undefined) stores.ofKind[kind].store.remove(key, uid);
     if (plural === 'secrets') stores.secrets.remove(key, uid);
     system.signingKeys.remove(key, uid);
   }

@@ -1,5 +1,5 @@
 import { conditionTypes, findCondition } from '../../../api/conditions.ts';
-import { credentialKinds } from '../../../api/credential-kinds.ts';
+import { finalizers } from '../../../api/names.ts';
 import { type Reason, reasons } from '../../../api/reasons.ts';
 import { keyIDOf } from '../../../credentials/keys/credential-hash.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
@@ -14,7 +14,7 @@ import type { KeyInput, KeyStep } from './decision.ts';
 /** What to do next about an access key that is not being deleted. */
 export function decideKey(input: KeyInput): KeyStep {
   const { record } = input;
-  if (!record.finalizers.includes(credentialKinds.OwnedAccessKey.finalizer)) return { step: 'addFinalizer' };
+  if (!record.finalizers.includes(finalizers.OwnedAccessKey)) return { step: 'addFinalizer' };
   if (record.holdsLoginSecrets) return { step: 'moveLoginSecrets' };
   const lineage = lineageOf(input);
   if (lineage.kind === 'blocked' && lineage.tooEarly)

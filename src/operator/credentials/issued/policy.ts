@@ -1,4 +1,4 @@
-import { credentialKinds } from '../../../api/credential-kinds.ts';
+import { finalizers } from '../../../api/names.ts';
 import { reasons } from '../../../api/reasons.ts';
 import { type Commit, refuse } from '../decision.ts';
 import { type Lineage, lineageOf, parentGrace } from '../lineage.ts';
@@ -13,7 +13,7 @@ type Granted = Exclude<Lineage, { kind: 'refused' }>;
 /** What to do next about a token or kubeconfig that is not being deleted. */
 export function decideIssued(input: IssuedInput): IssuedStep {
   const { record, now, limits } = input;
-  if (!record.finalizers.includes(credentialKinds[record.kind].finalizer)) return { step: 'addFinalizer' };
+  if (!record.finalizers.includes(finalizers[record.kind])) return { step: 'addFinalizer' };
   const lineage = lineageOf(input);
   const life = credentialLife(input, lineage);
   const ended = life.end !== undefined && now >= life.end;

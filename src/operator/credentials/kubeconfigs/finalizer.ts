@@ -1,4 +1,4 @@
-import { credentialKinds } from '../../../api/credential-kinds.ts';
+import { finalizers } from '../../../api/names.ts';
 import { reasons } from '../../../api/reasons.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { WorkResult } from '../../../kube/queue/workers.ts';
@@ -37,7 +37,7 @@ export interface KubeConfigFinalizerOptions {
 /** How often a finalization that waits is checked when no event comes. */
 const recheckMs = 1_000;
 const maxReleased = 1_000;
-const finalizer = credentialKinds.VirtualClusterInstanceKubeConfig.finalizer;
+const finalizer = finalizers.VirtualClusterInstanceKubeConfig;
 
 /**
  * Cleans up after a deleted kubeconfig, here and in its virtual cluster, then lets the object go. What is left inside
