@@ -1,11 +1,8 @@
+import { credentialKinds } from '../../src/api/credential-kinds.ts';
 import { cel } from './text.ts';
 
 /** The kinds that hold a credential. */
-export const credentials = [
-  'ownedaccesskeys',
-  'directclusterendpointtokens',
-  'virtualclusterinstancekubeconfigs',
-];
+export const credentials: readonly string[] = Object.values(credentialKinds).map(({ plural }) => plural);
 
 /** All of our kinds. */
 export const kinds = [...credentials, 'virtualclusterinstances', 'spaceinstances', 'clusters'];

@@ -1,4 +1,5 @@
-import { celMap, kinds, notExempt } from '../fragments.ts';
+import { allCredentialKinds, credentialKinds } from '../../../src/api/credential-kinds.ts';
+import { celMap, kinds, list, notExempt } from '../fragments.ts';
 import { validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
 
@@ -7,6 +8,12 @@ const plurals = {
   'OwnedAccessKey.management.platform.sh': 'ownedaccesskeys',
   'Gateway.gateway.networking.k8s.io': 'gateways',
 };
+
+const ours = (namespaced: boolean, ...targets: readonly string[]): readonly string[] =>
+  [
+    ...allCredentialKinds.filter((kind) => credentialKinds[kind].namespaced === namespaced),
+    ...targets,
+  ].sort();
 
 /** Kinds without a namespace, by API group. */
 const clusterScoped = {
@@ -24,7 +31,7 @@ const clusterScoped = {
   'certificates.k8s.io': ['CertificateSigningRequest', 'ClusterTrustBundle'],
   'flowcontrol.apiserver.k8s.io': ['FlowSchema', 'PriorityLevelConfiguration'],
   'internal.apiserver.k8s.io': ['StorageVersion'],
-  'management.platform.sh': ['Cluster', 'DirectClusterEndpointToken', 'OwnedAccessKey'],
+  'management.platform.sh': ours(false, 'Cluster'),
   'networking.k8s.io': ['IPAddress', 'IngressClass', 'ServiceCIDR'],
   'node.k8s.io': ['RuntimeClass'],
   'rbac.authorization.k8s.io': ['ClusterRole', 'ClusterRoleBinding'],
@@ -56,7 +63,7 @@ const namespaced = {
   'discovery.k8s.io': ['EndpointSlice'],
   'events.k8s.io': ['Event'],
   'gateway.networking.k8s.io': ['Gateway'],
-  'management.platform.sh': ['SpaceInstance', 'VirtualClusterInstance', 'VirtualClusterInstanceKubeConfig'],
+  'management.platform.sh': ours(true, 'SpaceInstance', 'VirtualClusterInstance'),
   'networking.k8s.io': ['Ingress', 'NetworkPolicy'],
   policy: ['PodDisruptionBudget'],
   'rbac.authorization.k8s.io': ['Role', 'RoleBinding'],
@@ -111,7 +118,7 @@ export const ownerReferences = validating({
     // Longer lists could cost more than the API server allows.
     added: cel`size(variables.blocking) > 64 ? variables.blocking : variables.blocking.filter(r, !(r.uid in variables.blockingBefore))`,
     withinLimit: cel`size(variables.added) <= 8`,
-    credentials: cel`['OwnedAccessKey', 'DirectClusterEndpointToken', 'VirtualClusterInstanceKubeConfig']`,
+    credentials: list(allCredentialKinds),
     readable: cel`
       !variables.withinLimit || variables.added.all(r,
         r.kind.matches('^[A-Za-z][A-Za-z0-9-]{0,62}$') && r.apiVersion.matches('^([a-z0-9][a-z0-9.-]*/)?[a-z0-9-]+$')

@@ -1,4 +1,4 @@
-import { notOperator } from '../fragments.ts';
+import { kinds, notOperator } from '../fragments.ts';
 import { validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
 
@@ -9,14 +9,7 @@ export const status = validating({
     either. The account that records activity may move lastActivity forward and nothing else.
   `,
   operations: ['CREATE', 'UPDATE'],
-  resources: [
-    'ownedaccesskeys/status',
-    'directclusterendpointtokens/status',
-    'virtualclusterinstancekubeconfigs/status',
-    'virtualclusterinstances/status',
-    'spaceinstances/status',
-    'clusters/status',
-  ],
+  resources: kinds.map((plural) => `${plural}/status`),
   matchConditions: {
     'not-exempt': notOperator,
   },
