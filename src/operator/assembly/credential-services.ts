@@ -1,5 +1,6 @@
 import { byCredentialKind, type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
 import { credentialResources } from '../../api/resources.ts';
+import { toCredentialRecord } from '../../credentials/credential-record.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { ReconcilerServices } from '../credentials/credential-reconciler.ts';
@@ -41,6 +42,7 @@ export class CredentialServices {
           ...{ client, events, clock, assertAdmission },
           resource: credentialResources[kind],
           records: stores.ofKind[kind].written,
+          project: (object) => toCredentialRecord(object, kind),
         }),
     );
   }

@@ -1,38 +1,29 @@
-import { fieldManager } from '../../api/names.ts';
 import type { Reason } from '../../api/reasons.ts';
-import type { Resource } from '../../api/resources.ts';
-import { toCredentialRecord } from '../../credentials/credential-record.ts';
-import type { CredentialKind, CredentialRecord } from '../../credentials/record.ts';
-import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
-import type { KubeClient, ObjectKey } from '../../kube/client/client.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { ignoreNotFound, KubeError } from '../../kube/kube-error.ts';
-import type { KubeObject } from '../../kube/object.ts';
-import type { ObjectEvents } from '../shared/events.ts';
+import { type KubeObject, parseKey } from '../../kube/object.ts';
+import { ObjectWriter, type ObjectWriterOptions, type Patch } from '../shared/object-writer.ts';
 import { admissionWait, type DesiredStatus } from './desired-status.ts';
 import { statusPatch } from './status-patch.ts';
 import { transitionEvents } from './transition-events.ts';
 
-export interface CredentialWriterOptions {
-  readonly client: KubeClient;
-  readonly resource: Resource;
-  readonly records: MutationCache<CredentialRecord>;
-  readonly events: ObjectEvents;
+export interface CredentialWriterOptions extends ObjectWriterOptions<CredentialRecord> {
+  readonly client: Pick<KubeClient, 'get' | 'mergePatch' | 'delete'>;
   readonly clock: Clock;
   /** Throws while nothing new may be confirmed. */
   readonly assertAdmission: () => void;
 }
 
-/**
- * Writes to credential objects. Each write names the UID and the resourceVersion that the decision was made on, so a
- * decision on an older or another object fails with a conflict instead of taking effect.
- */
-export class CredentialWriter {
+/** Writes to credential objects. What confirms more waits for the policies; what went unanswered is read again. */
+export class CredentialWriter extends ObjectWriter<CredentialRecord> {
   readonly #options: CredentialWriterOptions;
   /** UIDs of objects with a write that may or may not have taken effect. */
   readonly #uncertainWrites = new Set<string>();
 
   constructor(options: CredentialWriterOptions) {
+    super(options);
     this.#options = options;
   }
 
@@ -42,31 +33,22 @@ export class CredentialWriter {
    */
   async refreshIfUncertain(record: CredentialRecord): Promise<CredentialRecord | undefined> {
     if (!this.#uncertainWrites.has(record.uid)) return record;
-    const { client, resource, records } = this.#options;
-    const object = await client.get(resource, placeOf(record)).catch(ignoreNotFound);
+    const { client, resource, records, project } = this.#options;
+    const object = await client.get<KubeObject>(resource, parseKey(record.key)).catch(ignoreNotFound);
     this.#uncertainWrites.delete(record.uid);
     if (object === undefined) return undefined;
-    const fresh = toCredentialRecord(object, record.kind);
+    const fresh = project(object);
     records.put(fresh);
     return fresh;
   }
 
-  addFinalizer(record: CredentialRecord, finalizer: string): Promise<CredentialRecord> {
-    return this.#patch(record, { metadata: { finalizers: [...record.finalizers, finalizer] } });
-  }
-
-  async removeFinalizer(record: CredentialRecord, finalizer: string): Promise<void> {
-    const finalizers = record.finalizers.filter((present) => present !== finalizer);
-    await this.#patch(record, { metadata: { finalizers: finalizers.length === 0 ? null : finalizers } });
-  }
-
   patchSpec(record: CredentialRecord, spec: object): Promise<CredentialRecord> {
-    return this.#patch(record, { spec });
+    return this.write(record, { spec });
   }
 
   /** Names the certificates that may be bound in a virtual cluster, before any is. Conditions stay: nothing has come of it yet. */
   nameSerials(record: CredentialRecord, boundSerials: readonly number[]): Promise<CredentialRecord> {
-    return this.#patch(record, { status: { boundSerials } }, 'status');
+    return this.write(record, { status: { boundSerials } });
   }
 
   /** Writes what differs, and an event for each transition; nothing when nothing differs. */
@@ -76,11 +58,8 @@ export class CredentialWriter {
     successor?: Reason,
   ): Promise<CredentialRecord> {
     const status = statusPatch(record, desired, this.#options.clock.now());
-    if (status === undefined) return record;
     if (confirmsMore(record, desired)) await this.assertAdmitted(record);
-    const written = await this.#patch(record, { status }, 'status');
-    this.#options.events.publish(record, transitionEvents(record, desired, successor));
-    return written;
+    return this.writeChanges(record, status, () => transitionEvents(record, desired, successor));
   }
 
   /**
@@ -95,36 +74,24 @@ export class CredentialWriter {
       const now = clock.now();
       const desired = admissionWait(record, now);
       const status = desired && statusPatch(record, desired, now);
-      if (status !== undefined) await this.#patch(record, { status }, 'status');
+      await this.writeChanges(record, status, () => []);
       throw error;
     }
   }
 
-  async delete(record: CredentialRecord): Promise<void> {
+  async delete({ key, uid, resourceVersion }: CredentialRecord): Promise<void> {
     const { client, resource } = this.#options;
-    const { uid, resourceVersion } = record;
     const preconditions = { uid, resourceVersion };
-    await client.delete(resource, placeOf(record), { preconditions }).catch(ignoreNotFound);
+    await client.delete(resource, parseKey(key), { preconditions }).catch(ignoreNotFound);
   }
 
-  async #patch(
-    record: CredentialRecord,
-    patch: { readonly metadata?: object; readonly spec?: object; readonly status?: object },
-    subresource?: 'status',
-  ): Promise<CredentialRecord> {
-    const { client, resource, records } = this.#options;
-    const { uid, resourceVersion } = record;
-    const body = { ...patch, metadata: { ...patch.metadata, uid, resourceVersion } };
-    const options = { fieldManager, ...(subresource === undefined ? {} : { subresource }) };
-    const object = await client
-      .mergePatch<KubeObject>(resource, placeOf(record), body, options)
-      .catch((error: unknown) => {
-        if (isUnanswered(error)) this.#uncertainWrites.add(uid);
-        throw error;
-      });
-    const written = toCredentialRecord(object, resource.kind as CredentialKind);
-    records.put(written);
-    return written;
+  protected override async write(record: CredentialRecord, patch: Patch): Promise<CredentialRecord> {
+    try {
+      return await super.write(record, patch);
+    } catch (error) {
+      if (isUnanswered(error)) this.#uncertainWrites.add(record.uid);
+      throw error;
+    }
   }
 }
 
@@ -136,9 +103,6 @@ function confirmsMore({ status }: CredentialRecord, { confirmation }: DesiredSta
     (credentialHash !== status.credentialHash || fingerprint !== status.fingerprint)
   );
 }
-
-const placeOf = ({ name, namespace }: CredentialRecord): ObjectKey =>
-  namespace === undefined ? { name } : { name, namespace };
 
 /** Anything but a refusal leaves it open whether the write took effect; etcd answers late with a 500. */
 const isUnanswered = (error: unknown): boolean =>

@@ -4,9 +4,10 @@ import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { StoredRecord } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { type KubeObject, parseKey } from '../../kube/object.ts';
+import type { EventSubject, ObjectEvents, TransitionEvent } from './events.ts';
 
 /** A record as far as writes need it. */
-export interface WritableRecord extends StoredRecord {
+export interface WritableRecord extends StoredRecord, EventSubject {
   readonly finalizers: readonly string[];
 }
 
@@ -17,6 +18,14 @@ export interface ObjectWriterOptions<R extends WritableRecord> {
   readonly records: MutationCache<R>;
   /** The answer to a write as a record. */
   readonly project: (object: KubeObject) => R;
+  readonly events: Pick<ObjectEvents, 'publish'>;
+}
+
+/** What one write may change: status alone, or anything else. */
+export interface Patch {
+  readonly metadata?: object;
+  readonly spec?: object;
+  readonly status?: object;
 }
 
 /**
@@ -31,32 +40,31 @@ export class ObjectWriter<R extends WritableRecord> {
   }
 
   addFinalizer(record: R, finalizer: string): Promise<R> {
-    return this.patch(record, { metadata: { finalizers: [...record.finalizers, finalizer] } });
+    return this.write(record, { metadata: { finalizers: [...record.finalizers, finalizer] } });
   }
 
   async removeFinalizer(record: R, finalizer: string): Promise<void> {
     const finalizers = record.finalizers.filter((present) => present !== finalizer);
-    await this.patch(record, { metadata: { finalizers: finalizers.length === 0 ? null : finalizers } });
+    await this.write(record, { metadata: { finalizers: finalizers.length === 0 ? null : finalizers } });
   }
 
-  /** A merge patch of everything but the status. */
-  patch(record: R, patch: { readonly metadata?: object; readonly spec?: object }): Promise<R> {
-    return this.#write(record, patch, {});
-  }
-
-  /** A merge patch of the status. */
-  patchStatus(record: R, status: object): Promise<R> {
-    return this.#write(record, { status }, { subresource: 'status' });
-  }
-
-  async #write(
-    { key, uid, resourceVersion }: R,
-    patch: { readonly metadata?: object; readonly spec?: object; readonly status?: object },
-    target: { readonly subresource?: 'status' },
+  /** Writes the fields of `status` that differ, and an event for each transition; nothing when nothing differs. */
+  protected async writeChanges(
+    record: R,
+    status: object | undefined,
+    transitions: () => readonly TransitionEvent[],
   ): Promise<R> {
+    if (status === undefined) return record;
+    const written = await this.write(record, { status });
+    this.#options.events.publish(record, transitions());
+    return written;
+  }
+
+  /** A merge patch. */
+  protected async write({ key, uid, resourceVersion }: R, patch: Patch): Promise<R> {
     const { client, resource, records, project } = this.#options;
     const body = { ...patch, metadata: { ...patch.metadata, uid, resourceVersion } };
-    const options = { fieldManager, ...target };
+    const options = { fieldManager, ...(patch.status && { subresource: 'status' as const }) };
     const written = project(await client.mergePatch<KubeObject>(resource, parseKey(key), body, options));
     records.put(written);
     return written;
