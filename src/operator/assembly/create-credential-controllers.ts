@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { allCredentialKinds, type CredentialKind } from '../../api/credential-kinds.ts';
 import { credentialResources } from '../../api/resources.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
 import { CertificateIssuer } from '../certificates/certificate-issuer.ts';
+import { cleanUpChildren } from '../credentials/access-keys/children.ts';
 import { AccessKeyController } from '../credentials/access-keys/controller.ts';
 import { LoginSecrets } from '../credentials/access-keys/login-secrets.ts';
+import { cleanUpCertificates } from '../credentials/kubeconfigs/certificate-clean-up.ts';
 import { KubeConfigController } from '../credentials/kubeconfigs/controller.ts';
-import { KubeConfigFinalizer } from '../credentials/kubeconfigs/finalizer.ts';
 import { TokenController } from '../credentials/tokens/controller.ts';
 import type { Controller } from '../shared/controller.ts';
 import { issuedLimits, mayIssue, type OperatorContext, queueOf } from './operator-context.ts';
@@ -32,9 +34,13 @@ export function createCredentialControllers(context: OperatorContext): readonly 
   });
 }
 
-function createKeys({ client, settings, events, credentials }: OperatorContext, kind: CredentialKind) {
+function createKeys(
+  { client, settings, events, stores, credentials }: OperatorContext,
+  kind: CredentialKind,
+) {
+  const deleteChild = (child: CredentialRecord) => credentials.delete(child);
   return new AccessKeyController({
-    ...credentials.of(kind),
+    ...credentials.of(kind, (record) => cleanUpChildren(record, { stores, deleteChild })),
     loginSecrets: new LoginSecrets(client, events),
     limits: {
       activityInterval: settings.activityIntervalMs,
@@ -56,23 +62,17 @@ function createTokens(context: OperatorContext, kind: CredentialKind) {
 }
 
 function createKubeConfigs(context: OperatorContext, kind: CredentialKind) {
-  const { client, clock, random, events, metrics, credentials, settings, targets, ring } = context;
+  const { client, clock, random, credentials, settings, targets, ring } = context;
   const { targetClients: clients, certificates } = context;
   const { revoker, records: revocations, recorded } = certificates;
-  const services = credentials.of(kind);
   const assertMayIssue = mayIssue(context);
+  const inside = { targets, clients, revoker, revocations };
   return new KubeConfigController({
-    ...services,
+    ...credentials.of(kind, (record) => cleanUpCertificates(record, inside)),
     ...{ client, targets, clients, revoker, ring, clock, random, assertMayIssue },
     issuer: new CertificateIssuer({
       ...{ revoker, revocations, clock, assertMayIssue },
       recordedSerials: (uid) => recorded.byIndex('owner', uid).flatMap(({ serials }) => serials),
-    }),
-    finalizer: new KubeConfigFinalizer({
-      ...services,
-      ...{ targets, clients, revoker, revocations, events },
-      onReleased: () => metrics.finalizersReleased.inc({ kind }),
-      limitMs: settings.finalizerLimitMs,
     }),
     gateway: gatewayOf(context),
     limits: issuedLimits(settings, settings.maxKubeConfigTTLSeconds),

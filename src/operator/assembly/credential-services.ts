@@ -1,13 +1,14 @@
 import { byCredentialKind, type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
 import { credentialResources } from '../../api/resources.ts';
 import { toCredentialRecord } from '../../credentials/credential-record.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { ReconcilerServices } from '../credentials/credential-reconciler.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
 import { CredentialWriter } from '../credentials/credential-writer.ts';
 import type { ExpiryBudget } from '../credentials/expiry-budget.ts';
-import { Finalizer } from '../credentials/finalizer.ts';
+import { type CleanUp, Finalizer } from '../credentials/finalizer.ts';
 import { SecretWriter } from '../credentials/secret-writer.ts';
 import type { ObjectEvents } from '../shared/events.ts';
 
@@ -47,15 +48,17 @@ export class CredentialServices {
     );
   }
 
-  of(kind: CredentialKind): ReconcilerServices & { readonly finalizer: Finalizer } {
+  /** `cleanUp`: of what the kind leaves behind besides its Secrets. */
+  of(kind: CredentialKind, cleanUp?: CleanUp): ReconcilerServices {
     const { stores, events, clock, expiryBudget, trustedSince, finalizerLimitMs, onReleased } = this.#options;
     const shared = { stores, writer: this.#writers[kind], secrets: this.#secrets, now: () => clock.now() };
     const limitMs = Math.min(credentialKinds[kind].maxFinalizationMs ?? finalizerLimitMs, finalizerLimitMs);
-    const finalizer = new Finalizer({
-      ...{ ...shared, events, limitMs },
-      onReleased: () => onReleased(kind),
-      deleteChild: (child) => this.#writers[child.kind].delete(child),
-    });
-    return { ...shared, finalizer, expiryBudget, trustedSince };
+    const options = { ...shared, events, limitMs, onReleased: () => onReleased(kind) };
+    return { ...shared, finalizer: new Finalizer(options, cleanUp), expiryBudget, trustedSince };
+  }
+
+  /** Deletes a credential, whatever its kind. */
+  delete(record: CredentialRecord): Promise<void> {
+    return this.#writers[record.kind].delete(record);
   }
 }

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { created, credentialObject, liveRecord, recordOf } from '../../../test/builders/credential-object.ts';
 import { labels } from '../../api/names.ts';
-import { planFinalization } from './finalizer.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
+import { planChildren } from './access-keys/children.ts';
+import { deadlineOf, releaseOf } from './finalizer.ts';
 
 const parent = liveRecord({
   name: 'parent',
@@ -16,18 +18,19 @@ const childOf = (status: Record<string, unknown>, marks: Record<string, string> 
       status: { accessKeyUID: parent.uid, ...status },
     }),
   );
-const look = (overrides: Partial<Parameters<typeof planFinalization>[0]> = {}) =>
-  planFinalization({
-    record: parent,
-    children: [],
-    secrets: [],
-    now: created,
-    since: 0,
-    limitMs: 60_000,
-    ...overrides,
-  });
+const look = ({
+  children = [] as readonly CredentialRecord[],
+  secrets = [] as readonly string[],
+  now = created,
+  since = 0,
+} = {}) => {
+  const { toDelete: deleteChildren, waiting } = planChildren(parent, children);
+  const left = waiting.length === 0 ? 'nothing' : 'something';
+  const deadline = deadlineOf(parent, { now, since, limitMs: 60_000 });
+  return { deleteChildren, release: releaseOf({ secrets: secrets.length, left, now, deadline }) };
+};
 
-describe('planFinalization', () => {
+describe('the finalization of a credential', () => {
   it('is done when nothing depends on the credential', () => {
     expect(look().release).toBe('done');
   });
@@ -56,12 +59,12 @@ describe('planFinalization', () => {
 
   it('gives up at the limit, counted from the deletion', () => {
     expect(look({ secrets: ['one'], now: created + 59_999 }).release).toBeUndefined();
-    expect(look({ secrets: ['one'], now: created + 60_000 }).release).toBe('limit');
+    expect(look({ secrets: ['one'], now: created + 60_000 }).release).toBe('left');
   });
 
   it('does not count the time without an operator', () => {
     const since = created + 3_600_000;
     expect(look({ secrets: ['one'], since, now: since + 59_999 }).release).toBeUndefined();
-    expect(look({ secrets: ['one'], since, now: since + 60_000 }).release).toBe('limit');
+    expect(look({ secrets: ['one'], since, now: since + 60_000 }).release).toBe('left');
   });
 });

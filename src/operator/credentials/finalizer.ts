@@ -8,62 +8,80 @@ import { deletingStatus } from './desired-status.ts';
 import type { SecretRecord } from './secret-record.ts';
 import type { SecretWriter } from './secret-writer.ts';
 
+/** In the event about a finalizer that was released at its limit. */
+export const leftBehind = 'something that belonged to the credential';
+
+/** What a clean-up has left: `hopeless` is something that waiting does not help against. */
+export type Remainder = 'nothing' | 'something' | 'hopeless';
+
 export interface FinalizerOptions {
-  readonly stores: CredentialStores;
-  /** Writes to the kind that is finalized. */
-  readonly writer: CredentialWriter;
-  /** Deletes a child, whatever its kind. */
-  readonly deleteChild: (child: CredentialRecord) => Promise<void>;
-  readonly secrets: SecretWriter;
-  readonly events: ObjectEvents;
+  readonly stores: Pick<CredentialStores, 'secrets'>;
+  readonly writer: Pick<CredentialWriter, 'writeStatus' | 'removeFinalizer'>;
+  readonly secrets: Pick<SecretWriter, 'deleteAll'>;
+  readonly events: Pick<ObjectEvents, 'publish'>;
   /** Called for each release with something left behind. */
   readonly onReleased: () => void;
+  /** Epoch milliseconds. */
   readonly now: () => number;
   /** How long the object may wait for its clean-up, milliseconds. */
   readonly limitMs: number;
 }
 
+export interface Cleaned {
+  readonly left: Remainder;
+  /** Called before the object goes when nothing is left. */
+  readonly forget?: () => Promise<void>;
+}
+
+/** Cleans up what a kind of credential leaves behind besides its Secrets. */
+export type CleanUp = (record: CredentialRecord) => Promise<Cleaned>;
+
 /** How often a finalization that waits for others is checked when no event comes. */
 const recheckMs = 1_000;
+const maxReleased = 1_000;
 
 /** Cleans up after a deleted credential, then lets its object go; at the time limit it goes in any case. */
 export class Finalizer {
   readonly #options: FinalizerOptions;
-
-  /** A deletion that came while no operator was there is not at its limit at once. */
+  readonly #cleanUp: CleanUp;
   readonly #since: number;
+  /** UIDs of objects that were let go and may still be in the store. */
+  readonly #released = new Set<string>();
 
-  constructor(options: FinalizerOptions) {
+  constructor(options: FinalizerOptions, cleanUp: CleanUp = async () => ({ left: 'nothing' })) {
     this.#options = options;
+    this.#cleanUp = cleanUp;
     this.#since = options.now();
   }
 
   async finalize(record: CredentialRecord): Promise<WorkResult | undefined> {
-    const finalizer = finalizers[record.kind];
-    if (!record.finalizers.includes(finalizer)) return undefined;
+    const { now, limitMs } = this.#options;
+    if (!record.finalizers.includes(finalizers[record.kind]) || this.#released.has(record.uid))
+      return undefined;
     if (record.finalizers.length > 1 && record.status.credentialHash !== undefined)
       return this.#strip(record);
-    const { stores, now, limitMs } = this.#options;
-    const secrets = stores.secrets.byIndex('owner', record.uid);
-    const children = record.kind === 'OwnedAccessKey' ? stores.childrenOf(record.name) : [];
-    const input = { record, children, secrets, now: now(), since: this.#since, limitMs };
-    const { release, deleteChildren } = planFinalization(input);
-    if (release !== 'done') await this.#clean(deleteChildren, secrets, release === 'limit');
-    return release === undefined ? { requeueAfterMs: recheckMs } : this.#release(record, finalizer, release);
+    const deadline = deadlineOf(record, { now: now(), since: this.#since, limitMs });
+    const { left, forget } = await this.#clean(record, now() >= deadline);
+    // By now the watch has often told that the Secrets are gone.
+    const secrets = this.#secretsOf(record).length;
+    const release = releaseOf({ secrets, left, now: now(), deadline });
+    if (release === undefined) return { requeueAfterMs: recheckMs };
+    if (left === 'nothing') await forget?.();
+    return this.#release(record, release);
+  }
+
+  #secretsOf({ uid }: CredentialRecord): readonly SecretRecord[] {
+    return this.#options.stores.secrets.byIndex('owner', uid);
   }
 
   /** The last try, at the limit, must not stand in the way of the release. */
-  async #clean(
-    children: readonly CredentialRecord[],
-    secrets: readonly SecretRecord[],
-    last: boolean,
-  ): Promise<void> {
-    try {
-      for (const child of children) await this.#options.deleteChild(child);
-      await this.#options.secrets.deleteAll(secrets);
-    } catch (error) {
+  async #clean(record: CredentialRecord, last: boolean): Promise<Cleaned> {
+    const failed = (error: unknown): Cleaned => {
       if (!last) throw error;
-    }
+      return { left: 'something' };
+    };
+    await this.#options.secrets.deleteAll(this.#secretsOf(record)).catch(failed);
+    return this.#cleanUp(record).catch(failed);
   }
 
   async #strip(record: CredentialRecord): Promise<WorkResult> {
@@ -71,61 +89,52 @@ export class Finalizer {
     return { requeueAfterMs: 0 };
   }
 
-  async #release(record: CredentialRecord, finalizer: string, release: 'done' | 'limit'): Promise<undefined> {
+  async #release(record: CredentialRecord, release: 'done' | 'left'): Promise<undefined> {
     const { writer, events, onReleased } = this.#options;
-    await writer.removeFinalizer(record, finalizer);
+    await writer.removeFinalizer(record, finalizers[record.kind]);
+    this.#addReleased(record.uid);
     if (release === 'done') return;
     events.publish(record, [finalizerReleased(leftBehind)]);
     onReleased();
   }
+
+  #addReleased(uid: string): void {
+    this.#released.add(uid);
+    for (const oldest of this.#released) {
+      if (this.#released.size <= maxReleased) break;
+      this.#released.delete(oldest);
+    }
+  }
 }
 
-/** In the event about a finalizer that was released at its limit. */
-export const leftBehind = 'something that belonged to the credential';
-
-/** What is left to do before the finalizer of a deleted credential may go. Instants are epoch milliseconds. */
-export interface Finalization {
-  readonly deleteChildren: readonly CredentialRecord[];
-  /** `done`: nothing is left. `limit`: something is, and the time is up. */
-  readonly release?: 'done' | 'limit';
-  /** When to check again at the latest. */
-  readonly deadline: number;
-}
-
-export interface FinalizationInput {
-  readonly record: CredentialRecord;
-  /** Credentials that name this one as their access key. */
-  readonly children: readonly CredentialRecord[];
-  /** The Secrets that were made for this credential and still exist. */
-  readonly secrets: readonly unknown[];
+interface Limit {
   readonly now: number;
   /** Since when someone could clean up: time without an operator does not count. */
   readonly since: number;
   readonly limitMs: number;
 }
 
-/**
- * Finalizers only clean up; the credential itself died with the deletion timestamp. They therefore never block for
- * good: at the limit the object goes and what is left is reported.
- */
-export function planFinalization({
-  record,
-  children,
-  secrets,
-  now,
-  since,
-  limitMs,
-}: FinalizationInput): Finalization {
-  const deadline = Math.max(record.deleted ?? now, since) + limitMs;
-  const pinned = children.filter((child) => child.status.accessKeyUID === record.uid);
-  const deleteChildren = pinned.filter((child) => child.ephemeral && child.deleted === undefined);
-  const waiting = pinned.filter((child) => child.ephemeral || !hasLostItsCredential(child));
-  const left = waiting.length + secrets.length;
-  const release = left === 0 ? 'done' : now >= deadline ? 'limit' : undefined;
-  return { deleteChildren, deadline, ...(release === undefined ? {} : { release }) };
+/** When a deleted object goes in any case, epoch milliseconds. */
+export function deadlineOf({ deleted }: CredentialRecord, { now, since, limitMs }: Limit): number {
+  return Math.max(deleted ?? now, since) + limitMs;
 }
 
-/** Whatever the reason that it gives: a child without a credential has nothing of its parent any more. */
-function hasLostItsCredential(child: CredentialRecord): boolean {
-  return child.deleted !== undefined || child.status.credentialHash === undefined;
+export interface Finalization {
+  /** Secrets that were made for the credential and still exist. */
+  readonly secrets: number;
+  /** Besides them. */
+  readonly left: Remainder;
+  /** Epoch milliseconds. */
+  readonly now: number;
+  readonly deadline: number;
+}
+
+/**
+ * Whether the finalizer of a deleted credential may go: `done` with nothing left, `left` with something. Finalizers only
+ * clean up, because the credential itself died with the deletion timestamp. So they never block for good.
+ */
+export function releaseOf({ secrets, left, now, deadline }: Finalization): 'done' | 'left' | undefined {
+  if (secrets === 0 && left === 'nothing') return 'done';
+  if (now >= deadline) return 'left';
+  return secrets === 0 && left === 'hopeless' ? 'left' : undefined;
 }

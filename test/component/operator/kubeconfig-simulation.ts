@@ -22,8 +22,8 @@ import {
 } from '../../../src/operator/certificates/revocation-records.ts';
 import { CredentialStores } from '../../../src/operator/credentials/credential-stores.ts';
 import { ExpiryBudget } from '../../../src/operator/credentials/expiry-budget.ts';
+import { cleanUpCertificates } from '../../../src/operator/credentials/kubeconfigs/certificate-clean-up.ts';
 import { KubeConfigController } from '../../../src/operator/credentials/kubeconfigs/controller.ts';
-import { KubeConfigFinalizer } from '../../../src/operator/credentials/kubeconfigs/finalizer.ts';
 import { toSecretRecord } from '../../../src/operator/credentials/secret-record.ts';
 import { ObjectEvents } from '../../../src/operator/shared/events.ts';
 import type {
@@ -235,26 +235,23 @@ export class KubeConfigSimulation {
     const revoker = new CertificateRevoker(clients, this.clock);
     const records = new RevocationRecords(client);
     const nothing = () => undefined;
+    const targets = { instance: () => this.instance };
+    const inside = { targets, clients, revoker, revocations: records };
     const services = new CredentialServices({
       ...{ client, clock: this.clock, stores, events: noEvents, finalizerLimitMs: 60_000 },
       expiryBudget: new ExpiryBudget(this.clock, 1_000, nothing),
       onReleased: nothing,
       trustedSince: () => 0,
       assertAdmission: nothing,
-    }).of('VirtualClusterInstanceKubeConfig');
+    }).of('VirtualClusterInstanceKubeConfig', (record) => cleanUpCertificates(record, inside));
     const issuer = new CertificateIssuer({
       ...{ revoker, revocations: records, clock: this.clock },
       assertMayIssue: nothing,
       recordedSerials: (uid) => revocations.byIndex('owner', uid).flatMap(({ serials }) => serials),
     });
-    const shared = { ...services, clients, revoker, targets: { instance: () => this.instance } };
-    const finalizer = new KubeConfigFinalizer({
-      ...shared,
-      ...{ revocations: records, events: noEvents, onReleased: nothing, limitMs: 60_000 },
-    });
     const controller = new KubeConfigController({
-      ...shared,
-      ...{ client, issuer, finalizer, clock: this.clock, random: () => 0.5, assertMayIssue: nothing },
+      ...{ ...services, clients, revoker, targets },
+      ...{ client, issuer, clock: this.clock, random: () => 0.5, assertMayIssue: nothing },
       ring: { signer: undefined, isPublished: () => false },
       gateway: { issuer: 'https://latchkey.example.com', projectNamespacePrefix: 'p-' },
       limits: {

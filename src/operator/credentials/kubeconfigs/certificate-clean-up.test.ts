@@ -1,13 +1,16 @@
 import { expect, it } from 'vitest';
 import { type Reason, reasons } from '../../../api/reasons.ts';
-import { type KubeConfigFinalization, releaseOf } from './finalizer.ts';
+import { type Finalization, releaseOf } from '../finalizer.ts';
+import { type CertificateRemains, remainderOf } from './certificate-clean-up.ts';
 
 const deadline = 60_000;
 const because = (reason: Reason) => ({ problem: { reason, message: '' } });
 const away = because(reasons.targetUnreachable);
-const base: KubeConfigFinalization = { secrets: 0, instance: 'present', now: 1, deadline };
 
-it.each<[string, Partial<KubeConfigFinalization>, ReturnType<typeof releaseOf>]>([
+type Case = CertificateRemains & Omit<Finalization, 'left'>;
+const base: Case = { secrets: 0, problem: undefined, instance: 'present', now: 1, deadline };
+
+it.each<[string, Partial<Case>, ReturnType<typeof releaseOf>]>([
   ['nothing is left', {}, 'done'],
   ['a Secret is left', { secrets: 1 }, undefined],
   ['the virtual cluster is away', away, undefined],
@@ -20,5 +23,6 @@ it.each<[string, Partial<KubeConfigFinalization>, ReturnType<typeof releaseOf>]>
   ['the administrator Secret is gone', because(reasons.kubeConfigNotFound), 'left'],
   ['the instance is gone and a Secret is left', { ...away, instance: 'gone', secrets: 1 }, undefined],
 ])('when %s', (_, change, release) => {
-  expect(releaseOf({ ...base, ...change })).toBe(release);
+  const found = { ...base, ...change };
+  expect(releaseOf({ ...found, left: remainderOf(found) })).toBe(release);
 });

@@ -1,0 +1,77 @@
+import { reasons } from '../../../api/reasons.ts';
+import type { CredentialRecord } from '../../../credentials/record.ts';
+import type { TargetClients } from '../../../platform/targets/target-clients.ts';
+import type { TargetProblem } from '../../../platform/targets/target-problem.ts';
+import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
+import type { TargetStores } from '../../../platform/targets/target-stores.ts';
+import type { CertificateRevoker } from '../../certificates/certificate-revoker.ts';
+import { caFingerprint, type RevocationRecords } from '../../certificates/revocation-records.ts';
+import { instanceKeyOf } from '../credential-stores.ts';
+import type { Cleaned, Remainder } from '../finalizer.ts';
+import { sourceOf } from './certificate-kubeconfig.ts';
+
+export interface CertificateCleanUpOptions {
+  readonly targets: Pick<TargetStores, 'instance'>;
+  readonly clients: Pick<TargetClients, 'known'>;
+  readonly revoker: Pick<CertificateRevoker, 'tryRevoke'>;
+  readonly revocations: Pick<RevocationRecords, 'remove'>;
+}
+
+/**
+ * Cleans up in the virtual cluster of a deleted kubeconfig. What is left inside when the object goes is on record since
+ * before it existed, and revoked from that record.
+ */
+export async function cleanUpCertificates(
+  record: CredentialRecord,
+  { targets, clients, revoker, revocations }: CertificateCleanUpOptions,
+): Promise<Cleaned> {
+  const instance = targets.instance(instanceKeyOf(record));
+  const left = remainderOf({
+    problem: await revokeAll(record, instance, revoker),
+    instance: instance === undefined ? 'gone' : instance.deleted === undefined ? 'present' : 'going',
+  });
+  const forget = async () => {
+    // What was issued in another virtual cluster stays on record.
+    const known = instance && clients.known(instance.uid);
+    if (known !== undefined)
+      await revocations.remove({ ownerUID: record.uid, caFingerprint: caFingerprint(known) });
+  };
+  return { left, forget };
+}
+
+/** Everything, also what was revoked before: someone may have bound a dead certificate again for its holder. */
+async function revokeAll(
+  { uid, status, kubeConfig }: CredentialRecord,
+  instance: VirtualClusterInstanceRecord | undefined,
+  revoker: CertificateCleanUpOptions['revoker'],
+): Promise<TargetProblem | undefined> {
+  const { serial, boundSerials = [] } = status;
+  const isCertificate = kubeConfig?.clientCert === true;
+  if (!isCertificate || (serial === 0 && boundSerials.length === 0)) return undefined;
+  if (instance === undefined) return boundSerials.length === 0 ? undefined : unknownTarget;
+  const serials = [...new Set([...boundSerials, serial])].filter((bound) => bound > 0);
+  const problem = await revoker.tryRevoke(sourceOf(instance), { uid, serials, live: [] });
+  // Nothing is known to be bound; that one more search was not possible holds nothing up.
+  return boundSerials.length === 0 ? undefined : problem;
+}
+
+const unknownTarget: TargetProblem = {
+  reason: reasons.instanceGone,
+  message: 'The VirtualClusterInstance is gone, and with it the way to its virtual cluster.',
+};
+
+export interface CertificateRemains {
+  /** What stands in the way of the clean-up; absent: it is done, or there was nothing to do. */
+  readonly problem: TargetProblem | undefined;
+  /** Whether the instance is there to stay. */
+  readonly instance: 'present' | 'going' | 'gone';
+}
+
+/**
+ * What a clean-up has left. Where the virtual cluster is going away, or no one can say any more how to reach it, waiting
+ * would only hold up its namespace.
+ */
+export function remainderOf({ problem, instance }: CertificateRemains): Remainder {
+  if (problem === undefined) return 'nothing';
+  return instance !== 'present' || problem.reason === reasons.kubeConfigNotFound ? 'hopeless' : 'something';
+}
