@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { created, credentialObject, liveRecord, recordOf } from '../../../test/builders/credential-object.ts';
-import { labels } from '../../api/names.ts';
+import { finalizers, labels } from '../../api/names.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import { planChildren } from './access-keys/children.ts';
-import { deadlineOf, releaseOf } from './finalizer.ts';
+import { type CleanUp, deadlineOf, Finalizer, releaseOf } from './finalizer.ts';
 
 const parent = liveRecord({
   name: 'parent',
@@ -66,5 +66,45 @@ describe('the finalization of a credential', () => {
     const since = created + 3_600_000;
     expect(look({ secrets: ['one'], since, now: since + 59_999 }).release).toBeUndefined();
     expect(look({ secrets: ['one'], since, now: since + 60_000 }).release).toBe('left');
+  });
+});
+
+describe('a Finalizer whose Secrets cannot be deleted', () => {
+  const held = liveRecord({
+    name: 'held',
+    metadata: { deletionTimestamp: new Date(created).toISOString(), finalizers: [finalizers.OwnedAccessKey] },
+  });
+  const refusal = new Error('secrets "out" is forbidden');
+  const finalizerAt = (now: number, cleanUp: CleanUp) => {
+    const removed: string[] = [];
+    const finalizer = new Finalizer(
+      {
+        stores: { secrets: { byIndex: () => [] } as never },
+        writer: {
+          writeStatus: async (record) => record,
+          removeFinalizer: async ({ uid }) => void removed.push(uid),
+        },
+        secrets: { deleteAll: () => Promise.reject(refusal) },
+        events: { publish: () => undefined },
+        onReleased: () => undefined,
+        now: () => now,
+        limitMs: 0,
+      },
+      cleanUp,
+    );
+    return { finalizer, removed };
+  };
+
+  it('revokes what lies elsewhere nevertheless, and lets the object go at the limit only', async () => {
+    const cleaned: string[] = [];
+    const { finalizer, removed } = finalizerAt(created - 1, async ({ uid }) => {
+      cleaned.push(uid);
+      return { left: 'nothing' };
+    });
+    await expect(finalizer.finalize(held)).rejects.toBe(refusal);
+    expect([cleaned, removed]).toEqual([[held.uid], []]);
+    const atLimit = finalizerAt(created, async () => ({ left: 'nothing' }));
+    await atLimit.finalizer.finalize(held);
+    expect(atLimit.removed).toEqual([held.uid]);
   });
 });

@@ -74,14 +74,18 @@ export class Finalizer {
     return this.#options.stores.secrets.byIndex('owner', uid);
   }
 
-  /** The last try, at the limit, must not stand in the way of the release. */
+  /**
+   * What is revoked outside does not wait for a Secret that cannot be deleted. The last try, at the limit, must not stand in
+   * the way of the release.
+   */
   async #clean(record: CredentialRecord, last: boolean): Promise<Cleaned> {
-    const failed = (error: unknown): Cleaned => {
-      if (!last) throw error;
-      return { left: 'something' };
-    };
-    await this.#options.secrets.deleteAll(this.#secretsOf(record)).catch(failed);
-    return this.#cleanUp(record).catch(failed);
+    const [deleted, cleaned] = await Promise.allSettled([
+      this.#options.secrets.deleteAll(this.#secretsOf(record)),
+      this.#cleanUp(record),
+    ]);
+    if (cleaned.status === 'fulfilled' && (deleted.status === 'fulfilled' || last)) return cleaned.value;
+    if (!last) throw rejectionOf(cleaned) ?? rejectionOf(deleted);
+    return { left: 'something' };
   }
 
   async #strip(record: CredentialRecord): Promise<WorkResult> {
@@ -106,6 +110,9 @@ export class Finalizer {
     }
   }
 }
+
+const rejectionOf = (result: PromiseSettledResult<unknown>): unknown =>
+  result.status === 'rejected' ? result.reason : undefined;
 
 interface Limit {
   readonly now: number;
