@@ -1,3 +1,4 @@
+import type { Condition } from '../api/conditions.ts';
 import { parseEnd, parseInstant } from '../api/instant.ts';
 import { asCount, asObject, asText, defined, type JsonObject } from '../api/json.ts';
 import type {
@@ -75,4 +76,24 @@ function toPrevious(value: unknown): PreviousCredential | undefined {
 
 function asHash(value: unknown): string | undefined {
   return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value) ? value : undefined;
+}
+
+/** `status.conditions`; what has no type is left out. */
+export function parseConditions(value: unknown): readonly Condition[] {
+  if (!Array.isArray(value)) return [];
+  return value
+    .map(asObject)
+    .filter(({ type }) => asText(type) !== undefined)
+    .map(toCondition);
+}
+
+function toCondition({ type, status, reason, message, ...rest }: JsonObject): Condition {
+  return {
+    type: shared.text(asText(type)),
+    status: shared.text(asText(status)),
+    reason: shared.text(asText(reason)),
+    message: typeof message === 'string' ? shared.text(message) : undefined,
+    observedGeneration: asCount(rest['observedGeneration']),
+    lastTransitionTime: asText(rest['lastTransitionTime']),
+  } satisfies Record<keyof Slots<Condition>, unknown> as Condition;
 }

@@ -1,10 +1,8 @@
 import { asCount, asObject, asText, asTexts, type JsonObject } from '../api/json.ts';
-import { annotations as annotationNames, labels as labelNames } from '../api/names.ts';
-import { parseConditions } from './conditions.ts';
-import { toConfirmation } from './confirmation.ts';
+import { annotations as annotationNames, fieldManager, labels as labelNames } from '../api/names.ts';
+import { parseConditions, toConfirmation } from './confirmation.ts';
 import { credentialHash } from './keys/credential-hash.ts';
 import { parseSecretRef, toLiveRecord } from './live-record.ts';
-import { isWrittenByOperator, ownerOfSpecField } from './managed-fields.ts';
 import type { CredentialKind, CredentialRecord, LiveRecord, Slots } from './record.ts';
 import { shared } from './shared-values.ts';
 
@@ -52,3 +50,23 @@ export const loginFields = [
 
 const holdsLoginSecrets = (spec: JsonObject): boolean =>
   loginFields.some(([parent, field]) => asText(asObject(spec[parent])[field]) !== undefined);
+
+/** Who owns the field `spec.<name>` by `metadata.managedFields`. Several owners, or any manager but the operator's: `other`. */
+function ownerOfSpecField(managedFields: unknown, name: string): 'none' | 'operator' | 'other' {
+  const managers = managersOf(managedFields, name);
+  if (managers.length === 0) return 'none';
+  return managers.every((manager) => manager === fieldManager) ? 'operator' : 'other';
+}
+
+/** Whether the operator's field manager is among the owners of `spec.<name>`: it wrote the value that stands there. */
+function isWrittenByOperator(managedFields: unknown, name: string): boolean {
+  return managersOf(managedFields, name).includes(fieldManager);
+}
+
+function managersOf(managedFields: unknown, name: string): readonly unknown[] {
+  if (!Array.isArray(managedFields)) return [];
+  return managedFields
+    .map(asObject)
+    .filter((entry) => Object.hasOwn(asObject(asObject(entry['fieldsV1'])['f:spec']), `f:${name}`))
+    .map((entry) => entry['manager']);
+}

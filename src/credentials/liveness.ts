@@ -2,10 +2,9 @@ import { type Reason, reasons } from '../api/reasons.ts';
 import { type AccessKeyLookup, chainsOf, resolveAncestors } from './ancestors.ts';
 import { compareFingerprint } from './fingerprint.ts';
 import type { Identity } from './identity.ts';
-import { endOfAccessKey } from './life.ts';
+import { endOfAccessKey, endOfIssued } from './life.ts';
 import type { CredentialRecord, LiveRecord } from './record.ts';
 import { resolveIdentity } from './resolve-identity.ts';
-import { endOfIssued } from './token-life.ts';
 
 export interface LiveOptions {
   /** Milliseconds between two writes of `status.lastActivity`; an idle end is refused this much later. */

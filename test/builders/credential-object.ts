@@ -4,9 +4,8 @@ import { annotations, apiVersion } from '../../src/api/names.ts';
 import { chainOf } from '../../src/credentials/ancestors.ts';
 import { toCredentialRecord } from '../../src/credentials/credential-record.ts';
 import { credentialHash } from '../../src/credentials/keys/credential-hash.ts';
-import { lifeOfAccessKey } from '../../src/credentials/life.ts';
+import { lifeOfAccessKey, lifeOfIssued } from '../../src/credentials/life.ts';
 import type { CredentialKind, CredentialRecord } from '../../src/credentials/record.ts';
-import { lifeOfIssued } from '../../src/credentials/token-life.ts';
 
 /** 2026-11-21T10:00:00Z, when everything that the builders make was created. */
 export const created = Date.UTC(2026, 10, 21, 10);

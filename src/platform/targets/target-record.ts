@@ -1,7 +1,7 @@
 import type { Condition } from '../../api/conditions.ts';
 import { parseEnd } from '../../api/instant.ts';
 import { asCount, asObject, asText, asTexts, defined, type JsonObject } from '../../api/json.ts';
-import { parseConditions } from '../../credentials/conditions.ts';
+import { parseConditions } from '../../credentials/confirmation.ts';
 import type { StoredRecord } from '../../kube/cache/store.ts';
 import { type KubeObject, keyOf } from '../../kube/object.ts';
 

@@ -1,6 +1,5 @@
-import { expiringSoonAt } from '../../../credentials/life.ts';
+import { endOfIssued, expiringSoonAt, type IssuedLife, lifeOfIssued } from '../../../credentials/life.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
-import { endOfIssued, type IssuedLife, lifeOfIssued } from '../../../credentials/token-life.ts';
 import type { Lineage } from '../lineage.ts';
 import type { IssuedInput } from './decision.ts';
 
