@@ -1,3 +1,4 @@
+import { credentialKinds } from '../api/credential-kinds.ts';
 import { asCount, asObject, asText, asTexts, type JsonObject } from '../api/json.ts';
 import { annotations as annotationNames, fieldManager, labels as labelNames } from '../api/names.ts';
 import { parseConditions, toConfirmation } from './confirmation.ts';
@@ -15,6 +16,7 @@ export function toCredentialRecord(object: unknown, kind: CredentialKind): Crede
   const [metadata, spec, status] = [asObject(rawMetadata), asObject(rawSpec), asObject(rawStatus)];
   const annotations = asObject(metadata['annotations']);
   const live = toLiveRecord(object, kind);
+  const { statusField } = credentialKinds[kind];
   return {
     ...(live as Slots<LiveRecord>),
     secretRef: parseSecretRef(spec['secretRef']),
@@ -29,7 +31,7 @@ export function toCredentialRecord(object: unknown, kind: CredentialKind): Crede
     keyWrittenByOperator: isWrittenByOperator(metadata['managedFields'], 'key'),
     renewBefore: asCount(spec['renewBefore']),
     holdsLoginSecrets: holdsLoginSecrets(spec),
-    holdsCredential: asText(status['token'] ?? status['kubeConfig']) !== undefined,
+    holdsCredential: statusField !== undefined && asText(status[statusField]) !== undefined,
     observedGeneration: asCount(status['observedGeneration']) ?? -1,
     conditions: parseConditions(status['conditions']),
   } satisfies Slots<CredentialRecord> as CredentialRecord;
