@@ -5,6 +5,7 @@ import {
   liveRecord,
   recordOf,
 } from '../../../test/builders/credential-object.ts';
+import { byCredentialKind } from '../../api/credential-kinds.ts';
 import { FakeClock } from '../../kube/fake-clock.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import { CredentialStores } from '../credentials/credential-stores.ts';
@@ -18,11 +19,7 @@ const grandchild = liveRecord({ kind, name: 'grandchild', spec: { accessKey: 'ch
 async function setUp() {
   const clock = new FakeClock();
   const stores = new CredentialStores(clock);
-  const queues = {
-    OwnedAccessKey: new WorkQueue({ clock, random: () => 0 }),
-    DirectClusterEndpointToken: new WorkQueue({ clock, random: () => 0 }),
-    VirtualClusterInstanceKubeConfig: new WorkQueue({ clock, random: () => 0 }),
-  };
+  const queues = byCredentialKind(() => new WorkQueue({ clock, random: () => 0 }));
   enqueueDependents(stores, queues);
   stores.keys.upsert(parent);
   stores.keys.upsert(child);
