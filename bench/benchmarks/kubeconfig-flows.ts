@@ -132,7 +132,7 @@ function certificateOf(object: KubeObject): string | undefined {
 
 /**
  * A new client with this kubeconfig gets a namespace until it may: when it did, on the clock of `performance.now()`. A list would not do:
- * after any write the API server answers one up to 100 ms late, when its cache has heard from etcd.
+ * after any write the API server answers one up to 100 ms late, when its cache is up to date.
  */
 async function allowedAt(document: string): Promise<number> {
   const kubeConfig = new KubeConfig();

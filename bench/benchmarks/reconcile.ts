@@ -19,7 +19,7 @@ const measures = [
   { key: 'events', title: 'Events' },
 ];
 
-/** How fast a whole installation is looked at, as after an upgrade or a restore. */
+/** How fast a whole installation is reconciled, as after an upgrade or a restore. */
 export const reconcile: Benchmark = { name: 'reconcile-10k', run };
 
 /** Enough to bring programs and files into memory. */

@@ -26,14 +26,14 @@ process.send?.('ready');
 async function work(seconds: number): Promise<WorkDone> {
   const start = performance.now();
   const end = start + seconds * 1000;
-  const counts = await Promise.all(Array.from({ length: concurrency }, () => lane(operation, end)));
+  const counts = await Promise.all(Array.from({ length: concurrency }, () => repeat(operation, end)));
   return {
     operations: counts.reduce((sum, count) => sum + count),
     seconds: (performance.now() - start) / 1000,
   };
 }
 
-async function lane(operate: Operation, end: number): Promise<number> {
+async function repeat(operate: Operation, end: number): Promise<number> {
   let count = 0;
   while (performance.now() < end) {
     for (let index = 0; index < batch; index++) await operate();

@@ -25,7 +25,7 @@ export const templates = {
   },
   /** A token for the requester: a signature and one write. */
   token: { resource: directClusterEndpointTokens, spec: () => ({ scope }) },
-  /** No controller looks at it. Needs `installPlainKind`. */
+  /** No controller watches it. Needs `installPlainKind`. */
   plain: { resource: plainObjects, spec: () => ({ displayName: 'Benchmark' }) },
 } as const satisfies Record<string, Template>;
 
@@ -49,8 +49,8 @@ export async function createMany(
   count: number,
 ): Promise<void> {
   let next = 0;
-  const lanes = Array.from({ length: 16 }, async () => {
+  const workers = Array.from({ length: 16 }, async () => {
     while (next < count) await createOne(client, template, nameOf(prefix, next++));
   });
-  await Promise.all(lanes);
+  await Promise.all(workers);
 }

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-/** Waits, or returns early when the signal aborts: the caller looks at the signal. Never rejects. */
+/** Waits, or returns early when the signal aborts: the caller checks the signal. Never rejects. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return Promise.resolve();
   return new Promise((resolve) => {

@@ -13,14 +13,14 @@ export class Interrupted extends Error {
 /** One Ctrl-C arrives several times: from the terminal, from npm and from the launcher. */
 const sameKeyPressMs = 1000;
 
-/** Hears the signals that end the demo. The first asks for an orderly end; another one later ends the process at once. */
+/** Receives the signals that end the demo. The first asks for an orderly end; another one later ends the process at once. */
 export class Interrupt {
   readonly #received = Promise.withResolvers<StopSignal>();
   #first: { readonly signal: StopSignal; readonly at: number } | undefined;
 
   /** `source` emits the signals; in tests another one than the process. */
   constructor(source: Pick<NodeJS.EventEmitter, 'on'> = process) {
-    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) source.on(name, () => this.#hear(name));
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) source.on(name, () => this.#onSignal(name));
   }
 
   /** Resolves with the first signal. */
@@ -28,7 +28,7 @@ export class Interrupt {
     return this.#received.promise;
   }
 
-  /** Waits for the work. @throws Interrupted when a signal comes first; the work then goes on unheard. */
+  /** Waits for the work. @throws Interrupted when a signal comes first; no one then waits for the work. */
   async unless<T>(work: Promise<T>): Promise<T> {
     work.catch(() => undefined);
     const stop = this.received.then((name) => {
@@ -37,12 +37,12 @@ export class Interrupt {
     return await Promise.race([stop, work]);
   }
 
-  /** For work that goes on unheard, before it starts anything more. @throws Interrupted after a signal. */
+  /** For work that no one waits for, before it starts anything more. @throws Interrupted after a signal. */
   check(): void {
     if (this.#first !== undefined) throw new Interrupted(this.#first.signal);
   }
 
-  #hear(signal: StopSignal): void {
+  #onSignal(signal: StopSignal): void {
     this.#first ??= { signal, at: performance.now() };
     this.#received.resolve(signal);
     // The guards clean up after a process that is gone, so nothing stays behind even then.

@@ -34,7 +34,7 @@ export interface GatewayTokenFacts {
   readonly claims: JWTPayload;
 }
 
-/** A VirtualClusterInstanceKubeConfig, as far as it is looked at. */
+/** A VirtualClusterInstanceKubeConfig, as far as it is read here. */
 export interface ListedKubeConfig {
   readonly metadata: { readonly name: string };
   readonly status: { readonly kubeConfig?: string };

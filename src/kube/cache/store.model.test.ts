@@ -19,11 +19,11 @@ it('agrees with a plain map, whatever comes in whatever order', () => {
   fc.assert(
     fc.property(fc.array(change), (changes) => {
       const store = new Store<Item>({ value: ({ values }) => values });
-      const heard = new Map<string, Item>();
+      const received = new Map<string, Item>();
       const model = new Map<string, Item>();
       store.subscribe(({ type, key, current }) => {
-        if (type === 'deleted') heard.delete(key);
-        else heard.set(key, current as Item);
+        if (type === 'deleted') received.delete(key);
+        else received.set(key, current as Item);
       });
       for (const { remove, ...item } of changes) {
         const known = model.get(item.key);
@@ -37,7 +37,7 @@ it('agrees with a plain map, whatever comes in whatever order', () => {
         }
       }
       expect(new Map([...store.values()].map((item) => [item.key, item]))).toEqual(model);
-      expect(heard).toEqual(model);
+      expect(received).toEqual(model);
       for (const value of ['a', 'b', 'c']) {
         const expected = [...model.values()].filter(({ values }) => values.includes(value));
         expect(new Set(store.byIndex('value', value))).toEqual(new Set(expected));

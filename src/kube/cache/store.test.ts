@@ -23,15 +23,15 @@ beforeEach(() => {
 
 const seen = () => changes.map(({ type, key }) => `${type} ${key}`);
 
-describe('what listeners hear', () => {
-  it('hears of an object that is new, changed and gone', () => {
+describe('a listener', () => {
+  it('is called for an object that is new, changed and gone', () => {
     store.upsert(pod('a', '1', '10'));
     store.upsert(pod('a', '1', '11'));
     store.remove('a');
     expect(seen()).toEqual(['added a', 'updated a', 'deleted a']);
   });
 
-  it('hears a re-created object as deleted, then added', () => {
+  it('gets a re-created object as deleted, then added', () => {
     const [old, young] = [pod('a', '1', '10'), pod('a', '2', '11')];
     store.upsert(old);
     store.upsert(young);
@@ -41,23 +41,23 @@ describe('what listeners hear', () => {
     ]);
   });
 
-  it('hears nothing of an object that comes again unchanged', () => {
+  it('is not called for an object that comes again unchanged', () => {
     store.upsert(pod('a', '1', '10'));
     store.upsert(pod('a', '1', '10'));
     expect(seen()).toEqual(['added a']);
   });
 
-  it('hears nothing of the deletion of an object that was not there', () => {
+  it('is not called for the deletion of an object that was not there', () => {
     store.remove('a');
     expect(seen()).toEqual([]);
   });
 
-  it('hears nothing after unsubscribing', () => {
-    const heard: string[] = [];
-    const stop = store.subscribe(({ key }) => heard.push(key));
+  it('is not called after unsubscribing', () => {
+    const received: string[] = [];
+    const stop = store.subscribe(({ key }) => received.push(key));
     stop();
     store.upsert(pod('a', '1', '10'));
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
   });
 
   it('finds the change already made when it looks', () => {
@@ -67,15 +67,15 @@ describe('what listeners hear', () => {
     expect(found?.key).toBe('a');
   });
 
-  it('hears of a change although a listener before it threw', () => {
+  it('is called although a listener before it threw', () => {
     const other = new Store<Pod>();
-    const heard: string[] = [];
+    const received: string[] = [];
     other.subscribe(() => {
       throw new Error('listener');
     });
-    other.subscribe(({ key }) => heard.push(key));
+    other.subscribe(({ key }) => received.push(key));
     expect(() => other.upsert(pod('a', '1', '10'))).toThrow('a store listener failed');
-    expect([heard, other.size]).toEqual([['a'], 1]);
+    expect([received, other.size]).toEqual([['a'], 1]);
   });
 });
 

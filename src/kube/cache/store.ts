@@ -58,7 +58,7 @@ export class Store<R extends StoredRecord> {
     return index.find(value);
   }
 
-  /** The listener hears of later changes only. Returns what ends the subscription. */
+  /** The listener is called for later changes only. Returns what ends the subscription. */
   subscribe(listener: StoreListener<R>): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -8,7 +8,7 @@ export interface AuthenticationOptions {
   readonly source: KubeConfigSource;
   readonly clock: Clock;
   readonly log: Logger;
-  /** How long an identity is used before files are looked at again. Default 20 s. */
+  /** How long an identity is used before files are read again. Default 20 s. */
   readonly refreshMs?: number;
 }
 

@@ -12,7 +12,7 @@ export class ExpiryBudget {
   /** When each waiting credential may be written, on the monotonic clock. */
   readonly #places = new Map<string, number>();
 
-  /** `onWaiting` hears how many wait for their turn, for a metric. */
+  /** `onWaiting` gets the number of those that wait for their turn, for a metric. */
   constructor(clock: Clock, writesPerSecond: number, onWaiting: (count: number) => void) {
     this.#clock = clock;
     this.#budget = new WriteBudget({ rate: writesPerSecond, burst: writesPerSecond });

@@ -503,7 +503,7 @@ describe('failures that a pause repairs', () => {
 });
 
 describe('silence', () => {
-  it('outlasts six quiet minutes and then hears the next event', async () => {
+  it('outlasts six quiet minutes and then gets the next event', async () => {
     const clock = new FakeClock();
     start({ client: createClientWith(clock), clock, idleMs: 240_000 });
     await waitFor('the watch', () => resumed().length === 1);

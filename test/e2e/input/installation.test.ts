@@ -209,7 +209,7 @@ describe('an operator that is started before the rest of the installation', () =
       (await operator.log())
         .split('\n')
         .some((line) => line.includes(`"key":"${name}"`) && Number(/"failures":(\d+)/.exec(line)?.[1]) >= 3);
-    await until(`${name} was looked at again and again`, retried, { timeoutMs: 30_000 });
+    await until(`${name} was reconciled again and again`, retried, { timeoutMs: 30_000 });
   };
 
   const lost = shipped.filter(({ metadata }) => metadata.name === 'latchkey-dry-run-delete');

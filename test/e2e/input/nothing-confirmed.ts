@@ -12,7 +12,7 @@ const confirmation = [
   'previous',
 ];
 
-/** Expects that the operator has looked at the present spec, says why it issues nothing, and left nothing half done. */
+/** Expects that the operator has reconciled the present spec, says why it issues nothing, and left nothing half done. */
 export function expectNothingConfirmed({ metadata, status }: Stored): void {
   expect(Object.keys(status).filter((field) => confirmation.includes(field))).toEqual([]);
   expect(status.observedGeneration).toBe(metadata.generation);

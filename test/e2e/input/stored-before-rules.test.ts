@@ -170,7 +170,7 @@ describe('the operator beside all of them', () => {
       ...refusedTokens.map(async ([, token]) => await store({ resource: tokens, ...token })),
     ]);
     for (const object of objects)
-      await admin.until(object, 'looked at', ({ status }) => status.observedGeneration === 1);
+      await admin.until(object, 'reconciled', ({ status }) => status.observedGeneration === 1);
     await kubectl.ok(['delete', '--timeout=20s', ...objects.flatMap((object) => placeOf(object))]);
     for (const object of objects) expect(await admin.find(object)).toBeUndefined();
   });

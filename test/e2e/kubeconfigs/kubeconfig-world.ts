@@ -181,7 +181,7 @@ export class Holder {
     return statusCode;
   }
 
-  /** Waits until the API server has heard of what was bound. */
+  /** Waits until the API server acts on what was bound. */
   async untilAllowed(): Promise<void> {
     await until('the certificate is bound', async () => (await this.call()) === 200);
   }

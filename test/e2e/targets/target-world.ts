@@ -11,7 +11,7 @@ import type { World } from '../../../lab/operator/world.ts';
 import { systemNamespace } from '../../../src/api/names.ts';
 import { clusters, secrets, virtualClusterInstances } from '../../../src/api/resources.ts';
 
-/** Settings with which an operator dials targets on this machine, and looks at them every second. */
+/** Settings with which an operator dials targets on this machine, and checks them every second. */
 export const targetSettings = {
   LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8',
   LATCHKEY_TARGET_RECHECK: '1s',

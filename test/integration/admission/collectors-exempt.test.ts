@@ -41,7 +41,7 @@ describe('the garbage collector without its exemption', async () => {
     const lines = stdout
       .split('\n')
       .filter((line) => line.startsWith('apiserver_mutating_admission_policy_check_total'));
-    // What it allows it does not even look at.
+    // What it allows it does not even judge.
     const denials = lines.filter((line) => line.includes('"latchkey-ownership"'));
     return denials.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
   };

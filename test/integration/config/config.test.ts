@@ -180,7 +180,7 @@ describe('config/default', async () => {
       expect(binding?.['spec']).toEqual({ policyName: warns, validationActions: ['Warn'] });
     });
 
-    it('look at one ConfigMap alone, beside our own kinds', () => {
+    it('judge one ConfigMap alone, beside our own kinds', () => {
       const { resourceRules, namespaceSelector } = only(
         'ValidatingAdmissionPolicy',
         'latchkey-site-policy-values',

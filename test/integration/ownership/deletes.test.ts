@@ -18,8 +18,8 @@ const kinds = [
 
 const remove = { verb: 'delete' } as const;
 const removeAll = { verb: 'deletecollection' } as const;
-const lookAt = { verb: 'delete', dryRun: true } as const;
-const lookAtAll = { verb: 'deletecollection', dryRun: true } as const;
+const tryOne = { verb: 'delete', dryRun: true } as const;
+const tryAll = { verb: 'deletecollection', dryRun: true } as const;
 
 describeRows(
   'of every kind',
@@ -41,7 +41,7 @@ describeRows(
           ...row,
           who,
           does: `does not read ${what} out of a dry-run delete`,
-          attempt: lookAt,
+          attempt: tryOne,
           answer: notTheirsToSee,
         }),
       ),
@@ -49,7 +49,7 @@ describeRows(
         ...row,
         who: 'warden',
         does: `does not read ${what} out of a dry-run deletecollection`,
-        attempt: lookAtAll,
+        attempt: tryAll,
         answer: notTheirsToSee,
       },
       ...(['alice', 'holder', 'warden', 'root', 'argocd', 'operator', 'garbageCollector'] as const).map(
@@ -64,7 +64,7 @@ describeRows(
           answer: 'allowed',
         }),
       ),
-      { ...row, who: 'root', does: `looks at ${what} by a dry run`, attempt: lookAt, answer: 'allowed' },
+      { ...row, who: 'root', does: `may delete ${what} by a dry run`, attempt: tryOne, answer: 'allowed' },
     ];
   }),
 );

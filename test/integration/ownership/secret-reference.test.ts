@@ -19,7 +19,7 @@ const no = [403, refused] as const;
 const place = (name: string, namespace = 'default') => ({ namespace, name });
 const [mine, other] = [place('mine'), place('other')];
 
-/** A spec that nothing else stands in the way of: a key for oneself, a kubeconfig whose key the operator looks at. */
+/** A spec that nothing else stands in the way of: a key for oneself, a kubeconfig whose key the operator checks. */
 function specOf(resource: Resource, who: Person, secretRef: object): Record<string, unknown> {
   if (resource === keys) return { user: who === 'holder' ? 'alice' : who, secretRef };
   if (resource === tokens) return { secretRef };

@@ -138,7 +138,7 @@ describe('objects that were stored before the rules', async () => {
       const { body } = await people.master.send('GET', path);
       await removeFromEtcd(world.plane, resource, body as TestObject);
       const gone = async () => (await people.master.send('GET', path)).status === 404;
-      await until('the API server has heard of it', gone);
+      await until('the API server acts on it', gone);
     });
 
     it.each(malformed)('with %s can be deleted by those who may read', async (_, spec) => {

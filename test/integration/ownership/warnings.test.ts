@@ -51,45 +51,50 @@ const created = (does: string, resource: Resource, spec: Fields, said: readonly 
 });
 
 describeRows('a warning at creation', [
-  created('hears of spec.scope.rules of a key', keys, { ...alice, scope: { rules: [rule] } }, [
+  created('is warned of spec.scope.rules of a key', keys, { ...alice, scope: { rules: [rule] } }, [
     texts.scopeRules,
   ]),
-  created('hears of spec.scope.rules of a token', tokens, { scope: { rules: [rule] } }, [texts.scopeRules]),
-  created('hears of spec.rules', tokens, { rules: [rule] }, [texts.rules]),
-  created('hears of spec.allowPlatformCli', tokens, { allowPlatformCli: true }, [texts.allowPlatformCli]),
-  created('hears of spec.scope.allowLoftCli', tokens, { scope: { allowLoftCli: true } }, [
+  created('is warned of spec.scope.rules of a token', tokens, { scope: { rules: [rule] } }, [
+    texts.scopeRules,
+  ]),
+  created('is warned of spec.rules', tokens, { rules: [rule] }, [texts.rules]),
+  created('is warned of spec.allowPlatformCli', tokens, { allowPlatformCli: true }, [texts.allowPlatformCli]),
+  created('is warned of spec.scope.allowLoftCli', tokens, { scope: { allowLoftCli: true } }, [
     texts.allowLoftCli,
   ]),
-  created('hears of spec.parent', keys, { ...alice, parent: 'other' }, [texts.parent]),
-  created('hears of spec.oidcLogin', keys, { ...alice, oidcLogin: { lastRefresh: '2026-11-21T10:00:00Z' } }, [
-    texts.oidcLogin,
-  ]),
-  created('hears of a token for more than 90 days', tokens, { ttl: 7_776_001 }, [texts.tokenTTL]),
-  created('hears of a kubeconfig for more than a year', kubeConfigs, { certificateTTL: 31_536_001 }, [
+  created('is warned of spec.parent', keys, { ...alice, parent: 'other' }, [texts.parent]),
+  created(
+    'is warned of spec.oidcLogin',
+    keys,
+    { ...alice, oidcLogin: { lastRefresh: '2026-11-21T10:00:00Z' } },
+    [texts.oidcLogin],
+  ),
+  created('is warned of a token for more than 90 days', tokens, { ttl: 7_776_001 }, [texts.tokenTTL]),
+  created('is warned of a kubeconfig for more than a year', kubeConfigs, { certificateTTL: 31_536_001 }, [
     texts.certificateTTL,
   ]),
-  created('hears of an empty scope of a key', keys, { ...alice, scope: {} }, [texts.nothing]),
-  created('hears of an empty scope of a token', tokens, { scope: {} }, [texts.nothing]),
-  created('hears of a scope that is null', tokens, { scope: null }, [texts.nothing]),
+  created('is warned of an empty scope of a key', keys, { ...alice, scope: {} }, [texts.nothing]),
+  created('is warned of an empty scope of a token', tokens, { scope: {} }, [texts.nothing]),
+  created('is warned of a scope that is null', tokens, { scope: null }, [texts.nothing]),
   created(
-    'hears of a scope whose lists are all empty',
+    'is warned of a scope whose lists are all empty',
     keys,
     { ...alice, scope: { projects: [], roles: [] } },
     [texts.nothing],
   ),
   created(
-    'hears of the first unknown role',
+    'is warned of the first unknown role',
     tokens,
     { scope: { roles: [{ role: 'agent' }, { role: 'Platform-CLI' }, { role: 'admin' }] } },
     [unknownRole(1)],
   ),
-  created('hears of a role without a name', tokens, { scope: { roles: [{ projects: ['a'] }] } }, [
+  created('is warned of a role without a name', tokens, { scope: { roles: [{ projects: ['a'] }] } }, [
     unknownRole(0),
   ]),
-  created('hears of a key without an end', keys, { user: 'alice' }, [texts.noEnd]),
-  created('hears of a key whose ttl is 0', keys, { user: 'alice', ttl: 0 }, [texts.noEnd]),
+  created('is warned of a key without an end', keys, { user: 'alice' }, [texts.noEnd]),
+  created('is warned of a key whose ttl is 0', keys, { user: 'alice', ttl: 0 }, [texts.noEnd]),
   created(
-    'hears of everything at once, in the order of the fields',
+    'is warned of everything at once, in the order of the fields',
     tokens,
     {
       ttl: 9_000_000,
@@ -99,22 +104,22 @@ describeRows('a warning at creation', [
     },
     [texts.scopeRules, texts.rules, texts.allowPlatformCli, texts.tokenTTL, unknownRole(0)],
   ),
-  created('hears nothing of a key that is as it should be', keys, { ...alice, scope: cluster }, []),
-  created('hears nothing of a key without a scope', keys, alice, []),
-  created('hears nothing of a child without a ttl, which ends with its parent', keys, { accessKey: 'p' }, []),
-  created('hears nothing of an idle end', keys, { ...alice, ttlAfterLastActivity: true }, []),
-  created('hears nothing of a token of nothing', tokens, {}, []),
-  created('hears nothing of the longest token', tokens, { ttl: 7_776_000 }, []),
-  created('hears nothing of the longest kubeconfig', kubeConfigs, { certificateTTL: 31_536_000 }, []),
-  created('hears nothing of certificateTTL 0', kubeConfigs, { certificateTTL: 0 }, []),
+  created('is not warned of a key that is as it should be', keys, { ...alice, scope: cluster }, []),
+  created('is not warned of a key without a scope', keys, alice, []),
+  created('is not warned of a child without a ttl, which ends with its parent', keys, { accessKey: 'p' }, []),
+  created('is not warned of an idle end', keys, { ...alice, ttlAfterLastActivity: true }, []),
+  created('is not warned of a token of nothing', tokens, {}, []),
+  created('is not warned of the longest token', tokens, { ttl: 7_776_000 }, []),
+  created('is not warned of the longest kubeconfig', kubeConfigs, { certificateTTL: 31_536_000 }, []),
+  created('is not warned of certificateTTL 0', kubeConfigs, { certificateTTL: 0 }, []),
   created(
-    'hears nothing of deprecated fields that say nothing',
+    'is not warned of deprecated fields that say nothing',
     tokens,
     { rules: [], allowPlatformCli: false },
     [],
   ),
   created(
-    'hears nothing of the roles that there are',
+    'is not warned of the roles that there are',
     tokens,
     {
       scope: {
@@ -126,17 +131,17 @@ describeRows('a warning at creation', [
     [],
   ),
   created(
-    'hears of deprecated rules beside an empty scope, which they fill',
+    'is warned of deprecated rules beside an empty scope, which they fill',
     tokens,
     { scope: {}, rules: [rule] },
     [texts.rules],
   ),
   {
-    ...created('hears of it by server-side apply', keys, { user: 'alice' }, [texts.noEnd]),
+    ...created('is warned of it by server-side apply', keys, { user: 'alice' }, [texts.noEnd]),
     attempt: { verb: 'create', flavour: 'apply' },
   },
   {
-    ...created('hears of it with generateName', keys, { user: 'alice' }, [texts.noEnd]),
+    ...created('is warned of it with generateName', keys, { user: 'alice' }, [texts.noEnd]),
     attempt: { verb: 'create', flavour: 'generateName' },
   },
 ]);
@@ -160,31 +165,36 @@ const flavours: readonly Flavour[] = ['PUT', 'JSON patch', 'merge patch', 'force
 
 describeRows('a warning on an update', [
   ...flavours.map((flavour) => ({
-    ...changed(`hears of the end that is taken away, by ${flavour}`, {}, { ttl: 0 }, [texts.noEnd]),
+    ...changed(`is warned of the end that is taken away, by ${flavour}`, {}, { ttl: 0 }, [texts.noEnd]),
     attempt: { verb: 'update', flavour } as const,
   })),
-  changed('hears of the end that is removed', {}, { ttl: null }, [texts.noEnd]),
+  changed('is warned of the end that is removed', {}, { ttl: null }, [texts.noEnd]),
   {
-    ...changed('hears of the scope that is emptied', { scope: cluster }, { scope: {} }, [texts.nothing]),
+    ...changed('is warned of the scope that is emptied', { scope: cluster }, { scope: {} }, [texts.nothing]),
     attempt: { verb: 'update', flavour: 'PUT' },
   },
-  changed('hears of a new rule', { scope: { rules: [rule] } }, { scope: { rules: [rule, rule] } }, [
+  changed('is warned of a new rule', { scope: { rules: [rule] } }, { scope: { rules: [rule, rule] } }, [
     texts.scopeRules,
   ]),
   changed(
-    'hears of a new unknown role',
+    'is warned of a new unknown role',
     { scope: { roles: [{ role: 'x' }] } },
     { scope: { roles: [{ role: 'y' }] } },
     [unknownRole(0)],
   ),
-  changed('hears nothing again of what stays', dubious, { description: 'new' }, []),
-  changed('hears nothing again when it is disabled', dubious, { disabled: true }, []),
+  changed('is not warned again of what stays', dubious, { description: 'new' }, []),
+  changed('is not warned again when it is disabled', dubious, { disabled: true }, []),
   {
-    ...changed('hears nothing of a change of labels', dubious, {}, []),
+    ...changed('is not warned of a change of labels', dubious, {}, []),
     content: { metadata: { labels: { a: 'b' } } },
   },
   {
-    ...changed('puts dubious things in and hears nothing, because it reads no warnings', {}, { ttl: 0 }, []),
+    ...changed(
+      'puts dubious things in and gets no warning, because it reads no warnings',
+      {},
+      { ttl: 0 },
+      [],
+    ),
     who: 'operator',
   },
 ]);
@@ -199,7 +209,7 @@ describe('kubectl', async () => {
     expect(stderr.trim()).toBe(`Warning: ${warning(texts.noEnd)}`);
   });
 
-  it('still hears of it when the spec is as large as the schema allows', async () => {
+  it('is still warned of it when the spec is as large as the schema allows', async () => {
     const object = objectOf(tokens, { scope: { rules: largestRules, roles: [{ role: 'x' }] } });
     const answer = await world.admin.send('POST', pathOf(tokens), { body: object });
     expect(answer.status).toBe(201);

@@ -57,7 +57,7 @@ describe('undisturbed', () => {
       await scenario.end(made);
       await gate.settled();
       const passed = gate.passed.slice(before).filter(made.isMeantBy);
-      // A Secret may be deleted again before the operator has heard that it is gone.
+      // A Secret may be deleted again before the operator has seen that it is gone.
       const lasting = passed.filter(({ method, status }) => method !== 'DELETE' || status !== 404);
       expect(lasting.map(outlineOf)).toEqual(writes);
     },

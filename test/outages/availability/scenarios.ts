@@ -17,7 +17,7 @@ export interface Scenario {
   readonly prepare?: (subject: Subject) => Promise<unknown>;
   /** Makes it begin. */
   readonly begin: (subject: Subject) => Promise<unknown>;
-  /** Waits until it is done, and looks at what came of it. */
+  /** Waits until it is done, and checks what came of it. */
   readonly end: (subject: Subject) => Promise<void>;
 }
 

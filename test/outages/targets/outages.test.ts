@@ -44,7 +44,7 @@ let dead: Stored;
 let made: Made;
 
 beforeAll(async () => {
-  // Its virtual cluster never answers. It is deleted now, and looked at again when its time is up.
+  // Its virtual cluster never answers. It is deleted now, and checked again when its time is up.
   const server = `https://127.0.0.1:${await freePort()}`;
   ({ instance: dead } = await makeInstance(world, cluster, { kubeConfig: altered({ cluster: { server } }) }));
   await admin.untilRefused(dead, 'TargetUnreachable');

@@ -1,3 +1,4 @@
+import { systemObjects } from '../../../src/api/names.ts';
 import { isMaximum, list, sitePolicyEntries } from '../fragments.ts';
 import { validating } from '../policy.ts';
 import { cel, text } from '../text.ts';
@@ -8,7 +9,7 @@ export const sitePolicyValues = validating({
     A mistake in the site policy is refused at once; stored, it would stop everyone else.
   `,
   operations: ['CREATE', 'UPDATE'],
-  configMap: 'latchkey-site-policy',
+  configMap: systemObjects.sitePolicy,
   matchConditions: {
     // What was stored before this policy must not keep its labels and finalizers.
     'entries-created-or-changed': cel`request.operation == 'CREATE' || object.?data != oldObject.?data || object.?binaryData != oldObject.?binaryData`,

@@ -1,3 +1,4 @@
+import { systemObjects } from '../../../src/api/names.ts';
 import { credentials, isMaximum, list, notExempt, oldSpec, sitePolicyEntries, spec } from '../fragments.ts';
 import { validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
@@ -31,7 +32,7 @@ export const sitePolicy = validating({
     cannot be read counts as the strictest value that still lets people work, and so does every absent entry when there is an
     unknown one, because that may be one of them misspelt. latchkey-site-policy-values keeps such entries from being stored.
   `,
-  parameter: 'latchkey-site-policy',
+  parameter: systemObjects.sitePolicy,
   operations: ['CREATE', 'UPDATE'],
   resources: credentials,
   matchConditions: {
@@ -164,7 +165,7 @@ export const sitePolicyKeepalive = validating({
     deleted and made again: an API server stops to follow them when the last binding with such a parameter is gone for a second,
     and begins again only with its next start, by a defect of Kubernetes. Old entries would be in force until then.
   `,
-  parameter: 'latchkey-site-policy',
+  parameter: systemObjects.sitePolicy,
   operations: ['CREATE'],
   resources: ['selves'],
   validations: [

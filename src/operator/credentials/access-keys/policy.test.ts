@@ -22,7 +22,7 @@ const limits = { activityInterval: 60_000, expiredRetention: 3_600_000 };
 const metadata = { finalizers: [finalizers.OwnedAccessKey] };
 const second = 1_000;
 
-/** A key with its finalizer; `status` makes it one that was looked at before. */
+/** A key with its finalizer; `status` makes it one that was reconciled before. */
 const key = (parts: CredentialParts = {}): CredentialRecord =>
   recordOf(credentialObject({ ...parts, metadata: { ...metadata, ...parts.metadata } }));
 

@@ -26,7 +26,7 @@ export async function permissionProblem(
 }
 
 const fix =
-  'grant it on virtualclusterinstances of the group management.platform.sh with a Role and a RoleBinding in this namespace, to the user by name or to a group that is not reserved (system:masters and the like never count).';
+  'grant it with a Role and a RoleBinding in this namespace, on virtualclusterinstances of the group management.platform.sh. Name the user or a group. Reserved groups such as system:masters never count.';
 
 const messages = {
   use: `The user of this kubeconfig lacks the verb "use" on its VirtualClusterInstance: ${fix}`,
