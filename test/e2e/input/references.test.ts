@@ -169,17 +169,17 @@ describe('a reference to a Secret', () => {
         secretRef: { ...place, name: world.name('own') },
       });
       await admin.untilReady(owner);
-      const foreign = await taken(whose, place, owner);
-      const before = await admin.get(secretAt(foreign.namespace, foreign.name));
+      const theirs = await taken(whose, place, owner);
+      const before = await admin.get(secretAt(theirs.namespace, theirs.name));
       for (const object of [
-        await bob.createKey({ user: 'bob', secretRef: foreign }),
-        await bob.createToken({ secretRef: foreign }),
+        await bob.createKey({ user: 'bob', secretRef: theirs }),
+        await bob.createToken({ secretRef: theirs }),
       ]) {
         expect(await refusal(object, reasons.secretConflict)).toBe(
           'spec.secretRef names a Secret that Latchkey did not make for this object: delete it, or name another.',
         );
       }
-      expect(await admin.get(secretAt(foreign.namespace, foreign.name))).toEqual(before);
+      expect(await admin.get(secretAt(theirs.namespace, theirs.name))).toEqual(before);
     },
   );
 

@@ -229,13 +229,13 @@ describe('a signing request that is not ours', () => {
     const { object } = await issued();
     const { uid } = object.metadata;
     const labels = { 'management.platform.sh/owner-uid': uid, 'management.platform.sh/serial': '2' };
-    const foreign = [
-      await make(uniqueName('foreign'), certificateSubject(uid, 1)),
+    const others = [
+      await make(uniqueName('others'), certificateSubject(uid, 1)),
       await make(uniqueName('labelled'), certificateSubject(uid, 2), { labels }),
       await make(`latchkey-${uid}-2`, certificateSubject(uid, 2)),
       await make(uniqueName('admin'), 'system:admin'),
     ];
-    const states = statesFrom(foreign.at(-1)?.metadata.resourceVersion ?? '');
+    const states = statesFrom(others.at(-1)?.metadata.resourceVersion ?? '');
     await admin.annotate(object, { 'management.platform.sh/rotate': 'now' });
     const next = await admin.until(
       object,
@@ -243,11 +243,11 @@ describe('a signing request that is not ours', () => {
       ({ status }) => status.serial > 1 && status.credentialHash,
     );
     const approved = (await states).filter(({ status }) => status?.conditions !== undefined);
-    const uids = new Set(foreign.map(({ metadata }) => metadata.uid));
+    const uids = new Set(others.map(({ metadata }) => metadata.uid));
     expect(approved.length).toBeGreaterThan(0);
     expect(approved.filter(({ metadata }) => uids.has(metadata.uid))).toEqual([]);
     expect(next.status.serial).toBe(3);
-    for (const { metadata } of [foreign[0], foreign[1], foreign[3]] as Stored[]) {
+    for (const { metadata } of [others[0], others[1], others[3]] as Stored[]) {
       const { status } = await inside.get<Stored>(certificateSigningRequests, metadata);
       expect(status).toEqual({});
     }

@@ -117,13 +117,13 @@ describe.concurrent('owner references that a person set', () => {
   });
 
   it('let an object go at once that names one owner by the UID of another', async () => {
-    const [mine, foreign] = [await admin.createKey(), await admin.createKey()];
+    const [mine, other] = [await admin.createKey(), await admin.createKey()];
     const { name } = mine.metadata;
-    const disguised = { ...foreign, metadata: { ...foreign.metadata, name } };
+    const disguised = { ...other, metadata: { ...other.metadata, name } };
     const key = await owned(ownedAccessKeys, [disguised], { user: 'alice' }, { blockOwnerDeletion: true });
     await admin.untilGone(key, collected);
-    await admin.delete(foreign, { propagationPolicy: 'Foreground' });
-    await admin.untilGone(foreign, collected);
+    await admin.delete(other, { propagationPolicy: 'Foreground' });
+    await admin.untilGone(other, collected);
     expect((await admin.get(mine)).metadata).not.toHaveProperty('deletionTimestamp');
   });
 

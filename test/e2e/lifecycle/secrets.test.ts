@@ -110,7 +110,7 @@ describe.concurrent.each(kinds)('the Secret of %s', (_kind, { entry, make }) => 
 
   it('is never taken from somebody else', async () => {
     const at = place();
-    const foreign = await plant(at, { [entry]: 'somebody-elses-password' });
+    const theirs = await plant(at, { [entry]: 'somebody-elses-password' });
     const owner = await admin.untilRefused(await make(admin, at), reasons.secretConflict);
     await admin.untilEvent(owner, reasons.secretConflict);
     expect(conditionOf(owner, 'Stalled')?.message).toContain('delete it, or name another');
@@ -119,10 +119,10 @@ describe.concurrent.each(kinds)('the Secret of %s', (_kind, { entry, make }) => 
     await admin.annotate(owner, { look: 'again' });
     await admin.delete(owner);
     await admin.untilGone(owner);
-    const left = await admin.get(foreign);
+    const left = await admin.get(theirs);
     expect(left.metadata).toMatchObject({
-      uid: foreign.metadata.uid,
-      resourceVersion: foreign.metadata.resourceVersion,
+      uid: theirs.metadata.uid,
+      resourceVersion: theirs.metadata.resourceVersion,
     });
     expect(entryOf(left, entry)).toBe('somebody-elses-password');
   });
@@ -161,9 +161,9 @@ describe.concurrent.each(kinds)('the Secret of %s', (_kind, { entry, make }) => 
 
   it('is made once that of somebody else has gone', async () => {
     const at = place();
-    const foreign = await plant(at, { [entry]: 'in-the-way' });
+    const theirs = await plant(at, { [entry]: 'in-the-way' });
     const owner = await admin.untilRefused(await make(admin, at), reasons.secretConflict);
-    await admin.delete(foreign);
+    await admin.delete(theirs);
     await admin.annotate(owner, { look: 'again' });
     const { status } = await admin.untilReady(owner);
     expect(status.serial).toBe(1);

@@ -83,14 +83,14 @@ export class WholeRun {
     const malformed = await this.#make(ownedAccessKeys, { user: 'alice', key: mistyped });
     await this.#admin.untilRefused(malformed, reasons.malformedKey);
     this.#known.add('a mistyped key', mistyped, [inSpec(malformed)]);
-    const foreign = `${newKey()} with a "space"`;
+    const badKey = `${newKey()} with a "space"`;
     const refused = await this.#kubectl.trySend(
       'apply',
-      manifestOf(ownedAccessKeys, { user: 'alice', key: foreign }),
+      manifestOf(ownedAccessKeys, { user: 'alice', key: badKey }),
     );
     if (refused.exitCode === 0) throw new Error('a key with a space was accepted');
     this.refusals.push(refused.stderr);
-    this.#known.add('a key that the API server refused', foreign);
+    this.#known.add('a key that the API server refused', badKey);
   }
 
   async keysInSecrets(): Promise<void> {
@@ -172,8 +172,8 @@ export class WholeRun {
     const token = await this.#apply(directClusterEndpointTokens, {});
     this.#addToken('a token that a revoked key has signed', token.status.token);
     for (const [entry, pem] of before) this.#addPrivateKey(`the revoked ${entry}`, pem);
-    const foreign = generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey;
-    const garbage = Buffer.from(foreign.export({ type: 'pkcs8', format: 'pem' })).toString('base64');
+    const otherCurve = generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey;
+    const garbage = Buffer.from(otherCurve.export({ type: 'pkcs8', format: 'pem' })).toString('base64');
     const revoked = Object.fromEntries(before.map(([entry]) => [entry, null]));
     await this.#admin.client.mergePatch(secrets, place, { data: { ...revoked, 'not-ours.pem': garbage } });
     const present = await until('other signing keys', async () => {

@@ -25,7 +25,7 @@ async function refuses(admin: ApiClient, writer: ApiClient): Promise<boolean> {
     contentType: contentTypes.mergePatch,
     query: { dryRun: 'All' },
   });
-  const foreign = await writer.send('POST', pathOf(ownedAccessKeys), {
+  const creation = await writer.send('POST', pathOf(ownedAccessKeys), {
     body: object,
     query: { dryRun: 'All' },
   });
@@ -36,5 +36,5 @@ async function refuses(admin: ApiClient, writer: ApiClient): Promise<boolean> {
     body: { metadata: { finalizers: null } },
     contentType: contentTypes.mergePatch,
   });
-  return [dryRun, status, foreign, change, theirs].every((answer) => answer.status === 403);
+  return [dryRun, status, creation, change, theirs].every((answer) => answer.status === 403);
 }
