@@ -33,33 +33,52 @@ export interface World {
   user(name: string, groups?: readonly string[]): Promise<ApiClient>;
 }
 
-/** Makes the control plane, by default the shared one, ready for a file of policy tests; its objects are cleared away. */
+/** What a file gets: its objects are cleared away, and the clients that it opened closed, when its tests are over. */
 export async function admissionWorld(given?: ControlPlaneAccess): Promise<World> {
-  const plane = given ?? (await sharedControlPlane());
   const opened: ApiClient[] = [];
   const keep = async (client: Promise<ApiClient>): Promise<ApiClient> => {
     opened.push(await client);
     return await client;
   };
-  const user = async (name: string, groups: readonly string[] = [testers]): Promise<ApiClient> =>
-    await keep(clientFor(plane, name, groups));
-  const admin = await keep(adminClient(plane));
-  await bindTestRoles(plane);
-  const world: World = {
-    plane,
-    admin,
-    alice: await user('alice'),
-    bob: await user('bob'),
-    operator: await user(serviceAccountUser(serviceAccounts.operator), []),
-    activity: await user(serviceAccountUser(serviceAccounts.activity)),
-    user,
-  };
+  const found = given === undefined ? await sharedFoundation() : await foundationOn(given, keep);
+  const { plane, admin, probe } = found;
   afterAll(async () => {
     await clearAway(admin);
     await Promise.all(opened.map(async (client) => await client.close()));
   });
-  await installPolicies(plane, admin, await user('latchkey-probe', [writers]));
-  return world;
+  await installPolicies(plane, admin, probe);
+  return { ...found, user: async (name, groups = [testers]) => await keep(clientFor(plane, name, groups)) };
+}
+
+/** What takes long and stays the same from file to file: rights, and clients of those who have them. */
+interface Foundation extends Omit<World, 'user'> {
+  readonly probe: ApiClient;
+}
+
+let shared: Promise<Foundation> | undefined;
+
+/** Ends with the worker. */
+async function sharedFoundation(): Promise<Foundation> {
+  shared ??= sharedControlPlane().then((plane) => foundationOn(plane, (client) => client));
+  return await shared;
+}
+
+async function foundationOn(
+  plane: ControlPlaneAccess,
+  keep: (client: Promise<ApiClient>) => Promise<ApiClient>,
+): Promise<Foundation> {
+  const user = async (name: string, groups: readonly string[] = [testers]): Promise<ApiClient> =>
+    await keep(clientFor(plane, name, groups));
+  await bindTestRoles(plane);
+  return {
+    plane,
+    admin: await keep(adminClient(plane)),
+    alice: await user('alice'),
+    bob: await user('bob'),
+    operator: await user(serviceAccountUser(serviceAccounts.operator), []),
+    activity: await user(serviceAccountUser(serviceAccounts.activity)),
+    probe: await user('latchkey-probe', [writers]),
+  };
 }
 
 export const serviceAccountUser = (name: string): string =>

@@ -1,5 +1,5 @@
 import { group } from '../../../src/api/names.ts';
-import type { ApiClient } from '../admission/api-client.ts';
+import { type ApiClient, clientFor } from '../admission/api-client.ts';
 import type { World } from '../admission/world.ts';
 import { grant, groupOf, inProject, type Rule } from './grants.ts';
 
@@ -85,9 +85,20 @@ const onSecrets = (verbs: readonly string[], names?: readonly string[]): Rule =>
   verbs,
 });
 
-/** Gives each person their rights and a client. */
+const known = new Map<string, Promise<People>>();
+
+/** Gives each person their rights and a client, once for each control plane: they last as long as the worker. */
 export async function peopleOf(world: World): Promise<People> {
+  const { folder } = world.plane;
+  const people = known.get(folder) ?? introduce(world);
+  known.set(folder, people);
+  return await people;
+}
+
+async function introduce(world: World): Promise<People> {
   const own = (name: string): string => `ownership-tests-${name}`;
+  const person = async (name: string, groups: readonly string[]): Promise<ApiClient> =>
+    await clientFor(world.plane, name, groups);
   await grant(world, [
     groupOf(everyone, [
       { apiGroups: [group], resources: ['*'], verbs: writing },
@@ -158,36 +169,36 @@ export async function peopleOf(world: World): Promise<People> {
       },
     ]),
   ]);
-  const alice = await world.user('alice', [everyone, 'devs']);
+  const alice = await person('alice', [everyone, 'devs']);
   return {
     alice,
-    carol: await world.user('carol', [everyone, own('carol')]),
-    mallory: await world.user('mallory', [everyone]),
-    tina: await world.user('tina', [everyone, 'team:blue']),
-    quinn: await world.user('quinn', [everyone, 'de"vs', 'one,two']),
-    blue: await world.user('team:blue', [everyone, 'team:blue']),
-    warden: await world.user('warden', [own('warden')]),
-    getless: await world.user('getless', [everyone]),
-    createless: await world.user('createless', [everyone]),
-    updateless: await world.user('updateless', [everyone]),
-    keeper: await world.user('keeper', [everyone, own('keeper')]),
-    janitor: await world.user('janitor', [everyone]),
-    deleter: await world.user('deleter', [everyone, own('deleter')]),
-    root: await world.user('root', [own('root')]),
-    platform: await world.user('platform', [own('root'), own('platform')]),
+    carol: await person('carol', [everyone, own('carol')]),
+    mallory: await person('mallory', [everyone]),
+    tina: await person('tina', [everyone, 'team:blue']),
+    quinn: await person('quinn', [everyone, 'de"vs', 'one,two']),
+    blue: await person('team:blue', [everyone, 'team:blue']),
+    warden: await person('warden', [own('warden')]),
+    getless: await person('getless', [everyone]),
+    createless: await person('createless', [everyone]),
+    updateless: await person('updateless', [everyone]),
+    keeper: await person('keeper', [everyone, own('keeper')]),
+    janitor: await person('janitor', [everyone]),
+    deleter: await person('deleter', [everyone, own('deleter')]),
+    root: await person('root', [own('root')]),
+    platform: await person('platform', [own('root'), own('platform')]),
     master: world.admin,
-    demoted: await world.user('platform-admin', [own('root')]),
-    argocd: await world.user('system:serviceaccount:argocd:argocd-application-controller', [own('argocd')]),
+    demoted: await person('platform-admin', [own('root')]),
+    argocd: await person('system:serviceaccount:argocd:argocd-application-controller', [own('argocd')]),
     holder: world.admin.withHeaders({
       'impersonate-user': 'alice',
       'impersonate-group': everyone,
       ...extra,
     }),
     operator: world.operator,
-    garbageCollector: await world.user('system:serviceaccount:kube-system:generic-garbage-collector', [
+    garbageCollector: await person('system:serviceaccount:kube-system:generic-garbage-collector', [
       own('root'),
     ]),
-    namespaceController: await world.user('system:serviceaccount:kube-system:namespace-controller', [
+    namespaceController: await person('system:serviceaccount:kube-system:namespace-controller', [
       own('root'),
     ]),
   };
