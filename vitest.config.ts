@@ -1,4 +1,5 @@
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import { SlowFirst } from './tools/test-order/slow-first.ts';
 import { SlowestFiles } from './tools/test-summary/slowest-files.ts';
 
 const unit: TestProjectInlineConfiguration = {
@@ -44,6 +45,7 @@ export default defineConfig({
     isolate: false,
     // Without it vitest unwraps the default export of CommonJS packages, and `class X extends module.default` fails in tests alone.
     deps: { interopDefault: false },
+    sequence: { sequencer: SlowFirst },
     reporters: ['default', 'json', new SlowestFiles()],
     outputFile: { json: 'coverage/test-report.json' },
     coverage: {

@@ -1,0 +1,32 @@
+import { globSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import type { TestSpecification } from 'vitest/node';
+import { isSlow, SlowFirst } from './slow-first.ts';
+
+const projectOf = (name: string, groupOrder: number) => ({ name, config: { sequence: { groupOrder } } });
+const [unit, integration] = [projectOf('unit', 0), projectOf('integration', 1)];
+const specification = (moduleId: string, project: object) => ({ moduleId, project }) as TestSpecification;
+
+it('begins with the slow files of each project and leaves the order of the others to vitest', async () => {
+  const cache = { getTestSpecificationResult: () => ({ failed: false, duration: 0 }) };
+  const sequencer = new SlowFirst({ cache } as never);
+  const files = [
+    specification('src/b.test.ts', unit),
+    specification('bench/benchmarks/record-memory.test.ts', unit),
+    specification('test/e2e/a.test.ts', integration),
+    specification('test/e2e/demo/demo.test.ts', integration),
+  ];
+  expect((await sequencer.sort(files)).map(({ moduleId }) => moduleId)).toEqual([
+    'bench/benchmarks/record-memory.test.ts',
+    'src/b.test.ts',
+    'test/e2e/demo/demo.test.ts',
+    'test/e2e/a.test.ts',
+  ]);
+});
+
+it('knows slow files by names that exist', () => {
+  const root = path.resolve(import.meta.dirname, '../..');
+  const files = globSync('{bench,lab,test}/**/*.test.ts', { cwd: root });
+  expect(files.filter(isSlow).length).toBeGreaterThanOrEqual(12);
+});
