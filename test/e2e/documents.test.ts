@@ -3,7 +3,7 @@ import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { type Applied, kubectlOf, placeOf } from '../../lab/operator/kubectl.ts';
-import { virtualCluster } from '../../lab/operator/virtual-cluster.ts';
+import { sharedVirtualCluster } from '../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../lab/operator/world.ts';
 import { apiVersion } from '../../src/api/names.ts';
 import { readDocument, sectionOf } from '../../tools/reference/document.ts';
@@ -44,7 +44,7 @@ const documents = ['README.md', ...globSync('docs/**/*.md', { cwd: root })]
 
 // The virtual cluster of the documents is on loopback, which is not dialled by default.
 const world = await operatorWorld({ env: { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' } });
-const virtual = await virtualCluster();
+const virtual = await sharedVirtualCluster();
 const kubectl = await kubectlOf(world, 'docs-reader');
 
 describe('the manifests in the documents', () => {

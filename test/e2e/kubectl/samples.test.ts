@@ -4,13 +4,13 @@ import { parseAllDocuments } from 'yaml';
 import { type Applied, type Kubectl, kubectlOf } from '../../../lab/operator/kubectl.ts';
 import { applyKustomization, configFolder } from '../../../lab/operator/kustomization.ts';
 import { samples } from '../../../lab/operator/samples.ts';
-import { kubeConfigSecret, virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { kubeConfigSecret, sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { secrets } from '../../../src/api/resources.ts';
 
 // The virtual cluster is on loopback, which is not dialled by default.
 const world = await operatorWorld({ env: { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' } });
-const virtual = await virtualCluster();
+const virtual = await sharedVirtualCluster();
 const withTargets = ['virtual-cluster', 'cluster', 'cluster-api', 'kamaji'];
 
 const nameOf = ({ kind, metadata }: Applied): string => `${kind}/${metadata.name}`;
@@ -36,7 +36,7 @@ describe('the samples, applied with kubectl by an ordinary user', async () => {
     ['as they stand', all],
     ['in the opposite order', all.toReversed()],
   ])('become ready when applied %s', async (_, ordered) => {
-    for (const sample of ordered) await kubectl.send('apply', sample);
+    await kubectl.send('apply', ordered);
     const said = await untilReady(kubectl, all);
     expect(said.match(/condition met$/gm)).toHaveLength(all.length);
     const reason = '{.status.conditions[?(@.type=="Ready")].reason}';
@@ -98,7 +98,7 @@ describe('the samples of a project, applied by a user who holds the sample roles
       { name, order: 'in the opposite order', all: all.toReversed() },
     ]),
   )('become ready when samples/$name is applied $order, and go away', async ({ all }) => {
-    for (const sample of all) await kubectl.send('apply', sample);
+    await kubectl.send('apply', all);
     const said = await untilReady(kubectl, all);
     expect(said.match(/condition met$/gm)).toHaveLength(all.length);
     await kubectl.send('delete', all, '--timeout=20s');
