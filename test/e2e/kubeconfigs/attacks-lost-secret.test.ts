@@ -23,7 +23,7 @@ async function issued() {
   return { project, object, secret };
 }
 
-describe('a certificate loses its binding inside', () => {
+describe.concurrent('a certificate loses its binding inside', () => {
   it('although somebody deleted the Secret before its object', async () => {
     const { object, secret } = await issued();
     await admin.delete(secret);

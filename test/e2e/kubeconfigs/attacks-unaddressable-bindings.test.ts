@@ -114,7 +114,8 @@ describe('bindings of others', () => {
   });
 });
 
-describe('a binding that no request can remove', () => {
+/** They wait side by side until the finalizer gives up. */
+describe.concurrent('a binding that no request can remove', () => {
   it.each<[string, Omit<ProtobufBinding, 'users'>, readonly string[], Omit<ProtobufBinding, 'users'>?]>([
     ['is held by a finalizer', { name: bytes('d', 0xff), finalizers: ['example.com/never'] }, []],
     ['names somebody else too', { name: bytes('e', 0xff) }, ['somebody-else']],
