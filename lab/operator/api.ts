@@ -184,6 +184,10 @@ export class Api {
 export const conditionOf = (object: Stored, type: ConditionType = 'Ready'): Condition | undefined =>
   (object.status?.conditions as Condition[] | undefined)?.find((condition) => condition.type === type);
 
+/** How many whole seconds after that instant the operator wrote `Ready`, by its own stamp: reading it may take its time. */
+export const secondsAfter = (instantMs: number, object: Stored): number =>
+  Math.floor((Date.parse(conditionOf(object)?.lastTransitionTime ?? '') - instantMs) / 1000);
+
 /** A Secret by place, to pass where an object is asked for. */
 export const secretAt = (namespace: string, name: string): Target => ({
   kind: 'Secret',
