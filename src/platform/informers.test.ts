@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { configMaps, secrets } from '../api/resources.ts';
+import { configMaps, type Resource, secrets } from '../api/resources.ts';
 import { Store, type StoredRecord } from '../kube/cache/store.ts';
 import type { WatchEvent } from '../kube/client/watch-stream.ts';
 import { FakeClock } from '../kube/fake-clock.ts';
 import { type KubeObject, keyOf } from '../kube/object.ts';
 import { silentLogger } from '../logger.ts';
-import { Informers } from './informers.ts';
+import { type InformerSource, Informers } from './informers.ts';
 
 const meta = (name: string) => ({ name, namespace: 'default', uid: `uid-of-${name}`, resourceVersion: '1' });
 const added = (name: string) => ({ type: 'ADDED', object: { metadata: meta(name) } }) as WatchEvent;
@@ -17,6 +17,12 @@ const endOfList = {
 /** An API server that shows two ConfigMaps and keeps silent about Secrets. */
 const client = {
   list: () => Promise.reject(new Error('streaming lists are used')),
+  /** Cut off from its etcd: it gives no list. */
+  overOneConnection: () => ({
+    list: (_resource: Resource, { signal }: { signal: AbortSignal }) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    close: async () => undefined,
+  }),
   async *watch(path: string, query: URLSearchParams, { signal }: { signal: AbortSignal }) {
     if (path.endsWith('configmaps') && query.get('sendInitialEvents') === 'true')
       yield* [added('a'), added('b'), endOfList];
@@ -30,7 +36,11 @@ const project = ({ metadata }: KubeObject): StoredRecord => ({
   resourceVersion: metadata.resourceVersion,
 });
 
-function start(...resources: (typeof configMaps)[]) {
+function start(...resources: Resource[]) {
+  return startWith({}, ...resources);
+}
+
+function startWith(options: Pick<InformerSource<StoredRecord>, 'proofTimeoutMs'>, ...resources: Resource[]) {
   const clock = new FakeClock();
   const read = new Map<string, { objects: () => number; freshness: () => number }>();
   const informers = new Informers({
@@ -43,7 +53,8 @@ function start(...resources: (typeof configMaps)[]) {
       read: (objects, freshness) => void read.set(name, { objects, freshness }),
     }),
   });
-  for (const resource of resources) informers.add(resource.plural, { resource, store: new Store(), project });
+  for (const resource of resources)
+    informers.add(resource.plural, { ...options, resource, store: new Store(), project });
   const stop = new AbortController();
   const running = informers.run(stop.signal);
   return { clock, informers, read, stop, running };
@@ -77,6 +88,17 @@ describe('Informers', () => {
     clock.advance(60_001);
     expect(informers.stale(60_000)).toBe('stale: configmaps');
     expect(informers.stale(60_001)).toBeUndefined();
+    stop.abort();
+    await running;
+  });
+
+  it('ask for proof where a source says so, and age without it', async () => {
+    const { clock, informers, stop, running } = startWith({ proofTimeoutMs: 1_000 }, configMaps);
+    clock.advance(2_000);
+    await informers.synced(stop.signal);
+    clock.advance(3_000);
+    await clock.settle();
+    expect(informers.stale(4_999)).toBe('stale: configmaps');
     stop.abort();
     await running;
   });

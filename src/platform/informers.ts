@@ -1,7 +1,6 @@
 import type { Resource } from '../api/resources.ts';
-import { Reflector } from '../kube/cache/reflector.ts';
+import { Reflector, type ReflectorClient, type ReflectorOptions } from '../kube/cache/reflector.ts';
 import type { Store, StoredRecord } from '../kube/cache/store.ts';
-import type { KubeClient } from '../kube/client/client.ts';
 import type { Clock } from '../kube/clock.ts';
 import type { KubeObject } from '../kube/object.ts';
 import type { Logger } from '../logger.ts';
@@ -14,7 +13,7 @@ export interface InformerReport {
 }
 
 export interface InformersOptions {
-  readonly client: Pick<KubeClient, 'list' | 'watch'>;
+  readonly client: ReflectorClient;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -23,7 +22,8 @@ export interface InformersOptions {
 }
 
 /** What is watched, and what of it is kept. */
-export interface InformerSource<R extends StoredRecord> {
+export interface InformerSource<R extends StoredRecord>
+  extends Pick<ReflectorOptions<R>, 'proofTimeoutMs' | 'watchSeconds' | 'backOffMs'> {
   readonly resource: Resource;
   /** Absent: all namespaces. */
   readonly namespace?: string;

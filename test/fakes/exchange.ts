@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 
 /** One request to the fake API server and the means to answer it. */
@@ -9,6 +10,8 @@ export class Exchange {
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
   readonly response: ServerResponse;
+  /** Of the connection that it came over: another one has another. */
+  readonly socket: Socket;
   /** The user of the client certificate, where there was one. */
   readonly user: string | undefined;
 
@@ -20,6 +23,7 @@ export class Exchange {
     this.headers = request.headers;
     this.body = body;
     this.response = response;
+    this.socket = request.socket;
     this.user = (request.socket as TLSSocket).getPeerCertificate().subject?.CN?.toString();
   }
 

@@ -2,19 +2,21 @@ import type { Resource } from '../../api/resources.ts';
 import type { Logger } from '../../logger.ts';
 import { BackOff } from '../back-off.ts';
 import type { KubeClient } from '../client/client.ts';
-import { type ListOptions, listQuery } from '../client/client-options.ts';
-import type { ObjectEvent, WatchEvent } from '../client/watch-stream.ts';
+import type { WatchEvent, WatchStreamOptions } from '../client/watch-stream.ts';
 import type { Clock } from '../clock.ts';
-import { badAnswer, KubeError, kubeErrorFromStatus, timedOut, unreachable } from '../kube-error.ts';
+import { badAnswer, type KubeError, kubeErrorFromStatus, timedOut, unreachable } from '../kube-error.ts';
 import { isNewerVersion, type KubeObject, keyOf } from '../object.ts';
 import { collectionPath } from '../resource-path.ts';
 import { sleep } from '../sleep.ts';
 import { TimeSlice } from '../time-slice.ts';
 import type { Store, StoredRecord } from './store.ts';
-import { isRefusalOfStreaming, isResumable } from './watch-recovery.ts';
+import { isRefusalOfStreaming, isResumable, retryAfterOf } from './watch-recovery.ts';
+import { isEndOfList, provenWatch, type Selection, selectionOf, watchQuery } from './watch-requests.ts';
+
+export type ReflectorClient = Pick<KubeClient, 'list' | 'watch' | 'overOneConnection'>;
 
 export interface ReflectorOptions<R extends StoredRecord> {
-  readonly client: Pick<KubeClient, 'list' | 'watch'>;
+  readonly client: ReflectorClient;
   readonly resource: Resource;
   /** Absent: all namespaces. */
   readonly namespace?: string;
@@ -32,8 +34,17 @@ export interface ReflectorOptions<R extends StoredRecord> {
   readonly log: Logger;
   /** How long the server keeps a watch open, in seconds; a random time between both. Default 300 to 600. */
   readonly watchSeconds?: readonly [number, number];
-  /** A watch without a byte for this long is opened again. Default 240 s: bookmarks come every 1 to 2 minutes. */
+  /**
+   * A watch without a byte for this long is opened again. Default 240 s, because bookmarks come every 1 to 2 minutes; with
+   * `proofTimeoutMs` a few seconds more than the server keeps the watch.
+   */
   readonly idleMs?: number;
+  /**
+   * For what must not be believed once the server is cut off from its etcd: time limit of the lists before each watch by
+   * which it shows that it is not, over the same connection. Only they and events count as fresh then. `watchSeconds`
+   * bounds how old that gets. Default: no lists, and an open watch and bookmarks count too, which such a server goes on giving.
+   */
+  readonly proofTimeoutMs?: number;
   /** Default 16 MiB. */
   readonly maxLineBytes?: number;
   /** Objects a page where the server has no streaming lists. Default 500. */
@@ -44,12 +55,14 @@ export interface ReflectorOptions<R extends StoredRecord> {
   readonly backOffMs?: readonly [number, number];
 }
 
-const initialEventsEnd = 'k8s.io/initial-events-end';
 /** A watch that ends sooner, without an event, is a failure: opening the next at once would be a busy loop. */
 const shortWatchMs = 1_000;
 /** Lists have no bookmarks on the way; a server that knows no streaming lists just stays silent. */
 const listIdleMs = 60_000;
 const listSeconds = 300;
+const defaultLineBytes = 16 * 2 ** 20;
+/** How much later than announced the end of a watch may come. */
+const overdueMs = 5_000;
 
 /**
  * Keeps a store equal to what the API server has: lists, then watches from there, and lists again when the server no
@@ -59,6 +72,7 @@ const listSeconds = 300;
 export class Reflector<R extends StoredRecord> {
   readonly #options: ReflectorOptions<R>;
   readonly #path: string;
+  readonly #selection: Selection;
   readonly #backOff: BackOff;
   readonly #resetAfterMs: number;
   readonly #slice: TimeSlice;
@@ -76,6 +90,7 @@ export class Reflector<R extends StoredRecord> {
     const [initialMs, maxMs] = options.backOffMs ?? [200, 30_000];
     this.#options = options;
     this.#path = collectionPath(options.resource, options.namespace);
+    this.#selection = selectionOf(options);
     this.#backOff = new BackOff({ initialMs, maxMs, random: options.random });
     this.#resetAfterMs = 2 * maxMs;
     this.#slice = new TimeSlice(options.clock);
@@ -121,12 +136,12 @@ export class Reflector<R extends StoredRecord> {
 
   async #streamList(signal: AbortSignal): Promise<void> {
     const opened = this.#options.clock.monotonic();
-    const query = this.#watchQuery(listSeconds);
+    const query = watchQuery(this.#selection, listSeconds);
     query.set('sendInitialEvents', 'true');
     query.set('resourceVersionMatch', 'NotOlderThan');
-    for await (const event of this.#open(query, signal, listIdleMs)) {
+    for await (const event of this.#open(query, { signal, idleMs: listIdleMs })) {
       this.#handle(event);
-      if (isEndOfList(event)) return this.#endList(event.object.metadata.resourceVersion);
+      if (isEndOfList(event)) return this.#endList(event.object.metadata.resourceVersion, opened);
       if (this.#slice.used) await this.#slice.yield();
     }
     throw this.#incompleteList(opened);
@@ -141,27 +156,26 @@ export class Reflector<R extends StoredRecord> {
   }
 
   async #listPages(signal: AbortSignal): Promise<void> {
-    const { client, resource, pageSize = 500 } = this.#options;
+    const { client, resource, clock, pageSize = 500 } = this.#options;
+    const began = clock.monotonic();
     let from: string | undefined;
     do {
-      const page = { ...this.#selection(), signal, limit: pageSize, ...(from ? { continue: from } : {}) };
+      const page = { ...this.#selection, signal, limit: pageSize, ...(from ? { continue: from } : {}) };
       const { metadata, items } = await client.list(resource, page);
       for (const item of items) {
         this.#upsert(item);
         if (this.#slice.used) await this.#slice.yield();
       }
       from = metadata.continue;
-      if (!from) await this.#endList(metadata.resourceVersion);
+      if (!from) await this.#endList(metadata.resourceVersion, began);
     } while (from);
   }
 
   async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
-    const { clock, random, watchSeconds: [min, max] = [300, 600], idleMs = 240_000 } = this.#options;
-    const query = this.#watchQuery(Math.round(min + (max - min) * random()));
-    query.set('resourceVersion', resourceVersion);
+    const { clock } = this.#options;
     const opened = clock.monotonic();
     let events = 0;
-    for await (const event of this.#open(query, signal, idleMs, () => this.#prove())) {
+    for await (const event of this.#resume(resourceVersion, signal)) {
       events++;
       this.#handle(event);
       if (this.#slice.used) await this.#slice.yield();
@@ -171,31 +185,26 @@ export class Reflector<R extends StoredRecord> {
     }
   }
 
-  #open(
-    query: URLSearchParams,
-    signal: AbortSignal,
-    idleMs: number,
-    onOpen?: () => void,
-  ): AsyncIterable<WatchEvent> {
-    const { client, maxLineBytes = 16 * 2 ** 20 } = this.#options;
-    return client.watch(this.#path, query, { signal, idleMs, maxLineBytes, ...(onOpen ? { onOpen } : {}) });
+  #resume(resourceVersion: string, signal: AbortSignal): AsyncIterable<WatchEvent> {
+    const { random, watchSeconds: [min, max] = [300, 600], proofTimeoutMs, idleMs } = this.#options;
+    const seconds = Math.round(min + (max - min) * random());
+    const selection = this.#selection;
+    const query = watchQuery(selection, seconds);
+    query.set('resourceVersion', resourceVersion);
+    if (proofTimeoutMs === undefined)
+      return this.#open(query, { signal, idleMs: idleMs ?? 240_000, onOpen: () => this.#prove() });
+    const { client, clock, resource, maxLineBytes = defaultLineBytes } = this.#options;
+    return provenWatch({
+      ...{ client, clock, resource, selection, query, resourceVersion, signal, maxLineBytes },
+      idleMs: idleMs ?? 1000 * seconds + overdueMs,
+      timeoutMs: proofTimeoutMs,
+      onProof: (since) => this.#prove(since),
+    });
   }
 
-  #watchQuery(seconds: number): URLSearchParams {
-    const query = listQuery(this.#selection());
-    query.set('watch', 'true');
-    query.set('allowWatchBookmarks', 'true');
-    query.set('timeoutSeconds', String(seconds));
-    return query;
-  }
-
-  #selection(): ListOptions {
-    const { namespace, labelSelector, fieldSelector } = this.#options;
-    return {
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(labelSelector === undefined ? {} : { labelSelector }),
-      ...(fieldSelector === undefined ? {} : { fieldSelector }),
-    };
+  #open(query: URLSearchParams, options: Pick<WatchStreamOptions, 'signal' | 'idleMs' | 'onOpen'>) {
+    const { client, maxLineBytes = defaultLineBytes } = this.#options;
+    return client.watch(this.#path, query, { ...options, maxLineBytes });
   }
 
   #handle(event: WatchEvent): void {
@@ -210,7 +219,7 @@ export class Reflector<R extends StoredRecord> {
     else if (event.type !== 'BOOKMARK') this.#upsert(event.object);
     if (this.#seen !== undefined) return;
     this.#resourceVersion = metadata.resourceVersion;
-    this.#prove();
+    if (!this.#isStrict || event.type !== 'BOOKMARK') this.#prove();
   }
 
   /** A stream only rises. It falls when etcd is restored under a running API server: events between are lost to it. */
@@ -255,7 +264,7 @@ export class Reflector<R extends StoredRecord> {
     }
   }
 
-  async #endList(resourceVersion: string): Promise<void> {
+  async #endList(resourceVersion: string, began: number): Promise<void> {
     for (const key of this.#options.store.keys()) {
       if (!this.#seen?.has(key)) this.#remove(key);
       if (this.#slice.used) await this.#slice.yield();
@@ -263,12 +272,16 @@ export class Reflector<R extends StoredRecord> {
     this.#seen = undefined;
     this.#resourceVersion = resourceVersion;
     this.#hasSynced = true;
-    this.#prove();
+    this.#prove(this.#isStrict ? began : undefined);
     this.#firstSync.resolve();
   }
 
-  #prove(): void {
-    this.#proof = this.#options.clock.monotonic();
+  #prove(since = this.#options.clock.monotonic()): void {
+    this.#proof = since;
+  }
+
+  get #isStrict(): boolean {
+    return this.#options.proofTimeoutMs !== undefined;
   }
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
@@ -284,12 +297,4 @@ export class Reflector<R extends StoredRecord> {
     log.warn({ kind: resource.kind, err: error, relist, delayMs }, 'watch failed; it will be tried again');
     await sleep(clock, delayMs, signal);
   }
-}
-
-function isEndOfList(event: WatchEvent): event is ObjectEvent {
-  return event.type === 'BOOKMARK' && event.object.metadata.annotations?.[initialEventsEnd] === 'true';
-}
-
-function retryAfterOf(error: unknown): number | undefined {
-  return error instanceof KubeError ? error.retryAfterSeconds : undefined;
 }

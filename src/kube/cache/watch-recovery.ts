@@ -14,7 +14,13 @@ export function isResumable(error: unknown): boolean {
   return [401, 403, 429].includes(error.status) || error.status >= 500;
 }
 
-/** The server's history is shorter than ours: its etcd was restored from a backup. */
-function isAheadOfServer({ details }: KubeError): boolean {
-  return details?.causes?.some(({ reason }) => reason === 'ResourceVersionTooLarge') ?? false;
+/** What we ask for is newer than what the server has: its etcd was restored from a backup, or its cache is late. */
+export function isAheadOfServer(error: unknown): boolean {
+  if (!(error instanceof KubeError)) return false;
+  return error.details?.causes?.some(({ reason }) => reason === 'ResourceVersionTooLarge') ?? false;
+}
+
+/** Seconds that the server asks for. */
+export function retryAfterOf(error: unknown): number | undefined {
+  return error instanceof KubeError ? error.retryAfterSeconds : undefined;
 }

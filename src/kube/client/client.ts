@@ -138,6 +138,14 @@ export class KubeClient {
     return new KubeClient({ ...this.#options, transport: impersonating(this.#transport, who) });
   }
 
+  /**
+   * The same client over one connection of its own, for requests that must reach the same server one after the other:
+   * when the connection has ended, what follows fails. Close it.
+   */
+  overOneConnection(): KubeClient {
+    return new KubeClient({ ...this.#options, transport: this.#transport.overOneConnection() });
+  }
+
   get<T extends KubeObject>(resource: Resource, key: ObjectKey, options: RequestOptions = {}): Promise<T> {
     return this.#send<T>({ method: 'GET', resource, path: this.#pathOf(resource, key) }, options);
   }

@@ -1,5 +1,5 @@
 import { isIP, type LookupFunction } from 'node:net';
-import { buildConnector, Pool } from 'undici';
+import { buildConnector, Client, type Dispatcher, Pool } from 'undici';
 import type { ClientIdentity } from './client-identity.ts';
 
 export interface ConnectionOptions {
@@ -13,17 +13,30 @@ export interface ConnectionOptions {
 
 /** Connections opened as one identity. */
 export interface Connections {
-  readonly requests: Pool;
+  readonly requests: Dispatcher;
   /** Apart, because watches never give their connection back and would starve everything else. */
-  readonly watches: Pool;
+  readonly watches: Dispatcher;
+}
+
+/** Where a transport takes its connections from. */
+export interface ConnectionSource {
+  for(identity: ClientIdentity): Connections;
+  /**
+   * One connection for requests that must reach the same server: an L4 balancer may send two connections to two. When it
+   * has ended, what follows fails. It stays with the identity that it was first used with.
+   */
+  single(): ConnectionSource;
+  /** Cuts every connection. */
+  close(): Promise<void>;
 }
 
 /** Keeps the connections of the present identity, and those of former ones until their last answer is complete. */
-export class ConnectionSet {
+export class ConnectionSet implements ConnectionSource {
   readonly #options: ConnectionOptions;
   #key: string | undefined;
   #current: Connections | undefined;
   readonly #open = new Set<Connections>();
+  readonly #single = new Set<Client>();
   #closed = false;
 
   constructor(options: ConnectionOptions) {
@@ -40,12 +53,35 @@ export class ConnectionSet {
     return this.#current;
   }
 
-  /** Cuts every connection. */
+  single(): ConnectionSource {
+    let client: Client | undefined;
+    return {
+      for: (identity) => {
+        client ??= this.#openSingle(identity);
+        return { requests: client, watches: client };
+      },
+      single: () => this.single(),
+      close: async () => {
+        if (client === undefined || !this.#single.delete(client)) return;
+        await client.destroy();
+      },
+    };
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     const pools = [...this.#open].flatMap(({ requests, watches }) => [requests, watches]);
-    await Promise.all(pools.map((pool) => pool.destroy()));
+    await Promise.all([...pools, ...this.#single].map((open) => open.destroy()));
     this.#open.clear();
+    this.#single.clear();
+  }
+
+  #openSingle(identity: ClientIdentity): Client {
+    if (this.#closed) throw new Error('the Kubernetes client is closed');
+    const connect = dialOnce(connectorOf(identity, this.#options.lookup));
+    const client = new Client(identity.server.origin, { ...common, connect });
+    this.#single.add(client);
+    return client;
   }
 
   async #retire(connections: Connections): Promise<void> {
@@ -58,22 +94,23 @@ export class ConnectionSet {
   }
 }
 
+const common: Client.Options = {
+  allowH2: false,
+  pipelining: 1,
+  // The API server closes idle connections after 90 s; closing first avoids writing into a closing one.
+  keepAliveTimeout: 60_000,
+  keepAliveMaxTimeout: 60_000,
+  // The client's own limits cover these, and undici's would cut a silent watch.
+  headersTimeout: 0,
+  bodyTimeout: 0,
+};
+
 function openConnections(
   identity: ClientIdentity,
   { connections, watchConnections, lookup }: ConnectionOptions,
 ): Connections {
   const { origin } = identity.server;
-  const options: Pool.Options = {
-    allowH2: false,
-    pipelining: 1,
-    // The API server closes idle connections after 90 s; closing first avoids writing into a closing one.
-    keepAliveTimeout: 60_000,
-    keepAliveMaxTimeout: 60_000,
-    // The client's own limits cover these, and undici's would cut a silent watch.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: connectorOf(identity, lookup),
-  };
+  const options = { ...common, connect: connectorOf(identity, lookup) };
   return {
     requests: new Pool(origin, { ...options, connections }),
     watches: new Pool(origin, { ...options, connections: watchConnections }),
@@ -84,6 +121,17 @@ function connectorOf({ tls }: ClientIdentity, lookup: LookupFunction | undefined
   const shared = { ...tls, allowH2: false, timeout: 5_000, keepAlive: true, keepAliveInitialDelay: 30_000 };
   if (lookup === undefined) return buildConnector(shared);
   return checkingLiterals(buildConnector({ ...shared, lookup }), lookup);
+}
+
+/** undici dials again in silence when a connection has ended, and the next request may reach another server. */
+function dialOnce(connect: buildConnector.connector): buildConnector.connector {
+  let dialled = false;
+  return (target, callback) => {
+    if (dialled)
+      return callback(new Error('the connection ended between requests that belong together'), null);
+    dialled = true;
+    connect(target, callback);
+  };
 }
 
 /** Node asks `lookup` about names only: a server named by its address would be dialled unseen. */

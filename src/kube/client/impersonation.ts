@@ -20,6 +20,10 @@ export function impersonating(transport: RequestTransport, who: Impersonation): 
   return {
     send: (request) => transport.send({ headers, ...request }),
     stream: (request) => transport.stream({ headers, ...request }),
+    overOneConnection: () => {
+      const single = transport.overOneConnection();
+      return { ...impersonating(single, who), close: () => single.close() };
+    },
     // The connections are those of the process, which closes them itself.
     close: async () => undefined,
   };

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { timedOut, unreachable } from '../kube-error.ts';
 import type { ClientIdentity, IdentitySource } from './client-identity.ts';
-import { type ConnectionOptions, ConnectionSet } from './connections.ts';
+import { type ConnectionOptions, ConnectionSet, type ConnectionSource } from './connections.ts';
 import { type RawResponse, ResponseCollector } from './response-collector.ts';
 
 export interface TransportOptions extends ConnectionOptions {
@@ -39,20 +39,24 @@ export interface StreamResponse {
 }
 
 /** What a client asks of whatever carries its requests to an API server. */
-export type RequestTransport = Pick<Transport, 'send' | 'stream' | 'close'>;
+export interface RequestTransport extends Pick<Transport, 'send' | 'stream' | 'close'> {
+  overOneConnection(): RequestTransport;
+}
 
 /** Sends requests as our identity, once more after a 401 when the identity has been renewed. Follows no redirects. */
 export class Transport {
+  readonly #options: TransportOptions;
   readonly #authentication: IdentitySource;
-  readonly #connections: ConnectionSet;
+  readonly #connections: ConnectionSource;
   readonly #clock: Clock;
   readonly #userAgent: string;
   readonly #maxPending: number;
   #pending = 0;
 
-  constructor(options: TransportOptions) {
+  constructor(options: TransportOptions, connections: ConnectionSource = new ConnectionSet(options)) {
+    this.#options = options;
     this.#authentication = options.authentication;
-    this.#connections = new ConnectionSet(options);
+    this.#connections = connections;
     this.#clock = options.clock;
     this.#userAgent = options.userAgent;
     this.#maxPending = options.connections + options.maxWaiting;
@@ -73,6 +77,11 @@ export class Transport {
     if (response.status !== 401 || !(await this.#authentication.refreshed(identity))) return response;
     response.body.destroy();
     return this.#streamAs(await this.#authentication.current(), request);
+  }
+
+  /** The same over one connection of its own, see {@link ConnectionSource}. The caller closes it. */
+  overOneConnection(): Transport {
+    return new Transport(this.#options, this.#connections.single());
   }
 
   /** Cuts every connection. */

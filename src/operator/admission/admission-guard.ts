@@ -1,8 +1,7 @@
 import type { Resource } from '../../api/resources.ts';
 import { LatchkeyError } from '../../errors.ts';
-import { Reflector } from '../../kube/cache/reflector.ts';
+import { Reflector, type ReflectorClient } from '../../kube/cache/reflector.ts';
 import { Store, type StoreChange } from '../../kube/cache/store.ts';
-import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { sleep } from '../../kube/sleep.ts';
 import type { Logger } from '../../logger.ts';
@@ -10,7 +9,7 @@ import { type PolicyKind, shippedPolicies } from './generated/shipped-policies.t
 import { type PolicyRecord, toPolicyRecord } from './policy-record.ts';
 
 export interface AdmissionGuardOptions {
-  readonly client: Pick<KubeClient, 'list' | 'watch'>;
+  readonly client: ReflectorClient;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;

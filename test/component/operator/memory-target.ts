@@ -61,6 +61,7 @@ export class MemoryTarget {
     const transport: RequestTransport = {
       send: async (request) => await this.#answer(request),
       stream: () => Promise.reject(new Error('there are no watches in memory')),
+      overOneConnection: () => transport,
       close: async () => undefined,
     };
     const random = () => 0.5;

@@ -136,7 +136,7 @@ describe('reflector', () => {
     const log: Logger = { debug: note, info: note, warn: note, error: note };
     const abort = new AbortController();
     const refused = {
-      ...{ list: client.list.bind(client) },
+      ...{ list: client.list.bind(client), overOneConnection: client.overOneConnection.bind(client) },
       watch: pages ? refuseStreaming() : client.watch.bind(client),
     };
     const options = {
