@@ -7,6 +7,8 @@ import type { ControlPlaneOptions } from './options.ts';
  * system. etcd wants them to look like host and port.
  */
 export const etcdSocket = 'etcd:1';
+/** Of the proxy between etcd and a second API server. */
+export const twinEtcdSocket = 'etcd-twin:1';
 const etcdPeerSocket = 'etcd-peer:1';
 
 export const serviceAccountIssuer = 'https://kubernetes.default.svc.cluster.local';
@@ -44,11 +46,11 @@ export function etcdArgs(files: ControlPlaneFiles, options: ControlPlaneOptions)
 
 export function apiServerArgs(
   files: ControlPlaneFiles,
-  port: number,
+  { port, etcd }: { readonly port: number; readonly etcd: string },
   options: ControlPlaneOptions,
 ): string[] {
   return [
-    `--etcd-servers=unix://${etcdSocket}`,
+    `--etcd-servers=unix://${etcd}`,
     '--bind-address=127.0.0.1',
     `--secure-port=${port}`,
     '--advertise-address=127.0.0.1',

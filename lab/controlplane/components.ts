@@ -6,10 +6,12 @@ import {
   etcdArgs,
   etcdSocket,
   serviceAccountIssuer,
+  twinEtcdSocket,
 } from './arguments.ts';
 import { createClient, type Identity } from './certificates.ts';
 import type { ControlPlaneConnection } from './connection.ts';
 import { type PreparedFiles, prepareFiles } from './files.ts';
+import { FreezingProxy } from './freezing-proxy.ts';
 import type { Guard, GuardedProcess } from './guard.ts';
 import { base64, type KubeconfigTarget, writeKubeconfig } from './kubeconfig.ts';
 import type { ControlPlaneOptions } from './options.ts';
@@ -22,6 +24,17 @@ const controllerWork = [
   '/api/v1/namespaces/default/serviceaccounts/default',
   '/api/v1/namespaces/default/configmaps/kube-root-ca.crt',
 ];
+
+/** A second API server on the same etcd. */
+export interface TwinApiServer {
+  /** Path of a kubeconfig: user `platform-admin` in group `system:masters`. */
+  readonly adminKubeconfig: string;
+  /** Its way to etcd swallows everything from now on. */
+  freeze(): void;
+  /** Its open watches of etcd bring nothing more, and its requests go on: so behave an etcd and a network under load. */
+  holdWatches(): void;
+  thaw(): void;
+}
 
 interface Parts {
   readonly guard: Guard;
@@ -40,6 +53,7 @@ export class Components {
   readonly #prepared: PreparedFiles;
   readonly #admin: Identity;
   #apiServer: GuardedProcess | undefined;
+  #proxy: FreezingProxy | undefined;
 
   static async prepare(guard: Guard, binaries: Binaries, options: ControlPlaneOptions): Promise<Components> {
     const port = await (options.choosePort ?? freePort)();
@@ -66,9 +80,36 @@ export class Components {
   }
 
   async startApiServer(signal: AbortSignal): Promise<void> {
-    const args = apiServerArgs(this.#prepared.files, this.#port, this.#options);
+    const place = { port: this.#port, etcd: etcdSocket };
+    const args = apiServerArgs(this.#prepared.files, place, this.#options);
     this.#apiServer = await this.#run('kube-apiserver', args);
     await untilReady(this.#apiServer, signal, async () => (await statusOf(this.#target, '/readyz')) === 200);
+  }
+
+  /** Once for each control plane. */
+  async startTwin(signal: AbortSignal): Promise<TwinApiServer> {
+    const { files } = this.#prepared;
+    const port = await (this.#options.choosePort ?? freePort)();
+    const [from, to] = [twinEtcdSocket, etcdSocket].map((name) => path.join(files.folder, name));
+    const proxy = await FreezingProxy.start(from as string, to as string);
+    this.#proxy = proxy;
+    const args = apiServerArgs(files, { port, etcd: twinEtcdSocket }, this.#options);
+    const apiServer = await this.#run('kube-apiserver', args, 'kube-apiserver-twin');
+    const target = { ...this.#kubeconfigTarget, server: `https://127.0.0.1:${port}` };
+    const probed = { ...this.#target, server: target.server };
+    await untilReady(apiServer, signal, async () => (await statusOf(probed, '/readyz')) === 200);
+    const adminKubeconfig = await writeKubeconfig(target, 'platform-admin', { identity: this.#admin });
+    return {
+      adminKubeconfig,
+      freeze: () => proxy.freeze(),
+      holdWatches: () => proxy.holdWatches(),
+      thaw: () => proxy.thaw(),
+    };
+  }
+
+  async stop(): Promise<void> {
+    await this.#guard.stop();
+    await this.#proxy?.stop();
   }
 
   async stopApiServer(): Promise<void> {
@@ -144,13 +185,14 @@ export class Components {
   }
 
   async #run(
-    name: 'etcd' | 'kube-apiserver' | 'kube-controller-manager',
+    program: 'etcd' | 'kube-apiserver' | 'kube-controller-manager',
     args: string[],
+    name: string = program,
   ): Promise<GuardedProcess> {
     // No one reads the data afterwards, so there is nothing to wait for at the end.
     return await this.#guard.run({
       name,
-      command: this.#binaries[name],
+      command: this.#binaries[program],
       args,
       cwd: this.#guard.folder,
       graceSeconds: 0,

@@ -1,6 +1,6 @@
 import { accessTo, type ControlPlaneAccess } from './access.ts';
 import { controlPlaneBinaries } from './binaries/binaries.ts';
-import { Components } from './components.ts';
+import { Components, type TwinApiServer } from './components.ts';
 import { Guard } from './guard.ts';
 import type { ControlPlaneOptions } from './options.ts';
 import { PortTakenError } from './probe.ts';
@@ -15,6 +15,8 @@ export interface ControlPlane extends ControlPlaneAccess {
   stopApiServer(): Promise<void>;
   /** Starts it again on the same port and waits until it is ready. */
   startApiServer(): Promise<void>;
+  /** Starts a second API server on the same etcd, which can be cut off from it. At most once. */
+  startTwin(): Promise<TwinApiServer>;
   /** Ends all processes and removes all files. Safe to call more than once. */
   stop(): Promise<void>;
 }
@@ -54,6 +56,7 @@ async function startUnder(
     tokenOf: (user) => components.tokenOf(user),
     stopApiServer: async () => await components.stopApiServer(),
     startApiServer: async () => await components.startApiServer(AbortSignal.timeout(timeoutMs)),
-    stop: async () => await guard.stop(),
+    startTwin: async () => await components.startTwin(AbortSignal.timeout(timeoutMs)),
+    stop: async () => await components.stop(),
   };
 }
