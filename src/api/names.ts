@@ -9,6 +9,12 @@ export const apiVersion = `${group}/${version}`;
 /** Where Latchkey runs and keeps its own Secrets and ConfigMaps. Policies name it in full, so it cannot be changed. */
 export const systemNamespace = 'latchkey-system';
 
+/** Where the access to targets is kept, apart from all else: RBAC cannot tell Secrets by a prefix of their names. */
+export const targetsNamespace = 'latchkey-targets';
+
+/** Secrets in these are never named by `secretRef` or `kubeConfigSecretRef`. */
+export const ownNamespaces: readonly string[] = [systemNamespace, targetsNamespace];
+
 export const serviceAccounts = {
   operator: 'latchkey-operator',
   gateway: 'latchkey-gateway',
@@ -70,6 +76,12 @@ export const purposes = {
   target: 'target',
   /** Certificates whose bindings could not be removed in time. */
   revocation: 'revocation',
+} as const;
+
+/** Extras of a user that comes through the gateway: the credential, and whether a scope limits it. */
+export const extras = {
+  accessKey: `${group}/access-key`,
+  accessKeyLimited: `${group}/access-key-limited`,
 } as const;
 
 /** What the operator makes in every target. */

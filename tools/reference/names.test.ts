@@ -11,7 +11,7 @@ const sections: readonly (readonly [title: string, values: readonly string[]])[]
   [
     'Accounts, groups and objects',
     [
-      names.systemNamespace,
+      ...names.ownNamespaces,
       names.fieldManager,
       ...Object.values(names.serviceAccounts),
       ...Object.values(names.groups),

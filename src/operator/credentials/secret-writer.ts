@@ -1,4 +1,4 @@
-import { fieldManager, systemNamespace } from '../../api/names.ts';
+import { fieldManager, ownNamespaces } from '../../api/names.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import { secrets } from '../../api/resources.ts';
 import {
@@ -42,7 +42,7 @@ export class SecretWriter {
     const location = secretLocation(record);
     if (location === undefined)
       return problem(reasons.secretFailed, 'spec.secretRef needs a namespace and a name.');
-    if (location.namespace === systemNamespace) return problem(reasons.secretFailed, inSystemNamespace);
+    if (ownNamespaces.includes(location.namespace)) return problem(reasons.secretFailed, inOwnNamespace);
     const secret = renderCredentialSecret(record, location, serial, credential);
     const { namespace, name } = location;
     try {
@@ -118,4 +118,4 @@ function writeProblem(error: unknown): DesiredCondition {
 const problem = (reason: Reason, message: string): DesiredCondition => ({ reason, message });
 
 /** The schema refuses it too; the names there are those of the signing keys and of the login data. */
-const inSystemNamespace = `spec.secretRef must not name a Secret in ${systemNamespace}: name one in another namespace.`;
+const inOwnNamespace = `spec.secretRef must not name a Secret in ${ownNamespaces.join(' or ')}: name one in another namespace.`;

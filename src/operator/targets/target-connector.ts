@@ -1,4 +1,4 @@
-import { systemNamespace } from '../../api/names.ts';
+import { targetsNamespace } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { KubeObject } from '../../kube/object.ts';
@@ -132,7 +132,7 @@ export class TargetConnector {
 
 const conflict: TargetProblem = {
   reason: reasons.secretConflict,
-  message: `The Secret in ${systemNamespace} that is to hold the access to this target was not made by Latchkey: delete it.`,
+  message: `The Secret in ${targetsNamespace} that is to hold the access to this target was not made by Latchkey: delete it.`,
 };
 
 const notAccepted: TargetProblem = {

@@ -1,8 +1,8 @@
-import { fieldManager, systemNamespace } from '../../api/names.ts';
+import { fieldManager, targetsNamespace } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
 import { secrets } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { ignoreNotFound, isForbidden, isInvalid } from '../../kube/kube-error.ts';
+import { ignoreNotFound, isForbidden, isInvalid, isNotFound } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import {
   isTargetSecretOf,
@@ -36,7 +36,7 @@ export class TargetSecrets {
     const secret = renderTargetSecret(owner, access);
     try {
       if (present === undefined) {
-        await this.#client.create(secrets, secret, { namespace: systemNamespace, fieldManager });
+        await this.#client.create(secrets, secret, { namespace: targetsNamespace, fieldManager });
       } else {
         const { uid, resourceVersion } = present.metadata;
         const metadata = { ...secret.metadata, uid, resourceVersion };
@@ -50,6 +50,7 @@ export class TargetSecrets {
       return undefined;
     } catch (error) {
       if (isForbidden(error) || isInvalid(error)) return notWritten;
+      if (present === undefined && isNotFound(error)) return noNamespace;
       throw error;
     }
   }
@@ -66,5 +67,10 @@ export class TargetSecrets {
 
 const notWritten: TargetProblem = {
   reason: reasons.secretFailed,
-  message: `The API server does not let Latchkey write the Secret of this target in ${systemNamespace}: look for policies or a quota there.`,
+  message: `The API server does not let Latchkey write the Secret of this target in ${targetsNamespace}: look for policies or a quota there.`,
+};
+
+const noNamespace: TargetProblem = {
+  reason: reasons.secretFailed,
+  message: `The namespace ${targetsNamespace} does not exist: apply config/default of this release.`,
 };

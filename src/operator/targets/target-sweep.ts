@@ -1,10 +1,10 @@
 import { defined } from '../../api/json.ts';
-import { labels, purposes, systemNamespace } from '../../api/names.ts';
+import { labels, purposes, systemNamespace, targetsNamespace } from '../../api/names.ts';
 import { secrets } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { isConflict, isNotFound } from '../../kube/kube-error.ts';
-import type { KubeList, KubeObject } from '../../kube/object.ts';
+import type { KubeList, KubeObject, ObjectKey } from '../../kube/object.ts';
 import { sleep } from '../../kube/sleep.ts';
 import type { Logger } from '../../logger.ts';
 import { targetSecretKey } from '../../platform/targets/target-access.ts';
@@ -28,7 +28,8 @@ const maxDeletes = 200;
 
 /**
  * Deletes the access to targets whose object is gone: it was let go of while its Secret could not be deleted, or its
- * finalizer was stripped while no operator was there.
+ * finalizer was stripped while no operator was there. Deletes also what earlier releases kept in the system namespace,
+ * where no one looks for it any more.
  */
 export class TargetSweep {
   readonly #options: TargetSweepOptions;
@@ -50,37 +51,49 @@ export class TargetSweep {
 
   /** Resolves with the number of Secrets that it deleted. */
   async sweep(signal: AbortSignal): Promise<number> {
-    const { client, log } = this.#options;
+    const { isKnown, log } = this.#options;
+    const orphans = await this.#deleteIn(targetsNamespace, (uid) => !isKnown(uid), maxDeletes, signal);
+    const moved = await this.#deleteIn(systemNamespace, () => true, maxDeletes - orphans, signal);
+    if (orphans > 0) log.info({ count: orphans }, 'Secrets of former targets were deleted');
+    if (moved > 0)
+      log.info({ count: moved }, 'Secrets of targets were deleted where earlier releases kept them');
+    return orphans + moved;
+  }
+
+  /** Resolves with the number of Secrets that it deleted, at most `max`. */
+  async #deleteIn(
+    namespace: string,
+    isLeft: (ownerUID: string) => boolean,
+    max: number,
+    signal: AbortSignal,
+  ): Promise<number> {
     const labelSelector = `${labels.purpose}=${purposes.target}`;
     let deleted = 0;
     let next: string | undefined;
     do {
-      const page: KubeList<KubeObject> = await client.list<KubeObject>(secrets, {
-        ...{ namespace: systemNamespace, labelSelector, limit: pageSize, signal },
+      const page: KubeList<KubeObject> = await this.#options.client.list<KubeObject>(secrets, {
+        ...{ namespace, labelSelector, limit: pageSize, signal },
         ...defined({ continue: next }),
       });
-      const orphans = page.items.filter((secret) => this.#isOrphan(secret)).slice(0, maxDeletes - deleted);
-      for (const orphan of orphans) await this.#delete(orphan, signal);
-      deleted += orphans.length;
+      const left = page.items.filter((secret) => isOf(secret, isLeft)).slice(0, max - deleted);
+      for (const { metadata } of left) await this.#delete({ ...metadata, namespace }, signal);
+      deleted += left.length;
       next = page.metadata.continue || undefined;
-    } while (next !== undefined && deleted < maxDeletes);
-    if (deleted > 0) log.info({ count: deleted }, 'Secrets of former targets were deleted');
+    } while (next !== undefined && deleted < max);
     return deleted;
   }
 
-  /** The name is part of it: a copy under another name is not ours. */
-  #isOrphan({ metadata }: KubeObject): boolean {
-    const uid = metadata.labels?.[labels.ownerUID];
-    return (
-      uid !== undefined && metadata.name === targetSecretKey({ uid }).name && !this.#options.isKnown(uid)
-    );
-  }
-
-  async #delete({ metadata: { name, namespace = systemNamespace, uid } }: KubeObject, signal: AbortSignal) {
+  async #delete({ name, namespace, uid }: Required<ObjectKey> & { uid: string }, signal: AbortSignal) {
     await this.#options.client
       .delete(secrets, { namespace, name }, { preconditions: { uid }, signal })
       .catch((error: unknown) => {
         if (!isNotFound(error) && !isConflict(error)) throw error;
       });
   }
+}
+
+/** The name is part of it: a copy under another name is not ours. */
+function isOf({ metadata }: KubeObject, isLeft: (ownerUID: string) => boolean): boolean {
+  const uid = metadata.labels?.[labels.ownerUID];
+  return uid !== undefined && metadata.name === targetSecretKey({ uid }).name && isLeft(uid);
 }

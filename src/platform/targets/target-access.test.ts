@@ -14,7 +14,7 @@ type Secret = typeof secret;
 describe('the Secret of a target', () => {
   it('is named for its owner, and names the owner and the end of its token', () => {
     expect(secret.metadata).toEqual({
-      namespace: 'latchkey-system',
+      namespace: 'latchkey-targets',
       name: 'latchkey-target-u1',
       labels: {
         'management.platform.sh/owner-kind': 'Cluster',

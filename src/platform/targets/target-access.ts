@@ -1,6 +1,6 @@
 import { formatInstant, parseInstant } from '../../api/instant.ts';
 import { asObject } from '../../api/json.ts';
-import { annotations, labels, purposes, systemNamespace } from '../../api/names.ts';
+import { annotations, labels, purposes, targetsNamespace } from '../../api/names.ts';
 import { decodeEntry } from '../../credentials/credential-secret.ts';
 import { isBearerToken } from '../../kube/admin-kubeconfig/admin-kube-config.ts';
 import type { ObjectKey } from '../../kube/object.ts';
@@ -29,7 +29,7 @@ export interface TargetAccess extends ImpersonatorToken {
 const entries = { server: 'server', ca: 'ca.crt', token: 'token' } as const;
 
 export const targetSecretKey = ({ uid }: Pick<TargetOwner, 'uid'>): Required<ObjectKey> => ({
-  namespace: systemNamespace,
+  namespace: targetsNamespace,
   name: `latchkey-target-${uid}`,
 });
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
+import { ownNamespaces } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
 import { secrets } from '../../api/resources.ts';
 import {
@@ -168,6 +169,8 @@ export class TargetClients {
 
   async #read(entry: SecretEntry): Promise<Uint8Array | TargetProblem> {
     const { namespace, name, key } = entry;
+    // The token in a Secret of ours would go to the server that stands beside it.
+    if (ownNamespaces.includes(namespace)) return ownSecret;
     const { platform } = this.#options;
     const secret = await platform.get<Secret>(secrets, { namespace, name }).catch(ignoreNotFound);
     if (secret === undefined) return noSecret(entry);
@@ -196,6 +199,11 @@ export class TargetClients {
 }
 
 type Secret = KubeObject & { readonly data?: Readonly<Record<string, string>> };
+
+const ownSecret: TargetProblem = {
+  reason: reasons.kubeConfigRefused,
+  message: `The administrator kubeconfig must not be in ${ownNamespaces.join(' or ')}, where Latchkey keeps its own Secrets: put it into another namespace, and make the object again.`,
+};
 
 function noSecret({ namespace, name, key }: SecretEntry): TargetProblem {
   const message = `The Secret "${name}" in the namespace "${namespace}" does not exist: create it with the administrator kubeconfig as entry "${key}".`;

@@ -15,7 +15,7 @@ export const connection = {
   kubeConfig: { namespace: 'p-a', name: 'vc-shop', key: 'config' },
   clusterRole: 'cluster-admin',
 };
-export const accessKey = 'latchkey-system/latchkey-target-u1';
+export const accessKey = 'latchkey-targets/latchkey-target-u1';
 export const impersonator = 'system:serviceaccount:kube-system:latchkey-impersonator';
 
 /** A target that does what it is asked: gives a token for each request, and knows those that it gave. */

@@ -24,9 +24,9 @@ afterEach(async () => {
   await server.stop();
 });
 
-const secret = (ownerUID: string, name = `latchkey-target-${ownerUID}`) => {
+const secret = (ownerUID: string, name = `latchkey-target-${ownerUID}`, namespace = 'latchkey-targets') => {
   const labels = { 'management.platform.sh/owner-uid': ownerUID };
-  server.storage('secrets').put({ metadata: { namespace: 'latchkey-system', name, labels } });
+  server.storage('secrets').put({ metadata: { namespace, name, labels } });
 };
 const left = () =>
   server
@@ -40,9 +40,23 @@ describe('TargetSweep', () => {
     secret('gone', 'a-copy');
     expect(await sweep.sweep(never)).toBe(1);
     expect(left()).toEqual(['latchkey-target-known', 'a-copy']);
-    const [list] = server.exchanges;
-    expect(list?.path).toBe('/api/v1/namespaces/latchkey-system/secrets');
-    expect(list?.query.get('labelSelector')).toBe('management.platform.sh/purpose=target');
+    const lists = server.exchanges.filter(({ method }) => method === 'GET');
+    expect(lists.map(({ path, query }) => [path, query.get('labelSelector')])).toEqual([
+      ['/api/v1/namespaces/latchkey-targets/secrets', 'management.platform.sh/purpose=target'],
+      ['/api/v1/namespaces/latchkey-system/secrets', 'management.platform.sh/purpose=target'],
+    ]);
+  });
+
+  it('deletes what earlier releases kept in the system namespace, also of targets that are there', async () => {
+    for (const uid of ['gone', 'known']) secret(uid, undefined, 'latchkey-system');
+    secret('known', 'a-copy', 'latchkey-system');
+    secret('known');
+    expect(await sweep.sweep(never)).toBe(2);
+    const places = server.storage('secrets').list();
+    expect(places.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)).toEqual([
+      'latchkey-system/a-copy',
+      'latchkey-targets/latchkey-target-known',
+    ]);
   });
 
   it('deletes only the very Secret that it has seen', async () => {

@@ -99,6 +99,18 @@ describe('opening a target', () => {
     expect(world.clients.remembered(world.source.uid)).toBeUndefined();
   });
 
+  it.each(['latchkey-system', 'latchkey-targets'])(
+    'reads no Secret in %s, where Latchkey keeps its own',
+    async (namespace) => {
+      let reads = 0;
+      world.answer = async () => void reads++;
+      const secret = { namespace, name: 'latchkey-target-1', key: 'token' };
+      const opened = await world.clients.open({ ...world.source, secret });
+      expect(opened).toMatchObject({ problem: { reason: 'KubeConfigRefused' } });
+      expect(reads).toBe(0);
+    },
+  );
+
   it('names the Secret and the entry that are missing', async () => {
     const { namespace, name, key } = world.source.secret;
     const absent = await world.openProblem();

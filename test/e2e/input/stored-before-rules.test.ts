@@ -64,6 +64,12 @@ const refusedKeys: readonly [string, unknown, Reason, string][] = [
     secretFailed,
     'spec.secretRef',
   ],
+  ...['latchkey-system', 'latchkey-targets'].map((namespace): [string, unknown, Reason, string] => [
+    `for a Secret in ${namespace}`,
+    { user: 'a', secretRef: { namespace, name: 'a' } },
+    secretFailed,
+    'spec.secretRef',
+  ]),
   ['for a Secret that is a text', { user: 'a', secretRef: 'default/a' }, secretFailed, 'spec.secretRef'],
 ];
 

@@ -3,6 +3,7 @@ import { secretAt, type Target } from '../../../lab/operator/api.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
+import { systemNamespace } from '../../../src/api/names.ts';
 import { secrets, virtualClusterInstances } from '../../../src/api/resources.ts';
 import {
   type Access,
@@ -91,6 +92,15 @@ describe('the access to a target', () => {
 });
 
 describe('what a former operator has left', () => {
+  /** As releases kept it that had no namespace for it. */
+  const storeFormerAccess = async ({ instance }: Made): Promise<Target> => {
+    const { metadata, data } = await admin.get(accessSecretOf(instance));
+    const { name, labels } = metadata;
+    const place = { namespace: systemNamespace, name, labels };
+    await admin.createObject(secrets, { apiVersion: 'v1', kind: 'Secret', metadata: place, data });
+    return secretAt(systemNamespace, name);
+  };
+
   it('is swept when the next one begins, and nothing else', async () => {
     const [left, kept] = [await makeInstance(world, cluster), await makeInstance(world, cluster)];
     for (const { instance } of [left, kept]) await admin.untilReady(instance);
@@ -99,12 +109,14 @@ describe('what a former operator has left', () => {
     await admin.patch(left.instance, { metadata: { finalizers: null } });
     await admin.untilGone(left.instance);
     const { metadata } = await admin.get(accessSecretOf(left.instance));
+    const former = await storeFormerAccess(kept);
     const copy = { namespace: metadata.namespace ?? '', name: world.name('copy'), labels: metadata.labels };
     await admin.createObject(secrets, { apiVersion: 'v1', kind: 'Secret', metadata: copy });
 
     await world.startOperator();
 
     await admin.untilGone(accessSecretOf(left.instance));
+    await admin.untilGone(former);
     expect(await admin.find(accessSecretOf(kept.instance))).toBeDefined();
     expect(await admin.find(secretAt(copy.namespace, copy.name))).toBeDefined();
   });

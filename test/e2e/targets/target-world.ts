@@ -8,7 +8,7 @@ import {
   type VirtualCluster,
 } from '../../../lab/operator/virtual-cluster.ts';
 import type { World } from '../../../lab/operator/world.ts';
-import { systemNamespace } from '../../../src/api/names.ts';
+import { targetsNamespace } from '../../../src/api/names.ts';
 import { clusters, secrets, virtualClusterInstances } from '../../../src/api/resources.ts';
 
 /** Settings with which an operator dials targets on this machine, and checks them every second. */
@@ -75,7 +75,7 @@ export async function rewrite({ admin }: World, { secret, key }: Made, kubeConfi
 
 /** The Secret in which the operator keeps the access to a target. */
 export const accessSecretOf = ({ metadata }: Stored): Target =>
-  secretAt(systemNamespace, `latchkey-target-${metadata.uid}`);
+  secretAt(targetsNamespace, `latchkey-target-${metadata.uid}`);
 
 /** What the gateway will use: address, authority and token. */
 export interface Access {

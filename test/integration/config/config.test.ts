@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { applyKustomization, configFolder } from '../../../lab/operator/kustomization.ts';
-import { labels, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
+import { labels, ownNamespaces, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
 import {
   policyVersion,
   shippedPolicies,
@@ -113,7 +113,8 @@ describe('config/default', async () => {
   it('keeps what is namespaced in the namespace that the policies name', () => {
     const namespaces = objects.map(({ metadata }) => metadata.namespace).filter((name) => name !== undefined);
     expect(new Set(namespaces)).toEqual(new Set([systemNamespace]));
-    expect(only('Namespace').metadata.name).toBe(systemNamespace);
+    const made = objects.filter(({ kind }) => kind === 'Namespace').map(({ metadata }) => metadata.name);
+    expect(made).toEqual(ownNamespaces);
     expect(template.spec.serviceAccountName).toBe(serviceAccounts.operator);
     expect(only('ServiceAccount').metadata.name).toBe(serviceAccounts.operator);
   });

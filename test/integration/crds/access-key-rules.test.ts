@@ -6,6 +6,8 @@ const world = await crdWorld();
 
 const hash = `sha256:${'0123456789abcdef'.repeat(4)}`;
 const plain = 'A-Za-z0-9._~+/=-abcd';
+const inOwnNamespace =
+  'spec.secretRef.namespace must not be latchkey-system or latchkey-targets, where Latchkey keeps its own Secrets; choose another';
 const secretRef = { namespace: 'apps', name: 'ci-key' };
 
 const reserved = (field: string): string =>
@@ -179,13 +181,14 @@ describe('an OwnedAccessKey', () => {
       ),
     ],
     [
-      'a secretRef to the namespace in which Latchkey keeps its own Secrets',
+      'a secretRef to latchkey-system, in which Latchkey keeps its own Secrets',
       { user: 'a', secretRef: { ...secretRef, namespace: 'latchkey-system' } },
-      invalid(
-        'spec.secretRef.namespace',
-        '"latchkey-system"',
-        'spec.secretRef.namespace must not be latchkey-system, where Latchkey keeps its own Secrets; choose another',
-      ),
+      invalid('spec.secretRef.namespace', '"latchkey-system"', inOwnNamespace),
+    ],
+    [
+      'a secretRef to latchkey-targets, in which Latchkey keeps its own Secrets',
+      { user: 'a', secretRef: { ...secretRef, namespace: 'latchkey-targets' } },
+      invalid('spec.secretRef.namespace', '"latchkey-targets"', inOwnNamespace),
     ],
     [
       'a secretRef to a name that cannot be',

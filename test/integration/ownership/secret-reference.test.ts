@@ -99,10 +99,12 @@ describeRows('a Secret that a new credential is to go to', [
     ...by('apply'),
     content: { spec: { user: 'ci', secretRef: other } },
   }),
-  creates('master', keys, 'names none of Latchkey', place('any', 'latchkey-system'), {
-    content: { spec: { user: 'ci', secretRef: place('any', 'latchkey-system') } },
-    answer: [422, /spec\.secretRef\.namespace must not be latchkey-system/],
-  }),
+  ...['latchkey-system', 'latchkey-targets'].map((namespace) =>
+    creates('master', keys, `names none of Latchkey in ${namespace}`, place('any', namespace), {
+      content: { spec: { user: 'ci', secretRef: place('any', namespace) } },
+      answer: [422, /spec\.secretRef\.namespace must not be latchkey-system or latchkey-targets/],
+    }),
+  ),
 ]);
 
 const flavours = ['PUT', 'merge patch', 'JSON patch', 'apply', 'forced apply'] as const;

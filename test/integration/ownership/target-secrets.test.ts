@@ -14,8 +14,8 @@ const noSecret = [
 ] as const;
 const notOurs = [
   403,
-  'spec.kubeConfigSecretRef.namespace: must not be latchkey-system, where Latchkey keeps its own Secrets; put the ' +
-    'administrator kubeconfig into another namespace',
+  'spec.kubeConfigSecretRef: the Secret must not be in latchkey-system or latchkey-targets, where Latchkey keeps its own; ' +
+    'put the administrator kubeconfig into another namespace',
 ] as const;
 const noCluster = [
   403,
@@ -188,10 +188,12 @@ describeRows('the administrator kubeconfig of a Cluster', [
   cluster(
     'argocd',
     'uses no Secret of Latchkey',
-    at('latchkey-system', 'latchkey-target-1'),
+    at('latchkey-targets', 'latchkey-target-1'),
     notOurs,
     'apply',
   ),
+  cluster('mallory', 'uses no access to a target', at('latchkey-targets', 'latchkey-target-1'), notOurs),
+  cluster('master', 'uses no access to a target', at('latchkey-targets', 'latchkey-target-1'), notOurs),
   cluster('master', 'uses no Secret of Latchkey', at('latchkey-system', 'latchkey-signing-keys'), notOurs),
   cluster('master', 'uses no Secret of Latchkey', at('latchkey-system', 'any'), notOurs, 'generateName'),
   cluster('keeper', 'uses their own', at('default', 'mine'), allowed),

@@ -1,4 +1,5 @@
-import { credentials, notExempt, oldSpec, privilegeChange } from '../fragments.ts';
+import { ownNamespaces } from '../../../src/api/names.ts';
+import { credentials, list, notExempt, oldSpec, privilegeChange } from '../fragments.ts';
 import { validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
 
@@ -37,6 +38,13 @@ export const secretReference = validating({
     mayUpdate: cel`${onSecret}.check('update').allowed()`,
   },
   validations: [
+    {
+      expression: cel`!variables.privilegeChange || !(variables.secret[0] in ${list(ownNamespaces)})`,
+      message: line`
+        spec.secretRef: the Secret must not be in latchkey-system or latchkey-targets, where Latchkey keeps its own;
+        name one in another namespace
+      `,
+    },
     {
       expression: cel`!variables.privilegeChange || (variables.mayGet && variables.mayCreate && variables.mayUpdate)`,
       message: line`

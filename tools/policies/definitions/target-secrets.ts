@@ -1,3 +1,5 @@
+import { ownNamespaces } from '../../../src/api/names.ts';
+import { list } from '../fragments.ts';
 import { validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
 
@@ -56,10 +58,10 @@ export const targetSecrets = validating({
   },
   validations: [
     {
-      expression: cel`!variables.newSecret || request.resource.resource != 'clusters' || variables.secrets[0][0] != 'latchkey-system'`,
+      expression: cel`!variables.newSecret || !(variables.secrets[0][0] in ${list(ownNamespaces)})`,
       message: line`
-        spec.kubeConfigSecretRef.namespace: must not be latchkey-system, where Latchkey keeps its own Secrets;
-        put the administrator kubeconfig into another namespace
+        spec.kubeConfigSecretRef: the Secret must not be in latchkey-system or latchkey-targets, where Latchkey
+        keeps its own; put the administrator kubeconfig into another namespace
       `,
     },
     {
