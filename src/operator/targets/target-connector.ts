@@ -12,6 +12,7 @@ import {
 import type { OpenTarget, TargetClients } from '../../platform/targets/target-clients.ts';
 import type { TargetProblem } from '../../platform/targets/target-problem.ts';
 import type { SecretEntry } from '../../platform/targets/target-record.ts';
+import { impersonatorRules } from './impersonator-role.ts';
 import { isAccepted, isCurrent, requestToken } from './impersonator-token.ts';
 import { removeAll, repair } from './repair.ts';
 import { problemInTarget, TargetFailure } from './target-failure.ts';
@@ -102,7 +103,8 @@ export class TargetConnector {
     secret: KubeObject | undefined,
   ): Promise<TargetAccess | undefined> {
     const { clock, isOther, tokenLifeMs = dayMs } = this.#options;
-    const missing = await repair(session, owner, wantedObjects(owner, clusterRole), isOther);
+    const wanted = wantedObjects(owner, await impersonatorRules(session), clusterRole);
+    const missing = await repair(session, owner, wanted, isOther);
     // API servers remember for a while that they accepted a token, also when its account is another one now.
     const stored =
       secret === undefined || missing.has('ServiceAccount') ? undefined : parseTargetAccess(secret);

@@ -14,7 +14,8 @@ const labels = {
   'management.platform.sh/owner-kind': 'VirtualClusterInstance',
   'management.platform.sh/owner-uid': 'u1',
 };
-const all = wantedObjects(owner, 'view');
+const rules = [{ apiGroups: ['a.example.com'], resources: ['b'], verbs: ['c'] }];
+const all = wantedObjects(owner, rules, 'view');
 const [account, role, binding, users] = all as [TargetObject, TargetObject, TargetObject, TargetObject];
 const stored = ({ manifest }: TargetObject, change: JsonObject = {}) => ({ ...manifest, ...change });
 
@@ -31,14 +32,7 @@ describe('wantedObjects', () => {
         apiVersion: 'rbac.authorization.k8s.io/v1',
         kind: 'ClusterRole',
         metadata: { name: 'latchkey-impersonator', labels },
-        rules: [
-          { apiGroups: [''], resources: ['users', 'groups'], verbs: ['impersonate'] },
-          {
-            apiGroups: ['authentication.k8s.io'],
-            resources: ['userextras/management.platform.sh/access-key'],
-            verbs: ['impersonate'],
-          },
-        ],
+        rules,
       },
       {
         apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -64,7 +58,9 @@ describe('wantedObjects', () => {
   });
 
   it('binds no users without a role for them', () => {
-    expect(wantedObjects(owner).map(({ key }) => key.name)).not.toContain('management.platform.sh:users');
+    expect(wantedObjects(owner, rules).map(({ key }) => key.name)).not.toContain(
+      'management.platform.sh:users',
+    );
   });
 
   it('is taken away whole, rights first', () => {

@@ -4,6 +4,7 @@ import { groups, labels, targetObjects } from '../../api/names.ts';
 import { clusterRoleBindings, clusterRoles, type Resource, serviceAccounts } from '../../api/resources.ts';
 import type { ObjectKey } from '../../kube/object.ts';
 import type { TargetOwner } from '../../platform/targets/target-access.ts';
+import type { PolicyRules } from './impersonator-role.ts';
 
 /** Something that has to be in a target, exactly so. */
 export interface TargetObject {
@@ -22,21 +23,12 @@ export type ObjectState = 'intact' | 'altered' | 'unrepairable';
 const { namespace, impersonator, usersBinding } = targetObjects;
 const rbacGroup = 'rbac.authorization.k8s.io';
 
-/**
- * Everything that the impersonator may do: users, groups, and the one extra that says which credential a request came
- * with. Not ServiceAccounts and not UIDs: a stolen token must not become a controller of the target.
- */
-const rules = [
-  { apiGroups: [''], resources: ['users', 'groups'], verbs: ['impersonate'] },
-  {
-    apiGroups: ['authentication.k8s.io'],
-    resources: ['userextras/management.platform.sh/access-key'],
-    verbs: ['impersonate'],
-  },
-];
-
 /** What the operator makes in a target, in the order in which it is made; the users binding only with a role for them. */
-export function wantedObjects(owner: TargetOwner, clusterRole?: string): readonly TargetObject[] {
+export function wantedObjects(
+  owner: TargetOwner,
+  rules: PolicyRules,
+  clusterRole?: string,
+): readonly TargetObject[] {
   const account = { kind: 'ServiceAccount', name: impersonator, namespace };
   const users = { kind: 'Group', apiGroup: rbacGroup, name: groups.users };
   return [

@@ -48,6 +48,44 @@ describe('connecting', () => {
     expect(stage.platform.exchanges.slice(inPlatform).every(({ method }) => method === 'GET')).toBe(true);
   });
 
+  const verbs = () => {
+    const [role] = stage.target.server.storage('clusterroles').list() as { rules?: { verbs: string[] }[] }[];
+    return role?.rules?.flatMap((rule) => rule.verbs) ?? [];
+  };
+
+  it('takes the older verb from the account when the target is upgraded, and gives it back to an older one', async () => {
+    const former = ['impersonate', 'impersonate'];
+    for (const [minor, expected] of [
+      ['35', former],
+      ['36', expect.not.arrayContaining(['impersonate'])],
+      ['35+', former],
+    ] as const) {
+      stage.target.minor = minor;
+      expect(await connect()).toBeUndefined();
+      expect(verbs()).toEqual(expected);
+    }
+  });
+
+  it('gives no older verb to a target that refuses the newer ones', async () => {
+    stage.target.server.script((exchange) => {
+      if (exchange.method !== 'PATCH' || !exchange.path.includes('/clusterroles/')) return false;
+      exchange.refuse(403, 'Forbidden');
+      return true;
+    });
+    expect(await connect()).toMatchObject({ reason: 'TargetForbidden' });
+    const sent = stage.target.server.exchanges.filter(({ method }) => method === 'PATCH');
+    expect(sent.map(({ body }) => body).join()).not.toContain('"impersonate"');
+    expect(stage.access).toBeUndefined();
+  });
+
+  it('takes nothing for a version but what is one', async () => {
+    stage.target.minor = '36-canary';
+    const problem = await connect();
+    expect(problem).toMatchObject({ reason: 'TargetAnswer', message: expect.stringContaining('/version') });
+    expect(JSON.stringify(problem)).not.toContain('canary');
+    expect(stage.target.requests).toEqual(['GET version']);
+  });
+
   it('binds no users in a cluster', async () => {
     const { clusterRole: _, ...rest } = connection;
     expect(await stage.connector.connect(rest)).toBeUndefined();
@@ -221,6 +259,15 @@ describe('what is not the fault of the target', () => {
       (exchange) => exchange.refuse(403, 'Forbidden'),
     );
     expect(await connect()).toMatchObject({ reason: 'SecretFailed' });
+  });
+
+  it('is said of the Secret: that its namespace is missing', async () => {
+    stage.platform.once(
+      ({ method }) => method === 'POST',
+      (exchange) => exchange.refuse(404, 'NotFound'),
+    );
+    const message = 'The namespace latchkey-targets does not exist: apply config/default of this release.';
+    expect(await connect()).toEqual({ reason: 'SecretFailed', message });
   });
 
   it('is said of the Secret: that it is of another maker, whose target is left alone', async () => {

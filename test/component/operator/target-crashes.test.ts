@@ -70,7 +70,7 @@ describe.each<Fate>(['lost', 'unanswered'])('an operator whose last request is %
       expect(stage.target.tokens).toContain(stage.access?.token);
       return died;
     });
-    expect(requests).toBe(13);
+    expect(requests).toBe(14);
   });
 
   it('leaves a target of which the next one leaves nothing', async () => {

@@ -24,6 +24,8 @@ export class PlayedTarget {
   readonly tokens: string[] = [];
   /** What it says of the life of a token, milliseconds. */
   lifeMs = 86_400_000;
+  /** Of Kubernetes, after `1.`. */
+  minor = '36';
   readonly #clock: Clock;
   readonly #name: string;
 
@@ -58,6 +60,10 @@ export class PlayedTarget {
 
   #answer(exchange: Exchange): boolean {
     const { path, headers } = exchange;
+    if (path === '/version') {
+      exchange.answer(200, { major: '1', minor: this.minor });
+      return true;
+    }
     if (path.endsWith('/token')) {
       const token = `${this.#name}-token-${this.tokens.length}-${'x'.repeat(20)}`;
       this.tokens.push(token);

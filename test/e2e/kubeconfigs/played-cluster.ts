@@ -53,6 +53,7 @@ export class PlayedCluster {
   #answer(exchange: Exchange): true {
     const { method, path } = exchange;
     if (path.endsWith('/token')) exchange.answer(201, { status: tokenStatus() });
+    else if (path === '/version') exchange.answer(200, { major: '1', minor: '36' });
     else if (path.endsWith('/selfsubjectreviews'))
       exchange.answer(201, { metadata: {}, status: { userInfo: { username: impersonator } } });
     else if (method === 'POST') this.#keep(exchange, `${path}/${nameIn(exchange)}`, 201);

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { conditionOf, type Stored, type Target } from '../../../lab/operator/api.ts';
 import { uniqueName } from '../../../lab/operator/manifest.ts';
@@ -5,6 +6,7 @@ import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { clusters, spaceInstances } from '../../../src/api/resources.ts';
 import {
+  type Access,
   accessOf,
   accessSecretOf,
   callAs,
@@ -67,6 +69,35 @@ describe('a connected cluster', () => {
     await admin.untilRefused(orphan, 'ClusterNotFound');
     expect(await foundInTarget(connected)).toEqual([]);
     expect(await admin.find(accessSecretOf(cluster))).toBeUndefined();
+  });
+});
+
+describe('the platform itself as a connected cluster', () => {
+  const names = ['latchkey-system/secrets/latchkey-signing-keys', 'latchkey-targets/secrets'];
+  let access: Access;
+
+  beforeAll(async () => {
+    const kubeConfig = await readFile(world.plane.adminKubeconfig, 'utf8');
+    const { cluster } = await makeCluster(world, kubeConfig);
+    await admin.untilReady(cluster);
+    access = await accessOf(world, cluster);
+    return async () => {
+      await admin.delete(cluster);
+      await admin.untilGone(cluster);
+    };
+  });
+
+  it.each([
+    ['by itself', {}],
+    ['as a user', { 'impersonate-user': 'alice' }],
+    ['as an administrator', { 'impersonate-user': 'alice', 'impersonate-group': 'system:masters' }],
+    ['as the operator', { 'impersonate-user': 'system:serviceaccount:latchkey-system:latchkey-operator' }],
+    ['as a node', { 'impersonate-user': 'system:node:worker-1' }],
+  ])('shows a stolen token neither signing keys nor the access to targets, %s', async (_as, headers) => {
+    const answers = names.map(
+      async (name) => await callAs(access, 'GET', `/api/v1/namespaces/${name}`, headers),
+    );
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([403, 403]);
   });
 });
 

@@ -1,10 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type ApiEvent, conditionOf, type Stored } from '../../../lab/operator/api.ts';
+import { uniqueName } from '../../../lab/operator/manifest.ts';
 import { metricOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { type SecretForm, virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
-import { events, virtualClusterInstances } from '../../../src/api/resources.ts';
+import { configMaps, events, virtualClusterInstances } from '../../../src/api/resources.ts';
+import type { KubeObject } from '../../../src/kube/object.ts';
 import {
   type Access,
   accessOf,
@@ -15,6 +17,7 @@ import {
   type Made,
   makeInstance,
   targetSettings,
+  workAs,
 } from './target-world.ts';
 
 const world = await operatorWorld({ env: { ...targetSettings, LATCHKEY_LOG_LEVEL: 'trace' } });
@@ -74,12 +77,17 @@ describe('a ready instance', () => {
     expect(access.server).toBe(`${cluster.plane.server}/`);
   });
 
+  const impersonator = 'system:serviceaccount:kube-system:latchkey-impersonator';
   const review = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
   const extra = 'impersonate-extra-management.platform.sh%2faccess-key';
   it.each([
     ['a user', { 'impersonate-user': 'alice' }],
     ['a user with a group', { 'impersonate-user': 'alice', 'impersonate-group': 'dev' }],
     ['a user that came with a key', { 'impersonate-user': 'alice', [extra]: 'ci/uid' }],
+    [
+      'a user that came with a key that has a scope',
+      { 'impersonate-user': 'alice', [extra]: 'ci/uid', [`${extra}-limited`]: 'true' },
+    ],
   ])('lets the impersonator speak for %s', async (_whom, headers) => {
     const { status, body } = await callAs(access, 'POST', review, headers);
     expect(status).toBe(201);
@@ -110,8 +118,71 @@ describe('a ready instance', () => {
     ],
     ['speaks for a UID', 'POST', review, { ...alice, 'impersonate-uid': 'some-uid' }],
     ['adds another extra', 'POST', review, { ...alice, 'impersonate-extra-scopes': 'all' }],
+    [
+      'speaks for a ServiceAccount that has more rights',
+      'GET',
+      '/api/v1/namespaces/kube-system/secrets',
+      { 'impersonate-user': 'system:serviceaccount:kube-system:namespace-controller' },
+    ],
+    [
+      'speaks for a ServiceAccount and names a group',
+      'POST',
+      review,
+      {
+        'impersonate-user': 'system:serviceaccount:kube-system:default',
+        'impersonate-group': 'system:serviceaccounts',
+      },
+    ],
+    ['speaks for itself', 'POST', review, { 'impersonate-user': impersonator }],
+    ['speaks for a node', 'POST', review, { 'impersonate-user': 'system:node:worker-1' }],
+    [
+      'speaks for a node and names its group',
+      'POST',
+      review,
+      { 'impersonate-user': 'system:node:worker-1', 'impersonate-group': 'system:nodes' },
+    ],
+    ['makes a user an administrator', 'POST', review, { ...alice, 'impersonate-group': 'system:masters' }],
+    [
+      'reads Secrets as an administrator',
+      'GET',
+      '/api/v1/namespaces/kube-system/secrets',
+      { ...alice, 'impersonate-group': 'system:masters' },
+    ],
+    [
+      'hides the group of administrators among others',
+      'POST',
+      review,
+      { ...alice, 'impersonate-group': ['a', 'b', 'c', 'd', 'system:masters'] },
+    ],
   ] as const)('refuses it when it %s', async (_what, method, path, headers) => {
     expect((await callAs(access, method, path, headers)).status).toBe(403);
+  });
+
+  it('lets the impersonator do for its users what they may do, by each verb', async () => {
+    const key = { namespace: 'default', name: uniqueName('verbs') };
+    const draft = { metadata: { name: key.name }, data: { value: '1' } };
+    const collection = '/api/v1/namespaces/default/configmaps';
+    const query = new URLSearchParams({ watch: 'true', timeoutSeconds: '1' });
+    const onlyIt = new URLSearchParams({ fieldSelector: `metadata.name=${key.name}` });
+    await workAs(access, { user: 'alice', groups: ['management.platform.sh:users'] }, async (client) => {
+      const made = await client.create<KubeObject>(configMaps, draft, { namespace: 'default' });
+      await client.get(configMaps, key);
+      await client.list(configMaps, { namespace: 'default' });
+      const watch = client.watch(collection, query, { signal: AbortSignal.timeout(10_000), ...watchLimits });
+      for await (const { type } of watch) expect(type).toBe('ADDED');
+      await client.replace(configMaps, key, { ...made, data: { value: '2' } });
+      await client.mergePatch(configMaps, key, { data: { value: '3' } });
+      await client.delete(configMaps, key);
+      await client.request('DELETE', collection, { query: onlyIt });
+      for (const path of ['/version', '/apis']) await client.request('GET', path);
+    });
+  });
+
+  it('lets it do nothing for a user who may do nothing', async () => {
+    for (const path of ['/api/v1/namespaces/kube-system/secrets', '/metrics'])
+      expect((await callAs(access, 'GET', path, alice)).status).toBe(403);
+    const { rules } = (await inside.get(inTarget.role)) as unknown as { rules: { verbs: string[] }[] };
+    expect(rules.flatMap(({ verbs }) => verbs)).not.toContain('impersonate');
   });
 
   const role = async (name: string) => (await inside.find(inTarget[name as 'role']))?.metadata.uid;
@@ -190,6 +261,8 @@ describe('a ready instance', () => {
     for (const canary of canariesOf([...kubeConfigs, access.token])) expect(told).not.toContain(canary);
   });
 });
+
+const watchLimits = { idleMs: 10_000, maxLineBytes: 2 ** 20 };
 
 /** What the operator decides on, without what the API server counts. */
 function outlineOf(object: Stored): object {

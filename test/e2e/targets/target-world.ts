@@ -10,6 +10,9 @@ import {
 import type { World } from '../../../lab/operator/world.ts';
 import { targetsNamespace } from '../../../src/api/names.ts';
 import { clusters, secrets, virtualClusterInstances } from '../../../src/api/resources.ts';
+import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
+import { makeIdentity } from '../../../src/kube/client/client-identity.ts';
+import type { Impersonation } from '../../../src/kube/client/impersonation.ts';
 
 /** Settings with which an operator dials targets on this machine, and checks them every second. */
 export const targetSettings = {
@@ -95,18 +98,37 @@ export async function callAs(
   { server, ca, token }: Access,
   method: 'GET' | 'POST',
   path: string,
-  headers: Record<string, string> = {},
+  headers: Readonly<Record<string, string | readonly string[]>> = {},
 ): Promise<{ readonly status: number; readonly body: Stored }> {
-  const dispatcher = new Agent({ connect: { ca } });
+  // Over HTTP/2 undici joins the values of a header to one, which is the name of another group.
+  const dispatcher = new Agent({ allowH2: false, connect: { ca } });
   const body = method === 'POST' ? { body: JSON.stringify({ metadata: {} }) } : {};
   try {
     const answer = await request(new URL(path, server), {
       ...{ method, dispatcher, ...body },
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers } as Record<
+        string,
+        string | string[]
+      >,
     });
     return { status: answer.statusCode, body: (await answer.body.json()) as Stored };
   } finally {
     await dispatcher.close();
+  }
+}
+
+/** Works with a client of the target that speaks with the token of the impersonator, for another user. */
+export async function workAs(
+  { server, ca, token }: Access,
+  who: Impersonation,
+  work: (client: KubeClient) => Promise<void>,
+): Promise<void> {
+  const identity = makeIdentity(new URL(server), { ca }, ['authorization', `Bearer ${token}`]);
+  const client = createKubeClient({ identity, userAgent: 'test' });
+  try {
+    await work(client.as(who));
+  } finally {
+    await client.close();
   }
 }
 
