@@ -39,6 +39,8 @@ describe('the shipped roles', async () => {
     );
     expect(found).toEqual([
       'latchkey-use: use',
+      'latchkey-use-space: use',
+      'latchkey-use-cluster: use',
       'latchkey-use-as-admin: use',
       'latchkey-use-as-admin: use-as-admin',
     ]);
