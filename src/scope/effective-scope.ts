@@ -36,7 +36,7 @@ export function isScoped(credential: ScopeSource & { readonly kind: string }): b
 }
 
 export const platformCli = 'platform-cli';
-const platformCliNames: readonly unknown[] = [platformCli, 'loft-cli'];
+export const platformCliNames: readonly unknown[] = [platformCli, 'loft-cli'];
 
 /** Whether a scope holds the role `platform-cli`, or `loft-cli`, its former name. */
 export function hasPlatformCli(scope: RawScope): boolean {

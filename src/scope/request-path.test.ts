@@ -79,7 +79,10 @@ describe('parseRequestPath', () => {
     ['a fragment in the query', '/kubernetes/management/a?b#c'],
     ['a line break in the query', '/kubernetes/management/a?b\nc'],
   ])('refuses %s', (_, sent) => {
-    expect(parseRequestPath(sent)).toEqual({ problem: expect.stringMatching(/^the \w+ /) });
+    expect(parseRequestPath(sent)).toEqual({
+      code: expect.stringMatching(/^[A-Z]\w+$/),
+      problem: expect.stringMatching(/^the \w+ /),
+    });
   });
 
   it('never takes a path that a URL parser understands in another way', () => {

@@ -16,17 +16,24 @@ export interface RequestPath {
   readonly query: string;
 }
 
+export interface PathProblem {
+  readonly code: keyof typeof problems;
+  /** For people. */
+  readonly problem: string;
+}
+
 /**
  * Reads the target of an HTTP request, without the path of the base URL. Everything that two readers could understand in
- * two ways is a `problem`, for people: what is judged must be what the API server sees.
+ * two ways is a problem: what is judged must be what the API server sees.
  */
-export function parseRequestPath(sent: string): RequestPath | { readonly problem: string } {
-  const [, path = '', query = ''] = /^([^?]*)(\?.*)?$/s.exec(sent) ?? [];
-  const problem = pathProblem(path, query);
-  if (problem !== undefined) return { problem };
+export function parseRequestPath(sent: string): RequestPath | PathProblem {
+  const mark = sent.indexOf('?');
+  const [path, query] = mark === -1 ? [sent, ''] : [sent.slice(0, mark), sent.slice(mark)];
+  const code = problemCode(path, query);
+  if (code !== undefined) return { code, problem: problems[code] };
   const found = readTarget(path.slice(1).split('/'));
   return found === undefined
-    ? { problem: 'the path leads to no target' }
+    ? { code: 'NoTarget', problem: problems.NoTarget }
     : { target: found.target, path: `/${found.rest.join('/')}`, query };
 }
 
@@ -61,18 +68,34 @@ function segmentsOf(target: RequestTarget): readonly string[] {
   }
 }
 
-const ambiguities: readonly (readonly [RegExp, string])[] = [
-  [/^(?!\/)/, 'the target of the request is not a path'],
-  [/[^\x21-\x7e]|[\\#]/, 'the path holds characters that must be encoded'],
-  [/%(?![0-9a-f]{2})/i, 'the path holds a percent sign that encodes nothing'],
-  [/%(?:2f|5c)/i, 'the path holds an encoded slash or backslash'],
-  [/%[01][0-9a-f]|%7f/i, 'the path holds an encoded control character'],
-  [/\/\//, 'the path holds an empty segment'],
-  [/\/(?:\.|%2e){1,2}(?:\/|$)/i, 'the path holds a segment of dots'],
+const problems = {
+  NotAPath: 'the target of the request is not a path',
+  Character: 'the path holds characters that must be encoded',
+  PercentSign: 'the path holds a percent sign that encodes nothing',
+  EncodedSlash: 'the path holds an encoded slash or backslash',
+  EncodedControl: 'the path holds an encoded control character',
+  EmptySegment: 'the path holds an empty segment',
+  Dots: 'the path holds a segment of dots',
+  QueryCharacter: 'the query holds characters that must be encoded',
+  NoTarget: 'the path leads to no target',
+} as const;
+
+const plain: readonly (readonly [RegExp, PathProblem['code']])[] = [
+  [/^(?!\/)/, 'NotAPath'],
+  [/[^\x21-\x7e]|[\\#]/, 'Character'],
+  [/\/\//, 'EmptySegment'],
+  [/\/(?:\.|%2e){1,2}(?:\/|$)/i, 'Dots'],
 ];
 
-function pathProblem(path: string, query: string): string | undefined {
-  if (/[^\x21-\x7e]|#/.test(query)) return 'the query holds characters that must be encoded';
+const encoded: readonly (readonly [RegExp, PathProblem['code']])[] = [
+  [/%(?![0-9a-f]{2})/i, 'PercentSign'],
+  [/%(?:2f|5c)/i, 'EncodedSlash'],
+  [/%[01][0-9a-f]|%7f/i, 'EncodedControl'],
+];
+
+function problemCode(path: string, query: string): PathProblem['code'] | undefined {
+  if (query !== '' && /[^\x21-\x7e]|#/.test(query)) return 'QueryCharacter';
+  const ambiguities = path.includes('%') ? [...plain, ...encoded] : plain;
   return ambiguities.find(([pattern]) => pattern.test(path))?.[1];
 }
 

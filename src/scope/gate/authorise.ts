@@ -1,0 +1,61 @@
+import type { ResolvedRequest } from '../requests/resolve-request.ts';
+import { isAlwaysAllowed } from './always.ts';
+import type { Gate, GateEntry } from './gate.ts';
+import { needsName } from './sensitive.ts';
+import { isInSpace } from './space.ts';
+
+export interface ScopeQuestion {
+  /** Of the credential and of each ancestor that has a scope. A request must pass all of them. */
+  readonly gates: readonly Gate[];
+  readonly request: ResolvedRequest;
+  /** For a request to a space: the namespace that it is. Without it every such request is denied. */
+  readonly spaceNamespace?: string | undefined;
+}
+
+export interface ScopeDenial {
+  readonly allowed: false;
+  readonly reason: DenialReason;
+  /** Index of the gate that denies; absent where no scope is to blame. */
+  readonly gate?: number;
+}
+
+/**
+ * `Target`: no entry reaches the target. `Request`: none allows the request. `Unnamed`: it takes a rule that names the resource.
+ * `OutsideSpace`: it is about something else than the namespace of the space.
+ */
+export type DenialReason = 'Target' | 'Request' | 'Unnamed' | 'OutsideSpace';
+
+export type ScopeAnswer = { readonly allowed: true } | ScopeDenial;
+
+const allowed: ScopeAnswer = { allowed: true };
+
+/** Whether the scopes of a credential let a request pass. The rights of its identity are another matter. */
+export function authorise({ gates, request, spaceNamespace }: ScopeQuestion): ScopeAnswer {
+  if (request.target.kind === 'space' && !isInSpace(request, spaceNamespace)) {
+    return { allowed: false, reason: 'OutsideSpace' };
+  }
+  for (let index = 0; index < gates.length; index++) {
+    const reason = denialBy(gates[index], request);
+    if (reason !== undefined) return { allowed: false, reason, gate: index };
+  }
+  return allowed;
+}
+
+/** A plain loop: it runs for every request, and must allocate nothing. */
+function denialBy(gate: Gate | undefined, request: ResolvedRequest): DenialReason | undefined {
+  const { target } = request;
+  if (target.kind === 'management' && isAlwaysAllowed(request)) return undefined;
+  let reached = false;
+  for (const entry of gate?.entries ?? []) {
+    if (!entry.reaches(target)) continue;
+    if (passes(entry, request)) return undefined;
+    reached = true;
+  }
+  if (!reached) return 'Target';
+  return needsName(request) ? 'Unnamed' : 'Request';
+}
+
+function passes(entry: GateEntry, request: ResolvedRequest): boolean {
+  if (isAlwaysAllowed(request)) return true;
+  return entry.allows(request) && (!needsName(request) || entry.names(request));
+}

@@ -1,0 +1,57 @@
+import type { RequestTarget } from '../request-path.ts';
+import type { ResolvedRequest } from '../requests/resolve-request.ts';
+import type { ScopeDenial } from './authorise.ts';
+import { neededVerb } from './needed-verb.ts';
+
+/**
+ * The message of a 403, for the holder: what was asked, and what the scope lacks. `owner` is the credential whose scope denies,
+ * as in `OwnedAccessKey "ci"`.
+ */
+export function explainDenial(denial: ScopeDenial, request: ResolvedRequest, owner: string): string {
+  const place = placeOf(request.target);
+  const asked = `${actionOf(request)} in ${place}`;
+  switch (denial.reason) {
+    case 'OutsideSpace':
+      return `cannot ${asked}: the space is one namespace, and this is not in it`;
+    case 'Target':
+      return `cannot ${asked}: the scope of ${owner} has no entry for ${place}; add it to ${listFor(request.target)}`;
+    case 'Request':
+      return `cannot ${asked}: no entry for ${place} in the scope of ${owner} allows it`;
+    case 'Unnamed':
+      return `cannot ${asked}: with a scope this takes a rule that names ${resourceOf(request)} without a wildcard, and the scope of ${owner} has none`;
+  }
+}
+
+function actionOf(request: ResolvedRequest): string {
+  if (!request.isResourceRequest) return `${request.verb} ${JSON.stringify(request.path)}`;
+  const name = request.name === '' ? '' : ` ${JSON.stringify(request.name)}`;
+  const namespace = request.namespace === '' ? '' : ` in the namespace ${JSON.stringify(request.namespace)}`;
+  return `${neededVerb(request) || 'use'} ${resourceOf(request)}${name}${namespace}`;
+}
+
+function resourceOf({ resource, subresource, apiGroup }: ResolvedRequest): string {
+  const group = apiGroup === '' ? '' : ` of the group ${JSON.stringify(apiGroup)}`;
+  return JSON.stringify(subresource === '' ? resource : `${resource}/${subresource}`) + group;
+}
+
+function placeOf(target: RequestTarget): string {
+  switch (target.kind) {
+    case 'management':
+      return 'the platform';
+    case 'cluster':
+      return `the cluster "${target.cluster}"`;
+    case 'space':
+      return `the space "${target.space}" of the project "${target.project}"`;
+    case 'virtualCluster':
+      return `the virtual cluster "${target.virtualCluster}" of the project "${target.project}"`;
+  }
+}
+
+const listsFor = {
+  management: 'scope.rules',
+  cluster: 'scope.clusters',
+  space: 'scope.spaces or scope.projects',
+  virtualCluster: 'scope.virtualClusters or scope.projects',
+} as const satisfies Record<RequestTarget['kind'], string>;
+
+const listFor = ({ kind }: RequestTarget): string => listsFor[kind];

@@ -1,0 +1,19 @@
+import type { RequestTarget } from '../request-path.ts';
+import type { ResolvedRequest } from '../requests/resolve-request.ts';
+
+/** One entry of a scope, made ready to judge requests. */
+export interface GateEntry {
+  /** Whether it can allow anything there. */
+  reaches(target: RequestTarget): boolean;
+  /** Asked only about requests to a target that it reaches. */
+  allows(request: ResolvedRequest): boolean;
+  /** Whether it names the resource of the request in full, without a wildcard. */
+  names(request: ResolvedRequest): boolean;
+}
+
+/** A scope that was read once. A request passes it when one entry allows it. */
+export interface Gate {
+  readonly entries: readonly GateEntry[];
+  /** What stands in the scope and allows nothing, for people. */
+  readonly warnings: readonly string[];
+}

@@ -1,0 +1,78 @@
+import { group } from '../../api/names.ts';
+import { clusters, spaceInstances, virtualClusterInstances } from '../../api/resources.ts';
+import { platformCliNames } from '../effective-scope.ts';
+import { projectOfNamespace } from '../request-path.ts';
+import type { ResolvedRequest } from '../requests/resolve-request.ts';
+import { readFields, readText, readTexts, UnreadableEntry } from './fields.ts';
+import type { GateEntry } from './gate.ts';
+
+/** Known names of roles for parts of a platform that do not exist here. They allow nothing, and nobody is warned. */
+const withoutRights: ReadonlySet<string> = new Set([
+  'network-peer',
+  'agent',
+  'vcluster',
+  'runner',
+  'workspace',
+]);
+
+/** Undefined for a role that is known and allows nothing. */
+export function roleEntry(value: unknown, prefix: string): GateEntry | undefined {
+  const entry = readFields(value, ['role', 'projects', 'virtualClusters']);
+  const role = readText(entry, 'role');
+  const bounds: Bounds = {
+    prefix,
+    projects: readTexts(entry, 'projects'),
+    virtualClusters: readTexts(entry, 'virtualClusters'),
+  };
+  if (withoutRights.has(role)) return undefined;
+  if (!platformCliNames.includes(role)) throw new UnreadableEntry(`there is no role ${JSON.stringify(role)}`);
+  return {
+    reaches: (target) => target.kind === 'management',
+    allows: (request) => isCommandLineRead(request, bounds),
+    names: () => false,
+  };
+}
+
+interface Bounds {
+  readonly prefix: string;
+  /** Undefined: all of them. */
+  readonly projects: ReadonlySet<string> | undefined;
+  readonly virtualClusters: ReadonlySet<string> | undefined;
+}
+
+const reads: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
+
+/** What a command line client looks up to find a target: projects, which are namespaces, instances and clusters. */
+function isCommandLineRead(request: ResolvedRequest, bounds: Bounds): boolean {
+  const { verb, apiGroup, resource, subresource } = request;
+  if (!request.isResourceRequest || !reads.has(verb) || subresource !== '') return false;
+  if (apiGroup === '' && resource === 'namespaces') return isProjectRead(request, bounds);
+  if (apiGroup !== group) return false;
+  switch (resource) {
+    case clusters.plural:
+      return isUnbounded(bounds);
+    case spaceInstances.plural:
+      return bounds.virtualClusters === undefined && isInProjects(request.namespace, bounds);
+    case virtualClusterInstances.plural:
+      return isBoundVirtualCluster(request, bounds) && isInProjects(request.namespace, bounds);
+    default:
+      return false;
+  }
+}
+
+const isUnbounded = ({ projects, virtualClusters }: Bounds): boolean =>
+  projects === undefined && virtualClusters === undefined;
+
+/** A list over all namespaces is one over all projects. */
+function isInProjects(namespace: string, { prefix, projects }: Bounds): boolean {
+  if (projects === undefined && namespace === '') return true;
+  const project = projectOfNamespace(namespace, prefix);
+  return project !== undefined && projects?.has(project) !== false;
+}
+
+const isBoundVirtualCluster = ({ name }: ResolvedRequest, { virtualClusters }: Bounds): boolean =>
+  virtualClusters === undefined || (name !== '' && virtualClusters.has(name));
+
+function isProjectRead({ name }: ResolvedRequest, bounds: Bounds): boolean {
+  return bounds.virtualClusters === undefined && isInProjects(name, bounds);
+}

@@ -1,0 +1,49 @@
+import type { ResolvedRequest } from '../requests/resolve-request.ts';
+import { readFields, readText, readTexts } from './fields.ts';
+
+/** One entry of the resources of a rule: a group, and what of it. */
+export interface ResourceMatcher {
+  readonly group: string;
+  /** Undefined: all resources and subresources of the group. */
+  readonly resources: ReadonlySet<string> | undefined;
+  /** Undefined: every object. */
+  readonly resourceNames: ReadonlySet<string> | undefined;
+}
+
+/** Undefined where none is listed, which means all of every group. */
+export function readResources(list: readonly unknown[]): readonly ResourceMatcher[] | undefined {
+  if (list.length === 0) return undefined;
+  return list.map((item) => {
+    const entry = readFields(item, ['group', 'resources', 'resourceNames']);
+    return {
+      group: readText(entry, 'group'),
+      resources: readTexts(entry, 'resources'),
+      resourceNames: readTexts(entry, 'resourceNames'),
+    };
+  });
+}
+
+export function matchesResource(matcher: ResourceMatcher, request: ResolvedRequest): boolean {
+  const { group, resources, resourceNames } = matcher;
+  if (group !== request.apiGroup) return false;
+  if (resourceNames !== undefined && !(request.name !== '' && resourceNames.has(request.name))) return false;
+  return resources === undefined || isListed(resources, request);
+}
+
+/** `secrets` names secrets, and `pods/exec` this one subresource; `*`, `pods/*` and an empty list name nothing. */
+export function namesResource(matcher: ResourceMatcher, request: ResolvedRequest): boolean {
+  const { resource, subresource } = request;
+  const name = subresource === '' ? resource : `${resource}/${subresource}`;
+  return !name.includes('*') && matchesResource(matcher, request) && matcher.resources?.has(name) === true;
+}
+
+function isListed(resources: ReadonlySet<string>, { resource, subresource }: ResolvedRequest): boolean {
+  if (resources.has('*')) return true;
+  if (subresource === '') return resources.has(resource);
+  return (
+    resources.has(`${resource}/${subresource}`) ||
+    resources.has(`${resource}/*`) ||
+    resources.has(`*/${subresource}`) ||
+    resources.has('*/*')
+  );
+}

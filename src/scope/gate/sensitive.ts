@@ -1,0 +1,57 @@
+import { credentialKinds } from '../../api/credential-kinds.ts';
+import { group, systemNamespace, targetsNamespace } from '../../api/names.ts';
+import type { ResolvedRequest } from '../requests/resolve-request.ts';
+
+/**
+ * Whether a request could lift the limits of a scope, by making or taking another credential or by giving rights away. Only a
+ * rule that names its resource without a wildcard allows it.
+ */
+export function needsName(request: ResolvedRequest): boolean {
+  if (!request.isResourceRequest) return false;
+  const { verb, namespace, apiGroup, resource, subresource } = request;
+  // A star stands in reviews for everything, so for these as well.
+  if (verb === '*' || apiGroup === '*' || resource === '*' || subresource === '*') return true;
+  if (systemNamespaces.has(namespace) || delegates(verb)) return true;
+  switch (apiGroup) {
+    case '':
+      return isSensitiveCore(request);
+    case 'certificates.k8s.io':
+      return resource === 'certificatesigningrequests';
+    case 'rbac.authorization.k8s.io':
+      return !reads.has(verb);
+    case group:
+      return credentialResources.has(resource);
+    default:
+      return false;
+  }
+}
+
+/** The kinds whose objects are credentials, whatever target they are asked of: a cluster may be the platform itself. */
+export const isCredentialRequest = ({ apiGroup, resource }: ResolvedRequest): boolean =>
+  apiGroup === group && credentialResources.has(resource);
+
+const credentialResources: ReadonlySet<string> = new Set(
+  Object.values(credentialKinds).map(({ resource }) => resource.plural),
+);
+const systemNamespaces: ReadonlySet<string> = new Set([systemNamespace, targetsNamespace]);
+const reads: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
+const harmlessForSecrets: ReadonlySet<string> = new Set([...reads, 'delete', 'deletecollection']);
+const delegatingVerbs: ReadonlySet<string> = new Set(['bind', 'escalate', 'approve', 'sign', 'proxy']);
+
+const delegates = (verb: string): boolean => delegatingVerbs.has(verb) || verb.startsWith('impersonate');
+
+function isSensitiveCore({ verb, resource, subresource, allNamespaces }: ResolvedRequest): boolean {
+  switch (resource) {
+    case 'secrets':
+      // Among those of all namespaces are the keys that sign tokens.
+      return allNamespaces || !harmlessForSecrets.has(verb);
+    case 'serviceaccounts':
+      return subresource === 'token';
+    case 'nodes':
+      return subresource === 'proxy';
+    case 'pods':
+      return subresource === 'ephemeralcontainers';
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,99 @@
+import { isLabelSelector } from './label-selector.ts';
+
+/** What the query of a list means for its authorisation. */
+export interface ListOptions {
+  readonly watch: boolean;
+  /** The one object that a field selector on `metadata.name` leaves; empty where there is none. */
+  readonly name: string;
+}
+
+const none: ListOptions = { watch: false, name: '' };
+
+/** Reads a query as the API server does. Undefined for one that it, or the storage behind it, could understand in another way. */
+export function listOptions(query: string): ListOptions | undefined {
+  if (query.length < 2) return none;
+  const pairs = query.slice(1).split('&');
+  if (pairs.length > maxPairs) return undefined;
+  const values = firstValues(pairs);
+  const watch = values.get('watch');
+  if (watch !== undefined && /[^\x20-\x7e]/.test(watch)) return undefined;
+  const name = selectedName(values);
+  return name === undefined
+    ? undefined
+    : { watch: watch !== undefined && !/^(?:0|false)$/i.test(watch), name };
+}
+
+/** Above ten thousand the API server reads none of them. */
+const maxPairs = 1_000;
+
+const interesting: ReadonlySet<string> = new Set([
+  'watch',
+  'fieldSelector',
+  'labelSelector',
+  'limit',
+  'timeoutSeconds',
+]);
+
+/** Only the first value of a parameter counts. A pair with a semicolon or a broken encoding is left out. */
+function firstValues(pairs: readonly string[]): ReadonlyMap<string, string> {
+  const values = new Map<string, string>();
+  for (const pair of pairs) {
+    if (pair.includes(';')) continue;
+    const end = pair.indexOf('=');
+    const key = unescapeText(end === -1 ? pair : pair.slice(0, end));
+    if (key === undefined || !interesting.has(key) || values.has(key)) continue;
+    const value = end === -1 ? '' : unescapeText(pair.slice(end + 1));
+    if (value !== undefined) values.set(key, value);
+  }
+  return values;
+}
+
+/** Bytes that are no UTF-8 become U+FFFD, as nothing that is compared holds it. */
+function unescapeText(text: string): string | undefined {
+  if (/%(?![0-9a-f]{2})/i.test(text)) return undefined;
+  const spaced = text.replaceAll('+', ' ');
+  if (!spaced.includes('%')) return spaced;
+  const bytes = Buffer.from(
+    spaced.replace(/%(..)/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16))),
+    'latin1',
+  );
+  return bytes.toString('utf8');
+}
+
+/** Empty where the options select no object by its name, or cannot be read: then the API server knows no name either. */
+function selectedName(values: ReadonlyMap<string, string>): string | undefined {
+  const selector = values.get('fieldSelector');
+  if (selector === undefined || !selector.includes('metadata.name')) return '';
+  const label = values.get('labelSelector') ?? '';
+  if (unreadable.test(selector) || unreadable.test(label)) return undefined;
+  const names = requiredNames(selector);
+  const readable = isInteger(values.get('limit')) && isInteger(values.get('timeoutSeconds'));
+  if (names === undefined || !readable || !isLabelSelector(label)) return '';
+  if (names.length > 1) return undefined;
+  const [name = ''] = names;
+  return name === '.' || name === '..' || /[/%]/.test(name) ? '' : name;
+}
+
+/** Control characters but white space, and what was no UTF-8. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+const unreadable = /[\x00-\x08\x0b\x0c\x0e-\x1f\ufffd]/;
+
+/** The values that `metadata.name` must have. Undefined for a selector that is none. */
+function requiredNames(selector: string): readonly string[] | undefined {
+  const names: string[] = [];
+  for (const term of selector.match(/(?:\\.|[^,\\])+|\\$/gs) ?? []) {
+    const [, field, operator, value] = /^(.*?)(!=|==|=)(.*)$/s.exec(term) ?? [];
+    if (value === undefined || !/^(?:[^\\,=]|\\[\\,=])*$/.test(value)) return undefined;
+    if (field === 'metadata.name' && operator !== '!=') names.push(value.replace(/\\(.)/gs, '$1'));
+  }
+  return names;
+}
+
+const maxInteger = 2n ** 63n;
+
+function isInteger(value: string | undefined): boolean {
+  if (value === undefined) return true;
+  if (!/^[+-]?\d{1,30}$/.test(value)) return false;
+  const number = BigInt(value.replace(/^\+/, ''));
+  return -maxInteger <= number && number < maxInteger;
+}
