@@ -118,9 +118,32 @@ const oddWords = [
   '%7E',
   '%4',
 ];
-const names = ['watch', 'fieldSelector', 'labelSelector', 'limit', 'timeoutSeconds', 'continue', 'pretty', ''];
+const names = [
+  'watch',
+  'fieldSelector',
+  'labelSelector',
+  'limit',
+  'timeoutSeconds',
+  'continue',
+  'pretty',
+  '',
+];
 const oddNames = ['Watch', '%77atch', 'wa+tch', 'field%53elector', 'watch%', '%zz', 'watch;'];
-const flags = ['true', '1', '0', 'false', 'FALSE', 'False', '', 'no', 'true;', '%66alse', '%', 'fal%c5%bfe', '+'];
+const flags = [
+  'true',
+  '1',
+  '0',
+  'false',
+  'FALSE',
+  'False',
+  '',
+  'no',
+  'true;',
+  '%66alse',
+  '%',
+  'fal%c5%bfe',
+  '+',
+];
 const numbers = [
   '1',
   '500',
@@ -243,7 +266,7 @@ export function* generateRequests(seed: number, count: number): Generator<SentRe
 function listOf(pick: Pick, random: () => number): string {
   const parameters = ['fieldSelector', 'labelSelector', 'watch', 'limit', 'timeoutSeconds'];
   const chosen = parameters.filter((name) => name === 'fieldSelector' || random() < 0.3);
-  const pairs = chosen.map((name) => `${name}=${valueOf(name, pick, random)}`);
+  const pairs = chosen.map((name) => `${name}=${parameterValue(name, pick, random)}`);
   return `${pick(lists)}?${random() < 0.5 ? pairs.join('&') : pairs.reverse().join('&')}`;
 }
 
@@ -259,12 +282,12 @@ function queryOf(pick: Pick, random: () => number): string {
   if (random() < 0.4) return '';
   const pairs = Array.from({ length: Math.floor(random() * 5) }, () => {
     const name = pick(random() < 0.1 ? oddNames : names);
-    return random() < 0.05 ? name : `${name}=${valueOf(name, pick, random)}`;
+    return random() < 0.05 ? name : `${name}=${parameterValue(name, pick, random)}`;
   });
   return `?${pairs.join(random() < 0.02 ? ';' : '&')}`;
 }
 
-function valueOf(name: string, pick: Pick, random: () => number): string {
+function parameterValue(name: string, pick: Pick, random: () => number): string {
   if (name === 'fieldSelector') {
     return Array.from({ length: 1 + Math.floor(random() * 2) }, () => pick(fields)).join(',');
   }

@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import type { RawScope } from '../effective-scope.ts';
+import { apiPrefix } from '../request-path.ts';
+import { resolveRequest } from '../requests/resolve-request.ts';
+import { authorise } from './authorise.ts';
+import { compileScope } from './compile-scope.ts';
+
+interface Vectors {
+  readonly about: string;
+  readonly scope?: RawScope;
+  readonly ancestors?: readonly RawScope[];
+  readonly rows: readonly string[];
+}
+
+const file = path.join(import.meta.dirname, '../../../test/fixtures/scope-vectors.yaml');
+const vectors: readonly Vectors[] = parse(readFileSync(file, 'utf8'));
+
+function verdictOf(scopes: readonly RawScope[], method: string, target: string): string {
+  const request = resolveRequest({ method, target: apiPrefix + target });
+  if ('problem' in request) return request.code;
+  const spaceNamespace = target.startsWith('/project/demo/space/shop') ? 'team-shop' : undefined;
+  const gates = scopes.map((scope) => compileScope(scope, 'p-'));
+  const answer = authorise({ gates, request, spaceNamespace });
+  return answer.allowed ? 'allow' : answer.reason;
+}
+
+describe.each(vectors)('$about', ({ scope, ancestors = [], rows }) => {
+  const scopes = scope === undefined ? ancestors : [scope, ...ancestors];
+  it.each(rows)('%s', (row) => {
+    const [verdict, method = '', target = ''] = row.split(' ');
+    expect(verdictOf(scopes, method, target)).toBe(verdict);
+  });
+});
+
+it('there are at least four hundred rows, and no two of one scope are equal', () => {
+  expect(vectors.flatMap(({ rows }) => rows).length).toBeGreaterThanOrEqual(400);
+  for (const { rows } of vectors) expect(new Set(rows).size).toBe(rows.length);
+});
