@@ -1,8 +1,8 @@
 import { group } from '../../api/names.ts';
-import type { ResolvedRequest } from '../requests/resolve-request.ts';
+import type { RequestMeaning } from '../requests/resolve-request.ts';
 
 /** What every credential may ask of a target that its scope reaches: who it is, what it may do, and what there is. */
-export function isAlwaysAllowed(request: ResolvedRequest): boolean {
+export function isAlwaysAllowed(request: RequestMeaning): boolean {
   return request.isResourceRequest ? isSelfReview(request) : isDiscovery(request);
 }
 
@@ -12,7 +12,7 @@ const selfReviews: readonly (readonly [string, string])[] = [
   ['authentication.k8s.io', 'selfsubjectreviews'],
 ];
 
-function isSelfReview(request: ResolvedRequest): boolean {
+function isSelfReview(request: RequestMeaning): boolean {
   const { apiGroup, resource } = request;
   if (request.verb !== 'create' || request.subresource !== '') return false;
   if (request.namespace !== '' || request.name !== '') return false;
@@ -21,7 +21,7 @@ function isSelfReview(request: ResolvedRequest): boolean {
 }
 
 /** `/api` and `/apis/<group>/<version>` list resources; what is below is a resource. */
-function isDiscovery({ verb, path }: ResolvedRequest): boolean {
+function isDiscovery({ verb, path }: RequestMeaning): boolean {
   if (verb !== 'get' && verb !== 'head') return false;
   return /^\/(?:api(?:\/[^/]+)?|apis(?:\/[^/]+){0,2}|openapi(?:\/.+)?|version)\/?$/.test(path);
 }

@@ -1,4 +1,4 @@
-import type { ResolvedRequest } from '../requests/resolve-request.ts';
+import type { RequestMeaning } from '../requests/resolve-request.ts';
 import { isAlwaysAllowed } from './always.ts';
 import type { Gate, GateEntry } from './gate.ts';
 import { needsName } from './sensitive.ts';
@@ -7,7 +7,7 @@ import { isInSpace } from './space.ts';
 export interface ScopeQuestion {
   /** Of the credential and of each ancestor that has a scope. A request must pass all of them. */
   readonly gates: readonly Gate[];
-  readonly request: ResolvedRequest;
+  readonly request: RequestMeaning;
   /** For a request to a space: the namespace that it is. Without it every such request is denied. */
   readonly spaceNamespace?: string | undefined;
 }
@@ -42,7 +42,7 @@ export function authorise({ gates, request, spaceNamespace }: ScopeQuestion): Sc
 }
 
 /** A plain loop: it runs for every request, and must allocate nothing. */
-function denialBy(gate: Gate | undefined, request: ResolvedRequest): DenialReason | undefined {
+function denialBy(gate: Gate | undefined, request: RequestMeaning): DenialReason | undefined {
   const { target } = request;
   if (target.kind === 'management' && isAlwaysAllowed(request)) return undefined;
   let reached = false;
@@ -55,7 +55,7 @@ function denialBy(gate: Gate | undefined, request: ResolvedRequest): DenialReaso
   return needsName(request) ? 'Unnamed' : 'Request';
 }
 
-function passes(entry: GateEntry, request: ResolvedRequest): boolean {
+function passes(entry: GateEntry, request: RequestMeaning): boolean {
   if (isAlwaysAllowed(request)) return true;
   return entry.allows(request) && (!needsName(request) || entry.names(request));
 }

@@ -1,7 +1,7 @@
 import { group } from '../../api/names.ts';
 import { spaceInstances, virtualClusterInstances } from '../../api/resources.ts';
 import { isTargetName, projectOfNamespace, type RequestTarget } from '../request-path.ts';
-import type { ResolvedRequest } from '../requests/resolve-request.ts';
+import type { RequestMeaning } from '../requests/resolve-request.ts';
 import { readFields, readName, UnreadableEntry } from './fields.ts';
 import type { GateEntry } from './gate.ts';
 
@@ -80,7 +80,7 @@ function exactName(entry: Readonly<Record<string, unknown>>, field: string): str
 }
 
 /** A list of all instances is about none by name, so it takes the star. */
-function isNamed({ namespace, name }: ResolvedRequest, expected: string, isIt: NameMatcher): boolean {
+function isNamed({ namespace, name }: RequestMeaning, expected: string, isIt: NameMatcher): boolean {
   return namespace === expected && (isIt === everyName || (name !== '' && isIt(name)));
 }
 
@@ -88,14 +88,14 @@ function isNamed({ namespace, name }: ResolvedRequest, expected: string, isIt: N
 const readable: ReadonlySet<string> = new Set([virtualClusterInstances.plural, spaceInstances.plural]);
 const reads: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 
-function isInstanceRead(request: ResolvedRequest, plural?: string): boolean {
+function isInstanceRead(request: RequestMeaning, plural?: string): boolean {
   const { verb, apiGroup, resource, subresource } = request;
   if (apiGroup !== group || subresource !== '' || !reads.has(verb)) return false;
   return plural === undefined ? readable.has(resource) : resource === plural;
 }
 
 /** A kubeconfig is made for one virtual cluster, so the request names it. */
-function isKubeConfigCreate({ verb, apiGroup, resource, subresource, name }: ResolvedRequest): boolean {
+function isKubeConfigCreate({ verb, apiGroup, resource, subresource, name }: RequestMeaning): boolean {
   const isKubeConfig = resource === virtualClusterInstances.plural && subresource === 'kubeconfig';
   return isKubeConfig && verb === 'create' && apiGroup === group && name !== '';
 }

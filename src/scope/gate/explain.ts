@@ -1,5 +1,5 @@
 import type { RequestTarget } from '../request-path.ts';
-import type { ResolvedRequest } from '../requests/resolve-request.ts';
+import type { RequestMeaning } from '../requests/resolve-request.ts';
 import type { ScopeDenial } from './authorise.ts';
 import { neededVerb } from './needed-verb.ts';
 
@@ -7,7 +7,7 @@ import { neededVerb } from './needed-verb.ts';
  * The message of a 403, for the holder: what was asked, and what the scope lacks. `owner` is the credential whose scope denies,
  * as in `OwnedAccessKey "ci"`.
  */
-export function explainDenial(denial: ScopeDenial, request: ResolvedRequest, owner: string): string {
+export function explainDenial(denial: ScopeDenial, request: RequestMeaning, owner: string): string {
   const place = placeOf(request.target);
   const asked = `${actionOf(request)} in ${place}`;
   switch (denial.reason) {
@@ -22,14 +22,14 @@ export function explainDenial(denial: ScopeDenial, request: ResolvedRequest, own
   }
 }
 
-function actionOf(request: ResolvedRequest): string {
+function actionOf(request: RequestMeaning): string {
   if (!request.isResourceRequest) return `${request.verb} ${JSON.stringify(request.path)}`;
   const name = request.name === '' ? '' : ` ${JSON.stringify(request.name)}`;
   const namespace = request.namespace === '' ? '' : ` in the namespace ${JSON.stringify(request.namespace)}`;
   return `${neededVerb(request) || 'use'} ${resourceOf(request)}${name}${namespace}`;
 }
 
-function resourceOf({ resource, subresource, apiGroup }: ResolvedRequest): string {
+function resourceOf({ resource, subresource, apiGroup }: RequestMeaning): string {
   const group = apiGroup === '' ? '' : ` of the group ${JSON.stringify(apiGroup)}`;
   return JSON.stringify(subresource === '' ? resource : `${resource}/${subresource}`) + group;
 }

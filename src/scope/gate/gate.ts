@@ -1,14 +1,14 @@
 import type { RequestTarget } from '../request-path.ts';
-import type { ResolvedRequest } from '../requests/resolve-request.ts';
+import type { RequestMeaning } from '../requests/resolve-request.ts';
 
 /** One entry of a scope, made ready to judge requests. */
 export interface GateEntry {
   /** Whether it can allow anything there. */
   reaches(target: RequestTarget): boolean;
   /** Asked only about requests to a target that it reaches. */
-  allows(request: ResolvedRequest): boolean;
+  allows(request: RequestMeaning): boolean;
   /** Whether it names the resource of the request in full, without a wildcard. */
-  names(request: ResolvedRequest): boolean;
+  names(request: RequestMeaning): boolean;
 }
 
 /** A scope that was read once. A request passes it when one entry allows it. */

@@ -2,7 +2,7 @@ import { group } from '../../api/names.ts';
 import { clusters, spaceInstances, virtualClusterInstances } from '../../api/resources.ts';
 import { platformCliNames } from '../effective-scope.ts';
 import { projectOfNamespace } from '../request-path.ts';
-import type { ResolvedRequest } from '../requests/resolve-request.ts';
+import type { RequestMeaning } from '../requests/resolve-request.ts';
 import { readFields, readText, readTexts, UnreadableEntry } from './fields.ts';
 import type { GateEntry } from './gate.ts';
 
@@ -43,7 +43,7 @@ interface Bounds {
 const reads: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 
 /** What a command line client looks up to find a target: projects, which are namespaces, instances and clusters. */
-function isCommandLineRead(request: ResolvedRequest, bounds: Bounds): boolean {
+function isCommandLineRead(request: RequestMeaning, bounds: Bounds): boolean {
   const { verb, apiGroup, resource, subresource } = request;
   if (!request.isResourceRequest || !reads.has(verb) || subresource !== '') return false;
   if (apiGroup === '' && resource === 'namespaces') return isProjectRead(request, bounds);
@@ -70,9 +70,9 @@ function isInProjects(namespace: string, { prefix, projects }: Bounds): boolean 
   return project !== undefined && projects?.has(project) !== false;
 }
 
-const isBoundVirtualCluster = ({ name }: ResolvedRequest, { virtualClusters }: Bounds): boolean =>
+const isBoundVirtualCluster = ({ name }: RequestMeaning, { virtualClusters }: Bounds): boolean =>
   virtualClusters === undefined || (name !== '' && virtualClusters.has(name));
 
-function isProjectRead({ name }: ResolvedRequest, bounds: Bounds): boolean {
+function isProjectRead({ name }: RequestMeaning, bounds: Bounds): boolean {
   return bounds.virtualClusters === undefined && isInProjects(name, bounds);
 }

@@ -1,4 +1,4 @@
-import type { ResolvedRequest } from '../requests/resolve-request.ts';
+import type { RequestMeaning } from '../requests/resolve-request.ts';
 import { readFields, readText, readTexts } from './fields.ts';
 
 /** One entry of the resources of a rule: a group, and what of it. */
@@ -23,7 +23,7 @@ export function readResources(list: readonly unknown[]): readonly ResourceMatche
   });
 }
 
-export function matchesResource(matcher: ResourceMatcher, request: ResolvedRequest): boolean {
+export function matchesResource(matcher: ResourceMatcher, request: RequestMeaning): boolean {
   const { group, resources, resourceNames } = matcher;
   if (group !== request.apiGroup) return false;
   if (resourceNames !== undefined && !(request.name !== '' && resourceNames.has(request.name))) return false;
@@ -31,13 +31,13 @@ export function matchesResource(matcher: ResourceMatcher, request: ResolvedReque
 }
 
 /** `secrets` names secrets, and `pods/exec` this one subresource; `*`, `pods/*` and an empty list name nothing. */
-export function namesResource(matcher: ResourceMatcher, request: ResolvedRequest): boolean {
+export function namesResource(matcher: ResourceMatcher, request: RequestMeaning): boolean {
   const { resource, subresource } = request;
   const name = subresource === '' ? resource : `${resource}/${subresource}`;
   return !name.includes('*') && matchesResource(matcher, request) && matcher.resources?.has(name) === true;
 }
 
-function isListed(resources: ReadonlySet<string>, { resource, subresource }: ResolvedRequest): boolean {
+function isListed(resources: ReadonlySet<string>, { resource, subresource }: RequestMeaning): boolean {
   if (resources.has('*')) return true;
   if (subresource === '') return resources.has(resource);
   return (

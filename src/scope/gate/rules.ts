@@ -1,5 +1,5 @@
 import { projectOfNamespace, type RequestTarget } from '../request-path.ts';
-import type { ResolvedRequest } from '../requests/resolve-request.ts';
+import type { RequestMeaning } from '../requests/resolve-request.ts';
 import { readFields, readList, readText, readTexts } from './fields.ts';
 import type { GateEntry } from './gate.ts';
 import { neededVerb } from './needed-verb.ts';
@@ -62,13 +62,13 @@ function reaches({ targets, cluster, virtualClusters }: Rule, target: RequestTar
   return target.kind === 'virtualCluster' && virtualClusters.some((matcher) => isMatch(matcher, target));
 }
 
-function allows(rule: Rule, request: ResolvedRequest): boolean {
+function allows(rule: Rule, request: RequestMeaning): boolean {
   if (rule.verbs?.has(neededVerb(request)) === false) return false;
   return request.isResourceRequest ? allowsResource(rule, request) : allowsUrl(rule, request.path);
 }
 
 /** A rule that is about URLs alone is not about resources. */
-function allowsResource(rule: Rule, request: ResolvedRequest): boolean {
+function allowsResource(rule: Rule, request: RequestMeaning): boolean {
   const { resources, resourceNames, namespaces, urls } = rule;
   if (resources === undefined) {
     if (resourceNames !== undefined || (urls !== undefined && namespaces === undefined)) return false;
@@ -84,7 +84,7 @@ function allowsUrl({ urls, resources, resourceNames, namespaces }: Rule, path: s
 }
 
 /** The empty text is a resource without a namespace, as namespaces are themselves; a list over all of them is something else. */
-function isInNamespaces(namespaces: ReadonlySet<string>, request: ResolvedRequest): boolean {
+function isInNamespaces(namespaces: ReadonlySet<string>, request: RequestMeaning): boolean {
   if (request.allNamespaces) return false;
   if (namespaces.has(request.namespace)) return true;
   return request.apiGroup === '' && request.resource === 'namespaces' && namespaces.has('');

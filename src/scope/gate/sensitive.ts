@@ -1,12 +1,12 @@
 import { credentialKinds } from '../../api/credential-kinds.ts';
 import { group, systemNamespace, targetsNamespace } from '../../api/names.ts';
-import type { ResolvedRequest } from '../requests/resolve-request.ts';
+import type { RequestMeaning } from '../requests/resolve-request.ts';
 
 /**
  * Whether a request could lift the limits of a scope, by making or taking another credential or by giving rights away. Only a
  * rule that names its resource without a wildcard allows it.
  */
-export function needsName(request: ResolvedRequest): boolean {
+export function needsName(request: RequestMeaning): boolean {
   if (!request.isResourceRequest) return false;
   const { verb, namespace, apiGroup, resource, subresource } = request;
   // A star stands in reviews for everything, so for these as well.
@@ -27,7 +27,7 @@ export function needsName(request: ResolvedRequest): boolean {
 }
 
 /** The kinds whose objects are credentials, whatever target they are asked of: a cluster may be the platform itself. */
-export const isCredentialRequest = ({ apiGroup, resource }: ResolvedRequest): boolean =>
+export const isCredentialRequest = ({ apiGroup, resource }: RequestMeaning): boolean =>
   apiGroup === group && credentialResources.has(resource);
 
 const credentialResources: ReadonlySet<string> = new Set(
@@ -40,7 +40,7 @@ const delegatingVerbs: ReadonlySet<string> = new Set(['bind', 'escalate', 'appro
 
 const delegates = (verb: string): boolean => delegatingVerbs.has(verb) || verb.startsWith('impersonate');
 
-function isSensitiveCore({ verb, resource, subresource, allNamespaces }: ResolvedRequest): boolean {
+function isSensitiveCore({ verb, resource, subresource, allNamespaces }: RequestMeaning): boolean {
   switch (resource) {
     case 'secrets':
       // Among those of all namespaces are the keys that sign tokens.

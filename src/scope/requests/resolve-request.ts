@@ -2,11 +2,9 @@ import { type PathProblem, parseRequestPath, type RequestTarget } from '../reque
 import { isClusterScoped } from './cluster-scoped.ts';
 import { listOptions } from './list-options.ts';
 
-/** One request with the meaning that the API server gives it: its `RequestInfo`, field by field. */
-export interface ResolvedRequest {
+/** What the API server takes a request for: its `RequestInfo`, field by field. */
+export interface RequestMeaning {
   readonly target: RequestTarget;
-  /** Path and query to send to the target: the bytes that were judged. */
-  readonly forward: string;
   /** Decoded, without the query. */
   readonly path: string;
   readonly isResourceRequest: boolean;
@@ -21,6 +19,11 @@ export interface ResolvedRequest {
   readonly name: string;
   /** Whether it may be about objects of every namespace at once. */
   readonly allNamespaces: boolean;
+}
+
+export interface ResolvedRequest extends RequestMeaning {
+  /** Path and query to send to the target: the bytes that were judged. */
+  readonly forward: string;
 }
 
 /** Why a request gets a 400. The code is constant; the problem is for people. */
@@ -48,7 +51,7 @@ export function resolveRequest({ method, target: sent }: SentRequest): ResolvedR
   return { target, forward: path + query, path: decoded, ...meaning };
 }
 
-type Meaning = Omit<ResolvedRequest, 'target' | 'forward' | 'path'>;
+type Meaning = Omit<RequestMeaning, 'target' | 'path'>;
 
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 

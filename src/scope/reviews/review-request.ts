@@ -1,0 +1,70 @@
+import { isObject, type JsonObject } from '../../api/json.ts';
+import type { RequestTarget } from '../request-path.ts';
+import { isClusterScoped } from '../requests/cluster-scoped.ts';
+import type { RequestMeaning } from '../requests/resolve-request.ts';
+
+/**
+ * The request that the spec of a SelfSubjectAccessReview asks about, so that a scope can answer it. A star keeps standing for
+ * everything: only an entry that allows everything allows it. Undefined for a spec that the API server will refuse.
+ */
+export function reviewToRequest(spec: unknown, target: RequestTarget): RequestMeaning | undefined {
+  if (!isObject(spec)) return undefined;
+  const { resourceAttributes, nonResourceAttributes } = spec;
+  const [resource, url] = [readTexts(resourceAttributes), readTexts(nonResourceAttributes)];
+  if (isObject(resource) && url === 'absent') return { ...nothing, target, ...meaningOfResource(resource) };
+  if (isObject(url) && resource === 'absent') {
+    return {
+      ...nothing,
+      target,
+      isResourceRequest: false,
+      verb: textOf(url, 'verb'),
+      path: textOf(url, 'path'),
+    };
+  }
+  return undefined;
+}
+
+const nothing = {
+  path: '',
+  isResourceRequest: true,
+  verb: '',
+  apiGroup: '',
+  apiVersion: '',
+  namespace: '',
+  resource: '',
+  subresource: '',
+  name: '',
+  allNamespaces: false,
+};
+
+/** Selectors are objects; every other field is a text. */
+function readTexts(attributes: unknown): JsonObject | 'absent' | 'unreadable' {
+  if (attributes === undefined || attributes === null) return 'absent';
+  if (!isObject(attributes)) return 'unreadable';
+  const texts = Object.entries(attributes).filter(([field]) => !field.endsWith('Selector'));
+  return texts.every(([, value]) => typeof value === 'string' || value === null) ? attributes : 'unreadable';
+}
+
+const textOf = (attributes: JsonObject, field: string): string => {
+  const text = attributes[field];
+  return typeof text === 'string' ? text : '';
+};
+
+function meaningOfResource(attributes: JsonObject): Partial<RequestMeaning> {
+  const [apiGroup, resource] = [textOf(attributes, 'group'), textOf(attributes, 'resource')];
+  const name = textOf(attributes, 'name');
+  const clusterScoped = isClusterScoped(apiGroup, resource);
+  // kubectl sends the namespace of its context also for what has none.
+  const namespace = clusterScoped ? '' : textOf(attributes, 'namespace');
+  const isNamespace = apiGroup === '' && resource === 'namespaces';
+  return {
+    verb: textOf(attributes, 'verb'),
+    apiGroup,
+    apiVersion: textOf(attributes, 'version'),
+    namespace: isNamespace ? name : namespace,
+    resource,
+    subresource: textOf(attributes, 'subresource'),
+    name,
+    allNamespaces: namespace === '' && !clusterScoped,
+  };
+}
