@@ -9,7 +9,7 @@ import { neededVerb } from './needed-verb.ts';
  */
 export function explainDenial(denial: ScopeDenial, request: RequestMeaning, owner: string): string {
   const place = placeOf(request.target);
-  const asked = `${actionOf(request)} in ${place}`;
+  const asked = `${actionOf(request)} ${request.target.kind === 'management' ? 'on' : 'in'} ${place}`;
   switch (denial.reason) {
     case 'OutsideSpace':
       return `cannot ${asked}: the space is one namespace, and this is not in it`;
@@ -23,16 +23,23 @@ export function explainDenial(denial: ScopeDenial, request: RequestMeaning, owne
 }
 
 function actionOf(request: RequestMeaning): string {
-  if (!request.isResourceRequest) return `${request.verb} ${JSON.stringify(request.path)}`;
-  const name = request.name === '' ? '' : ` ${JSON.stringify(request.name)}`;
-  const namespace = request.namespace === '' ? '' : ` in the namespace ${JSON.stringify(request.namespace)}`;
+  if (!request.isResourceRequest) return `${request.verb} ${quote(request.path)}`;
+  const name = request.name === '' ? '' : ` ${quote(request.name)}`;
+  const namespace = request.namespace === '' ? '' : ` in the namespace ${quote(request.namespace)}`;
   return `${neededVerb(request) || 'use'} ${resourceOf(request)}${name}${namespace}`;
 }
 
 function resourceOf({ resource, subresource, apiGroup }: RequestMeaning): string {
-  const group = apiGroup === '' ? '' : ` of the group ${JSON.stringify(apiGroup)}`;
-  return JSON.stringify(subresource === '' ? resource : `${resource}/${subresource}`) + group;
+  const group = apiGroup === '' ? '' : ` of the group ${quote(apiGroup)}`;
+  return quote(subresource === '' ? resource : `${resource}/${subresource}`) + group;
 }
+
+/** Only visible ASCII: what a client sent could hide or turn around the rest of the line. */
+const quote = (text: string): string =>
+  JSON.stringify(text).replace(
+    /[^ -~]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 
 function placeOf(target: RequestTarget): string {
   switch (target.kind) {
@@ -48,7 +55,7 @@ function placeOf(target: RequestTarget): string {
 }
 
 const listsFor = {
-  management: 'scope.rules',
+  management: 'scope.projects, scope.roles or scope.rules',
   cluster: 'scope.clusters',
   space: 'scope.spaces or scope.projects',
   virtualCluster: 'scope.virtualClusters or scope.projects',
