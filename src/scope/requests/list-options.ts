@@ -48,24 +48,25 @@ function firstValues(pairs: readonly string[]): ReadonlyMap<string, string> {
   return values;
 }
 
-/** Bytes that are no UTF-8 become U+FFFD, as nothing that is compared holds it. */
+/** Bytes that are no UTF-8 become U+FFFD, which is refused where it matters. */
 function unescapeText(text: string): string | undefined {
-  if (/%(?![0-9a-f]{2})/i.test(text)) return undefined;
-  const spaced = text.replaceAll('+', ' ');
+  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text;
   if (!spaced.includes('%')) return spaced;
-  const bytes = Buffer.from(
-    spaced.replace(/%(..)/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16))),
-    'latin1',
-  );
-  return bytes.toString('utf8');
+  if (/%(?![0-9a-f]{2})/i.test(spaced)) return undefined;
+  try {
+    return decodeURIComponent(spaced);
+  } catch {
+    return '\ufffd';
+  }
 }
 
 /** Empty where the options select no object by its name, or cannot be read: then the API server knows no name either. */
 function selectedName(values: ReadonlyMap<string, string>): string | undefined {
   const selector = values.get('fieldSelector');
-  if (selector === undefined || !selector.includes('metadata.name')) return '';
+  if (selector === undefined) return '';
   const label = values.get('labelSelector') ?? '';
   if (unreadable.test(selector) || unreadable.test(label)) return undefined;
+  if (!selector.includes('metadata.name')) return '';
   const names = requiredNames(selector);
   const readable = isInteger(values.get('limit')) && isInteger(values.get('timeoutSeconds'));
   if (names === undefined || !readable || !isLabelSelector(label)) return '';

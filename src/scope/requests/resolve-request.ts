@@ -1,4 +1,4 @@
-import { type PathProblem, parseRequestPath, type RequestTarget } from '../request-path.ts';
+import { type PathProblem, parseRequestPath, type RequestPath, type RequestTarget } from '../request-path.ts';
 import { isClusterScoped } from './cluster-scoped.ts';
 import { listOptions } from './list-options.ts';
 
@@ -38,20 +38,18 @@ export interface SentRequest {
 }
 
 /** Says what an HTTP request means to the API server that it is for. What could mean two things is a problem. */
-export function resolveRequest({ method, target: sent }: SentRequest): ResolvedRequest | RequestProblem {
+export function resolveRequest({ method, target }: SentRequest): ResolvedRequest | RequestProblem {
   if (!methods.has(method)) return problemOf('Method');
-  const parsed = parseRequestPath(sent);
-  if ('problem' in parsed) return parsed;
-  const { target, path, query } = parsed;
-  const decoded = decode(path);
-  if (decoded === undefined) return problemOf('Encoding');
-  const meaning = resourceRequest(method, decoded, query) ?? nonResourceRequest(method);
-  if (typeof meaning === 'string') return problemOf(meaning);
-  if (hidesLetters(path, meaning.isResourceRequest)) return problemOf('EncodedLetter');
-  return { target, forward: path + query, path: decoded, ...meaning };
+  const sent = parseRequestPath(target);
+  if ('problem' in sent) return sent;
+  const path = decode(sent.path);
+  if (path === undefined) return problemOf('Encoding');
+  const version = findVersion(segmentsOf(path));
+  if (hidesLetters(sent.path, version !== undefined)) return problemOf('EncodedLetter');
+  if (version === undefined) return { ...nonResource, ...forwarded(sent, path), verb: method.toLowerCase() };
+  const request = resourceRequest({ method, sent, path, version });
+  return typeof request === 'string' ? problemOf(request) : request;
 }
-
-type Meaning = Omit<RequestMeaning, 'target' | 'path'>;
 
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
@@ -74,19 +72,19 @@ function decode(path: string): string | undefined {
   }
 }
 
-function nonResourceRequest(method: string): Meaning {
-  return {
-    isResourceRequest: false,
-    verb: method.toLowerCase(),
-    apiGroup: '',
-    apiVersion: '',
-    namespace: '',
-    resource: '',
-    subresource: '',
-    name: '',
-    allNamespaces: false,
-  };
-}
+const nonResource = {
+  isResourceRequest: false,
+  apiGroup: '',
+  apiVersion: '',
+  namespace: '',
+  resource: '',
+  subresource: '',
+  name: '',
+  allNamespaces: false,
+} as const;
+
+const forwarded = ({ target, path: encoded, query }: RequestPath, path: string) =>
+  ({ target, forward: encoded + query, path }) as const;
 
 const verbs: ReadonlyMap<string, string> = new Map([
   ['POST', 'create'],
@@ -97,24 +95,43 @@ const verbs: ReadonlyMap<string, string> = new Map([
   ['DELETE', 'delete'],
 ]);
 
-/** Undefined for a path that names no resource. */
-function resourceRequest(
-  method: string,
-  path: string,
-  query: string,
-): Meaning | RequestProblemCode | undefined {
-  const found = findVersion(segmentsOf(path));
-  if (found === undefined) return undefined;
-  const { apiGroup, apiVersion, rest } = found;
+interface ResourcePath {
+  readonly method: string;
+  readonly sent: RequestPath;
+  /** Decoded. */
+  readonly path: string;
+  readonly version: Version;
+}
+
+/** Every member is written out, in place of spreading: it runs for nearly every request. */
+function resourceRequest({
+  method,
+  sent,
+  path,
+  version,
+}: ResourcePath): ResolvedRequest | RequestProblemCode {
+  const { apiGroup, apiVersion, rest } = version;
   const [first] = rest;
   const verbInPath = first === 'watch' || first === 'proxy' ? first : undefined;
   const parts = verbInPath === undefined ? rest : rest.slice(1);
   if (parts.length === 0) return 'NoResource';
   const address = addressOf(parts, verbInPath !== 'proxy');
-  const named = nameVerb(verbInPath ?? verbs.get(method) ?? '', address.name, query);
+  const named = nameVerb(verbInPath ?? verbs.get(method) ?? '', address.name, sent.query);
   if (named === undefined) return 'ListOptions';
-  const allNamespaces = reachesAllNamespaces(apiGroup, address, named.verb);
-  return { isResourceRequest: true, apiGroup, apiVersion, ...address, ...named, allNamespaces };
+  return {
+    target: sent.target,
+    forward: sent.path + sent.query,
+    path,
+    isResourceRequest: true,
+    verb: named.verb,
+    apiGroup,
+    apiVersion,
+    namespace: address.namespace,
+    resource: address.resource,
+    subresource: address.subresource,
+    name: named.name,
+    allNamespaces: reachesAllNamespaces(apiGroup, address, named.verb),
+  };
 }
 
 interface Version {
@@ -124,6 +141,7 @@ interface Version {
   readonly rest: readonly string[];
 }
 
+/** Undefined for a path that names no resource. */
 function findVersion(segments: readonly string[]): Version | undefined {
   const [prefix, second = '', third = ''] = segments;
   if (prefix === 'api' && segments.length > 2) {
