@@ -72,7 +72,7 @@ const requests: fc.Arbitrary<ResolvedRequest> = fc
     return request;
   });
 
-/** Mostly values that match something, and sometimes what nobody expects. */
+/** Mostly values that match something, and sometimes what no one expects. */
 const oneOf = (...values: readonly string[]): fc.Arbitrary<unknown> =>
   fc.oneof(
     { weight: 20, arbitrary: fc.constantFrom(...values) },

@@ -6,7 +6,7 @@ import type { RequestMeaning } from '../requests/resolve-request.ts';
 import { readFields, readText, readTexts, UnreadableEntry } from './fields.ts';
 import type { GateEntry } from './gate.ts';
 
-/** Known names of roles for parts of a platform that do not exist here. They allow nothing, and nobody is warned. */
+/** Known names of roles for parts of a platform that do not exist here. They allow nothing, without a warning. */
 const withoutRights: ReadonlySet<string> = new Set([
   'network-peer',
   'agent',

@@ -31,7 +31,7 @@ export const isCredentialRequest = ({ apiGroup, resource }: RequestMeaning): boo
   apiGroup === group && credentialResources.has(resource);
 
 const credentialResources: ReadonlySet<string> = new Set(
-  Object.values(credentialKinds).map(({ resource }) => resource.plural),
+  Object.values(credentialKinds).map(({ plural }) => plural),
 );
 const systemNamespaces: ReadonlySet<string> = new Set([systemNamespace, targetsNamespace]);
 const reads: ReadonlySet<string> = new Set(['get', 'list', 'watch']);

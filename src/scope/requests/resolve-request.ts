@@ -198,7 +198,7 @@ function reachesAllNamespaces(apiGroup: string, { namespace, resource }: Address
 
 const encodedLetter = /%(?:2[de]|3\d|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae])/i;
 
-/** Behind the subresource the path belongs to whoever answers there, and the API server reads nothing of it. */
+/** The API server reads nothing of what stands far behind: it belongs to a program that it is a proxy for. */
 function hidesLetters(path: string, isResourceRequest: boolean): boolean {
   if (!path.includes('%')) return false;
   return encodedLetter.test(isResourceRequest ? path.split('/').slice(0, maxReadSegments).join('/') : path);
