@@ -1,6 +1,6 @@
-import { resolveRequest, type SentRequest } from '../../src/scope/requests/resolve-request.ts';
+import { resolveRequest } from '../../src/scope/requests/resolve-request.ts';
 import type { ApiServerOriginal } from './apiserver.ts';
-import { generateRequests } from './generated-requests.ts';
+import { type GeneratedRequest, generateRequests } from './generated-requests.ts';
 
 export interface Comparison {
   readonly compared: number;
@@ -48,8 +48,8 @@ function readBatch(seed: number, count: number, refused: Record<string, number>)
   return batch;
 }
 
-function resolve(sent: SentRequest): Resolved | { readonly code: string } {
-  const request = resolveRequest(sent);
+function resolve(sent: GeneratedRequest): Resolved | { readonly code: string } {
+  const request = resolveRequest({ ...sent, contentType: undefined });
   if ('problem' in request) return request;
   const { path, isResourceRequest, verb, apiGroup, apiVersion, namespace } = request;
   const rest = [namespace, request.resource, request.subresource, request.name];

@@ -1,5 +1,3 @@
-import type { SentRequest } from '../../src/scope/requests/resolve-request.ts';
-
 /** Numbers that are the same in every run, so that a difference can be found again. */
 function randomNumbers(seed: number): () => number {
   let state = seed >>> 0;
@@ -250,8 +248,13 @@ const labels = [
   '',
 ];
 
+export interface GeneratedRequest {
+  readonly method: string;
+  readonly target: string;
+}
+
 /** Requests as clients, careless people and attackers write them; the same `seed` gives the same requests. */
-export function* generateRequests(seed: number, count: number): Generator<SentRequest> {
+export function* generateRequests(seed: number, count: number): Generator<GeneratedRequest> {
   const random = randomNumbers(seed);
   const pick: Pick = (choices) => choices[Math.floor(random() * choices.length)] as never;
   for (let index = 0; index < count; index++) {

@@ -14,7 +14,11 @@ const gates = [compileScope(scope, 'p-')];
 
 function resolve(line = '') {
   const [method = '', path = ''] = line.split(' ');
-  return resolveRequest({ method, target: path.startsWith('/') ? apiPrefix + path : path });
+  return resolveRequest({
+    method,
+    target: path.startsWith('/') ? apiPrefix + path : path,
+    contentType: undefined,
+  });
 }
 
 function ask(line: string | undefined): { readonly request: ResolvedRequest; readonly answer: ScopeAnswer } {

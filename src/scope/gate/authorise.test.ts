@@ -49,7 +49,7 @@ const urls = ['metrics', 'logs/a', 'api', 'version', 'api/v1/namespaces/default'
 
 const requests: fc.Arbitrary<ResolvedRequest> = fc
   .tuple(
-    fc.constantFrom('GET', 'POST', 'PUT', 'DELETE'),
+    fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE'),
     fc.constantFrom(...targets),
     fc.oneof(
       {
@@ -65,9 +65,10 @@ const requests: fc.Arbitrary<ResolvedRequest> = fc
       },
       { weight: 1, arbitrary: fc.constantFrom(...urls) },
     ),
+    fc.constantFrom('application/json-patch+json', 'application/apply-patch+yaml'),
   )
-  .map(([method, target, path]) => {
-    const request = resolveRequest({ method, target: `${apiPrefix}/${target}/${path}` });
+  .map(([method, target, path, contentType]) => {
+    const request = resolveRequest({ method, target: `${apiPrefix}/${target}/${path}`, contentType });
     if ('problem' in request) throw new Error(`${path}: ${request.problem}`);
     return request;
   });
@@ -229,7 +230,11 @@ describe('authorise', () => {
   });
 
   it('says which gate denies', () => {
-    const request = resolveRequest({ method: 'GET', target: `${apiPrefix}/cluster/eu/api/v1/pods` });
+    const request = resolveRequest({
+      method: 'GET',
+      target: `${apiPrefix}/cluster/eu/api/v1/pods`,
+      contentType: undefined,
+    });
     if ('problem' in request) throw new Error(request.problem);
     const open = compileScope({ clusters: [{ cluster: '*' }] }, 'p-');
     expect(authorise({ gates: [open, compileScope({}, 'p-'), open], request })).toEqual({

@@ -8,7 +8,7 @@ import { explainDenial } from './explain.ts';
 
 function explain(scope: RawScope, line: string): string {
   const [method = '', path = ''] = line.split(' ');
-  const request = resolveRequest({ method, target: apiPrefix + path });
+  const request = resolveRequest({ method, target: apiPrefix + path, contentType: undefined });
   if ('problem' in request) throw new Error(request.problem);
   const answer = authorise({ gates: [compileScope(scope, 'p-')], request, spaceNamespace: 'team-shop' });
   if (answer.allowed) throw new Error(`${line} is allowed`);

@@ -26,7 +26,8 @@ function actionOf(request: RequestMeaning): string {
   if (!request.isResourceRequest) return `${request.verb} ${quote(request.path)}`;
   const name = request.name === '' ? '' : ` ${quote(request.name)}`;
   const namespace = request.namespace === '' ? '' : ` in the namespace ${quote(request.namespace)}`;
-  return `${neededVerb(request) || 'use'} ${resourceOf(request)}${name}${namespace}`;
+  const verb = request.mayCreate ? 'create and patch' : neededVerb(request) || 'use';
+  return `${verb} ${resourceOf(request)}${name}${namespace}`;
 }
 
 function resourceOf({ resource, subresource, apiGroup }: RequestMeaning): string {

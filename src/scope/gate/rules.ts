@@ -64,6 +64,7 @@ function reaches({ targets, cluster, virtualClusters }: Rule, target: RequestTar
 
 function allows(rule: Rule, request: RequestMeaning): boolean {
   if (rule.verbs?.has(neededVerb(request)) === false) return false;
+  if (request.mayCreate && rule.verbs?.has('create') === false) return false;
   return request.isResourceRequest ? allowsResource(rule, request) : allowsUrl(rule, request.path);
 }
 

@@ -18,8 +18,18 @@ interface Vectors {
 const file = path.join(import.meta.dirname, '../../../test/fixtures/scope-vectors.yaml');
 const vectors: readonly Vectors[] = parse(readFileSync(file, 'utf8'));
 
+/** An apply is a patch with a type of its own. */
+function resolve(method: string, target: string) {
+  const isApply = method === 'APPLY';
+  return resolveRequest({
+    method: isApply ? 'PATCH' : method,
+    target: apiPrefix + target,
+    contentType: isApply ? 'application/apply-patch+yaml' : 'application/merge-patch+json',
+  });
+}
+
 function verdictOf(scopes: readonly RawScope[], method: string, target: string): string {
-  const request = resolveRequest({ method, target: apiPrefix + target });
+  const request = resolve(method, target);
   if ('problem' in request) return request.code;
   const spaceNamespace = target.startsWith('/project/demo/space/shop') ? 'team-shop' : undefined;
   const gates = scopes.map((scope) => compileScope(scope, 'p-'));

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { apiPrefix } from '../request-path.ts';
 import { resolveRequest } from './resolve-request.ts';
 
-function resolve(method: string, path: string) {
-  return resolveRequest({ method, target: `${apiPrefix}/cluster/eu${path}` });
+function resolve(method: string, path: string, contentType?: string) {
+  return resolveRequest({ method, target: `${apiPrefix}/cluster/eu${path}`, contentType });
 }
 
 const pods = {
@@ -16,6 +16,7 @@ const pods = {
   subresource: '',
   name: '',
   allNamespaces: false,
+  mayCreate: false,
 };
 
 describe('resolveRequest', () => {
@@ -76,6 +77,21 @@ describe('resolveRequest', () => {
     ['GET', '/API/v1/pods', 'get'],
   ])('%s %s is no request for a resource', (method, path, verb) => {
     expect(resolve(method, path)).toMatchObject({ isResourceRequest: false, verb, path, resource: '' });
+  });
+
+  it.each([
+    ['application/json-patch+json', false],
+    ['application/merge-patch+json', false],
+    ['application/strategic-merge-patch+json; charset=utf-8', false],
+    ['application/apply-patch+yaml', true],
+    ['application/apply-patch+cbor', true],
+    ['application/apply-patch+yaml;a', true],
+    ['application/json', true],
+    ['', true],
+    [undefined, true],
+  ])('takes a patch of the type %j for one that may create: %s', (contentType, mayCreate) => {
+    const patch = resolve('PATCH', '/api/v1/namespaces/default/pods/web', contentType);
+    expect(patch).toMatchObject({ verb: 'patch', mayCreate });
   });
 
   it('forwards the root where the path ends with the target', () => {

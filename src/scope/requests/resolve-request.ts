@@ -19,6 +19,8 @@ export interface RequestMeaning {
   readonly name: string;
   /** Whether it may be about objects of every namespace at once. */
   readonly allNamespaces: boolean;
+  /** Whether it makes the object where there is none, though its verb does not say so. */
+  readonly mayCreate: boolean;
 }
 
 export interface ResolvedRequest extends RequestMeaning {
@@ -35,10 +37,16 @@ export interface SentRequest {
   readonly method: string;
   /** The target of the request as it came, without the path of the base URL. */
   readonly target: string;
+  /** The first header `Content-Type`; undefined where there is none. */
+  readonly contentType: string | undefined;
 }
 
 /** Says what an HTTP request means to the API server that it is for. What could mean two things is a problem. */
-export function resolveRequest({ method, target }: SentRequest): ResolvedRequest | RequestProblem {
+export function resolveRequest({
+  method,
+  target,
+  contentType,
+}: SentRequest): ResolvedRequest | RequestProblem {
   if (!methods.has(method)) return problemOf('Method');
   const sent = parseRequestPath(target);
   if ('problem' in sent) return sent;
@@ -47,7 +55,7 @@ export function resolveRequest({ method, target }: SentRequest): ResolvedRequest
   const version = findVersion(segmentsOf(path));
   if (hidesLetters(sent.path, version !== undefined)) return problemOf('EncodedLetter');
   if (version === undefined) return { ...nonResource, ...forwarded(sent, path), verb: method.toLowerCase() };
-  const request = resourceRequest({ method, sent, path, version });
+  const request = resourceRequest({ method, contentType, sent, path, version });
   return typeof request === 'string' ? problemOf(request) : request;
 }
 
@@ -81,6 +89,7 @@ const nonResource = {
   subresource: '',
   name: '',
   allNamespaces: false,
+  mayCreate: false,
 } as const;
 
 const forwarded = ({ target, path: encoded, query }: RequestPath, path: string) =>
@@ -95,8 +104,7 @@ const verbs: ReadonlyMap<string, string> = new Map([
   ['DELETE', 'delete'],
 ]);
 
-interface ResourcePath {
-  readonly method: string;
+interface ResourcePath extends Omit<SentRequest, 'target'> {
   readonly sent: RequestPath;
   /** Decoded. */
   readonly path: string;
@@ -106,6 +114,7 @@ interface ResourcePath {
 /** Every member is written out, in place of spreading: it runs for nearly every request. */
 function resourceRequest({
   method,
+  contentType,
   sent,
   path,
   version,
@@ -131,6 +140,7 @@ function resourceRequest({
     subresource: address.subresource,
     name: named.name,
     allNamespaces: reachesAllNamespaces(apiGroup, address, named.verb),
+    mayCreate: method === 'PATCH' && !isPatchOfExisting(contentType),
   };
 }
 
@@ -195,6 +205,16 @@ function nameVerb(verb: string, name: string, query: string): NamedVerb | undefi
 function reachesAllNamespaces(apiGroup: string, { namespace, resource }: Address, verb: string): boolean {
   return namespace === '' && (verb === 'list' || verb === 'watch') && !isClusterScoped(apiGroup, resource);
 }
+
+/** Every other patch is an apply, or one that the API server does not know. */
+const patchesOfExisting: ReadonlySet<string> = new Set([
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  'application/strategic-merge-patch+json',
+]);
+
+const isPatchOfExisting = (contentType = ''): boolean =>
+  patchesOfExisting.has(contentType.split(';', 1)[0] ?? '');
 
 const encodedLetter = /%(?:2[de]|3\d|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae])/i;
 

@@ -46,7 +46,11 @@ describe('reviewToRequest', () => {
       },
     ],
   ])('asks about %s %s', (method, path, resourceAttributes) => {
-    const request = resolveRequest({ method, target: `${apiPrefix}/cluster/eu${path}` });
+    const request = resolveRequest({
+      method,
+      target: `${apiPrefix}/cluster/eu${path}`,
+      contentType: undefined,
+    });
     expect({ ...reviewToRequest({ resourceAttributes }, eu), path, forward: path }).toEqual({
       ...request,
       path,
@@ -55,7 +59,11 @@ describe('reviewToRequest', () => {
   });
 
   it('asks about a path that is no resource', () => {
-    const request = resolveRequest({ method: 'GET', target: `${apiPrefix}/cluster/eu/metrics` });
+    const request = resolveRequest({
+      method: 'GET',
+      target: `${apiPrefix}/cluster/eu/metrics`,
+      contentType: undefined,
+    });
     const review = reviewToRequest({ nonResourceAttributes: { path: '/metrics', verb: 'get' } }, eu);
     expect({ ...review, forward: '/metrics' }).toEqual(request);
   });

@@ -35,6 +35,7 @@ const nothing = {
   subresource: '',
   name: '',
   allNamespaces: false,
+  mayCreate: false,
 };
 
 /** Selectors are objects; every other field is a text. */
