@@ -2,7 +2,6 @@ import type { RequestMeaning } from '../requests/resolve-request.ts';
 import { isAlwaysAllowed } from './always.ts';
 import type { Gate, GateEntry } from './gate.ts';
 import { needsName } from './sensitive.ts';
-import { isInSpace } from './space.ts';
 
 export interface ScopeQuestion {
   /** Of the credential and of each ancestor that has a scope. A request must pass all of them. */
@@ -58,4 +57,13 @@ function denialBy(gate: Gate | undefined, request: RequestMeaning): DenialReason
 function passes(entry: GateEntry, request: RequestMeaning): boolean {
   if (isAlwaysAllowed(request)) return true;
   return entry.allows(request) && (!needsName(request) || entry.names(request));
+}
+
+/** A space is one namespace: what is in it, and a look at the namespace itself. This binds every credential, scoped or not. */
+function isInSpace(request: RequestMeaning, namespace: string | undefined): boolean {
+  if (namespace === undefined || namespace === '') return false;
+  if (isAlwaysAllowed(request)) return true;
+  if (!request.isResourceRequest || request.namespace !== namespace) return false;
+  if (request.resource !== 'namespaces') return true;
+  return request.apiGroup === '' && request.verb === 'get' && request.subresource === '';
 }

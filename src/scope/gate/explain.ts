@@ -1,7 +1,7 @@
 import type { RequestTarget } from '../request-path.ts';
 import type { RequestMeaning } from '../requests/resolve-request.ts';
 import type { ScopeDenial } from './authorise.ts';
-import { neededVerb } from './needed-verb.ts';
+import { neededVerb } from './rules.ts';
 
 /**
  * The message of a 403, for the holder: what was asked, and what the scope lacks. `owner` is the credential whose scope denies,

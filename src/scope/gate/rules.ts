@@ -2,9 +2,7 @@ import { projectOfNamespace, type RequestTarget } from '../request-path.ts';
 import type { RequestMeaning } from '../requests/resolve-request.ts';
 import { readFields, readList, readText, readTexts } from './fields.ts';
 import type { GateEntry } from './gate.ts';
-import { neededVerb } from './needed-verb.ts';
 import { matchesResource, namesResource, type ResourceMatcher, readResources } from './rule-resources.ts';
-import { readUrls, type UrlMatcher } from './rule-urls.ts';
 
 /** One rule of the deprecated list: a request must fit all of its fields. */
 interface Rule {
@@ -62,6 +60,15 @@ function reaches({ targets, cluster, virtualClusters }: Rule, target: RequestTar
   return target.kind === 'virtualCluster' && virtualClusters.some((matcher) => isMatch(matcher, target));
 }
 
+/** A websocket is a GET, but a shell or a tunnel that it opens is no reading: the API server asks for `create` as well. */
+export function neededVerb({ verb, apiGroup, resource, subresource }: RequestMeaning): string {
+  const opensStream =
+    verb === 'get' && resource === 'pods' && apiGroup === '' && streamSubresources.has(subresource);
+  return opensStream ? 'create' : verb;
+}
+
+const streamSubresources: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward']);
+
 function allows(rule: Rule, request: RequestMeaning): boolean {
   if (rule.verbs?.has(neededVerb(request)) === false) return false;
   if (request.mayCreate && rule.verbs?.has('create') === false) return false;
@@ -117,4 +124,17 @@ function isMatch(
   target: RequestTarget & { readonly kind: 'virtualCluster' },
 ): boolean {
   return (name === '' || name === target.virtualCluster) && (project === '' || project === target.project);
+}
+
+type UrlMatcher = (path: string) => boolean;
+
+/** Undefined where no URL is listed. A star stands for the whole rest of a path, behind a slash; in any other place it matches nothing. */
+function readUrls(patterns: ReadonlySet<string> | undefined): UrlMatcher | undefined {
+  if (patterns === undefined) return undefined;
+  if (patterns.has('*')) return () => true;
+  const prefixes = [...patterns]
+    .filter((text) => /^\/(?:[^*]*\/)?\*$/.test(text))
+    .map((text) => text.slice(0, -1));
+  const exact = new Set([...patterns].filter((text) => /^\/[^*]*$/.test(text)));
+  return (path) => exact.has(path) || prefixes.some((prefix) => path.startsWith(prefix));
 }
