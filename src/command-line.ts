@@ -45,6 +45,6 @@ export function helpText(commands: Readonly<Record<string, { readonly summary: s
     '  -h, --help     Shows this text',
     '  -v, --version  Prints the version',
     '',
-    'Settings come from environment variables named LATCHKEY_…; LATCHKEY_BASE_URL is required by the operator.',
+    'Settings come from environment variables named LATCHKEY_…; LATCHKEY_BASE_URL is required by operator and gateway.',
   ].join('\n');
 }

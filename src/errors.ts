@@ -42,6 +42,11 @@ export const errorCatalogue = {
     fix: 'Set a free address, or stop the process that listens there.',
     exitCode: exitCodes.failure,
   },
+  ERR_CERTIFICATE: {
+    message: 'the serving certificate in {file} cannot be used: {cause}',
+    fix: 'Set LATCHKEY_TLS_CERT_FILE and LATCHKEY_TLS_KEY_FILE to a certificate chain and its private key, as PEM.',
+    exitCode: exitCodes.usage,
+  },
   ERR_KUBECONFIG: {
     message: 'cannot use the kubeconfig: {problem}',
     fix: 'Set KUBECONFIG to a readable file with a current context, or run inside a cluster with a ServiceAccount.',
@@ -87,6 +92,46 @@ export const errorCatalogue = {
       'nothing new is confirmed while {missing} admission policies or bindings are missing, older or edited',
     fix: 'Run `kubectl apply -k config/admission` with the same release. `/readyz/admission` names what is missing.',
   },
+  ERR_REQUEST_MALFORMED: {
+    message: 'the request is refused: {problem}',
+    fix: 'Send plain HTTP/1.1, as curl and kubectl do. Look for a proxy in front of Latchkey that changes requests.',
+    httpStatus: 400,
+  },
+  ERR_REQUEST_METHOD: {
+    message: 'the method is not served; use GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS',
+    fix: 'Use one of these methods, in capital letters.',
+    httpStatus: 405,
+  },
+  ERR_REQUEST_TIMEOUT: {
+    message: 'the request did not arrive in time',
+    fix: 'Send the head of a request at once. Look for a slow network or a proxy that holds requests back.',
+    httpStatus: 408,
+  },
+  ERR_REQUEST_URL: {
+    message: 'the URL is longer than {limit} bytes',
+    fix: 'Shorten the query: split selectors, or send fewer names at once.',
+    httpStatus: 414,
+  },
+  ERR_REQUEST_EXPECTATION: {
+    message: 'an expectation other than 100-continue is not met',
+    fix: 'Leave out the header `Expect`.',
+    httpStatus: 417,
+  },
+  ERR_REQUEST_HEADERS: {
+    message: 'the headers are larger than {bytes} bytes or more than {fields} fields',
+    fix: 'Send fewer headers. Cookies of a browser are a usual cause.',
+    httpStatus: 431,
+  },
+  ERR_REQUEST_VERSION: {
+    message: 'only HTTP/1.1 is served',
+    fix: 'Use a client or a proxy that speaks HTTP/1.1 to Latchkey.',
+    httpStatus: 505,
+  },
+  ERR_REQUEST_PATH: {
+    message: 'there is nothing at this path; paths begin with {prefix}/management, /cluster or /project',
+    fix: 'Check the server in your kubeconfig: it is the base URL and the path of a target.',
+    httpStatus: 404,
+  },
   ERR_SHUTDOWN_TIMEOUT: {
     message: '{part} did not stop within {milliseconds} ms',
     fix: 'The process ended without it. If it happens again, report the log before this line.',
@@ -101,6 +146,11 @@ export const errorCatalogue = {
 } as const satisfies Record<string, ErrorDescription>;
 
 export type ErrorCode = keyof typeof errorCatalogue;
+
+/** The codes that end an HTTP request. */
+export type HTTPErrorCode = {
+  [Code in ErrorCode]: (typeof errorCatalogue)[Code] extends { readonly httpStatus: number } ? Code : never;
+}[ErrorCode];
 
 type Placeholders<Template extends string> = Template extends `${string}{${infer Name}}${infer Rest}`
   ? Name | Placeholders<Rest>

@@ -2,15 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { loadCommand } from './index.ts';
 
 describe('loadCommand', () => {
-  it.each(['gateway', 'direct-endpoint', 'toString', ''])(
-    'refuses the unknown command "%s"',
-    async (name) => {
-      await expect(loadCommand(name)).rejects.toMatchObject({
-        code: 'ERR_COMMAND_UNKNOWN',
-        message: `unknown command "${name}"; the commands are: operator, version`,
-      });
-    },
-  );
+  it.each(['direct-endpoint', 'toString', ''])('refuses the unknown command "%s"', async (name) => {
+    await expect(loadCommand(name)).rejects.toMatchObject({
+      code: 'ERR_COMMAND_UNKNOWN',
+      message: `unknown command "${name}"; the commands are: operator, gateway, version`,
+    });
+  });
 
   it('loads a command that runs', async () => {
     const lines: string[] = [];

@@ -12,6 +12,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'Reconciles the credential objects of a Kubernetes API server',
     load: () => import('./operator.ts'),
   },
+  gateway: {
+    summary: 'Serves clients who hold a credential, and passes on what its scope allows',
+    load: () => import('./gateway.ts'),
+  },
   version: { summary: 'Prints the version', load: () => import('./version.ts') },
 };
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { kubeErrorFromStatus } from './kube-error.ts';
-import { readStatus } from './status.ts';
+import { readStatus, renderStatus } from './status.ts';
 
 const unprintable = { toString: 1, valueOf: 1 };
 const body = (parts: object) => ({ kind: 'Status', ...parts });
@@ -68,5 +68,21 @@ describe('what is read of a refusal', () => {
         ]);
       }),
     );
+  });
+});
+
+describe('a Status that is written', () => {
+  it('is read back as it was meant, with the reason that Kubernetes gives the code', () => {
+    const text = renderStatus({ code: 429, message: 'slow down', details: { retryAfterSeconds: 1 } });
+    expect(readStatus(JSON.parse(text))).toEqual({
+      code: 429,
+      message: 'slow down',
+      reason: 'TooManyRequests',
+      details: { retryAfterSeconds: 1 },
+    });
+  });
+
+  it('has no reason where Kubernetes has no word for the code', () => {
+    expect(JSON.parse(renderStatus({ code: 505, message: 'no' }))).not.toHaveProperty('reason');
   });
 });

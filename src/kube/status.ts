@@ -1,6 +1,6 @@
 import { asObject, defined, isObject, type JsonObject } from '../api/json.ts';
 
-/** What we read of the body of a refusal. */
+/** What matters of the body of a refusal. */
 export interface Status {
   readonly message?: string;
   readonly reason?: string;
@@ -73,3 +73,33 @@ const isSeconds = (value: unknown): value is number =>
 
 const isHTTPStatus = (value: unknown): value is number =>
   typeof value === 'number' && Number.isInteger(value) && value >= 100 && value <= 599;
+
+/** An error as an API server answers it: `Status` with `Failure`. Clients show its message and act on its reason. */
+export function renderStatus(status: Status & { readonly code: number; readonly message: string }): string {
+  const { code, message, reason = statusReasons[code], details } = status;
+  return JSON.stringify({
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message,
+    ...defined({ reason, details }),
+    code,
+  });
+}
+
+/** The words of Kubernetes; other codes have none. */
+const statusReasons: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  409: 'Conflict',
+  413: 'RequestEntityTooLarge',
+  422: 'Invalid',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  503: 'ServiceUnavailable',
+  504: 'Timeout',
+};

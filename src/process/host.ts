@@ -18,6 +18,8 @@ export interface HostOptions {
   readonly component: string;
   readonly environment: Environment;
   readonly settings: Pick<CommonSettings, 'logLevel' | 'healthAddress' | 'metricsAddress'>;
+  /** How long the end may take after the signal, in milliseconds. Default 20,000. */
+  readonly graceMs?: number;
 }
 
 /** What a long-running command does on its host. */
@@ -63,7 +65,8 @@ export class Host {
 
   /** Resolves when the signal has aborted and everything has ended in order, or throws `ERR_SHUTDOWN_TIMEOUT`. */
   async run(work: Work, signal: AbortSignal): Promise<void> {
-    await withinGrace(this.#run(work, signal), `the ${this.#options.component}`, signal);
+    const { component, graceMs } = this.#options;
+    await withinGrace(this.#run(work, signal), `the ${component}`, signal, graceMs);
   }
 
   async #run(work: Work, signal: AbortSignal): Promise<void> {
@@ -94,14 +97,14 @@ export class Host {
 }
 
 /** Below the grace period of the Deployments, so that the process says why it ends before it is killed; milliseconds. */
-const graceMs = 20_000;
+const defaultGraceMs = 20_000;
 
 /** Waits for `work`, but once the signal has aborted not longer than the grace. Throws `ERR_SHUTDOWN_TIMEOUT`. */
 export async function withinGrace(
   work: Promise<void>,
   part: string,
   signal: AbortSignal,
-  milliseconds = graceMs,
+  milliseconds = defaultGraceMs,
 ): Promise<void> {
   const late = Promise.withResolvers<never>();
   let timer: NodeJS.Timeout | undefined;

@@ -1,4 +1,5 @@
 import { LatchkeyError } from '../errors.ts';
+import { allGatewaySettings } from './gateway.ts';
 import { allOperatorSettings } from './operator.ts';
 import type { Setting, SettingDefinitions, ValuesOf } from './types.ts';
 
@@ -35,7 +36,10 @@ function readOne(definition: Setting<unknown>, environment: Environment, compute
 const serviceLink = /_(?:SERVICE_HOST|SERVICE_PORT|PORT)(?:_|$)/;
 
 /** Of all commands: they may share one ConfigMap, and none of them warns of the settings of another. */
-const knownSettings: readonly Setting<unknown>[] = Object.values(allOperatorSettings);
+const knownSettings: readonly Setting<unknown>[] = [
+  ...Object.values(allOperatorSettings),
+  ...Object.values(allGatewaySettings),
+];
 
 /** Names that look like settings of ours and are none: likely a typing error. */
 export function unknownSettings(environment: Environment): readonly string[] {

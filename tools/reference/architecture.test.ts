@@ -21,8 +21,4 @@ describe('docs/architecture.md', () => {
   it.each(folders)('names the folder %s, which is there', (folder) => {
     expect(existsSync(path.join(root, folder))).toBe(true);
   });
-
-  it('promises no folder of the gateway while there is none', () => {
-    expect(existsSync(path.join(root, 'src/gateway'))).toBe(!page.includes('(to come)'));
-  });
 });

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { errorCatalogue } from '../../src/errors.ts';
+import { allGatewaySettings } from '../../src/settings/gateway.ts';
 import { allOperatorSettings } from '../../src/settings/operator.ts';
 import { ClientMetrics } from '../../src/telemetry/metrics/client.ts';
 import { OperatorMetrics } from '../../src/telemetry/metrics/operator.ts';
@@ -18,7 +19,7 @@ const pages = [
   {
     file: 'docs/reference/settings.md',
     text: settingsPage(),
-    names: Object.values(allOperatorSettings).map(({ name }) => name),
+    names: Object.values({ ...allOperatorSettings, ...allGatewaySettings }).map(({ name }) => name),
   },
   { file: 'docs/reference/errors.md', text: errorsPage(), names: Object.keys(errorCatalogue) },
   {

@@ -1,4 +1,5 @@
 import { commonSettingDefinitions } from '../../src/settings/common.ts';
+import { gatewaySettingDefinitions } from '../../src/settings/gateway.ts';
 import { operatorSettingDefinitions } from '../../src/settings/operator.ts';
 import type { Setting, SettingDefinitions } from '../../src/settings/types.ts';
 import { code, page, table } from './markdown.ts';
@@ -16,6 +17,8 @@ export function settingsPage(): string {
     tableOf(commonSettingDefinitions),
     '## Operator',
     tableOf(operatorSettingDefinitions),
+    '## Gateway',
+    tableOf(gatewaySettingDefinitions),
     'The API server and the credentials for it come from the file that `KUBECONFIG` names, else from the ServiceAccount of the pod.',
   ]);
 }

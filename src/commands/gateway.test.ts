@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { run } from './gateway.ts';
+
+const runWith = (environment: Record<string, string>) =>
+  run({
+    environment: { LATCHKEY_BASE_URL: 'https://latchkey.example.com', ...environment },
+    signal: AbortSignal.abort(),
+    print: () => undefined,
+  });
+
+describe('the gateway does not start', () => {
+  it.each([':8443', '0.0.0.0:8080', '192.0.2.1:8080', 'latchkey:8080'])(
+    'with plain HTTP on %s',
+    async (address) => {
+      const environment = { LATCHKEY_PLAIN_HTTP: 'loopback', LATCHKEY_LISTEN_ADDRESS: address };
+      await expect(runWith(environment)).rejects.toMatchObject({
+        code: 'ERR_SETTINGS_INVALID',
+        message: expect.stringContaining('LATCHKEY_PLAIN_HTTP needs a LATCHKEY_LISTEN_ADDRESS on loopback'),
+      });
+    },
+  );
+
+  it('without a certificate', async () => {
+    await expect(runWith({ LATCHKEY_TLS_CERT_FILE: '/nowhere/tls.crt' })).rejects.toMatchObject({
+      code: 'ERR_CERTIFICATE',
+      message: 'the serving certificate in /nowhere/tls.crt cannot be used: ENOENT',
+    });
+  });
+});

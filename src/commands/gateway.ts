@@ -1,0 +1,29 @@
+import { exitCodes, LatchkeyError } from '../errors.ts';
+import { Gateway } from '../gateway/gateway.ts';
+import { systemClock as clock } from '../kube/clock.ts';
+import { Host } from '../process/host.ts';
+import { allGatewaySettings, type GatewaySettings } from '../settings/gateway.ts';
+import { readSettings } from '../settings/read.ts';
+import type { Command } from './command.ts';
+
+/** For what follows the grace: open sockets, the last writes. */
+const endMs = 5_000;
+
+/** Runs the gateway until the signal aborts. */
+export const run: Command = async ({ environment, signal }) => {
+  const settings = readSettings(allGatewaySettings, environment, {});
+  checkPlainHTTP(settings);
+  const graceMs = settings.shutdownDelayMs + settings.shutdownGraceMs + endMs;
+  const host = new Host({ component: 'gateway', environment, settings, graceMs });
+  await host.run(new Gateway({ settings, clock, log: host.log }), signal);
+  return exitCodes.success;
+};
+
+/** Keys must never cross a network unencrypted, not even by mistake. */
+function checkPlainHTTP({ plainHTTP, listenAddress: { host = '' } }: GatewaySettings): void {
+  const isLoopback = host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
+  if (plainHTTP === 'never' || isLoopback) return;
+  const problems =
+    '  LATCHKEY_PLAIN_HTTP needs a LATCHKEY_LISTEN_ADDRESS on loopback: write 127.0.0.1:8080, or give a certificate';
+  throw new LatchkeyError('ERR_SETTINGS_INVALID', { problems });
+}

@@ -1,0 +1,57 @@
+import type { ServerResponse } from 'node:http';
+import { type ErrorValues, errorCatalogue, errorMessage, type HTTPErrorCode } from '../../errors.ts';
+import { renderStatus, type StatusDetails } from '../../kube/status.ts';
+
+/** An error as it goes to the client, rendered once. */
+export interface ErrorAnswer {
+  readonly code: HTTPErrorCode;
+  readonly status: number;
+  /** Name and value in turn. */
+  readonly headers: readonly string[];
+  readonly body: string;
+}
+
+export interface ErrorAnswerOptions {
+  /** Name and value in turn. */
+  readonly headers?: readonly string[];
+  readonly details?: StatusDetails;
+}
+
+/** A Kubernetes `Status` of an error of the catalogue, with its message and its advice. */
+export function errorAnswer<Code extends HTTPErrorCode>(
+  code: Code,
+  values: ErrorValues<Code>,
+  { headers = [], details = {} }: ErrorAnswerOptions = {},
+): ErrorAnswer {
+  const { httpStatus: status, fix } = errorCatalogue[code];
+  const message = `${errorMessage(code, values)}. ${fix}`;
+  const body = renderStatus({ code: status, message, details: { ...details, causes: [{ reason: code }] } });
+  const length = String(Buffer.byteLength(body));
+  return { code, status, headers: [...statusHeaders, 'content-length', length, ...headers], body };
+}
+
+const statusHeaders = [
+  'content-type',
+  'application/json',
+  'cache-control',
+  'no-store',
+  'x-content-type-options',
+  'nosniff',
+] as const;
+
+/** Ends the request with the error. What is left of the body of the request is not read: the connection closes. */
+export function sendError(response: ServerResponse, answer: ErrorAnswer): void {
+  const { req: request } = response;
+  if (!request.complete) response.shouldKeepAlive = false;
+  response.writeHead(answer.status, answer.headers as string[]);
+  response.end(request.method === 'HEAD' ? undefined : answer.body);
+}
+
+/** The same where no parser stands between us and the socket. */
+export function rawError({ status, headers, body }: ErrorAnswer): string {
+  const lines = headers.map((text, index) => (index % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('');
+  return `HTTP/1.1 ${status} ${reasonPhrase}\r\n${lines}connection: close\r\n\r\n${body}`;
+}
+
+/** Clients ignore it. */
+const reasonPhrase = 'Refused';

@@ -1,0 +1,159 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { LatchkeyError } from '../../errors.ts';
+import type { ServingCertificate } from './certificate.ts';
+import { type ErrorAnswer, errorAnswer, rawError, sendError } from './error-answer.ts';
+import { checkRequestHead, type RequestLimits, tooManyHeaders } from './request-gate.ts';
+
+export interface ServerLimits extends RequestLimits {
+  /** For the head of a request to arrive, milliseconds. */
+  readonly headMs: number;
+  /** Between two requests, milliseconds. */
+  readonly idleMs: number;
+  readonly connections: number;
+}
+
+export interface GatewayServerOptions {
+  readonly address: { readonly host?: string; readonly port: number };
+  /** Absent: plain HTTP. */
+  readonly certificate?: ServingCertificate | undefined;
+  readonly limits: ServerLimits;
+  /** Gets every request whose head can be understood in one way only. */
+  readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void;
+}
+
+/** HTTP/1.1 for clients: nothing reaches `onRequest` but whole, plain requests, and every wait is limited. */
+export class GatewayServer {
+  readonly #options: GatewayServerOptions;
+  readonly #server: Server | SecureServer;
+  /** Sockets whose later requests are ignored, because the end of an earlier one is not certain. */
+  readonly #refused = new WeakSet<Duplex>();
+  readonly #answering = new WeakSet<Duplex>();
+  #stopping = false;
+
+  constructor(options: GatewayServerOptions) {
+    this.#options = options;
+    this.#server = createHTTPServer(options);
+    this.#server.maxConnections = options.limits.connections;
+    // Node drops headers beyond this number in silence; the gate counts them instead.
+    this.#server.maxHeadersCount = 0;
+    this.#listenToRequests();
+  }
+
+  /** Resolves with the address in use. Throws ERR_LISTEN. */
+  async listen(): Promise<AddressInfo> {
+    const { address } = this.#options;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#server.once('error', reject).listen(address, resolve);
+    await promise.catch((error: NodeJS.ErrnoException) => {
+      const { host = '', port } = address;
+      const values = { address: `${host}:${port}`, purpose: 'requests', cause: error.code ?? error.message };
+      throw new LatchkeyError('ERR_LISTEN', values, { cause: error });
+    });
+    // A connection that cannot be accepted (no file descriptor left) must not end the process.
+    this.#server.off('error', reject).on('error', () => undefined);
+    return this.#server.address() as AddressInfo;
+  }
+
+  /** Uses another certificate from the next connection on. */
+  replaceCertificate(certificate: ServingCertificate): void {
+    if ('setSecureContext' in this.#server) this.#server.setSecureContext(secureContextOf(certificate));
+  }
+
+  /** Asks every client to take its next request elsewhere. */
+  drain(): void {
+    this.#stopping = true;
+  }
+
+  /** Accepts no more connections, lets answers under way end within the grace, and cuts what is left. */
+  async close(graceMs: number): Promise<void> {
+    if (!this.#server.listening) return;
+    this.#stopping = true;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#server.close(() => resolve());
+    this.#server.closeIdleConnections();
+    const timer = setTimeout(() => this.#server.closeAllConnections(), graceMs);
+    await promise;
+    clearTimeout(timer);
+  }
+
+  #listenToRequests(): void {
+    const onRequest = (request: IncomingMessage, response: ServerResponse) =>
+      this.#onRequest(request, response);
+    this.#server
+      .on('request', onRequest)
+      .on('checkContinue', onRequest)
+      .on('checkExpectation', (request, response) =>
+        this.#refuse(request, response, errorAnswer('ERR_REQUEST_EXPECTATION', {})),
+      )
+      .on('connect', (_request, socket) => refuseRaw(socket, errorAnswer('ERR_REQUEST_METHOD', {})))
+      .on('clientError', (error, socket) => this.#onClientError(error, socket))
+      .on('tlsClientError', (_error, socket) => void socket.destroy());
+  }
+
+  #onRequest(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    if (this.#refused.has(socket)) return;
+    const problem = checkRequestHead(request, this.#options.limits);
+    if (problem !== undefined) return this.#refuse(request, response, problem);
+    if (this.#stopping) response.shouldKeepAlive = false;
+    this.#answering.add(socket);
+    response.once('close', () => this.#answering.delete(socket));
+    this.#options.onRequest(request, response);
+  }
+
+  #refuse(request: IncomingMessage, response: ServerResponse, answer: ErrorAnswer): void {
+    this.#refused.add(request.socket);
+    response.shouldKeepAlive = false;
+    sendError(response, answer);
+  }
+
+  /** What the parser refuses never becomes a request. An answer under way must not get another one into its middle. */
+  #onClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+    if (this.#refused.has(socket)) return;
+    this.#refused.add(socket);
+    if (!socket.writable || error.code === 'ECONNRESET' || this.#answering.has(socket)) {
+      socket.destroy();
+      return;
+    }
+    refuseRaw(socket, this.#answerTo(error.code));
+  }
+
+  #answerTo(code: string | undefined): ErrorAnswer {
+    if (code === 'HPE_HEADER_OVERFLOW') return tooManyHeaders(this.#options.limits);
+    if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return errorAnswer('ERR_REQUEST_TIMEOUT', {});
+    return errorAnswer('ERR_REQUEST_MALFORMED', { problem: 'it is no HTTP/1.1' });
+  }
+}
+
+function createHTTPServer({ certificate, limits }: GatewayServerOptions): Server | SecureServer {
+  const options = {
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headMs,
+    // Uploads and watches take as long as they take.
+    requestTimeout: 0,
+    keepAliveTimeout: limits.idleMs,
+    connectionsCheckingInterval: 1_000,
+    insecureHTTPParser: false,
+    // The gate counts hosts, and answers with a Status.
+    requireHostHeader: false,
+    shouldUpgradeCallback: () => false,
+  };
+  if (certificate === undefined) return createServer(options);
+  return createSecureServer({
+    ...options,
+    ...secureContextOf(certificate),
+    ALPNProtocols: ['http/1.1'],
+    handshakeTimeout: limits.headMs,
+  });
+}
+
+const secureContextOf = ({ cert, key }: ServingCertificate) =>
+  ({ cert, key, minVersion: 'TLSv1.2', honorCipherOrder: true }) as const;
+
+function refuseRaw(socket: Duplex, answer: ErrorAnswer): void {
+  socket.on('error', () => undefined);
+  socket.end(rawError(answer), () => socket.destroy());
+}

@@ -1,0 +1,89 @@
+import { commonSettingDefinitions } from './common.ts';
+import { duration, integer, listenAddress, oneOf, setting, text, type ValuesOf } from './types.ts';
+
+const filePath = text(/^\/.{1,1023}$/, 'an absolute path');
+
+/** What the gateway alone reads. Durations are milliseconds in the program. */
+export const gatewaySettingDefinitions = {
+  listenAddress: setting({
+    name: 'LATCHKEY_LISTEN_ADDRESS',
+    type: listenAddress,
+    default: ':8443',
+    documentation: 'Where clients are served. Port 0 takes a free port and logs it.',
+  }),
+  certFile: setting({
+    name: 'LATCHKEY_TLS_CERT_FILE',
+    type: filePath,
+    default: '/etc/latchkey/tls/tls.crt',
+    documentation:
+      'The certificate chain of the base URL, as PEM. A new one is taken into use within 10 seconds.',
+  }),
+  keyFile: setting({
+    name: 'LATCHKEY_TLS_KEY_FILE',
+    type: filePath,
+    default: '/etc/latchkey/tls/tls.key',
+    documentation: 'The private key of that certificate, as PEM.',
+  }),
+  plainHTTP: setting({
+    name: 'LATCHKEY_PLAIN_HTTP',
+    type: oneOf('never', 'loopback'),
+    default: 'never',
+    documentation:
+      '`loopback` serves without TLS, for trials on one machine. `LATCHKEY_LISTEN_ADDRESS` must then name a loopback address.',
+  }),
+  maxHeaderBytes: setting({
+    name: 'LATCHKEY_MAX_HEADER_BYTES',
+    type: integer(4_096, 262_144),
+    default: '16384',
+    documentation: 'The most bytes that the headers of a request may have.',
+  }),
+  maxHeaderFields: setting({
+    name: 'LATCHKEY_MAX_HEADER_FIELDS',
+    type: integer(16, 1_000),
+    default: '100',
+    documentation: 'The most headers that a request may have.',
+  }),
+  maxURLBytes: setting({
+    name: 'LATCHKEY_MAX_URL_BYTES',
+    type: integer(1_024, 65_536),
+    default: '8192',
+    documentation: 'The longest path and query of a request.',
+  }),
+  headTimeoutMs: setting({
+    name: 'LATCHKEY_HEAD_TIMEOUT',
+    type: duration('1s', '60s'),
+    default: '10s',
+    documentation: 'How long a client may take for the TLS handshake, and for the head of a request.',
+  }),
+  idleTimeoutMs: setting({
+    name: 'LATCHKEY_IDLE_TIMEOUT',
+    type: duration('1s', '10m'),
+    default: '75s',
+    documentation: 'How long a connection stays open between two requests.',
+  }),
+  maxConnections: setting({
+    name: 'LATCHKEY_MAX_CONNECTIONS',
+    type: integer(1, 100_000),
+    default: '10000',
+    documentation: 'Connections at once. One more is closed unanswered.',
+  }),
+  shutdownDelayMs: setting({
+    name: 'LATCHKEY_SHUTDOWN_DELAY',
+    type: duration('0', '1m'),
+    default: '5s',
+    documentation:
+      'How long the gateway goes on after SIGTERM, not ready any more, until load balancers have noticed.',
+  }),
+  shutdownGraceMs: setting({
+    name: 'LATCHKEY_SHUTDOWN_GRACE',
+    type: duration('0', '10m'),
+    default: '10s',
+    documentation:
+      'How long after that requests and watches under way may take. `terminationGracePeriodSeconds` must exceed the sum by 10 seconds.',
+  }),
+} as const;
+
+/** Every setting of the gateway. */
+export const allGatewaySettings = { ...commonSettingDefinitions, ...gatewaySettingDefinitions } as const;
+
+export type GatewaySettings = ValuesOf<typeof allGatewaySettings>;
