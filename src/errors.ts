@@ -127,6 +127,51 @@ export const errorCatalogue = {
     fix: 'Use a client or a proxy that speaks HTTP/1.1 to Latchkey.',
     httpStatus: 505,
   },
+  ERR_UNAUTHENTICATED: {
+    message: '{problem}',
+    fix: 'Send `Authorization: Bearer` with an access key or token whose object is Ready.',
+    httpStatus: 401,
+  },
+  ERR_IMPERSONATION: {
+    message: 'a request with a credential cannot impersonate',
+    fix: 'Leave out the `Impersonate-` headers (kubectl: `--as`). Use a credential of that user.',
+    httpStatus: 403,
+  },
+  ERR_SCOPE: {
+    message: '{problem}',
+    fix: 'Widen the scope of the credential, or use another one.',
+    httpStatus: 403,
+  },
+  ERR_CREDENTIAL_KIND: {
+    message: 'access keys, tokens and kubeconfigs are not served through the gateway yet',
+    fix: 'Use the API server of the platform directly.',
+    httpStatus: 403,
+  },
+  ERR_UPGRADE: {
+    message: 'exec, attach, port-forward and other upgraded connections are not served yet',
+    fix: 'Use the API server of the target directly.',
+    httpStatus: 501,
+  },
+  ERR_INDEX_STALE: {
+    message: 'the gateway does not know at the moment which credentials are good',
+    fix: 'Try again in some seconds. `/readyz?verbose` of the gateway says what it waits for.',
+    httpStatus: 503,
+  },
+  ERR_UPSTREAM_ANSWER: {
+    message: 'the target gave an answer that cannot be passed on',
+    fix: 'Ask who runs the target. The log of the gateway says what was wrong.',
+    httpStatus: 502,
+  },
+  ERR_UPSTREAM_UNAVAILABLE: {
+    message: 'the target cannot be reached, or refuses the gateway',
+    fix: 'Try again. If it lasts, ask who runs the platform: the log of the gateway has the cause.',
+    httpStatus: 503,
+  },
+  ERR_UPSTREAM_BUSY: {
+    message: 'too many requests wait for the target',
+    fix: 'Try again after the time in `Retry-After`.',
+    httpStatus: 503,
+  },
   ERR_REQUEST_PATH: {
     message: 'there is nothing at this path; paths begin with {prefix}/management, /cluster or /project',
     fix: 'Check the server in your kubeconfig: it is the base URL and the path of a target.',

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
 import type { Guard, GuardedProcess } from '../../lab/controlplane/guard.ts';
-import { baseURL, operatorKubeconfig } from '../../lab/operator/running-operator.ts';
+import { accountKubeconfig, baseURL } from '../../lab/operator/running-operator.ts';
 import { buildBundle } from '../../tools/bundle/build-bundle.ts';
 
 /** A controller that can be started as a process. */
@@ -39,7 +39,7 @@ export async function prepare(
   guard: Guard,
 ): Promise<() => Promise<GuardedProcess>> {
   const { command, args, env } = program;
-  const KUBECONFIG = await operatorKubeconfig(plane);
+  const KUBECONFIG = await accountKubeconfig(plane, 'latchkey-operator');
   return async () => await guard.run({ name: 'controller', command, args, env: { ...env, KUBECONFIG } });
 }
 

@@ -13,8 +13,6 @@ export interface OperatorOptions {
 /** The base URL of every operator that tests and the demo start. */
 export const baseURL = 'https://latchkey.example.com';
 
-const serviceAccount = { namespace: 'latchkey-system', name: 'latchkey-operator' };
-
 /** The real operator as a process of its own, under its own ServiceAccount and with its own roles only. */
 export class RunningOperator {
   readonly process: GuardedProcess;
@@ -26,7 +24,7 @@ export class RunningOperator {
     options: OperatorOptions = {},
   ): Promise<RunningOperator> {
     const name = options.name ?? 'operator';
-    const kubeconfig = await operatorKubeconfig(plane);
+    const kubeconfig = await accountKubeconfig(plane, 'latchkey-operator');
     const { file, env } = currentProgram();
     return new RunningOperator(
       await guard.run({
@@ -70,9 +68,9 @@ export class RunningOperator {
   }
 }
 
-/** A kubeconfig of the operator's ServiceAccount, with a token by TokenRequest. */
-export async function operatorKubeconfig(plane: ControlPlaneAccess): Promise<string> {
-  const { namespace, name } = serviceAccount;
+/** A kubeconfig of a ServiceAccount in the system namespace, with a token by TokenRequest. */
+export async function accountKubeconfig(plane: ControlPlaneAccess, name: string): Promise<string> {
+  const namespace = 'latchkey-system';
   const { stdout, stderr, exitCode } = await plane.kubectl([
     'create',
     'token',
@@ -81,6 +79,6 @@ export async function operatorKubeconfig(plane: ControlPlaneAccess): Promise<str
     namespace,
     '--duration=6h',
   ]);
-  if (exitCode !== 0) throw new Error(`no token for the operator: ${stderr}`);
+  if (exitCode !== 0) throw new Error(`no token for ${name}: ${stderr}`);
   return await plane.kubeconfigWithToken(`system:serviceaccount:${namespace}:${name}`, stdout.trim());
 }

@@ -3,7 +3,11 @@ import { run } from './gateway.ts';
 
 const runWith = (environment: Record<string, string>) =>
   run({
-    environment: { LATCHKEY_BASE_URL: 'https://latchkey.example.com', ...environment },
+    environment: {
+      LATCHKEY_BASE_URL: 'https://latchkey.example.com',
+      KUBECONFIG: '/nowhere/kubeconfig',
+      ...environment,
+    },
     signal: AbortSignal.abort(),
     print: () => undefined,
   });

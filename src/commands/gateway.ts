@@ -1,9 +1,12 @@
+import { serviceAccounts, systemNamespace } from '../api/names.ts';
 import { exitCodes, LatchkeyError } from '../errors.ts';
 import { Gateway } from '../gateway/gateway.ts';
 import { systemClock as clock } from '../kube/clock.ts';
 import { Host } from '../process/host.ts';
+import { checkInstallation } from '../process/installation-check.ts';
 import { allGatewaySettings, type GatewaySettings } from '../settings/gateway.ts';
 import { readSettings } from '../settings/read.ts';
+import { GatewayMetrics } from '../telemetry/metrics/gateway.ts';
 import type { Command } from './command.ts';
 
 /** For what follows the grace: open sockets, the last writes. */
@@ -15,7 +18,22 @@ export const run: Command = async ({ environment, signal }) => {
   checkPlainHTTP(settings);
   const graceMs = settings.shutdownDelayMs + settings.shutdownGraceMs + endMs;
   const host = new Host({ component: 'gateway', environment, settings, graceMs });
-  await host.run(new Gateway({ settings, clock, log: host.log }), signal);
+  const client = host.connect({ connections: 16 });
+  const gateway = new Gateway({
+    settings,
+    clock,
+    random: Math.random,
+    log: host.log,
+    metrics: new GatewayMetrics(host.registry),
+    reader: client.as({ serviceAccount: { namespace: systemNamespace, name: serviceAccounts.reader } }),
+    identity: host.authenticate(),
+  });
+  const self = { component: 'gateway', account: serviceAccounts.gateway };
+  const work = async (stop: AbortSignal) => {
+    await checkInstallation(client, self, stop);
+    await gateway.run(stop);
+  };
+  await host.run({ readiness: gateway.readiness, run: work }, signal);
   return exitCodes.success;
 };
 

@@ -57,10 +57,7 @@ export function isLive<R extends LiveRecord>(
   return { live: true, end, identity: result.identity, ancestors: found.ancestors };
 }
 
-/**
- * Whether the predecessor of a planned renewal is still accepted. The record itself must be live as well.
- * @public the gateway is to ask it.
- */
+/** Whether the predecessor of a planned renewal is still accepted. The record itself must be live as well. */
 export function acceptsPrevious(record: LiveRecord, now: number): boolean {
   const { previous } = record.status;
   return previous !== undefined && now < previous.expirationTimestamp;

@@ -1,53 +1,75 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { KubeClient } from '../kube/client/client.ts';
+import type { IdentitySource } from '../kube/client/client-identity.ts';
+import { ConnectionSet } from '../kube/client/connections.ts';
 import type { Clock } from '../kube/clock.ts';
 import { sleep } from '../kube/sleep.ts';
 import type { Logger } from '../logger.ts';
-import { apiPrefix } from '../scope/request-path.ts';
 import type { GatewaySettings } from '../settings/gateway.ts';
 import type { HealthChecks } from '../telemetry/health.ts';
+import type { GatewayMetrics } from '../telemetry/metrics/gateway.ts';
+import { CredentialIndex } from './index/credential-index.ts';
+import { ApiServerUpstream } from './proxy/upstream.ts';
+import { RequestHandler } from './request-handler.ts';
 import { followCertificate, readCertificate } from './server/certificate.ts';
-import { errorAnswer, sendError } from './server/error-answer.ts';
 import { GatewayServer, type ServerLimits } from './server/server.ts';
 
 export interface GatewayOptions {
   readonly settings: GatewaySettings;
   readonly clock: Clock;
+  readonly random: () => number;
   readonly log: Logger;
+  readonly metrics: GatewayMetrics;
+  /** A client that acts as the account that reads all credentials. */
+  readonly reader: KubeClient;
+  /** Of this process, which may impersonate and nothing else. */
+  readonly identity: IdentitySource;
 }
 
-/** Puts the parts of the gateway together: a server, and what it asks about each request. */
+/** Puts the parts of the gateway together: an index of credentials, connections to targets, and a server. */
 export class Gateway {
   readonly readiness: HealthChecks;
   readonly #options: GatewayOptions;
+  readonly #index: CredentialIndex;
+  readonly #connections: ConnectionSet;
   readonly #server: GatewayServer;
   readonly #certificate;
-  #stopping = false;
+  #isStopping = false;
 
   /** Throws ERR_CERTIFICATE. */
   constructor(options: GatewayOptions) {
     const { settings } = options;
     this.#options = options;
     this.#certificate = settings.plainHTTP === 'loopback' ? undefined : readCertificate(settings);
+    this.#index = createIndex(options);
+    this.#connections = new ConnectionSet({
+      connections: settings.upstreamConnections,
+      watchConnections: settings.upstreamLongConnections,
+    });
+    const platform = new ApiServerUpstream({ identity: options.identity, connections: this.#connections });
+    const handler = new RequestHandler({ ...options, index: this.#index, platform });
     this.#server = new GatewayServer({
       address: settings.listenAddress,
       certificate: this.#certificate,
       limits: limitsOf(settings),
-      onRequest: (request, response) => this.#onRequest(request, response),
+      onRequest: (request, response) => handler.handle(request, response),
     });
-    this.readiness = { shutdown: () => (this.#stopping ? 'the gateway stops' : undefined) };
+    this.readiness = {
+      index: () => this.#index.problem(),
+      shutdown: () => (this.#isStopping ? 'the gateway stops' : undefined),
+    };
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    const { log } = this.#options;
+    const ended = new AbortController();
+    const running = [this.#index.run(ended.signal), this.#followCertificate(signal)];
     const { address, port } = await this.#server.listen();
-    this.#options.log.info({ purpose: 'requests', address, port }, 'listening');
-    const following = this.#followCertificate(signal);
+    log.info({ purpose: 'requests', address, port }, 'listening');
     await aborted(signal);
     await this.#stop();
-    await following;
-  }
-
-  #onRequest(_request: IncomingMessage, response: ServerResponse): void {
-    sendError(response, errorAnswer('ERR_REQUEST_PATH', { prefix: apiPrefix }));
+    ended.abort();
+    await Promise.all(running);
+    await this.#connections.close();
   }
 
   async #followCertificate(signal: AbortSignal): Promise<void> {
@@ -60,11 +82,25 @@ export class Gateway {
   /** Load balancers go on sending requests until they have seen that this replica is not ready. */
   async #stop(): Promise<void> {
     const { clock, settings } = this.#options;
-    this.#stopping = true;
+    this.#isStopping = true;
     this.#server.drain();
     await sleep(clock, settings.shutdownDelayMs);
     await this.#server.close(settings.shutdownGraceMs);
   }
+}
+
+function createIndex({ settings, reader, clock, random, log, metrics }: GatewayOptions): CredentialIndex {
+  return new CredentialIndex({
+    client: reader,
+    clock,
+    random,
+    log,
+    metricsOf: (name) => metrics.informers.for(name),
+    activityIntervalMs: settings.activityIntervalMs,
+    projectNamespacePrefix: settings.projectNamespacePrefix,
+    staleAfterMs: settings.staleAfterMs,
+    onDropped: () => undefined,
+  });
 }
 
 const limitsOf = (settings: GatewaySettings): ServerLimits => ({

@@ -1,7 +1,10 @@
 import { Registry } from 'prom-client';
 import { LatchkeyError } from '../errors.ts';
+import { Authentication } from '../kube/client/authentication.ts';
 import { createKubeClient, type KubeClient, type KubeClientOptions } from '../kube/client/client.ts';
+import type { IdentitySource } from '../kube/client/client-identity.ts';
 import { kubeConfigSource } from '../kube/client/kube-config.ts';
+import { systemClock } from '../kube/clock.ts';
 import type { Logger } from '../logger.ts';
 import type { CommonSettings } from '../settings/common.ts';
 import { type Environment, unknownSettings } from '../settings/read.ts';
@@ -61,6 +64,12 @@ export class Host {
     });
     this.#clients.push(client);
     return client;
+  }
+
+  /** The credentials of this process, for connections that it makes itself. */
+  authenticate(): IdentitySource {
+    const source = kubeConfigSource({ env: this.#options.environment });
+    return new Authentication({ source, clock: systemClock, log: this.log });
   }
 
   /** Resolves when the signal has aborted and everything has ended in order, or throws `ERR_SHUTDOWN_TIMEOUT`. */

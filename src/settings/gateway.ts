@@ -61,6 +61,31 @@ export const gatewaySettingDefinitions = {
     default: '75s',
     documentation: 'How long a connection stays open between two requests.',
   }),
+  maxCredentialBytes: setting({
+    name: 'LATCHKEY_MAX_CREDENTIAL_BYTES',
+    type: integer(512, 65_536),
+    default: '8192',
+    documentation: 'The longest access key or token. A longer one is refused unread.',
+  }),
+  staleAfterMs: setting({
+    name: 'LATCHKEY_STALE_AFTER',
+    type: duration('25s', '10m'),
+    default: '45s',
+    documentation:
+      'Without news of the credentials for this long, the gateway is not ready and refuses every credential with 503.',
+  }),
+  upstreamConnections: setting({
+    name: 'LATCHKEY_UPSTREAM_CONNECTIONS',
+    type: integer(1, 10_000),
+    default: '64',
+    documentation: 'Connections to each target for short requests. More requests wait.',
+  }),
+  upstreamLongConnections: setting({
+    name: 'LATCHKEY_UPSTREAM_LONG_CONNECTIONS',
+    type: integer(1, 100_000),
+    default: '2000',
+    documentation: 'Connections to each target for watches and the like, one for each.',
+  }),
   maxConnections: setting({
     name: 'LATCHKEY_MAX_CONNECTIONS',
     type: integer(1, 100_000),

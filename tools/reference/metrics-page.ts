@@ -1,5 +1,6 @@
 import { Registry } from 'prom-client';
 import { ClientMetrics } from '../../src/telemetry/metrics/client.ts';
+import { GatewayMetrics } from '../../src/telemetry/metrics/gateway.ts';
 import { OperatorMetrics } from '../../src/telemetry/metrics/operator.ts';
 import { watchProcess } from '../../src/telemetry/metrics/process.ts';
 import { code, page, table } from './markdown.ts';
@@ -25,20 +26,21 @@ export function metricsPage(): string {
     'Besides these there are the usual figures of a Node process: `process_…` (CPU, memory, open files, start time) and `nodejs_…` (event loop lag, heap, garbage collection).',
     '## Operator',
     tableOf((registry) => void new OperatorMetrics(registry)),
+    '## Gateway',
+    'The figures of reflectors are those of the operator, for what the gateway watches.',
+    tableOf((registry) => void new GatewayMetrics(registry), 'latchkey_gateway_'),
   ]);
 }
 
-function tableOf(register: (registry: Registry) => void): string {
+function tableOf(register: (registry: Registry) => void, prefix = 'latchkey_'): string {
   const registry = new Registry();
   register(registry);
-  return table(['Metric', 'Type', 'Labels', 'Meaning'], ownMetrics(registry).map(row));
+  return table(['Metric', 'Type', 'Labels', 'Meaning'], ownMetrics(registry, prefix).map(row));
 }
 
-function ownMetrics(registry: Registry): readonly Described[] {
+function ownMetrics(registry: Registry, prefix: string): readonly Described[] {
   const all = registry.getMetricsAsArray() as unknown as readonly Described[];
-  return all
-    .filter(({ name }) => name.startsWith('latchkey_'))
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  return all.filter(({ name }) => name.startsWith(prefix)).toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 function row({ name, type, labelNames, help }: Described): readonly string[] {

@@ -5,6 +5,7 @@ import { errorCatalogue } from '../../src/errors.ts';
 import { allGatewaySettings } from '../../src/settings/gateway.ts';
 import { allOperatorSettings } from '../../src/settings/operator.ts';
 import { ClientMetrics } from '../../src/telemetry/metrics/client.ts';
+import { GatewayMetrics } from '../../src/telemetry/metrics/gateway.ts';
 import { OperatorMetrics } from '../../src/telemetry/metrics/operator.ts';
 import { errorsPage } from './errors-page.ts';
 import { table } from './markdown.ts';
@@ -14,6 +15,8 @@ import { settingsPage } from './settings-page.ts';
 const registry = new Registry();
 new ClientMetrics(registry);
 new OperatorMetrics(registry);
+const gatewayRegistry = new Registry();
+new GatewayMetrics(gatewayRegistry);
 
 const pages = [
   {
@@ -25,7 +28,11 @@ const pages = [
   {
     file: 'docs/reference/metrics.md',
     text: metricsPage(),
-    names: registry.getMetricsAsArray().map(({ name }) => name),
+    names: [
+      ...new Set(
+        [registry, gatewayRegistry].flatMap((each) => each.getMetricsAsArray().map(({ name }) => name)),
+      ),
+    ],
   },
 ];
 

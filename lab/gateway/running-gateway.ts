@@ -1,0 +1,146 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { Agent, type Dispatcher, request } from 'undici';
+import type { ControlPlaneAccess } from '../controlplane/access.ts';
+import { createAuthority, createServer } from '../controlplane/certificates.ts';
+import type { Guard, GuardedProcess } from '../controlplane/guard.ts';
+import { base64, writeKubeconfig } from '../controlplane/kubeconfig.ts';
+import { currentProgram } from '../operator/program.ts';
+import { accountKubeconfig, baseURL } from '../operator/running-operator.ts';
+import { until } from '../operator/until.ts';
+
+export interface GatewayOptions {
+  /** Unique within the guard. */
+  readonly name?: string;
+  /** Settings, added to those that make it run here. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+interface Place {
+  readonly process: GuardedProcess;
+  readonly folder: string;
+  /** The authority of its certificate, PEM. */
+  readonly ca: string;
+}
+
+/** The real gateway as a process of its own, under its own ServiceAccount and with its own roles only. */
+export class RunningGateway {
+  readonly process: GuardedProcess;
+  readonly ca: string;
+  readonly #folder: string;
+  readonly #agent: Agent;
+  #exited = false;
+  #port = 0;
+
+  /** Resolves when it is ready. config/gateway must be applied. */
+  static async start(
+    plane: ControlPlaneAccess,
+    guard: Guard,
+    { name = 'gateway', env = {} }: GatewayOptions = {},
+  ): Promise<RunningGateway> {
+    const authority = createAuthority(`${name}-ca`);
+    const { certificate, key } = createServer(authority, ['localhost']);
+    const [certFile, keyFile] = [`${name}.crt`, `${name}.key`].map((file) => path.join(guard.folder, file));
+    await writeFile(certFile ?? '', certificate);
+    await writeFile(keyFile ?? '', key, { mode: 0o600 });
+    const program = currentProgram();
+    const process = await guard.run({
+      name,
+      command: globalThis.process.execPath,
+      args: [program.file, 'gateway'],
+      env: {
+        ...program.env,
+        KUBECONFIG: await accountKubeconfig(plane, 'latchkey-gateway'),
+        LATCHKEY_BASE_URL: baseURL,
+        LATCHKEY_LISTEN_ADDRESS: '127.0.0.1:0',
+        LATCHKEY_HEALTH_ADDRESS: '127.0.0.1:0',
+        LATCHKEY_METRICS_ADDRESS: '127.0.0.1:0',
+        LATCHKEY_TLS_CERT_FILE: certFile ?? '',
+        LATCHKEY_TLS_KEY_FILE: keyFile ?? '',
+        LATCHKEY_SHUTDOWN_DELAY: '0s',
+        ...env,
+      },
+    });
+    const gateway = new RunningGateway({ process, folder: guard.folder, ca: authority.certificate });
+    await gateway.#untilReady();
+    return gateway;
+  }
+
+  private constructor({ process, folder, ca }: Place) {
+    this.process = process;
+    this.ca = ca;
+    this.#folder = folder;
+    this.#agent = new Agent({ connect: { ca } });
+    void process.exited.then(() => {
+      this.#exited = true;
+    });
+  }
+
+  /** `https://127.0.0.1:<port>` */
+  get url(): string {
+    return `https://127.0.0.1:${this.#port}`;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  /** What it has logged so far. */
+  async log(): Promise<string> {
+    return await readFile(this.process.logPath, 'utf8');
+  }
+
+  /** Sends a request; the path begins behind the base URL. */
+  async send(
+    path: string,
+    options: Omit<Dispatcher.RequestOptions, 'path' | 'method'> & {
+      readonly method?: Dispatcher.HttpMethod;
+      /** Sent as `Authorization: Bearer`. */
+      readonly key?: string;
+    } = {},
+  ): Promise<Dispatcher.ResponseData> {
+    const { key, headers = {}, ...rest } = options;
+    const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` };
+    return await request(this.url + path, {
+      ...rest,
+      headers: { ...authorization, ...(headers as Record<string, string>) },
+      dispatcher: this.#agent,
+    });
+  }
+
+  /** Writes a kubeconfig with which kubectl goes through the gateway. Returns its path. */
+  async kubeconfig(key: string, target = 'management'): Promise<string> {
+    const server = `${this.url}/kubernetes/${target}`;
+    const place = { name: 'gateway', server, caData: base64(this.ca), folder: this.#folder };
+    return await writeKubeconfig(place, 'holder', { token: key });
+  }
+
+  /** The port that its log names. */
+  async listeningPort(purpose: 'requests' | 'health' | 'metrics'): Promise<number> {
+    return await until(`the address for ${purpose}`, async () => {
+      if (this.#exited) throw new Error(`the gateway ended: ${(await this.log()).slice(-2_000)}`);
+      const lines = (await this.log()).split('\n').filter((line) => line.includes('"msg":"listening"'));
+      return lines.map((line) => JSON.parse(line)).find((line) => line.purpose === purpose)?.port as number;
+    });
+  }
+
+  /** What it answers to `/readyz` and the like. */
+  async health(pathname: string): Promise<{ readonly status: number; readonly text: string }> {
+    const port = await this.listeningPort('health');
+    const { statusCode, body } = await request(`http://127.0.0.1:${port}${pathname}`);
+    return { status: statusCode, text: await body.text() };
+  }
+
+  /** Sends the signal, unless the process has ended already, and waits for the exit code. */
+  async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number> {
+    await this.#agent.close();
+    if (!this.#exited) process.kill(this.process.pid, signal);
+    return await this.process.exited;
+  }
+
+  async #untilReady(): Promise<void> {
+    this.#port = await this.listeningPort('requests');
+    const ready = async () => (await this.health('/readyz')).status === 200;
+    await until('the gateway is ready', ready, { timeoutMs: 30_000, everyMs: 20 });
+  }
+}

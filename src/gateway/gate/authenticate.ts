@@ -1,0 +1,67 @@
+import { reasons } from '../../api/reasons.ts';
+import { credentialHash } from '../../credentials/keys/credential-hash.ts';
+import type { CredentialIndex } from '../index/credential-index.ts';
+import type { Refused, Verdict } from '../index/verdict.ts';
+import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
+import { type BearerProblem, readBearer } from './bearer.ts';
+
+export interface Authenticated {
+  readonly hash: string;
+  readonly verdict: Verdict;
+}
+
+export interface AuthenticateOptions {
+  readonly index: Pick<CredentialIndex, 'find' | 'problem'>;
+  readonly maxCredentialBytes: number;
+}
+
+/** Whose request it is, or the answer to it. */
+export function authenticate(
+  rawHeaders: readonly string[],
+  { index, maxCredentialBytes }: AuthenticateOptions,
+): Authenticated | ErrorAnswer {
+  const read = readBearer(rawHeaders, maxCredentialBytes);
+  if ('problem' in read) return malformed[read.problem];
+  if (index.problem() !== undefined) return stale;
+  const hash = credentialHash(read.bearer);
+  const found = index.find(hash);
+  if (found !== undefined && 'record' in found) return { hash, verdict: found };
+  if (!read.isAccessKey) return unknown;
+  return found === undefined ? unknownKey : refusedKey(found.reason);
+}
+
+const unauthenticated = (problem: string): ErrorAnswer =>
+  errorAnswer('ERR_UNAUTHENTICATED', { problem }, { headers: ['www-authenticate', 'Bearer'] });
+
+const malformed: Readonly<Record<BearerProblem, ErrorAnswer>> = {
+  Missing: unauthenticated('the request carries no credential'),
+  NotBearer: unauthenticated('the header Authorization is not "Bearer" and one credential'),
+  Twice: unauthenticated('the request has more than one header Authorization'),
+  TooLong: unauthenticated('the credential is too long'),
+  MalformedKey: unauthenticated('the access key is not whole: characters are missing or wrong'),
+};
+
+/** The same for all but whole access keys: a stranger must not learn which guess came close. */
+const unknown = unauthenticated('the credential is not accepted');
+const unknownKey = unauthenticated('the access key is not known: it was deleted, or replaced by another one');
+const stale = errorAnswer('ERR_INDEX_STALE', {}, { headers: ['retry-after', '5'] });
+
+/** Only who holds a whole key gets so far, so it helps the holder and no one else. One for each reason, made once. */
+function refusedKey(reason: Refused['reason']): ErrorAnswer {
+  const known = refusedKeys.get(reason);
+  if (known !== undefined) return known;
+  const answer = unauthenticated(refusals[reason] ?? `the access key is not accepted: ${reason}`);
+  refusedKeys.set(reason, answer);
+  return answer;
+}
+
+const refusedKeys = new Map<string, ErrorAnswer>();
+
+const refusals: Readonly<Partial<Record<Refused['reason'], string>>> = {
+  [reasons.disabled]: 'the access key is disabled',
+  [reasons.deleting]: 'the access key is being deleted',
+  [reasons.expired]: 'the access key has expired',
+  [reasons.unconfirmed]: 'the access key is not confirmed yet; wait until it is Ready',
+  [reasons.accessKeyNotLive]: 'the parent of the access key is disabled, expired or not confirmed',
+  [reasons.accessKeyGone]: 'the parent of the access key was deleted',
+};

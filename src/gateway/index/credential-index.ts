@@ -1,0 +1,63 @@
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Clock } from '../../kube/clock.ts';
+import type { Logger } from '../../logger.ts';
+import { Informers, type InformersOptions } from '../../platform/informers.ts';
+import { CredentialRecords } from './credential-records.ts';
+import { steadyTime } from './steady-time.ts';
+import type { Refused, Verdict } from './verdict.ts';
+import { Verdicts } from './verdicts.ts';
+
+export interface CredentialIndexOptions {
+  readonly client: Pick<KubeClient, 'list' | 'watch'>;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metricsOf: InformersOptions['metricsOf'];
+  readonly activityIntervalMs: number;
+  readonly projectNamespacePrefix: string;
+  /** Without a proof that it is current for this long, nothing is granted any more. */
+  readonly staleAfterMs: number;
+  readonly onDropped: (hash: string) => void;
+}
+
+/** How often freshness is looked at anew: each look goes through all informers. */
+const freshnessMs = 250;
+
+/** Every credential of the platform by the SHA-256 of its bearer string, kept current by watches. */
+export class CredentialIndex {
+  readonly #options: CredentialIndexOptions;
+  readonly #informers: Informers;
+  readonly #verdicts: Verdicts;
+  #problem: string | undefined = 'not synced';
+  #checked = Number.NEGATIVE_INFINITY;
+
+  constructor(options: CredentialIndexOptions) {
+    const { clock, activityIntervalMs: activityInterval, projectNamespacePrefix, onDropped } = options;
+    const records = new CredentialRecords();
+    this.#options = options;
+    this.#informers = new Informers(options);
+    records.addTo(this.#informers);
+    const now = steadyTime(clock);
+    this.#verdicts = new Verdicts({ records, now, activityInterval, projectNamespacePrefix, onDropped });
+  }
+
+  /** Works until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#informers.run(signal);
+  }
+
+  /** The verdict on the credential with this hash; `undefined` when there is none. */
+  find(hash: string): Verdict | Refused | undefined {
+    return this.#verdicts.find(hash);
+  }
+
+  /** Why its answers do not count: something is not read yet, or too old. It costs next to nothing. */
+  problem(): string | undefined {
+    const now = this.#options.clock.monotonic();
+    if (now - this.#checked >= freshnessMs) {
+      this.#checked = now;
+      this.#problem = this.#informers.unsynced() ?? this.#informers.stale(this.#options.staleAfterMs);
+    }
+    return this.#problem;
+  }
+}

@@ -1,0 +1,69 @@
+import { byCredentialKind, type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
+import { asObject } from '../../api/json.ts';
+import { virtualClusterInstances } from '../../api/resources.ts';
+import { toLiveRecord } from '../../credentials/live-record.ts';
+import type { KubeConfigAuth, LiveRecord } from '../../credentials/record.ts';
+import { Store } from '../../kube/cache/store.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import type { InformerSource, Informers } from '../../platform/informers.ts';
+import { toInstanceRecord, type VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
+
+/**
+ * How long a watch stays open, in seconds. Opening the next one proves that the records are current; an idle watch alone
+ * shows nothing for minutes.
+ */
+const watchSeconds = [10, 20] as const;
+
+/** What the gateway knows of all credentials, and of the instances that kubeconfigs are for. */
+export class CredentialRecords {
+  readonly ofKind = byCredentialKind(() => new Store<LiveRecord>({ hash: hashesOf }));
+  readonly instances = new Store<VirtualClusterInstanceRecord>();
+
+  /** Watches everything that is kept here. */
+  addTo(informers: Pick<Informers, 'add'>): void {
+    for (const kind of Object.keys(this.ofKind) as CredentialKind[]) {
+      const { resource } = credentialKinds[kind];
+      const source: InformerSource<LiveRecord> = {
+        resource,
+        store: this.ofKind[kind],
+        project: (object) => projectCredential(object, kind),
+        watchSeconds,
+      };
+      informers.add(resource.plural, source);
+    }
+    informers.add(virtualClusterInstances.plural, {
+      resource: virtualClusterInstances,
+      store: this.instances,
+      project: toInstanceRecord,
+      watchSeconds,
+    });
+  }
+
+  /** Every credential that claims this hash, whether or not it grants anything. */
+  withHash(hash: string): readonly LiveRecord[] {
+    const [keys, tokens, kubeConfigs] = stores(this.ofKind).map((store) => store.byIndex('hash', hash));
+    return [...(keys ?? []), ...(tokens ?? []), ...(kubeConfigs ?? [])];
+  }
+
+  readonly accessKey = (name: string): LiveRecord | undefined => this.ofKind.OwnedAccessKey.get(name);
+}
+
+const stores = (ofKind: CredentialRecords['ofKind']) => [
+  ofKind.OwnedAccessKey,
+  ofKind.DirectClusterEndpointToken,
+  ofKind.VirtualClusterInstanceKubeConfig,
+];
+
+/** Those of the present credential, of its predecessor, and of a key that stands in the spec and is not confirmed yet. */
+export function hashesOf({ specKey, status }: LiveRecord): readonly string[] {
+  const hashes = [status.credentialHash, status.previous?.credentialHash, specKey?.hash];
+  return [...new Set(hashes.filter((hash) => hash !== undefined && hash !== ''))] as string[];
+}
+
+/** The hash of a certificate is that of a public text: who shows the certificate must not pass for its owner. */
+function projectCredential(object: KubeObject, kind: CredentialKind): LiveRecord | undefined {
+  const auth = asObject((object as { status?: unknown }).status)['auth'];
+  const certificate: KubeConfigAuth = 'ClientCertificate';
+  const record = auth === certificate ? undefined : toLiveRecord(object, kind);
+  return record?.kubeConfig?.clientCert ? undefined : record;
+}

@@ -1,0 +1,137 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { PassThrough } from 'node:stream';
+import type { Dispatcher } from 'undici';
+import { type ErrorAnswer, errorAnswer, sendError } from '../server/error-answer.ts';
+import { responseHeaders } from './response-headers.ts';
+import type { Upstream, UpstreamRequest } from './upstream.ts';
+
+export interface Forwarding {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly upstream: Upstream;
+  readonly send: Omit<UpstreamRequest, 'body'>;
+  /** Told why a request got no whole answer from the target. */
+  readonly onFailure: (error: Error) => void;
+}
+
+/** Passes a request on and its answer back, byte by byte, each side at the pace of the slower one. */
+export function forward(forwarding: Forwarding): void {
+  const { request, response } = forwarding;
+  if (response.destroyed) return;
+  if (/^100-continue$/i.test(request.headers.expect ?? '')) response.writeContinue();
+  new Relay(forwarding, hasBody(request) ? request.pipe(new PassThrough()) : null).dispatch();
+}
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
+/** A refusal of our identity is a short text. */
+const maxRefusalBytes = 65_536;
+
+class Relay implements Dispatcher.DispatchHandler {
+  readonly #forwarding: Forwarding;
+  readonly #body: PassThrough | null;
+  readonly #response: ServerResponse;
+  #controller: Dispatcher.DispatchController | undefined;
+  #hasRetried = false;
+  /** Bytes of a 401, which are not passed on; undefined for any other answer. */
+  #refusalBytes: number | undefined;
+  #isOver = false;
+
+  constructor(forwarding: Forwarding, body: PassThrough | null) {
+    const { request, response } = forwarding;
+    this.#forwarding = forwarding;
+    this.#body = body;
+    this.#response = response;
+    // Without a listener the error of a client that leaves would end the process.
+    body?.on('error', () => undefined);
+    request.once('error', (error) => body?.destroy(error));
+    response.once('close', () => this.#onClosed()).on('drain', () => this.#controller?.resume());
+  }
+
+  dispatch(): void {
+    const { upstream, send } = this.#forwarding;
+    upstream.dispatch({ ...send, body: this.#body }, this);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#isOver) controller.abort(clientGone);
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    _headers: IncomingHttpHeaders,
+  ): void {
+    // 103 and the like come before the answer and are not for the client.
+    if (status < 200) return;
+    if (status === 401) {
+      this.#refusalBytes = 0;
+      return;
+    }
+    const raw = (controller.rawHeaders as Buffer[]).map((part) => part.toString('latin1'));
+    this.#response.writeHead(status, responseHeaders(raw));
+    if (this.#forwarding.send.isLong) this.#response.flushHeaders();
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#refusalBytes !== undefined) {
+      this.#refusalBytes += chunk.length;
+      if (this.#refusalBytes > maxRefusalBytes) controller.abort(new Error('an endless refusal'));
+    } else if (!this.#isOver && !this.#response.write(chunk)) controller.pause();
+  }
+
+  onResponseEnd(): void {
+    if (this.#refusalBytes !== undefined) return void this.#onRefused();
+    this.#isOver = true;
+    this.#response.end();
+  }
+
+  onRequestUpgrade(controller: Dispatcher.DispatchController): void {
+    controller.abort(new Error('the target switched protocols unasked'));
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    this.#fail(error, isAnswerProblem(error) ? badAnswer : unavailable);
+  }
+
+  /**
+   * The target refuses our identity, not the client's, which must not throw its credential away. A body that was sent cannot be
+   * sent again.
+   */
+  async #onRefused(): Promise<void> {
+    const isRenewed = await this.#forwarding.upstream.refreshed();
+    if (this.#isOver) return;
+    if (!isRenewed || this.#hasRetried || this.#body !== null)
+      return this.#fail(new Error('the target refuses the identity of the gateway'), unavailable);
+    this.#hasRetried = true;
+    this.#refusalBytes = undefined;
+    this.dispatch();
+  }
+
+  #onClosed(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#body?.destroy();
+    this.#controller?.abort(clientGone);
+  }
+
+  /** After the first byte of an answer only a cut connection tells the client that the rest is missing. */
+  #fail(error: Error, answer: ErrorAnswer): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#forwarding.onFailure(error);
+    this.#forwarding.request.unpipe();
+    if (this.#response.headersSent) this.#response.destroy();
+    else sendError(this.#response, answer);
+  }
+}
+
+const clientGone = new Error('the client is gone');
+const badAnswer = errorAnswer('ERR_UPSTREAM_ANSWER', {});
+const unavailable = errorAnswer('ERR_UPSTREAM_UNAVAILABLE', {}, { headers: ['retry-after', '1'] });
+
+/** The target was reached, and what it sent is no HTTP that may be passed on. */
+const isAnswerProblem = (error: Error & { readonly code?: string }): boolean =>
+  /^(?:HPE_|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES|ERR_INVALID_|ERR_HTTP_INVALID)/.test(error.code ?? '');

@@ -1,0 +1,121 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '../kube/clock.ts';
+import type { Logger } from '../logger.ts';
+import { apiPrefix } from '../scope/request-path.ts';
+import type { ResolvedRequest } from '../scope/requests/resolve-request.ts';
+import type { GatewaySettings } from '../settings/gateway.ts';
+import type { GatewayMetrics } from '../telemetry/metrics/gateway.ts';
+import { version } from '../version.ts';
+import { authenticate } from './gate/authenticate.ts';
+import { findDenial, resolve } from './gate/authorise.ts';
+import type { CredentialIndex } from './index/credential-index.ts';
+import type { Verdict } from './index/verdict.ts';
+import { forward } from './proxy/forward.ts';
+import { impersonates, requestHeaders } from './proxy/request-headers.ts';
+import type { Upstream } from './proxy/upstream.ts';
+import { type ErrorAnswer, errorAnswer, sendError } from './server/error-answer.ts';
+
+export interface RequestHandlerOptions {
+  readonly settings: Pick<GatewaySettings, 'baseURL' | 'maxCredentialBytes'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: GatewayMetrics;
+  readonly index: Pick<CredentialIndex, 'find' | 'problem'>;
+  readonly platform: Upstream;
+}
+
+/** The way of a request: who sends it, what it asks for, whether that is in scope; then on to the target, or back with an error. */
+export class RequestHandler {
+  readonly #options: RequestHandlerOptions;
+  /** The path of the base URL; empty where it has none. */
+  readonly #basePath: string;
+  readonly #authentication;
+
+  constructor(options: RequestHandlerOptions) {
+    const { settings, index } = options;
+    this.#options = options;
+    this.#basePath = new URL(settings.baseURL).pathname.replace(/\/$/, '');
+    this.#authentication = { index, maxCredentialBytes: settings.maxCredentialBytes };
+  }
+
+  handle(request: IncomingMessage, response: ServerResponse): void {
+    const refusal = this.#pass(request, response);
+    if (refusal === undefined) return;
+    this.#options.metrics.refusals.inc({ error: refusal.code });
+    sendError(response, refusal);
+  }
+
+  /** The answer, unless the request is on its way. Nothing here waits. */
+  #pass(request: IncomingMessage, response: ServerResponse): ErrorAnswer | undefined {
+    const { method = '', rawHeaders } = request;
+    const path = this.#pathOf(request);
+    if (path === undefined) return notFound;
+    if (path === '/version' && method === 'GET') return void sendVersion(response);
+    if (impersonates(rawHeaders)) return impersonation;
+    const sender = authenticate(rawHeaders, this.#authentication);
+    if ('status' in sender) return sender;
+    const asked = resolve({ method, target: path });
+    if ('status' in asked) return asked;
+    const denial = findDenial(sender.verdict, asked);
+    if (denial !== undefined) return denial;
+    if (request.headers.upgrade !== undefined) return upgrade;
+    if (asked.target.kind !== 'management') return notFound;
+    this.#forward(request, response, asked, sender.verdict);
+    return undefined;
+  }
+
+  #forward(
+    request: IncomingMessage,
+    response: ServerResponse,
+    asked: ResolvedRequest,
+    verdict: Verdict,
+  ): void {
+    const { log, platform } = this.#options;
+    const { method = '', socket, rawHeaders } = request;
+    const isLong = isLongRunning(asked);
+    const { impersonation } = verdict;
+    const headers = requestHeaders(rawHeaders, {
+      clientAddress: socket.remoteAddress ?? 'unknown',
+      impersonation,
+    });
+    this.#observe(response, asked, isLong);
+    forward({
+      request,
+      response,
+      upstream: platform,
+      send: { method, path: asked.forward, headers, isLong },
+      onFailure: (error) => log.warn({ target: asked.target.kind, err: error }, 'a request got no answer'),
+    });
+  }
+
+  #observe(response: ServerResponse, { target: { kind: target }, verb }: ResolvedRequest, isLong: boolean) {
+    const { clock, metrics } = this.#options;
+    const started = clock.monotonic();
+    const kind = isLong ? 'long' : 'short';
+    metrics.underway.inc({ kind });
+    response.once('close', () => {
+      metrics.underway.dec({ kind });
+      metrics.requests.inc({ target, verb, code: response.headersSent ? response.statusCode : 0 });
+      if (!isLong) metrics.seconds.observe({ target, verb }, (clock.monotonic() - started) / 1000);
+    });
+  }
+
+  #pathOf({ url = '' }: IncomingMessage): string | undefined {
+    if (this.#basePath === '') return url;
+    return url.startsWith(`${this.#basePath}/`) ? url.slice(this.#basePath.length) : undefined;
+  }
+}
+
+/** Those keep their connection for as long as they like, and their answers are passed on at once. */
+function isLongRunning({ verb, subresource, forward: sent }: ResolvedRequest): boolean {
+  if (verb === 'watch' || verb === 'proxy' || subresource === 'proxy') return true;
+  return subresource === 'log' && /[?&]follow=/.test(sent);
+}
+
+function sendVersion(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ version }));
+}
+
+const notFound = errorAnswer('ERR_REQUEST_PATH', { prefix: apiPrefix });
+const impersonation = errorAnswer('ERR_IMPERSONATION', {});
+const upgrade = errorAnswer('ERR_UPGRADE', {});

@@ -1,0 +1,27 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll } from 'vitest';
+import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
+import type { Stored } from '../../../lab/operator/api.ts';
+import { applyKustomization } from '../../../lab/operator/kustomization.ts';
+import { operatorWorld, type World } from '../../../lab/operator/world.ts';
+import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
+
+export interface GatewayWorld extends World {
+  readonly gateway: RunningGateway;
+  /** A confirmed key, and the secret that its holder sends. */
+  holder(spec: object): Promise<{ object: Stored; key: string }>;
+}
+
+/** A control plane with the operator and the gateway at work. Call it at the top of a file. */
+export async function gatewayWorld(env: Readonly<Record<string, string>> = {}): Promise<GatewayWorld> {
+  const world = await operatorWorld();
+  await applyKustomization(world.plane, 'gateway');
+  const gateway = await RunningGateway.start(world.plane, world.guard, { name: world.name('gateway'), env });
+  afterAll(async () => void (await gateway.end()));
+  const holder = async (spec: object) => {
+    const key = generateAccessKey(randomBytes(32));
+    const object = await world.admin.untilReady(await world.admin.createKey({ ...spec, key }));
+    return { object, key };
+  };
+  return Object.assign(Object.create(world) as World, { gateway, holder });
+}

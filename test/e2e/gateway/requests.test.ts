@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { giveRight } from '../../../lab/operator/rights.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { gatewayWorld } from './gateway-world.ts';
+
+const world = await gatewayWorld();
+const { gateway, admin } = world;
+const alice = world.name('alice');
+const team = world.name('team');
+const version = '/kubernetes/management/version';
+const configMaps = '/kubernetes/management/api/v1/namespaces/default/configmaps';
+
+await giveRight(admin, alice, { apiGroups: [''], resources: ['configmaps'], verbs: ['*'] });
+
+/** Waits until the gateway has seen the key, and gives its answer to a request. */
+async function get(path: string, key: string) {
+  return await until('the gateway knows the key', async () => {
+    const { statusCode, headers, body } = await gateway.send(path, { key });
+    const text = await body.text();
+    return statusCode === 401 ? undefined : { status: statusCode, headers, body: JSON.parse(text) };
+  });
+}
+
+describe('a request with a key', () => {
+  it('goes through as the user of the key', async () => {
+    const { key, object } = await world.holder({ team, scope: { rules: [{ verbs: ['get'] }] } });
+    expect(await get(version, key)).toMatchObject({ status: 200, body: { major: '1' } });
+    const review = await gateway.send(
+      '/kubernetes/management/apis/authentication.k8s.io/v1/selfsubjectreviews',
+      {
+        method: 'POST',
+        key,
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }),
+      },
+    );
+    expect(review.statusCode).toBe(201);
+    expect(await review.body.json()).toMatchObject({
+      status: {
+        userInfo: {
+          username: `team:${team}`,
+          groups: [`team:${team}`, 'system:authenticated'],
+          extra: {
+            'management.platform.sh/access-key': [`${object.metadata.name}/${object.metadata.uid}`],
+            'management.platform.sh/access-key-limited': ['true'],
+          },
+        },
+      },
+    });
+  });
+
+  it('is stopped by the rights of the user, with the answer of the API server', async () => {
+    const { key } = await world.holder({ user: alice });
+    const answer = await get('/kubernetes/management/api/v1/namespaces/default/secrets', key);
+    expect(answer).toMatchObject({ status: 403, body: { reason: 'Forbidden' } });
+    expect(answer.body.message).toContain(`User "${alice}" cannot list resource "secrets"`);
+  });
+
+  it('is stopped by the scope of the key before the API server sees it', async () => {
+    const scope = { rules: [{ verbs: ['get'], resources: [{ group: '', resources: ['configmaps'] }] }] };
+    const { key, object } = await world.holder({ user: alice, scope });
+    expect(await get(`${configMaps}/kube-root-ca.crt`, key)).toMatchObject({ status: 200 });
+    const denied = await get(configMaps, key);
+    expect(denied).toMatchObject({ status: 403, body: { kind: 'Status', reason: 'Forbidden' } });
+    expect(denied.body.message).toContain(`cannot list "configmaps" in the namespace "default"`);
+    expect(denied.body.message).toContain(`OwnedAccessKey "${object.metadata.name}"`);
+  });
+
+  it('is refused when the key is not known, without one, and when it asks for keys', async () => {
+    const { key } = await world.holder({ user: alice });
+    await get(configMaps, key);
+    const answers = [
+      await gateway.send(configMaps),
+      await gateway.send(configMaps, { key: `${key.slice(0, -1)}_` }),
+      await gateway.send(configMaps, { key: 'a'.repeat(40) }),
+    ];
+    for (const { statusCode, headers, body } of answers) {
+      expect([statusCode, headers['www-authenticate']]).toEqual([401, 'Bearer']);
+      expect(await body.json()).toMatchObject({ kind: 'Status', code: 401, reason: 'Unauthorized' });
+    }
+    const keys = '/kubernetes/management/apis/management.platform.sh/v1/ownedaccesskeys';
+    expect(await get(keys, key)).toMatchObject({ status: 403, body: { code: 403 } });
+  });
+});
+
+describe('kubectl through the gateway', () => {
+  it('reads, writes and is told who it is', async () => {
+    const { key } = await world.holder({ user: alice });
+    await get(configMaps, key);
+    const kubeconfig = await gateway.kubeconfig(key);
+    const kubectl = async (...args: string[]) => {
+      const { stdout, stderr, exitCode } = await world.plane.kubectl(args, { kubeconfig });
+      return exitCode === 0 ? stdout : stderr;
+    };
+    const name = world.name('map');
+    expect(await kubectl('create', 'configmap', name, '--from-literal=a=1')).toBe(
+      `configmap/${name} created\n`,
+    );
+    expect(await kubectl('get', 'configmap', name, '-o', 'jsonpath={.data.a}')).toBe('1');
+    expect(await kubectl('delete', 'configmap', name)).toContain('deleted');
+    expect(await kubectl('auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}')).toBe(alice);
+    expect(await kubectl('get', 'secrets')).toContain('cannot list resource "secrets"');
+    expect(await kubectl('get', 'configmaps', '--as=bob')).toContain('cannot impersonate');
+  });
+});
