@@ -1,6 +1,6 @@
-import { byCredentialKind, type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
+import { allCredentialKinds, byCredentialKind, type CredentialKind } from '../../api/credential-kinds.ts';
 import { asObject } from '../../api/json.ts';
-import { virtualClusterInstances } from '../../api/resources.ts';
+import { credentialResources, virtualClusterInstances } from '../../api/resources.ts';
 import { toLiveRecord } from '../../credentials/live-record.ts';
 import type { KubeConfigAuth, LiveRecord } from '../../credentials/record.ts';
 import { Store } from '../../kube/cache/store.ts';
@@ -21,8 +21,8 @@ export class CredentialRecords {
 
   /** Watches everything that is kept here. */
   addTo(informers: Pick<Informers, 'add'>): void {
-    for (const kind of Object.keys(this.ofKind) as CredentialKind[]) {
-      const { resource } = credentialKinds[kind];
+    for (const kind of allCredentialKinds) {
+      const resource = credentialResources[kind];
       const source: InformerSource<LiveRecord> = {
         resource,
         store: this.ofKind[kind],
@@ -41,18 +41,11 @@ export class CredentialRecords {
 
   /** Every credential that claims this hash, whether or not it grants anything. */
   withHash(hash: string): readonly LiveRecord[] {
-    const [keys, tokens, kubeConfigs] = stores(this.ofKind).map((store) => store.byIndex('hash', hash));
-    return [...(keys ?? []), ...(tokens ?? []), ...(kubeConfigs ?? [])];
+    return allCredentialKinds.flatMap((kind) => this.ofKind[kind].byIndex('hash', hash));
   }
 
   readonly accessKey = (name: string): LiveRecord | undefined => this.ofKind.OwnedAccessKey.get(name);
 }
-
-const stores = (ofKind: CredentialRecords['ofKind']) => [
-  ofKind.OwnedAccessKey,
-  ofKind.DirectClusterEndpointToken,
-  ofKind.VirtualClusterInstanceKubeConfig,
-];
 
 /** Those of the present credential, of its predecessor, and of a key that stands in the spec and is not confirmed yet. */
 export function hashesOf({ specKey, status }: LiveRecord): readonly string[] {

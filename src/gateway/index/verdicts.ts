@@ -1,4 +1,4 @@
-import type { CredentialKind } from '../../api/credential-kinds.ts';
+import { allCredentialKinds, type CredentialKind } from '../../api/credential-kinds.ts';
 import { reasons } from '../../api/reasons.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
 import type { StoreChange } from '../../kube/cache/store.ts';
@@ -26,7 +26,7 @@ export class Verdicts {
   constructor(options: VerdictsOptions) {
     this.#options = options;
     const { ofKind, instances } = options.records;
-    for (const kind of Object.keys(ofKind) as CredentialKind[])
+    for (const kind of allCredentialKinds)
       ofKind[kind].subscribe((change) => this.#onCredential(kind, change));
     instances.subscribe(({ key }) => this.#dropDependents(`instance/${key}`));
   }
