@@ -117,6 +117,11 @@ export const errorCatalogue = {
     fix: 'Leave out the header `Expect`.',
     httpStatus: 417,
   },
+  ERR_TOO_MANY_REQUESTS: {
+    message: 'too many requests with this credential are under way',
+    fix: 'Try again after the time in `Retry-After`, and send fewer at the same time.',
+    httpStatus: 429,
+  },
   ERR_REQUEST_HEADERS: {
     message: 'the headers are larger than {bytes} bytes or more than {fields} fields',
     fix: 'Send fewer headers. Cookies of a browser are a usual cause.',

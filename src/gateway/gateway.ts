@@ -7,6 +7,7 @@ import type { Logger } from '../logger.ts';
 import type { GatewaySettings } from '../settings/gateway.ts';
 import type { HealthChecks } from '../telemetry/health.ts';
 import type { GatewayMetrics } from '../telemetry/metrics/gateway.ts';
+import { OpenRequests } from './gate/open-requests.ts';
 import { CredentialIndex } from './index/credential-index.ts';
 import { ApiServerUpstream } from './proxy/upstream.ts';
 import { RequestHandler } from './request-handler.ts';
@@ -30,6 +31,7 @@ export class Gateway {
   readonly readiness: HealthChecks;
   readonly #options: GatewayOptions;
   readonly #index: CredentialIndex;
+  readonly #open: OpenRequests;
   readonly #connections: ConnectionSet;
   readonly #server: GatewayServer;
   readonly #certificate;
@@ -40,13 +42,18 @@ export class Gateway {
     const { settings } = options;
     this.#options = options;
     this.#certificate = settings.plainHTTP === 'loopback' ? undefined : readCertificate(settings);
-    this.#index = createIndex(options);
+    this.#index = this.#createIndex();
+    this.#open = this.#createOpenRequests();
     this.#connections = new ConnectionSet({
       connections: settings.upstreamConnections,
       watchConnections: settings.upstreamLongConnections,
     });
-    const platform = new ApiServerUpstream({ identity: options.identity, connections: this.#connections });
-    const handler = new RequestHandler({ ...options, index: this.#index, platform });
+    const platform = new ApiServerUpstream({
+      identity: options.identity,
+      connections: this.#connections,
+      maxWaiting: settings.upstreamWaiting,
+    });
+    const handler = new RequestHandler({ ...options, index: this.#index, open: this.#open, platform });
     this.#server = new GatewayServer({
       address: settings.listenAddress,
       certificate: this.#certificate,
@@ -72,6 +79,30 @@ export class Gateway {
     await this.#connections.close();
   }
 
+  #createIndex(): CredentialIndex {
+    const { settings, reader: client, metrics, ...shared } = this.#options;
+    return new CredentialIndex({
+      ...shared,
+      client,
+      metricsOf: (name) => metrics.informers.for(name),
+      activityIntervalMs: settings.activityIntervalMs,
+      projectNamespacePrefix: settings.projectNamespacePrefix,
+      staleAfterMs: settings.staleAfterMs,
+      onDropped: (hash) => this.#open.recheck(hash),
+    });
+  }
+
+  #createOpenRequests(): OpenRequests {
+    const { clock, settings } = this.#options;
+    return new OpenRequests({
+      clock,
+      find: (hash) => this.#index.find(hash),
+      problem: () => this.#index.problem(),
+      maxShort: settings.requestsPerCredential,
+      maxLong: settings.longRequestsPerCredential,
+    });
+  }
+
   async #followCertificate(signal: AbortSignal): Promise<void> {
     const { clock, log, settings } = this.#options;
     if (this.#certificate === undefined) return;
@@ -87,20 +118,6 @@ export class Gateway {
     await sleep(clock, settings.shutdownDelayMs);
     await this.#server.close(settings.shutdownGraceMs);
   }
-}
-
-function createIndex({ settings, reader, clock, random, log, metrics }: GatewayOptions): CredentialIndex {
-  return new CredentialIndex({
-    client: reader,
-    clock,
-    random,
-    log,
-    metricsOf: (name) => metrics.informers.for(name),
-    activityIntervalMs: settings.activityIntervalMs,
-    projectNamespacePrefix: settings.projectNamespacePrefix,
-    staleAfterMs: settings.staleAfterMs,
-    onDropped: () => undefined,
-  });
 }
 
 const limitsOf = (settings: GatewaySettings): ServerLimits => ({

@@ -86,6 +86,30 @@ export const gatewaySettingDefinitions = {
     default: '2000',
     documentation: 'Connections to each target for watches and the like, one for each.',
   }),
+  upstreamWaiting: setting({
+    name: 'LATCHKEY_UPSTREAM_WAITING',
+    type: integer(0, 100_000),
+    default: '1000',
+    documentation: 'Requests that may wait for a connection to one target. One more gets 503 at once.',
+  }),
+  upstreamWaitMs: setting({
+    name: 'LATCHKEY_UPSTREAM_WAIT',
+    type: duration('100ms', '1m'),
+    default: '10s',
+    documentation: 'How long a request may wait for a connection to its target. Then it gets 503.',
+  }),
+  requestsPerCredential: setting({
+    name: 'LATCHKEY_REQUESTS_PER_CREDENTIAL',
+    type: integer(1, 100_000),
+    default: '200',
+    documentation: 'Short requests at once with one credential. One more gets 429.',
+  }),
+  longRequestsPerCredential: setting({
+    name: 'LATCHKEY_LONG_REQUESTS_PER_CREDENTIAL',
+    type: integer(1, 100_000),
+    default: '500',
+    documentation: 'Watches and the like at once with one credential. One more gets 429.',
+  }),
   maxConnections: setting({
     name: 'LATCHKEY_MAX_CONNECTIONS',
     type: integer(1, 100_000),

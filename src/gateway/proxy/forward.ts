@@ -1,15 +1,21 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import type { Clock, Timer } from '../../kube/clock.ts';
 import { type ErrorAnswer, errorAnswer, sendError } from '../server/error-answer.ts';
 import { responseHeaders } from './response-headers.ts';
-import type { Upstream, UpstreamRequest } from './upstream.ts';
+import { type Upstream, UpstreamBusy, type UpstreamRequest } from './upstream.ts';
 
 export interface Forwarding {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly upstream: Upstream;
   readonly send: Omit<UpstreamRequest, 'body'>;
+  /** Where clients find the target. */
+  readonly publicPath: string;
+  readonly clock: Clock;
+  /** How long it may wait for a connection. */
+  readonly maxWaitMs: number;
   /** Told why a request got no whole answer from the target. */
   readonly onFailure: (error: Error) => void;
 }
@@ -33,6 +39,7 @@ class Relay implements Dispatcher.DispatchHandler {
   readonly #body: PassThrough | null;
   readonly #response: ServerResponse;
   #controller: Dispatcher.DispatchController | undefined;
+  #waiting: Timer | undefined;
   #hasRetried = false;
   /** Bytes of a 401, which are not passed on; undefined for any other answer. */
   #refusalBytes: number | undefined;
@@ -50,12 +57,14 @@ class Relay implements Dispatcher.DispatchHandler {
   }
 
   dispatch(): void {
-    const { upstream, send } = this.#forwarding;
+    const { upstream, send, clock, maxWaitMs } = this.#forwarding;
+    this.#waiting = clock.setTimer(() => this.#fail(new UpstreamBusy(), busy), maxWaitMs);
     upstream.dispatch({ ...send, body: this.#body }, this);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
+    this.#waiting?.cancel();
     if (this.#isOver) controller.abort(clientGone);
   }
 
@@ -71,7 +80,9 @@ class Relay implements Dispatcher.DispatchHandler {
       return;
     }
     const raw = (controller.rawHeaders as Buffer[]).map((part) => part.toString('latin1'));
-    this.#response.writeHead(status, responseHeaders(raw));
+    const headers = responseHeaders(raw, this.#forwarding.publicPath);
+    if (headers === undefined) return this.#refuseAnswer(controller);
+    this.#response.writeHead(status, headers);
     if (this.#forwarding.send.isLong) this.#response.flushHeaders();
   }
 
@@ -93,7 +104,13 @@ class Relay implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
-    this.#fail(error, isAnswerProblem(error) ? badAnswer : unavailable);
+    this.#fail(error, answerTo(error));
+  }
+
+  #refuseAnswer(controller: Dispatcher.DispatchController): void {
+    const error = new Error('the answer sends the client elsewhere');
+    this.#fail(error, badAnswer);
+    controller.abort(error);
   }
 
   /**
@@ -113,6 +130,7 @@ class Relay implements Dispatcher.DispatchHandler {
   #onClosed(): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#waiting?.cancel();
     this.#body?.destroy();
     this.#controller?.abort(clientGone);
   }
@@ -121,6 +139,7 @@ class Relay implements Dispatcher.DispatchHandler {
   #fail(error: Error, answer: ErrorAnswer): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#waiting?.cancel();
     this.#forwarding.onFailure(error);
     this.#forwarding.request.unpipe();
     if (this.#response.headersSent) this.#response.destroy();
@@ -131,7 +150,15 @@ class Relay implements Dispatcher.DispatchHandler {
 const clientGone = new Error('the client is gone');
 const badAnswer = errorAnswer('ERR_UPSTREAM_ANSWER', {});
 const unavailable = errorAnswer('ERR_UPSTREAM_UNAVAILABLE', {}, { headers: ['retry-after', '1'] });
+const busy = errorAnswer('ERR_UPSTREAM_BUSY', {}, { headers: ['retry-after', '1'] });
+
+function answerTo(error: Error): ErrorAnswer {
+  if (error instanceof UpstreamBusy) return busy;
+  return isAnswerProblem(error) ? badAnswer : unavailable;
+}
 
 /** The target was reached, and what it sent is no HTTP that may be passed on. */
 const isAnswerProblem = (error: Error & { readonly code?: string }): boolean =>
-  /^(?:HPE_|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES|ERR_INVALID_|ERR_HTTP_INVALID)/.test(error.code ?? '');
+  error.name === 'HTTPParserError' ||
+  error.message === 'bad upgrade' ||
+  /^(?:UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES|ERR_INVALID_|ERR_HTTP_INVALID)/.test(error.code ?? '');

@@ -9,6 +9,7 @@ const dropped: ReadonlySet<string> = new Set([
   'proxy-authenticate',
   'proxy-authorization',
   'proxy-connection',
+  'refresh',
   'service-worker-allowed',
   'set-cookie',
   'set-cookie2',
@@ -20,15 +21,22 @@ const dropped: ReadonlySet<string> = new Set([
   'www-authenticate',
 ]);
 
-/** The headers of an answer that may go to the client, name and value in turn. */
-export function responseHeaders(rawHeaders: readonly string[]): string[] {
+/**
+ * The headers of an answer that may go to the client, name and value in turn. `publicPath`: where clients find the target. Undefined
+ * for an answer that sends the client elsewhere.
+ */
+export function responseHeaders(rawHeaders: readonly string[], publicPath: string): string[] | undefined {
   const hops = namedByConnection(rawHeaders);
   const kept: string[] = [];
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const [name = '', value = ''] = [rawHeaders[index], rawHeaders[index + 1]];
     const header = name.toLowerCase();
     if (dropped.has(header) || header.startsWith('access-control-') || hops?.has(header)) continue;
-    kept.push(name, value);
+    if (header === 'location' && !isOwnPath(value)) return undefined;
+    kept.push(name, header === 'location' ? publicPath + value : value);
   }
   return kept;
 }
+
+/** A path of the same server. Browsers take a second slash or a backslash for the beginning of a host. */
+const isOwnPath = (location: string): boolean => /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(location);

@@ -25,7 +25,12 @@ export interface Upstream {
 export interface ApiServerUpstreamOptions {
   readonly identity: IdentitySource;
   readonly connections: Pick<ConnectionSet, 'for'>;
+  /** Requests that may wait for a connection. */
+  readonly maxWaiting: number;
 }
+
+/** All connections are in use, and enough requests wait for one. */
+export class UpstreamBusy extends Error {}
 
 /** Sends requests under an identity of ours that may impersonate. */
 export class ApiServerUpstream implements Upstream {
@@ -58,13 +63,15 @@ export class ApiServerUpstream implements Upstream {
     const { pathname } = identity.server;
     try {
       const { requests, watches } = this.#options.connections.for(identity);
+      const pool = isLong ? watches : requests;
+      if (pool.stats.queued >= this.#options.maxWaiting) throw new UpstreamBusy();
       const options = {
         method: method as Dispatcher.HttpMethod,
         path: pathname === '/' ? path : pathname.replace(/\/$/, '') + path,
         headers: [...headers, ...ownHeaders(identity)],
         body,
       };
-      (isLong ? watches : requests).dispatch(options, handler);
+      pool.dispatch(options, handler);
     } catch (error) {
       fail(handler, error);
     }

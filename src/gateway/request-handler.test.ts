@@ -1,0 +1,364 @@
+import { connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import {
+  type Behaviour,
+  type GatewayStage,
+  gatewayStage,
+  type StageOptions,
+  verdictFor,
+} from '../../test/builders/gateway-stage.ts';
+import { credentialHash } from '../credentials/keys/credential-hash.ts';
+
+const key = 'a-key-that-alice-chose-herself';
+const path = '/kubernetes/management/api/v1/namespaces/default/configmaps';
+const running: GatewayStage[] = [];
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((stage) => stage.close()));
+});
+
+const ok: Behaviour = (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+
+async function start(behaviour: Behaviour = ok, options: StageOptions = {}) {
+  const stage = await gatewayStage(behaviour, options);
+  running.push(stage);
+  stage.know(key);
+  return stage;
+}
+
+/** A request as a client writes it; the connection ends with the answer. */
+const request = (line = `GET ${path}`, headers: readonly string[] = [], body = '') =>
+  [
+    `${line} HTTP/1.1`,
+    'Host: a',
+    'Connection: close',
+    `Authorization: Bearer ${key}`,
+    ...headers,
+    '',
+    body,
+  ].join('\r\n');
+const statusOf = (answer: string): number => Number(answer.split(' ')[1]);
+
+describe('a request on its way', () => {
+  it('reaches the target as that of the user, and nothing of the credential with it', async () => {
+    const { send, seen } = await start();
+    const answer = await send(request(`GET ${path}?limit=1`, ['Accept: a/b', 'X-Forwarded-For: 10.9.9.9']));
+    expect(statusOf(answer)).toBe(200);
+    const [head = '', ...lines] = (seen[0] ?? '').trimEnd().split('\r\n');
+    expect(head).toBe('GET /api/v1/namespaces/default/configmaps?limit=1 HTTP/1.1');
+    expect(lines.filter((line) => !/^(?:host|connection):/i.test(line))).toEqual([
+      'accept: a/b',
+      'x-forwarded-for: 127.0.0.1',
+      'impersonate-user: alice',
+      'impersonate-group: dev',
+      'authorization: Bearer one',
+    ]);
+  });
+
+  it('carries its body, in chunks or whole', async () => {
+    const { send, seen } = await start();
+    await send(request(`POST ${path}`, ['Content-Length: 5'], 'hello'));
+    await send(request(`POST ${path}`, ['Transfer-Encoding: chunked'], '5\r\nhello\r\n0\r\n\r\n'));
+    for (const text of [seen.slice(0, -1).join(''), seen.at(-1)])
+      expect(text).toMatch(/(?:content-length: 5\r\n\r\nhello|chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n)$/i);
+  });
+
+  it('is told to go on when it waits for that', async () => {
+    const { send } = await start();
+    const answer = await send(
+      request(`POST ${path}`, ['Expect: 100-continue', 'Content-Length: 5'], 'hello'),
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
+  });
+
+  it('finds its target below the path of the base URL', async () => {
+    const { send, seen } = await start(ok, { basePath: '/latchkey' });
+    expect(statusOf(await send(request(`GET /latchkey${path}`)))).toBe(200);
+    expect(statusOf(await send(request()))).toBe(404);
+    expect(seen).toHaveLength(1);
+  });
+});
+
+describe('a request that gets no further than the gateway', () => {
+  const withoutKey = (header: string) => request().replace(/Authorization: .*/, header);
+  it.each([
+    ['no credential', withoutKey('X: 1'), 401],
+    ['a credential in the query', withoutKey('X: 1').replace(path, `${path}?access_token=${key}`), 401],
+    ['a credential in a cookie', withoutKey(`Cookie: authorization=${key}`), 401],
+    ['Basic', withoutKey(`Authorization: Basic ${key}`), 401],
+    ['an unknown credential', withoutKey('Authorization: Bearer abc'), 401],
+    ['Impersonate-User', request(undefined, ['Impersonate-User: bob']), 403],
+    ['impersonate-extra', request(undefined, ['impersonate-extra-scopes: x']), 403],
+    ['Impersonate-Uid', request(undefined, ['IMPERSONATE-UID: 1']), 403],
+    ['an encoded slash', request('GET /kubernetes/management/api/v1/namespaces%2Fother/secrets/x'), 400],
+    ['an encoded letter', request('GET /kubernetes/management/%61pi/v1/secrets'), 400],
+    ['dots', request('GET /kubernetes/management/api/v1/../../x'), 400],
+    ['encoded dots', request('GET /kubernetes/management/%2e%2e/x'), 400],
+    ['an empty segment', request('GET /kubernetes/management//api'), 400],
+    ['a backslash', request('GET /kubernetes/management/a\\b'), 400],
+    ['NUL', request('GET /kubernetes/management/a%00'), 400],
+    ['no target', request('GET /api/v1'), 404],
+    ['keys', request('GET /kubernetes/management/apis/management.platform.sh/v1/ownedaccesskeys'), 403],
+    [
+      'one key',
+      request('DELETE /kubernetes/management/apis/management.platform.sh/v1/ownedaccesskeys/a'),
+      403,
+    ],
+    [
+      'keys by the old path of watches',
+      request('GET /kubernetes/management/apis/management.platform.sh/v1/watch/ownedaccesskeys'),
+      403,
+    ],
+    [
+      'a patch of a token',
+      request('PATCH /kubernetes/management/apis/management.platform.sh/v1/directclusterendpointtokens/a'),
+      403,
+    ],
+    ['a websocket', request(`GET ${path}`, ['Upgrade: websocket']).replace('close', 'Upgrade'), 501],
+    ['SPDY', request(`POST ${path}`, ['Upgrade: SPDY/3.1']).replace('close', 'Upgrade'), 501],
+    ['h2c', request(`GET ${path}`, ['Upgrade: h2c']).replace('close', 'Upgrade'), 400],
+  ])('%s', async (_, text, status) => {
+    const { send, seen } = await start();
+    const closing = 'GET /version HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+    const answer = await send(text.includes('Connection: Upgrade') ? text + closing : text);
+    expect(statusOf(answer)).toBe(status);
+    expect(seen).toEqual([]);
+  });
+
+  it('is one that the scope does not allow, also with a field selector or as deletecollection', async () => {
+    const { send, seen, know } = await start();
+    const rule = {
+      verbs: ['get', 'delete'],
+      resources: [{ group: '', resources: ['configmaps'] }],
+      namespaces: ['a'],
+    };
+    know(key, verdictFor({ rules: [rule] }));
+    const all = '/kubernetes/management/api/v1/configmaps?fieldSelector=metadata.namespace%3Da';
+    for (const line of [`GET ${all}`, 'DELETE /kubernetes/management/api/v1/namespaces/a/configmaps'])
+      expect(statusOf(await send(request(line)))).toBe(403);
+    expect(seen).toEqual([]);
+    const one = 'GET /kubernetes/management/api/v1/namespaces/a/configmaps/b';
+    expect(statusOf(await send(request(one)))).toBe(200);
+  });
+
+  it('gets 503 while the index is stale, and 401 with the reason when it has a whole key that is disabled', async () => {
+    const { send, state, know } = await start();
+    state.problem = 'stale';
+    expect(statusOf(await send(request()))).toBe(503);
+    state.problem = undefined;
+    know(key, { reason: 'Disabled' });
+    const answer = await send(request());
+    expect([statusOf(answer), answer.includes('disabled')]).toEqual([401, false]);
+  });
+
+  it('gets 429 above the number of requests at once, and a place again when one is over', async () => {
+    const waiting: Socket[] = [];
+    const { send } = await start((socket) => void waiting.push(socket), { maxShort: 1 });
+    const first = send(request());
+    await vi.waitFor(() => expect(waiting).toHaveLength(1));
+    expect(await send(request())).toMatch(/^HTTP\/1\.1 429 [\s\S]*retry-after: 1\r\n/);
+    waiting[0]?.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+    expect(statusOf(await first)).toBe(200);
+    const third = send(request());
+    await vi.waitFor(() => expect(waiting).toHaveLength(2));
+    waiting[1]?.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+    expect(statusOf(await third)).toBe(200);
+  });
+
+  it('gets 503 when it waits too long for a connection, or too many wait', async () => {
+    const { send, seen } = await start(() => undefined, { connections: 1, maxWaiting: 1, maxWaitMs: 300 });
+    void send(request());
+    await vi.waitFor(() => expect(seen).toHaveLength(1));
+    const second = send(request());
+    const third = send(request());
+    for (const answer of await Promise.all([second, third]))
+      expect(answer).toMatch(/^HTTP\/1\.1 503 [\s\S]*retry-after: 1\r\n/);
+    expect(seen).toHaveLength(1);
+  });
+});
+
+describe('the answer of a target', () => {
+  it.each([
+    [
+      'a redirect to another host',
+      'HTTP/1.1 302 Found\r\nLocation: https://evil.example/\r\nContent-Length: 0\r\n\r\n',
+      502,
+    ],
+    ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nok', 502],
+    [
+      'length and chunks',
+      'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      502,
+    ],
+    ['no HTTP', 'SSH-2.0-OpenSSH_9.9\r\n', 502],
+    [
+      'an unasked switch of protocols',
+      'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n',
+      502,
+    ],
+    ['endless headers', `HTTP/1.1 200 OK\r\n${'X: aaaaaaaaaaaaaaaa\r\n'.repeat(10_000)}`, 502],
+  ])('that is %s becomes %i', async (_, text, status) => {
+    const { send } = await start((socket) => void socket.write(text));
+    expect(statusOf(await send(request()))).toBe(status);
+  });
+
+  it('that ends too early is cut off, so that no one takes the part for the whole', async () => {
+    const { send } = await start(
+      (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf'),
+    );
+    const answer = await send(request());
+    expect(answer).toMatch(/content-length: 10\r\n/i);
+    expect(answer.endsWith('half')).toBe(true);
+  });
+
+  it('with more bytes than announced passes on only those announced', async () => {
+    const { send } = await start(
+      (socket) =>
+        void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n\r\nevil'),
+    );
+    expect(await send(request())).not.toContain('evil');
+  });
+
+  it('that is a hint before the answer is left out', async () => {
+    const { send } = await start(
+      (socket) =>
+        void socket.write(
+          'HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok',
+        ),
+    );
+    expect(await send(request())).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n\r\nok$/);
+  });
+
+  it('sets no cookie, and a redirect on the same server stays below the target', async () => {
+    const { send } = await start(
+      (socket) =>
+        void socket.write(
+          'HTTP/1.1 301 Moved\r\nLocation: /openapi/v3?hash=1\r\nSet-Cookie: a=1\r\nAudit-Id: 7\r\nContent-Length: 0\r\n\r\n',
+        ),
+    );
+    const answer = await send(request());
+    expect(answer).toMatch(
+      /^HTTP\/1\.1 301 [\s\S]*Location: \/kubernetes\/management\/openapi\/v3\?hash=1\r\n/,
+    );
+    expect(answer).toContain('Audit-Id: 7');
+    expect(answer).not.toContain('Set-Cookie');
+  });
+
+  it('of 401 is about our token: the next one is tried once, and the client never sees it', async () => {
+    const refuse = 'HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno';
+    const { send, seen, state } = await start((socket, text) =>
+      text.includes('Bearer two') ? ok(socket, text) : void socket.write(refuse),
+    );
+    state.tokens.push('two');
+    expect(statusOf(await send(request()))).toBe(200);
+    expect(seen).toHaveLength(2);
+  });
+
+  it('of 401 becomes 503 when there is no other token, or a body was sent', async () => {
+    const refuse = 'HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno';
+    const { send } = await start((socket) => void socket.write(refuse));
+    expect(statusOf(await send(request()))).toBe(503);
+    expect(statusOf(await send(request(`POST ${path}`, ['Content-Length: 2'], '{}')))).toBe(503);
+  });
+
+  it('is 503 where no one listens', async () => {
+    const { send } = await start((socket) => void socket.destroy());
+    expect(statusOf(await send(request()))).toBe(503);
+  });
+});
+
+describe('a watch', () => {
+  const watchHead = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
+  const watchPath = `GET ${path}?watch=true`;
+
+  /** A client that has received the head of its watch. */
+  async function watching(stage: GatewayStage) {
+    const received: string[] = [];
+    const socket = connect(stage.port, '127.0.0.1', () => void socket.write(request(watchPath)));
+    const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
+    socket.on('error', () => undefined).on('data', (chunk) => void received.push(chunk.toString()));
+    await vi.waitFor(() => expect(received.join('')).toContain('200 OK'));
+    return { socket, received, closed };
+  }
+
+  it('passes on each event at once', async () => {
+    let target: Socket | undefined;
+    const stage = await start((socket) => {
+      target = socket;
+      socket.write(watchHead);
+    });
+    const { received } = await watching(stage);
+    target?.write('7\r\n{"a":1}\r\n');
+    await vi.waitFor(() => expect(received.join('')).toContain('{"a":1}'));
+  });
+
+  it('ends at the target when the client leaves', async () => {
+    let isClosed = false;
+    const stage = await start((socket) => {
+      socket.on('close', () => {
+        isClosed = true;
+      });
+      socket.write(watchHead);
+    });
+    const { socket } = await watching(stage);
+    socket.destroy();
+    await vi.waitFor(() => expect(isClosed).toBe(true));
+  });
+
+  it.each<[string, (stage: GatewayStage) => void]>([
+    ['the credential is refused', (stage) => stage.know(key, { reason: 'Disabled' })],
+    ['its scope no longer allows it', (stage) => stage.know(key, verdictFor({}))],
+    ['the credential is gone', ({ state }) => state.verdicts.clear()],
+  ])('is cut at once when %s', async (_, change) => {
+    const stage = await start((socket) => void socket.write(watchHead));
+    const { closed } = await watching(stage);
+    change(stage);
+    stage.open.recheck(credentialHash(key));
+    await closed;
+  });
+
+  it.each<[string, (stage: GatewayStage) => void]>([
+    ['its credential ends by the clock', ({ state }) => state.verdicts.clear()],
+    [
+      'the index is stale',
+      ({ state }) => {
+        state.problem = 'stale';
+      },
+    ],
+  ])('is cut within a second when %s', async (_, change) => {
+    const stage = await start((socket) => void socket.write(watchHead));
+    const { closed } = await watching(stage);
+    change(stage);
+    await closed;
+  });
+
+  it('goes on when its credential changes and is still good', async () => {
+    const stage = await start((socket) => void socket.write(watchHead));
+    const { socket } = await watching(stage);
+    stage.know(key, verdictFor({ rules: [{ verbs: ['watch'] }] }));
+    stage.open.recheck(credentialHash(key));
+    expect(socket.destroyed).toBe(false);
+    socket.destroy();
+  });
+
+  it('is held back at the target while the client does not read', async () => {
+    const chunk = `10000\r\n${'a'.repeat(65_536)}\r\n`;
+    let written = 0;
+    const stage = await start((socket) => {
+      socket.write(watchHead);
+      const fill = () => {
+        while (written < 2_000 && socket.write(chunk)) written += 1;
+      };
+      socket.on('drain', fill);
+      fill();
+    });
+    const { socket } = await watching(stage);
+    socket.pause();
+    await vi.waitFor(() => expect(written).toBeGreaterThan(0));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(written).toBeLessThan(2_000);
+    const before = written;
+    socket.resume();
+    await vi.waitFor(() => expect(written).toBeGreaterThan(before), 5_000);
+    socket.destroy();
+  });
+});

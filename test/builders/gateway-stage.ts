@@ -1,0 +1,141 @@
+import type { AddressInfo } from 'node:net';
+import { createServer, type Socket } from 'node:net';
+import { Registry } from 'prom-client';
+import { credentialHash } from '../../src/credentials/keys/credential-hash.ts';
+import { OpenRequests } from '../../src/gateway/gate/open-requests.ts';
+import type { Refused, Verdict } from '../../src/gateway/index/verdict.ts';
+import { ApiServerUpstream } from '../../src/gateway/proxy/upstream.ts';
+import { RequestHandler } from '../../src/gateway/request-handler.ts';
+import { GatewayServer } from '../../src/gateway/server/server.ts';
+import {
+  type ClientIdentity,
+  type IdentitySource,
+  makeIdentity,
+} from '../../src/kube/client/client-identity.ts';
+import { ConnectionSet } from '../../src/kube/client/connections.ts';
+import { impersonationHeaders } from '../../src/kube/client/impersonation.ts';
+import { systemClock } from '../../src/kube/clock.ts';
+import { silentLogger } from '../../src/logger.ts';
+import { compileScope } from '../../src/scope/gate/compile-scope.ts';
+import { GatewayMetrics } from '../../src/telemetry/metrics/gateway.ts';
+import { liveRecord } from './credential-object.ts';
+import { rawExchange } from './raw-exchange.ts';
+
+/** What the server behind the gateway does with each connection, once its first bytes are there. */
+export type Behaviour = (socket: Socket, request: string) => void;
+
+export interface StageOptions {
+  readonly basePath?: string;
+  readonly maxShort?: number;
+  readonly maxLong?: number;
+  readonly connections?: number;
+  readonly maxWaiting?: number;
+  readonly maxWaitMs?: number;
+}
+
+/** A verdict for `alice`; with a scope only what the scope allows. */
+export function verdictFor(scope?: Record<string, unknown>): Verdict {
+  return {
+    record: liveRecord(),
+    ancestors: [],
+    identity: { kind: 'user', user: 'alice', groups: [] },
+    end: Number.POSITIVE_INFINITY,
+    gates: scope === undefined ? [] : [compileScope(scope, 'p-')],
+    gateOwners: ['OwnedAccessKey "ci"'],
+    impersonation: impersonationHeaders({ user: 'alice', groups: ['dev'] }),
+  };
+}
+
+/** Everything of a gateway but the index, between a raw socket on each side. Close it. */
+export async function gatewayStage(behaviour: Behaviour, options: StageOptions = {}) {
+  const seen: string[] = [];
+  const sockets = new Set<Socket>();
+  const origin = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
+    socket.on('data', (chunk) => {
+      seen.push(chunk.toString('latin1'));
+      behaviour(socket, chunk.toString('latin1'));
+    });
+  });
+  await new Promise<void>((resolve) => origin.listen(0, '127.0.0.1', resolve));
+  const state = {
+    verdicts: new Map<string, Verdict | Refused>(),
+    problem: undefined as string | undefined,
+    tokens: ['one'],
+  };
+  const index = {
+    find: (hash: string) => state.verdicts.get(hash),
+    problem: () => state.problem,
+  };
+  const connections = new ConnectionSet({ connections: options.connections ?? 8, watchConnections: 8 });
+  const open = new OpenRequests({
+    ...index,
+    clock: systemClock,
+    maxShort: options.maxShort ?? 100,
+    maxLong: options.maxLong ?? 100,
+  });
+  const { port } = origin.address() as AddressInfo;
+  const handler = new RequestHandler({
+    settings: {
+      baseURL: `https://latchkey.example.com${options.basePath ?? ''}`,
+      maxCredentialBytes: 8_192,
+      upstreamWaitMs: options.maxWaitMs ?? 2_000,
+    },
+    clock: systemClock,
+    log: silentLogger,
+    metrics: new GatewayMetrics(new Registry()),
+    index,
+    open,
+    platform: new ApiServerUpstream({
+      identity: identityOf(port, state.tokens),
+      connections,
+      maxWaiting: options.maxWaiting ?? 100,
+    }),
+  });
+  const server = new GatewayServer({
+    address: { host: '127.0.0.1', port: 0 },
+    limits: {
+      headerBytes: 16_384,
+      headerFields: 100,
+      urlBytes: 8_192,
+      headMs: 5_000,
+      idleMs: 5_000,
+      connections: 100,
+    },
+    onRequest: (request, response) => handler.handle(request, response),
+  });
+  const address = await server.listen();
+  return {
+    seen,
+    state,
+    open,
+    port: address.port,
+    /** The credential that `alice` holds is known from now on. */
+    know: (credential: string, verdict: Verdict | Refused = verdictFor()) =>
+      state.verdicts.set(credentialHash(credential), verdict),
+    send: async (text: string) => await rawExchange(address.port, text),
+    close: async () => {
+      await server.close(0);
+      for (const socket of sockets) socket.destroy();
+      await connections.close();
+      await new Promise((resolve) => origin.close(resolve));
+    },
+  };
+}
+
+export type GatewayStage = Awaited<ReturnType<typeof gatewayStage>>;
+
+/** The first token, and after a refusal the next one. */
+function identityOf(port: number, tokens: readonly string[]): IdentitySource {
+  const server = new URL(`http://127.0.0.1:${port}`);
+  let used = 0;
+  const make = (): ClientIdentity => makeIdentity(server, {}, ['authorization', `Bearer ${tokens[used]}`]);
+  return {
+    current: make,
+    refreshed: async () => {
+      used += 1;
+      return used < tokens.length;
+    },
+  };
+}
