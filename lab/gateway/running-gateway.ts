@@ -32,7 +32,7 @@ export class RunningGateway {
   #exited = false;
   #port = 0;
 
-  /** Resolves when it is ready. config/gateway must be applied. */
+  /** Resolves when it is ready. config/default must be applied. */
   static async start(
     plane: ControlPlaneAccess,
     guard: Guard,

@@ -20,7 +20,7 @@ export interface CredentialIndexOptions {
   readonly onDropped: (hash: string) => void;
 }
 
-/** How often freshness is looked at anew: each look goes through all informers. */
+/** How often freshness is looked at again: each look goes through all informers. */
 const freshnessMs = 250;
 
 /** Every credential of the platform by the SHA-256 of its bearer string, kept current by watches. */

@@ -44,7 +44,7 @@ export interface JudgeOptions extends LiveOptions {
   readonly projectNamespacePrefix: string;
 }
 
-/** Whether the credential with this hash, which the record claims, is good at `now`, and for whom. */
+/** Whether the credential with this hash, which the record claims, is good at `now`, and who it speaks for. */
 export function judge(
   record: LiveRecord,
   hash: string,

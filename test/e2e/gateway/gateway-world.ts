@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { afterAll } from 'vitest';
 import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
-import { applyKustomization } from '../../../lab/operator/kustomization.ts';
 import { operatorWorld, type World } from '../../../lab/operator/world.ts';
 import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
 
@@ -15,7 +14,6 @@ export interface GatewayWorld extends World {
 /** A control plane with the operator and the gateway at work. Call it at the top of a file. */
 export async function gatewayWorld(env: Readonly<Record<string, string>> = {}): Promise<GatewayWorld> {
   const world = await operatorWorld();
-  await applyKustomization(world.plane, 'gateway');
   const gateway = await RunningGateway.start(world.plane, world.guard, { name: world.name('gateway'), env });
   afterAll(async () => void (await gateway.end()));
   const holder = async (spec: object) => {

@@ -10,6 +10,7 @@ import {
   shippedPolicies,
 } from '../../../src/operator/admission/generated/shipped-policies.ts';
 import { commonSettingDefinitions } from '../../../src/settings/common.ts';
+import { gatewaySettingDefinitions } from '../../../src/settings/gateway.ts';
 import { unknownSettings } from '../../../src/settings/read.ts';
 import { type Rendered, render } from './render.ts';
 
@@ -34,7 +35,7 @@ describe('config/default', async () => {
       throw new Error(`${found.length} objects of kind ${kind}`);
     return found[0];
   };
-  const deployment = only('Deployment');
+  const deployment = only('Deployment', 'latchkey-operator');
   const template = deployment['spec'].template;
   const container = template.spec.containers[0];
   const settings = only('ConfigMap');
@@ -116,7 +117,10 @@ describe('config/default', async () => {
     const made = objects.filter(({ kind }) => kind === 'Namespace').map(({ metadata }) => metadata.name);
     expect(made).toEqual(ownNamespaces);
     expect(template.spec.serviceAccountName).toBe(serviceAccounts.operator);
-    expect(only('ServiceAccount').metadata.name).toBe(serviceAccounts.operator);
+    const accounts = objects.filter(({ kind }) => kind === 'ServiceAccount');
+    expect(accounts.map(({ metadata }) => metadata.name).toSorted()).toEqual(
+      Object.values(serviceAccounts).toSorted(),
+    );
   });
 
   describe('the policies', () => {
@@ -230,7 +234,7 @@ describe('config/default', async () => {
 
     it('keeps one of two replicas through drains and spreads them', () => {
       expect(deployment['spec'].replicas).toBe(2);
-      const budget = only('PodDisruptionBudget')['spec'];
+      const budget = only('PodDisruptionBudget', 'latchkey-operator')['spec'];
       expect(budget.maxUnavailable).toBe(1);
       for (const selector of [
         budget.selector,
@@ -244,6 +248,45 @@ describe('config/default', async () => {
 
     it('has a class of priority that is there', () => {
       expect(template.spec.priorityClassName).toBe(only('PriorityClass').metadata.name);
+    });
+  });
+
+  describe('the Deployment of the gateway', () => {
+    const gateway = only('Deployment', 'latchkey-gateway')['spec'];
+    const { spec: pod, metadata } = gateway.template;
+    const [program] = pod.containers;
+
+    it('runs as its own account, which may impersonate and nothing else', () => {
+      expect(program).toMatchObject({ args: ['gateway'], image: container.image });
+      expect(pod.serviceAccountName).toBe(serviceAccounts.gateway);
+      expect(program.envFrom).toEqual(container.envFrom);
+      expect([pod.securityContext, program.securityContext]).toEqual([
+        template.spec.securityContext,
+        container.securityContext,
+      ]);
+    });
+
+    it('finds its certificate where it looks for it, and outlives its own end', () => {
+      const { certFile, keyFile, shutdownDelayMs, shutdownGraceMs } = gatewaySettingDefinitions;
+      const [{ mountPath }] = program.volumeMounts;
+      const files = pod.volumes[0].secret.items.map((item: { path: string }) => join(mountPath, item.path));
+      expect(files).toEqual([certFile.default, keyFile.default]);
+      const defaults = [shutdownDelayMs, shutdownGraceMs].map((one) =>
+        Number.parseInt(one.default ?? '', 10),
+      );
+      expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(
+        defaults.reduce((sum, seconds) => sum + seconds, 10),
+      );
+    });
+
+    it('is reached by its Service, and by no other port than those it serves', () => {
+      const service = only('Service')['spec'];
+      expect(metadata.labels).toMatchObject(service.selector);
+      expect(service.ports).toEqual([{ name: 'https', port: 443, targetPort: 'https' }]);
+      const ports = program.ports.map(({ name }: { name: string }) => ({ port: name }));
+      expect(only('NetworkPolicy')['spec'].ingress).toEqual([{ ports }]);
+      const listening = program.ports.find(({ name }: { name: string }) => name === 'https');
+      expect(`:${listening.containerPort}`).toBe(gatewaySettingDefinitions.listenAddress.default);
     });
   });
 
@@ -277,7 +320,9 @@ describe('config/default', async () => {
       };
       await writeFile(`${overlay}/kustomization.yaml`, JSON.stringify(kustomization));
       const changed = await render(plane, overlay);
-      const found = changed.find(({ kind }) => kind === 'Deployment');
+      const found = changed.find(
+        ({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'latchkey-operator',
+      );
       const [operator] = found?.['spec'].template.spec.containers ?? [];
       const map = changed.find(({ kind }) => kind === 'ConfigMap');
       expect(map?.['data']).toEqual({ LATCHKEY_BASE_URL: 'https://keys.corp.example' });
