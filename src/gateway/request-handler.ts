@@ -61,7 +61,7 @@ export class RequestHandler {
     if (impersonates(rawHeaders)) return impersonation;
     const sender = authenticate(rawHeaders, this.#authentication);
     if ('status' in sender) return sender;
-    const asked = resolve({ method, target: path });
+    const asked = resolve({ method, target: path, contentType: headers['content-type'] });
     if ('status' in asked) return asked;
     const denial = findDenial(sender.verdict, asked);
     if (denial !== undefined) return denial;

@@ -31,8 +31,6 @@ export interface InformerSource<R extends StoredRecord>
   readonly fieldSelector?: string;
   readonly store: Store<R>;
   readonly project: (object: KubeObject) => R | undefined;
-  /** As for the reflector. */
-  readonly watchSeconds?: readonly [number, number];
 }
 
 interface Informer {

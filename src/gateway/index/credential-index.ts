@@ -1,4 +1,3 @@
-import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { Logger } from '../../logger.ts';
 import { Informers, type InformersOptions } from '../../platform/informers.ts';
@@ -8,7 +7,7 @@ import type { Refused, Verdict } from './verdict.ts';
 import { Verdicts } from './verdicts.ts';
 
 export interface CredentialIndexOptions {
-  readonly client: Pick<KubeClient, 'list' | 'watch'>;
+  readonly client: InformersOptions['client'];
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Logger;

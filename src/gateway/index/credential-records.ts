@@ -9,10 +9,10 @@ import type { InformerSource, Informers } from '../../platform/informers.ts';
 import { toInstanceRecord, type VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
 
 /**
- * How long a watch stays open, in seconds. Opening the next one proves that the records are current; an idle watch alone
- * shows nothing for minutes.
+ * An API server that is cut off from its etcd opens every watch and never says that it knows nothing: each one is proved by a list
+ * before it, and soon comes the next.
  */
-const watchSeconds = [10, 20] as const;
+const proven = { proofTimeoutMs: 5_000, watchSeconds: [10, 20] } as const;
 
 /** What the gateway knows of all credentials, and of the instances that kubeconfigs are for. */
 export class CredentialRecords {
@@ -27,7 +27,7 @@ export class CredentialRecords {
         resource,
         store: this.ofKind[kind],
         project: (object) => projectCredential(object, kind),
-        watchSeconds,
+        ...proven,
       };
       informers.add(resource.plural, source);
     }
@@ -35,7 +35,7 @@ export class CredentialRecords {
       resource: virtualClusterInstances,
       store: this.instances,
       project: toInstanceRecord,
-      watchSeconds,
+      ...proven,
     });
   }
 

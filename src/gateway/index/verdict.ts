@@ -1,3 +1,4 @@
+import { extras } from '../../api/names.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import type { Identity } from '../../credentials/identity.ts';
 import { acceptsPrevious, isLive, type LiveOptions } from '../../credentials/liveness.ts';
@@ -135,8 +136,8 @@ function impersonationOf(
 ): readonly string[] {
   const limited = [record, ...ancestors].some(isScoped);
   const extra = {
-    'management.platform.sh/access-key': [`${record.name}/${record.uid}`],
-    ...(limited ? { 'management.platform.sh/access-key-limited': ['true'] } : {}),
+    [extras.accessKey]: [`${record.name}/${record.uid}`],
+    ...(limited ? { [extras.accessKeyLimited]: ['true'] } : {}),
   };
   return impersonationHeaders({ user, groups, extra });
 }

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { Dispatcher } from 'undici';
+import { type Dispatcher, Pool } from 'undici';
 import type { ClientIdentity, IdentitySource } from '../../kube/client/client-identity.ts';
 import type { ConnectionSet } from '../../kube/client/connections.ts';
 
@@ -64,7 +64,7 @@ export class ApiServerUpstream implements Upstream {
     try {
       const { requests, watches } = this.#options.connections.for(identity);
       const pool = isLong ? watches : requests;
-      if (pool.stats.queued >= this.#options.maxWaiting) throw new UpstreamBusy();
+      if (waitingFor(pool) >= this.#options.maxWaiting) throw new UpstreamBusy();
       const options = {
         method: method as Dispatcher.HttpMethod,
         path: pathname === '/' ? path : pathname.replace(/\/$/, '') + path,
@@ -77,6 +77,8 @@ export class ApiServerUpstream implements Upstream {
     }
   }
 }
+
+const waitingFor = (pool: Dispatcher): number => (pool instanceof Pool ? pool.stats.queued : 0);
 
 /** Who the request is for was decided; a user that our own kubeconfig names must not take its place. */
 const ownHeaders = ({ headers }: ClientIdentity): readonly string[] =>
