@@ -117,6 +117,21 @@ export const errorCatalogue = {
     fix: 'Leave out the header `Expect`.',
     httpStatus: 417,
   },
+  ERR_TARGET_UNKNOWN: {
+    message: 'there is no such cluster, space or virtual cluster, or it is being deleted',
+    fix: 'Check the path: /cluster/<name>, /project/<project>/space/<name> or /project/<project>/virtualcluster/<name>.',
+    httpStatus: 404,
+  },
+  ERR_TARGET_NOT_CONNECTED: {
+    message: 'the platform has no access to this target yet',
+    fix: 'Look at the conditions of the object, which say why: `kubectl get virtualclusterinstances,clusters -A`.',
+    httpStatus: 503,
+  },
+  ERR_TARGET_ENTRY: {
+    message: 'User "{user}" needs the verb "use" on {object}',
+    fix: 'Bind a role with this verb to the user: latchkey-use for virtual clusters, latchkey-use-spaces, latchkey-use-clusters.',
+    httpStatus: 403,
+  },
   ERR_TOO_MANY_REQUESTS: {
     message: 'too many requests with this credential are under way',
     fix: 'Try again after the time in `Retry-After`, and send fewer at the same time.',

@@ -71,6 +71,12 @@ export const subjectAccessReviews: Resource = {
   kind: 'SubjectAccessReview',
   namespaced: false,
 };
+/** The same about the user who asks. */
+export const selfSubjectAccessReviews: Resource = {
+  ...subjectAccessReviews,
+  plural: 'selfsubjectaccessreviews',
+  kind: 'SelfSubjectAccessReview',
+};
 export const leases: Resource = {
   group: 'coordination.k8s.io',
   version: 'v1',

@@ -25,6 +25,7 @@ export const run: Command = async ({ environment, signal }) => {
     random: Math.random,
     log: host.log,
     metrics: new GatewayMetrics(host.registry),
+    client,
     reader: client.as({ serviceAccount: { namespace: systemNamespace, name: serviceAccounts.reader } }),
     identity: host.authenticate(),
   });

@@ -4,12 +4,17 @@ import { ConnectionSet } from '../kube/client/connections.ts';
 import type { Clock } from '../kube/clock.ts';
 import { sleep } from '../kube/sleep.ts';
 import type { Logger } from '../logger.ts';
+import { TargetAddresses } from '../platform/targets/addresses.ts';
+import { TargetConnections } from '../platform/targets/target-connections.ts';
 import type { GatewaySettings } from '../settings/gateway.ts';
 import type { HealthChecks } from '../telemetry/health.ts';
 import type { GatewayMetrics } from '../telemetry/metrics/gateway.ts';
+import { EntryPermissions } from './gate/entry-permissions.ts';
 import { OpenRequests } from './gate/open-requests.ts';
 import { CredentialIndex } from './index/credential-index.ts';
-import { ApiServerUpstream } from './proxy/upstream.ts';
+import { TargetRecords } from './index/target-records.ts';
+import { Targets } from './proxy/targets.ts';
+import { ApiServerUpstream, type Upstream } from './proxy/upstream.ts';
 import { RequestHandler } from './request-handler.ts';
 import { followCertificate, readCertificate } from './server/certificate.ts';
 import { GatewayServer, type ServerLimits } from './server/server.ts';
@@ -22,6 +27,8 @@ export interface GatewayOptions {
   readonly metrics: GatewayMetrics;
   /** A client that acts as the account that reads all credentials. */
   readonly reader: KubeClient;
+  /** A client that can act as the user of a credential. */
+  readonly client: KubeClient;
   /** Of this process, which may impersonate and nothing else. */
   readonly identity: IdentitySource;
 }
@@ -32,6 +39,9 @@ export class Gateway {
   readonly #options: GatewayOptions;
   readonly #index: CredentialIndex;
   readonly #open: OpenRequests;
+  readonly #targets: Targets;
+  readonly #targetRecords = new TargetRecords();
+  readonly #targetConnections: TargetConnections;
   readonly #connections: ConnectionSet;
   readonly #server: GatewayServer;
   readonly #certificate;
@@ -48,12 +58,25 @@ export class Gateway {
       connections: settings.upstreamConnections,
       watchConnections: settings.upstreamLongConnections,
     });
+    this.#targetConnections = new TargetConnections({
+      store: this.#targetRecords.access,
+      lookup: new TargetAddresses(settings.targetAddresses).lookup,
+      connections: settings.upstreamConnections,
+      watchConnections: settings.upstreamLongConnections,
+    });
     const platform = new ApiServerUpstream({
       identity: options.identity,
       connections: this.#connections,
       maxWaiting: settings.upstreamWaiting,
     });
-    const handler = new RequestHandler({ ...options, index: this.#index, open: this.#open, platform });
+    this.#targets = this.#createTargets(platform);
+    const handler = new RequestHandler({
+      ...options,
+      index: this.#index,
+      open: this.#open,
+      targets: this.#targets,
+      permissions: new EntryPermissions(options),
+    });
     this.#server = new GatewayServer({
       address: settings.listenAddress,
       certificate: this.#certificate,
@@ -77,6 +100,7 @@ export class Gateway {
     ended.abort();
     await Promise.all(running);
     await this.#connections.close();
+    await this.#targetConnections.close();
   }
 
   #createIndex(): CredentialIndex {
@@ -89,6 +113,18 @@ export class Gateway {
       projectNamespacePrefix: settings.projectNamespacePrefix,
       staleAfterMs: settings.staleAfterMs,
       onDropped: (hash) => this.#open.recheck(hash),
+      targets: this.#targetRecords,
+    });
+  }
+
+  #createTargets(platform: Upstream): Targets {
+    const { settings } = this.#options;
+    return new Targets({
+      platform,
+      records: this.#targetRecords,
+      connections: this.#targetConnections,
+      projectNamespacePrefix: settings.projectNamespacePrefix,
+      maxWaiting: settings.upstreamWaiting,
     });
   }
 
@@ -98,6 +134,7 @@ export class Gateway {
       clock,
       find: (hash) => this.#index.find(hash),
       problem: () => this.#index.problem(),
+      findTarget: (target) => this.#targets.find(target),
       maxShort: settings.requestsPerCredential,
       maxLong: settings.longRequestsPerCredential,
     });

@@ -176,6 +176,49 @@ describe('a request that gets no further than the gateway', () => {
   });
 });
 
+describe('a request to a cluster', () => {
+  const inCluster = 'GET /kubernetes/cluster/c/api/v1/pods';
+
+  it('goes through with the groups of the target, for who may use it', async () => {
+    const { send, seen } = await start();
+    expect(statusOf(await send(request(inCluster)))).toBe(200);
+    expect(statusOf(await send(request(inCluster)))).toBe(200);
+    expect(seen[0]).toMatch(/^GET \/api\/v1\/pods HTTP/);
+    expect(seen[0]).toContain('impersonate-group: dev\r\nimpersonate-group: users\r\n');
+  });
+
+  it('is refused to who may not use it, with what is missing', async () => {
+    const { send, seen, state } = await start();
+    state.mayEnter = false;
+    const answer = await send(request(inCluster));
+    expect(statusOf(answer)).toBe(403);
+    expect(answer).toContain('User \\"alice\\" needs the verb \\"use\\" on clusters/c');
+    expect(seen).toEqual([]);
+  });
+
+  it('is refused by the scope before anyone is asked', async () => {
+    const { send, state, know } = await start();
+    state.mayEnter = false;
+    know(key, verdictFor({ clusters: [{ cluster: 'other' }] }));
+    expect(await send(request(inCluster))).toContain('ERR_SCOPE');
+  });
+
+  it('for the kinds that hold credentials is refused there too: the cluster may be the platform', async () => {
+    const { send, seen } = await start();
+    const keys = 'GET /kubernetes/cluster/c/apis/management.platform.sh/v1/ownedaccesskeys';
+    expect(statusOf(await send(request(keys)))).toBe(403);
+    expect(seen).toEqual([]);
+  });
+
+  it('gets 404 where there is no such target', async () => {
+    const { send } = await start();
+    expect(statusOf(await send(request('GET /kubernetes/project/p/virtualcluster/v/api')))).toBe(404);
+    expect(statusOf(await send(request('GET /kubernetes/project/p/space/s/api/v1/namespaces/a/pods')))).toBe(
+      404,
+    );
+  });
+});
+
 describe('the answer of a target', () => {
   it.each([
     [

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Identity } from '../credentials/identity.ts';
 import type { Clock } from '../kube/clock.ts';
 import type { Logger } from '../logger.ts';
+import type { AccessQuestion } from '../platform/access-review.ts';
 import { apiPrefix, formatTarget } from '../scope/request-path.ts';
 import type { ResolvedRequest } from '../scope/requests/resolve-request.ts';
 import type { GatewaySettings } from '../settings/gateway.ts';
@@ -8,11 +10,13 @@ import type { GatewayMetrics } from '../telemetry/metrics/gateway.ts';
 import { version } from '../version.ts';
 import { type Authenticated, authenticate } from './gate/authenticate.ts';
 import { findDenial, resolve } from './gate/authorise.ts';
+import type { EntryPermissions } from './gate/entry-permissions.ts';
 import type { OpenRequest, OpenRequests } from './gate/open-requests.ts';
 import type { CredentialIndex } from './index/credential-index.ts';
 import type { Verdict } from './index/verdict.ts';
 import { forward } from './proxy/forward.ts';
 import { impersonates, requestHeaders } from './proxy/request-headers.ts';
+import type { FoundTarget, Targets } from './proxy/targets.ts';
 import type { Upstream } from './proxy/upstream.ts';
 import { type ErrorAnswer, errorAnswer, sendError } from './server/error-answer.ts';
 
@@ -23,12 +27,20 @@ export interface RequestHandlerOptions {
   readonly metrics: GatewayMetrics;
   readonly index: Pick<CredentialIndex, 'find' | 'problem'>;
   readonly open: OpenRequests;
-  readonly platform: Upstream;
+  readonly targets: Pick<Targets, 'find'>;
+  readonly permissions: Pick<EntryPermissions, 'find' | 'ask'>;
 }
 
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+}
+
+/** A request that its scope lets pass. */
+interface Passed {
+  readonly asked: ResolvedRequest;
+  readonly sender: Authenticated;
+  readonly target: FoundTarget;
 }
 
 /** The way of a request: who sends it, what it asks for, whether that is in scope; then on to the target, or back with an error. */
@@ -63,35 +75,66 @@ export class RequestHandler {
     if ('status' in sender) return sender;
     const asked = resolve({ method, target: path, contentType: headers['content-type'] });
     if ('status' in asked) return asked;
-    const denial = findDenial(sender.verdict, asked);
+    const target = this.#options.targets.find(asked.target);
+    // Where there is no such space its namespace is not known: a scope that lets the request pass gets 404.
+    const denial = findDenial(sender.verdict, asked, target?.namespace ?? asked.namespace);
     if (denial !== undefined) return denial;
+    if (target === undefined) return noTarget;
     if (headers.upgrade !== undefined) return answerUpgrade(headers.upgrade);
-    if (asked.target.kind !== 'management') return notFound;
-    return this.#enter(exchange, asked, sender);
+    return this.#enter(exchange, { asked, sender, target });
   }
 
-  #enter(exchange: Exchange, asked: ResolvedRequest, { hash, verdict }: Authenticated) {
+  /** A target is entered with the right to use it. */
+  #enter(exchange: Exchange, passed: Passed): ErrorAnswer | undefined {
+    const { target, sender } = passed;
+    const { identity } = sender.verdict;
+    if (target.entry === undefined) return this.#start(exchange, passed);
+    const isAllowed = this.#options.permissions.find(identity, target.entry);
+    if (isAllowed === undefined) return void this.#askFirst(exchange, identity, target.entry);
+    return isAllowed ? this.#start(exchange, passed) : noEntry(identity, target.entry);
+  }
+
+  /** Then the request is judged again: its credential may have ended meanwhile. */
+  async #askFirst({ request, response }: Exchange, identity: Identity, entry: AccessQuestion): Promise<void> {
+    const { log, metrics, permissions } = this.#options;
+    try {
+      await permissions.ask(identity, entry);
+    } catch (error) {
+      log.warn({ err: error }, 'the right to enter a target cannot be asked for');
+      metrics.refusals.inc({ error: unavailable.code });
+      return sendError(response, unavailable);
+    }
+    if (!response.destroyed) this.handle(request, response);
+  }
+
+  #start(exchange: Exchange, { asked, sender, target }: Passed): ErrorAnswer | undefined {
     const { open } = this.#options;
     const { response } = exchange;
+    const { upstream } = target;
+    if (upstream === undefined) return notConnected;
     const request = { asked, isLong: isLongRunning(asked), cut: () => void response.destroy() };
-    const refusal = open.enter(hash, request);
+    const refusal = open.enter(sender.hash, request);
     if (refusal !== undefined) return refusal;
-    response.once('close', () => open.leave(hash, request));
+    response.once('close', () => open.leave(sender.hash, request));
     this.#observe(response, request);
-    this.#forward(exchange, request, verdict);
+    const impersonation = impersonationIn(target, sender.verdict);
+    this.#forward(exchange, request, { upstream, impersonation });
     return undefined;
   }
 
-  #forward({ request, response }: Exchange, { asked, isLong }: OpenRequest, verdict: Verdict): void {
-    const { clock, log, platform, settings } = this.#options;
+  #forward(
+    { request, response }: Exchange,
+    { asked, isLong }: OpenRequest,
+    { upstream, impersonation }: { upstream: Upstream; impersonation: readonly string[] },
+  ): void {
+    const { clock, log, settings } = this.#options;
     const { method = '', socket, rawHeaders } = request;
     const clientAddress = socket.remoteAddress ?? 'unknown';
-    const { impersonation: user } = verdict;
-    const headers = requestHeaders(rawHeaders, { clientAddress, impersonation: user });
+    const headers = requestHeaders(rawHeaders, { clientAddress, impersonation });
     forward({
       request,
       response,
-      upstream: platform,
+      upstream,
       send: { method, path: asked.forward, headers, isLong },
       publicPath: this.#basePath + apiPrefix + (formatTarget(asked.target) ?? ''),
       clock,
@@ -130,11 +173,22 @@ function isLongRunning({ verb, subresource, forward: sent }: ResolvedRequest): b
 const answerUpgrade = (protocol: string): ErrorAnswer =>
   /^(?:websocket|spdy\/3\.1)$/i.test(protocol) ? upgrade : unknownUpgrade;
 
+const impersonationIn = ({ groups }: FoundTarget, { impersonation: user }: Verdict): readonly string[] =>
+  groups.length === 0 ? user : [...user, ...groups.flatMap((group) => ['impersonate-group', group])];
+
+function noEntry({ user }: Identity, { resource, namespace, name }: AccessQuestion): ErrorAnswer {
+  const object = `${resource}/${name}${namespace === '' ? '' : ` in ${namespace}`}`;
+  return errorAnswer('ERR_TARGET_ENTRY', { user, object });
+}
+
 function sendVersion(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ version }));
 }
 
 const notFound = errorAnswer('ERR_REQUEST_PATH', { prefix: apiPrefix });
+const noTarget = errorAnswer('ERR_TARGET_UNKNOWN', {});
+const notConnected = errorAnswer('ERR_TARGET_NOT_CONNECTED', {}, { headers: ['retry-after', '5'] });
+const unavailable = errorAnswer('ERR_UPSTREAM_UNAVAILABLE', {}, { headers: ['retry-after', '1'] });
 const impersonation = errorAnswer('ERR_IMPERSONATION', {});
 const upgrade = errorAnswer('ERR_UPGRADE', {});
 const unknownUpgrade = errorAnswer('ERR_REQUEST_MALFORMED', {

@@ -1,5 +1,5 @@
 import { group } from '../api/names.ts';
-import { subjectAccessReviews } from '../api/resources.ts';
+import { selfSubjectAccessReviews, subjectAccessReviews } from '../api/resources.ts';
 import type { Identity } from '../credentials/identity.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { KubeObject } from '../kube/object.ts';
@@ -13,7 +13,7 @@ export interface AccessQuestion {
   readonly name: string;
 }
 
-interface SubjectAccessReview extends KubeObject {
+interface AccessReview extends KubeObject {
   readonly status?: { readonly allowed?: unknown; readonly denied?: unknown };
 }
 
@@ -35,6 +35,22 @@ export async function isAllowed(
       resourceAttributes: { group, ...question },
     },
   };
-  const { status } = await client.create<SubjectAccessReview>(subjectAccessReviews, review);
-  return status?.allowed === true && status.denied !== true;
+  const { status } = await client.create<AccessReview>(subjectAccessReviews, review);
+  return isYes(status);
 }
+
+/** The same for the user that the client acts as, who needs no right to ask. */
+export async function isSelfAllowed(
+  client: Pick<KubeClient, 'create'>,
+  question: AccessQuestion,
+): Promise<boolean> {
+  const review = {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SelfSubjectAccessReview',
+    spec: { resourceAttributes: { group, ...question } },
+  };
+  const { status } = await client.create<AccessReview>(selfSubjectAccessReviews, review);
+  return isYes(status);
+}
+
+const isYes = (status: AccessReview['status']): boolean => status?.allowed === true && status.denied !== true;

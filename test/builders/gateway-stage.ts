@@ -2,8 +2,10 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 import { Registry } from 'prom-client';
 import { credentialHash } from '../../src/credentials/keys/credential-hash.ts';
+import { EntryPermissions } from '../../src/gateway/gate/entry-permissions.ts';
 import { OpenRequests } from '../../src/gateway/gate/open-requests.ts';
 import type { Refused, Verdict } from '../../src/gateway/index/verdict.ts';
+import type { FoundTarget } from '../../src/gateway/proxy/targets.ts';
 import { ApiServerUpstream } from '../../src/gateway/proxy/upstream.ts';
 import { RequestHandler } from '../../src/gateway/request-handler.ts';
 import { GatewayServer } from '../../src/gateway/server/server.ts';
@@ -17,6 +19,7 @@ import { impersonationHeaders } from '../../src/kube/client/impersonation.ts';
 import { systemClock } from '../../src/kube/clock.ts';
 import { silentLogger } from '../../src/logger.ts';
 import { compileScope } from '../../src/scope/gate/compile-scope.ts';
+import type { RequestTarget } from '../../src/scope/request-path.ts';
 import { GatewayMetrics } from '../../src/telemetry/metrics/gateway.ts';
 import { liveRecord } from './credential-object.ts';
 import { rawExchange } from './raw-exchange.ts';
@@ -63,6 +66,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     verdicts: new Map<string, Verdict | Refused>(),
     problem: undefined as string | undefined,
     tokens: ['one'],
+    mayEnter: true,
   };
   const index = {
     find: (hash: string) => state.verdicts.get(hash),
@@ -71,11 +75,28 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
   const connections = new ConnectionSet({ connections: options.connections ?? 8, watchConnections: 8 });
   const open = new OpenRequests({
     ...index,
+    findTarget: (target) => targets.find(target),
     clock: systemClock,
     maxShort: options.maxShort ?? 100,
     maxLong: options.maxLong ?? 100,
   });
   const { port } = origin.address() as AddressInfo;
+  const platform = new ApiServerUpstream({
+    identity: identityOf(port, state.tokens),
+    connections,
+    maxWaiting: options.maxWaiting ?? 100,
+  });
+  const entry = { verb: 'use', resource: 'clusters', namespace: '', name: 'c' };
+  const targets = {
+    find: ({ kind }: RequestTarget): FoundTarget | undefined => {
+      if (kind === 'management') return { upstream: platform, groups: [] };
+      return kind === 'cluster' ? { upstream: platform, groups: ['users'], entry } : undefined;
+    },
+  };
+  const permissions = new EntryPermissions({
+    client: { as: () => ({ create: async () => ({ status: { allowed: state.mayEnter } }) }) as never },
+    clock: systemClock,
+  });
   const handler = new RequestHandler({
     settings: {
       baseURL: `https://latchkey.example.com${options.basePath ?? ''}`,
@@ -87,11 +108,8 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     metrics: new GatewayMetrics(new Registry()),
     index,
     open,
-    platform: new ApiServerUpstream({
-      identity: identityOf(port, state.tokens),
-      connections,
-      maxWaiting: options.maxWaiting ?? 100,
-    }),
+    targets,
+    permissions,
   });
   const server = new GatewayServer({
     address: { host: '127.0.0.1', port: 0 },

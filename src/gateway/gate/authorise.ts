@@ -20,9 +20,16 @@ export function resolve(sent: SentRequest): ResolvedRequest | ErrorAnswer {
     : errorAnswer('ERR_REQUEST_MALFORMED', { problem });
 }
 
-/** Why this credential may not ask for this; `undefined` when it may. What its user may do is up to the target. */
-export function findDenial(verdict: Verdict, request: ResolvedRequest): ErrorAnswer | undefined {
-  const answer = authorise({ gates: verdict.gates, request });
+/**
+ * Why this credential may not ask for this; `undefined` when it may. What its user may do is up to the target. A space is
+ * one namespace.
+ */
+export function findDenial(
+  verdict: Verdict,
+  request: ResolvedRequest,
+  spaceNamespace?: string,
+): ErrorAnswer | undefined {
+  const answer = authorise({ gates: verdict.gates, request, spaceNamespace });
   if (!answer.allowed) {
     const owner = verdict.gateOwners[answer.gate ?? -1] ?? 'the credential';
     return errorAnswer('ERR_SCOPE', { problem: explainDenial(answer, request, owner) });

@@ -1,6 +1,8 @@
 import type { Clock, Timer } from '../../kube/clock.ts';
+import type { RequestTarget } from '../../scope/request-path.ts';
 import type { ResolvedRequest } from '../../scope/requests/resolve-request.ts';
 import type { CredentialIndex } from '../index/credential-index.ts';
+import type { Verdict } from '../index/verdict.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
 import { findDenial } from './authorise.ts';
 
@@ -16,6 +18,7 @@ export interface OpenRequestsOptions {
   readonly clock: Clock;
   readonly find: CredentialIndex['find'];
   readonly problem: CredentialIndex['problem'];
+  readonly findTarget: (target: RequestTarget) => { readonly namespace?: string } | undefined;
   /** At once, of one credential. */
   readonly maxShort: number;
   readonly maxLong: number;
@@ -65,10 +68,15 @@ export class OpenRequests {
     const share = this.#shares.get(hash);
     if (share === undefined || share.long.size === 0) return;
     const verdict = this.#options.problem() === undefined ? this.#options.find(hash) : undefined;
+    const good = verdict !== undefined && 'record' in verdict ? verdict : undefined;
     for (const request of [...share.long]) {
-      const isGood = verdict !== undefined && 'record' in verdict && !findDenial(verdict, request.asked);
-      if (!isGood) request.cut();
+      if (good === undefined || !this.#isAllowed(good, request)) request.cut();
     }
+  }
+
+  #isAllowed(verdict: Verdict, { asked }: OpenRequest): boolean {
+    const target = this.#options.findTarget(asked.target);
+    return target !== undefined && findDenial(verdict, asked, target.namespace) === undefined;
   }
 
   #addLong(share: Share, request: OpenRequest): void {

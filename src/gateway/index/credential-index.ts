@@ -3,6 +3,7 @@ import type { Logger } from '../../logger.ts';
 import { Informers, type InformersOptions } from '../../platform/informers.ts';
 import { CredentialRecords } from './credential-records.ts';
 import { steadyTime } from './steady-time.ts';
+import type { TargetRecords } from './target-records.ts';
 import type { Refused, Verdict } from './verdict.ts';
 import { Verdicts } from './verdicts.ts';
 
@@ -17,6 +18,8 @@ export interface CredentialIndexOptions {
   /** Without a proof that it is current for this long, nothing is granted any more. */
   readonly staleAfterMs: number;
   readonly onDropped: (hash: string) => void;
+  /** Watched with the credentials, because what is not known of it is not granted either. */
+  readonly targets: TargetRecords;
 }
 
 /** How often freshness is looked at again: each look goes through all informers. */
@@ -31,13 +34,15 @@ export class CredentialIndex {
   #checked = Number.NEGATIVE_INFINITY;
 
   constructor(options: CredentialIndexOptions) {
-    const { clock, activityIntervalMs: activityInterval, projectNamespacePrefix, onDropped } = options;
+    const { activityIntervalMs: activityInterval, targets } = options;
     const records = new CredentialRecords();
     this.#options = options;
     this.#informers = new Informers(options);
     records.addTo(this.#informers);
-    const now = steadyTime(clock);
-    this.#verdicts = new Verdicts({ records, now, activityInterval, projectNamespacePrefix, onDropped });
+    targets.addTo(this.#informers);
+    const now = steadyTime(options.clock);
+    const { instances } = targets;
+    this.#verdicts = new Verdicts({ ...options, records, instances, now, activityInterval });
   }
 
   /** Works until the signal aborts. */

@@ -1,23 +1,16 @@
 import { allCredentialKinds, byCredentialKind, type CredentialKind } from '../../api/credential-kinds.ts';
 import { asObject } from '../../api/json.ts';
-import { credentialResources, virtualClusterInstances } from '../../api/resources.ts';
+import { credentialResources } from '../../api/resources.ts';
 import { toLiveRecord } from '../../credentials/live-record.ts';
 import type { KubeConfigAuth, LiveRecord } from '../../credentials/record.ts';
 import { Store } from '../../kube/cache/store.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import type { InformerSource, Informers } from '../../platform/informers.ts';
-import { toInstanceRecord, type VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
+import { proven } from './proven.ts';
 
-/**
- * An API server that is cut off from its etcd opens every watch and never says that it knows nothing: each one is proved by a list
- * before it, and soon comes the next.
- */
-const proven = { proofTimeoutMs: 5_000, watchSeconds: [10, 20] } as const;
-
-/** What the gateway knows of all credentials, and of the instances that kubeconfigs are for. */
+/** What the gateway knows of all credentials. */
 export class CredentialRecords {
   readonly ofKind = byCredentialKind(() => new Store<LiveRecord>({ hash: hashesOf }));
-  readonly instances = new Store<VirtualClusterInstanceRecord>();
 
   /** Watches everything that is kept here. */
   addTo(informers: Pick<Informers, 'add'>): void {
@@ -31,12 +24,6 @@ export class CredentialRecords {
       };
       informers.add(resource.plural, source);
     }
-    informers.add(virtualClusterInstances.plural, {
-      resource: virtualClusterInstances,
-      store: this.instances,
-      project: toInstanceRecord,
-      ...proven,
-    });
   }
 
   /** Every credential that claims this hash, whether or not it grants anything. */

@@ -15,6 +15,7 @@ import { compileScope } from '../../scope/gate/compile-scope.ts';
 import type { Gate } from '../../scope/gate/gate.ts';
 import { projectOfNamespace } from '../../scope/request-path.ts';
 import type { CredentialRecords } from './credential-records.ts';
+import type { TargetRecords } from './target-records.ts';
 
 /** A credential that is good now, with all that a request with it needs. Made once, not for each request. */
 export interface Verdict {
@@ -41,7 +42,8 @@ export interface Refused {
 const notForGateway = 'NotForGateway';
 
 export interface JudgeOptions extends LiveOptions {
-  readonly records: Pick<CredentialRecords, 'accessKey' | 'instances'>;
+  readonly records: Pick<CredentialRecords, 'accessKey'>;
+  readonly instances: TargetRecords['instances'];
   readonly projectNamespacePrefix: string;
 }
 
@@ -56,7 +58,7 @@ export function judge(
   if (!life.live) return { reason: life.reason };
   const end = endOfHash(record, hash, now, life.end);
   if (end === undefined) return { reason: reasons.unconfirmed };
-  const instance = instanceProblem(record, options.records.instances);
+  const instance = instanceProblem(record, options.instances);
   if (instance !== undefined) return { reason: instance };
   const { identity, ancestors } = life;
   const scopes = scopesOf(record, ancestors, options.projectNamespacePrefix);
@@ -120,7 +122,7 @@ function endOfHash(record: LiveRecord, hash: string, now: number, end: number): 
 /** A kubeconfig ends with the instance that it was issued for; another one of the same name is not meant. */
 function instanceProblem(
   { kubeConfig, namespace = '', status }: LiveRecord,
-  instances: CredentialRecords['instances'],
+  instances: TargetRecords['instances'],
 ): Reason | undefined {
   if (kubeConfig === undefined) return undefined;
   const instance = instances.get(`${namespace}/${kubeConfig.instance}`);

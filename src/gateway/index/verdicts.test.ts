@@ -15,15 +15,18 @@ import { toLiveRecord } from '../../credentials/live-record.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { toInstanceRecord } from '../../platform/targets/target-record.ts';
 import { CredentialRecords } from './credential-records.ts';
+import { TargetRecords } from './target-records.ts';
 import { Verdicts } from './verdicts.ts';
 
 /** The index as informers would fill it. */
 function start() {
   const records = new CredentialRecords();
+  const { instances } = new TargetRecords();
   const dropped: string[] = [];
   let now = created;
   const verdicts = new Verdicts({
     records,
+    instances,
     now: () => now,
     activityInterval: 60_000,
     projectNamespacePrefix: 'p-',
@@ -39,7 +42,7 @@ function start() {
     return found === undefined ? 'Unknown' : 'record' in found || found.reason;
   };
   const instance = (changes: object = {}) =>
-    records.instances.upsert(
+    instances.upsert(
       toInstanceRecord({
         apiVersion: 'v1',
         kind: 'VirtualClusterInstance',
@@ -49,7 +52,7 @@ function start() {
   const at = (ms: number) => {
     now = created + ms;
   };
-  return { records, verdicts, dropped, put, isGood, instance, at };
+  return { records, instances, verdicts, dropped, put, isGood, instance, at };
 }
 
 const key = (parts: CredentialParts = {}) => confirmed(credentialObject(parts));
@@ -213,7 +216,7 @@ describe('the verdict on a kubeconfig', () => {
     );
 
   it('falls with its instance', () => {
-    const { put, isGood, instance, records, dropped } = start();
+    const { put, isGood, instance, instances, dropped } = start();
     const own = put(kubeConfig());
     expect(isGood(own)).toBe('InstanceGone');
     instance();
@@ -222,7 +225,7 @@ describe('the verdict on a kubeconfig', () => {
     expect(isGood(own)).toBe('InstanceGone');
     instance({ resourceVersion: '3' });
     expect(isGood(own)).toBe(true);
-    records.instances.remove('p-one/shop');
+    instances.remove('p-one/shop');
     expect(isGood(own)).toBe('InstanceGone');
     instance({ resourceVersion: '4', uid: 'u2' });
     expect(isGood(own)).toBe('InstanceGone');

@@ -25,9 +25,9 @@ export class Verdicts {
 
   constructor(options: VerdictsOptions) {
     this.#options = options;
-    const { ofKind, instances } = options.records;
+    const { instances, records } = options;
     for (const kind of allCredentialKinds)
-      ofKind[kind].subscribe((change) => this.#onCredential(kind, change));
+      records.ofKind[kind].subscribe((change) => this.#onCredential(kind, change));
     instances.subscribe(({ key }) => this.#dropDependents(`instance/${key}`));
   }
 

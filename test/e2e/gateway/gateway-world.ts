@@ -11,9 +11,11 @@ export interface GatewayWorld extends World {
   holder(spec: object): Promise<{ object: Stored; key: string }>;
 }
 
+type Env = Readonly<Record<string, string>>;
+
 /** A control plane with the operator and the gateway at work. Call it at the top of a file. */
-export async function gatewayWorld(env: Readonly<Record<string, string>> = {}): Promise<GatewayWorld> {
-  const world = await operatorWorld();
+export async function gatewayWorld(env: Env = {}, operatorEnv: Env = {}): Promise<GatewayWorld> {
+  const world = await operatorWorld({ env: operatorEnv });
   const gateway = await RunningGateway.start(world.plane, world.guard, { name: world.name('gateway'), env });
   afterAll(async () => void (await gateway.end()));
   const holder = async (spec: object) => {

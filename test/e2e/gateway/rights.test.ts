@@ -114,6 +114,8 @@ const uses: Readonly<Record<string, Request>> = {
       'directclusterendpointtokens',
       'virtualclusterinstancekubeconfigs',
       'virtualclusterinstances',
+      'spaceinstances',
+      'clusters',
     ].flatMap((plural) => [
       [
         `${plural} impersonate-on:serviceaccount:list`,
@@ -222,9 +224,12 @@ describe('a stolen token of the gateway', async () => {
     expect(await thief.status(request)).toBe(403);
   });
 
-  it('reads credentials as the reader, and does what ordinary users may do', async () => {
+  it('reads credentials and the access to targets as the reader, and does what ordinary users may do', async () => {
     const keys = { path: `${credentials}/ownedaccesskeys?limit=1`, headers: account('latchkey-reader') };
     expect(await thief.status(keys)).toBe(200);
     expect(await thief.status({ path: maps, headers: user })).toBe(200);
+    const access = '/api/v1/namespaces/latchkey-targets/secrets';
+    expect(await thief.status({ path: access, headers: account('latchkey-reader') })).toBe(200);
+    expect(await thief.status({ path: access })).toBe(403);
   });
 });

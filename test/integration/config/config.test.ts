@@ -4,7 +4,13 @@ import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { applyKustomization, configFolder } from '../../../lab/operator/kustomization.ts';
-import { labels, ownNamespaces, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
+import {
+  labels,
+  ownNamespaces,
+  serviceAccounts,
+  systemNamespace,
+  targetsNamespace,
+} from '../../../src/api/names.ts';
 import {
   policyVersion,
   shippedPolicies,
@@ -111,9 +117,11 @@ describe('config/default', async () => {
     );
   });
 
-  it('keeps what is namespaced in the namespace that the policies name', () => {
+  it('keeps what is namespaced in the namespaces that the policies name, the second for rights alone', () => {
     const namespaces = objects.map(({ metadata }) => metadata.namespace).filter((name) => name !== undefined);
-    expect(new Set(namespaces)).toEqual(new Set([systemNamespace]));
+    expect(new Set(namespaces)).toEqual(new Set(ownNamespaces));
+    const inTargets = objects.filter(({ metadata }) => metadata.namespace === targetsNamespace);
+    expect(new Set(inTargets.map(({ kind }) => kind))).toEqual(new Set(['Role', 'RoleBinding']));
     const made = objects.filter(({ kind }) => kind === 'Namespace').map(({ metadata }) => metadata.name);
     expect(made).toEqual(ownNamespaces);
     expect(template.spec.serviceAccountName).toBe(serviceAccounts.operator);

@@ -1,0 +1,97 @@
+import { groups } from '../../api/names.ts';
+import { clusters, spaceInstances, virtualClusterInstances } from '../../api/resources.ts';
+import type { AccessQuestion } from '../../platform/access-review.ts';
+import type { TargetConnections } from '../../platform/targets/target-connections.ts';
+import type { TargetRecord } from '../../platform/targets/target-record.ts';
+import type { RequestTarget } from '../../scope/request-path.ts';
+import type { TargetRecords } from '../index/target-records.ts';
+import { ApiServerUpstream, type Upstream } from './upstream.ts';
+
+/** Where requests to a target go. */
+export interface FoundTarget {
+  /** Undefined while the operator has no access to it. */
+  readonly upstream: Upstream | undefined;
+  /** The namespace that a space is. */
+  readonly namespace?: string;
+  /** Groups that every user has there, besides those of the credential. */
+  readonly groups: readonly string[];
+  /** What the user must be allowed on the platform to enter; absent for the platform itself. */
+  readonly entry?: AccessQuestion;
+}
+
+export interface TargetsOptions {
+  readonly platform: Upstream;
+  readonly records: TargetRecords;
+  readonly connections: Pick<TargetConnections, 'find'>;
+  readonly projectNamespacePrefix: string;
+  readonly maxWaiting: number;
+}
+
+/** Finds the API servers that requests lead to. */
+export class Targets {
+  readonly #options: TargetsOptions;
+  readonly #platform: FoundTarget;
+  readonly #upstreams = new WeakMap<object, Upstream>();
+
+  constructor(options: TargetsOptions) {
+    this.#options = options;
+    this.#platform = { upstream: options.platform, groups: [] };
+  }
+
+  /** Undefined where no such object is, or where it is being deleted. */
+  find(target: RequestTarget): FoundTarget | undefined {
+    switch (target.kind) {
+      case 'management':
+        return this.#platform;
+      case 'cluster':
+        return this.#findCluster(target.cluster);
+      case 'space':
+        return this.#findSpace(this.#namespaceOf(target.project), target.space);
+      case 'virtualCluster':
+        return this.#findInstance(this.#namespaceOf(target.project), target.virtualCluster);
+    }
+  }
+
+  #findCluster(name: string): FoundTarget | undefined {
+    const record = present(this.#options.records.clusters.get(name));
+    if (record === undefined) return undefined;
+    const entry = { verb: 'use', resource: clusters.plural, namespace: '', name };
+    return { upstream: this.#upstreamOf(record.uid), groups: [], entry };
+  }
+
+  #findSpace(namespace: string, name: string): FoundTarget | undefined {
+    const { spaces, clusters: all } = this.#options.records;
+    const record = present(spaces.get(`${namespace}/${name}`));
+    if (record?.clusterRef === undefined) return undefined;
+    const cluster = present(all.get(record.clusterRef.cluster));
+    return {
+      upstream: cluster && this.#upstreamOf(cluster.uid),
+      namespace: record.clusterRef.namespace,
+      groups: [],
+      entry: { verb: 'use', resource: spaceInstances.plural, namespace, name },
+    };
+  }
+
+  #findInstance(namespace: string, name: string): FoundTarget | undefined {
+    const record = present(this.#options.records.instances.get(`${namespace}/${name}`));
+    if (record === undefined) return undefined;
+    const entry = { verb: 'use', resource: virtualClusterInstances.plural, namespace, name };
+    return { upstream: this.#upstreamOf(record.uid), groups: [groups.users], entry };
+  }
+
+  #upstreamOf(uid: string): Upstream | undefined {
+    const connection = this.#options.connections.find(uid);
+    if (connection === undefined) return undefined;
+    const { maxWaiting } = this.#options;
+    const known = this.#upstreams.get(connection) ?? new ApiServerUpstream({ ...connection, maxWaiting });
+    this.#upstreams.set(connection, known);
+    return known;
+  }
+
+  #namespaceOf(project: string): string {
+    return this.#options.projectNamespacePrefix + project;
+  }
+}
+
+const present = <R extends TargetRecord>(record: R | undefined): R | undefined =>
+  record?.deleted === undefined ? record : undefined;

@@ -1,0 +1,142 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
+import { giveRight } from '../../../lab/operator/rights.ts';
+import { baseURL } from '../../../lab/operator/running-operator.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { group, labels } from '../../../src/api/names.ts';
+import { namespaces, spaceInstances, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
+import { makeCluster, makeInstance, targetSettings } from '../targets/target-world.ts';
+import { gatewayWorld } from './gateway-world.ts';
+
+const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' }, targetSettings);
+const { gateway, admin } = world;
+const inside = await virtualCluster();
+const alice = world.name('alice');
+const project = world.name('red');
+const namespace = `p-${project}`;
+await admin.createObject(namespaces, {
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name: namespace, labels: { [labels.project]: project } },
+});
+const { instance } = await makeInstance(world, inside, { namespace });
+const { cluster } = await makeCluster(world, await inside.adminKubeConfig());
+await Promise.all([admin.untilReady(instance), admin.untilReady(cluster)]);
+await giveRight(inside.admin, alice, { apiGroups: [''], resources: ['configmaps'], verbs: ['*'] });
+
+const vc = `/kubernetes/project/${project}/virtualcluster/${instance.metadata.name}`;
+const cl = `/kubernetes/cluster/${cluster.metadata.name}`;
+const maps = '/api/v1/namespaces/default/configmaps';
+
+async function get(path: string, key: string) {
+  return await until(`an answer of ${path}`, async () => {
+    const { statusCode, body } = await gateway.send(path, { key });
+    const text = await body.text();
+    return statusCode === 401 || statusCode === 503
+      ? undefined
+      : { status: statusCode, body: JSON.parse(text) };
+  });
+}
+
+describe('a target', () => {
+  it('is entered with the verb use on it, of the platform', async () => {
+    const { key } = await world.holder({ user: alice });
+    for (const path of [vc + maps, cl + maps]) {
+      const refused = await get(path, key);
+      expect(refused).toMatchObject({ status: 403 });
+      expect(refused.body.message).toContain(`User "${alice}" needs the verb "use" on`);
+    }
+    await giveRight(admin, alice, {
+      apiGroups: [group],
+      resources: ['virtualclusterinstances', 'clusters', 'spaceinstances'],
+      verbs: ['use'],
+    });
+    for (const path of [vc + maps, cl + maps])
+      await until('the right counts', async () => (await get(path, key)).status === 200);
+  });
+
+  it('knows the user and, in a virtual cluster, the group of its users', async () => {
+    const { key } = await world.holder({ user: alice });
+    const review = async (target: string) => {
+      const answer = await gateway.send(`${target}/apis/authentication.k8s.io/v1/selfsubjectreviews`, {
+        method: 'POST',
+        key,
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }),
+      });
+      return ((await answer.body.json()) as { status: { userInfo: object } }).status.userInfo;
+    };
+    await get(vc + maps, key);
+    expect(await review(vc)).toMatchObject({
+      username: alice,
+      groups: ['management.platform.sh:users', 'system:authenticated'],
+    });
+    expect(await review(cl)).toMatchObject({ username: alice, groups: ['system:authenticated'] });
+  });
+
+  it('that is a space is one namespace of its cluster', async () => {
+    const clusterRef = { cluster: cluster.metadata.name, namespace: 'default' };
+    const space = await admin.create(
+      spaceInstances,
+      { clusterRef },
+      { name: world.name('space'), namespace },
+    );
+    const { key } = await world.holder({ user: alice });
+    const path = `/kubernetes/project/${project}/space/${space.metadata.name}`;
+    await until('the space is there', async () => (await get(path + maps, key)).status === 200);
+    expect(await get(`${path}/api/v1/namespaces/kube-system/configmaps`, key)).toMatchObject({ status: 403 });
+    expect(await get(`${path}/api/v1/configmaps`, key)).toMatchObject({ status: 403 });
+  });
+
+  it('is reached with an issued kubeconfig, and nothing else is', async () => {
+    const holder = await world.holder({ user: alice });
+    const made = await admin.create(
+      virtualClusterInstanceKubeConfigs,
+      { virtualClusterInstance: instance.metadata.name, accessKey: holder.object.metadata.name },
+      { name: world.name('kubeconfig'), namespace },
+    );
+    const ready = await admin.untilReady(made);
+    const { clusters, users } = parse(ready.status.kubeConfig);
+    const { token } = users[0].user;
+    expect(clusters[0].cluster.server).toBe(baseURL + vc);
+    expect(await get(vc + maps, token)).toMatchObject({ status: 200 });
+    for (const path of [cl + maps, `/kubernetes/management${maps}`])
+      expect(await get(path, token)).toMatchObject({ status: 403, body: { reason: 'Forbidden' } });
+    await admin.patch(holder.object, { spec: { disabled: true } });
+    const refused = async () => (await gateway.send(vc + maps, { key: token })).statusCode === 401;
+    await until('the kubeconfig ends with its key', refused);
+  });
+
+  it('that is being deleted is 404, and its watches are cut', async () => {
+    const { instance: other } = await makeInstance(world, inside, { namespace });
+    await admin.untilReady(other);
+    const { key } = await world.holder({ user: alice });
+    const path = `/kubernetes/project/${project}/virtualcluster/${other.metadata.name}`;
+    expect(await get(path + maps, key)).toMatchObject({ status: 200 });
+    const watch = await gateway.send(`${path}${maps}?watch=true`, { key });
+    const ended = (async () => {
+      for await (const _ of watch.body);
+    })().catch(() => 'cut' as const);
+    await admin.delete(other);
+    expect(await ended).toBe('cut');
+    expect(await get(path + maps, key)).toMatchObject({ status: 404 });
+  });
+});
+
+it('an address that is not allowed is not dialled', async () => {
+  const strict = await RunningGateway.start(world.plane, world.guard, {
+    name: world.name('strict'),
+    env: { LATCHKEY_TARGET_ADDRESSES: '192.0.2.0/24' },
+  });
+  afterAll(async () => void (await strict.end()));
+  const { key } = await world.holder({ user: alice });
+  const answer = await until('the key is known', async () => {
+    const { statusCode, body } = await strict.send(vc + maps, { key });
+    await body.dump();
+    return statusCode === 401 ? undefined : statusCode;
+  });
+  expect(answer).toBe(503);
+  expect(await strict.log()).toContain('ERR_TARGET_ADDRESS');
+});
