@@ -129,7 +129,7 @@ export const errorCatalogue = {
   },
   ERR_TARGET_ENTRY: {
     message: 'User "{user}" needs the verb "use" on {object}',
-    fix: 'Bind a role with this verb to the user: latchkey-use for virtual clusters, latchkey-use-spaces, latchkey-use-clusters.',
+    fix: 'Bind a role with this verb to the user: latchkey-use for virtual clusters, latchkey-use-space, latchkey-use-cluster.',
     httpStatus: 403,
   },
   ERR_TOO_MANY_REQUESTS: {

@@ -150,6 +150,14 @@ describe('a request that gets no further than the gateway', () => {
     expect([statusOf(answer), answer.includes('disabled')]).toEqual([401, false]);
   });
 
+  it('gets 500 when something in the gateway fails, and others are served on', async () => {
+    const { send, seen, know } = await start();
+    know('another-key', { ...verdictFor(), impersonation: [] });
+    expect(statusOf(await send(request().replace(key, 'another-key')))).toBe(500);
+    expect(seen).toEqual([]);
+    expect(statusOf(await send(request()))).toBe(200);
+  });
+
   it('gets 429 above the number of requests at once, and a place again when one is over', async () => {
     const waiting: Socket[] = [];
     const { send } = await start((socket) => void waiting.push(socket), { maxShort: 1 });
@@ -173,6 +181,59 @@ describe('a request that gets no further than the gateway', () => {
     for (const answer of await Promise.all([second, third]))
       expect(answer).toMatch(/^HTTP\/1\.1 503 [\s\S]*retry-after: 1\r\n/);
     expect(seen).toHaveLength(1);
+  });
+});
+
+describe('a review of what one may do', () => {
+  const line = 'POST /kubernetes/management/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+  const review = (verb: string) =>
+    JSON.stringify({ spec: { resourceAttributes: { namespace: 'default', verb, resource: 'pods' } } });
+  const ask = (verb: string) =>
+    request(line, ['Content-Type: application/json', `Content-Length: ${review(verb).length}`], review(verb));
+  const onlyGet = verdictFor({
+    rules: [{ verbs: ['get'], resources: [{ group: '', resources: ['pods'] }] }],
+  });
+
+  it('is answered with no, and why, where the scope does not allow it', async () => {
+    const { send, seen, know } = await start();
+    know(key, onlyGet);
+    const answer = await send(ask('delete'));
+    expect(statusOf(answer)).toBe(201);
+    const { status } = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')));
+    expect(status).toMatchObject({ allowed: false, reason: expect.stringContaining('cannot delete "pods"') });
+    expect(seen).toEqual([]);
+  });
+
+  it('is answered by the target where it does', async () => {
+    const { send, seen, know } = await start();
+    know(key, onlyGet);
+    expect(statusOf(await send(ask('get')))).toBe(200);
+    expect(seen.join('')).toContain(review('get'));
+  });
+
+  it('of all rules is marked incomplete', async () => {
+    const rules = JSON.stringify({
+      kind: 'SelfSubjectRulesReview',
+      status: { resourceRules: [{ verbs: ['*'] }] },
+    });
+    const { send, seen, know } = await start(
+      (socket) =>
+        void socket.write(`HTTP/1.1 201 Created\r\nContent-Length: ${rules.length}\r\n\r\n${rules}`),
+    );
+    know(key, onlyGet);
+    const answer = await send(
+      request(line.replace('access', 'rules'), ['Accept: application/x', 'Content-Length: 2'], '{}'),
+    );
+    expect(answer).toContain('"incomplete":true');
+    expect(seen.join('')).toContain('accept: application/json');
+    expect(seen.join('')).not.toContain('application/x');
+  });
+
+  it('that is too large is refused', async () => {
+    const { send, seen } = await start();
+    const body = 'a'.repeat(70_000);
+    expect(statusOf(await send(request(line, [`Content-Length: ${body.length}`], body)))).toBe(400);
+    expect(seen).toEqual([]);
   });
 });
 

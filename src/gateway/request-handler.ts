@@ -8,6 +8,7 @@ import type { ResolvedRequest } from '../scope/requests/resolve-request.ts';
 import type { GatewaySettings } from '../settings/gateway.ts';
 import type { GatewayMetrics } from '../telemetry/metrics/gateway.ts';
 import { version } from '../version.ts';
+import { answerReview, isReview } from './endpoints/reviews.ts';
 import { type Authenticated, authenticate } from './gate/authenticate.ts';
 import { findDenial, resolve } from './gate/authorise.ts';
 import type { EntryPermissions } from './gate/entry-permissions.ts';
@@ -58,10 +59,25 @@ export class RequestHandler {
   }
 
   handle(request: IncomingMessage, response: ServerResponse): void {
+    try {
+      this.#handle(request, response);
+    } catch (error) {
+      this.#fail(response, error);
+    }
+  }
+
+  #handle(request: IncomingMessage, response: ServerResponse): void {
     const refusal = this.#pass({ request, response });
     if (refusal === undefined) return;
     this.#options.metrics.refusals.inc({ error: refusal.code });
     sendError(response, refusal);
+  }
+
+  /** One request that we cannot cope with must not end the process, and all others with it. */
+  #fail(response: ServerResponse, error: unknown): void {
+    this.#options.log.error({ err: error }, 'a request failed unexpectedly');
+    if (response.headersSent) response.destroy();
+    else sendError(response, errorAnswer('ERR_INTERNAL', { cause: 'the request could not be handled' }));
   }
 
   /** The answer, unless the request is on its way. Nothing here waits. */
@@ -117,30 +133,33 @@ export class RequestHandler {
     if (refusal !== undefined) return refusal;
     response.once('close', () => open.leave(sender.hash, request));
     this.#observe(response, request);
-    const impersonation = impersonationIn(target, sender.verdict);
-    this.#forward(exchange, request, { upstream, impersonation });
+    this.#send(exchange, request, { sender, target, upstream });
     return undefined;
   }
 
-  #forward(
+  #send(
     { request, response }: Exchange,
-    { asked, isLong }: OpenRequest,
-    { upstream, impersonation }: { upstream: Upstream; impersonation: readonly string[] },
+    { asked, isLong }: OpenRequest & { readonly asked: ResolvedRequest },
+    { sender: { verdict }, target, upstream }: Pick<Passed, 'sender' | 'target'> & { upstream: Upstream },
   ): void {
     const { clock, log, settings } = this.#options;
     const { method = '', socket, rawHeaders } = request;
+    const impersonation = impersonationIn(target, verdict);
     const clientAddress = socket.remoteAddress ?? 'unknown';
     const headers = requestHeaders(rawHeaders, { clientAddress, impersonation });
-    forward({
-      request,
-      response,
-      upstream,
-      send: { method, path: asked.forward, headers, isLong },
+    const send = { method, path: asked.forward, headers, isLong };
+    const forwarding = {
+      ...{ request, response, upstream, send, clock },
       publicPath: this.#basePath + apiPrefix + (formatTarget(asked.target) ?? ''),
-      clock,
       maxWaitMs: settings.upstreamWaitMs,
-      onFailure: (error) => log.warn({ target: asked.target.kind, err: error }, 'a request got no answer'),
-    });
+      onFailure: (error: Error) =>
+        log.warn({ target: asked.target.kind, err: error }, 'a request got no answer'),
+    };
+    if (!isReview(asked)) return forward(forwarding);
+    const pass = (body: Buffer) => forward({ ...forwarding, body });
+    const spaceNamespace = target.namespace;
+    const review = { request, response, asked, verdict, spaceNamespace, upstream, send, pass };
+    answerReview(review).catch((error: unknown) => this.#fail(response, error));
   }
 
   #observe(response: ServerResponse, { asked, isLong }: OpenRequest): void {

@@ -1,8 +1,10 @@
+import { errorMessage } from '../../errors.ts';
 import { authorise } from '../../scope/gate/authorise.ts';
-import { explainDenial } from '../../scope/gate/explain.ts';
+import { explainDenial as explainScopeDenial } from '../../scope/gate/explain.ts';
 import { isCredentialRequest } from '../../scope/gate/sensitive.ts';
 import { apiPrefix } from '../../scope/request-path.ts';
 import {
+  type RequestMeaning,
   type ResolvedRequest,
   resolveRequest,
   type SentRequest,
@@ -26,16 +28,30 @@ export function resolve(sent: SentRequest): ResolvedRequest | ErrorAnswer {
  */
 export function findDenial(
   verdict: Verdict,
-  request: ResolvedRequest,
+  request: RequestMeaning,
   spaceNamespace?: string,
 ): ErrorAnswer | undefined {
-  const answer = authorise({ gates: verdict.gates, request, spaceNamespace });
-  if (!answer.allowed) {
-    const owner = verdict.gateOwners[answer.gate ?? -1] ?? 'the credential';
-    return errorAnswer('ERR_SCOPE', { problem: explainDenial(answer, request, owner) });
-  }
+  const problem = explainScope(verdict, request, spaceNamespace);
+  if (problem !== undefined) return errorAnswer('ERR_SCOPE', { problem });
   // A patch, a dry-run delete and every read show the credential itself, whatever the target.
   return isCredentialRequest(request) ? credentialKind : undefined;
+}
+
+/** The same in words, for an access review. */
+export function explainDenial(
+  verdict: Verdict,
+  request: RequestMeaning,
+  spaceNamespace?: string,
+): string | undefined {
+  const problem = explainScope(verdict, request, spaceNamespace);
+  return problem ?? (isCredentialRequest(request) ? errorMessage('ERR_CREDENTIAL_KIND', {}) : undefined);
+}
+
+function explainScope(verdict: Verdict, request: RequestMeaning, spaceNamespace: string | undefined) {
+  const answer = authorise({ gates: verdict.gates, request, spaceNamespace });
+  if (answer.allowed) return undefined;
+  const owner = verdict.gateOwners[answer.gate ?? -1] ?? 'the credential';
+  return explainScopeDenial(answer, request, owner);
 }
 
 const credentialKind = errorAnswer('ERR_CREDENTIAL_KIND', {});

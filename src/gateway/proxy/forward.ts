@@ -11,6 +11,8 @@ export interface Forwarding {
   readonly response: ServerResponse;
   readonly upstream: Upstream;
   readonly send: Omit<UpstreamRequest, 'body'>;
+  /** The body of the request, where it was read already. */
+  readonly body?: Buffer;
   /** Where clients find the target. */
   readonly publicPath: string;
   readonly clock: Clock;
@@ -24,9 +26,16 @@ export interface Forwarding {
 export function forward(forwarding: Forwarding): void {
   const { request, response } = forwarding;
   if (response.destroyed) return;
-  if (/^100-continue$/i.test(request.headers.expect ?? '')) response.writeContinue();
-  new Relay(forwarding, hasBody(request) ? request.pipe(new PassThrough()) : null).dispatch();
+  if (forwarding.body === undefined && expectsContinue(request)) response.writeContinue();
+  new Relay(forwarding, forwarding.body ?? bodyOf(request)).dispatch();
 }
+
+/** Whether the client holds its body back until it is told to send it. */
+export const expectsContinue = ({ headers }: IncomingMessage): boolean =>
+  /^100-continue$/i.test(headers.expect ?? '');
+
+const bodyOf = (request: IncomingMessage): PassThrough | null =>
+  hasBody(request) ? request.pipe(new PassThrough()) : null;
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
@@ -36,7 +45,7 @@ const maxRefusalBytes = 65_536;
 
 class Relay implements Dispatcher.DispatchHandler {
   readonly #forwarding: Forwarding;
-  readonly #body: PassThrough | null;
+  readonly #body: PassThrough | Buffer | null;
   readonly #response: ServerResponse;
   #controller: Dispatcher.DispatchController | undefined;
   #waiting: Timer | undefined;
@@ -45,14 +54,16 @@ class Relay implements Dispatcher.DispatchHandler {
   #refusalBytes: number | undefined;
   #isOver = false;
 
-  constructor(forwarding: Forwarding, body: PassThrough | null) {
+  constructor(forwarding: Forwarding, body: PassThrough | Buffer | null) {
     const { request, response } = forwarding;
     this.#forwarding = forwarding;
     this.#body = body;
     this.#response = response;
     // Without a listener the error of a client that leaves would end the process.
-    body?.on('error', () => undefined);
-    request.once('error', (error) => body?.destroy(error));
+    if (body instanceof PassThrough) {
+      body.on('error', () => undefined);
+      request.once('error', (error) => body.destroy(error));
+    }
     response.once('close', () => this.#onClosed()).on('drain', () => this.#controller?.resume());
   }
 
@@ -120,7 +131,7 @@ class Relay implements Dispatcher.DispatchHandler {
   async #onRefused(): Promise<void> {
     const isRenewed = await this.#forwarding.upstream.refreshed();
     if (this.#isOver) return;
-    if (!isRenewed || this.#hasRetried || this.#body !== null)
+    if (!isRenewed || this.#hasRetried || this.#body instanceof PassThrough)
       return this.#fail(new Error('the target refuses the identity of the gateway'), unavailable);
     this.#hasRetried = true;
     this.#refusalBytes = undefined;
@@ -131,7 +142,7 @@ class Relay implements Dispatcher.DispatchHandler {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#waiting?.cancel();
-    this.#body?.destroy();
+    if (this.#body instanceof PassThrough) this.#body.destroy();
     this.#controller?.abort(clientGone);
   }
 

@@ -9,7 +9,7 @@ export interface UpstreamRequest {
   readonly path: string;
   /** Name and value in turn, those about the connection left out. */
   readonly headers: readonly string[];
-  readonly body: Readable | null;
+  readonly body: Readable | Buffer | null;
   /** Watches and the like, which keep their connection. */
   readonly isLong: boolean;
 }
