@@ -19,6 +19,7 @@ export const run: Command = async ({ environment, signal }) => {
   const graceMs = settings.shutdownDelayMs + settings.shutdownGraceMs + endMs;
   const host = new Host({ component: 'gateway', environment, settings, graceMs });
   const client = host.connect({ connections: 16 });
+  const as = (name: string) => client.as({ serviceAccount: { namespace: systemNamespace, name } });
   const gateway = new Gateway({
     settings,
     clock,
@@ -26,7 +27,8 @@ export const run: Command = async ({ environment, signal }) => {
     log: host.log,
     metrics: new GatewayMetrics(host.registry),
     client,
-    reader: client.as({ serviceAccount: { namespace: systemNamespace, name: serviceAccounts.reader } }),
+    reader: as(serviceAccounts.reader),
+    activity: as(serviceAccounts.activity),
     identity: host.authenticate(),
   });
   const self = { component: 'gateway', account: serviceAccounts.gateway };

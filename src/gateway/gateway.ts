@@ -27,6 +27,8 @@ export interface GatewayOptions {
   readonly metrics: GatewayMetrics;
   /** A client that acts as the account that reads all credentials. */
   readonly reader: KubeClient;
+  /** A client that acts as the account that writes the last activity of keys. */
+  readonly activity: KubeClient;
   /** A client that can act as the user of a credential. */
   readonly client: KubeClient;
   /** Of this process, which may impersonate and nothing else. */
@@ -53,6 +55,7 @@ export class Gateway {
     this.#options = options;
     this.#certificate = settings.plainHTTP === 'loopback' ? undefined : readCertificate(settings);
     this.#index = this.#createIndex();
+    options.metrics.readWaitingActivity(() => this.#index.waitingActivity);
     this.#open = this.#createOpenRequests();
     this.#connections = new ConnectionSet({
       connections: settings.upstreamConnections,
@@ -104,12 +107,14 @@ export class Gateway {
   }
 
   #createIndex(): CredentialIndex {
-    const { settings, reader: client, metrics, ...shared } = this.#options;
+    const { settings, reader: client, activity: activityClient, metrics, ...shared } = this.#options;
     return new CredentialIndex({
       ...shared,
       client,
       metricsOf: (name) => metrics.informers.for(name),
+      activityClient,
       activityIntervalMs: settings.activityIntervalMs,
+      activityWritesPerSecond: settings.activityWritesPerSecond,
       projectNamespacePrefix: settings.projectNamespacePrefix,
       staleAfterMs: settings.staleAfterMs,
       onDropped: (hash) => this.#open.recheck(hash),

@@ -26,7 +26,7 @@ export interface RequestHandlerOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: GatewayMetrics;
-  readonly index: Pick<CredentialIndex, 'find' | 'problem'>;
+  readonly index: Pick<CredentialIndex, 'find' | 'problem' | 'used'>;
   readonly open: OpenRequests;
   readonly targets: Pick<Targets, 'find'>;
   readonly permissions: Pick<EntryPermissions, 'find' | 'ask'>;
@@ -124,7 +124,7 @@ export class RequestHandler {
   }
 
   #start(exchange: Exchange, { asked, sender, target }: Passed): ErrorAnswer | undefined {
-    const { open } = this.#options;
+    const { index, open } = this.#options;
     const { response } = exchange;
     const { upstream } = target;
     if (upstream === undefined) return notConnected;
@@ -132,6 +132,7 @@ export class RequestHandler {
     const refusal = open.enter(sender.hash, request);
     if (refusal !== undefined) return refusal;
     response.once('close', () => open.leave(sender.hash, request));
+    index.used(sender.verdict.record);
     this.#observe(response, request);
     this.#send(exchange, request, { sender, target, upstream });
     return undefined;

@@ -74,6 +74,13 @@ export const gatewaySettingDefinitions = {
     documentation:
       'Without news of the credentials for this long, the gateway is not ready and refuses every credential with 503.',
   }),
+  activityWritesPerSecond: setting({
+    name: 'LATCHKEY_ACTIVITY_WRITES_PER_SECOND',
+    type: integer(1, 1_000),
+    default: '20',
+    documentation:
+      'The budget of each replica for writing `status.lastActivity`. Each write costs the API server as much as seven reads.',
+  }),
   upstreamConnections: setting({
     name: 'LATCHKEY_UPSTREAM_CONNECTIONS',
     type: integer(1, 10_000),

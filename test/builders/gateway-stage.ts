@@ -71,6 +71,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
   const index = {
     find: (hash: string) => state.verdicts.get(hash),
     problem: () => state.problem,
+    used: () => undefined,
   };
   const connections = new ConnectionSet({ connections: options.connections ?? 8, watchConnections: 8 });
   const open = new OpenRequests({

@@ -1,6 +1,8 @@
+import type { LiveRecord } from '../../credentials/record.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { Logger } from '../../logger.ts';
 import { Informers, type InformersOptions } from '../../platform/informers.ts';
+import { Activity, type ActivityOptions } from './activity.ts';
 import { CredentialRecords } from './credential-records.ts';
 import { steadyTime } from './steady-time.ts';
 import type { TargetRecords } from './target-records.ts';
@@ -13,7 +15,10 @@ export interface CredentialIndexOptions {
   readonly random: () => number;
   readonly log: Logger;
   readonly metricsOf: InformersOptions['metricsOf'];
+  /** As the account that writes the last activity of keys. */
+  readonly activityClient: ActivityOptions['client'];
   readonly activityIntervalMs: number;
+  readonly activityWritesPerSecond: number;
   readonly projectNamespacePrefix: string;
   /** Without a proof that it is current for this long, nothing is granted any more. */
   readonly staleAfterMs: number;
@@ -30,6 +35,7 @@ export class CredentialIndex {
   readonly #options: CredentialIndexOptions;
   readonly #informers: Informers;
   readonly #verdicts: Verdicts;
+  readonly #activity: Activity;
   #problem: string | undefined = 'not synced';
   #checked = Number.NEGATIVE_INFINITY;
 
@@ -41,18 +47,37 @@ export class CredentialIndex {
     records.addTo(this.#informers);
     targets.addTo(this.#informers);
     const now = steadyTime(options.clock);
+    this.#activity = new Activity({
+      ...options,
+      client: options.activityClient,
+      keys: records.ofKind.OwnedAccessKey,
+      now,
+      intervalMs: activityInterval,
+      writesPerSecond: options.activityWritesPerSecond,
+    });
+    const ownActivity = this.#activity.lastUse;
     const { instances } = targets;
-    this.#verdicts = new Verdicts({ ...options, records, instances, now, activityInterval });
+    this.#verdicts = new Verdicts({ ...options, records, instances, now, activityInterval, ownActivity });
   }
 
   /** Works until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    await this.#informers.run(signal);
+    await Promise.all([this.#informers.run(signal), this.#activity.run(signal)]);
   }
 
   /** The verdict on the credential with this hash; `undefined` when there is none. */
   find(hash: string): Verdict | Refused | undefined {
     return this.#verdicts.find(hash);
+  }
+
+  /** For every request that goes through with the credential of this record. */
+  used(record: LiveRecord): void {
+    this.#activity.used(record);
+  }
+
+  /** How many keys have a use that is still to be written. */
+  get waitingActivity(): number {
+    return this.#activity.waiting;
   }
 
   /** Why its answers do not count: something is not read yet, or too old. It costs next to nothing. */

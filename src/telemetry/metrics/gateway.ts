@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { InformerMetrics } from './informers.ts';
+import { ScrapedGauge } from './registry.ts';
 
 /** In seconds. A request through the gateway is mostly one to an API server near by. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -12,6 +13,7 @@ export class GatewayMetrics {
   readonly seconds: Histogram<'target' | 'verb'>;
   readonly refusals: Counter<'error'>;
   readonly underway: Gauge<'kind'>;
+  readonly #waitingActivity: ScrapedGauge<'of'>;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -41,5 +43,15 @@ export class GatewayMetrics {
       help: 'Requests that are being passed on now: short ones, and long ones such as watches.',
       labelNames: ['kind'],
     });
+    this.#waitingActivity = new ScrapedGauge(registry, {
+      name: 'latchkey_gateway_activity_waiting',
+      help: 'Keys whose last use is still to be written. Idle keys may end early while it keeps rising.',
+      label: 'of',
+    });
+  }
+
+  /** Read at every scrape. */
+  readWaitingActivity(read: () => number): void {
+    this.#waitingActivity.add('keys', read);
   }
 }

@@ -83,7 +83,31 @@ describe('a request with a key', () => {
   });
 });
 
+describe('the last use of a key', () => {
+  it('is recorded in its status soon after, and not for a request that the scope refused', async () => {
+    const used = await world.holder({ user: alice });
+    const denied = await world.holder({ user: alice, scope: {} });
+    expect(await get(configMaps, denied.key)).toMatchObject({ status: 403 });
+    expect(await get(configMaps, used.key)).toMatchObject({ status: 200 });
+    const { status } = await admin.until(used.object, 'used', (object) => 'lastActivity' in object.status);
+    expect(Math.abs(Date.parse(status.lastActivity) - Date.now())).toBeLessThan(30_000);
+    expect((await admin.get(denied.object)).status).not.toHaveProperty('lastActivity');
+  });
+});
+
 describe('kubectl through the gateway', () => {
+  it('is told what the scope takes away', async () => {
+    const scope = { rules: [{ verbs: ['get'], resources: [{ group: '', resources: ['configmaps'] }] }] };
+    const { key } = await world.holder({ user: alice, scope });
+    await get(configMaps, key);
+    const kubeconfig = await gateway.kubeconfig(key);
+    const canI = async (...args: string[]) =>
+      (await world.plane.kubectl(['auth', 'can-i', ...args], { kubeconfig })).stdout;
+    expect(await canI('get', 'configmaps/a')).toBe('yes\n');
+    expect(await canI('delete', 'configmaps')).toMatch(/^no - .*OwnedAccessKey/);
+    expect(await canI('get', 'secrets')).toMatch(/^no/);
+  });
+
   it('reads, writes and is told who it is', async () => {
     const { key } = await world.holder({ user: alice });
     await get(configMaps, key);

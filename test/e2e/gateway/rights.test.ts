@@ -102,6 +102,12 @@ const uses: Readonly<Record<string, Request>> = {
     path: `${maps}?dryRun=All&labelSelector=none%3Dnone`,
     headers: user,
   },
+  'ownedaccesskeys/status impersonate-on:serviceaccount:patch': {
+    method: 'PATCH',
+    path: `${credentials}/ownedaccesskeys/none/status`,
+    headers: account('latchkey-activity'),
+    body: '{}',
+  },
   ...Object.fromEntries(
     ['get', 'head', 'options', 'post', 'put', 'patch', 'delete'].map((verb) => [
       `/* impersonate-on:user-info:${verb}`,
@@ -216,6 +222,10 @@ describe('a stolen token of the gateway', async () => {
     ['as the reader, which reads no Secret', { path: secrets, headers: account('latchkey-reader') }],
     ['as somebody with a UID', { path: maps, headers: { ...user, 'impersonate-uid': '1' } }],
     ['as somebody with another extra', { path: maps, headers: { ...user, 'impersonate-extra-scopes': 'x' } }],
+    [
+      'as the one that records activity, to read a key',
+      { path: `${credentials}/ownedaccesskeys`, headers: account('latchkey-activity') },
+    ],
     [
       'as the reader, to change a credential',
       { method: 'DELETE', path: `${credentials}/ownedaccesskeys/a`, headers: account('latchkey-reader') },

@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import { created, liveRecord, uidOf } from '../../../test/builders/credential-object.ts';
+import type { LiveRecord } from '../../credentials/record.ts';
+import { Store } from '../../kube/cache/store.ts';
+import { FakeClock } from '../../kube/fake-clock.ts';
+import { kubeErrorFromStatus } from '../../kube/kube-error.ts';
+import { silentLogger } from '../../logger.ts';
+import { Activity } from './activity.ts';
+
+const key = (name: string, spec: object = {}) =>
+  liveRecord({ name, spec: { user: 'alice', key: `key-of-twenty-chars-${name}`, ...spec } });
+
+function start(writesPerSecond = 20) {
+  const clock = new FakeClock(created);
+  const keys = new Store<LiveRecord>();
+  const written: string[] = [];
+  const failures: unknown[] = [];
+  const client = {
+    mergePatch: async (
+      _resource: unknown,
+      { name }: { name: string },
+      patch: { status: { lastActivity: string } },
+    ) => {
+      const failure = failures.shift();
+      if (failure !== undefined) throw failure;
+      written.push(`${name} ${patch.status.lastActivity.slice(11, 19)}`);
+    },
+  };
+  const activity = new Activity({
+    client: client as never,
+    clock,
+    log: silentLogger,
+    keys,
+    now: () => clock.now(),
+    intervalMs: 60_000,
+    writesPerSecond,
+  });
+  const stop = new AbortController();
+  const running = activity.run(stop.signal);
+  const use = (record: LiveRecord) => {
+    if (keys.get(record.key) === undefined) keys.upsert(record);
+    activity.used(record);
+  };
+  const end = async () => {
+    stop.abort();
+    await clock.settle();
+    await running;
+  };
+  return { clock, keys, written, failures, activity, use, end };
+}
+
+const refusal = (status: number, message: string) =>
+  kubeErrorFromStatus({ verb: 'PATCH', path: '/' }, status, { kind: 'Status', code: status, message });
+
+describe('the activity of keys', () => {
+  it('is written within a second of the first use, and then once an interval', async () => {
+    const { clock, written, use, end } = start();
+    use(key('a'));
+    await clock.advanceAsync(1_000, 500);
+    expect(written).toEqual(['a 10:00:00']);
+    for (let second = 0; second < 60; second++) {
+      use(key('a'));
+      await clock.advanceAsync(1_000, 500);
+    }
+    expect(written).toEqual(['a 10:00:00', 'a 10:01:00']);
+    await end();
+  });
+
+  it('is known at once, to this process', () => {
+    const { activity, use } = start();
+    use(key('a'));
+    expect(activity.lastUse(uidOf('a'))).toBe(created);
+    expect(activity.lastUse(uidOf('b'))).toBeUndefined();
+  });
+
+  it('stays within its budget, and the keys that would end soonest go first', async () => {
+    const { clock, written, use, end, activity } = start(2);
+    for (const name of ['a', 'b', 'c']) use(key(name));
+    use(key('long', { ttl: 600, ttlAfterLastActivity: true }));
+    use(key('short', { ttl: 60, ttlAfterLastActivity: true }));
+    await clock.advanceAsync(500);
+    expect(written).toEqual(['short 10:00:00']);
+    await clock.advanceAsync(500);
+    expect(written).toEqual(['short 10:00:00', 'long 10:00:00']);
+    expect(activity.waiting).toBe(3);
+    await end();
+  });
+
+  it('is written more often for a key that ends soon after its last use', async () => {
+    const { clock, written, use, end } = start();
+    for (let second = 0; second < 20; second++) {
+      use(key('a', { ttl: 20, ttlAfterLastActivity: true }));
+      await clock.advanceAsync(1_000, 500);
+    }
+    expect(written).toEqual(['a 10:00:00', 'a 10:00:10']);
+    await end();
+  });
+
+  it('is left alone when another replica was first, or the key is gone', async () => {
+    const { clock, failures, use, end, activity, keys } = start();
+    failures.push(
+      refusal(403, 'status.lastActivity: only a later time than the recorded one may be written'),
+    );
+    use(key('a'));
+    await clock.advanceAsync(1_000, 500);
+    expect(activity.waiting).toBe(0);
+    use(key('b'));
+    keys.remove('b');
+    expect(activity.waiting).toBe(0);
+    await end();
+  });
+
+  it.each([
+    ['a conflict', refusal(409, 'modified'), 1_000],
+    ['a failure', refusal(500, 'etcd'), 6_500],
+  ])('is tried again after %s', async (_, failure, within) => {
+    const { clock, failures, written, use, end } = start();
+    failures.push(failure);
+    use(key('a'));
+    await clock.advanceAsync(within, 500);
+    expect(written).toEqual(['a 10:00:00']);
+    await end();
+  });
+
+  it('is that of keys alone', () => {
+    const { activity } = start();
+    activity.used(liveRecord({ kind: 'DirectClusterEndpointToken', spec: {} }));
+    expect(activity.waiting).toBe(0);
+  });
+});

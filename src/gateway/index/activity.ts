@@ -1,0 +1,137 @@
+import { formatInstant } from '../../api/instant.ts';
+import { ownedAccessKeys } from '../../api/resources.ts';
+import type { LiveRecord } from '../../credentials/record.ts';
+import type { Store } from '../../kube/cache/store.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Clock } from '../../kube/clock.ts';
+import { isConflict, isNotFound, KubeError } from '../../kube/kube-error.ts';
+import { sleep } from '../../kube/sleep.ts';
+import type { Logger } from '../../logger.ts';
+
+export interface ActivityOptions {
+  /** Acts as the account that may write the last activity and nothing else. */
+  readonly client: Pick<KubeClient, 'mergePatch'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly keys: Store<LiveRecord>;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Milliseconds between two writes about one key. */
+  readonly intervalMs: number;
+  readonly writesPerSecond: number;
+}
+
+const tickMs = 500;
+/** After a failure the API server has other worries for a while, milliseconds. */
+const pauseMs = 5_000;
+
+interface Use {
+  readonly name: string;
+  lastUse: number;
+  /** What the object says, as far as we know; epoch milliseconds. */
+  recorded: number;
+}
+
+/**
+ * Records when access keys were used. No request waits for it: uses are noted in memory, and written a few a second. When
+ * there are more than that, the keys that would end soonest without it go first.
+ */
+export class Activity {
+  readonly #options: ActivityOptions;
+  readonly #uses = new Map<string, Use>();
+  /** UIDs of keys with a use that is to be written. */
+  readonly #due = new Set<string>();
+
+  constructor(options: ActivityOptions) {
+    this.#options = options;
+    options.keys.subscribe(({ type, previous }) => {
+      if (type === 'deleted' && previous !== undefined) this.#forget(previous.uid);
+    });
+  }
+
+  /** For every request that goes through. It costs next to nothing. */
+  used({ kind, uid, name, ttl = 0, ttlAfterLastActivity, status }: LiveRecord): void {
+    if (kind !== 'OwnedAccessKey') return;
+    const now = this.#options.now();
+    const use = this.#uses.get(uid) ?? { name, lastUse: now, recorded: status.lastActivity ?? 0 };
+    use.lastUse = now;
+    this.#uses.set(uid, use);
+    // A key that ends soon after its last use cannot wait for the interval.
+    const interval = ttlAfterLastActivity && ttl > 0 ? (ttl * 1_000) / 2 : Number.POSITIVE_INFINITY;
+    if (now - use.recorded >= Math.min(this.#options.intervalMs, interval)) this.#due.add(uid);
+  }
+
+  /** When this process saw the key used last; epoch milliseconds. */
+  readonly lastUse = (uid: string): number | undefined => this.#uses.get(uid)?.lastUse;
+
+  /** Keys with a use that is still to be written. */
+  get waiting(): number {
+    return this.#due.size;
+  }
+
+  /** Writes until the signal aborts, and then once more what the budget allows. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (!signal.aborted) {
+      await sleep(clock, tickMs, signal);
+      if (!(await this.#writeSome())) await sleep(clock, pauseMs, signal);
+    }
+  }
+
+  /** False when the API server did not take it. */
+  async #writeSome(): Promise<boolean> {
+    const budget = Math.max(1, Math.floor((this.#options.writesPerSecond * tickMs) / 1_000));
+    const results = await Promise.all(this.#mostUrgent(budget).map((uid) => this.#write(uid)));
+    return !results.includes(false);
+  }
+
+  #mostUrgent(count: number): readonly string[] {
+    if (this.#due.size <= count) return [...this.#due];
+    const idleEndOf = (uid: string): number => this.#idleEndOf(uid);
+    return [...this.#due].sort((a, b) => idleEndOf(a) - idleEndOf(b)).slice(0, count);
+  }
+
+  /** When every other replica would refuse the key, if this use were not written. */
+  #idleEndOf(uid: string): number {
+    const use = this.#uses.get(uid);
+    const record = use && this.#options.keys.get(use.name);
+    if (use === undefined || record === undefined || !record.ttlAfterLastActivity)
+      return Number.POSITIVE_INFINITY;
+    return use.recorded + (record.ttl ?? 0) * 1_000;
+  }
+
+  async #write(uid: string): Promise<boolean> {
+    const { client, keys, log } = this.#options;
+    const use = this.#uses.get(uid);
+    const record = use && keys.get(use.name);
+    if (use === undefined || record?.uid !== uid) {
+      this.#forget(uid);
+      return true;
+    }
+    const { name, lastUse } = use;
+    // A patch of the status takes any UID for the right one, so the version says which object is meant.
+    const metadata = { resourceVersion: record.resourceVersion };
+    const patch = { metadata, status: { lastActivity: formatInstant(lastUse) } };
+    try {
+      await client.mergePatch(ownedAccessKeys, { name }, patch, { subresource: 'status', retries: 0 });
+    } catch (error) {
+      if (isConflict(error)) return true;
+      if (!isOvertaken(error) && !isNotFound(error)) {
+        log.warn({ err: error }, 'the last activity of keys cannot be written; it will be tried again');
+        return false;
+      }
+    }
+    use.recorded = lastUse;
+    this.#due.delete(uid);
+    return true;
+  }
+
+  #forget(uid: string): void {
+    this.#uses.delete(uid);
+    this.#due.delete(uid);
+  }
+}
+
+/** Another replica was first, with a later use: the policy takes only later times. */
+const isOvertaken = (error: unknown): boolean =>
+  error instanceof KubeError && error.status === 403 && error.statusMessage.includes('only a later time');
