@@ -80,7 +80,8 @@ function decode(path: string): string | undefined {
   }
 }
 
-const nonResource = {
+/** What stays empty in a request that is for no resource. */
+export const nonResource = {
   isResourceRequest: false,
   apiGroup: '',
   apiVersion: '',

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../api/json.ts';
 import type { RequestTarget } from '../request-path.ts';
 import { isClusterScoped } from '../requests/cluster-scoped.ts';
-import type { RequestMeaning } from '../requests/resolve-request.ts';
+import { nonResource, type RequestMeaning } from '../requests/resolve-request.ts';
 
 /**
  * The request that the spec of a SelfSubjectAccessReview asks about, so that a scope can answer it. A star keeps standing for
@@ -11,32 +11,18 @@ export function reviewToRequest(spec: unknown, target: RequestTarget): RequestMe
   if (!isObject(spec)) return undefined;
   const { resourceAttributes, nonResourceAttributes } = spec;
   const [resource, url] = [readTexts(resourceAttributes), readTexts(nonResourceAttributes)];
-  if (isObject(resource) && url === 'absent') return { ...nothing, target, ...meaningOfResource(resource) };
+  if (isObject(resource) && url === 'absent')
+    return { ...nonResource, target, path: '', ...meaningOfResource(resource) };
   if (isObject(url) && resource === 'absent') {
     return {
-      ...nothing,
+      ...nonResource,
       target,
-      isResourceRequest: false,
       verb: textOf(url, 'verb'),
       path: textOf(url, 'path'),
     };
   }
   return undefined;
 }
-
-const nothing = {
-  path: '',
-  isResourceRequest: true,
-  verb: '',
-  apiGroup: '',
-  apiVersion: '',
-  namespace: '',
-  resource: '',
-  subresource: '',
-  name: '',
-  allNamespaces: false,
-  mayCreate: false,
-};
 
 /** Selectors are objects; every other field is a text. */
 function readTexts(attributes: unknown): JsonObject | 'absent' | 'unreadable' {
@@ -51,7 +37,7 @@ const textOf = (attributes: JsonObject, field: string): string => {
   return typeof text === 'string' ? text : '';
 };
 
-function meaningOfResource(attributes: JsonObject): Partial<RequestMeaning> {
+function meaningOfResource(attributes: JsonObject): Omit<RequestMeaning, 'target' | 'path' | 'mayCreate'> {
   const [apiGroup, resource] = [textOf(attributes, 'group'), textOf(attributes, 'resource')];
   const name = textOf(attributes, 'name');
   const clusterScoped = isClusterScoped(apiGroup, resource);
@@ -59,6 +45,7 @@ function meaningOfResource(attributes: JsonObject): Partial<RequestMeaning> {
   const namespace = clusterScoped ? '' : textOf(attributes, 'namespace');
   const isNamespace = apiGroup === '' && resource === 'namespaces';
   return {
+    isResourceRequest: true,
     verb: textOf(attributes, 'verb'),
     apiGroup,
     apiVersion: textOf(attributes, 'version'),
