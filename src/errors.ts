@@ -148,7 +148,7 @@ export const errorCatalogue = {
     httpStatus: 505,
   },
   ERR_UNAUTHENTICATED: {
-    message: '{problem}',
+    message: 'not authenticated: {problem}',
     fix: 'Send `Authorization: Bearer` with an access key or token whose object is Ready.',
     httpStatus: 401,
   },
@@ -158,7 +158,7 @@ export const errorCatalogue = {
     httpStatus: 403,
   },
   ERR_SCOPE: {
-    message: '{problem}',
+    message: 'out of scope: {problem}',
     fix: 'Widen the scope of the credential, or use another one.',
     httpStatus: 403,
   },

@@ -3,6 +3,7 @@ import type { KubectlResult } from '../../../lab/controlplane/kubectl.ts';
 import { conditionOf, type Stored, secondsAfter } from '../../../lab/operator/api.ts';
 import { Verifier } from '../../../lab/operator/verifier.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
+import { formatTimestamp } from '../../../src/api/instant.ts';
 import { apiVersion, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 
@@ -61,7 +62,7 @@ describe.concurrent('the end of an access key', () => {
     const soon = await admin.untilCondition(key, { type: 'ExpiringSoon', status: 'True' });
     expect(endOf(key) - Date.now()).toBeLessThanOrEqual(1_000);
     expect(conditionOf(soon)?.status).toBe('True');
-    expect(conditionOf(soon, 'ExpiringSoon')?.message).toContain(new Date(endOf(key)).toISOString());
+    expect(conditionOf(soon, 'ExpiringSoon')?.message).toContain(formatTimestamp(endOf(key)));
     const { status } = await admin.untilRefused(key, reasons.expired);
     expect(status.conditions.map(({ type }: { type: string }) => type).sort()).toEqual(['Ready', 'Stalled']);
     const events = (await admin.eventsOf(key)).filter(({ reason }) => reason === reasons.expiringSoon);

@@ -23,10 +23,16 @@ describe('the shipped roles', async () => {
   ) as unknown as RBACObject[];
   const rules: readonly Rule[] = rbac.flatMap(({ rules: found }) => found ?? []);
 
-  it('have no wildcard and no path', () => {
+  it('have no wildcard and no path, but for what the gateway may do as the user of a credential', () => {
     expect(rules.length).toBeGreaterThan(5);
-    for (const { apiGroups = [], resources = [], verbs, nonResourceURLs = [] } of rules) {
-      expect([...apiGroups, ...resources, ...verbs].filter((part) => part.includes('*'))).toEqual([]);
+    const isAsUser = ({ verbs }: Rule) => verbs.every((verb) => verb.startsWith('impersonate-on:user-info:'));
+    const asUser = rbac.filter(({ rules: of }) => of?.some(isAsUser)).map(({ metadata }) => metadata.name);
+    expect(asUser).toEqual(['latchkey-gateway']);
+    expect(rules.flatMap(({ verbs }) => verbs).filter((verb) => verb.includes('*'))).toEqual([]);
+    for (const { apiGroups = [], resources = [], nonResourceURLs = [] } of rules.filter(
+      (rule) => !isAsUser(rule),
+    )) {
+      expect([...apiGroups, ...resources].filter((part) => part.includes('*'))).toEqual([]);
       expect(nonResourceURLs).toEqual([]);
     }
   });
@@ -58,11 +64,13 @@ describe('the shipped roles', async () => {
     },
   );
 
-  it('are bound to the operator alone', () => {
-    const subjects = rbac.flatMap(({ subjects: found }) => found ?? []);
-    expect(new Set(subjects.map((subject) => JSON.stringify(subject)))).toEqual(
-      new Set([JSON.stringify(operator)]),
+  it('are bound to our own accounts alone, each to roles of its name', () => {
+    const bindings = rbac.flatMap(({ subjects = [], roleRef }) =>
+      subjects.map(({ kind, name, namespace }) => [kind, namespace, name, roleRef?.name]),
     );
+    const own = Object.values(serviceAccounts).map((name) => ['ServiceAccount', systemNamespace, name, name]);
+    const distinct = new Set(bindings.map((binding) => binding.join(' ')));
+    expect(distinct).toEqual(new Set(own.map((binding) => binding.join(' '))));
   });
 
   it('are not aggregated into the roles that Kubernetes ships', () => {
@@ -75,7 +83,8 @@ describe('the shipped roles', async () => {
 
   it('name our own objects as the program does', () => {
     const names = rules.flatMap(({ resourceNames = [] }) => resourceNames);
-    expect(new Set(names)).toEqual(new Set([systemObjects.lease]));
+    const { reader, activity } = serviceAccounts;
+    expect(new Set(names)).toEqual(new Set([systemObjects.lease, reader, activity]));
   });
 
   it('give people who run the platform our kinds, no Secret and no status', () => {
