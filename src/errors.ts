@@ -187,6 +187,11 @@ export const errorCatalogue = {
     fix: 'Try again. If it lasts, ask who runs the platform: the log of the gateway has the cause.',
     httpStatus: 503,
   },
+  ERR_UPSTREAM_TIMEOUT: {
+    message: 'the request stood still for too long',
+    fix: 'Send its body at once and read the answer. Where you do, ask who runs the target why it does not answer.',
+    httpStatus: 504,
+  },
   ERR_UPSTREAM_BUSY: {
     message: 'too many requests wait for the target',
     fix: 'Try again after the time in `Retry-After`.',

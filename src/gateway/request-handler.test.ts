@@ -370,6 +370,55 @@ describe('the answer of a target', () => {
   });
 });
 
+describe('a short request that stands still', () => {
+  const options = { maxStallMs: 300 };
+
+  it('with half of its body is answered with 504, and frees its connection to the target', async () => {
+    let isClosed = false;
+    const { send } = await start((socket) => {
+      socket.on('close', () => {
+        isClosed = true;
+      });
+    }, options);
+    const answer = await send(request(`POST ${path}`, ['Content-Length: 10'], 'half'));
+    expect(statusOf(answer)).toBe(504);
+    await vi.waitFor(() => expect(isClosed).toBe(true));
+  });
+
+  it('because the target says nothing is answered with 504', async () => {
+    const { send } = await start(() => undefined, options);
+    expect(statusOf(await send(request()))).toBe(504);
+  });
+
+  it('in the middle of an answer is cut', async () => {
+    const { send } = await start(
+      (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf'),
+      options,
+    );
+    expect(await send(request())).toMatch(/half$/);
+  });
+
+  it('is not one that goes on slowly', async () => {
+    const { send } = await start(async (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n');
+      for (const part of 'slow') {
+        await new Promise((resolve) => setTimeout(resolve, 150));
+        socket.write(part);
+      }
+    }, options);
+    expect(await send(request())).toMatch(/slow$/);
+  });
+
+  it('is not a watch', async () => {
+    const { send } = await start(async (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      socket.write('1\r\na\r\n0\r\n\r\n');
+    }, options);
+    expect(await send(request(`GET ${path}?watch=true`))).toMatch(/a\r\n0\r\n\r\n$/);
+  });
+});
+
 describe('a watch', () => {
   const watchHead = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
   const watchPath = `GET ${path}?watch=true`;

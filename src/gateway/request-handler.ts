@@ -22,7 +22,10 @@ import type { Upstream } from './proxy/upstream.ts';
 import { type ErrorAnswer, errorAnswer, sendError } from './server/error-answer.ts';
 
 export interface RequestHandlerOptions {
-  readonly settings: Pick<GatewaySettings, 'baseURL' | 'maxCredentialBytes' | 'upstreamWaitMs'>;
+  readonly settings: Pick<
+    GatewaySettings,
+    'baseURL' | 'maxCredentialBytes' | 'upstreamWaitMs' | 'stallTimeoutMs'
+  >;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: GatewayMetrics;
@@ -153,6 +156,7 @@ export class RequestHandler {
       ...{ request, response, upstream, send, clock },
       publicPath: this.#basePath + apiPrefix + (formatTarget(asked.target) ?? ''),
       maxWaitMs: settings.upstreamWaitMs,
+      maxStallMs: settings.stallTimeoutMs,
       onFailure: (error: Error) =>
         log.warn({ target: asked.target.kind, err: error }, 'a request got no answer'),
     };

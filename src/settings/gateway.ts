@@ -84,8 +84,15 @@ export const gatewaySettingDefinitions = {
   upstreamConnections: setting({
     name: 'LATCHKEY_UPSTREAM_CONNECTIONS',
     type: integer(1, 10_000),
-    default: '64',
+    default: '256',
     documentation: 'Connections to each target for short requests. More requests wait.',
+  }),
+  stallTimeoutMs: setting({
+    name: 'LATCHKEY_STALL_TIMEOUT',
+    type: duration('1s', '1h'),
+    default: '90s',
+    documentation:
+      'How long a short request may stand still: no byte of its body arrives, no answer comes, or the client takes none of it. API servers end requests after 60 seconds by themselves.',
   }),
   upstreamLongConnections: setting({
     name: 'LATCHKEY_UPSTREAM_LONG_CONNECTIONS',
@@ -108,7 +115,7 @@ export const gatewaySettingDefinitions = {
   requestsPerCredential: setting({
     name: 'LATCHKEY_REQUESTS_PER_CREDENTIAL',
     type: integer(1, 100_000),
-    default: '200',
+    default: '100',
     documentation: 'Short requests at once with one credential. One more gets 429.',
   }),
   longRequestsPerCredential: setting({

@@ -25,7 +25,7 @@ import { liveRecord } from './credential-object.ts';
 import { rawExchange } from './raw-exchange.ts';
 
 /** What the server behind the gateway does with each connection, once its first bytes are there. */
-export type Behaviour = (socket: Socket, request: string) => void;
+export type Behaviour = (socket: Socket, request: string) => unknown;
 
 export interface StageOptions {
   readonly basePath?: string;
@@ -34,6 +34,7 @@ export interface StageOptions {
   readonly connections?: number;
   readonly maxWaiting?: number;
   readonly maxWaitMs?: number;
+  readonly maxStallMs?: number;
 }
 
 /** A verdict for `alice`; with a scope only what the scope allows. */
@@ -103,6 +104,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
       baseURL: `https://latchkey.example.com${options.basePath ?? ''}`,
       maxCredentialBytes: 8_192,
       upstreamWaitMs: options.maxWaitMs ?? 2_000,
+      stallTimeoutMs: options.maxStallMs ?? 60_000,
     },
     clock: systemClock,
     log: silentLogger,

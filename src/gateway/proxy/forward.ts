@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici';
 import type { Clock, Timer } from '../../kube/clock.ts';
 import { type ErrorAnswer, errorAnswer, sendError } from '../server/error-answer.ts';
 import { responseHeaders } from './response-headers.ts';
+import { StallGuard } from './stall-guard.ts';
 import { type Upstream, UpstreamBusy, type UpstreamRequest } from './upstream.ts';
 
 export interface Forwarding {
@@ -18,6 +19,8 @@ export interface Forwarding {
   readonly clock: Clock;
   /** How long it may wait for a connection. */
   readonly maxWaitMs: number;
+  /** How long a short request may stand still on either side. Watches may for as long as they like. */
+  readonly maxStallMs: number;
   /** Told why a request got no whole answer from the target. */
   readonly onFailure: (error: Error) => void;
 }
@@ -49,6 +52,7 @@ class Relay implements Dispatcher.DispatchHandler {
   readonly #response: ServerResponse;
   #controller: Dispatcher.DispatchController | undefined;
   #waiting: Timer | undefined;
+  readonly #guard: StallGuard | undefined;
   #hasRetried = false;
   /** Bytes of a 401, which are not passed on; undefined for any other answer. */
   #refusalBytes: number | undefined;
@@ -62,9 +66,10 @@ class Relay implements Dispatcher.DispatchHandler {
     // Without a listener the error of a client that leaves would end the process.
     if (body instanceof PassThrough) {
       body.on('error', () => undefined);
-      request.once('error', (error) => body.destroy(error));
+      request.once('error', (error) => body.destroy(error)).on('data', () => this.#guard?.progress());
     }
-    response.once('close', () => this.#onClosed()).on('drain', () => this.#controller?.resume());
+    this.#guard = forwarding.send.isLong ? undefined : this.#createGuard();
+    response.once('close', () => this.#onClosed()).on('drain', () => this.#onDrained());
   }
 
   dispatch(): void {
@@ -91,6 +96,7 @@ class Relay implements Dispatcher.DispatchHandler {
       return;
     }
     const raw = (controller.rawHeaders as Buffer[]).map((part) => part.toString('latin1'));
+    this.#guard?.progress();
     const headers = responseHeaders(raw, this.#forwarding.publicPath);
     if (headers === undefined) return this.#refuseAnswer(controller);
     this.#response.writeHead(status, headers);
@@ -101,7 +107,27 @@ class Relay implements Dispatcher.DispatchHandler {
     if (this.#refusalBytes !== undefined) {
       this.#refusalBytes += chunk.length;
       if (this.#refusalBytes > maxRefusalBytes) controller.abort(new Error('an endless refusal'));
-    } else if (!this.#isOver && !this.#response.write(chunk)) controller.pause();
+    } else if (!this.#isOver) this.#write(controller, chunk);
+  }
+
+  /** Progress is what the client takes, not what piles up for it. */
+  #write(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#response.write(chunk)) this.#guard?.progress();
+    else controller.pause();
+  }
+
+  #onDrained(): void {
+    this.#guard?.progress();
+    this.#controller?.resume();
+  }
+
+  #createGuard(): StallGuard {
+    const { clock, maxStallMs } = this.#forwarding;
+    return new StallGuard(clock, maxStallMs, () => {
+      const error = new Error('the request stood still');
+      this.#fail(error, timedOut);
+      this.#controller?.abort(error);
+    });
   }
 
   onResponseEnd(): void {
@@ -139,6 +165,7 @@ class Relay implements Dispatcher.DispatchHandler {
   }
 
   #onClosed(): void {
+    this.#guard?.stop();
     if (this.#isOver) return;
     this.#isOver = true;
     this.#waiting?.cancel();
@@ -161,6 +188,7 @@ class Relay implements Dispatcher.DispatchHandler {
 const clientGone = new Error('the client is gone');
 const badAnswer = errorAnswer('ERR_UPSTREAM_ANSWER', {});
 const unavailable = errorAnswer('ERR_UPSTREAM_UNAVAILABLE', {}, { headers: ['retry-after', '1'] });
+const timedOut = errorAnswer('ERR_UPSTREAM_TIMEOUT', {});
 const busy = errorAnswer('ERR_UPSTREAM_BUSY', {}, { headers: ['retry-after', '1'] });
 
 function answerTo(error: Error): ErrorAnswer {
