@@ -1,5 +1,5 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createSecureContext } from 'node:tls';
 import { LatchkeyError } from '../../errors.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { sleep } from '../../kube/sleep.ts';
@@ -23,11 +23,14 @@ const recheckMs = 10_000;
 export function readCertificate({ certFile, keyFile }: CertificateFiles): ServingCertificate {
   try {
     const pair = { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') };
-    createSecureContext(pair);
+    // OpenSSL takes empty files for no certificate at all, and then refuses every connection.
+    if (!new X509Certificate(pair.cert).checkPrivateKey(createPrivateKey(pair.key))) throw new Error();
     return pair;
   } catch (error) {
-    const { code = 'not a pair of PEM files' } = error as NodeJS.ErrnoException;
-    throw new LatchkeyError('ERR_CERTIFICATE', { file: certFile, cause: code });
+    const { syscall, code } = error as NodeJS.ErrnoException;
+    // Errors of OpenSSL may quote what they read.
+    const cause = syscall !== undefined && code !== undefined ? code : 'not a pair of PEM files';
+    throw new LatchkeyError('ERR_CERTIFICATE', { file: certFile, cause });
   }
 }
 
