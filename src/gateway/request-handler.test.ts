@@ -150,6 +150,17 @@ describe('a request that gets no further than the gateway', () => {
     expect([statusOf(answer), answer.includes('disabled')]).toEqual([401, false]);
   });
 
+  it('takes with it what stands behind its body on the same connection', async () => {
+    const { send, seen } = await start();
+    const refused = request(`POST ${path}`, ['Content-Length: 2'], '{}')
+      .replace(key, 'another')
+      .replace('Connection: close\r\n', '');
+    const answer = await send(refused + request());
+    expect(answer.match(/^HTTP\/1\.1 /gm)).toHaveLength(1);
+    expect(statusOf(answer)).toBe(401);
+    expect(seen).toEqual([]);
+  });
+
   it('gets 500 when something in the gateway fails, and others are served on', async () => {
     const { send, seen, know } = await start();
     know('another-key', { ...verdictFor(), impersonation: [] });
@@ -482,6 +493,16 @@ describe('a watch', () => {
     const { closed } = await watching(stage);
     change(stage);
     await closed;
+  });
+
+  it('under another spelling of its query, or a short request, is cut as well', async () => {
+    const stage = await start((socket) => void socket.write(watchHead));
+    const log = 'GET /kubernetes/management/api/v1/namespaces/a/pods/b/log?%66ollow=true';
+    const answers = [stage.send(request(log)), stage.send(request())];
+    await vi.waitFor(() => expect(stage.seen).toHaveLength(2));
+    stage.state.verdicts.clear();
+    stage.open.recheck(credentialHash(key));
+    for (const answer of await Promise.all(answers)) expect(answer).not.toMatch(/\r\n0\r\n\r\n$/);
   });
 
   it('goes on when its credential changes and is still good', async () => {

@@ -190,7 +190,7 @@ export class RequestHandler {
 /** Those keep their connection for as long as they like, and their answers are passed on at once. */
 function isLongRunning({ verb, subresource, forward: sent }: ResolvedRequest): boolean {
   if (verb === 'watch' || verb === 'proxy' || subresource === 'proxy') return true;
-  return subresource === 'log' && /[?&]follow=/.test(sent);
+  return subresource === 'log' && new URLSearchParams(sent.slice(sent.indexOf('?'))).has('follow');
 }
 
 /** What kubectl asks for will be served one day; anything else never. */

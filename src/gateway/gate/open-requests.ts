@@ -28,15 +28,14 @@ export interface OpenRequestsOptions {
 const sweepMs = 500;
 
 interface Share {
-  short: number;
-  readonly long: Set<OpenRequest>;
+  long: number;
+  readonly open: Set<OpenRequest>;
 }
 
-/** What is under way with each credential: a limit for all of it, and for what lasts an end with its credential. */
+/** What is under way with each credential: a limit for all of it, and an end with the credential. */
 export class OpenRequests {
   readonly #options: OpenRequestsOptions;
   readonly #shares = new Map<string, Share>();
-  #long = 0;
   #timer: Timer | undefined;
 
   constructor(options: OpenRequestsOptions) {
@@ -45,31 +44,31 @@ export class OpenRequests {
 
   /** Takes a place for a request with the credential of this hash; an answer when all are taken. */
   enter(hash: string, request: OpenRequest): ErrorAnswer | undefined {
-    const { maxShort, maxLong } = this.#options;
-    const share = this.#shares.get(hash) ?? { short: 0, long: new Set() };
-    if (request.isLong ? share.long.size >= maxLong : share.short >= maxShort) return tooMany;
+    const { clock, maxShort, maxLong } = this.#options;
+    const share = this.#shares.get(hash) ?? { long: 0, open: new Set() };
+    if (request.isLong ? share.long >= maxLong : share.open.size - share.long >= maxShort) return tooMany;
     this.#shares.set(hash, share);
-    if (request.isLong) this.#addLong(share, request);
-    else share.short += 1;
+    share.open.add(request);
+    if (request.isLong) share.long += 1;
+    this.#timer ??= clock.setTimer(() => this.#sweep(), sweepMs);
     return undefined;
   }
 
   /** Gives the place back. */
   leave(hash: string, request: OpenRequest): void {
     const share = this.#shares.get(hash);
-    if (share === undefined) return;
-    if (!request.isLong) share.short -= 1;
-    else if (share.long.delete(request)) this.#long -= 1;
-    if (share.short === 0 && share.long.size === 0) this.#shares.delete(hash);
+    if (!share?.open.delete(request)) return;
+    if (request.isLong) share.long -= 1;
+    if (share.open.size === 0) this.#shares.delete(hash);
   }
 
   /** Ends what the credential of this hash no longer allows. */
   recheck(hash: string): void {
     const share = this.#shares.get(hash);
-    if (share === undefined || share.long.size === 0) return;
+    if (share === undefined) return;
     const verdict = this.#options.problem() === undefined ? this.#options.find(hash) : undefined;
     const good = verdict !== undefined && 'record' in verdict ? verdict : undefined;
-    for (const request of [...share.long]) {
+    for (const request of [...share.open]) {
       if (good === undefined || !this.#isAllowed(good, request)) request.cut();
     }
   }
@@ -79,16 +78,10 @@ export class OpenRequests {
     return target !== undefined && findDenial(verdict, asked, target.namespace) === undefined;
   }
 
-  #addLong(share: Share, request: OpenRequest): void {
-    share.long.add(request);
-    this.#long += 1;
-    this.#timer ??= this.#options.clock.setTimer(() => this.#sweep(), sweepMs);
-  }
-
   #sweep(): void {
     this.#timer = undefined;
     for (const hash of [...this.#shares.keys()]) this.recheck(hash);
-    if (this.#long > 0) this.#timer = this.#options.clock.setTimer(() => this.#sweep(), sweepMs);
+    if (this.#shares.size > 0) this.#timer = this.#options.clock.setTimer(() => this.#sweep(), sweepMs);
   }
 }
 

@@ -31,6 +31,8 @@ export class GatewayServer {
   /** Sockets whose later requests are ignored, because the end of an earlier one is not certain. */
   readonly #refused = new WeakSet<Duplex>();
   readonly #answering = new WeakSet<Duplex>();
+  /** The last answer on a socket. Behind one that closes the connection nothing is served, though the parser goes on. */
+  readonly #last = new WeakMap<Duplex, ServerResponse>();
   #stopping = false;
 
   constructor(options: GatewayServerOptions) {
@@ -95,7 +97,9 @@ export class GatewayServer {
 
   #onRequest(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
-    if (this.#refused.has(socket)) return;
+    const before = this.#last.get(socket);
+    if (this.#refused.has(socket) || (before?.writableEnded && !before.shouldKeepAlive)) return;
+    this.#last.set(socket, response);
     const problem = checkRequestHead(request, this.#options.limits);
     if (problem !== undefined) return this.#refuse(request, response, problem);
     if (this.#stopping) response.shouldKeepAlive = false;
