@@ -14,6 +14,8 @@ export interface GatewayOptions {
   readonly name?: string;
   /** Settings, added to those that make it run here. */
   readonly env?: Readonly<Record<string, string>>;
+  /** With the credentials of its account. Default: one for this control plane. */
+  readonly kubeconfig?: string;
 }
 
 interface Place {
@@ -36,7 +38,7 @@ export class RunningGateway {
   static async start(
     plane: ControlPlaneAccess,
     guard: Guard,
-    { name = 'gateway', env = {} }: GatewayOptions = {},
+    { name = 'gateway', env = {}, kubeconfig }: GatewayOptions = {},
   ): Promise<RunningGateway> {
     const authority = createAuthority(`${name}-ca`);
     const { certificate, key } = createServer(authority, ['localhost']);
@@ -50,7 +52,7 @@ export class RunningGateway {
       args: [program.file, 'gateway'],
       env: {
         ...program.env,
-        KUBECONFIG: await accountKubeconfig(plane, 'latchkey-gateway'),
+        KUBECONFIG: kubeconfig ?? (await accountKubeconfig(plane, 'latchkey-gateway')),
         LATCHKEY_BASE_URL: baseURL,
         LATCHKEY_LISTEN_ADDRESS: '127.0.0.1:0',
         LATCHKEY_HEALTH_ADDRESS: '127.0.0.1:0',
@@ -131,9 +133,14 @@ export class RunningGateway {
     return { status: statusCode, text: await body.text() };
   }
 
+  /** Whether it has ended. */
+  get exited(): boolean {
+    return this.#exited;
+  }
+
   /** Sends the signal, unless the process has ended already, and waits for the exit code. */
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number> {
-    await this.#agent.close();
+    await this.#agent.destroy();
     if (!this.#exited) process.kill(this.process.pid, signal);
     return await this.process.exited;
   }

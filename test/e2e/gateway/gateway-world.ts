@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll } from 'vitest';
+import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
 import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
 import { operatorWorld, type World } from '../../../lab/operator/world.ts';
@@ -14,8 +15,12 @@ export interface GatewayWorld extends World {
 type Env = Readonly<Record<string, string>>;
 
 /** A control plane with the operator and the gateway at work. Call it at the top of a file. */
-export async function gatewayWorld(env: Env = {}, operatorEnv: Env = {}): Promise<GatewayWorld> {
-  const world = await operatorWorld({ env: operatorEnv });
+export async function gatewayWorld(
+  env: Env = {},
+  operatorEnv: Env = {},
+  plane?: ControlPlaneAccess,
+): Promise<GatewayWorld> {
+  const world = await operatorWorld({ env: operatorEnv, ...(plane && { plane }) });
   const gateway = await RunningGateway.start(world.plane, world.guard, { name: world.name('gateway'), env });
   afterAll(async () => void (await gateway.end()));
   const holder = async (spec: object) => {

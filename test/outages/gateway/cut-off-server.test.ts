@@ -1,0 +1,65 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
+import { giveRight } from '../../../lab/operator/rights.ts';
+import { accountKubeconfig } from '../../../lab/operator/running-operator.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { gatewayWorld } from '../../e2e/gateway/gateway-world.ts';
+
+const plane = await startControlPlane({ name: 'gateway-cut-off' });
+afterAll(async () => await plane.stop());
+const twin = await plane.startTwin();
+const world = await gatewayWorld({}, {}, plane);
+const { admin } = world;
+const alice = world.name('alice');
+await giveRight(admin, alice, { apiGroups: [''], resources: ['configmaps'], verbs: ['*'] });
+const maps = '/kubernetes/management/api/v1/namespaces/default/configmaps';
+
+/** Credentials of the gateway for the twin in place of the server that the operator uses. */
+async function kubeconfigOfTwin(): Promise<string> {
+  const own = await readFile(await accountKubeconfig(plane, 'latchkey-gateway'), 'utf8');
+  const { server } = parse(await readFile(twin.adminKubeconfig, 'utf8')).clusters[0].cluster;
+  const file = path.join(world.guard.folder, 'gateway-of-twin.yaml');
+  await writeFile(file, own.replace(/server: .*/, `server: ${server}`), { mode: 0o600 });
+  return file;
+}
+
+it('a gateway whose API server is cut off lets no one in for longer than it says, and comes back', async () => {
+  const gateway = await RunningGateway.start(plane, world.guard, {
+    name: 'cut-off',
+    env: { LATCHKEY_STALE_AFTER: '25s' },
+    kubeconfig: await kubeconfigOfTwin(),
+  });
+  afterAll(async () => void (await gateway.end()));
+  const { key, object } = await world.holder({ user: alice });
+  const status = async (path: string): Promise<number> => {
+    const { statusCode, body } = await gateway.send(path, { key });
+    await body.dump();
+    return statusCode;
+  };
+  await until('the key is known', async () => (await status(maps)) === 200);
+  const watch = await gateway.send(`${maps}?watch=true`, { key });
+  const ended = (async () => {
+    for await (const _ of watch.body);
+  })().catch(() => 'cut' as const);
+
+  twin.freeze();
+  const frozen = performance.now();
+  await admin.patch(object, { spec: { disabled: true } });
+  // A path that needs no etcd shows what the gateway itself thinks.
+  await until('it refuses', async () => (await status('/kubernetes/management/version')) === 503, {
+    timeoutMs: 60_000,
+  });
+  expect(await ended).toBe('cut');
+  expect(performance.now() - frozen).toBeLessThan(40_000);
+  expect(await gateway.health('/readyz')).toMatchObject({ status: 503 });
+
+  twin.thaw();
+  await until('it is ready again', async () => (await gateway.health('/readyz')).status === 200, {
+    timeoutMs: 90_000,
+  });
+  expect(await status(maps)).toBe(401);
+});
