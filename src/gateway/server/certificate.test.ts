@@ -69,7 +69,7 @@ describe('followCertificate', () => {
 describe('a server with a certificate', () => {
   const limits = {
     ...{ headerBytes: 16_384, headerFields: 100, urlBytes: 8_192 },
-    ...{ headMs: 2_000, idleMs: 2_000, connections: 10 },
+    ...{ headMs: 30_000, idleMs: 30_000, connections: 10 },
   };
   const toCertificate = ({ certificate: cert, key }: ReturnType<typeof pairFor>) => ({ cert, key });
 

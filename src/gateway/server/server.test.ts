@@ -7,8 +7,8 @@ const limits: ServerLimits = {
   headerBytes: 16_384,
   headerFields: 100,
   urlBytes: 8_192,
-  headMs: 1_000,
-  idleMs: 1_000,
+  headMs: 30_000,
+  idleMs: 30_000,
   connections: 10,
 };
 
