@@ -11,6 +11,7 @@ import {
   jsonOf,
   yamlOf,
 } from '../../../test/builders/admin-kube-config.ts';
+import { cpuMs } from '../../../test/fakes/cpu-time.ts';
 import { type AdminKubeConfig, isBearerToken, readAdminKubeConfig } from './admin-kube-config.ts';
 import { fieldRefusal, type Place, places, refusals } from './refusals.ts';
 
@@ -318,9 +319,9 @@ describe('the credentials', () => {
     (_, part, size) => {
       const crafted = withLongPart(rsa.export({ format: 'der', type: 'pkcs1' }), part, size);
       const pem = `-----BEGIN RSA PRIVATE KEY-----\n${crafted.toString('base64')}\n-----END RSA PRIVATE KEY-----\n`;
-      const started = performance.now();
-      expect([refusals.keyKind, refusals.key]).toContain(refusedParts({ user: withKey(pem) }));
-      expect(performance.now() - started).toBeLessThan(1_000);
+      const read = () =>
+        expect([refusals.keyKind, refusals.key]).toContain(refusedParts({ user: withKey(pem) }));
+      expect(cpuMs(read)).toBeLessThan(1_000);
     },
   );
 
@@ -424,9 +425,11 @@ describe('what YAML can do besides', () => {
       'a: b\n',
     ];
     for (const piece of pieces) {
-      const started = performance.now();
-      refused(bytes(piece.repeat(65_536 / piece.length)));
-      expect([piece, performance.now() - started < 1_500]).toEqual([piece, true]);
+      const document = bytes(piece.repeat(65_536 / piece.length));
+      expect(
+        cpuMs(() => refused(document)),
+        piece,
+      ).toBeLessThan(1_500);
     }
   });
 });

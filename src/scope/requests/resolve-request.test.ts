@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { cpuMs } from '../../../test/fakes/cpu-time.ts';
 import { apiPrefix } from '../request-path.ts';
 import { resolveRequest } from './resolve-request.ts';
 
@@ -127,9 +128,7 @@ describe('resolveRequest', () => {
     ['a field selector of commas', `/api/v1/pods?fieldSelector=metadata.name=a${','.repeat(50_000)}`],
     ['a field selector without an operator', `/api/v1/pods?fieldSelector=${'metadata.name'.repeat(5_000)}`],
   ])('reads %s in no time', (_, path) => {
-    const start = performance.now();
-    resolve('GET', path);
-    expect(performance.now() - start).toBeLessThan(250);
+    expect(cpuMs(() => resolve('GET', path))).toBeLessThan(250);
   });
 
   it('refuses more parameters than the API server reads', () => {

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { configMaps } from '../../../src/api/resources.ts';
 import { readAdminKubeConfig } from '../../../src/kube/admin-kubeconfig/admin-kube-config.ts';
 import { adminDocument, base64, certificateUser, yamlOf } from '../../builders/admin-kube-config.ts';
+import { cpuMs } from '../../fakes/cpu-time.ts';
 import { four, TargetWorld } from './target-world.ts';
 
 const { asn1 } = forge;
@@ -50,9 +51,8 @@ describe('an administrator kubeconfig whose key takes long to read', () => {
       const document = yamlOf(
         adminDocument({ user: { ...certificateUser(), 'client-key-data': base64(key) } }),
       );
-      const started = performance.now();
-      expect(readAdminKubeConfig(document)).toHaveProperty('refusal');
-      expect(performance.now() - started).toBeLessThan(150);
+      const read = () => expect(readAdminKubeConfig(document)).toHaveProperty('refusal');
+      expect(cpuMs(read)).toBeLessThan(150);
     },
   );
 });
