@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { LookupAddress } from 'node:dns';
-import { systemClock } from '../../../src/kube/clock.ts';
+import { type Clock, systemClock } from '../../../src/kube/clock.ts';
 import { kubeErrorFromStatus } from '../../../src/kube/kube-error.ts';
 import type { Logger } from '../../../src/logger.ts';
 import { TargetAddresses } from '../../../src/platform/targets/addresses.ts';
@@ -19,6 +19,7 @@ export interface TargetWorldOptions {
   readonly allowed?: readonly string[];
   readonly resolve?: Resolve;
   readonly writeGuard?: () => void;
+  readonly clock?: Clock;
 }
 
 export const everything = ['0.0.0.0/0', '::/0'] as const;
@@ -41,13 +42,14 @@ export class TargetWorld {
     return { metadata: { name: 'vc-one' }, data: this.data };
   };
 
-  constructor({ allowed = withLoopback, resolve, writeGuard = () => undefined }: TargetWorldOptions = {}) {
+  constructor(options: TargetWorldOptions = {}) {
+    const { allowed = withLoopback, resolve, writeGuard = () => undefined, clock = systemClock } = options;
     const note = (keys: object, message: string) => void this.logged.push(JSON.stringify([keys, message]));
     const log: Logger = { debug: note, info: note, warn: note, error: note };
     this.clients = new TargetClients({
       platform: { get: () => this.answer() as never },
       addresses: new TargetAddresses(allowed, resolve),
-      clock: systemClock,
+      clock,
       random: Math.random,
       log,
       userAgent: 'tester/1',
