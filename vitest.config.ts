@@ -14,7 +14,9 @@ const unit: TestProjectInlineConfiguration = {
     ],
     // Many of them wait for a time limit of their own, so even the core of the main process is not kept free.
     maxWorkers: '100%',
-    testTimeout: 15_000,
+    // Nothing is judged by these: they end a test that hangs, and a busy machine is ten times slower than an idle one.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     sequence: { groupOrder: 0 },
   },
 };

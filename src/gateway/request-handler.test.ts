@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import {
   type Behaviour,
   type GatewayStage,
@@ -7,6 +7,7 @@ import {
   type StageOptions,
   verdictFor,
 } from '../../test/builders/gateway-stage.ts';
+import { waitFor } from '../../test/fakes/wait-for.ts';
 import { credentialHash } from '../credentials/keys/credential-hash.ts';
 
 const key = 'a-key-that-alice-chose-herself';
@@ -173,12 +174,12 @@ describe('a request that gets no further than the gateway', () => {
     const waiting: Socket[] = [];
     const { send } = await start((socket) => void waiting.push(socket), { maxShort: 1 });
     const first = send(request());
-    await vi.waitFor(() => expect(waiting).toHaveLength(1));
+    await waitFor('the first request', () => waiting.length === 1);
     expect(await send(request())).toMatch(/^HTTP\/1\.1 429 [\s\S]*retry-after: 1\r\n/);
     waiting[0]?.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
     expect(statusOf(await first)).toBe(200);
     const third = send(request());
-    await vi.waitFor(() => expect(waiting).toHaveLength(2));
+    await waitFor('the second request', () => waiting.length === 2);
     waiting[1]?.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
     expect(statusOf(await third)).toBe(200);
   });
@@ -186,7 +187,7 @@ describe('a request that gets no further than the gateway', () => {
   it('gets 503 when it waits too long for a connection, or too many wait', async () => {
     const { send, seen } = await start(() => undefined, { connections: 1, maxWaiting: 1, maxWaitMs: 300 });
     void send(request());
-    await vi.waitFor(() => expect(seen).toHaveLength(1));
+    await waitFor('the request', () => seen.length === 1);
     const second = send(request());
     const third = send(request());
     for (const answer of await Promise.all([second, third]))
@@ -440,7 +441,7 @@ describe('a watch', () => {
     const socket = connect(stage.port, '127.0.0.1', () => void socket.write(request(watchPath)));
     const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
     socket.on('error', () => undefined).on('data', (chunk) => void received.push(chunk.toString()));
-    await vi.waitFor(() => expect(received.join('')).toContain('200 OK'));
+    await waitFor('the head of the watch', () => received.join('').includes('200 OK'));
     return { socket, received, closed };
   }
 
@@ -452,7 +453,7 @@ describe('a watch', () => {
     });
     const { received } = await watching(stage);
     target?.write('7\r\n{"a":1}\r\n');
-    await vi.waitFor(() => expect(received.join('')).toContain('{"a":1}'));
+    await waitFor('the event', () => received.join('').includes('{"a":1}'));
   });
 
   it('ends at the target when the client leaves', async () => {
@@ -465,7 +466,7 @@ describe('a watch', () => {
     });
     const { socket } = await watching(stage);
     socket.destroy();
-    await vi.waitFor(() => expect(isClosed).toBe(true));
+    await waitFor('the end at the target', () => isClosed);
   });
 
   it.each<[string, (stage: GatewayStage) => void]>([
@@ -527,12 +528,12 @@ describe('a watch', () => {
     });
     const { socket } = await watching(stage);
     socket.pause();
-    await vi.waitFor(() => expect(written).toBeGreaterThan(0));
+    await waitFor('the first chunk', () => written > 0);
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(written).toBeLessThan(2_000);
     const before = written;
     socket.resume();
-    await vi.waitFor(() => expect(written).toBeGreaterThan(before), 5_000);
+    await waitFor('more chunks', () => written > before);
     socket.destroy();
   });
 });

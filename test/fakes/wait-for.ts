@@ -1,5 +1,5 @@
 /** Waits until the condition holds; fails with its name after the time limit. */
-export async function waitFor(what: string, holds: () => boolean, timeoutMs = 5_000): Promise<void> {
+export async function waitFor(what: string, holds: () => boolean, timeoutMs = 20_000): Promise<void> {
   const end = performance.now() + timeoutMs;
   while (!holds()) {
     if (performance.now() > end) throw new Error(`waited ${timeoutMs} ms in vain: ${what}`);
