@@ -42,6 +42,8 @@ export interface ApiEvent extends KubeObject {
   readonly reason: string;
   readonly type: string;
   readonly note?: string;
+  /** When the operator first reported it, microseconds. */
+  readonly eventTime: string;
   readonly reportingInstance?: string;
   readonly regarding: { readonly name: string; readonly uid?: string };
   readonly series?: { readonly count: number };

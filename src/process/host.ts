@@ -76,6 +76,7 @@ export class Host {
   async run(work: Work, signal: AbortSignal): Promise<void> {
     const { component, graceMs } = this.#options;
     await withinGrace(this.#run(work, signal), `the ${component}`, signal, graceMs);
+    this.log.info({}, 'ended');
   }
 
   async #run(work: Work, signal: AbortSignal): Promise<void> {

@@ -4,6 +4,7 @@ import { healthOf, metricOf, metricsOf } from '../../../lab/operator/telemetry.t
 import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld, untilLeading, untilStandingBy } from '../../../lab/operator/world.ts';
 import { systemNamespace, systemObjects } from '../../../src/api/names.ts';
+import { reasons } from '../../../src/api/reasons.ts';
 import { leases } from '../../../src/api/resources.ts';
 import type { Lease, LeaseSpec } from '../../../src/kube/leader/lease.ts';
 
@@ -25,13 +26,19 @@ async function readLease(): Promise<LeaseSpec> {
 
 const instantOf = (text: string | undefined) => Date.parse(text ?? '');
 
-/** Seconds from the signal until the other operator has made a key ready, which was created when this one was gone. */
+/**
+ * Seconds from the signal until the other operator has made a key ready, which was created when this one was gone: by the
+ * stamps of the other operator, less the time for which it already led and there was no key yet.
+ */
 async function secondsUntilReady(operator: RunningOperator, signal: 'SIGKILL' | 'SIGTERM'): Promise<number> {
-  const began = performance.now();
+  const told = Date.now();
   await operator.end(signal);
+  const asked = Date.now();
   const key = await admin.createKey();
-  await admin.untilReady(key, { timeoutMs: 40_000, everyMs: 20 });
-  return (performance.now() - began) / 1000;
+  await admin.untilReady(key, { timeoutMs: 40_000 });
+  const { eventTime } = await admin.untilEvent(key, reasons.issued);
+  const idle = Math.max(0, asked - instantOf((await readLease()).acquireTime));
+  return (instantOf(eventTime) - told - idle) / 1000;
 }
 
 let leader: RunningOperator;
