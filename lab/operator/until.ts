@@ -34,3 +34,24 @@ export async function until<Found>(
     await delay(everyMs);
   }
 }
+
+/**
+ * Waits like `until`, and resolves with how many milliseconds it took for certain: up to the start of the last look that found
+ * nothing. So it does not count when this process was late itself, as on a busy machine.
+ */
+export async function timeUntil(
+  what: string,
+  look: () => Promise<unknown>,
+  options: UntilOptions & { readonly seen?: () => unknown } = {},
+): Promise<number> {
+  const start = performance.now();
+  let last = start;
+  const lookOnce = async () => {
+    const at = performance.now();
+    if (await look()) return true;
+    last = at;
+    return false;
+  };
+  await until(what, lookOnce, options);
+  return last - start;
+}

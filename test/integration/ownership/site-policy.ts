@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
-import { until } from '../../../lab/operator/until.ts';
+import { timeUntil, until } from '../../../lab/operator/until.ts';
 import { systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
 import type { ApiAnswer } from '../admission/api-client.ts';
@@ -37,10 +37,8 @@ export async function setPolicy(world: World, data: Entries): Promise<number> {
   const ttl = newMark(Number(data['maxKeyTTL'] ?? 3_000_000_000));
   const answer = await writePolicy(world, policyOf({ ...data, [mark]: String(ttl) }));
   if (answer.status >= 300) throw new Error(answer.body.message);
-  const stored = performance.now();
   const acts = async () => String((await probe(world, ttl + 1)).body.message).includes(`${ttl} seconds`);
-  await until('the site policy acts', acts, { timeoutMs: 10_000, everyMs: 5 });
-  return performance.now() - stored;
+  return await timeUntil('the site policy acts', acts, { timeoutMs: 10_000, everyMs: 5 });
 }
 
 let lastMark = 0;
