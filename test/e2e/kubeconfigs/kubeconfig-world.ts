@@ -150,6 +150,16 @@ export function readingOf(document: string): Reading {
   };
 }
 
+/** The signer of Kubernetes begins every life five minutes before the signature. */
+export const backdate = 300;
+
+/** Seconds from the signature to the end of the certificate. */
+export function signedLifeOf({ certificate }: Reading): number {
+  if (certificate === undefined) throw new TypeError('there is no certificate');
+  const { validFromDate, validToDate } = certificate;
+  return (validToDate.getTime() - validFromDate.getTime()) / 1_000 - backdate;
+}
+
 export interface Call {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Bytes are sent as protobuf. */
