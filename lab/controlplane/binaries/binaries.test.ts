@@ -466,12 +466,13 @@ describe('several processes at once', () => {
     const first = startInstall();
     await silent;
     const second = find(downloads(limits));
-    await vi.waitFor(() =>
-      expect(reports).toContain('another process is fetching the programs, waiting for it'),
+    await vi.waitFor(
+      () => expect(reports).toContain('another process is fetching the programs, waiting for it'),
+      20_000,
     );
     first.kill('SIGKILL');
     await second;
-    await vi.waitFor(() => expect(inCache()).toEqual([cacheKey]));
+    await vi.waitFor(() => expect(inCache()).toEqual([cacheKey]), 20_000);
   });
 
   it.each([
