@@ -43,7 +43,7 @@ it.concurrent.each<[string, object, (holder: Holder) => Promise<unknown>]>([
     {},
     async ({ object }) => await admin.patch(object, { spec: { key: generateAccessKey(randomBytes(32)) } }),
   ],
-  ['ends by the clock', { ttl: 4 }, async () => undefined],
+  ['ends by the clock', { ttl: 10 }, async () => undefined],
 ])('when a key %s, its watch is cut and it opens nothing more', async (_, spec, change) => {
   const holder = await world.holder({ user: alice, ...spec });
   const { ended } = await watchWith(holder.key);

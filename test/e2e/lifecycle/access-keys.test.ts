@@ -102,13 +102,13 @@ describe.concurrent('an access key above another credential', () => {
   });
 
   it('ends all below it with its own end', async () => {
-    const parent = await admin.untilReady(await admin.createKey({ user: 'alice', ttl: 4 }));
+    const parent = await admin.untilReady(await admin.createKey({ user: 'alice', ttl: 8 }));
     const child = await admin.untilReady(
       await admin.createKey({ accessKey: parent.metadata.name, ttl: 600 }),
     );
     const end = new Date(parent.status.notAfter).getTime();
     expect(new Date(child.status.expirationTimestamp).getTime()).toBe(end);
-    await admin.untilRefused(child, reasons.accessKeyNotLive);
+    await admin.untilRefused(child, reasons.accessKeyNotLive, { timeoutMs: 30_000 });
     expect(Date.now()).toBeGreaterThanOrEqual(end);
     expect((await admin.get(child)).spec).not.toHaveProperty('disabled');
     await admin.patch(parent, { spec: { ttl: 3600 } });

@@ -6,7 +6,8 @@ import { reasons } from '../../../src/api/reasons.ts';
 import { hashForm } from './hash-form.ts';
 import { Issuer } from './issuer.ts';
 
-const overlapMs = 4_000;
+const overlapMs = 8_000;
+const patiently = { timeoutMs: 30_000 };
 const world = await operatorWorld({ env: { LATCHKEY_ROTATION_OVERLAP: `${overlapMs / 1000}s` } });
 const { admin } = world;
 const issuer = new Issuer(admin);
@@ -38,7 +39,7 @@ describe.concurrent('a renewal that becomes due because the life of the access k
     expect(await verifier.presented(successor)).toBe('live');
     await admin.untilEvent(first, reasons.renewed);
 
-    await admin.until(first, 'no predecessor', ({ status }) => status.previous === undefined);
+    await admin.until(first, 'no predecessor', ({ status }) => status.previous === undefined, patiently);
     expect(Date.now()).toBeGreaterThanOrEqual(goodUntil);
     expect(await verifier.presented(predecessor)).toBe('Unknown');
     expect(await verifier.presented(successor)).toBe('live');
@@ -46,13 +47,14 @@ describe.concurrent('a renewal that becomes due because the life of the access k
   });
 
   it('never lets the predecessor live longer than to its own end', async () => {
-    const parent = await admin.createKey({ user: 'alice', ttl: 4 });
+    // No more than the overlap, so that its own end comes first.
+    const parent = await admin.createKey({ user: 'alice', ttl: overlapMs / 1_000 });
     const accessKey = parent.metadata.name;
     const token = await admin.untilReady(await admin.createToken({ accessKey, ttl: 120, renewBefore: 40 }));
     await admin.patch(parent, { spec: { ttl: 3600 } });
     const { status } = await admin.until(token, 'a successor', (now) => now.status.serial === 2);
     expect(status.previous.expirationTimestamp).toBe(token.status.notAfter);
-    await admin.until(token, 'no predecessor', (now) => now.status.previous === undefined);
+    await admin.until(token, 'no predecessor', (now) => now.status.previous === undefined, patiently);
     expect(await verifier.presented(token.status.token)).toBe('Unknown');
   });
 
