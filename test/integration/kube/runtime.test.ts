@@ -256,11 +256,12 @@ describe('leader election', () => {
     const lease = await client.get<Lease>(leases, { namespace, name });
     expect(lease.spec).toMatchObject({ holderIdentity: 'a', leaseDurationSeconds: 15, leaseTransitions: 0 });
     expect(b.elector.mayWrite()).toBe(false);
-    const stopped = performance.now();
+    const stopped = Date.now();
     a.abort.abort();
     await a.ended;
     await waitFor('the second leader', () => b.elector.mayWrite());
-    expect(performance.now() - stopped).toBeLessThan(3_000);
+    const { acquireTime = '' } = (await client.get<Lease>(leases, { namespace, name })).spec ?? {};
+    expect(Date.parse(acquireTime) - stopped).toBeLessThan(3_000);
     b.abort.abort();
     await b.ended;
     expect((await client.get<Lease>(leases, { namespace, name })).spec).toMatchObject({
