@@ -102,7 +102,9 @@ const value = `(?:${name})?`;
 const prefix =
   '(?=[-.a-z0-9]{1,253}/)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*/';
 const key = `(?:${prefix})?${name}`;
-const list = `\\( ?${value} ?(?:, ?${value} ?)*\\)`;
+// A space in front of nothing has one place only, or a long list of nothings would be tried in every combination.
+const item = ` ?(?:${name} ?)?`;
+const list = `\\(${item}(?:,${item})*\\)`;
 const requirement = new RegExp(
   `^ ?(?:! ?${key}|${key}(?: ?(?:==?|!=) ?${value}| ?[<>] ?(?<number>\\d{1,63})| (?:not)?in ?${list})?) ?$`,
 );

@@ -121,6 +121,10 @@ describe('resolveRequest', () => {
       `/api/v1/pods?fieldSelector=metadata.name=a&labelSelector=a+in+(${','.repeat(50_000)}`,
     ],
     [
+      'a label selector of values that are empty',
+      `/api/v1/pods?fieldSelector=metadata.name=a&labelSelector=a+in+(${',+'.repeat(24)}!)`,
+    ],
+    [
       'a label selector of parentheses',
       `/api/v1/pods?fieldSelector=metadata.name=a&labelSelector=${'('.repeat(50_000)}`,
     ],
