@@ -122,6 +122,11 @@ describe('responseHeaders', () => {
     'Strict-Transport-Security',
     'Alt-Svc',
     'Clear-Site-Data',
+    'NEL',
+    'Report-To',
+    'Public-Key-Pins',
+    'Expect-CT',
+    'Accept-CH',
     'Access-Control-Allow-Origin',
     'Service-Worker-Allowed',
     'WWW-Authenticate',
@@ -145,6 +150,10 @@ describe('responseHeaders', () => {
     ]);
   });
 
+  it('knows a file whose name begins with dots from a way up', () => {
+    expect(responseHeaders(['Location', '/..a/.b/c..'], '/p')).toEqual(['Location', '/p/..a/.b/c..']);
+  });
+
   it.each([
     'https://evil.example/',
     '//evil.example/',
@@ -154,6 +163,11 @@ describe('responseHeaders', () => {
     '/a\r\nX: 1',
     '/ä',
     '/a b',
+    '/..',
+    '/../../management/api/v1/namespaces',
+    '/a/%2e%2E/b',
+    '/a/.%2e?b',
+    '/.#b',
   ])('refuses an answer that sends the client to "%s"', (location) => {
     expect(responseHeaders(['ETag', '1', 'Location', location], '/p')).toBeUndefined();
   });

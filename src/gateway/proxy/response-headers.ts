@@ -2,14 +2,20 @@ import { namedByConnection } from './request-headers.ts';
 
 /** About one connection only, or orders to a browser that would hold for the gateway and every other target. */
 const dropped: ReadonlySet<string> = new Set([
+  'accept-ch',
   'alt-svc',
   'clear-site-data',
   'connection',
+  'expect-ct',
   'keep-alive',
+  'nel',
   'proxy-authenticate',
   'proxy-authorization',
   'proxy-connection',
+  'public-key-pins',
+  'public-key-pins-report-only',
   'refresh',
+  'report-to',
   'service-worker-allowed',
   'set-cookie',
   'set-cookie2',
@@ -38,5 +44,10 @@ export function responseHeaders(rawHeaders: readonly string[], publicPath: strin
   return kept;
 }
 
-/** A path of the same server. Browsers take a second slash or a backslash for the beginning of a host. */
-const isOwnPath = (location: string): boolean => /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(location);
+/**
+ * A path of the same server. Browsers take a second slash or a backslash for the beginning of a host, and clients take dots away
+ * before they follow: with them a target could send a request, credential included, to another target.
+ */
+const isOwnPath = (location: string): boolean =>
+  /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(location) &&
+  !/\/(?:\.|%2e){1,2}(?:[/?#]|$)/i.test(location);
