@@ -431,6 +431,36 @@ describe('a short request that stands still', () => {
   });
 });
 
+describe('what is still under way when its credential ends', () => {
+  const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+  it.each(['follow=true', 'follow', '%66ollow=1', 'a=b&foll%6Fw', ''])(
+    'is cut when it reads a log with "%s"',
+    async (query) => {
+      const stage = await start((socket) => void socket.write(chunked));
+      const answer = stage.send(
+        request(`GET /kubernetes/management/api/v1/namespaces/a/pods/b/log?${query}`),
+      );
+      await vi.waitFor(() => expect(stage.seen).toHaveLength(1));
+      stage.state.verdicts.clear();
+      stage.open.recheck(credentialHash(key));
+      expect(await answer).not.toContain('\r\n0\r\n\r\n');
+    },
+  );
+
+  it.each([
+    ['at once', (stage: GatewayStage) => stage.open.recheck(credentialHash(key))],
+    ['within a second', () => undefined],
+  ])('is cut %s when its body is not all there', async (_, announce) => {
+    const stage = await start(() => undefined);
+    const answer = stage.send(request(`POST ${path}`, ['Content-Length: 10'], 'half'));
+    await vi.waitFor(() => expect(stage.seen.join('')).toContain('half'));
+    stage.state.verdicts.clear();
+    announce(stage);
+    expect(await answer).toBe('');
+  });
+});
+
 describe('a watch', () => {
   const watchHead = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
   const watchPath = `GET ${path}?watch=true`;

@@ -131,7 +131,11 @@ export class RequestHandler {
     const { response } = exchange;
     const { upstream } = target;
     if (upstream === undefined) return notConnected;
-    const request = { asked, isLong: isLongRunning(asked), cut: () => void response.destroy() };
+    const request = {
+      asked,
+      isLong: isLongRunning(asked),
+      cut: () => void response.destroy(),
+    };
     const refusal = open.enter(sender.hash, request);
     if (refusal !== undefined) return refusal;
     response.once('close', () => open.leave(sender.hash, request));
@@ -187,11 +191,12 @@ export class RequestHandler {
   }
 }
 
-/** Those keep their connection for as long as they like, and their answers are passed on at once. */
-function isLongRunning({ verb, subresource, forward: sent }: ResolvedRequest): boolean {
-  if (verb === 'watch' || verb === 'proxy' || subresource === 'proxy') return true;
-  return subresource === 'log' && new URLSearchParams(sent.slice(sent.indexOf('?'))).has('follow');
-}
+/**
+ * Those keep their connection for as long as they like, and their answers are passed on at once. The API server sets no limit to
+ * logs either, followed or not, and a query says in many ways that they are.
+ */
+const isLongRunning = ({ verb, subresource }: ResolvedRequest): boolean =>
+  verb === 'watch' || verb === 'proxy' || subresource === 'proxy' || subresource === 'log';
 
 /** What kubectl asks for will be served one day; anything else never. */
 const answerUpgrade = (protocol: string): ErrorAnswer =>

@@ -50,4 +50,4 @@ export function responseHeaders(rawHeaders: readonly string[], publicPath: strin
  */
 const isOwnPath = (location: string): boolean =>
   /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(location) &&
-  !/\/(?:\.|%2e){1,2}(?:[/?#]|$)/i.test(location);
+  !/^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i.test(location);
