@@ -394,7 +394,7 @@ describe('a short request that stands still', () => {
     }, options);
     const answer = await send(request(`POST ${path}`, ['Content-Length: 10'], 'half'));
     expect(statusOf(answer)).toBe(504);
-    await vi.waitFor(() => expect(isClosed).toBe(true));
+    await waitFor('the end at the target', () => isClosed);
   });
 
   it('because the target says nothing is answered with 504', async () => {
@@ -441,7 +441,7 @@ describe('what is still under way when its credential ends', () => {
       const answer = stage.send(
         request(`GET /kubernetes/management/api/v1/namespaces/a/pods/b/log?${query}`),
       );
-      await vi.waitFor(() => expect(stage.seen).toHaveLength(1));
+      await waitFor('the request', () => stage.seen.length === 1);
       stage.state.verdicts.clear();
       stage.open.recheck(credentialHash(key));
       expect(await answer).not.toContain('\r\n0\r\n\r\n');
@@ -454,7 +454,7 @@ describe('what is still under way when its credential ends', () => {
   ])('is cut %s when its body is not all there', async (_, announce) => {
     const stage = await start(() => undefined);
     const answer = stage.send(request(`POST ${path}`, ['Content-Length: 10'], 'half'));
-    await vi.waitFor(() => expect(stage.seen.join('')).toContain('half'));
+    await waitFor('half of the body', () => stage.seen.join('').includes('half'));
     stage.state.verdicts.clear();
     announce(stage);
     expect(await answer).toBe('');
@@ -530,7 +530,7 @@ describe('a watch', () => {
     const stage = await start((socket) => void socket.write(watchHead));
     const log = 'GET /kubernetes/management/api/v1/namespaces/a/pods/b/log?%66ollow=true';
     const answers = [stage.send(request(log)), stage.send(request())];
-    await vi.waitFor(() => expect(stage.seen).toHaveLength(2));
+    await waitFor('both requests', () => stage.seen.length === 2);
     stage.state.verdicts.clear();
     stage.open.recheck(credentialHash(key));
     for (const answer of await Promise.all(answers)) expect(answer).not.toMatch(/\r\n0\r\n\r\n$/);

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { PassThrough } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Clock, Timer } from '../../kube/clock.ts';
-import { type ErrorAnswer, errorAnswer, sendError } from '../server/error-answer.ts';
+import { type ErrorAnswer, errorAnswer, hasBody, sendError } from '../server/error-answer.ts';
 import { responseHeaders } from './response-headers.ts';
 import { StallGuard } from './stall-guard.ts';
 import { type Upstream, UpstreamBusy, type UpstreamRequest } from './upstream.ts';
@@ -39,9 +39,6 @@ export const expectsContinue = ({ headers }: IncomingMessage): boolean =>
 
 const bodyOf = (request: IncomingMessage): PassThrough | null =>
   hasBody(request) ? request.pipe(new PassThrough()) : null;
-
-const hasBody = ({ headers }: IncomingMessage): boolean =>
-  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 /** A refusal of our identity is a short text. */
 const maxRefusalBytes = 65_536;

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ErrorValues, errorCatalogue, errorMessage, type HTTPErrorCode } from '../../errors.ts';
 import { renderStatus, type StatusDetails } from '../../kube/status.ts';
 
@@ -39,13 +39,20 @@ const statusHeaders = [
   'nosniff',
 ] as const;
 
+/** Strangers, and clients that speak something else, begin again. Whoever is only not allowed something keeps the connection. */
+const ending: ReadonlySet<number> = new Set([400, 401, 501]);
+
 /** Ends the request with the error. What is left of the body of the request is not read: the connection closes. */
 export function sendError(response: ServerResponse, answer: ErrorAnswer): void {
   const { req: request } = response;
-  if (!request.complete) response.shouldKeepAlive = false;
+  if (ending.has(answer.status) || (hasBody(request) && !request.complete)) response.shouldKeepAlive = false;
   response.writeHead(answer.status, answer.headers as string[]);
   response.end(request.method === 'HEAD' ? undefined : answer.body);
 }
+
+/** A request is never complete when its head has just arrived, body or not. */
+export const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 /** The same where no parser stands between us and the socket. */
 export function rawError({ status, headers, body }: ErrorAnswer): string {

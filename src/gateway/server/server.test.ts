@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { rawExchange } from '../../../test/builders/raw-exchange.ts';
-import { GatewayServer, type ServerLimits } from './server.ts';
+import { errorAnswer, sendError } from './error-answer.ts';
+import { GatewayServer, type GatewayServerOptions, type ServerLimits } from './server.ts';
 
 const limits: ServerLimits = {
   headerBytes: 16_384,
@@ -17,16 +18,20 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((server) => server.close(0)));
 });
 
-/** A server that answers `ok` and closes, and the requests that got through to it. */
-async function start(changes: Partial<ServerLimits> = {}) {
+const answerOk: GatewayServerOptions['onRequest'] = (request, response) => {
+  request.resume();
+  response.end('ok');
+};
+
+/** A server that answers `ok`, and the requests that got through to it. */
+async function start(changes: Partial<ServerLimits> = {}, onRequest = answerOk) {
   const seen: string[] = [];
   const server = new GatewayServer({
     address: { host: '127.0.0.1', port: 0 },
     limits: { ...limits, ...changes },
     onRequest: (request: IncomingMessage, response: ServerResponse) => {
       seen.push(`${request.method} ${request.url}`);
-      request.resume();
-      response.end('ok');
+      onRequest(request, response);
     },
   });
   running.push(server);
@@ -126,6 +131,72 @@ describe('a request that can be read in two ways is refused, and so is everythin
     const text = 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxyz\r\n0\r\n\r\n';
     await send(text + behind);
     expect(seen).not.toContain('GET /behind');
+  });
+});
+
+describe('a request that is sent before the one in front of it is answered', () => {
+  const first = 'GET /first HTTP/1.1\r\nHost: a\r\n\r\n';
+
+  /** The first request is answered when the test says so. */
+  async function startHeld() {
+    const held = Promise.withResolvers<ServerResponse>();
+    const stage = await start({}, (request, response) => {
+      if (request.url === '/first') held.resolve(response);
+      else response.end('ok');
+    });
+    return { ...stage, held: held.promise };
+  }
+
+  it('waits for that answer', async () => {
+    const { seen, send, held } = await startHeld();
+    const answer = send(`${first}GET /second HTTP/1.1\r\n${closing}\r\n`);
+    const response = await held;
+    expect(seen).toEqual(['GET /first']);
+    response.end('one');
+    expect(await answer).toMatch(/one[\s\S]*ok/);
+    expect(seen).toEqual(['GET /first', 'GET /second']);
+  });
+
+  it.each<[string, (response: ServerResponse) => void]>([
+    ['ends the connection', (response) => sendError(response, errorAnswer('ERR_UPGRADE', {}))],
+    ['is cut', (response) => void response.destroy()],
+  ])('is ignored when that answer %s', async (_, end) => {
+    const { seen, send, held } = await startHeld();
+    const answer = send(first + behind);
+    end(await held);
+    await answer;
+    expect(seen).toEqual(['GET /first']);
+  });
+
+  it('is ignored when it comes with the body of one that was refused', async () => {
+    const { seen, send } = await start({}, (_, response) =>
+      sendError(response, errorAnswer('ERR_UPGRADE', {})),
+    );
+    await send(`POST /first HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}${behind}`);
+    expect(seen).toEqual(['POST /first']);
+  });
+
+  it.each([
+    ['can be read in two ways', `GET / HTTP/1.1\r\n\r\n${behind}`],
+    ['expects something', `GET / HTTP/1.1\r\nHost: a\r\nExpect: miracle\r\n\r\n${behind}`],
+    ['is one of many', behind.repeat(100)],
+  ])('ends the connection when it %s', async (_, text) => {
+    const { seen, send } = await startHeld();
+    expect(await send(first + text)).toBe('');
+    expect(seen).toEqual(['GET /first']);
+  });
+});
+
+describe('a refusal', () => {
+  it.each<[string, Parameters<typeof errorAnswer>[0], string]>([
+    ['keeps the connection of who may not do this', 'ERR_CREDENTIAL_KIND', 'keep-alive'],
+    ['ends that of a stranger', 'ERR_REQUEST_MALFORMED', 'close'],
+  ])('%s', async (_, code, connection) => {
+    const { send } = await start({ idleMs: 200 }, (_request, response) =>
+      sendError(response, errorAnswer(code as 'ERR_CREDENTIAL_KIND', {})),
+    );
+    const answer = await send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(answer).toContain(`Connection: ${connection}`);
   });
 });
 

@@ -24,15 +24,17 @@ export interface GatewayServerOptions {
   readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
+/** Requests that clients may send before they have the answer to the one before. Few do, and each takes memory. */
+const maxWaiting = 8;
+
 /** HTTP/1.1 for clients: nothing reaches `onRequest` but whole, plain requests, and every wait is limited. */
 export class GatewayServer {
   readonly #options: GatewayServerOptions;
   readonly #server: Server | SecureServer;
   /** Sockets whose later requests are ignored, because the end of an earlier one is not certain. */
   readonly #refused = new WeakSet<Duplex>();
-  readonly #answering = new WeakSet<Duplex>();
-  /** The last answer on a socket. Behind one that closes the connection nothing is served, though the parser goes on. */
-  readonly #last = new WeakMap<Duplex, ServerResponse>();
+  /** The answers of each socket that are not over, in turn: the first is under way, the others wait for it. */
+  readonly #answers = new WeakMap<Duplex, ServerResponse[]>();
   #stopping = false;
 
   constructor(options: GatewayServerOptions) {
@@ -88,24 +90,43 @@ export class GatewayServer {
       .on('request', onRequest)
       .on('checkContinue', onRequest)
       .on('checkExpectation', (request, response) =>
-        this.#refuse(request, response, errorAnswer('ERR_REQUEST_EXPECTATION', {})),
+        this.#onRequest(request, response, errorAnswer('ERR_REQUEST_EXPECTATION', {})),
       )
       .on('connect', (_request, socket) => refuseRaw(socket, errorAnswer('ERR_REQUEST_METHOD', {})))
       .on('clientError', (error, socket) => this.#onClientError(error, socket))
       .on('tlsClientError', (_error, socket) => void socket.destroy());
   }
 
-  #onRequest(request: IncomingMessage, response: ServerResponse): void {
+  /** One request of a socket after the other: an answer that ends the connection ends what was sent behind its request as well. */
+  #onRequest(
+    request: IncomingMessage,
+    response: ServerResponse,
+    problem = checkRequestHead(request, this.#options.limits),
+  ): void {
     const { socket } = request;
-    const before = this.#last.get(socket);
-    if (this.#refused.has(socket) || (before?.writableEnded && !before.shouldKeepAlive)) return;
-    this.#last.set(socket, response);
-    const problem = checkRequestHead(request, this.#options.limits);
-    if (problem !== undefined) return this.#refuse(request, response, problem);
+    if (this.#refused.has(socket) || !socket.writable) return;
+    const answers = this.#answers.get(socket) ?? [];
+    if (problem !== undefined && answers.length === 0) return this.#refuse(request, response, problem);
+    if (problem !== undefined || answers.length > maxWaiting) return this.#cut(socket);
+    this.#answers.set(socket, answers);
+    const former = answers.at(-1);
+    answers.push(response);
+    response.once('close', () => void answers.shift());
+    if (former === undefined) return this.#begin(request, response);
+    former.once('close', () => {
+      if (former.shouldKeepAlive && former.writableFinished && socket.writable)
+        this.#begin(request, response);
+    });
+  }
+
+  #begin(request: IncomingMessage, response: ServerResponse): void {
     if (this.#stopping) response.shouldKeepAlive = false;
-    this.#answering.add(socket);
-    response.once('close', () => this.#answering.delete(socket));
     this.#options.onRequest(request, response);
+  }
+
+  #cut(socket: Duplex): void {
+    this.#refused.add(socket);
+    socket.destroy();
   }
 
   #refuse(request: IncomingMessage, response: ServerResponse, answer: ErrorAnswer): void {
@@ -118,7 +139,7 @@ export class GatewayServer {
   #onClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
     if (this.#refused.has(socket)) return;
     this.#refused.add(socket);
-    if (!socket.writable || error.code === 'ECONNRESET' || this.#answering.has(socket)) {
+    if (!socket.writable || error.code === 'ECONNRESET' || this.#answers.get(socket)?.length) {
       socket.destroy();
       return;
     }
