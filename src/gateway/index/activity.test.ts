@@ -86,6 +86,20 @@ describe('the activity of keys', () => {
     await end();
   });
 
+  it('of very many keys is put in order within a moment', async () => {
+    const { clock, written, use, end } = start(2);
+    const record = key('a', { ttl: 600, ttlAfterLastActivity: true });
+    for (let count = 0; count < 100_000; count++) {
+      const name = `a${count}`;
+      use({ ...record, key: name, name, uid: uidOf(name), ttl: 600 + ((count * 7_919) % 100_003) });
+    }
+    const began = performance.now();
+    await clock.advanceAsync(500);
+    expect(performance.now() - began).toBeLessThan(150);
+    expect(written).toEqual(['a0 10:00:00']);
+    await end();
+  });
+
   it('is written more often for a key that ends soon after its last use', async () => {
     const { clock, written, use, end } = start();
     for (let second = 0; second < 20; second++) {

@@ -87,8 +87,16 @@ export class Activity {
 
   #mostUrgent(count: number): readonly string[] {
     if (this.#due.size <= count) return [...this.#due];
-    const idleEndOf = (uid: string): number => this.#idleEndOf(uid);
-    return [...this.#due].sort((a, b) => idleEndOf(a) - idleEndOf(b)).slice(0, count);
+    // One pass: to sort 100,000 keys twice a second would leave little time for requests.
+    const first: { readonly uid: string; readonly end: number }[] = [];
+    for (const uid of this.#due) {
+      const end = this.#idleEndOf(uid);
+      if (first.length === count && end >= (first.at(-1)?.end ?? end)) continue;
+      const later = first.findIndex((other) => other.end > end);
+      first.splice(later === -1 ? first.length : later, 0, { uid, end });
+      if (first.length > count) first.pop();
+    }
+    return first.map(({ uid }) => uid);
   }
 
   /** When every other replica would refuse the key, if this use were not written. */
