@@ -11,6 +11,8 @@ export interface EntryPermissionsOptions {
 
 /** How long an answer counts, milliseconds. */
 const keptMs = 5_000;
+/** So much longer at least it counts when it comes late: those who wait for it look at it next. */
+const lateMs = 100;
 /** Beyond this number those that no longer count are thrown away. */
 const sweepAbove = 1_000;
 
@@ -51,7 +53,8 @@ export class EntryPermissions {
     try {
       const allowed = await isSelfAllowed(client.as({ user, groups }), entry);
       if (this.#answers.size >= sweepAbove) this.#sweep();
-      this.#answers.set(key, { allowed, until: began + keptMs });
+      const until = Math.max(began + keptMs, clock.monotonic() + lateMs);
+      this.#answers.set(key, { allowed, until });
     } finally {
       this.#asking.delete(key);
     }
