@@ -52,7 +52,8 @@ describe('the role that an instance gives its users', () => {
     const object = await project.issued({ certificateTTL: 3_600 });
     const holder = new Holder(object.status.kubeConfig, cluster);
     const status = async (path: string, of = holder) => await of.call(path);
-    await until('it may look', async () => (await status('/api/v1/pods')) === 200);
+    // A young control plane takes its time to fill the role `view`.
+    await until('it may look', async () => (await status('/api/v1/pods')) === 200, { timeoutMs: 60_000 });
     expect(await status('/api/v1/secrets')).toBe(403);
 
     await admin.patch(project.instance, { spec: { access: { clusterRole: 'cluster-admin' } } });
