@@ -39,7 +39,7 @@ const statusHeaders = [
   'nosniff',
 ] as const;
 
-/** Strangers, and clients that speak something else, begin again. Whoever is only not allowed something keeps the connection. */
+/** Strangers, and clients that speak something else, begin again. Clients that may only not do this keep the connection. */
 const ending: ReadonlySet<number> = new Set([400, 401, 501]);
 
 /** Ends the request with the error. What is left of the body of the request is not read: the connection closes. */
