@@ -376,6 +376,15 @@ describe('the answer of a target', () => {
     expect(statusOf(await send(request(`POST ${path}`, ['Content-Length: 2'], '{}')))).toBe(503);
   });
 
+  it('that comes before the whole body of the request ends the connection: nothing can follow', async () => {
+    const { send } = await start(
+      (socket) => void socket.write('HTTP/1.1 413 Payload Too Large\r\nContent-Length: 2\r\n\r\nno'),
+    );
+    const upload = request(`POST ${path}`, ['Content-Length: 10'], 'half').replace('Connection: close\r\n', '');
+    const answer = await send(upload);
+    expect([statusOf(answer), /^connection: close/im.test(answer)]).toEqual([413, true]);
+  });
+
   it('is 503 where no one listens', async () => {
     const { send } = await start((socket) => void socket.destroy());
     expect(statusOf(await send(request()))).toBe(503);

@@ -96,6 +96,9 @@ class Relay implements Dispatcher.DispatchHandler {
     this.#guard?.progress();
     const headers = responseHeaders(raw, this.#forwarding.publicPath);
     if (headers === undefined) return this.#refuseAnswer(controller);
+    // The rest of the body of the request is not read any more, so nothing can follow it.
+    const { request } = this.#forwarding;
+    if (hasBody(request) && !request.complete) this.#response.shouldKeepAlive = false;
     this.#response.writeHead(status, headers);
     if (this.#forwarding.send.isLong) this.#response.flushHeaders();
   }
@@ -152,7 +155,7 @@ class Relay implements Dispatcher.DispatchHandler {
    * sent again.
    */
   async #onRefused(): Promise<void> {
-    const isRenewed = await this.#forwarding.upstream.refreshed();
+    const isRenewed = await this.#forwarding.upstream.refreshed().catch(() => false);
     if (this.#isOver) return;
     if (!isRenewed || this.#hasRetried || this.#body instanceof PassThrough)
       return this.#fail(new Error('the target refuses the identity of the gateway'), unavailable);
