@@ -380,7 +380,10 @@ describe('the answer of a target', () => {
     const { send } = await start(
       (socket) => void socket.write('HTTP/1.1 413 Payload Too Large\r\nContent-Length: 2\r\n\r\nno'),
     );
-    const upload = request(`POST ${path}`, ['Content-Length: 10'], 'half').replace('Connection: close\r\n', '');
+    const upload = request(`POST ${path}`, ['Content-Length: 10'], 'half').replace(
+      'Connection: close\r\n',
+      '',
+    );
     const answer = await send(upload);
     expect([statusOf(answer), /^connection: close/im.test(answer)]).toEqual([413, true]);
   });
