@@ -10,9 +10,9 @@ const reports = process.argv.slice(2).flatMap((file): readonly TestReport[] => {
     return [];
   }
 });
-const { line, problems } = summarize(reports);
+const { line, problems, failures } = summarize(reports);
 const all = [...missing, ...problems];
-for (const problem of all) console.log(problem);
+for (const text of [...failures, ...all]) console.log(text);
 console.log(line);
 const passed = reports.length > 0 && reports.every(({ success }) => success) && all.length === 0;
 process.exitCode = passed ? 0 : 1;

@@ -6,14 +6,20 @@ const reportOf = (changes: Partial<TestReport> = {}): TestReport => ({
   numPassedTests: 2,
   numFailedTests: 0,
   numPendingTests: 0,
-  testResults: [{ name: 'a.test.ts', status: 'passed', assertionResults: [{ status: 'passed' }] }],
+  testResults: [
+    { name: 'a.test.ts', status: 'passed', assertionResults: [{ status: 'passed', fullName: 'passes' }] },
+  ],
   ...changes,
 });
 
 const file = (status: string, ...results: readonly string[]) => ({
   name: 'b.test.ts',
   status,
-  assertionResults: results.map((result) => ({ status: result })),
+  assertionResults: results.map((status) => ({
+    status,
+    fullName: `is ${status}`,
+    failureMessages: status === 'failed' ? ['AssertionError: expected 1 to be 2\n    at somewhere'] : [],
+  })),
 });
 
 describe('summarize', () => {
@@ -51,16 +57,22 @@ describe('summarize', () => {
       ['vitest reports a failure outside of the tests'],
     ],
   ])('sums up %s', (_, changes, line, problems) => {
-    expect(summarize([reportOf(changes)])).toEqual({ line, problems });
+    expect(summarize([reportOf(changes)])).toMatchObject({ line, problems });
   });
 
   it('adds up the lanes, and a lane without tests does not hide behind another', () => {
     const lanes = [reportOf(), reportOf({ success: false, numPassedTests: 3, numFailedTests: 1 })];
-    expect(summarize(lanes)).toEqual({ line: '5 passed, 1 failed', problems: [] });
+    expect(summarize(lanes)).toMatchObject({ line: '5 passed, 1 failed', problems: [] });
     const empty = reportOf({ success: false, numPassedTests: 0, testResults: [] });
-    expect(summarize([reportOf(), empty])).toEqual({
+    expect(summarize([reportOf(), empty])).toMatchObject({
       line: '2 passed, 0 failed',
       problems: ['no test ran', 'vitest reports a failure outside of the tests'],
     });
+  });
+
+  it('names each failed test with the first line of its message', () => {
+    const red = reportOf({ success: false, testResults: [file('failed', 'passed', 'failed')] });
+    expect(summarize([red]).failures).toEqual(['b.test.ts > is failed: AssertionError: expected 1 to be 2']);
+    expect(summarize([reportOf()]).failures).toEqual([]);
   });
 });

@@ -7,7 +7,11 @@ export interface TestReport {
   readonly testResults: readonly {
     readonly name: string;
     readonly status: string;
-    readonly assertionResults: readonly { readonly status: string }[];
+    readonly assertionResults: readonly {
+      readonly status: string;
+      readonly fullName: string;
+      readonly failureMessages?: readonly string[];
+    }[];
   }[];
 }
 
@@ -16,6 +20,8 @@ export interface Summary {
   readonly line: string;
   /** Why the run does not count as passed; empty when it does. */
   readonly problems: readonly string[];
+  /** Each failed test with the first line of its message, so that the end of a long log says what failed. */
+  readonly failures: readonly string[];
 }
 
 /**
@@ -29,6 +35,7 @@ export function summarize(reports: readonly TestReport[]): Summary {
   return {
     line: `${sum(({ passed }) => passed)} passed, ${sum(({ failed }) => failed)} failed`,
     problems: parts.flatMap(({ problems }) => problems),
+    failures: reports.flatMap(failuresOf),
   };
 }
 
@@ -52,4 +59,15 @@ function judge(report: TestReport): Judgement {
     ...(report.success || failed > 0 ? [] : ['vitest reports a failure outside of the tests']),
   ];
   return { passed, failed, problems };
+}
+
+function failuresOf({ testResults }: TestReport): readonly string[] {
+  return testResults.flatMap(({ name, assertionResults }) =>
+    assertionResults
+      .filter(({ status }) => status === 'failed')
+      .map(
+        ({ fullName, failureMessages }) =>
+          `${name} > ${fullName}: ${failureMessages?.[0]?.split('\n', 1)[0]}`,
+      ),
+  );
 }
