@@ -9,10 +9,18 @@ const launcher = path.join(import.meta.dirname, 'node24.mjs');
 /** The Node that npm runs with, which may be an old one; else the one of this test. */
 const machineNode = process.env.npm_node_execpath ?? process.execPath;
 
+/**
+ * Ends a while after the first signal. Every signal comes to it several times, and the others come while it still deals with
+ * the first, so the handler must stay: without one for a moment, the second would end the process.
+ */
 const program = `
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => {
+  let received = 0;
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {
+    received += 1;
+    if (received > 1) return;
     console.log('got ' + signal);
-    process.on(signal, () => undefined);
+    const busyUntil = Date.now() + 200;
+    while (Date.now() < busyUntil);
     setTimeout(() => process.exit(7), 50);
   });
   setTimeout(() => process.exit(99), 20_000);
