@@ -14,7 +14,7 @@ export const credentialDelete = validating({
   operations: ['DELETE'],
   resources: credentials,
   matchConditions: {
-    'in-earnest': cel`!request.?dryRun.orValue(false)`,
+    'not-a-dry-run': cel`!request.?dryRun.orValue(false)`,
     'not-exempt': notExempt,
   },
   variables: {

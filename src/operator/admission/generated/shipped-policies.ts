@@ -1,6 +1,6 @@
 // Generated from tools/policies/index.ts by `npm run generate`. Do not edit.
 
-export const policyVersion = 4;
+export const policyVersion = 5;
 
 export type PolicyKind =
   | 'MutatingAdmissionPolicy'
