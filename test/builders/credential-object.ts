@@ -95,3 +95,12 @@ function lifeStatus(record: CredentialRecord): Json {
     ...(!isKey && { issuedAt: formatInstant(created) }),
   };
 }
+
+/** The step that was decided on, as one of this name. @throws Error when it is another. */
+export function stepOf<Step extends { readonly step: string }, Name extends Step['step']>(
+  decided: Step,
+  name: Name,
+): Extract<Step, { readonly step: Name }> {
+  if (decided.step !== name) throw new Error(`expected to ${name}, not to ${decided.step}`);
+  return decided as Extract<Step, { readonly step: Name }>;
+}

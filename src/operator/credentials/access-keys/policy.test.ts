@@ -7,13 +7,13 @@ import {
   liveRecord,
   plainKeyOf,
   recordOf,
+  stepOf,
   uidOf,
 } from '../../../../test/builders/credential-object.ts';
 import { annotations, apiVersion, finalizers, labels, purposes } from '../../../api/names.ts';
 import { credentialHash, keyIDOf } from '../../../credentials/keys/credential-hash.ts';
 import { isLive } from '../../../credentials/liveness.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
-import type { Commit } from '../decision.ts';
 import { toSecretRecord } from '../secret-record.ts';
 import type { KeyInput, KeyStep } from './decision.ts';
 import { decideKey } from './policy.ts';
@@ -62,11 +62,8 @@ function decide(
   });
 }
 
-function settled(record: CredentialRecord, surroundings: Surroundings = {}): Commit {
-  const step = decide(record, surroundings);
-  if (step.step !== 'commit') throw new Error(`expected to commit, not to ${step.step}`);
-  return step;
-}
+const settled = (record: CredentialRecord, surroundings: Surroundings = {}) =>
+  stepOf(decide(record, surroundings), 'commit');
 
 function secretOf(record: CredentialRecord, content: string, serial: number, name = 'out') {
   const secret = toSecretRecord({

@@ -6,14 +6,14 @@ import {
   credentialObject,
   liveRecord,
   recordOf,
+  stepOf,
   uidOf,
 } from '../../../../test/builders/credential-object.ts';
 import { annotations, finalizers, labels } from '../../../api/names.ts';
 import { chainOf } from '../../../credentials/ancestors.ts';
 import { credentialHash } from '../../../credentials/keys/credential-hash.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
-import type { Commit } from '../decision.ts';
-import type { IssueCredential, IssuedInput, IssuedStep } from './decision.ts';
+import type { IssuedInput, IssuedStep } from './decision.ts';
 import { decideIssued } from './policy.ts';
 import { issuedStatus } from './status.ts';
 
@@ -75,17 +75,11 @@ function inputOf(
 const decide = (record: CredentialRecord, surroundings: Surroundings = {}): IssuedStep =>
   decideIssued(inputOf(record, surroundings));
 
-function issued(record: CredentialRecord, surroundings: Surroundings = {}): IssueCredential {
-  const step = decide(record, surroundings);
-  if (step.step !== 'issue') throw new Error(`expected to issue, not to ${step.step}`);
-  return step;
-}
+const issued = (record: CredentialRecord, surroundings: Surroundings = {}) =>
+  stepOf(decide(record, surroundings), 'issue');
 
-function settled(record: CredentialRecord, surroundings: Surroundings = {}): Commit {
-  const step = decide(record, surroundings);
-  if (step.step !== 'commit') throw new Error(`expected to commit, not to ${step.step}`);
-  return step;
-}
+const settled = (record: CredentialRecord, surroundings: Surroundings = {}) =>
+  stepOf(decide(record, surroundings), 'commit');
 
 describe('the policy for a new token', () => {
   it('adds the finalizer before anything else', () => {

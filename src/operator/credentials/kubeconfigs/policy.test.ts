@@ -6,6 +6,7 @@ import {
   credentialObject,
   liveRecord,
   recordOf,
+  stepOf,
   uidOf,
 } from '../../../../test/builders/credential-object.ts';
 import { instanceRecord, readyStatus } from '../../../../test/builders/target-record.ts';
@@ -13,8 +14,6 @@ import { annotations, finalizers } from '../../../api/names.ts';
 import { reasons } from '../../../api/reasons.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
-import type { Commit } from '../decision.ts';
-import type { IssueCredential } from '../issued/decision.ts';
 import { type Destination, type KubeConfigInput, targetHashOf } from './destination.ts';
 import { afterFailedIssue, decideKubeConfig } from './policy.ts';
 
@@ -108,17 +107,11 @@ function inputOf(record: CredentialRecord, surroundings: Surroundings = {}): Kub
 const decide = (record: CredentialRecord, surroundings?: Surroundings) =>
   decideKubeConfig(inputOf(record, surroundings));
 
-function issued(record: CredentialRecord, surroundings?: Surroundings): IssueCredential {
-  const step = decide(record, surroundings);
-  if (step.step !== 'issue') throw new Error(`expected to issue, not ${JSON.stringify(step)}`);
-  return step;
-}
+const issued = (record: CredentialRecord, surroundings?: Surroundings) =>
+  stepOf(decide(record, surroundings), 'issue');
 
-function settled(record: CredentialRecord, surroundings?: Surroundings): Commit {
-  const step = decide(record, surroundings);
-  if (step.step !== 'commit') throw new Error(`expected to commit, not to ${step.step}`);
-  return step;
-}
+const settled = (record: CredentialRecord, surroundings?: Surroundings) =>
+  stepOf(decide(record, surroundings), 'commit');
 
 /** Whether a refusal waits for something, or for a person. */
 const refusal = (record: CredentialRecord, surroundings?: Surroundings) => {
