@@ -5,6 +5,7 @@ import {
   clusterRoles,
   clusters,
   configMaps,
+  credentialResources,
   deployments,
   directClusterEndpointTokens,
   events,
@@ -14,7 +15,6 @@ import {
   secrets,
   serviceAccounts,
   spaceInstances,
-  virtualClusterInstanceKubeConfigs,
   virtualClusterInstances,
 } from '../../src/api/resources.ts';
 import type { DeleteOptions, KubeClient, WriteOptions } from '../../src/kube/client/client.ts';
@@ -203,10 +203,8 @@ export function entryOf(secret: Stored, entry: string): string {
   return Buffer.from(value, 'base64').toString();
 }
 
-const resources = [
-  ownedAccessKeys,
-  directClusterEndpointTokens,
-  virtualClusterInstanceKubeConfigs,
+const resources: readonly Resource[] = [
+  ...Object.values(credentialResources),
   virtualClusterInstances,
   spaceInstances,
   clusters,

@@ -1,19 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { apiVersion } from '../../../src/api/names.ts';
-import {
-  directClusterEndpointTokens,
-  ownedAccessKeys,
-  type Resource,
-  virtualClusterInstanceKubeConfigs,
-} from '../../../src/api/resources.ts';
+import { credentialResources, ownedAccessKeys, type Resource } from '../../../src/api/resources.ts';
 import { collectionPath, objectPath } from '../../../src/kube/resource-path.ts';
 
 /** The kinds that hold a credential. */
-export const credentialKinds = [
-  ownedAccessKeys,
-  directClusterEndpointTokens,
-  virtualClusterInstanceKubeConfigs,
-] as const;
+export const credentialKinds: readonly Resource[] = Object.values(credentialResources);
 
 /** On every object of these tests, so that they can be cleared away. */
 export const testLabel = 'latchkey-admission-test';
