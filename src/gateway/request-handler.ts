@@ -19,7 +19,7 @@ import { forward } from './proxy/forward.ts';
 import { impersonates, requestHeaders } from './proxy/request-headers.ts';
 import type { FoundTarget, Targets } from './proxy/targets.ts';
 import type { Upstream } from './proxy/upstream.ts';
-import { type ErrorAnswer, errorAnswer, sendError } from './server/error-answer.ts';
+import { type ErrorAnswer, errorAnswer, hasBody, sendError } from './server/error-answer.ts';
 
 export interface RequestHandlerOptions {
   readonly settings: Pick<
@@ -70,6 +70,8 @@ export class RequestHandler {
   }
 
   #handle(request: IncomingMessage, response: ServerResponse): void {
+    // The parser waits for another protocol now: it would read no further request.
+    if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     const refusal = this.#pass({ request, response });
     if (refusal === undefined) return;
     this.#options.metrics.refusals.inc({ error: refusal.code });
@@ -90,7 +92,7 @@ export class RequestHandler {
     if (path === undefined) return notFound;
     if (path === '/version' && method === 'GET') return void sendVersion(exchange.response);
     if (impersonates(rawHeaders)) return impersonation;
-    const sender = authenticate(rawHeaders, this.#authentication);
+    const sender = authenticate(exchange.request, this.#authentication);
     if ('status' in sender) return sender;
     const asked = resolve({ method, target: path, contentType: headers['content-type'] });
     if ('status' in asked) return asked;
@@ -99,7 +101,6 @@ export class RequestHandler {
     const denial = findDenial(sender.verdict, asked, target?.namespace ?? asked.namespace);
     if (denial !== undefined) return denial;
     if (target === undefined) return noTarget;
-    if (headers.upgrade !== undefined) return answerUpgrade(headers.upgrade);
     return this.#enter(exchange, { asked, sender, target });
   }
 
@@ -130,6 +131,7 @@ export class RequestHandler {
     const { index, open } = this.#options;
     const { response } = exchange;
     const { upstream } = target;
+    if (exchange.request.headers.upgrade !== undefined) return answerUpgrade(exchange.request);
     if (upstream === undefined) return notConnected;
     const request = {
       asked,
@@ -198,9 +200,13 @@ export class RequestHandler {
 const isLongRunning = ({ verb, subresource }: ResolvedRequest): boolean =>
   verb === 'watch' || verb === 'proxy' || subresource === 'proxy' || subresource === 'log';
 
-/** What kubectl asks for will be served one day; anything else never. */
-const answerUpgrade = (protocol: string): ErrorAnswer =>
-  /^(?:websocket|spdy\/3\.1)$/i.test(protocol) ? upgrade : unknownUpgrade;
+/** What kubectl asks for will be served one day; anything else never. Bytes of a body would count as ones of the new protocol. */
+function answerUpgrade(request: IncomingMessage): ErrorAnswer {
+  if (hasBody(request)) return upgradeWithBody;
+  const { method, headers } = request;
+  const isWebSocket = headers.upgrade?.toLowerCase() === 'websocket' && method === 'GET';
+  return isWebSocket || /^spdy\/3\.1$/i.test(headers.upgrade ?? '') ? upgrade : unknownUpgrade;
+}
 
 const impersonationIn = ({ groups }: FoundTarget, { impersonation: user }: Verdict): readonly string[] =>
   groups.length === 0 ? user : [...user, ...groups.flatMap((group) => ['impersonate-group', group])];
@@ -222,4 +228,7 @@ const impersonation = errorAnswer('ERR_IMPERSONATION', {});
 const upgrade = errorAnswer('ERR_UPGRADE', {});
 const unknownUpgrade = errorAnswer('ERR_REQUEST_MALFORMED', {
   problem: 'it asks for a protocol that is not served',
+});
+const upgradeWithBody = errorAnswer('ERR_REQUEST_MALFORMED', {
+  problem: 'it asks for another protocol and has a body',
 });

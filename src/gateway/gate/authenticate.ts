@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { reasons } from '../../api/reasons.ts';
 import { credentialHash } from '../../credentials/keys/credential-hash.ts';
 import type { CredentialIndex } from '../index/credential-index.ts';
@@ -17,10 +18,11 @@ export interface AuthenticateOptions {
 
 /** Whose request it is, or the answer to it. */
 export function authenticate(
-  rawHeaders: readonly string[],
-  { index, maxCredentialBytes }: AuthenticateOptions,
+  { rawHeaders, headers }: Pick<IncomingMessage, 'rawHeaders' | 'headers'>,
+  { index, maxCredentialBytes: maxBytes }: AuthenticateOptions,
 ): Authenticated | ErrorAnswer {
-  const read = readBearer(rawHeaders, maxCredentialBytes);
+  const isWebSocket = headers.upgrade?.toLowerCase() === 'websocket';
+  const read = readBearer(rawHeaders, { maxBytes, isWebSocket });
   if ('problem' in read) return malformed[read.problem];
   if (index.problem() !== undefined) return stale;
   const hash = credentialHash(read.bearer);
@@ -39,6 +41,12 @@ const malformed: Readonly<Record<BearerProblem, ErrorAnswer>> = {
   Twice: unauthenticated('the request has more than one header Authorization'),
   TooLong: unauthenticated('the credential is too long'),
   MalformedKey: unauthenticated('the access key is not whole: characters are missing or wrong'),
+  InTwoPlaces: errorAnswer('ERR_REQUEST_MALFORMED', {
+    problem: 'it has a credential in Authorization and another one in Sec-WebSocket-Protocol',
+  }),
+  TwoProtocols: unauthenticated('Sec-WebSocket-Protocol offers more than one credential'),
+  OnlyProtocol: unauthenticated('Sec-WebSocket-Protocol offers nothing but the credential'),
+  NotBase64url: unauthenticated('the credential in Sec-WebSocket-Protocol is not base64url without padding'),
 };
 
 /** The same for all but whole access keys: a stranger must not learn which guess came close. */

@@ -4,25 +4,69 @@ export type Bearer =
   | { readonly bearer: string; readonly isAccessKey: boolean }
   | { readonly problem: BearerProblem };
 
-export type BearerProblem = 'Missing' | 'NotBearer' | 'Twice' | 'TooLong' | 'MalformedKey';
+export type BearerProblem =
+  | 'Missing'
+  | 'NotBearer'
+  | 'Twice'
+  | 'TooLong'
+  | 'MalformedKey'
+  | 'InTwoPlaces'
+  | 'TwoProtocols'
+  | 'OnlyProtocol'
+  | 'NotBase64url';
+
+export interface BearerOptions {
+  readonly maxBytes: number;
+  /** A browser lets no page set `Authorization` of a websocket: there the credential may be a subprotocol instead. */
+  readonly isWebSocket: boolean;
+}
 
 /** The credential of a request. Headers are name and value in turn, as they came: Node keeps one of two in silence. */
-export function readBearer(rawHeaders: readonly string[], maxBytes: number): Bearer {
-  let found: string | undefined;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? '';
-    if (name.length !== authorization.length || name.toLowerCase() !== authorization) continue;
-    if (found !== undefined) return { problem: 'Twice' };
-    found = rawHeaders[index + 1] ?? '';
-  }
+export function readBearer(rawHeaders: readonly string[], { maxBytes, isWebSocket }: BearerOptions): Bearer {
+  const [found, another] = valuesOf(rawHeaders, 'authorization');
+  const protocol = isWebSocket ? readProtocol(rawHeaders, maxBytes) : undefined;
+  if (protocol !== undefined) return found === undefined ? protocol : { problem: 'InTwoPlaces' };
   if (found === undefined) return { problem: 'Missing' };
+  if (another !== undefined) return { problem: 'Twice' };
   if (found.length > maxBytes + scheme.length) return { problem: 'TooLong' };
   const [, bearer] = /^bearer ([\x21-\x7e]+)$/i.exec(found) ?? [];
   return bearer === undefined ? { problem: 'NotBearer' } : checkForm(bearer);
 }
 
-const authorization = 'authorization';
 const scheme = 'Bearer ';
+/** As the API server reads it. */
+const protocolPrefix = 'base64url.bearer.authorization.k8s.io.';
+
+/** Undefined where no subprotocol holds a credential. */
+function readProtocol(rawHeaders: readonly string[], maxBytes: number): Bearer | undefined {
+  const offered = valuesOf(rawHeaders, 'sec-websocket-protocol')
+    .flatMap((value) => value.split(','))
+    .map((protocol) => protocol.trim())
+    .filter((protocol) => protocol !== '');
+  const [found, another] = offered.filter((protocol) => protocol.startsWith(protocolPrefix));
+  if (found === undefined) return undefined;
+  if (another !== undefined) return { problem: 'TwoProtocols' };
+  // The answer to the client names one of the protocols, and must never name the credential.
+  if (offered.length === 1) return { problem: 'OnlyProtocol' };
+  const encoded = found.slice(protocolPrefix.length);
+  if (encoded.length > Math.ceil((maxBytes * 4) / 3)) return { problem: 'TooLong' };
+  if (!/^[\w-]+$/.test(encoded) || encoded.length % 4 === 1) return { problem: 'NotBase64url' };
+  const bearer = Buffer.from(encoded, 'base64url').toString('latin1');
+  return /^[\x21-\x7e]+$/.test(bearer) ? checkForm(bearer) : { problem: 'NotBase64url' };
+}
+
+function valuesOf(rawHeaders: readonly string[], name: string): readonly string[] {
+  let values: string[] | undefined;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const header = rawHeaders[index] ?? '';
+    if (header.length !== name.length || header.toLowerCase() !== name) continue;
+    values ??= [];
+    values.push(rawHeaders[index + 1] ?? '');
+  }
+  return values ?? none;
+}
+
+const none: readonly string[] = [];
 
 /** A typing error is told apart before any look-up. */
 function checkForm(bearer: string): Bearer {

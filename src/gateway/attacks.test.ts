@@ -1,0 +1,123 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  type Behaviour,
+  type GatewayStage,
+  gatewayStage,
+  type StageOptions,
+  verdictFor,
+} from '../../test/builders/gateway-stage.ts';
+
+const key = 'a-key-that-alice-chose-herself';
+const running: GatewayStage[] = [];
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((stage) => stage.close()));
+});
+
+const ok: Behaviour = (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+
+async function start(behaviour: Behaviour = ok, options: StageOptions = {}) {
+  const stage = await gatewayStage(behaviour, options);
+  running.push(stage);
+  stage.know(key);
+  return stage;
+}
+
+const statusOf = (answer: string): number => Number(answer.split(' ')[1]);
+const bearer = `Authorization: Bearer ${key}`;
+
+describe('an upgrade', () => {
+  const pod = '/api/v1/namespaces/default/pods/a';
+  const exec = `GET /kubernetes/management${pod}/exec?command=sh`;
+  const protocolOf = (credential: string) =>
+    `base64url.bearer.authorization.k8s.io.${Buffer.from(credential).toString('base64url')}`;
+  const offering = (...protocols: string[]) => `Sec-WebSocket-Protocol: ${protocols.join(', ')}`;
+
+  /** As a client asks for it. */
+  const upgrade = (headers: readonly string[], { line = exec, protocol = 'websocket', body = '' } = {}) =>
+    [`${line} HTTP/1.1`, 'Host: a', 'Connection: Upgrade', `Upgrade: ${protocol}`, ...headers, '', body].join(
+      '\r\n',
+    );
+
+  it.each<[string, string, number]>([
+    ['a key in Authorization', upgrade([bearer, offering('v5.channel.k8s.io')]), 501],
+    ['a key in a subprotocol', upgrade([offering('v5.channel.k8s.io', protocolOf(key))]), 501],
+    ['SPDY and POST', upgrade([bearer], { line: exec.replace('GET', 'POST'), protocol: 'SPDY/3.1' }), 501],
+    ['no credential', upgrade([offering('v5.channel.k8s.io')]), 401],
+    ['an unknown credential', upgrade([offering('v5.channel.k8s.io', protocolOf('another'))]), 401],
+    ['a damaged access key', upgrade([offering('v5.channel.k8s.io', protocolOf('lk_a'))]), 401],
+    ['nothing but a key as subprotocol', upgrade([offering(protocolOf(key))]), 401],
+    ['padding behind the key', upgrade([offering('a', `${protocolOf('ab')}==`)]), 401],
+    ['two keys as subprotocols', upgrade([offering('a', protocolOf(key), protocolOf(key))]), 401],
+    [
+      'two headers with a key each',
+      upgrade([offering('a', protocolOf(key)), offering(protocolOf(key))]),
+      401,
+    ],
+    ['a key in both places', upgrade([bearer, offering('a', protocolOf(key))]), 400],
+    ['a good key and a bad one', upgrade([bearer, offering('a', protocolOf('another'))]), 400],
+    [
+      'a key as subprotocol of SPDY',
+      upgrade([offering('a', protocolOf(key))], { protocol: 'SPDY/3.1' }),
+      401,
+    ],
+    ['a key as subprotocol of h2c', upgrade([offering('a', protocolOf(key))], { protocol: 'h2c' }), 401],
+    ['h2c', upgrade([bearer, 'HTTP2-Settings: AAMAAABkAAQ'], { protocol: 'h2c' }), 400],
+    ['an unknown protocol', upgrade([bearer], { protocol: 'irc/1.0' }), 400],
+    ['two protocols', upgrade([bearer], { protocol: 'websocket, h2c' }), 400],
+    ['a websocket by POST', upgrade([bearer], { line: exec.replace('GET', 'POST') }), 400],
+    ['a body', upgrade([bearer, 'Content-Length: 4'], { body: 'abcd' }), 400],
+    [
+      'a body in chunks',
+      upgrade([bearer, 'Transfer-Encoding: chunked'], { body: '1\r\na\r\n0\r\n\r\n' }),
+      400,
+    ],
+    ['Impersonate-User', upgrade([bearer, 'Impersonate-User: bob']), 403],
+  ])('with %s gets no further than the gateway', async (_, text, status) => {
+    const { send, seen } = await start();
+    const answer = await send(text);
+    expect(statusOf(answer)).toBe(status);
+    expect(answer).not.toContain(key);
+    expect(answer).not.toContain(protocolOf(key));
+    expect(seen).toEqual([]);
+  });
+
+  it('passes the same gate as every other request', async () => {
+    const { send, seen, state, know } = await start();
+    const text = upgrade([offering('v5.channel.k8s.io', protocolOf(key))]);
+    const inCluster = text.replace('/management/', '/cluster/c/');
+    know(key, verdictFor({ rules: [{ verbs: ['get'] }] }));
+    expect(await send(text)).toMatch(/^HTTP\/1\.1 403 [\s\S]*cannot create \\"pods\/exec\\"/);
+    know(key, verdictFor({ clusters: [{ cluster: 'other' }] }));
+    expect(await send(inCluster)).toMatch(/^HTTP\/1\.1 403 [\s\S]*ERR_SCOPE/);
+    know(key);
+    state.mayEnter = false;
+    expect(await send(inCluster)).toMatch(/^HTTP\/1\.1 403 [\s\S]*needs the verb \\"use\\"/);
+    know(key, { reason: 'Expired' });
+    expect(statusOf(await send(text))).toBe(401);
+    state.problem = 'stale';
+    expect(statusOf(await send(text))).toBe(503);
+    expect(seen).toEqual([]);
+  });
+
+  it.each([
+    ['is not served', [bearer], 501],
+    ['may not be made', [bearer, 'Impersonate-User: bob'], 403],
+    ["is a stranger's", [], 401],
+  ])('that %s ends the connection: what follows would be of another protocol', async (_, headers, status) => {
+    const { send, seen } = await start();
+    const behind = `GET /kubernetes/management/api HTTP/1.1\r\nHost: a\r\n${bearer}\r\n\r\n`;
+    const answer = await send(upgrade(headers) + behind);
+    expect([statusOf(answer), answer.match(/^HTTP\/1\.1 /gm)?.length]).toEqual([status, 1]);
+    expect(seen).toEqual([]);
+  });
+
+  it('is not what a request is that only offers subprotocols, and those stay here', async () => {
+    const { send, seen } = await start();
+    const plain = ['Host: a', 'Connection: close', offering('a', protocolOf(key))];
+    const get = (...headers: string[]) =>
+      [`GET /kubernetes/management/api HTTP/1.1`, ...plain, ...headers, '', ''].join('\r\n');
+    expect(statusOf(await send(get()))).toBe(401);
+    expect(statusOf(await send(get(bearer)))).toBe(200);
+    expect(seen.join('')).not.toMatch(/sec-websocket|base64url/i);
+  });
+});
