@@ -42,7 +42,7 @@ export class Gateway {
   readonly #index: CredentialIndex;
   readonly #open: OpenRequests;
   readonly #targets: Targets;
-  readonly #targetRecords = new TargetRecords();
+  readonly #targetRecords: TargetRecords;
   readonly #targetConnections: TargetConnections;
   readonly #connections: ConnectionSet;
   readonly #server: GatewayServer;
@@ -55,6 +55,7 @@ export class Gateway {
     this.#options = options;
     this.#certificate = settings.plainHTTP === 'loopback' ? undefined : readCertificate(settings);
     this.#index = this.#createIndex();
+    this.#targetRecords = new TargetRecords(settings.projectNamespacePrefix);
     options.metrics.readWaitingActivity(() => this.#index.waitingActivity);
     this.#open = this.#createOpenRequests();
     this.#connections = new ConnectionSet({

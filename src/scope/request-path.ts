@@ -44,7 +44,13 @@ export function formatTarget(target: RequestTarget): string | undefined {
   return 'target' in read && `/${segmentsOf(read.target).join('/')}` === text ? text : undefined;
 }
 
-/** The name of a namespace of a project is `prefix` and the project. */
+/** The project that a namespace is; undefined for every other namespace. */
+export type FindProject = (namespace: string) => string | undefined;
+
+/**
+ * The project that the name of a namespace stands for: the name is `prefix` and the project. Only its label makes the namespace
+ * that project.
+ */
 export function projectOfNamespace(namespace: string, prefix: string): string | undefined {
   return namespace.startsWith(prefix) && namespace.length > prefix.length
     ? namespace.slice(prefix.length)

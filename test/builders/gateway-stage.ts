@@ -22,6 +22,7 @@ import { compileScope } from '../../src/scope/gate/compile-scope.ts';
 import type { RequestTarget } from '../../src/scope/request-path.ts';
 import { GatewayMetrics } from '../../src/telemetry/metrics/gateway.ts';
 import { liveRecord } from './credential-object.ts';
+import { projectsByName } from './projects.ts';
 import { rawExchange } from './raw-exchange.ts';
 
 /** What the server behind the gateway does with each connection, once its first bytes are there. */
@@ -44,7 +45,7 @@ export function verdictFor(scope?: Record<string, unknown>): Verdict {
     ancestors: [],
     identity: { kind: 'user', user: 'alice', groups: [] },
     end: Number.POSITIVE_INFINITY,
-    gates: scope === undefined ? [] : [compileScope(scope, 'p-')],
+    gates: scope === undefined ? [] : [compileScope(scope, projectsByName)],
     gateOwners: ['OwnedAccessKey "ci"'],
     impersonation: impersonationHeaders({ user: 'alice', groups: ['dev'] }),
   };

@@ -3,14 +3,15 @@ import { parse } from 'yaml';
 import { authorise, type ScopeAnswer } from '../../src/scope/gate/authorise.ts';
 import { compileScope } from '../../src/scope/gate/compile-scope.ts';
 import { explainDenial } from '../../src/scope/gate/explain.ts';
-import { apiPrefix } from '../../src/scope/request-path.ts';
+import { apiPrefix, projectOfNamespace } from '../../src/scope/request-path.ts';
 import { type ResolvedRequest, resolveRequest } from '../../src/scope/requests/resolve-request.ts';
 import { codesIn, readDocument, rowsOf, sectionOf } from './document.ts';
 
 const page = readDocument('docs/reference/scope.md');
 const [, example = ''] = /^```yaml\n(.*?)^```/ms.exec(page) ?? [];
 const { scope } = parse(example);
-const gates = [compileScope(scope, 'p-')];
+const projectsByName = (namespace: string) => projectOfNamespace(namespace, 'p-');
+const gates = [compileScope(scope, projectsByName)];
 
 function resolve(line = '') {
   const [method = '', path = ''] = line.split(' ');
@@ -65,13 +66,13 @@ describe('the page about scopes', () => {
   it('names roles and targets of rules that exist', () => {
     for (const role of codesIn(sectionOf(page, 'Roles'))) {
       if (/^(?:projects|virtualClusters|.*instances|clusters)$/.test(role)) continue;
-      expect(compileScope({ roles: [{ role }] }, 'p-').warnings).toEqual([]);
+      expect(compileScope({ roles: [{ role }] }, projectsByName).warnings).toEqual([]);
     }
     const fields = rowsOf(sectionOf(page, 'Rules')).map(([field]) => codesIn(field)[0] ?? '');
     const own = fields.filter((field) => !field.includes('[]')).map((field) => [field, undefined]);
-    expect(compileScope({ rules: [{ resources: [], ...Object.fromEntries(own) }] }, 'p-').warnings).toEqual(
-      [],
-    );
+    expect(
+      compileScope({ rules: [{ resources: [], ...Object.fromEntries(own) }] }, projectsByName).warnings,
+    ).toEqual([]);
     expect(own).toHaveLength(7);
   });
 });

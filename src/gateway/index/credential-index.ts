@@ -56,8 +56,7 @@ export class CredentialIndex {
       writesPerSecond: options.activityWritesPerSecond,
     });
     const ownActivity = this.#activity.lastUse;
-    const { instances } = targets;
-    this.#verdicts = new Verdicts({ ...options, records, instances, now, activityInterval, ownActivity });
+    this.#verdicts = new Verdicts({ ...options, records, now, activityInterval, ownActivity });
   }
 
   /** Works until the signal aborts. */

@@ -1,6 +1,14 @@
+import { parseEnd } from '../../api/instant.ts';
 import { labels, purposes, targetsNamespace } from '../../api/names.ts';
-import { clusters, secrets, spaceInstances, virtualClusterInstances } from '../../api/resources.ts';
-import { Store } from '../../kube/cache/store.ts';
+import {
+  clusters,
+  namespaces,
+  secrets,
+  spaceInstances,
+  virtualClusterInstances,
+} from '../../api/resources.ts';
+import { Store, type StoredRecord } from '../../kube/cache/store.ts';
+import type { KubeObject } from '../../kube/object.ts';
 import type { InformerSource, Informers } from '../../platform/informers.ts';
 import { type TargetAccessRecord, toTargetAccessRecord } from '../../platform/targets/target-connections.ts';
 import {
@@ -11,7 +19,14 @@ import {
   toSpaceRecord,
   type VirtualClusterInstanceRecord,
 } from '../../platform/targets/target-record.ts';
+import { projectOfNamespace } from '../../scope/request-path.ts';
 import { proven } from './proven.ts';
+
+/** A namespace with the label of a project. */
+interface ProjectRecord extends StoredRecord {
+  readonly label: string;
+  readonly isDeleting: boolean;
+}
 
 /** What the gateway knows of all that requests can lead to. */
 export class TargetRecords {
@@ -19,10 +34,26 @@ export class TargetRecords {
   readonly spaces = new Store<SpaceInstanceRecord>();
   readonly clusters = new Store<ClusterRecord>();
   readonly access = new Store<TargetAccessRecord>();
+  readonly projects = new Store<ProjectRecord>();
+  readonly #prefix: string;
+
+  constructor(projectNamespacePrefix: string) {
+    this.#prefix = projectNamespacePrefix;
+  }
+
+  /**
+   * The project that a namespace is. Its name is not enough: a person who may create namespaces could otherwise make one that passes
+   * for the project of someone else.
+   */
+  readonly findProject = (namespace: string): string | undefined => {
+    const project = projectOfNamespace(namespace, this.#prefix);
+    const record = this.projects.get(namespace);
+    return record?.label === project && record?.isDeleting === false ? project : undefined;
+  };
 
   /** Watches everything that is kept here. */
   addTo(informers: Pick<Informers, 'add'>): void {
-    const { instances, spaces, clusters: store, access } = this;
+    const { instances, spaces, clusters: store, access, projects } = this;
     informers.add('virtualclusterinstances', {
       ...proven,
       resource: virtualClusterInstances,
@@ -36,6 +67,13 @@ export class TargetRecords {
       project: toSpaceRecord,
     });
     informers.add('clusters', { ...proven, resource: clusters, store, project: toClusterRecord });
+    informers.add('projects', {
+      ...proven,
+      resource: namespaces,
+      labelSelector: labels.project,
+      store: projects,
+      project: toProjectRecord,
+    });
     const source: InformerSource<TargetAccessRecord> = {
       ...proven,
       resource: secrets,
@@ -47,3 +85,11 @@ export class TargetRecords {
     informers.add('target-access', source);
   }
 }
+
+const toProjectRecord = ({ metadata }: KubeObject): ProjectRecord => ({
+  key: metadata.name,
+  uid: metadata.uid ?? '',
+  resourceVersion: metadata.resourceVersion ?? '',
+  label: metadata.labels?.[labels.project] ?? '',
+  isDeleting: parseEnd(metadata.deletionTimestamp) !== undefined,
+});

@@ -43,7 +43,7 @@ const notForGateway = 'NotForGateway';
 
 export interface JudgeOptions extends LiveOptions {
   readonly records: Pick<CredentialRecords, 'accessKey'>;
-  readonly instances: TargetRecords['instances'];
+  readonly targets: Pick<TargetRecords, 'instances' | 'findProject'>;
   readonly projectNamespacePrefix: string;
 }
 
@@ -58,7 +58,7 @@ export function judge(
   if (!life.live) return { reason: life.reason };
   const end = endOfHash(record, hash, now, life.end);
   if (end === undefined) return { reason: reasons.unconfirmed };
-  const instance = instanceProblem(record, options.instances);
+  const instance = instanceProblem(record, options.targets.instances);
   if (instance !== undefined) return { reason: instance };
   const { identity, ancestors } = life;
   const scopes = scopesOf(record, ancestors, options.projectNamespacePrefix);
@@ -68,7 +68,7 @@ export function judge(
     ancestors,
     identity,
     end,
-    gates: scopes.map(([, scope]) => compileScope(scope, options.projectNamespacePrefix)),
+    gates: scopes.map(([, scope]) => compileScope(scope, options.targets.findProject)),
     gateOwners: scopes.map(([{ kind, name }]) => `${kind} "${name}"`),
     impersonation: impersonationOf(record, ancestors, identity),
   };

@@ -21,12 +21,13 @@ import { Verdicts } from './verdicts.ts';
 /** The index as informers would fill it. */
 function start() {
   const records = new CredentialRecords();
-  const { instances } = new TargetRecords();
+  const targets = new TargetRecords('p-');
+  const { instances } = targets;
   const dropped: string[] = [];
   let now = created;
   const verdicts = new Verdicts({
     records,
-    instances,
+    targets,
     now: () => now,
     activityInterval: 60_000,
     projectNamespacePrefix: 'p-',

@@ -25,10 +25,10 @@ export class Verdicts {
 
   constructor(options: VerdictsOptions) {
     this.#options = options;
-    const { instances, records } = options;
+    const { targets, records } = options;
     for (const kind of allCredentialKinds)
       records.ofKind[kind].subscribe((change) => this.#onCredential(kind, change));
-    instances.subscribe(({ key }) => this.#dropDependents(`instance/${key}`));
+    targets.instances.subscribe(({ key }) => this.#dropDependents(`instance/${key}`));
   }
 
   /** How many credentials are in use. */

@@ -38,7 +38,7 @@ export class Targets {
     this.#platform = { upstream: options.platform, groups: [] };
   }
 
-  /** Undefined where no such object is, or where it is being deleted. */
+  /** Undefined where no such object is, or where it or its project is being deleted. */
   find(target: RequestTarget): FoundTarget | undefined {
     switch (target.kind) {
       case 'management':
@@ -59,7 +59,8 @@ export class Targets {
     return { upstream: this.#upstreamOf(record.uid), groups: [], entry };
   }
 
-  #findSpace(namespace: string, name: string): FoundTarget | undefined {
+  #findSpace(namespace: string | undefined, name: string): FoundTarget | undefined {
+    if (namespace === undefined) return undefined;
     const { spaces, clusters: all } = this.#options.records;
     const record = present(spaces.get(`${namespace}/${name}`));
     if (record?.clusterRef === undefined) return undefined;
@@ -72,7 +73,8 @@ export class Targets {
     };
   }
 
-  #findInstance(namespace: string, name: string): FoundTarget | undefined {
+  #findInstance(namespace: string | undefined, name: string): FoundTarget | undefined {
+    if (namespace === undefined) return undefined;
     const record = present(this.#options.records.instances.get(`${namespace}/${name}`));
     if (record === undefined) return undefined;
     const entry = { verb: 'use', resource: virtualClusterInstances.plural, namespace, name };
@@ -88,8 +90,10 @@ export class Targets {
     return known;
   }
 
-  #namespaceOf(project: string): string {
-    return this.#options.projectNamespacePrefix + project;
+  /** Undefined where the namespace with that name is no project. */
+  #namespaceOf(project: string): string | undefined {
+    const namespace = this.#options.projectNamespacePrefix + project;
+    return this.#options.records.findProject(namespace) === project ? namespace : undefined;
   }
 }
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { projectsByName } from '../../../test/builders/projects.ts';
 import type { RawScope } from '../effective-scope.ts';
 import { apiPrefix } from '../request-path.ts';
 import { type ResolvedRequest, resolveRequest } from '../requests/resolve-request.ts';
@@ -7,7 +8,7 @@ import { authorise } from './authorise.ts';
 import { compileScope } from './compile-scope.ts';
 
 function allows(scopes: readonly RawScope[], request: ResolvedRequest): boolean {
-  const gates = scopes.map((scope) => compileScope(scope, 'p-'));
+  const gates = scopes.map((scope) => compileScope(scope, projectsByName));
   return authorise({ gates, request, spaceNamespace: 'default' }).allowed;
 }
 
@@ -236,12 +237,51 @@ describe('authorise', () => {
       contentType: undefined,
     });
     if ('problem' in request) throw new Error(request.problem);
-    const open = compileScope({ clusters: [{ cluster: '*' }] }, 'p-');
-    expect(authorise({ gates: [open, compileScope({}, 'p-'), open], request })).toEqual({
+    const open = compileScope({ clusters: [{ cluster: '*' }] }, projectsByName);
+    expect(authorise({ gates: [open, compileScope({}, projectsByName), open], request })).toEqual({
       allowed: false,
       reason: 'Target',
       gate: 1,
     });
+  });
+});
+
+describe('a namespace that is no project', () => {
+  const read = (path: string): ResolvedRequest => {
+    const target = apiPrefix + path;
+    const request = resolveRequest({ method: 'GET', target, contentType: undefined });
+    if ('problem' in request) throw new Error(request.problem);
+    return request;
+  };
+  const inNamespace =
+    '/management/apis/management.platform.sh/v1/namespaces/p-demo/virtualclusterinstances/web';
+
+  it.each<[string, RawScope, string]>([
+    ['projects', { projects: [{ project: 'demo' }] }, inNamespace],
+    ['all projects', { projects: [{ project: '*' }] }, inNamespace],
+    ['virtualClusters', { virtualClusters: [{ project: 'demo', virtualCluster: '*' }] }, inNamespace],
+    ['spaces', { spaces: [{ project: 'demo', space: '*' }] }, inNamespace.replace('virtualcluster', 'space')],
+    ['roles', { roles: [{ role: 'platform-cli' }] }, inNamespace],
+    ['roles of a project', { roles: [{ role: 'platform-cli', projects: ['demo'] }] }, inNamespace],
+    [
+      'roles, of the namespace',
+      { roles: [{ role: 'platform-cli' }] },
+      '/management/api/v1/namespaces/p-demo',
+    ],
+    [
+      'rules about virtual clusters',
+      { rules: [{ virtualClusters: [{ namespace: 'p-demo' }] }] },
+      '/project/demo/virtualcluster/web/api/v1/pods',
+    ],
+  ])('is nothing that an entry of %s is about, until it is one', (_, scope, path) => {
+    const labelled = new Set<string>();
+    const gate = compileScope(scope, (namespace) =>
+      labelled.has(namespace) ? projectsByName(namespace) : undefined,
+    );
+    const isAllowed = () => authorise({ gates: [gate], request: read(path) }).allowed;
+    expect(isAllowed()).toBe(false);
+    labelled.add('p-demo');
+    expect(isAllowed()).toBe(true);
   });
 });
 

@@ -1,11 +1,12 @@
 import type { RawScope } from '../effective-scope.ts';
+import type { FindProject } from '../request-path.ts';
 import { clusterEntry, projectEntry, spaceEntry, virtualClusterEntry } from './entries.ts';
 import { UnreadableEntry } from './fields.ts';
 import type { Gate, GateEntry } from './gate.ts';
 import { roleEntry } from './roles.ts';
 import { ruleEntry } from './rules.ts';
 
-type EntryReader = (value: unknown, projectNamespacePrefix: string) => GateEntry | undefined;
+type EntryReader = (value: unknown, findProject: FindProject) => GateEntry | undefined;
 
 const lists: ReadonlyMap<string, EntryReader> = new Map([
   ['projects', projectEntry],
@@ -18,9 +19,10 @@ const lists: ReadonlyMap<string, EntryReader> = new Map([
 
 /**
  * Makes an effective scope ready to judge requests. Never throws: what cannot be read allows nothing. A list that is unknown
- * could be one that narrows, so the whole scope allows nothing then.
+ * could be one that narrows, so the whole scope allows nothing then. Projects are looked up at each request: a namespace may become
+ * one, or cease to be one.
  */
-export function compileScope(scope: RawScope, projectNamespacePrefix: string): Gate {
+export function compileScope(scope: RawScope, findProject: FindProject): Gate {
   const unknown = Object.keys(scope).filter((list) => !lists.has(list));
   if (unknown.length > 0) {
     return {
@@ -33,7 +35,7 @@ export function compileScope(scope: RawScope, projectNamespacePrefix: string): G
   for (const [list, read] of lists) {
     const values = scope[list] ?? [];
     if (!Array.isArray(values)) warnings.push(`scope.${list} is no list, so it allows nothing`);
-    else readEntries(values, (value) => read(value, projectNamespacePrefix), { list, entries, warnings });
+    else readEntries(values, (value) => read(value, findProject), { list, entries, warnings });
   }
   return { entries, warnings };
 }

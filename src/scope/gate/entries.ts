@@ -1,6 +1,6 @@
 import { group } from '../../api/names.ts';
 import { spaceInstances, virtualClusterInstances } from '../../api/resources.ts';
-import { isTargetName, projectOfNamespace, type RequestTarget } from '../request-path.ts';
+import { type FindProject, isTargetName, type RequestTarget } from '../request-path.ts';
 import type { RequestMeaning } from '../requests/resolve-request.ts';
 import { readFields, readName, UnreadableEntry } from './fields.ts';
 import type { GateEntry } from './gate.ts';
@@ -11,14 +11,14 @@ type NameMatcher = (name: string) => boolean;
 const everyName: NameMatcher = () => true;
 
 /** A project: all that it holds, and a look at the instances in its namespace. */
-export function projectEntry(value: unknown, prefix: string): GateEntry {
+export function projectEntry(value: unknown, findProject: FindProject): GateEntry {
   const isProject = nameOrStar(readName(readFields(value, ['project']), 'project'));
   return {
     reaches: (target) =>
       target.kind !== 'cluster' && (target.kind === 'management' || isProject(target.project)),
     allows: (request) => {
       if (request.target.kind !== 'management') return true;
-      const project = projectOfNamespace(request.namespace, prefix);
+      const project = findProject(request.namespace);
       if (project === undefined || !isProject(project)) return false;
       return isInstanceRead(request) || isKubeConfigCreate(request);
     },
@@ -26,7 +26,7 @@ export function projectEntry(value: unknown, prefix: string): GateEntry {
   };
 }
 
-export function spaceEntry(value: unknown, prefix: string): GateEntry {
+export function spaceEntry(value: unknown, findProject: FindProject): GateEntry {
   const entry = readFields(value, ['project', 'space']);
   const [project, isSpace] = [exactName(entry, 'project'), nameOrStar(readName(entry, 'space'))];
   return {
@@ -35,12 +35,14 @@ export function spaceEntry(value: unknown, prefix: string): GateEntry {
       (target.kind === 'space' && target.project === project && isSpace(target.space)),
     allows: (request) =>
       request.target.kind === 'space' ||
-      (isNamed(request, prefix + project, isSpace) && isInstanceRead(request, spaceInstances.plural)),
+      (findProject(request.namespace) === project &&
+        isNamed(request, isSpace) &&
+        isInstanceRead(request, spaceInstances.plural)),
     names: namesNothing,
   };
 }
 
-export function virtualClusterEntry(value: unknown, prefix: string): GateEntry {
+export function virtualClusterEntry(value: unknown, findProject: FindProject): GateEntry {
   const entry = readFields(value, ['project', 'virtualCluster']);
   const [project, isIt] = [exactName(entry, 'project'), nameOrStar(readName(entry, 'virtualCluster'))];
   return {
@@ -49,7 +51,8 @@ export function virtualClusterEntry(value: unknown, prefix: string): GateEntry {
       (target.kind === 'virtualCluster' && target.project === project && isIt(target.virtualCluster)),
     allows: (request) =>
       request.target.kind === 'virtualCluster' ||
-      (isNamed(request, prefix + project, isIt) &&
+      (findProject(request.namespace) === project &&
+        isNamed(request, isIt) &&
         (isInstanceRead(request, virtualClusterInstances.plural) || isKubeConfigCreate(request))),
     names: namesNothing,
   };
@@ -80,9 +83,8 @@ function exactName(entry: Readonly<Record<string, unknown>>, field: string): str
 }
 
 /** A list of all instances is about none by name, so it takes the star. */
-function isNamed({ namespace, name }: RequestMeaning, expected: string, isIt: NameMatcher): boolean {
-  return namespace === expected && (isIt === everyName || (name !== '' && isIt(name)));
-}
+const isNamed = ({ name }: RequestMeaning, isIt: NameMatcher): boolean =>
+  isIt === everyName || (name !== '' && isIt(name));
 
 /** The kinds of the group that hold no secret; any other may. */
 const readable: ReadonlySet<string> = new Set([virtualClusterInstances.plural, spaceInstances.plural]);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { projectsByName } from '../../../test/builders/projects.ts';
 import type { RawScope } from '../effective-scope.ts';
 import { apiPrefix } from '../request-path.ts';
 import { resolveRequest } from '../requests/resolve-request.ts';
@@ -10,7 +11,11 @@ function explain(scope: RawScope, line: string): string {
   const [method = '', path = ''] = line.split(' ');
   const request = resolveRequest({ method, target: apiPrefix + path, contentType: undefined });
   if ('problem' in request) throw new Error(request.problem);
-  const answer = authorise({ gates: [compileScope(scope, 'p-')], request, spaceNamespace: 'team-shop' });
+  const answer = authorise({
+    gates: [compileScope(scope, projectsByName)],
+    request,
+    spaceNamespace: 'team-shop',
+  });
   if (answer.allowed) throw new Error(`${line} is allowed`);
   return explainDenial(answer, request, 'OwnedAccessKey "ci"');
 }

@@ -1,7 +1,7 @@
 import { group } from '../../api/names.ts';
 import { clusters, spaceInstances, virtualClusterInstances } from '../../api/resources.ts';
 import { platformCliNames } from '../effective-scope.ts';
-import { projectOfNamespace } from '../request-path.ts';
+import type { FindProject } from '../request-path.ts';
 import type { RequestMeaning } from '../requests/resolve-request.ts';
 import { readFields, readText, readTexts, UnreadableEntry } from './fields.ts';
 import type { GateEntry } from './gate.ts';
@@ -16,11 +16,11 @@ const withoutRights: ReadonlySet<string> = new Set([
 ]);
 
 /** Undefined for a role that is known and allows nothing. */
-export function roleEntry(value: unknown, prefix: string): GateEntry | undefined {
+export function roleEntry(value: unknown, findProject: FindProject): GateEntry | undefined {
   const entry = readFields(value, ['role', 'projects', 'virtualClusters']);
   const role = readText(entry, 'role');
   const bounds: Bounds = {
-    prefix,
+    findProject,
     projects: readTexts(entry, 'projects'),
     virtualClusters: readTexts(entry, 'virtualClusters'),
   };
@@ -34,7 +34,7 @@ export function roleEntry(value: unknown, prefix: string): GateEntry | undefined
 }
 
 interface Bounds {
-  readonly prefix: string;
+  readonly findProject: FindProject;
   /** Undefined: all of them. */
   readonly projects: ReadonlySet<string> | undefined;
   readonly virtualClusters: ReadonlySet<string> | undefined;
@@ -64,9 +64,9 @@ const isUnbounded = ({ projects, virtualClusters }: Bounds): boolean =>
   projects === undefined && virtualClusters === undefined;
 
 /** A list over all namespaces is one over all projects. */
-function isInProjects(namespace: string, { prefix, projects }: Bounds): boolean {
+function isInProjects(namespace: string, { findProject, projects }: Bounds): boolean {
   if (projects === undefined && namespace === '') return true;
-  const project = projectOfNamespace(namespace, prefix);
+  const project = findProject(namespace);
   return project !== undefined && projects?.has(project) !== false;
 }
 

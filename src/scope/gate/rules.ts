@@ -1,4 +1,4 @@
-import { projectOfNamespace, type RequestTarget } from '../request-path.ts';
+import type { FindProject, RequestTarget } from '../request-path.ts';
 import type { RequestMeaning } from '../requests/resolve-request.ts';
 import { readFields, readList, readText, readTexts } from './fields.ts';
 import type { GateEntry } from './gate.ts';
@@ -27,12 +27,12 @@ const fields = [
   'virtualClusters',
 ];
 
-export function ruleEntry(value: unknown, projectNamespacePrefix: string): GateEntry {
+export function ruleEntry(value: unknown, findProject: FindProject): GateEntry {
   const entry = readFields(value, fields);
   const rule: Rule = {
     targets: readTexts(entry, 'requestTargets'),
     cluster: readText(entry, 'cluster'),
-    virtualClusters: readVirtualClusters(readList(entry, 'virtualClusters'), projectNamespacePrefix),
+    virtualClusters: readVirtualClusters(readList(entry, 'virtualClusters'), findProject),
     verbs: readTexts(entry, 'verbs'),
     resources: readResources(readList(entry, 'resources')),
     resourceNames: readTexts(entry, 'resourceNames'),
@@ -101,29 +101,29 @@ function isInNamespaces(namespaces: ReadonlySet<string>, request: RequestMeaning
 interface VirtualClusterMatcher {
   /** Empty: all of them. */
   readonly name: string;
-  /** Project of the namespace; empty: all of them. Undefined for a namespace of no project, which holds no instance. */
-  readonly project: string | undefined;
+  /** Whether its namespace is that of this project. */
+  readonly isIn: (project: string) => boolean;
 }
 
 /** An entry that cannot be read makes the whole rule one that cannot. */
 function readVirtualClusters(
   list: readonly unknown[],
-  prefix: string,
+  findProject: FindProject,
 ): readonly VirtualClusterMatcher[] | undefined {
   if (list.length === 0) return undefined;
   return list.map((item) => {
     const entry = readFields(item, ['name', 'namespace']);
     const namespace = readText(entry, 'namespace');
-    const project = namespace === '' ? '' : projectOfNamespace(namespace, prefix);
-    return { name: readText(entry, 'name'), project };
+    const isIn = (project: string) => namespace === '' || findProject(namespace) === project;
+    return { name: readText(entry, 'name'), isIn };
   });
 }
 
 function isMatch(
-  { name, project }: VirtualClusterMatcher,
+  { name, isIn }: VirtualClusterMatcher,
   target: RequestTarget & { readonly kind: 'virtualCluster' },
 ): boolean {
-  return (name === '' || name === target.virtualCluster) && (project === '' || project === target.project);
+  return (name === '' || name === target.virtualCluster) && isIn(target.project);
 }
 
 type UrlMatcher = (path: string) => boolean;

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { projectsByName } from '../../../test/builders/projects.ts';
 import type { RawScope } from '../effective-scope.ts';
 import { apiPrefix } from '../request-path.ts';
 import { resolveRequest } from '../requests/resolve-request.ts';
@@ -32,7 +33,7 @@ function verdictOf(scopes: readonly RawScope[], method: string, target: string):
   const request = resolve(method, target);
   if ('problem' in request) return request.code;
   const spaceNamespace = target.startsWith('/project/demo/space/shop') ? 'team-shop' : undefined;
-  const gates = scopes.map((scope) => compileScope(scope, 'p-'));
+  const gates = scopes.map((scope) => compileScope(scope, projectsByName));
   const answer = authorise({ gates, request, spaceNamespace });
   return answer.allowed ? 'allow' : answer.reason;
 }

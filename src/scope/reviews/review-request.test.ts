@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { projectsByName } from '../../../test/builders/projects.ts';
 import type { RawScope } from '../effective-scope.ts';
 import { authorise } from '../gate/authorise.ts';
 import { compileScope } from '../gate/compile-scope.ts';
@@ -11,7 +12,7 @@ const eu: RequestTarget = { kind: 'cluster', cluster: 'eu' };
 function can(scope: RawScope, spec: unknown): boolean {
   const request = reviewToRequest(spec, eu);
   if (request === undefined) throw new Error('the review cannot be read');
-  return authorise({ gates: [compileScope(scope, 'p-')], request }).allowed;
+  return authorise({ gates: [compileScope(scope, projectsByName)], request }).allowed;
 }
 
 describe('reviewToRequest', () => {

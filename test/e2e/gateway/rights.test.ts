@@ -122,19 +122,18 @@ const uses: Readonly<Record<string, Request>> = {
       'virtualclusterinstances',
       'spaceinstances',
       'clusters',
-    ].flatMap((plural) => [
-      [
-        `${plural} impersonate-on:serviceaccount:list`,
-        { path: `${credentials}/${plural}?limit=1`, headers: account('latchkey-reader') },
-      ],
-      [
-        `${plural} impersonate-on:serviceaccount:watch`,
-        {
-          path: `${credentials}/${plural}?watch=true&timeoutSeconds=1`,
-          headers: account('latchkey-reader'),
-        },
-      ],
-    ]),
+      'namespaces',
+    ].flatMap((plural) => {
+      const path = `${plural === 'namespaces' ? '/api/v1' : credentials}/${plural}`;
+      const headers = account('latchkey-reader');
+      return [
+        [`${plural} impersonate-on:serviceaccount:list`, { path: `${path}?limit=1`, headers }],
+        [
+          `${plural} impersonate-on:serviceaccount:watch`,
+          { path: `${path}?watch=true&timeoutSeconds=1`, headers },
+        ],
+      ];
+    }),
   ),
 };
 

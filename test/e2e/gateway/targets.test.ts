@@ -109,6 +109,32 @@ describe('a target', () => {
     await until('the kubeconfig ends with its key', refused);
   });
 
+  it('is one of a project: a namespace that only has such a name holds none, with the label taken away none either', async () => {
+    const another = world.name('grey');
+    const other = `p-${another}`;
+    const made = await admin.createObject(namespaces, {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: other, labels: { [labels.project]: project } },
+    });
+    const label = async (value: string | null) =>
+      await admin.patch(made, { metadata: { labels: { [labels.project]: value } } });
+    const { instance: stray } = await makeInstance(world, inside, { namespace: other });
+    await admin.untilReady(stray);
+    const { key } = await world.holder({ user: alice });
+    const path = `/kubernetes/project/${another}/virtualcluster/${stray.metadata.name}${maps}`;
+    expect(await get(path, key)).toMatchObject({ status: 404 });
+    await label(another);
+    await until('the project is known', async () => (await get(path, key)).status === 200);
+    const watch = await gateway.send(`${path}?watch=true`, { key });
+    const ended = (async () => {
+      for await (const _ of watch.body);
+    })().catch(() => 'cut' as const);
+    await label(null);
+    expect(await ended).toBe('cut');
+    expect(await get(path, key)).toMatchObject({ status: 404 });
+  });
+
   it('that is being deleted is 404, and its watches are cut', async () => {
     const { instance: other } = await makeInstance(world, inside, { namespace });
     await admin.untilReady(other);

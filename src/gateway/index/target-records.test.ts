@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import type { KubeObject } from '../../kube/object.ts';
+import type { InformerSource } from '../../platform/informers.ts';
+import { TargetRecords } from './target-records.ts';
+
+/** A namespace as the informer of projects brings it. */
+function start(metadata: object) {
+  const records = new TargetRecords('p-');
+  const sources = new Map<string, InformerSource<never>>();
+  records.addTo({ add: (name, source) => void sources.set(name, source as never) });
+  const { store, project, labelSelector } = sources.get('projects') as InformerSource<never>;
+  expect(labelSelector).toBe('management.platform.sh/project');
+  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { uid: 'u', ...metadata } };
+  store.upsert(project(namespace as KubeObject) as never);
+  return records;
+}
+
+const labelled = (label: string) => ({ labels: { 'management.platform.sh/project': label } });
+
+it('a namespace is a project by its name and its label', () => {
+  const { findProject, projects } = start({ name: 'p-red', ...labelled('red') });
+  expect([findProject('p-red'), findProject('p-blue')]).toEqual(['red', undefined]);
+  projects.remove('p-red');
+  expect(findProject('p-red')).toBeUndefined();
+});
+
+it.each([
+  ['no label', { name: 'p-red' }],
+  ['an empty label', { name: 'p-red', ...labelled('') }],
+  ['the label of another project', { name: 'p-red', ...labelled('blue') }],
+  ['its whole name as label', { name: 'p-red', ...labelled('p-red') }],
+  ['a name without the prefix', { name: 'red', ...labelled('red') }],
+  ['the prefix alone as name', { name: 'p-', ...labelled('') }],
+  ['a deletion timestamp', { name: 'p-red', ...labelled('red'), deletionTimestamp: '2026-01-01T00:00:00Z' }],
+  ['a deletion timestamp that is no time', { name: 'p-red', ...labelled('red'), deletionTimestamp: 'soon' }],
+])('a namespace with %s is no project', (_, metadata) => {
+  expect(start(metadata).findProject(metadata.name)).toBeUndefined();
+});
