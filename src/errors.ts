@@ -112,6 +112,11 @@ export const errorCatalogue = {
     fix: 'Shorten the query: split selectors, or send fewer names at once.',
     httpStatus: 414,
   },
+  ERR_REVIEW_UNREADABLE: {
+    message: 'the gateway cannot read the access review, so it cannot say what the scope allows: {problem}',
+    fix: 'Send it as application/json, application/yaml or application/vnd.kubernetes.protobuf.',
+    httpStatus: 415,
+  },
   ERR_REQUEST_EXPECTATION: {
     message: 'an expectation other than 100-continue is not met',
     fix: 'Leave out the header `Expect`.',

@@ -121,3 +121,111 @@ describe('an upgrade', () => {
     expect(seen.join('')).not.toMatch(/sec-websocket|base64url/i);
   });
 });
+
+describe('an access review', () => {
+  const line = 'POST /kubernetes/management/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+  const onlyGet = { rules: [{ verbs: ['get'], resources: [{ group: '', resources: ['pods'] }] }] };
+  const review = (type: string | undefined, body: string | Buffer, ...headers: string[]) =>
+    [
+      `${line} HTTP/1.1`,
+      'Host: a',
+      'Connection: close',
+      bearer,
+      ...(type === undefined ? [] : [`Content-Type: ${type}`]),
+      ...headers,
+      `Content-Length: ${body.length}`,
+      '',
+      body.toString('latin1'),
+    ].join('\r\n');
+  const attributes = (verb: string) => ({ namespace: 'default', verb, resource: 'pods' });
+  const json = (verb: string) => JSON.stringify({ spec: { resourceAttributes: attributes(verb) } });
+  const yaml = (verb: string) =>
+    `# as in a file\nkind: SelfSubjectAccessReview\nspec:\n  resourceAttributes: {verb: ${verb}, resource: pods}\n`;
+
+  async function startScoped() {
+    const stage = await start();
+    stage.know(key, verdictFor(onlyGet));
+    return stage;
+  }
+
+  it.each([
+    ['JSON', review('application/json', json('delete'))],
+    ['JSON with a charset, in capitals', review('Application/JSON; charset=utf-8', json('delete'))],
+    ['JSON without a type', review(undefined, json('delete'))],
+    ['YAML', review('application/yaml', yaml('delete'))],
+    ['JSON in YAML', review('application/yaml', json('delete'))],
+    [
+      'two specs, of which readers take one or both',
+      review(
+        'application/json',
+        `{"spec":${JSON.stringify({ resourceAttributes: attributes('get') })},${json('delete').slice(1)}`,
+      ),
+    ],
+    ['a text that looks like a date', review('application/yaml', yaml('2026-01-01'))],
+    [
+      'a field that no one knows',
+      review('application/json', json('delete').replace('"verb"', '"more":5,"verb"')),
+    ],
+  ])('in %s is answered with no where the scope says no', async (_, text) => {
+    const { send, seen } = await startScoped();
+    const answer = await send(text);
+    expect(statusOf(answer)).toBe(201);
+    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))).status).toMatchObject({ allowed: false });
+    expect(seen).toEqual([]);
+  });
+
+  it.each([
+    ['CBOR', review('application/cbor', Buffer.from('d9d9f7a0', 'hex'))],
+    ['a type of no one', review('text/plain', json('delete'))],
+    ['a form', review('application/x-www-form-urlencoded', 'spec=a')],
+    ['protobuf that cannot be read', review('application/vnd.kubernetes.protobuf', 'k8s\0\x0a\x01\x01')],
+    ['JSON that is called protobuf', review('application/vnd.kubernetes.protobuf', json('delete'))],
+    ['YAML that is called JSON', review('application/json', yaml('delete'))],
+    ['JSON with something behind it', review('application/json', `${json('delete')}{}`)],
+    ['half of it', review('application/json', json('delete').slice(0, -1))],
+    ['two documents', review('application/yaml', `${yaml('get')}---\n${yaml('delete')}`)],
+    ['aliases', review('application/yaml', 'a: &a {verb: delete}\nspec: {resourceAttributes: *a}\n')],
+    ['endless brackets', review('application/json', '['.repeat(60_000))],
+    ['no body', review('application/json', '')],
+  ])('in %s is refused rather than answered without the scope', async (_, text) => {
+    const { send, seen } = await startScoped();
+    const answer = await send(text);
+    expect(answer).toMatch(/^HTTP\/1\.1 415 [\s\S]*application\/yaml/);
+    expect(seen).toEqual([]);
+  });
+
+  it('reaches the target as it was understood', async () => {
+    const { send, seen } = await startScoped();
+    const twice = json('delete').replace('"verb"', '"verb":"list","verb"').replace('delete', 'get');
+    expect(statusOf(await send(review('application/yaml', yaml('get'), 'Content-Encoding: x')))).toBe(200);
+    expect(statusOf(await send(review('application/json', twice)))).toBe(200);
+    expect(seen.join('')).toMatch(/content-type: application\/json\r\n/);
+    expect(seen.join('')).not.toMatch(/as in a file|"list"|content-encoding/);
+    expect(seen.join('').match(/"resourceAttributes":\{[^}]*"verb":"get"/g)).toHaveLength(2);
+  });
+
+  it.each([
+    ['application/yaml', 'application/yaml'],
+    ['application/yaml, application/json', 'application/json'],
+    ['application/cbor', 'application/json'],
+    ['application/vnd.kubernetes.protobuf', 'application/json'],
+    ['*/*', 'application/json'],
+  ])('is answered for "%s" in %s', async (accept, type) => {
+    const { send } = await startScoped();
+    const answer = await send(review('application/yaml', yaml('delete'), `Accept: ${accept}`));
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 201 [\\s\\S]*content-type: ${type}\r\n`));
+    expect(answer).toMatch(/"?allowed"?: ?false/);
+  });
+
+  it('of all rules that the target refuses brings what it said', async () => {
+    const refusal = JSON.stringify({ kind: 'Status', message: 'a namespace is needed', code: 422 });
+    const stage = await start(
+      (socket) => void socket.write(`HTTP/1.1 422 No\r\nContent-Length: ${refusal.length}\r\n\r\n${refusal}`),
+    );
+    stage.know(key, verdictFor(onlyGet));
+    const answer = await stage.send(
+      review('application/json', '{}').replace('accessreviews', 'rulesreviews'),
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 422 [\s\S]*a namespace is needed/);
+  });
+});

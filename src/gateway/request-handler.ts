@@ -167,7 +167,8 @@ export class RequestHandler {
         log.warn({ target: asked.target.kind, err: error }, 'a request got no answer'),
     };
     if (!isReview(asked)) return forward(forwarding);
-    const pass = (body: Buffer) => forward({ ...forwarding, body });
+    const pass = (body: Buffer, own: readonly string[]) =>
+      forward({ ...forwarding, send: { ...send, headers: own }, body });
     const spaceNamespace = target.namespace;
     const review = { request, response, asked, verdict, spaceNamespace, upstream, send, pass };
     answerReview(review).catch((error: unknown) => this.#fail(response, error));

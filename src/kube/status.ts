@@ -97,6 +97,7 @@ const statusReasons: Readonly<Record<number, string>> = {
   405: 'MethodNotAllowed',
   409: 'Conflict',
   413: 'RequestEntityTooLarge',
+  415: 'UnsupportedMediaType',
   422: 'Invalid',
   429: 'TooManyRequests',
   500: 'InternalError',

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { parse, stringify } from 'yaml';
 import { asObject, type JsonObject } from '../../api/json.ts';
 import { ResponseCollector } from '../../kube/client/response-collector.ts';
 import type { RequestMeaning } from '../../scope/requests/resolve-request.ts';
@@ -9,7 +10,7 @@ import { explainDenial } from '../gate/authorise.ts';
 import type { Verdict } from '../index/verdict.ts';
 import { expectsContinue } from '../proxy/forward.ts';
 import type { Upstream, UpstreamRequest } from '../proxy/upstream.ts';
-import { errorAnswer, sendError } from '../server/error-answer.ts';
+import { type ErrorAnswer, errorAnswer, sendError } from '../server/error-answer.ts';
 
 const accessReviews = 'selfsubjectaccessreviews';
 const rulesReviews = 'selfsubjectrulesreviews';
@@ -28,8 +29,8 @@ export interface Review {
   readonly spaceNamespace: string | undefined;
   readonly upstream: Upstream;
   readonly send: Omit<UpstreamRequest, 'body'>;
-  /** Passes the request on with this body. */
-  readonly pass: (body: Buffer) => void;
+  /** Passes the request on with this body and these headers. */
+  readonly pass: (body: Buffer, headers: UpstreamRequest['headers']) => void;
 }
 
 /** A review is a few names. */
@@ -37,20 +38,36 @@ const maxBytes = 65_536;
 
 /** Answers `no` where the scope says no, and lets the target answer everything else. */
 export async function answerReview(review: Review): Promise<void> {
-  const { request, response, asked, verdict, spaceNamespace, pass } = review;
+  const { request, response, asked, verdict, send, pass } = review;
   if (expectsContinue(request)) response.writeContinue();
   const body = await readBody(request);
   if (response.destroyed) return;
   if (body === undefined) return sendError(response, tooLarge);
-  if (asked.resource === rulesReviews && verdict.gates.length > 0) return await answerRules(review, body);
-  const spec = asked.resource === accessReviews ? readSpec(request, body) : undefined;
-  const question = reviewToRequest(spec, asked.target);
+  if (asked.resource === accessReviews) return answerAccess(review, body);
+  if (verdict.gates.length === 0) return pass(body, send.headers);
+  await answerRules(review, body);
+}
+
+function answerAccess(review: Review, body: Buffer): void {
+  const { request, response, asked, verdict, spaceNamespace, send, pass } = review;
+  const read = readReview(request, body);
+  if ('status' in read) return sendError(response, read);
+  const question = reviewToRequest(read.spec, asked.target);
   const reason = question && explainDenial(verdict, question, spaceNamespace);
-  if (reason === undefined) return pass(body);
+  if (reason === undefined) {
+    const headers = [...withoutHeaders(send.headers, bodyHeaders), 'content-type', read.mediaType];
+    return pass(read.body, headers);
+  }
   const status = { allowed: false, denied: true, reason };
   const kind = 'SelfSubjectAccessReview';
-  sendJSON(response, 201, { kind, apiVersion: 'authorization.k8s.io/v1', metadata: {}, spec, status });
+  const { spec } = read;
+  sendObject(review, 201, { kind, apiVersion: 'authorization.k8s.io/v1', metadata: {}, spec, status });
 }
+
+const bodyHeaders: ReadonlySet<string> = new Set(['content-type', 'content-length', 'content-encoding']);
+
+const withoutHeaders = (headers: readonly string[], names: ReadonlySet<string>): readonly string[] =>
+  headers.filter((_, index) => !names.has(headers[index - (index % 2)] ?? ''));
 
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
@@ -67,20 +84,55 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   return Buffer.concat(chunks);
 }
 
-/** Undefined for what is no review: the target says what is wrong with it. */
-function readSpec({ headers }: IncomingMessage, body: Buffer): JsonObject | undefined {
+interface ReadReview {
+  readonly spec: JsonObject;
+  /** For the target: it must not find another question in it than the one that was judged. */
+  readonly body: Buffer;
+  readonly mediaType: string;
+}
+
+const mediaTypes = {
+  json: 'application/json',
+  yaml: 'application/yaml',
+  protobuf: 'application/vnd.kubernetes.protobuf',
+} as const;
+
+/** A text goes on as we understood it: two readers can differ about keys that stand twice, and about much in YAML. */
+function readReview({ headers }: IncomingMessage, body: Buffer): ReadReview | ErrorAnswer {
   const [type = ''] = (headers['content-type'] ?? '').split(';');
-  if (type.trim() === 'application/vnd.kubernetes.protobuf') return decodeAccessReview(body);
   try {
-    return asObject(asObject(JSON.parse(body.toString('utf8')))['spec']);
+    switch (type.trim().toLowerCase()) {
+      case mediaTypes.protobuf: {
+        const spec = decodeAccessReview(body);
+        return spec === undefined ? unreadable : { spec, body, mediaType: mediaTypes.protobuf };
+      }
+      case mediaTypes.yaml:
+        return asJSON(parse(body.toString('utf8'), yamlOptions));
+      case mediaTypes.json:
+      case '':
+        return asJSON(JSON.parse(body.toString('utf8')));
+      default:
+        return unknownType;
+    }
   } catch {
-    return undefined;
+    return unreadable;
   }
 }
 
+/** As the API server reads and writes it. A review has no use for aliases, which can grow without bounds. */
+const yamlOptions = { version: '1.1', maxAliasCount: 0, logLevel: 'error' } as const;
+
+/** YAML holds values that become texts only here. */
+function asJSON(review: unknown): ReadReview {
+  const text = JSON.stringify(review);
+  const spec = asObject(asObject(JSON.parse(text))['spec']);
+  return { spec, body: Buffer.from(text), mediaType: mediaTypes.json };
+}
+
 /** The rules are those of the user; the scope takes away from them. */
-async function answerRules({ response, upstream, send }: Review, body: Buffer): Promise<void> {
-  const headers = send.headers.filter((_, index) => send.headers[index - (index % 2)] !== 'accept');
+async function answerRules(review: Review, body: Buffer): Promise<void> {
+  const { response, upstream, send } = review;
+  const headers = withoutHeaders(send.headers, new Set(['accept']));
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>();
   const action = { verb: 'POST', path: rulesReviews };
   const collector = new ResponseCollector({ action, maxBytes: 2 ** 22, resolve, reject });
@@ -88,18 +140,29 @@ async function answerRules({ response, upstream, send }: Review, body: Buffer): 
   upstream.dispatch({ ...send, headers: ['accept', 'application/json', ...headers], body }, collector);
   try {
     const answer = await promise;
-    if (answer.status !== 201) return sendError(response, unavailable);
-    sendJSON(response, 201, markIncomplete(asObject(JSON.parse(answer.body))));
+    const object = asObject(JSON.parse(answer.body));
+    if (answer.status === 201) return sendObject(review, 201, markIncomplete(object));
+    const isAboutRequest = answer.status >= 400 && answer.status < 500 && answer.status !== 401;
+    if (!isAboutRequest) return sendError(response, unavailable);
+    sendObject(review, answer.status, object);
   } catch {
     if (!response.destroyed) sendError(response, unavailable);
   }
 }
 
-function sendJSON(response: ServerResponse, status: number, body: object): void {
-  const text = JSON.stringify(body);
+/** In JSON, unless the client asks for YAML and not for JSON. Clients of the API read what the header says it is. */
+function sendObject({ request, response }: Review, status: number, body: object): void {
+  const accepted = request.headers.accept ?? '';
+  const isYAML = /\bapplication\/yaml\b/i.test(accepted) && !/\/(?:json|\*)/i.test(accepted);
+  const text = isYAML ? stringify(body, { version: '1.1' }) : JSON.stringify(body);
+  const type = isYAML ? mediaTypes.yaml : mediaTypes.json;
   const length = Buffer.byteLength(text);
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': length }).end(text);
+  response.writeHead(status, { 'content-type': type, 'content-length': length }).end(text);
 }
 
+const unreadable = errorAnswer('ERR_REVIEW_UNREADABLE', {
+  problem: 'its body is not what its Content-Type says',
+});
+const unknownType = errorAnswer('ERR_REVIEW_UNREADABLE', { problem: 'its Content-Type is not served' });
 const tooLarge = errorAnswer('ERR_REQUEST_MALFORMED', { problem: 'the review is too large, or cut off' });
 const unavailable = errorAnswer('ERR_UPSTREAM_UNAVAILABLE', {}, { headers: ['retry-after', '1'] });

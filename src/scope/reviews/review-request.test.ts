@@ -81,6 +81,14 @@ describe('reviewToRequest', () => {
     expect(reviewToRequest(spec, eu)).toBeUndefined();
   });
 
+  it.each([
+    ['unknown fields', { resourceAttributes: { verb: 'get', path: 5, more: {} } }],
+    ['selectors', { resourceAttributes: { verb: 'get', fieldSelector: { rawSelector: 'a=b' }, name: null } }],
+    ['unknown fields beside a path', { nonResourceAttributes: { verb: 'get', resource: 5 } }],
+  ])('reads past %s, as the API server does', (_, spec) => {
+    expect(reviewToRequest(spec, eu)).toMatchObject({ verb: 'get' });
+  });
+
   const cluster = { clusters: [{ cluster: 'eu' }] };
   const reader = {
     rules: [

@@ -10,7 +10,8 @@ import { nonResource, type RequestMeaning } from '../requests/resolve-request.ts
 export function reviewToRequest(spec: unknown, target: RequestTarget): RequestMeaning | undefined {
   if (!isObject(spec)) return undefined;
   const { resourceAttributes, nonResourceAttributes } = spec;
-  const [resource, url] = [readTexts(resourceAttributes), readTexts(nonResourceAttributes)];
+  const resource = readTexts(resourceAttributes, resourceFields);
+  const url = readTexts(nonResourceAttributes, ['path', 'verb']);
   if (isObject(resource) && url === 'absent')
     return { ...nonResource, target, path: '', ...meaningOfResource(resource) };
   if (isObject(url) && resource === 'absent') {
@@ -24,12 +25,14 @@ export function reviewToRequest(spec: unknown, target: RequestTarget): RequestMe
   return undefined;
 }
 
-/** Selectors are objects; every other field is a text. */
-function readTexts(attributes: unknown): JsonObject | 'absent' | 'unreadable' {
+const resourceFields = ['namespace', 'verb', 'group', 'version', 'resource', 'subresource', 'name'];
+
+/** The API server leaves out what it does not know, whatever it holds. */
+function readTexts(attributes: unknown, fields: readonly string[]): JsonObject | 'absent' | 'unreadable' {
   if (attributes === undefined || attributes === null) return 'absent';
   if (!isObject(attributes)) return 'unreadable';
-  const texts = Object.entries(attributes).filter(([field]) => !field.endsWith('Selector'));
-  return texts.every(([, value]) => typeof value === 'string' || value === null) ? attributes : 'unreadable';
+  const texts = fields.map((field) => attributes[field] ?? '');
+  return texts.every((value) => typeof value === 'string') ? attributes : 'unreadable';
 }
 
 const textOf = (attributes: JsonObject, field: string): string => {
