@@ -229,3 +229,36 @@ describe('an access review', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 422 [\s\S]*a namespace is needed/);
   });
 });
+
+describe('the status of an answer', () => {
+  it.each([
+    [200, '200'],
+    [418, '418'],
+    [499, 'other'],
+    [599, 'other'],
+    [600, 'other'],
+    [999, 'other'],
+  ])('of %i is counted as %s: a target makes no labels', async (status, code) => {
+    const { send, metrics } = await start(
+      (socket) => void socket.write(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\n\r\n`),
+    );
+    const get = `GET /kubernetes/management/api HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${bearer}\r\n\r\n`;
+    expect(statusOf(await send(get))).toBe(status);
+    await expect.poll(metrics).toContain(`code="${code}"`);
+  });
+
+  it.each(['099', '000', '20', '2000', '-1', '0x1'])(
+    'of %s is none that goes to the client',
+    async (status) => {
+      const { send, metrics } = await start(
+        (socket) => void socket.write(`HTTP/1.1 ${status} X\r\nContent-Length: 4\r\n\r\nevil`),
+        { maxStallMs: 300 },
+      );
+      const get = `GET /kubernetes/management/api HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${bearer}\r\n\r\n`;
+      const answer = await send(get);
+      expect([502, 503, 504]).toContain(statusOf(answer));
+      expect(answer).not.toContain('evil');
+      expect(await metrics()).not.toContain(`code="${status}"`);
+    },
+  );
+});

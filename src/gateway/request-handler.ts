@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Identity } from '../credentials/identity.ts';
 import type { Clock } from '../kube/clock.ts';
 import type { Logger } from '../logger.ts';
@@ -183,7 +183,7 @@ export class RequestHandler {
     metrics.underway.inc({ kind });
     response.once('close', () => {
       metrics.underway.dec({ kind });
-      metrics.requests.inc({ target, verb, code: response.headersSent ? response.statusCode : 0 });
+      metrics.requests.inc({ target, verb, code: codeLabel(response) });
       if (!isLong) metrics.seconds.observe({ target, verb }, (clock.monotonic() - started) / 1000);
     });
   }
@@ -212,6 +212,10 @@ function answerUpgrade(request: IncomingMessage): ErrorAnswer {
 const impersonationIn = ({ groups }: FoundTarget, { impersonation: user }: Verdict): readonly string[] =>
   groups.length === 0 ? user : [...user, ...groups.flatMap((group) => ['impersonate-group', group])];
 
+/** A target may answer with any number: only those that have a name become labels. 0: there was no answer. */
+const codeLabel = ({ headersSent, statusCode }: ServerResponse): string | number =>
+  headersSent ? (statusCode in STATUS_CODES ? statusCode : 'other') : 0;
+
 function noEntry({ user }: Identity, { resource, namespace, name }: AccessQuestion): ErrorAnswer {
   const object = `${resource}/${name}${namespace === '' ? '' : ` in ${namespace}`}`;
   return errorAnswer('ERR_TARGET_ENTRY', { user, object });
@@ -227,9 +231,9 @@ const notConnected = errorAnswer('ERR_TARGET_NOT_CONNECTED', {}, { headers: ['re
 const unavailable = errorAnswer('ERR_UPSTREAM_UNAVAILABLE', {}, { headers: ['retry-after', '1'] });
 const impersonation = errorAnswer('ERR_IMPERSONATION', {});
 const upgrade = errorAnswer('ERR_UPGRADE', {});
-const unknownUpgrade = errorAnswer('ERR_REQUEST_MALFORMED', {
-  problem: 'it asks for a protocol that is not served',
-});
 const upgradeWithBody = errorAnswer('ERR_REQUEST_MALFORMED', {
   problem: 'it asks for another protocol and has a body',
+});
+const unknownUpgrade = errorAnswer('ERR_REQUEST_MALFORMED', {
+  problem: 'it asks for a protocol that is not served',
 });

@@ -100,6 +100,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     client: { as: () => ({ create: async () => ({ status: { allowed: state.mayEnter } }) }) as never },
     clock: systemClock,
   });
+  const registry = new Registry();
   const handler = new RequestHandler({
     settings: {
       baseURL: `https://latchkey.example.com${options.basePath ?? ''}`,
@@ -109,7 +110,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     },
     clock: systemClock,
     log: silentLogger,
-    metrics: new GatewayMetrics(new Registry()),
+    metrics: new GatewayMetrics(registry),
     index,
     open,
     targets,
@@ -136,6 +137,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     /** The credential that `alice` holds is known from now on. */
     know: (credential: string, verdict: Verdict | Refused = verdictFor()) =>
       state.verdicts.set(credentialHash(credential), verdict),
+    metrics: async () => await registry.metrics(),
     send: async (text: string) => await rawExchange(address.port, text),
     close: async () => {
       await server.close(0);

@@ -21,7 +21,7 @@ export class GatewayMetrics {
     this.requests = new Counter({
       registers,
       name: 'latchkey_gateway_requests_total',
-      help: 'Requests that were passed on to a target, by kind of target, verb and HTTP status of the answer.',
+      help: 'Requests that were passed on to a target, by kind of target, verb and HTTP status of the answer. Status 0: no answer; other: one that has no name.',
       labelNames: ['target', 'verb', 'code'],
     });
     this.seconds = new Histogram({
