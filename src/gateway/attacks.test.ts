@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   type Behaviour,
@@ -6,6 +7,7 @@ import {
   type StageOptions,
   verdictFor,
 } from '../../test/builders/gateway-stage.ts';
+import { waitFor } from '../../test/fakes/wait-for.ts';
 
 const key = 'a-key-that-alice-chose-herself';
 const running: GatewayStage[] = [];
@@ -261,4 +263,59 @@ describe('the status of an answer', () => {
       expect(await metrics()).not.toContain(`code="${status}"`);
     },
   );
+});
+
+describe('a watch in a target', () => {
+  const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
+  const watch = [
+    'GET /kubernetes/cluster/c/api/v1/pods?watch=true HTTP/1.1',
+    'Host: a',
+    'Connection: close',
+    bearer,
+    '',
+    '',
+  ].join('\r\n');
+
+  /** A client that has received the head of its watch. */
+  async function watching(stage: GatewayStage, text = watch) {
+    const received: string[] = [];
+    const socket = connect(stage.port, '127.0.0.1', () => void socket.write(text));
+    const closed = new Promise<'closed'>((resolve) => socket.on('close', () => resolve('closed')));
+    socket.on('error', () => undefined).on('data', (chunk) => void received.push(chunk.toString()));
+    await waitFor('the head of the watch', () => received.join('').includes('200 OK'));
+    return { socket, received, closed };
+  }
+
+  it.each([
+    ['a watch', watch],
+    ['a log', watch.replace('pods?watch=true', 'namespaces/a/pods/b/log?follow=true')],
+    ['a proxy', watch.replace('pods?watch=true', 'namespaces/a/services/b/proxy/')],
+  ])('or %s ends when its user may no longer use the target', async (_, text) => {
+    const stage = await start((socket) => void socket.write(head), { maxStayMs: 1_500 });
+    const { closed, received } = await watching(stage, text);
+    stage.state.mayEnter = false;
+    expect(await closed).toBe('closed');
+    expect(received.join('')).not.toContain('\r\n0\r\n');
+  });
+
+  it('ends when no one can say whether its user still may, and not before', async () => {
+    const stage = await start((socket) => void socket.write(head), { maxStayMs: 1_500 });
+    const { closed } = await watching(stage);
+    const began = performance.now();
+    stage.state.isAway = true;
+    expect(await closed).toBe('closed');
+    expect(performance.now() - began).toBeGreaterThan(700);
+  });
+
+  it('goes on while its user may, as one of the platform itself does', async () => {
+    const stage = await start((socket) => void socket.write(head), { maxStayMs: 1_200 });
+    const inCluster = await watching(stage);
+    const before = stage.state.asked;
+    const own = await watching(stage, watch.replace('/cluster/c/', '/management/'));
+    await waitFor('three more answers', () => stage.state.asked >= before + 3);
+    stage.state.mayEnter = false;
+    await inCluster.closed;
+    expect(own.socket.destroyed).toBe(false);
+    own.socket.destroy();
+  });
 });

@@ -40,6 +40,7 @@ export class Gateway {
   readonly readiness: HealthChecks;
   readonly #options: GatewayOptions;
   readonly #index: CredentialIndex;
+  readonly #permissions: EntryPermissions;
   readonly #open: OpenRequests;
   readonly #targets: Targets;
   readonly #targetRecords: TargetRecords;
@@ -54,9 +55,11 @@ export class Gateway {
     const { settings } = options;
     this.#options = options;
     this.#certificate = settings.plainHTTP === 'loopback' ? undefined : readCertificate(settings);
-    this.#index = this.#createIndex();
     this.#targetRecords = new TargetRecords(settings.projectNamespacePrefix);
+    this.#index = this.#createIndex();
     options.metrics.readWaitingActivity(() => this.#index.waitingActivity);
+    const { maxConnections, staleAfterMs: maxStayMs } = settings;
+    this.#permissions = new EntryPermissions({ ...options, maxConnections, maxStayMs });
     this.#open = this.#createOpenRequests();
     this.#connections = new ConnectionSet({
       connections: settings.upstreamConnections,
@@ -79,7 +82,7 @@ export class Gateway {
       index: this.#index,
       open: this.#open,
       targets: this.#targets,
-      permissions: new EntryPermissions(options),
+      permissions: this.#permissions,
     });
     this.#server = new GatewayServer({
       address: settings.listenAddress,
@@ -141,6 +144,7 @@ export class Gateway {
       find: (hash) => this.#index.find(hash),
       problem: () => this.#index.problem(),
       findTarget: (target) => this.#targets.find(target),
+      permissions: this.#permissions,
       maxShort: settings.requestsPerCredential,
       maxLong: settings.longRequestsPerCredential,
     });

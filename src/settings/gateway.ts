@@ -72,7 +72,7 @@ export const gatewaySettingDefinitions = {
     type: duration('25s', '10m'),
     default: '45s',
     documentation:
-      'Without news of the credentials for this long, the gateway is not ready and refuses every credential with 503.',
+      'Without news of the credentials for this long, the gateway is not ready and refuses every credential with 503. Requests under way in a target end this long after the last answer that their user may `use` it.',
   }),
   activityWritesPerSecond: setting({
     name: 'LATCHKEY_ACTIVITY_WRITES_PER_SECOND',

@@ -36,6 +36,7 @@ export interface StageOptions {
   readonly maxWaiting?: number;
   readonly maxWaitMs?: number;
   readonly maxStallMs?: number;
+  readonly maxStayMs?: number;
 }
 
 /** A verdict for `alice`; with a scope only what the scope allows. */
@@ -69,16 +70,33 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     problem: undefined as string | undefined,
     tokens: ['one'],
     mayEnter: true,
+    /** The platform, when it is asked who may enter. */
+    isAway: false,
+    asked: 0,
+  };
+  const answerEntry = async () => {
+    state.asked += 1;
+    if (state.isAway) throw new Error('the API server is away');
+    return { status: { allowed: state.mayEnter } };
   };
   const index = {
     find: (hash: string) => state.verdicts.get(hash),
     problem: () => state.problem,
     used: () => undefined,
   };
+  const permissions = new EntryPermissions({
+    client: { as: () => ({ create: answerEntry }) as never },
+    clock: systemClock,
+    random: Math.random,
+    log: silentLogger,
+    maxStayMs: options.maxStayMs ?? 45_000,
+    maxConnections: 100,
+  });
   const connections = new ConnectionSet({ connections: options.connections ?? 8, watchConnections: 8 });
   const open = new OpenRequests({
     ...index,
     findTarget: (target) => targets.find(target),
+    permissions,
     clock: systemClock,
     maxShort: options.maxShort ?? 100,
     maxLong: options.maxLong ?? 100,
@@ -96,10 +114,6 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
       return kind === 'cluster' ? { upstream: platform, groups: ['users'], entry } : undefined;
     },
   };
-  const permissions = new EntryPermissions({
-    client: { as: () => ({ create: async () => ({ status: { allowed: state.mayEnter } }) }) as never },
-    clock: systemClock,
-  });
   const registry = new Registry();
   const handler = new RequestHandler({
     settings: {

@@ -1,39 +1,152 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../kube/fake-clock.ts';
+import { silentLogger } from '../../logger.ts';
 import { EntryPermissions } from './entry-permissions.ts';
 
 const alice = { kind: 'user', user: 'alice', groups: [] } as const;
 const entry = { verb: 'use', resource: 'clusters', namespace: '', name: 'c' };
 
-/** The API server takes its time for each answer, which is yes. */
-function start(answerMs: number) {
-  const clock = new FakeClock();
-  let asked = 0;
-  const create = async () => {
-    asked += 1;
-    await new Promise<void>((resolve) => clock.setTimer(resolve, answerMs));
-    return { status: { allowed: true } };
-  };
-  const permissions = new EntryPermissions({ client: { as: () => ({ create }) as never }, clock });
-  return { clock, permissions, asked: () => asked };
+interface Platform {
+  readonly answerMs?: number;
+  readonly maxConnections?: number;
+  readonly random?: () => number;
 }
 
-it('an answer counts five seconds from the question, which is asked once for all who wait for it', async () => {
-  const { clock, permissions, asked } = start(1_000);
-  const answers = Promise.all([permissions.ask(alice, entry), permissions.ask(alice, entry)]);
-  await clock.advanceAsync(1_000);
-  await answers;
-  expect([permissions.find(alice, entry), asked()]).toEqual([true, 1]);
-  await clock.advanceAsync(4_000);
-  expect(permissions.find(alice, entry)).toBeUndefined();
+/** The API server takes its time for each answer, which is yes unless the test says otherwise. */
+function start({ answerMs = 0, maxConnections = 100, random = () => 0.5 }: Platform = {}) {
+  const clock = new FakeClock();
+  const asked: number[] = [];
+  const platform = { allowed: true, isAway: false };
+  const create = async () => {
+    asked.push(clock.monotonic());
+    if (answerMs > 0) await new Promise<void>((resolve) => clock.setTimer(resolve, answerMs));
+    if (platform.isAway) throw new Error('the API server is away');
+    return { status: { allowed: platform.allowed } };
+  };
+  const permissions = new EntryPermissions({
+    client: { as: () => ({ create }) as never },
+    clock,
+    random,
+    log: silentLogger,
+    maxStayMs: 45_000,
+    maxConnections,
+  });
+  /** Looks at the stay of each user twice a second, as the sweep over what is open does. Those who may stay at the end. */
+  const stay = async (ms: number, users: readonly string[] = ['alice']) => {
+    for (let left = ms; left > 0; left -= 500) {
+      for (const user of users) permissions.mayStay({ ...alice, user }, entry);
+      await clock.advanceAsync(Math.min(left, 500));
+    }
+    return users.filter((user) => permissions.mayStay({ ...alice, user }, entry));
+  };
+  const enter = async (...users: readonly string[]) =>
+    await Promise.all(users.map((user) => permissions.ask({ ...alice, user }, entry)));
+  return { clock, permissions, asked, platform, stay, enter };
+}
+
+describe('the right to enter', () => {
+  it('counts five seconds from the question, which is asked once for all who wait for it', async () => {
+    const { clock, permissions, asked } = start({ answerMs: 1_000 });
+    const answers = Promise.all([permissions.ask(alice, entry), permissions.ask(alice, entry)]);
+    await clock.advanceAsync(1_000);
+    await answers;
+    expect([permissions.find(alice, entry), asked.length]).toEqual([true, 1]);
+    await clock.advanceAsync(4_000);
+    expect(permissions.find(alice, entry)).toBeUndefined();
+  });
+
+  it('that took longer than it counts is good for who waited, or they would ask for ever', async () => {
+    const { clock, permissions } = start({ answerMs: 6_000 });
+    const answer = permissions.ask(alice, entry);
+    await clock.advanceAsync(6_000);
+    await answer;
+    expect(permissions.find(alice, entry)).toBe(true);
+    await clock.advanceAsync(100);
+    expect(permissions.find(alice, entry)).toBeUndefined();
+  });
 });
 
-it('an answer that took longer than it counts is good for who waited, or they would ask for ever', async () => {
-  const { clock, permissions } = start(6_000);
-  const answer = permissions.ask(alice, entry);
-  await clock.advanceAsync(6_000);
-  await answer;
-  expect(permissions.find(alice, entry)).toBe(true);
-  await clock.advanceAsync(100);
-  expect(permissions.find(alice, entry)).toBeUndefined();
+describe('the right to stay', () => {
+  it('is asked for again every 15 seconds, and no more often', async () => {
+    const { stay, enter, asked } = start({ random: () => 0 });
+    await enter('alice');
+    expect(await stay(120_000)).toEqual(['alice']);
+    expect(asked).toEqual([0, 15_000, 30_000, 45_000, 60_000, 75_000, 90_000, 105_000, 120_000]);
+  });
+
+  it('is not asked for when nothing is under way', async () => {
+    const { clock, enter, asked } = start();
+    await enter('alice');
+    await clock.advanceAsync(120_000, 1_000);
+    expect(asked).toHaveLength(1);
+  });
+
+  it.each([0, 0.5, 0.999])(
+    'is lost within 20 seconds after it was taken away (jitter %d)',
+    async (jitter) => {
+      const { stay, enter, platform } = start({ random: () => jitter });
+      await enter('alice');
+      platform.allowed = false;
+      expect(await stay(14_500)).toEqual(['alice']);
+      expect(await stay(5_500)).toEqual([]);
+    },
+  );
+
+  it('is lost at once when a new request learns of it', async () => {
+    const { clock, permissions, enter, platform, stay } = start();
+    await enter('alice');
+    await clock.advanceAsync(5_000);
+    platform.allowed = false;
+    await permissions.ask(alice, entry);
+    expect(await stay(0)).toEqual([]);
+  });
+
+  it('outlasts failures for 45 seconds from the last yes, and no longer; the questions come ever slower', async () => {
+    const { stay, enter, platform, asked } = start({ random: () => 0.999 });
+    await enter('alice');
+    platform.isAway = true;
+    expect(await stay(44_500)).toEqual(['alice']);
+    expect(await stay(500)).toEqual([]);
+    expect(asked.length).toBeLessThan(8);
+    const gaps = asked.slice(2).map((at, index) => at - (asked[index + 1] ?? 0));
+    expect(gaps).toEqual(gaps.toSorted((a, b) => a - b));
+  });
+
+  it('survives a failure that is over before that', async () => {
+    const { stay, enter, platform } = start();
+    await enter('alice');
+    platform.isAway = true;
+    await stay(40_000);
+    platform.isAway = false;
+    expect(await stay(60_000)).toEqual(['alice']);
+  });
+
+  it('ends while an API server keeps every question waiting', async () => {
+    const { stay, enter, clock } = start({ answerMs: 100_000 });
+    const entered = enter('alice');
+    await clock.advanceAsync(100_000);
+    await entered;
+    expect(await stay(45_000)).toEqual([]);
+  });
+
+  it('was never given to someone who did not enter', async () => {
+    const { stay, enter } = start();
+    await enter('alice');
+    expect(await stay(0, ['alice', 'bob'])).toEqual(['alice']);
+  });
+
+  it('of many is asked for at a bounded rate, never at once, and no one is forgotten', async () => {
+    let turn = 0;
+    const random = () => (turn++ % 10) / 10;
+    const { stay, enter, asked } = start({ maxConnections: 3_000, random });
+    const users = Array.from({ length: 3_000 }, (_, index) => `user-${index}`);
+    await enter(...users);
+    expect(await stay(90_000, users)).toHaveLength(3_000);
+    const later = asked.slice(3_000);
+    const perSecond = new Map<number, number>();
+    for (const at of later)
+      perSecond.set(Math.floor(at / 1_000), (perSecond.get(Math.floor(at / 1_000)) ?? 0) + 1);
+    expect(Math.max(...perSecond.values())).toBeLessThanOrEqual(2 * 200);
+    expect(later.length).toBeLessThan(6.5 * 3_000);
+  });
 });

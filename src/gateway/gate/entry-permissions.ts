@@ -1,37 +1,63 @@
 import type { Identity } from '../../credentials/identity.ts';
+import { backOffDelay } from '../../kube/back-off.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
+import { WriteBudget } from '../../kube/queue/write-budget.ts';
+import type { Logger } from '../../logger.ts';
 import { type AccessQuestion, isSelfAllowed } from '../../platform/access-review.ts';
 
 export interface EntryPermissionsOptions {
   /** Of the platform; asks as the user. */
   readonly client: Pick<KubeClient, 'as'>;
   readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly log: Logger;
+  /** How long a request under way rests on an answer while no newer one can be had, milliseconds. */
+  readonly maxStayMs: number;
+  /** Requests under way at once: so many questions may have to be asked again in a third of that time. */
+  readonly maxConnections: number;
 }
 
-/** How long an answer counts, milliseconds. */
+/** How long an answer counts for new requests, milliseconds. */
 const keptMs = 5_000;
 /** So much longer at least it counts when it comes late: those who wait for it look at it next. */
 const lateMs = 100;
-/** Beyond this number those that no longer count are thrown away. */
-const sweepAbove = 1_000;
+/** Before the first repetition of a question that failed, milliseconds. */
+const retryMs = 1_000;
+/** When the API server is away, every question fails. */
+const warnEveryMs = 30_000;
+const minSweepSize = 1_000;
 
 interface Answer {
   readonly allowed: boolean;
+  /** When the question was sent. */
+  readonly asked: number;
+  /** For new requests. */
   readonly until: number;
+  /** When it is to be asked again for requests under way. */
+  askAgain: number;
+  failures: number;
 }
 
-/** Who may enter which target, by what the API server of the platform said some seconds ago. */
+/** Who may enter which target, and stay there, by what the API server of the platform said some seconds ago. */
 export class EntryPermissions {
   readonly #options: EntryPermissionsOptions;
   readonly #answers = new Map<string, Answer>();
   readonly #asking = new Map<string, Promise<void>>();
+  readonly #askAgainMs: number;
+  readonly #budget: WriteBudget;
+  #sweepSize = minSweepSize;
+  #warned = Number.NEGATIVE_INFINITY;
 
   constructor(options: EntryPermissionsOptions) {
     this.#options = options;
+    this.#askAgainMs = options.maxStayMs / 3;
+    const rate = Math.ceil((options.maxConnections * 1_000) / this.#askAgainMs);
+    this.#budget = new WriteBudget({ rate, burst: rate });
   }
 
-  /** `undefined`: not known, so {@link ask}. */
+  /** For a new request. `undefined`: not known, so {@link ask}. */
   find(identity: Identity, entry: AccessQuestion): boolean | undefined {
     const answer = this.#answers.get(keyFor(identity, entry));
     return answer !== undefined && this.#options.clock.monotonic() < answer.until
@@ -47,22 +73,58 @@ export class EntryPermissions {
     await asking;
   }
 
+  /**
+   * For a request under way, often: whether the user still may. It waits for nothing; what it rests on is asked again now and then,
+   * and without a newer answer it does not last.
+   */
+  mayStay(identity: Identity, entry: AccessQuestion): boolean {
+    const now = this.#options.clock.monotonic();
+    const answer = this.#answers.get(keyFor(identity, entry));
+    if (!answer?.allowed || now - answer.asked >= this.#options.maxStayMs) return false;
+    if (now >= answer.askAgain && this.#budget.tryReserve(now)) this.#askAgain(answer, identity, entry);
+    return true;
+  }
+
+  #askAgain(answer: Answer, identity: Identity, entry: AccessQuestion): void {
+    // The answer replaces this one, or the failure sets another time.
+    answer.askAgain = Number.POSITIVE_INFINITY;
+    this.ask(identity, entry).catch((error) => this.#onFailure(answer, error));
+  }
+
+  #onFailure(answer: Answer, error: unknown): void {
+    const { clock, log, random } = this.#options;
+    const now = clock.monotonic();
+    const options = { initialMs: retryMs, maxMs: this.#askAgainMs, random };
+    answer.askAgain = now + backOffDelay(answer.failures, options);
+    answer.failures += 1;
+    if (now - this.#warned < warnEveryMs) return;
+    this.#warned = now;
+    log.warn({ err: error }, 'the right to stay in targets cannot be asked for; requests under way may end');
+  }
+
   async #ask(key: string, { user, groups }: Identity, entry: AccessQuestion): Promise<void> {
-    const { client, clock } = this.#options;
-    const began = clock.monotonic();
+    const { client, clock, random } = this.#options;
+    const asked = clock.monotonic();
     try {
       const allowed = await isSelfAllowed(client.as({ user, groups }), entry);
-      if (this.#answers.size >= sweepAbove) this.#sweep();
-      const until = Math.max(began + keptMs, clock.monotonic() + lateMs);
-      this.#answers.set(key, { allowed, until });
+      if (this.#answers.size >= this.#sweepSize) this.#sweep();
+      const until = Math.max(asked + keptMs, clock.monotonic() + lateMs);
+      // Streams that began together must not be asked about together for ever.
+      const askAgain = asked + this.#askAgainMs * (1 + 0.3 * random());
+      this.#answers.set(key, { allowed, asked, until, askAgain, failures: 0 });
     } finally {
       this.#asking.delete(key);
     }
   }
 
   #sweep(): void {
-    const now = this.#options.clock.monotonic();
-    for (const [key, { until }] of this.#answers) if (until <= now) this.#answers.delete(key);
+    const { clock, maxStayMs } = this.#options;
+    const now = clock.monotonic();
+    for (const [key, { asked, until }] of this.#answers) {
+      if (until <= now && now - asked >= maxStayMs) this.#answers.delete(key);
+    }
+    // Only a good part of them is worth the look at all.
+    this.#sweepSize = Math.max(minSweepSize, 2 * this.#answers.size);
   }
 }
 

@@ -3,8 +3,10 @@ import type { RequestTarget } from '../../scope/request-path.ts';
 import type { ResolvedRequest } from '../../scope/requests/resolve-request.ts';
 import type { CredentialIndex } from '../index/credential-index.ts';
 import type { Verdict } from '../index/verdict.ts';
+import type { FoundTarget } from '../proxy/targets.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
 import { findDenial } from './authorise.ts';
+import type { EntryPermissions } from './entry-permissions.ts';
 
 /** A request under way. */
 export interface OpenRequest {
@@ -18,7 +20,8 @@ export interface OpenRequestsOptions {
   readonly clock: Clock;
   readonly find: CredentialIndex['find'];
   readonly problem: CredentialIndex['problem'];
-  readonly findTarget: (target: RequestTarget) => { readonly namespace?: string } | undefined;
+  readonly findTarget: (target: RequestTarget) => Pick<FoundTarget, 'namespace' | 'entry'> | undefined;
+  readonly permissions: Pick<EntryPermissions, 'mayStay'>;
   /** At once, of one credential. */
   readonly maxShort: number;
   readonly maxLong: number;
@@ -74,8 +77,10 @@ export class OpenRequests {
   }
 
   #isAllowed(verdict: Verdict, { asked }: OpenRequest): boolean {
-    const target = this.#options.findTarget(asked.target);
-    return target !== undefined && findDenial(verdict, asked, target.namespace) === undefined;
+    const { findTarget, permissions } = this.#options;
+    const target = findTarget(asked.target);
+    if (target === undefined || findDenial(verdict, asked, target.namespace) !== undefined) return false;
+    return target.entry === undefined || permissions.mayStay(verdict.identity, target.entry);
   }
 
   #sweep(): void {
