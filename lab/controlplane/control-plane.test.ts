@@ -1,30 +1,18 @@
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { createServer, type Server, type Socket } from 'node:net';
-import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type ControlPlane, startControlPlane } from './control-plane.ts';
 import type { KubectlResult } from './kubectl.ts';
 import { freePort } from './ports.ts';
 import { sharedControlPlane } from './shared.ts';
 
 const soon = { timeout: 30_000, interval: 100 };
 
-const started: ControlPlane[] = [];
-
-afterEach(async () => {
-  await Promise.all(started.splice(0).map(async (plane) => await plane.stop()));
-});
-
-async function start(options?: ControlPlaneOptions): Promise<ControlPlane> {
-  const plane = await startControlPlane(options);
-  started.push(plane);
-  return plane;
-}
-
 const succeeds = { exitCode: 0, stderr: '' };
 const whoAmI = ['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username} {.status.userInfo.groups}'];
 
-describe('the shared control plane', () => {
+describe.concurrent('the shared control plane', () => {
   it('is of the version that Latchkey is made for', async () => {
     const plane = await sharedControlPlane();
     const { stdout } = await plane.kubectl(['get', '--raw', '/version']);
@@ -186,9 +174,75 @@ describe('kubectl', () => {
   });
 });
 
+/** Takes connections and says nothing. */
+async function startThief(): Promise<{ port: number; end(): void }> {
+  const connections: Socket[] = [];
+  const server = createServer((connection) => connections.push(connection)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const end = () => {
+    server.close();
+    for (const connection of connections) connection.destroy();
+  };
+  return { port: (server.address() as AddressInfo).port, end };
+}
+
 describe('control planes of their own', () => {
+  /** With options. */
+  let one: ControlPlane;
+  /** Its first two ports were taken. */
+  let two: ControlPlane;
+  let free: number;
+
+  beforeAll(async () => {
+    const thief = await startThief();
+    free = await freePort();
+    const ports = [thief.port, thief.port, free];
+    [one, two] = await Promise.all([
+      startControlPlane({
+        name: 'one',
+        users: [{ user: 'dora "the" explorer', groups: ['dev', 'ops'] }],
+        extraEtcdArgs: ['--log-level=error'],
+        extraApiServerArgs: ['--service-account-issuer=https://other.example'],
+        extraControllerManagerArgs: ['--v=2'],
+        auditPolicy: {
+          apiVersion: 'audit.k8s.io/v1',
+          kind: 'Policy',
+          rules: [{ level: 'Metadata', resources: [{ resources: ['configmaps'] }] }],
+        },
+      }),
+      startControlPlane({ name: 'two', choosePort: async () => ports.shift() ?? 0 }),
+    ]);
+    thief.end();
+  });
+  afterAll(async () => void (await Promise.all([one?.stop(), two?.stop()])));
+
+  it('take users with static tokens, more flags and an audit policy', async () => {
+    const token = one.tokenOf('dora "the" explorer');
+    const kubeconfig = await one.kubeconfigWithToken('dora', token);
+    expect((await one.kubectl(whoAmI, { kubeconfig })).stdout).toBe(
+      'dora "the" explorer ["dev","ops","system:authenticated"]',
+    );
+    expect(() => one.tokenOf('nobody')).toThrow('user "nobody" has no token: name it in the option "users"');
+    await one.kubectl(['create', 'configmap', 'audited']);
+    await vi.waitFor(() => {
+      expect(readFileSync(one.auditLog ?? '', 'utf8')).toContain('"name":"audited"');
+    }, soon);
+  });
+
+  it('choose another port when somebody takes theirs', () => {
+    expect(two.server).toBe(`https://127.0.0.1:${free}`);
+  });
+
+  it('keep their objects and address while the API server is away', async () => {
+    await two.kubectl(['create', 'configmap', 'survivor']);
+    await two.stopApiServer();
+    await two.stopApiServer();
+    expect((await two.kubectl(['get', 'configmaps'])).stderr).toContain('refused');
+    await two.startApiServer();
+    expect((await two.kubectl(['get', 'configmap', 'survivor'])).exitCode).toBe(0);
+  });
+
   it('run side by side, trust their own users only, and leave nothing', async () => {
-    const [one, two] = await Promise.all([start({ name: 'one' }), start({ name: 'two' })]);
     await one.kubectl(['create', 'namespace', 'only-in-one']);
     expect((await two.kubectl(['get', 'namespaces'])).stdout).not.toContain('only-in-one');
     const stranger = await two.kubectl(['get', 'pods', '--server', one.server]);
@@ -196,55 +250,6 @@ describe('control planes of their own', () => {
     await Promise.all([one.stop(), two.stop()]);
     expect([one.folder, two.folder].filter(existsSync)).toEqual([]);
     await one.stop();
-  });
-
-  it('take users with static tokens, more flags and an audit policy', async () => {
-    const plane = await start({
-      users: [{ user: 'dora "the" explorer', groups: ['dev', 'ops'] }],
-      extraEtcdArgs: ['--log-level=error'],
-      extraApiServerArgs: ['--service-account-issuer=https://other.example'],
-      extraControllerManagerArgs: ['--v=2'],
-      auditPolicy: {
-        apiVersion: 'audit.k8s.io/v1',
-        kind: 'Policy',
-        rules: [{ level: 'Metadata', resources: [{ resources: ['configmaps'] }] }],
-      },
-    });
-    const token = plane.tokenOf('dora "the" explorer');
-    const kubeconfig = await plane.kubeconfigWithToken('dora', token);
-    expect((await plane.kubectl(whoAmI, { kubeconfig })).stdout).toBe(
-      'dora "the" explorer ["dev","ops","system:authenticated"]',
-    );
-    expect(() => plane.tokenOf('nobody')).toThrow(
-      'user "nobody" has no token: name it in the option "users"',
-    );
-    await plane.kubectl(['create', 'configmap', 'audited']);
-    await vi.waitFor(() => {
-      expect(readFileSync(plane.auditLog ?? '', 'utf8')).toContain('"name":"audited"');
-    }, soon);
-  });
-
-  it('keep their objects and address while the API server is away', async () => {
-    const plane = await start();
-    await plane.kubectl(['create', 'configmap', 'survivor']);
-    await plane.stopApiServer();
-    await plane.stopApiServer();
-    expect((await plane.kubectl(['get', 'configmaps'])).stderr).toContain('refused');
-    await plane.startApiServer();
-    expect((await plane.kubectl(['get', 'configmap', 'survivor'])).exitCode).toBe(0);
-  });
-
-  it('choose another port when somebody takes theirs', async () => {
-    // It takes connections and says nothing.
-    const connections: Socket[] = [];
-    const thief = createServer((connection) => connections.push(connection)).listen(0, '127.0.0.1');
-    await once(thief, 'listening');
-    const choices = [portOf(thief), portOf(thief), await freePort()];
-    const last = choices[2];
-    const plane = await start({ choosePort: async () => choices.shift() ?? 0 });
-    thief.close();
-    for (const connection of connections) connection.destroy();
-    expect(plane.server).toBe(`https://127.0.0.1:${last}`);
   });
 
   it('say what a component said when it does not start', async () => {
@@ -257,9 +262,4 @@ describe('control planes of their own', () => {
   it('say which component was not ready in time', async () => {
     await expect(startControlPlane({ readyTimeoutMs: 1 })).rejects.toThrow('was not ready in time');
   });
-
-  function portOf(server: Server): number {
-    const address = server.address();
-    return typeof address === 'object' && address !== null ? address.port : 0;
-  }
 });

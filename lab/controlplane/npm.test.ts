@@ -1,24 +1,33 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 
-let npm: ChildProcess | undefined;
+const started: ChildProcess[] = [];
 
-afterEach(() => npm?.kill('SIGKILL'));
+afterAll(() => {
+  for (const npm of started) npm.kill('SIGKILL');
+});
+
+interface EndlessRun {
+  readonly npm: ChildProcess;
+  readonly folder: string;
+  readonly worker: number;
+}
 
 /** Starts a run of vitest that shares a control plane and never ends, and waits until its test runs. */
-async function startEndlessRun(mark: string): Promise<{ folder: string; worker: number }> {
-  const child = spawn('npm', ['run', '--silent', 'vitest', '--', `--sequence.seed=${mark}`], {
+async function startEndlessRun(mark: string): Promise<EndlessRun> {
+  const npm = spawn('npm', ['run', '--silent', 'vitest', '--', `--sequence.seed=${mark}`], {
     cwd: path.join(import.meta.dirname, 'fixtures', 'npm'),
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  npm = child;
+  started.push(npm);
   let output = '';
-  for await (const chunk of child.stdout) {
+  for await (const chunk of npm.stdout) {
     output += String(chunk);
     const line = /^\{"folder".*\}$/m.exec(output);
-    if (line !== null) return JSON.parse(line[0]);
+    if (line !== null) return { npm, ...JSON.parse(line[0]) };
   }
   throw new Error(`the run ended:\n${output}`);
 }
@@ -36,12 +45,12 @@ function isAlive(pid: number): boolean {
   }
 }
 
-describe('a test run under npm', () => {
+describe.concurrent('a test run under npm', () => {
   it.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)(
     'leaves no process and no file after %s to npm',
     async (signal) => {
-      const mark = String(process.hrtime.bigint() % 1_000_000_007n);
-      const { folder, worker } = await startEndlessRun(mark);
+      const mark = String(randomInt(1_000_000_007));
+      const { npm, folder, worker } = await startEndlessRun(mark);
       const before = processesWith(mark, folder);
       for (const program of ['npm', 'vitest.mjs', 'etcd', 'kube-apiserver', 'kube-controller-manager']) {
         expect(
@@ -49,7 +58,7 @@ describe('a test run under npm', () => {
           program,
         ).not.toEqual([]);
       }
-      npm?.kill(signal);
+      npm.kill(signal);
       await vi.waitFor(
         () =>
           expect([processesWith(mark, folder), isAlive(worker), existsSync(folder)]).toEqual([
