@@ -10,7 +10,7 @@ import { type ProtobufBinding, protobufBinding } from '../../builders/protobuf-b
 import { targetSettings } from '../targets/target-world.ts';
 import { bindingOf, bindingsPath, Holder, Project, subjectOf, tracesOf } from './kubeconfig-world.ts';
 
-const world = await operatorWorld({ env: { ...targetSettings, LATCHKEY_FINALIZER_LIMIT: '10s' } });
+const world = await operatorWorld({ env: targetSettings });
 const cluster = await virtualCluster();
 const { admin } = world;
 const inside = cluster.admin.client;
@@ -114,8 +114,13 @@ describe('bindings of others', () => {
   });
 });
 
-/** They wait side by side until the finalizer gives up. */
 describe.concurrent('a binding that no request can remove', () => {
+  // They wait until the finalizer gives up.
+  beforeAll(async () => {
+    await world.operator.end();
+    await world.startOperator({ env: { LATCHKEY_FINALIZER_LIMIT: '3s' } });
+  });
+
   it.each<[string, Omit<ProtobufBinding, 'users'>, readonly string[], Omit<ProtobufBinding, 'users'>?]>([
     ['is held by a finalizer', { name: bytes('d', 0xff), finalizers: ['example.com/never'] }, []],
     ['names somebody else too', { name: bytes('e', 0xff) }, ['somebody-else']],

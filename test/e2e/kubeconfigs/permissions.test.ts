@@ -128,7 +128,7 @@ describe.concurrent('the access key above a kubeconfig', () => {
   });
 
   it('bounds the life of the certificate, which is unbound when the key ends', async () => {
-    const ttl = 15;
+    const ttl = 10;
     const accessKey = await key({ ttl });
     const { object, holder } = await issuedUnder(accessKey);
     const end = Date.parse(object.status.notAfter);

@@ -14,7 +14,7 @@ import { admissionWorld, create, expectOk } from './world.ts';
 const kubeConfigs = virtualClusterInstanceKubeConfigs;
 
 /** The real controller manager runs here: what it may not do, it would try for ever. */
-describe('the garbage collector and the namespace controller', async () => {
+describe.concurrent('the garbage collector and the namespace controller', async () => {
   const world = await admissionWorld();
   const ownedBy = ({ apiVersion, kind, metadata }: TestObject): object[] => [
     { apiVersion, kind, name: metadata.name, uid: metadata['uid'], blockOwnerDeletion: true },
