@@ -1,4 +1,9 @@
 import { readFile } from 'node:fs/promises';
+import { systemNamespace } from '../../src/api/names.ts';
+import { serviceAccounts } from '../../src/api/resources.ts';
+import { createKubeClient } from '../../src/kube/client/client.ts';
+import { kubeConfigSource } from '../../src/kube/client/kube-config.ts';
+import { objectPath } from '../../src/kube/resource-path.ts';
 import type { ControlPlaneAccess } from '../controlplane/access.ts';
 import type { Guard, GuardedProcess } from '../controlplane/guard.ts';
 import { currentProgram } from './program.ts';
@@ -68,17 +73,20 @@ export class RunningOperator {
   }
 }
 
+interface TokenRequest {
+  readonly status: { readonly token: string };
+}
+
 /** A kubeconfig of a ServiceAccount in the system namespace, with a token by TokenRequest. */
 export async function accountKubeconfig(plane: ControlPlaneAccess, name: string): Promise<string> {
-  const namespace = 'latchkey-system';
-  const { stdout, stderr, exitCode } = await plane.kubectl([
-    'create',
-    'token',
-    name,
-    '--namespace',
-    namespace,
-    '--duration=6h',
-  ]);
-  if (exitCode !== 0) throw new Error(`no token for ${name}: ${stderr}`);
-  return await plane.kubeconfigWithToken(`system:serviceaccount:${namespace}:${name}`, stdout.trim());
+  const source = kubeConfigSource({ file: plane.adminKubeconfig });
+  const client = createKubeClient({ kubeConfig: source, userAgent: 'latchkey-test' });
+  try {
+    const path = objectPath(serviceAccounts, { namespace: systemNamespace, name }, 'token');
+    const body = { spec: { expirationSeconds: 6 * 3_600 } };
+    const { status } = await client.request<TokenRequest>('POST', path, { body });
+    return await plane.kubeconfigWithToken(`system:serviceaccount:${systemNamespace}:${name}`, status.token);
+  } finally {
+    await client.close();
+  }
 }

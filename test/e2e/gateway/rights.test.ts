@@ -195,9 +195,10 @@ describe('the rights of the gateway', () => {
     expect(ofNamespace).toHaveLength(1);
   });
 
-  it.each(Object.entries(uses))('%s is there and needed', async (right, request) => {
-    const whole = await accountWith(ofCluster);
+  it.concurrent.each(Object.entries(uses))('%s is there and needed', async (right, request) => {
+    // In this order: when the rights of the second count, those of the first do, too.
     const stripped = await accountWith(without(right));
+    const whole = await accountWith(ofCluster);
     await until('the rights count', async () => (await whole.status(request)) !== 403);
     expect(await stripped.status(request)).toBe(403);
   });

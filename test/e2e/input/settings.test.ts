@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
-import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, inject, it } from 'vitest';
 import { Guard } from '../../../lab/controlplane/guard.ts';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
+import { currentProgram, runBundle } from '../../../lab/operator/program.ts';
 
 const plane = await sharedControlPlane();
 const guard = await Guard.start('settings');
-const main = path.resolve(import.meta.dirname, '../../../src/main.ts');
+runBundle(inject('bundle'));
+const program = currentProgram();
 let processes = 0;
 
 afterAll(async () => await guard.stop());
@@ -17,8 +18,8 @@ const run = async (env: Readonly<Record<string, string>>) => {
   const { exited, logPath } = await guard.run({
     name: `operator-${processes}`,
     command: process.execPath,
-    args: [main, 'operator'],
-    env: { KUBECONFIG: plane.adminKubeconfig, ...local, ...env },
+    args: [program.file, 'operator'],
+    env: { ...program.env, KUBECONFIG: plane.adminKubeconfig, ...local, ...env },
   });
   return { exitCode: await exited, text: await readFile(logPath, 'utf8') };
 };
