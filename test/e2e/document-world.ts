@@ -38,12 +38,24 @@ export async function documentWorld(
   const secrets = [...manifests, ...instances]
     .map((manifest) => secretOf(manifest, kubeConfig))
     .filter((one) => one !== undefined);
-  const namespaces = new Set([...manifests, ...secrets].map(({ metadata }) => metadata.namespace));
+  const places = [...manifests, ...secrets].map(({ metadata }) => metadata.namespace);
+  const namespaces = [...new Set(places)].filter(isMade);
   const users = [reader, ...manifests.map(({ spec }) => (spec as TargetSpec | undefined)?.user)];
-  const first = [...[...namespaces].filter(isMade).map(namespaceOf), ...useBy(users.filter(isMade))];
+  const first = [...namespaces.map(namespaceOf), ...useBy(users.filter(isMade))];
+  await untilGone(plane, namespaces);
   await send(plane, 'apply', first);
   await send(plane, 'apply', [...secrets, ...instances]);
-  return async () => await send(plane, 'delete', first);
+  return async () => {
+    await send(plane, 'delete', instances);
+    await send(plane, 'delete', first, '--wait=false');
+  };
+}
+
+/** A file before may have left it to the namespace controller to end these, which takes its time. */
+export async function untilGone(plane: ControlPlaneAccess, namespaces: readonly string[]): Promise<void> {
+  const names = namespaces.map((name) => `namespace/${name}`);
+  const { exitCode, stderr } = await plane.kubectl(['wait', '--for=delete', '--timeout=50s', ...names]);
+  if (exitCode !== 0) throw new Error(`kubectl wait: ${stderr}`);
 }
 
 /** Named, and not there anyway. */
@@ -111,9 +123,14 @@ function secretOf({ kind, metadata, spec }: Applied, kubeConfig: string): (Appli
   } as Applied;
 }
 
-async function send(plane: ControlPlaneAccess, verb: string, objects: readonly object[]): Promise<void> {
+async function send(
+  plane: ControlPlaneAccess,
+  verb: string,
+  objects: readonly object[],
+  ...flags: string[]
+): Promise<void> {
   if (objects.length === 0) return;
   const input = objects.map((object) => stringify(object)).join('---\n');
-  const { exitCode, stderr } = await plane.kubectl([verb, '-f', '-'], { input });
+  const { exitCode, stderr } = await plane.kubectl([verb, '-f', '-', ...flags], { input });
   if (exitCode !== 0) throw new Error(`kubectl ${verb}: ${stderr}`);
 }

@@ -7,10 +7,12 @@ import { samples } from '../../../lab/operator/samples.ts';
 import { kubeConfigSecret, sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { secrets } from '../../../src/api/resources.ts';
+import { untilGone } from '../document-world.ts';
 
 // The virtual cluster is on loopback, which is not dialled by default.
 const world = await operatorWorld({ env: { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' } });
 const virtual = await sharedVirtualCluster();
+const namespaces = ['p-demo', 'sample-clusters'];
 const withTargets = ['virtual-cluster', 'cluster', 'cluster-api', 'kamaji'];
 
 const nameOf = ({ kind, metadata }: Applied): string => `${kind}/${metadata.name}`;
@@ -70,6 +72,7 @@ describe('the samples of a project, applied by a user who holds the sample roles
   const folders = await Promise.all(withTargets.map(async (name) => ({ name, all: await samples(name) })));
 
   beforeAll(async () => {
+    await untilGone(world.plane, namespaces);
     await applyKustomization(world.plane, 'samples/project');
     const kubeConfig = await virtual.adminKubeConfig();
     const made = [
@@ -88,7 +91,7 @@ describe('the samples of a project, applied by a user who holds the sample roles
 
   afterAll(async () => {
     const project = path.join(configFolder, 'samples/project');
-    const { exitCode, stderr } = await world.plane.kubectl(['delete', '-k', project, '--timeout=60s']);
+    const { exitCode, stderr } = await world.plane.kubectl(['delete', '-k', project, '--wait=false']);
     expect(exitCode, stderr).toBe(0);
   });
 
