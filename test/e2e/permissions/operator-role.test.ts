@@ -30,7 +30,10 @@ const username = `system:serviceaccount:${systemNamespace}:${serviceAccounts.ope
 const crds = path.resolve(import.meta.dirname, '../../../crds');
 
 // Of its own: what the operator of another test does must not stand in this log.
-const plane = await startControlPlane({ name: 'permissions', auditPolicy: auditPolicyFor(username) });
+const [plane, cluster] = await Promise.all([
+  startControlPlane({ name: 'permissions', auditPolicy: auditPolicyFor(username) }),
+  virtualCluster(),
+]);
 const gate = await WriteGate.start(plane);
 afterAll(async () => {
   await gate.close();
@@ -39,7 +42,6 @@ afterAll(async () => {
 await createEarlyKey();
 const world = await operatorWorld({ plane, operator: false });
 const { admin } = world;
-const cluster = await virtualCluster();
 
 const project = 'p-permissions';
 
