@@ -14,7 +14,7 @@ import { OpenRequests } from './gate/open-requests.ts';
 import { CredentialIndex } from './index/credential-index.ts';
 import { TargetRecords } from './index/target-records.ts';
 import { Targets } from './proxy/targets.ts';
-import { ApiServerUpstream, type Upstream } from './proxy/upstream.ts';
+import { ApiServerUpstream, type Upstream, type UpstreamLimits } from './proxy/upstream.ts';
 import { RequestHandler } from './request-handler.ts';
 import { followCertificate, readCertificate } from './server/certificate.ts';
 import { GatewayServer, type ServerLimits } from './server/server.ts';
@@ -72,9 +72,9 @@ export class Gateway {
       watchConnections: settings.upstreamLongConnections,
     });
     const platform = new ApiServerUpstream({
-      identity: options.identity,
+      ...options,
       connections: this.#connections,
-      maxWaiting: settings.upstreamWaiting,
+      limits: upstreamLimitsOf(settings),
     });
     this.#targets = this.#createTargets(platform);
     const handler = new RequestHandler({
@@ -127,13 +127,14 @@ export class Gateway {
   }
 
   #createTargets(platform: Upstream): Targets {
-    const { settings } = this.#options;
+    const { settings, clock } = this.#options;
     return new Targets({
       platform,
+      clock,
       records: this.#targetRecords,
       connections: this.#targetConnections,
       projectNamespacePrefix: settings.projectNamespacePrefix,
-      maxWaiting: settings.upstreamWaiting,
+      limits: upstreamLimitsOf(settings),
     });
   }
 
@@ -174,6 +175,13 @@ const limitsOf = (settings: GatewaySettings): ServerLimits => ({
   headMs: settings.headTimeoutMs,
   idleMs: settings.idleTimeoutMs,
   connections: settings.maxConnections,
+});
+
+const upstreamLimitsOf = (settings: GatewaySettings): UpstreamLimits => ({
+  connections: settings.upstreamConnections,
+  longConnections: settings.upstreamLongConnections,
+  maxWaiting: settings.upstreamWaiting,
+  maxWaitMs: settings.upstreamWaitMs,
 });
 
 /** Resolves when the signal has aborted, also when that was long ago. */

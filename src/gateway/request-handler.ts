@@ -22,10 +22,7 @@ import type { Upstream } from './proxy/upstream.ts';
 import { type ErrorAnswer, errorAnswer, hasBody, sendError } from './server/error-answer.ts';
 
 export interface RequestHandlerOptions {
-  readonly settings: Pick<
-    GatewaySettings,
-    'baseURL' | 'maxCredentialBytes' | 'upstreamWaitMs' | 'stallTimeoutMs'
-  >;
+  readonly settings: Pick<GatewaySettings, 'baseURL' | 'maxCredentialBytes' | 'stallTimeoutMs'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: GatewayMetrics;
@@ -157,11 +154,10 @@ export class RequestHandler {
     const impersonation = impersonationIn(target, verdict);
     const clientAddress = socket.remoteAddress ?? 'unknown';
     const headers = requestHeaders(rawHeaders, { clientAddress, impersonation });
-    const send = { method, path: asked.forward, headers, isLong };
+    const send = { method, path: asked.forward, headers, isLong, user: verdict.identity.user };
     const forwarding = {
       ...{ request, response, upstream, send, clock },
       publicPath: this.#basePath + apiPrefix + (formatTarget(asked.target) ?? ''),
-      maxWaitMs: settings.upstreamWaitMs,
       maxStallMs: settings.stallTimeoutMs,
       onFailure: (error: Error) =>
         log.warn({ target: asked.target.kind, err: error }, 'a request got no answer'),

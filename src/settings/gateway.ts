@@ -85,7 +85,8 @@ export const gatewaySettingDefinitions = {
     name: 'LATCHKEY_UPSTREAM_CONNECTIONS',
     type: integer(1, 10_000),
     default: '256',
-    documentation: 'Connections to each target for short requests. More requests wait.',
+    documentation:
+      'Connections to each target for short requests. More requests wait. One user gets at most half of them.',
   }),
   stallTimeoutMs: setting({
     name: 'LATCHKEY_STALL_TIMEOUT',
@@ -98,13 +99,15 @@ export const gatewaySettingDefinitions = {
     name: 'LATCHKEY_UPSTREAM_LONG_CONNECTIONS',
     type: integer(1, 100_000),
     default: '2000',
-    documentation: 'Connections to each target for watches and the like, one for each.',
+    documentation:
+      'Connections to each target for watches and the like, one for each. More wait. One user gets at most half of them.',
   }),
   upstreamWaiting: setting({
     name: 'LATCHKEY_UPSTREAM_WAITING',
     type: integer(0, 100_000),
     default: '1000',
-    documentation: 'Requests that may wait for a connection to one target. One more gets 503 at once.',
+    documentation:
+      'Requests that may wait for a connection to one target, of each kind. One more gets 503 at once. One user gets at most half of the line.',
   }),
   upstreamWaitMs: setting({
     name: 'LATCHKEY_UPSTREAM_WAIT',

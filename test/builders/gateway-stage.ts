@@ -33,22 +33,23 @@ export interface StageOptions {
   readonly maxShort?: number;
   readonly maxLong?: number;
   readonly connections?: number;
+  readonly longConnections?: number;
   readonly maxWaiting?: number;
   readonly maxWaitMs?: number;
   readonly maxStallMs?: number;
   readonly maxStayMs?: number;
 }
 
-/** A verdict for `alice`; with a scope only what the scope allows. */
-export function verdictFor(scope?: Record<string, unknown>): Verdict {
+/** A verdict for a user; with a scope only what the scope allows. */
+export function verdictFor(scope?: Record<string, unknown>, user = 'alice'): Verdict {
   return {
     record: liveRecord(),
     ancestors: [],
-    identity: { kind: 'user', user: 'alice', groups: [] },
+    identity: { kind: 'user', user, groups: [] },
     end: Number.POSITIVE_INFINITY,
     gates: scope === undefined ? [] : [compileScope(scope, projectsByName)],
     gateOwners: ['OwnedAccessKey "ci"'],
-    impersonation: impersonationHeaders({ user: 'alice', groups: ['dev'] }),
+    impersonation: impersonationHeaders({ user, groups: ['dev'] }),
   };
 }
 
@@ -92,7 +93,13 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     maxStayMs: options.maxStayMs ?? 45_000,
     maxConnections: 100,
   });
-  const connections = new ConnectionSet({ connections: options.connections ?? 8, watchConnections: 8 });
+  const limits = {
+    connections: options.connections ?? 8,
+    longConnections: options.longConnections ?? 8,
+    maxWaiting: options.maxWaiting ?? 100,
+    maxWaitMs: options.maxWaitMs ?? 2_000,
+  };
+  const connections = new ConnectionSet({ ...limits, watchConnections: limits.longConnections });
   const open = new OpenRequests({
     ...index,
     findTarget: (target) => targets.find(target),
@@ -104,8 +111,8 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
   const { port } = origin.address() as AddressInfo;
   const platform = new ApiServerUpstream({
     identity: identityOf(port, state.tokens),
-    connections,
-    maxWaiting: options.maxWaiting ?? 100,
+    ...{ connections, limits },
+    clock: systemClock,
   });
   const entry = { verb: 'use', resource: 'clusters', namespace: '', name: 'c' };
   const targets = {
@@ -119,7 +126,6 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     settings: {
       baseURL: `https://latchkey.example.com${options.basePath ?? ''}`,
       maxCredentialBytes: 8_192,
-      upstreamWaitMs: options.maxWaitMs ?? 2_000,
       stallTimeoutMs: options.maxStallMs ?? 60_000,
     },
     clock: systemClock,

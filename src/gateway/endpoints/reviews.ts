@@ -136,8 +136,9 @@ async function answerRules(review: Review, body: Buffer): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>();
   const action = { verb: 'POST', path: rulesReviews };
   const collector = new ResponseCollector({ action, maxBytes: 2 ** 22, resolve, reject });
-  response.once('close', () => collector.abort(new Error('the client is gone')));
-  upstream.dispatch({ ...send, headers: ['accept', 'application/json', ...headers], body }, collector);
+  const request = { ...send, headers: ['accept', 'application/json', ...headers], body };
+  const sent = upstream.dispatch(request, collector);
+  response.once('close', () => sent.abort(new Error('the client is gone')));
   try {
     const answer = await promise;
     const object = asObject(JSON.parse(answer.body));

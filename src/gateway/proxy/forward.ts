@@ -1,11 +1,12 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import type { Clock, Timer } from '../../kube/clock.ts';
+import type { Clock } from '../../kube/clock.ts';
 import { type ErrorAnswer, errorAnswer, hasBody, sendError } from '../server/error-answer.ts';
 import { responseHeaders } from './response-headers.ts';
+import { UpstreamBusy } from './sent-request.ts';
 import { StallGuard } from './stall-guard.ts';
-import { type Upstream, UpstreamBusy, type UpstreamRequest } from './upstream.ts';
+import type { Sent, Upstream, UpstreamRequest } from './upstream.ts';
 
 export interface Forwarding {
   readonly request: IncomingMessage;
@@ -17,8 +18,6 @@ export interface Forwarding {
   /** Where clients find the target. */
   readonly publicPath: string;
   readonly clock: Clock;
-  /** How long it may wait for a connection. */
-  readonly maxWaitMs: number;
   /** How long a short request may stand still on either side. Watches may for as long as they like. */
   readonly maxStallMs: number;
   /** Told why a request got no whole answer from the target. */
@@ -47,8 +46,8 @@ class Relay implements Dispatcher.DispatchHandler {
   readonly #forwarding: Forwarding;
   readonly #body: PassThrough | Buffer | null;
   readonly #response: ServerResponse;
+  #sent: Sent | undefined;
   #controller: Dispatcher.DispatchController | undefined;
-  #waiting: Timer | undefined;
   readonly #guard: StallGuard | undefined;
   #hasRetried = false;
   /** Bytes of a 401, which are not passed on; undefined for any other answer. */
@@ -70,15 +69,12 @@ class Relay implements Dispatcher.DispatchHandler {
   }
 
   dispatch(): void {
-    const { upstream, send, clock, maxWaitMs } = this.#forwarding;
-    this.#waiting = clock.setTimer(() => this.#fail(new UpstreamBusy(), busy), maxWaitMs);
-    upstream.dispatch({ ...send, body: this.#body }, this);
+    const { upstream, send } = this.#forwarding;
+    this.#sent = upstream.dispatch({ ...send, body: this.#body }, this);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    this.#waiting?.cancel();
-    if (this.#isOver) controller.abort(clientGone);
   }
 
   onResponseStart(
@@ -126,7 +122,7 @@ class Relay implements Dispatcher.DispatchHandler {
     return new StallGuard(clock, maxStallMs, () => {
       const error = new Error('the request stood still');
       this.#fail(error, timedOut);
-      this.#controller?.abort(error);
+      this.#sent?.abort(error);
     });
   }
 
@@ -168,16 +164,14 @@ class Relay implements Dispatcher.DispatchHandler {
     this.#guard?.stop();
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#waiting?.cancel();
     if (this.#body instanceof PassThrough) this.#body.destroy();
-    this.#controller?.abort(clientGone);
+    this.#sent?.abort(clientGone);
   }
 
   /** After the first byte of an answer only a cut connection tells the client that the rest is missing. */
   #fail(error: Error, answer: ErrorAnswer): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#waiting?.cancel();
     this.#forwarding.onFailure(error);
     this.#forwarding.request.unpipe();
     if (this.#response.headersSent) this.#response.destroy();

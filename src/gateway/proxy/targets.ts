@@ -1,11 +1,12 @@
 import { groups } from '../../api/names.ts';
 import { clusters, spaceInstances, virtualClusterInstances } from '../../api/resources.ts';
+import type { Clock } from '../../kube/clock.ts';
 import type { AccessQuestion } from '../../platform/access-review.ts';
 import type { TargetConnections } from '../../platform/targets/target-connections.ts';
 import type { TargetRecord } from '../../platform/targets/target-record.ts';
 import type { RequestTarget } from '../../scope/request-path.ts';
 import type { TargetRecords } from '../index/target-records.ts';
-import { ApiServerUpstream, type Upstream } from './upstream.ts';
+import { ApiServerUpstream, type Upstream, type UpstreamLimits } from './upstream.ts';
 
 /** Where requests to a target go. */
 export interface FoundTarget {
@@ -24,7 +25,8 @@ export interface TargetsOptions {
   readonly records: TargetRecords;
   readonly connections: Pick<TargetConnections, 'find'>;
   readonly projectNamespacePrefix: string;
-  readonly maxWaiting: number;
+  readonly limits: UpstreamLimits;
+  readonly clock: Clock;
 }
 
 /** Finds the API servers that requests lead to. */
@@ -84,8 +86,8 @@ export class Targets {
   #upstreamOf(uid: string): Upstream | undefined {
     const connection = this.#options.connections.find(uid);
     if (connection === undefined) return undefined;
-    const { maxWaiting } = this.#options;
-    const known = this.#upstreams.get(connection) ?? new ApiServerUpstream({ ...connection, maxWaiting });
+    const { limits, clock } = this.#options;
+    const known = this.#upstreams.get(connection) ?? new ApiServerUpstream({ ...connection, limits, clock });
     this.#upstreams.set(connection, known);
     return known;
   }

@@ -1,7 +1,10 @@
 import type { Readable } from 'node:stream';
-import { type Dispatcher, Pool } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { ClientIdentity, IdentitySource } from '../../kube/client/client-identity.ts';
 import type { ConnectionSet } from '../../kube/client/connections.ts';
+import type { Clock } from '../../kube/clock.ts';
+import { Places } from './places.ts';
+import { SentRequest } from './sent-request.ts';
 
 export interface UpstreamRequest {
   readonly method: string;
@@ -12,78 +15,100 @@ export interface UpstreamRequest {
   readonly body: Readable | Buffer | null;
   /** Watches and the like, which keep their connection. */
   readonly isLong: boolean;
+  /** Who it is for. Users share the connections. */
+  readonly user: string;
+}
+
+/** A request that was handed over. */
+export interface Sent {
+  /** Ends it, also while it still waits. */
+  abort(reason: Error): void;
 }
 
 /** An API server that requests are passed on to. */
 export interface Upstream {
   /** Everything that happens, failures too, comes to the handler. */
-  dispatch(request: UpstreamRequest, handler: Dispatcher.DispatchHandler): void;
+  dispatch(request: UpstreamRequest, handler: Dispatcher.DispatchHandler): Sent;
   /** After a 401, which is about our identity and not the client's. True when there is another one to try. */
   refreshed(): Promise<boolean>;
+}
+
+export interface UpstreamLimits {
+  /** As many as the pools have: what waits in a pool cannot leave it. */
+  readonly connections: number;
+  readonly longConnections: number;
+  /** Requests that may wait for a connection of either kind. */
+  readonly maxWaiting: number;
+  readonly maxWaitMs: number;
 }
 
 export interface ApiServerUpstreamOptions {
   readonly identity: IdentitySource;
   readonly connections: Pick<ConnectionSet, 'for'>;
-  /** Requests that may wait for a connection. */
-  readonly maxWaiting: number;
+  readonly limits: UpstreamLimits;
+  readonly clock: Clock;
 }
-
-/** All connections are in use, and enough requests wait for one. */
-export class UpstreamBusy extends Error {}
 
 /** Sends requests under an identity of ours that may impersonate. */
 export class ApiServerUpstream implements Upstream {
   readonly #options: ApiServerUpstreamOptions;
+  readonly #short: Places;
+  readonly #long: Places;
   #used: ClientIdentity | undefined;
 
   constructor(options: ApiServerUpstreamOptions) {
+    const { connections, longConnections, maxWaiting } = options.limits;
     this.#options = options;
+    this.#short = new Places({ max: connections, maxWaiting });
+    this.#long = new Places({ max: longConnections, maxWaiting });
   }
 
-  dispatch(request: UpstreamRequest, handler: Dispatcher.DispatchHandler): void {
-    const identity = this.#options.identity.current();
-    if (!(identity instanceof Promise)) return this.#send(identity, request, handler);
-    identity.then(
-      (loaded) => this.#send(loaded, request, handler),
-      (error) => fail(handler, error),
-    );
+  dispatch(request: UpstreamRequest, handler: Dispatcher.DispatchHandler): Sent {
+    const { clock, limits } = this.#options;
+    const sent = new SentRequest({
+      user: request.user,
+      places: request.isLong ? this.#long : this.#short,
+      handler,
+      clock,
+      maxWaitMs: limits.maxWaitMs,
+      send: (ready) => this.#send(request, ready),
+    });
+    sent.enter();
+    return sent;
   }
 
   async refreshed(): Promise<boolean> {
     return this.#used !== undefined && (await this.#options.identity.refreshed(this.#used));
   }
 
-  #send(
+  #send(request: UpstreamRequest, sent: SentRequest): void {
+    try {
+      const identity = this.#options.identity.current();
+      if (!(identity instanceof Promise)) return this.#sendAs(identity, request, sent);
+      const sending = identity.then((loaded) => this.#sendAs(loaded, request, sent));
+      sending.catch((error: Error) => sent.fail(error));
+    } catch (error) {
+      sent.fail(error as Error);
+    }
+  }
+
+  #sendAs(
     identity: ClientIdentity,
     { method, path, headers, body, isLong }: UpstreamRequest,
-    handler: Dispatcher.DispatchHandler,
+    sent: SentRequest,
   ): void {
     this.#used = identity;
     const { pathname } = identity.server;
-    try {
-      const { requests, watches } = this.#options.connections.for(identity);
-      const pool = isLong ? watches : requests;
-      if (waitingFor(pool) >= this.#options.maxWaiting) throw new UpstreamBusy();
-      const options = {
-        method: method as Dispatcher.HttpMethod,
-        path: pathname === '/' ? path : pathname.replace(/\/$/, '') + path,
-        headers: [...headers, ...ownHeaders(identity)],
-        body,
-      };
-      pool.dispatch(options, handler);
-    } catch (error) {
-      fail(handler, error);
-    }
+    const { requests, watches } = this.#options.connections.for(identity);
+    sent.dispatchTo(isLong ? watches : requests, {
+      method: method as Dispatcher.HttpMethod,
+      path: pathname === '/' ? path : pathname.replace(/\/$/, '') + path,
+      headers: [...headers, ...ownHeaders(identity)],
+      body,
+    });
   }
 }
-
-const waitingFor = (pool: Dispatcher): number => (pool instanceof Pool ? pool.stats.queued : 0);
 
 /** Who the request is for was decided; a user that our own kubeconfig names must not take its place. */
 const ownHeaders = ({ headers }: ClientIdentity): readonly string[] =>
   headers.filter((_, index) => !headers[index - (index % 2)]?.startsWith('impersonate-'));
-
-function fail(handler: Dispatcher.DispatchHandler, error: unknown): void {
-  handler.onResponseError?.(null as never, error as Error);
-}

@@ -1,0 +1,243 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Place, Places, type PlacesOptions } from './places.ts';
+
+/** The places of a test: who holds one, who waits, and whose turn came when. */
+class Stage {
+  readonly places: Places;
+  readonly entered: TestPlace[] = [];
+  readonly turns: TestPlace[] = [];
+
+  constructor(options: PlacesOptions) {
+    this.places = new Places(options);
+  }
+
+  enter(user: string): TestPlace | undefined {
+    const place = new TestPlace(user, (taken) => void this.turns.push(taken));
+    if (!this.places.enter(place)) return undefined;
+    this.entered.push(place);
+    return place;
+  }
+
+  enterMany(user: string, count: number): (TestPlace | undefined)[] {
+    return Array.from({ length: count }, () => this.enter(user));
+  }
+
+  of(user: string, state: Place['state']): TestPlace[] {
+    return this.entered.filter((place) => place.user === user && place.state === state);
+  }
+}
+
+class TestPlace extends Place {
+  readonly #onTurn: (place: TestPlace) => void;
+
+  constructor(user: string, onTurn: (place: TestPlace) => void) {
+    super(user);
+    this.#onTurn = onTurn;
+  }
+
+  override onTurn(): void {
+    this.#onTurn(this);
+  }
+}
+
+const statesOf = (places: readonly (Place | undefined)[]) => places.map((place) => place?.state);
+
+describe('places', () => {
+  it('are free for anyone while there are some', () => {
+    const stage = new Stage({ max: 4, maxWaiting: 0 });
+    expect(statesOf([stage.enter('a'), stage.enter('b'), stage.enter('c'), stage.enter('d')])).toEqual(
+      Array(4).fill('taken'),
+    );
+    expect(stage.enter('e')).toBeUndefined();
+  });
+
+  it.each([
+    [1, 1],
+    [2, 1],
+    [3, 1],
+    [4, 2],
+    [256, 128],
+  ])('of %i go to one user up to %i', (max, share) => {
+    const stage = new Stage({ max, maxWaiting: 0 });
+    expect(stage.enterMany('a', max).filter(Boolean)).toHaveLength(share);
+    expect(stage.enter('b') !== undefined).toBe(max > 1);
+  });
+
+  it('are given back once, however often', () => {
+    const stage = new Stage({ max: 2, maxWaiting: 0 });
+    const first = stage.enter('a');
+    stage.enter('b');
+    for (let time = 0; time < 3; time += 1) stage.places.leave(first as Place);
+    expect(stage.places.taken).toBe(1);
+  });
+});
+
+describe('the line', () => {
+  it('is half full with the requests of one user, and the others still get in', () => {
+    const stage = new Stage({ max: 1, maxWaiting: 4 });
+    stage.enter('a');
+    expect(statesOf(stage.enterMany('a', 3))).toEqual(['waiting', 'waiting', undefined]);
+    expect(statesOf(stage.enterMany('b', 3))).toEqual(['waiting', 'waiting', undefined]);
+    expect(stage.enter('c')).toBeUndefined();
+  });
+
+  it('has room again for each who leaves', () => {
+    const stage = new Stage({ max: 1, maxWaiting: 2 });
+    stage.enter('a');
+    for (let time = 0; time < 10; time += 1) {
+      const place = stage.enter('b');
+      expect(place?.state).toBe('waiting');
+      stage.places.leave(place as Place);
+    }
+    expect(stage.places.waiting).toBe(0);
+  });
+
+  it('is served in turns of the users, and for each in the order of their requests', () => {
+    const stage = new Stage({ max: 1, maxWaiting: 100 });
+    const first = stage.enter('x');
+    const places = [...stage.enterMany('a', 3), ...stage.enterMany('b', 2), ...stage.enterMany('c', 1)];
+    const [a1, a2, a3, b1, b2, c1] = places;
+    let held = first;
+    while (held !== undefined) {
+      stage.places.leave(held);
+      held = stage.turns.find(({ state }) => state === 'taken');
+    }
+    expect(stage.turns).toEqual([a1, b1, c1, a2, b2, a3]);
+  });
+
+  it('lets who has their share wait, and others pass', () => {
+    const stage = new Stage({ max: 4, maxWaiting: 10 });
+    const [a1, , a3] = stage.enterMany('a', 3);
+    expect(a3?.state).toBe('waiting');
+    const b1 = stage.enter('b');
+    expect(b1?.state).toBe('taken');
+    stage.places.leave(b1 as Place);
+    expect(a3?.state).toBe('waiting');
+    stage.places.leave(stage.of('a', 'taken').at(-1) as Place);
+    expect([a1?.state, a3?.state]).toEqual(['taken', 'taken']);
+  });
+});
+
+describe('whatever comes in whatever order', () => {
+  const users = ['a', 'b', 'c', 'd'];
+  const steps = fc.array(
+    fc.oneof(
+      fc.record({ enter: fc.constantFrom(...users) }),
+      fc.record({ leave: fc.nat(), again: fc.boolean() }),
+    ),
+    { maxLength: 200 },
+  );
+  const sizes = fc.record({ max: fc.integer({ min: 1, max: 12 }), maxWaiting: fc.nat(8) });
+
+  type Step = { enter: string } | { leave: number; again: boolean };
+  function run(stage: Stage, step: Step): void {
+    if ('enter' in step) return void stage.enter(step.enter);
+    const place = stage.entered[step.leave % Math.max(1, stage.entered.length)];
+    if (place === undefined) return;
+    stage.places.leave(place);
+    if (step.again) stage.places.leave(place);
+  }
+
+  /** What any user can have, whoever else has what. */
+  const shareOf = ({ max }: PlacesOptions) => Math.max(1, Math.floor(max / 2) - Math.floor(max / 4));
+
+  /** Calls `check` after each step of a run. */
+  const always = (check: (stage: Stage, options: PlacesOptions) => void) =>
+    fc.assert(
+      fc.property(sizes, steps, (options, all) => {
+        const stage = new Stage(options);
+        for (const step of all) {
+          run(stage, step);
+          check(stage, options);
+        }
+      }),
+      { numRuns: 500 },
+    );
+
+  it('the counts are those of the requests, and within the limits', () => {
+    always(({ places, entered }, { max, maxWaiting }) => {
+      const count = (state: Place['state']) => entered.filter((place) => place.state === state).length;
+      expect([places.taken, places.waiting]).toEqual([count('taken'), count('waiting')]);
+      expect(places.taken).toBeLessThanOrEqual(max);
+      expect(places.waiting).toBeLessThanOrEqual(maxWaiting);
+    });
+  });
+
+  it('no user has more than half of the places, or of the line', () => {
+    always((stage, { max, maxWaiting }) => {
+      for (const user of users) {
+        expect(stage.of(user, 'taken').length).toBeLessThanOrEqual(Math.max(1, Math.floor(max / 2)));
+        expect(stage.of(user, 'waiting').length).toBeLessThanOrEqual(Math.max(1, Math.floor(maxWaiting / 2)));
+      }
+    });
+  });
+
+  it('no place is lost: while one is free, only users with their share wait', () => {
+    always((stage, options) => {
+      if (stage.places.taken === options.max) return;
+      for (const user of users)
+        if (stage.of(user, 'waiting').length > 0)
+          expect(stage.of(user, 'taken').length).toBeGreaterThanOrEqual(shareOf(options));
+    });
+  });
+
+  it('each user is served in the order of their requests', () => {
+    always(({ entered, turns }) => {
+      const order = new Map(entered.map((place, index) => [place, index]));
+      for (const user of users) {
+        const own = turns.filter((place) => place.user === user).map((place) => order.get(place) ?? -1);
+        expect(own).toEqual([...own].sort((a, b) => a - b));
+      }
+    });
+  });
+
+  /** Who was served, since when a user may be, before that user. */
+  class PassedBy {
+    readonly #by = new Map<string, string[]>();
+
+    step(stage: Stage, share: number, served: string | undefined): void {
+      for (const user of users) {
+        const isReady = stage.of(user, 'waiting').length > 0 && stage.of(user, 'taken').length < share;
+        const former = isReady && served !== user ? (this.#by.get(user) ?? []) : [];
+        const isPassed = isReady && served !== user && served !== undefined;
+        this.#by.set(user, isPassed ? [...former, served] : former);
+      }
+    }
+
+    get worst(): number {
+      const twice = [...this.#by.values()].map((by) => by.length - new Set(by).size);
+      return Math.max(0, ...twice);
+    }
+  }
+
+  it('no one is passed over twice by the same user', () => {
+    fc.assert(
+      fc.property(sizes, steps, (options, all) => {
+        const stage = new Stage(options);
+        const passedBy = new PassedBy();
+        for (const step of all) {
+          const before = stage.turns.length;
+          run(stage, step);
+          passedBy.step(stage, shareOf(options), stage.turns[before]?.user);
+          expect(passedBy.worst).toBe(0);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('when all have left, everything is free', () => {
+    fc.assert(
+      fc.property(sizes, steps, (options, all) => {
+        const stage = new Stage(options);
+        for (const step of all) run(stage, step);
+        for (const place of stage.entered) stage.places.leave(place);
+        expect([stage.places.taken, stage.places.waiting]).toEqual([0, 0]);
+        const fresh = Array.from({ length: options.max }, (_, index) => stage.enter(`new-${index}`));
+        expect(statesOf(fresh)).toEqual(Array(options.max).fill('taken'));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
