@@ -138,7 +138,7 @@ export const errorCatalogue = {
     httpStatus: 403,
   },
   ERR_TOO_MANY_REQUESTS: {
-    message: 'too many requests with this credential are under way',
+    message: 'too many requests of {owner} are under way',
     fix: 'Try again after the time in `Retry-After`, and send fewer at the same time.',
     httpStatus: 429,
   },

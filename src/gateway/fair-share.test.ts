@@ -104,6 +104,26 @@ describe('one user with many credentials and slow requests', () => {
   });
 });
 
+describe('the limit for one user', () => {
+  it.each([
+    ['short requests', '', { maxShortOfUser: 3 }],
+    ['watches', '?watch=true', { maxLongOfUser: 3 }],
+  ])('counts the %s with all credentials, and nothing of others', async (_, query, limits) => {
+    const stage = await start({ connections: 100, longConnections: 100, ...limits });
+    const requests = flood(stage, query);
+    await waitFor('the first requests', () => stage.seen.length === 3);
+    await settled(stage);
+    expect(stage.seen).toHaveLength(3);
+    const refused = await stage.send(request('key-0-of-mallory', query));
+    expect(refused).toMatch(/^HTTP\/1\.1 429 [\s\S]*retry-after: 1\r\n[\s\S]*requests of this user/);
+    expect(statusOf(await stage.send(request('key-of-alice')))).toBe(200);
+    await Promise.all(requests.map(({ leave }) => leave()));
+    await settled(stage);
+    open(stage, request('key-0-of-mallory', query));
+    await waitFor('a request after these', () => stage.seen.length === 5);
+  });
+});
+
 describe('a request that waits for a connection', () => {
   it('never reaches the target when its client leaves, and its place in the line is free', async () => {
     const held: Socket[] = [];

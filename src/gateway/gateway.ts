@@ -146,8 +146,10 @@ export class Gateway {
       problem: () => this.#index.problem(),
       findTarget: (target) => this.#targets.find(target),
       permissions: this.#permissions,
-      maxShort: settings.requestsPerCredential,
-      maxLong: settings.longRequestsPerCredential,
+      limits: {
+        ofCredential: { short: settings.requestsPerCredential, long: settings.longRequestsPerCredential },
+        ofUser: { short: settings.requestsPerUser, long: settings.longRequestsPerUser },
+      },
     });
   }
 

@@ -131,6 +131,7 @@ export class RequestHandler {
     if (exchange.request.headers.upgrade !== undefined) return answerUpgrade(exchange.request);
     if (upstream === undefined) return notConnected;
     const request = {
+      user: sender.verdict.identity.user,
       asked,
       isLong: isLongRunning(asked),
       cut: () => void response.destroy(),
@@ -146,7 +147,7 @@ export class RequestHandler {
 
   #send(
     { request, response }: Exchange,
-    { asked, isLong }: OpenRequest & { readonly asked: ResolvedRequest },
+    { asked, isLong, user }: OpenRequest,
     { sender: { verdict }, target, upstream }: Pick<Passed, 'sender' | 'target'> & { upstream: Upstream },
   ): void {
     const { clock, log, settings } = this.#options;
@@ -154,7 +155,7 @@ export class RequestHandler {
     const impersonation = impersonationIn(target, verdict);
     const clientAddress = socket.remoteAddress ?? 'unknown';
     const headers = requestHeaders(rawHeaders, { clientAddress, impersonation });
-    const send = { method, path: asked.forward, headers, isLong, user: verdict.identity.user };
+    const send = { method, path: asked.forward, headers, isLong, user };
     const forwarding = {
       ...{ request, response, upstream, send, clock },
       publicPath: this.#basePath + apiPrefix + (formatTarget(asked.target) ?? ''),

@@ -127,6 +127,18 @@ export const gatewaySettingDefinitions = {
     default: '500',
     documentation: 'Watches and the like at once with one credential. One more gets 429.',
   }),
+  requestsPerUser: setting({
+    name: 'LATCHKEY_REQUESTS_PER_USER',
+    type: integer(1, 100_000),
+    default: '400',
+    documentation: 'Short requests at once with all credentials of one user. One more gets 429.',
+  }),
+  longRequestsPerUser: setting({
+    name: 'LATCHKEY_LONG_REQUESTS_PER_USER',
+    type: integer(1, 100_000),
+    default: '2000',
+    documentation: 'Watches and the like at once with all credentials of one user. One more gets 429.',
+  }),
   maxConnections: setting({
     name: 'LATCHKEY_MAX_CONNECTIONS',
     type: integer(1, 100_000),

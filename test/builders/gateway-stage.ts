@@ -32,6 +32,8 @@ export interface StageOptions {
   readonly basePath?: string;
   readonly maxShort?: number;
   readonly maxLong?: number;
+  readonly maxShortOfUser?: number;
+  readonly maxLongOfUser?: number;
   readonly connections?: number;
   readonly longConnections?: number;
   readonly maxWaiting?: number;
@@ -105,8 +107,10 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     findTarget: (target) => targets.find(target),
     permissions,
     clock: systemClock,
-    maxShort: options.maxShort ?? 100,
-    maxLong: options.maxLong ?? 100,
+    limits: {
+      ofCredential: { short: options.maxShort ?? 100, long: options.maxLong ?? 100 },
+      ofUser: { short: options.maxShortOfUser ?? 400, long: options.maxLongOfUser ?? 400 },
+    },
   });
   const { port } = origin.address() as AddressInfo;
   const platform = new ApiServerUpstream({

@@ -10,6 +10,7 @@ import type { EntryPermissions } from './entry-permissions.ts';
 
 /** A request under way. */
 export interface OpenRequest {
+  readonly user: string;
   readonly asked: ResolvedRequest;
   readonly isLong: boolean;
   /** Ends it at once, with the answer half sent. */
@@ -22,9 +23,13 @@ export interface OpenRequestsOptions {
   readonly problem: CredentialIndex['problem'];
   readonly findTarget: (target: RequestTarget) => Pick<FoundTarget, 'namespace' | 'entry'> | undefined;
   readonly permissions: Pick<EntryPermissions, 'mayStay'>;
-  /** At once, of one credential. */
-  readonly maxShort: number;
-  readonly maxLong: number;
+  /** At once, with one credential, and with all that speak for one user. */
+  readonly limits: { readonly ofCredential: RequestCounts; readonly ofUser: RequestCounts };
+}
+
+export interface RequestCounts {
+  readonly short: number;
+  readonly long: number;
 }
 
 /** How soon an end that no change of an object announces is noticed. */
@@ -35,10 +40,11 @@ interface Share {
   readonly open: Set<OpenRequest>;
 }
 
-/** What is under way with each credential: a limit for all of it, and an end with the credential. */
+/** What is under way with each credential: a limit for it and for its user, and an end with the credential. */
 export class OpenRequests {
   readonly #options: OpenRequestsOptions;
   readonly #shares = new Map<string, Share>();
+  readonly #users = new Map<string, { short: number; long: number }>();
   #timer: Timer | undefined;
 
   constructor(options: OpenRequestsOptions) {
@@ -47,11 +53,17 @@ export class OpenRequests {
 
   /** Takes a place for a request with the credential of this hash; an answer when all are taken. */
   enter(hash: string, request: OpenRequest): ErrorAnswer | undefined {
-    const { clock, maxShort, maxLong } = this.#options;
+    const { clock, limits } = this.#options;
     const share = this.#shares.get(hash) ?? { long: 0, open: new Set() };
-    if (request.isLong ? share.long >= maxLong : share.open.size - share.long >= maxShort) return tooMany;
+    const user = this.#users.get(request.user) ?? { short: 0, long: 0 };
+    const kind = request.isLong ? 'long' : 'short';
+    const underway = request.isLong ? share.long : share.open.size - share.long;
+    if (underway >= limits.ofCredential[kind]) return tooMany.ofCredential;
+    if (user[kind] >= limits.ofUser[kind]) return tooMany.ofUser;
     this.#shares.set(hash, share);
+    this.#users.set(request.user, user);
     share.open.add(request);
+    user[kind] += 1;
     if (request.isLong) share.long += 1;
     this.#timer ??= clock.setTimer(() => this.#sweep(), sweepMs);
     return undefined;
@@ -63,6 +75,14 @@ export class OpenRequests {
     if (!share?.open.delete(request)) return;
     if (request.isLong) share.long -= 1;
     if (share.open.size === 0) this.#shares.delete(hash);
+    this.#leaveUser(request);
+  }
+
+  #leaveUser({ user, isLong }: OpenRequest): void {
+    const counts = this.#users.get(user);
+    if (counts === undefined) return;
+    counts[isLong ? 'long' : 'short'] -= 1;
+    if (counts.short + counts.long === 0) this.#users.delete(user);
   }
 
   /** Ends what the credential of this hash no longer allows. */
@@ -90,4 +110,7 @@ export class OpenRequests {
   }
 }
 
-const tooMany = errorAnswer('ERR_TOO_MANY_REQUESTS', {}, { headers: ['retry-after', '1'] });
+const answerTooMany = (owner: string): ErrorAnswer =>
+  errorAnswer('ERR_TOO_MANY_REQUESTS', { owner }, { headers: ['retry-after', '1'] });
+
+const tooMany = { ofCredential: answerTooMany('this credential'), ofUser: answerTooMany('this user') };
