@@ -86,16 +86,21 @@ describe('the activity of keys', () => {
     await end();
   });
 
-  it('of very many keys is put in order within a moment', async () => {
+  it('of very many keys is put in order in one pass', async () => {
     const { clock, written, use, end } = start(2);
     const record = key('a', { ttl: 600, ttlAfterLastActivity: true });
+    let reads = 0;
     for (let count = 0; count < 100_000; count++) {
       const name = `a${count}`;
-      use({ ...record, key: name, name, uid: uidOf(name), ttl: 600 + ((count * 7_919) % 100_003) });
+      const ttl = () => {
+        reads += 1;
+        return 600 + ((count * 7_919) % 100_003);
+      };
+      use(Object.defineProperty({ ...record, key: name, name, uid: uidOf(name) }, 'ttl', { get: ttl }));
     }
-    const began = performance.now();
+    reads = 0;
     await clock.advanceAsync(500);
-    expect(performance.now() - began).toBeLessThan(150);
+    expect(reads).toBe(100_000);
     expect(written).toEqual(['a0 10:00:00']);
     await end();
   });
