@@ -139,7 +139,7 @@ describe('whatever comes in whatever order', () => {
     if (step.again) stage.places.leave(place);
   }
 
-  /** What any user can have, whoever else has what. */
+  /** What any user can have, whatever the others have. */
   const shareOf = ({ max }: PlacesOptions) => Math.max(1, Math.floor(max / 2) - Math.floor(max / 4));
 
   /** Calls `check` after each step of a run. */
