@@ -1,11 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import { annotations, labels } from '../../../src/api/names.ts';
-import { ownedAccessKeys, type Resource } from '../../../src/api/resources.ts';
+import {
+  clusters,
+  ownedAccessKeys,
+  type Resource,
+  spaceInstances,
+  virtualClusterInstances,
+} from '../../../src/api/resources.ts';
 import { type ApiAnswer, adminClient, contentTypes } from './api-client.ts';
 import { looseDefinitions } from './loose-definitions.ts';
 import { credentialKinds, objectOf, pathOf, type TestObject } from './objects.ts';
-import { admissionWorld, create, strip, type World } from './world.ts';
+import { admissionWorld, create, strip } from './world.ts';
+
+const targetKinds = [virtualClusterInstances, clusters, spaceInstances];
 
 const secret = 'lk_secretsecretsecretsecretsecretsecretsecret';
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
@@ -46,41 +54,77 @@ const burdened: [string, Record<string, unknown>][] = [
   ],
 ];
 
-describe('objects that were stored before the policies', async () => {
-  let plane: ControlPlane;
-  let world: World;
-  const stored: { resource: Resource; name: string; object: TestObject }[] = [];
+/** The same for targets. */
+const earlierTargets: [string, { spec?: unknown; metadata?: object }][] = [
+  ['no spec', {}],
+  ['a text as spec', { spec: 'other' }],
+  ['a number as spec', { spec: 5 }],
+  ['a list as spec', { spec: [{ kubeConfigSecretRef: { name: 'other' } }] }],
+  ['a text as reference', { spec: { kubeConfigSecretRef: 'other', clusterRef: 'east' } }],
+  [
+    'a number as name',
+    { spec: { kubeConfigSecretRef: { namespace: 5, name: 5 }, clusterRef: { cluster: 5 } } },
+  ],
+  ['a map as name', { spec: { kubeConfigSecretRef: { name: {} }, clusterRef: { virtualCluster: {} } } }],
+  ['a reference without a name', { spec: { kubeConfigSecretRef: { namespace: 'latchkey-system' } } }],
+  [
+    'very many finalizers',
+    { metadata: { finalizers: Array.from({ length: 2000 }, (_, i) => `a.com/f${i}`) } },
+  ],
+];
 
-  beforeAll(async () => {
-    plane = await startControlPlane({ name: 'earlier-objects' });
-    await looseDefinitions(plane, credentialKinds);
-    const admin = await adminClient(plane);
-    for (const resource of credentialKinds) {
-      for (const [name, fields] of malformed) {
-        stored.push({ resource, name, object: { ...bare(resource), ...fields } });
-      }
-      for (const [name, metadata] of burdened) {
-        const object = bare(resource);
-        stored.push({ resource, name, object: { ...object, metadata: { ...object.metadata, ...metadata } } });
-      }
-    }
-    for (const { resource, object } of stored) {
-      const answer = await admin.send('POST', pathOf(resource), { body: object });
-      expect(answer.status).toBe(201);
-    }
-    await admin.close();
-    world = await admissionWorld(plane);
-  });
-  afterAll(async () => await plane.stop());
+/** What a user without any right on Secrets and Clusters would lead them to. */
+const elsewhere: Record<string, object> = {
+  VirtualClusterInstance: { kubeConfigSecretRef: { name: 'somebodys' } },
+  Cluster: { kubeConfigSecretRef: { namespace: 'default', name: 'somebodys' } },
+  SpaceInstance: { clusterRef: { cluster: 'east', namespace: 'somebodys' } },
+};
 
+interface Stored {
+  readonly resource: Resource;
+  readonly name: string;
+  readonly object: TestObject;
+}
+
+const earlier: readonly Stored[] = [
+  ...credentialKinds.flatMap((resource) => [
+    ...malformed.map(([name, fields]) => ({ resource, name, object: { ...bare(resource), ...fields } })),
+    ...burdened.map(([name, metadata]) => ({ resource, name, object: bare(resource, metadata) })),
+  ]),
+  ...targetKinds.flatMap((resource) =>
+    earlierTargets.map(([name, { metadata, ...fields }]) => ({
+      resource,
+      name,
+      object: { ...bare(resource, metadata), ...fields } as TestObject,
+    })),
+  ),
+];
+
+const find = ({ kind, name }: { kind: string; name: string }): Stored => {
+  const found = earlier.find((entry) => entry.resource.kind === kind && entry.name === name);
+  if (found === undefined) throw new Error(`${kind} with ${name} was not stored`);
+  return found;
+};
+
+const plane = await startControlPlane({ name: 'earlier-objects' });
+afterAll(async () => await plane.stop());
+await store();
+const world = await admissionWorld(plane);
+
+async function store(): Promise<void> {
+  await looseDefinitions(plane, [...credentialKinds, ...targetKinds]);
+  const admin = await adminClient(plane);
+  for (const { resource, object } of earlier) {
+    const answer = await admin.send('POST', pathOf(resource), { body: object });
+    expect(answer.status).toBe(201);
+  }
+  await admin.close();
+}
+
+describe('objects that were stored before the policies', () => {
   const cases = credentialKinds.flatMap((resource) =>
     [...malformed, ...burdened].map(([name]) => ({ kind: resource.kind, name, resource })),
   );
-  const find = ({ kind, name }: { kind: string; name: string }): (typeof stored)[number] => {
-    const found = stored.find((entry) => entry.resource.kind === kind && entry.name === name);
-    if (found === undefined) throw new Error(`${kind} with ${name} was not stored`);
-    return found;
-  };
 
   it.each(cases)('get through a policy when they are changed: $kind with $name', async (row) => {
     const { resource, object } = find(row);
@@ -140,22 +184,51 @@ describe('objects that were stored before the policies', async () => {
   });
 });
 
-describe('without the mutating policies', async () => {
-  let plane: ControlPlane;
-  let world: World;
+describe('targets that were stored before the policies', () => {
+  const rows = targetKinds.flatMap(({ kind }) => earlierTargets.map(([name]) => ({ kind, name })));
+  const pathTo = (row: (typeof rows)[number]): string => {
+    const { resource, object } = find(row);
+    return pathOf(resource, object.metadata.name);
+  };
+
+  it.each(rows)('are led nowhere else without the right to it: $kind with $name', async (row) => {
+    const body = { spec: elsewhere[row.kind] };
+    const answer = await world.bob.send('PATCH', pathTo(row), {
+      body: [{ op: 'add', path: '/spec', value: body.spec }],
+      contentType: contentTypes.jsonPatch,
+    });
+    expect([403, 422]).toContain(answer.status);
+    expect(answer.body.message).not.toMatch(/resulted in error|failed due to/);
+  });
+
+  it.each(rows)('get through the policies when they are changed otherwise: $kind with $name', async (row) => {
+    const answer = await world.bob.send('PATCH', pathTo(row), {
+      body: { metadata: { labels: { touched: 'true' } } },
+      contentType: contentTypes.mergePatch,
+    });
+    expect([200, 422]).toContain(answer.status);
+    expect(answer.body.message ?? '').not.toMatch(/denied request|resulted in error/);
+  });
+
+  it.each(rows)('can be deleted and stripped by hand: $kind with $name', async (row) => {
+    expect((await world.bob.send('DELETE', pathTo(row))).status).toBe(200);
+    expect([200, 404]).toContain((await strip(world.bob, find(row).object)).status);
+    expect((await world.admin.send('GET', pathTo(row))).status).toBe(404);
+  });
+});
+
+/** The last of this control plane: what it removes does not come back. */
+describe('without the mutating policies', () => {
   const forged = {
     [annotations.requester]: 'alice',
     [annotations.requesterGroups]: '["latchkey-testers","system:authenticated"]',
   };
 
   beforeAll(async () => {
-    plane = await startControlPlane({ name: 'without-mutation' });
-    world = await admissionWorld(plane);
     const removed = await plane.kubectl(['delete', 'mutatingadmissionpolicybinding', '--all']);
     expect(removed.exitCode).toBe(0);
     await vi.waitFor(async () => expect((await attempt({})).status).toBe(403), 30_000);
   });
-  afterAll(async () => await plane.stop());
 
   const attempt = async (metadata: object): Promise<ApiAnswer> =>
     await world.alice.send('POST', pathOf(ownedAccessKeys), {
@@ -215,8 +288,8 @@ describe('without the mutating policies', async () => {
   });
 });
 
-function bare(resource: Resource): TestObject {
-  const { spec: _, ...object } = objectOf(resource);
+function bare(resource: Resource, metadata: object = {}): TestObject {
+  const { spec: _, ...object } = objectOf(resource, {}, metadata);
   return object;
 }
 
