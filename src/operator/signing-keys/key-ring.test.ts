@@ -20,19 +20,39 @@ describe('KeyRing', () => {
     expect(onChange).toHaveBeenCalledTimes(1);
   });
 
-  it('drops a revoked key at once, and signs no more with it', () => {
+  it('takes no key for revoked before it knows which are there', () => {
+    const ring = new KeyRing(() => undefined);
+    ring.retain(new Set([one.kid]));
+    expect(ring.isRevoked(one.kid)).toBe(false);
+    ring.publish([two], two);
+    expect(ring.isRevoked(one.kid)).toBe(true);
+  });
+
+  it('drops a revoked key at once', () => {
+    const onChange = vi.fn();
+    const ring = new KeyRing(onChange);
+    ring.publish([one, two], one);
+    ring.retain(new Set([one.kid]));
+    expect([one, two].map(({ kid }) => ring.isRevoked(kid))).toEqual([false, true]);
+    expect(onChange).toHaveBeenCalledTimes(2);
+  });
+
+  it('signs no more with a revoked key, and reports when there is another', () => {
     const onChange = vi.fn();
     const ring = new KeyRing(onChange);
     ring.publish([one, two], two);
     ring.retain(new Set([one.kid]));
-    expect([one, two].map(({ kid }) => ring.isPublished(kid))).toEqual([true, false]);
     expect(ring.signer).toBeUndefined();
     expect(onChange).toHaveBeenCalledTimes(2);
+    ring.publish([one], one);
+    expect([one, two].map(({ kid }) => ring.isRevoked(kid))).toEqual([false, true]);
+    expect(onChange).toHaveBeenCalledTimes(3);
   });
 
   it('does not publish a key that it only retains', () => {
     const ring = new KeyRing(() => undefined);
-    ring.retain(new Set([one.kid]));
-    expect(ring.isPublished(one.kid)).toBe(false);
+    ring.publish([two], two);
+    ring.retain(new Set([one.kid, two.kid]));
+    expect(ring.isRevoked(one.kid)).toBe(true);
   });
 });

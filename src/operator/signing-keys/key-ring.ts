@@ -17,8 +17,12 @@ export class KeyRing {
     return this.#active;
   }
 
-  isPublished(kid: string): boolean {
-    return this.#published.has(kid);
+  /**
+   * Whether verifiers do not find this key. A new leader does not know before it has a key to sign with: it would take every
+   * credential for one of a revoked key, and replace those for which the key comes while it asks for permission.
+   */
+  isRevoked(kid: string): boolean {
+    return this.#active !== undefined && !this.#published.has(kid);
   }
 
   /** Drops every key but these; the active one signs no more when it is not among them. */

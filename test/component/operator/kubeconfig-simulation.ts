@@ -26,6 +26,7 @@ import { cleanUpCertificates } from '../../../src/operator/credentials/kubeconfi
 import { KubeConfigController } from '../../../src/operator/credentials/kubeconfigs/controller.ts';
 import { toSecretRecord } from '../../../src/operator/credentials/secret-record.ts';
 import { ObjectEvents } from '../../../src/operator/shared/events.ts';
+import { KeyRing } from '../../../src/operator/signing-keys/key-ring.ts';
 import type {
   OpenResult,
   TargetClients,
@@ -82,6 +83,10 @@ export class KubeConfigSimulation {
   ca = 'the authority';
   /** What the next writes to both API servers meet. */
   fates: Fate[] = [];
+  /** The signing keys that the process knows. */
+  ring = new KeyRing(() => undefined);
+  /** Called whenever the process asks whether somebody may have a kubeconfig. */
+  onReview: () => void = () => undefined;
   /** The process has died: none of its writes reaches anybody. */
   isDead = false;
   #deathAt = Number.POSITIVE_INFINITY;
@@ -228,6 +233,7 @@ export class KubeConfigSimulation {
   }
 
   #start(): Process {
+    this.ring = new KeyRing(() => undefined);
     const stores = new CredentialStores(this.clock);
     const revocations = new Store<RevocationRecord>({ owner: ({ ownerUID }) => [ownerUID] });
     const clients = this.#clients();
@@ -252,7 +258,7 @@ export class KubeConfigSimulation {
     const controller = new KubeConfigController({
       ...{ ...services, clients, revoker, targets },
       ...{ client, issuer, clock: this.clock, random: () => 0.5, assertMayIssue: nothing },
-      ring: { signer: undefined, isPublished: () => false },
+      ring: this.ring,
       gateway: { issuer: 'https://latchkey.example.com', projectNamespacePrefix: 'p-' },
       limits: {
         ...{ activityInterval: 60_000, expiredRetention: 3_600_000, rotationOverlap: 600_000 },
@@ -284,6 +290,7 @@ export class KubeConfigSimulation {
     const base = this.platform.client;
     const create = (resource: Resource, object: StoredObject) => {
       if (resource.plural !== 'subjectaccessreviews') return base.create(resource, object);
+      this.onReview();
       const attributes = object.spec?.['resourceAttributes'] as { verb: string };
       return Promise.resolve({ status: { allowed: this.verbs.includes(attributes.verb) } });
     };

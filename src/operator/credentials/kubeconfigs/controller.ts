@@ -36,7 +36,7 @@ export interface KubeConfigControllerOptions extends ReconcilerServices {
   readonly clients: Pick<TargetClients, 'open' | 'known'>;
   readonly revoker: Pick<CertificateRevoker, 'tryRevoke'>;
   readonly issuer: Pick<CertificateIssuer, 'issue'>;
-  readonly ring: Pick<KeyRing, 'signer' | 'isPublished'>;
+  readonly ring: Pick<KeyRing, 'signer' | 'isRevoked'>;
   readonly gateway: GatewayPlace;
   readonly limits: IssuedLimits;
   readonly clock: Clock;
@@ -88,7 +88,7 @@ export class KubeConfigController {
     const isCertificate = record.kubeConfig?.clientCert === true;
     return {
       ...decisionInput(record, this.#options),
-      isPublished: (keyID) => isCertificate || ring.isPublished(keyID),
+      isPublished: (keyID) => isCertificate || !ring.isRevoked(keyID),
       ...(instance === undefined ? {} : { instance }),
       ...(target === undefined ? {} : { targetCA: target.ca }),
       limits,

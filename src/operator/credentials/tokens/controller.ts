@@ -32,7 +32,7 @@ export class TokenController {
       kind: 'DirectClusterEndpointToken',
       inputOf: (record): IssuedInput => ({
         ...decisionInput(record, options),
-        isPublished: (keyID) => ring.isPublished(keyID),
+        isPublished: (keyID) => !ring.isRevoked(keyID),
         limits,
       }),
       decide: decideIssued,
