@@ -1,5 +1,6 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import forge from 'node-forge';
+import { bitString, encodeDer, objectIdentifier, pem, sequence } from './der.ts';
 import { type CertificateName, distinguishedName } from './distinguished-name.ts';
 
 /** A request for a client certificate and the key that it is for. */
@@ -48,21 +49,4 @@ function requestInfo(name: CertificateName, publicKey: KeyObject): forge.asn1.As
   const spki = asn1.fromDer(publicKey.export({ type: 'spki', format: 'der' }).toString('latin1'));
   const attributes = asn1.create(CONTEXT_SPECIFIC, 0, true, []);
   return sequence(version, distinguishedName(name, 'shortest'), spki, attributes);
-}
-
-const sequence = (...items: forge.asn1.Asn1[]): forge.asn1.Asn1 =>
-  asn1.create(UNIVERSAL, asn1.Type.SEQUENCE, true, items);
-
-const objectIdentifier = (dotted: string): forge.asn1.Asn1 =>
-  asn1.create(UNIVERSAL, asn1.Type.OID, false, asn1.oidToDer(dotted).getBytes());
-
-/** The first byte says that no bits at the end are unused. */
-const bitString = (content: Buffer): forge.asn1.Asn1 =>
-  asn1.create(UNIVERSAL, asn1.Type.BITSTRING, false, `\0${content.toString('latin1')}`);
-
-const encodeDer = (value: forge.asn1.Asn1): Buffer => Buffer.from(asn1.toDer(value).getBytes(), 'latin1');
-
-function pem(label: string, der: Buffer): string {
-  const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
-  return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ''].join('\n');
 }
