@@ -87,6 +87,11 @@ export const errorCatalogue = {
     message: 'the address of a target may not be dialled: {problem}',
     fix: 'Change the server of the administrator kubeconfig, or add the address to `LATCHKEY_TARGET_ADDRESSES`.',
   },
+  ERR_GATEWAY_AUTHORITY: {
+    message:
+      'the Secret {secret} is not that of the operator, which cannot sign a certificate for the gateway',
+    fix: 'Delete this Secret in latchkey-system, and the operator makes its own. Or give the gateway a certificate in latchkey-gateway-tls.',
+  },
   ERR_ADMISSION_MISSING: {
     message:
       'nothing new is confirmed while {missing} admission policies or bindings are missing, older or edited',

@@ -72,6 +72,9 @@ export const purposes = {
   /** Login data taken out of `spec`. */
   login: 'login',
   signingKeys: 'signing-keys',
+  /** What the gateway serves with, and the authority that signs it. */
+  gatewayCertificate: 'gateway-certificate',
+  gatewayAuthority: 'gateway-authority',
   /** The token of the impersonator in a target. */
   target: 'target',
   /** Certificates whose bindings could not be removed in time. */
@@ -99,6 +102,12 @@ export const systemObjects = {
   lease: 'latchkey-operator',
   signingKeys: 'latchkey-signing-keys',
   discovery: 'latchkey-oidc-discovery',
+  /** The Service of the gateway. */
+  gatewayService: 'latchkey-gateway',
+  /** What the gateway serves with: made by the operator, or given by the site. */
+  gatewayCertificate: 'latchkey-gateway-tls',
+  /** The authority that the operator signs it with. No one else reads it. */
+  gatewayAuthority: 'latchkey-gateway-ca',
   /** Not ours to write: the ConfigMap of the site, which the admission policies read. */
   sitePolicy: 'latchkey-site-policy',
 } as const;

@@ -22,10 +22,13 @@ function read(content: string | undefined): string | undefined {
 describe('the certificate authority of the base URL', () => {
   const authority = createAuthority('test');
 
-  it('is none unless a file is named', () => {
-    const environment = { LATCHKEY_BASE_URL: 'https://latchkey.example.com' };
+  it.each([
+    ['is what the operator knows by itself unless a file is named', {}, 'auto'],
+    ['is none when the site says so', { LATCHKEY_BASE_URL_CA_FILE: 'none' }, undefined],
+  ])('%s', (_, given, expected) => {
+    const environment = { LATCHKEY_BASE_URL: 'https://latchkey.example.com', ...given };
     const { baseURLCA } = readSettings(allOperatorSettings, environment, { identity: 'a' });
-    expect(baseURLCA).toBeUndefined();
+    expect(baseURLCA).toBe(expected);
   });
 
   it('is every certificate of the file', () => {

@@ -2,14 +2,15 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Parsed, SettingType } from './types.ts';
 
-/** The certificates of a PEM file, read at once; undefined for `none`. */
+/** The certificates of a PEM file, read at once; undefined for `none`. `auto` stands for what the program knows by itself. */
 export const certificateFile: SettingType<string | undefined> = {
-  description: '`none` or the absolute path of a PEM file',
+  description: '`auto`, `none` or the absolute path of a PEM file',
   parse: (text) => {
+    if (text === 'auto') return { value: text };
     if (text === 'none') return { value: undefined };
     return /^\/.{1,1023}$/.test(text)
       ? readCertificates(text)
-      : { problem: 'must be `none` or the absolute path of a PEM file' };
+      : { problem: 'must be `auto`, `none` or the absolute path of a PEM file' };
   },
 };
 

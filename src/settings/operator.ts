@@ -72,9 +72,9 @@ export const operatorSettingDefinitions = {
   baseURLCA: setting({
     name: 'LATCHKEY_BASE_URL_CA_FILE',
     type: certificateFile,
-    default: 'none',
+    default: 'auto',
     documentation:
-      'The certificate authority of the base URL, which stands in kubeconfigs with a token. `none`: clients trust it anyway. Read at start.',
+      'The certificate authority of the base URL, which stands in kubeconfigs with a token. `auto`: that of the operator, while the gateway serves with the certificate that the operator made. `none`: clients trust it anyway. A file is read at start.',
   }),
   finalizerLimitMs: setting({
     name: 'LATCHKEY_FINALIZER_LIMIT',

@@ -40,7 +40,7 @@ describe('readSettings', () => {
       maxKubeConfigTTLSeconds: 31_536_000,
       targetAddresses: ['0.0.0.0/0', '::/0'],
       targetRecheckMs: 60_000,
-      baseURLCA: undefined,
+      baseURLCA: 'auto',
       finalizerLimitMs: 60_000,
       projectNamespacePrefix: 'p-',
     });

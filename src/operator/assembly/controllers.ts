@@ -17,10 +17,15 @@ import { CertificateRevoker } from '../certificates/certificate-revoker.ts';
 import { type RevocationRecord, RevocationRecords } from '../certificates/revocation-records.ts';
 import { CredentialStores } from '../credentials/credential-stores.ts';
 import { ExpiryBudget } from '../credentials/expiry-budget.ts';
+import { GatewayAuthority } from '../gateway-certificate/gateway-authority.ts';
 import type { Controller } from '../shared/controller.ts';
 import { KeyRing } from '../signing-keys/key-ring.ts';
 import type { TargetSweep } from '../targets/target-sweep.ts';
 import { createCredentialControllers } from './create-credential-controllers.ts';
+import {
+  createGatewayCertificateController,
+  gatewayCertificateKey,
+} from './create-gateway-certificate-controller.ts';
 import { createRevocationController } from './create-revocation-controller.ts';
 import { createSigningKeyController, signingKeysKey } from './create-signing-key-controller.ts';
 import { createTargetControllers, createTargetSweep } from './create-target-controllers.ts';
@@ -43,6 +48,8 @@ export class Controllers {
   readonly system = {
     signingKeys: new Store<StoredRecord>(),
     discovery: new Store<StoredRecord>(),
+    gatewayCertificate: new Store<StoredRecord>(),
+    gatewayAuthority: new Store<StoredRecord>(),
     revocations: new Store<RevocationRecord>({ owner: ({ ownerUID }) => [ownerUID] }),
   };
   readonly all: readonly Controller[];
@@ -58,6 +65,7 @@ export class Controllers {
     this.#enqueueOnChange();
     this.all = [
       createSigningKeyController(this.#context),
+      createGatewayCertificateController(this.#context),
       ...createCredentialControllers(this.#context),
       createRevocationController(this.#context),
       ...createTargetControllers(this.#context),
@@ -102,6 +110,7 @@ export class Controllers {
         onReleased: (kind) => metrics.finalizersReleased.inc({ kind }),
       }),
       ring: new KeyRing(() => this.#enqueueSigned()),
+      gatewayAuthority: new GatewayAuthority(() => this.#enqueueKind('VirtualClusterInstanceKubeConfig')),
       queues: queuesOf(options),
     };
   }
@@ -137,11 +146,20 @@ export class Controllers {
         kubeConfigs,
       },
     );
-    const enqueueSigningKeys = () => queues['signing-keys'].add(signingKeysKey);
-    this.system.signingKeys.subscribe(enqueueSigningKeys);
-    this.system.discovery.subscribe(enqueueSigningKeys);
     this.system.revocations.subscribe(({ key }) => queues.revocations.add(key));
+    this.#enqueueSystem();
+  }
+
+  /** At the start, and whenever one of their objects changes. */
+  #enqueueSystem(): void {
+    const { queues } = this.#context;
+    const { signingKeys, discovery, gatewayCertificate, gatewayAuthority } = this.system;
+    const enqueueSigningKeys = () => queues['signing-keys'].add(signingKeysKey);
+    for (const store of [signingKeys, discovery]) store.subscribe(enqueueSigningKeys);
     enqueueSigningKeys();
+    const enqueueCertificate = () => queues['gateway-certificate'].add(gatewayCertificateKey);
+    for (const store of [gatewayCertificate, gatewayAuthority]) store.subscribe(enqueueCertificate);
+    enqueueCertificate();
   }
 
   /** Whatever carries a signature. */

@@ -8,6 +8,7 @@ import { AccessKeyController } from '../credentials/access-keys/controller.ts';
 import { LoginSecrets } from '../credentials/access-keys/login-secrets.ts';
 import { cleanUpCertificates } from '../credentials/kubeconfigs/certificate-clean-up.ts';
 import { KubeConfigController } from '../credentials/kubeconfigs/controller.ts';
+import type { GatewayPlace } from '../credentials/kubeconfigs/destination.ts';
 import { TokenController } from '../credentials/tokens/controller.ts';
 import type { Controller } from '../shared/controller.ts';
 import { issuedLimits, mayIssue, type OperatorContext, queueOf } from './operator-context.ts';
@@ -79,7 +80,10 @@ function createKubeConfigs(context: OperatorContext, kind: CredentialKind) {
   });
 }
 
-function gatewayOf({ settings }: OperatorContext) {
-  const { baseURL: issuer, baseURLCA: ca, projectNamespacePrefix } = settings;
-  return { issuer, projectNamespacePrefix, ...(ca === undefined ? {} : { ca }) };
+function gatewayOf({ settings, gatewayAuthority }: OperatorContext): () => GatewayPlace {
+  const { baseURL: issuer, baseURLCA, projectNamespacePrefix } = settings;
+  const place = { issuer, projectNamespacePrefix };
+  if (baseURLCA === 'auto') return () => ({ ...place, ...(gatewayAuthority.known ?? { isCAPending: true }) });
+  const given = { ...place, ...(baseURLCA === undefined ? {} : { ca: baseURLCA }) };
+  return () => given;
 }

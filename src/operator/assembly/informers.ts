@@ -25,16 +25,18 @@ import { controllerNames } from './operator-context.ts';
 export interface WatchedStores {
   readonly stores: CredentialStores;
   readonly targets: TargetStores;
-  /** In the system namespace: the signing keys, the discovery documents, and what is still to be revoked. */
+  /** In the system namespace. */
   readonly system: {
     readonly signingKeys: Store<StoredRecord>;
     readonly discovery: Store<StoredRecord>;
+    readonly gatewayCertificate: Store<StoredRecord>;
+    readonly gatewayAuthority: Store<StoredRecord>;
     readonly revocations: Store<RevocationRecord>;
   };
 }
 
 /** As they stand in metrics and checks. */
-export const informerNames = [...controllerNames, 'secrets', 'discovery'] as const;
+export const informerNames = [...controllerNames, 'secrets', 'discovery', 'gateway-authority'] as const;
 
 /** Everything that the operator watches. */
 export function addInformers(informers: Informers, { stores, targets, system }: WatchedStores): void {
@@ -50,6 +52,14 @@ export function addInformers(informers: Informers, { stores, targets, system }: 
     project: toRevocationRecord,
   });
   add('discovery', { ...named(configMaps, systemObjects.discovery), store: system.discovery });
+  add('gateway-certificate', {
+    ...named(secrets, systemObjects.gatewayCertificate),
+    store: system.gatewayCertificate,
+  });
+  add('gateway-authority', {
+    ...named(secrets, systemObjects.gatewayAuthority),
+    store: system.gatewayAuthority,
+  });
 }
 
 type InformerName = (typeof informerNames)[number];

@@ -12,6 +12,7 @@ import type { CertificateRevoker } from '../certificates/certificate-revoker.ts'
 import type { RevocationRecord, RevocationRecords } from '../certificates/revocation-records.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
 import type { ExpiryBudget } from '../credentials/expiry-budget.ts';
+import type { GatewayAuthority } from '../gateway-certificate/gateway-authority.ts';
 import type { ObjectEvents } from '../shared/events.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
 import type { CredentialServices } from './credential-services.ts';
@@ -40,6 +41,7 @@ export const controllerNames = [
   'clusters',
   'revocations',
   'signing-keys',
+  'gateway-certificate',
 ] as const;
 
 export type ControllerName = (typeof controllerNames)[number];
@@ -59,6 +61,7 @@ export interface OperatorContext extends ControllersOptions {
     readonly recorded: Store<RevocationRecord>;
   };
   readonly ring: KeyRing;
+  readonly gatewayAuthority: GatewayAuthority;
   readonly expiryBudget: ExpiryBudget;
   readonly queues: Readonly<Record<ControllerName, WorkQueue>>;
 }

@@ -95,6 +95,7 @@ describe('the metrics of an operator', () => {
     metrics.expiryWaiting.set(6);
     metrics.signingKeyCreated.set(7);
     metrics.signingKeyRotation.set(8);
+    metrics.gatewayCertificateEnd.set(9);
     await textOf();
     metrics.endTerm();
     const text = await textOf();
@@ -105,6 +106,7 @@ describe('the metrics of an operator', () => {
       'latchkey_expiry_budget_waiting 0',
       'latchkey_signing_key_created_timestamp_seconds 0',
       'latchkey_signing_key_rotation_timestamp_seconds 0',
+      'latchkey_gateway_certificate_end_timestamp_seconds 0',
     ])
       expect(text).toContain(zero);
     expect(text).toContain('latchkey_reconcile_total{controller="a",outcome="success"} 1');

@@ -14,11 +14,12 @@ export class OperatorMetrics {
   readonly eventsDropped: Counter;
   readonly signingKeyCreated: Gauge;
   readonly signingKeyRotation: Gauge;
+  readonly gatewayCertificateEnd: Gauge;
   readonly admission: ReturnType<typeof admissionGauges>;
 
   constructor(registry: Registry) {
     const registers = [registry];
-    const gauge = (name: string, help: string) => new Gauge({ registers, name, help });
+    const gauge: NewGauge = (name, help) => new Gauge({ registers, name, help });
     const byState = (name: string, help: string) =>
       new Gauge({ registers, name, help, labelNames: ['kind', 'state'] });
     this.controllers = new ControllerMetrics(registry);
@@ -55,6 +56,7 @@ export class OperatorMetrics {
       'latchkey_signing_key_rotation_timestamp_seconds',
       'When the key that signs tokens now is due to be replaced, in seconds of the Unix epoch; 0 before there is one.',
     );
+    this.gatewayCertificateEnd = gatewayCertificateEnd(gauge);
     this.admission = admissionGauges(gauge);
   }
 
@@ -66,12 +68,21 @@ export class OperatorMetrics {
     this.controllers.clear();
     this.informers.clear();
     for (const gauge of [this.credentials, this.targets]) gauge.reset();
-    for (const gauge of [this.leader, this.expiryWaiting, this.signingKeyCreated, this.signingKeyRotation])
-      gauge.set(0);
+    const { leader, expiryWaiting, signingKeyCreated, signingKeyRotation, gatewayCertificateEnd } = this;
+    const single = [leader, expiryWaiting, signingKeyCreated, signingKeyRotation, gatewayCertificateEnd];
+    for (const gauge of single) gauge.set(0);
   }
 }
 
-const admissionGauges = (gauge: (name: string, help: string) => Gauge) => ({
+type NewGauge = (name: string, help: string) => Gauge;
+
+const gatewayCertificateEnd = (gauge: NewGauge) =>
+  gauge(
+    'latchkey_gateway_certificate_end_timestamp_seconds',
+    'When the certificate in the Secret `latchkey-gateway-tls` ends, in seconds of the Unix epoch; 0 before it is known.',
+  );
+
+const admissionGauges = (gauge: NewGauge) => ({
   missing: gauge(
     'latchkey_admission_missing',
     'Shipped admission policies and bindings that are not on the API server, or not as shipped. The operator waits while it is not 0.',

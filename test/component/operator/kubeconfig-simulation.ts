@@ -259,7 +259,7 @@ export class KubeConfigSimulation {
       ...{ ...services, clients, revoker, targets },
       ...{ client, issuer, clock: this.clock, random: () => 0.5, assertMayIssue: nothing },
       ring: this.ring,
-      gateway: { issuer: 'https://latchkey.example.com', projectNamespacePrefix: 'p-' },
+      gateway: () => ({ issuer: 'https://latchkey.example.com', projectNamespacePrefix: 'p-' }),
       limits: {
         ...{ activityInterval: 60_000, expiredRetention: 3_600_000, rotationOverlap: 600_000 },
         maxTTL: 31_536_000,

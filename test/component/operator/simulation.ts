@@ -199,7 +199,9 @@ export class Simulation {
   /** Failed keys come again within a second; everything else that waits is a matter of hours or of the refusals' recheck. */
   #backingOff(): boolean {
     return this.#controllers.all.some(({ queue }) =>
-      [...this.records().map(({ key }) => key), 'signing-keys'].some((key) => queue.failures(key) > 0),
+      [...this.records().map(({ key }) => key), 'signing-keys', 'gateway-certificate'].some(
+        (key) => queue.failures(key) > 0,
+      ),
     );
   }
 

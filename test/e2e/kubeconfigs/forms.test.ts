@@ -2,13 +2,13 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { conditionOf, type Stored, secondsAfter, secretAt } from '../../../lab/operator/api.ts';
+import { conditionOf, entryOf, type Stored, secondsAfter, secretAt } from '../../../lab/operator/api.ts';
 import { firstRowOf } from '../../../lab/operator/kubectl.ts';
 import { baseURL } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
-import { group } from '../../../src/api/names.ts';
+import { group, systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { certificateSigningRequests, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
 import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
@@ -148,7 +148,8 @@ describe.concurrent('a kubeconfig with a token', () => {
     const { server, token = '', ca } = readingOf(object.status.kubeConfig);
     const { name, uid } = bare.instance.metadata;
     expect(server).toBe(`${baseURL}/kubernetes/project/${bare.name}/virtualcluster/${name}`);
-    expect(ca).toBeUndefined();
+    const served = await admin.get(secretAt(systemNamespace, systemObjects.gatewayCertificate));
+    expect(ca).toBe(entryOf(served, 'ca.crt'));
     const claims = await issuer.verify(token, baseURL);
     expect(claims).toMatchObject({
       aud: [baseURL],

@@ -37,7 +37,7 @@ export interface KubeConfigControllerOptions extends ReconcilerServices {
   readonly revoker: Pick<CertificateRevoker, 'tryRevoke'>;
   readonly issuer: Pick<CertificateIssuer, 'issue'>;
   readonly ring: Pick<KeyRing, 'signer' | 'isRevoked'>;
-  readonly gateway: GatewayPlace;
+  readonly gateway: () => GatewayPlace;
   readonly limits: IssuedLimits;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
@@ -92,7 +92,7 @@ export class KubeConfigController {
       ...(instance === undefined ? {} : { instance }),
       ...(target === undefined ? {} : { targetCA: target.ca }),
       limits,
-      gateway,
+      gateway: gateway(),
     };
   }
 
@@ -127,13 +127,13 @@ export class KubeConfigController {
     issue: IssueCredential,
     instance: VirtualClusterInstanceRecord,
   ): Result {
-    const { client, ring, gateway } = this.#options;
-    const { record } = input;
+    const { client, ring } = this.#options;
+    const { record, gateway } = input;
     const problem = await labelProblem(client, record, gateway);
     if (problem !== undefined) return { record, commit: afterFailedIssue(input, issue, problem) };
     const { signer } = ring;
-    // The ring brings every kubeconfig again when there is a key.
-    if (signer === undefined) return undefined;
+    // Both bring every kubeconfig again: the ring when there is a key, the gateway when its authority is known.
+    if (signer === undefined || gateway.isCAPending === true) return undefined;
     const made = makeWithToken({ record, issue, instance, gateway, signer });
     if ('problem' in made) return { record, commit: refuse(input, made.problem) };
     return confirm(this.#options, input, made);

@@ -21,6 +21,10 @@ export interface GatewayPlace {
   readonly issuer: string;
   /** PEM; absent: clients trust the gateway's certificate anyway. */
   readonly ca?: string;
+  /** What earlier kubeconfigs say instead, and clients verify the gateway with as well. */
+  readonly earlierCAs?: readonly string[];
+  /** Until it is known whether there is a `ca`: nothing is issued, and what was issued is not judged by it. */
+  readonly isCAPending?: boolean;
   /** The namespace of a project is this and the project's name. */
   readonly projectNamespacePrefix: string;
 }
@@ -46,10 +50,22 @@ export function directionOf(input: KubeConfigInput): 'right' | 'wrong' | 'unknow
   const isDirect = record.kubeConfig?.clientCert === true;
   if (isDirect && (instance === undefined || (targetCA === undefined && directServer(record, instance))))
     return 'unknown';
-  const present = isDirect
-    ? instance && directDestination(record, instance, targetCA ?? '')
-    : gatewayDestination(record, gateway);
-  return present !== undefined && record.status.targetHash === targetHashOf(present) ? 'right' : 'wrong';
+  if (!isDirect && gateway.isCAPending === true) return 'unknown';
+  const right = isDirect
+    ? [instance && directDestination(record, instance, targetCA ?? '')]
+    : gatewayDestinations(record, gateway);
+  const leadsTo = (place: Destination | undefined): boolean =>
+    place !== undefined && record.status.targetHash === targetHashOf(place);
+  return right.some(leadsTo) ? 'right' : 'wrong';
+}
+
+/** What a kubeconfig issued now would say, and what is good of those issued before. */
+function gatewayDestinations(
+  record: CredentialRecord,
+  gateway: GatewayPlace,
+): readonly (Destination | undefined)[] {
+  const places = [gateway, ...(gateway.earlierCAs ?? []).map((ca) => ({ ...gateway, ca }))];
+  return places.map((place) => gatewayDestination(record, place));
 }
 
 /** Of a kubeconfig with a token. Undefined outside of a project. */

@@ -79,10 +79,13 @@ interface Surroundings {
   readonly targetCA?: string | undefined;
   readonly prefix?: string;
   readonly gatewayCA?: string;
+  readonly earlierCAs?: readonly string[];
+  readonly isCAPending?: boolean;
 }
 
 function inputOf(record: CredentialRecord, surroundings: Surroundings = {}): KubeConfigInput {
-  const { keys = [], others = [], now = created + second, prefix = 'p-', gatewayCA } = surroundings;
+  const { keys = [], others = [], now = created + second, prefix = 'p-' } = surroundings;
+  const { gatewayCA, earlierCAs = [], isCAPending = false } = surroundings;
   const present = 'instance' in surroundings ? surroundings.instance : instance;
   const known = 'targetCA' in surroundings ? surroundings.targetCA : ca;
   return {
@@ -98,6 +101,8 @@ function inputOf(record: CredentialRecord, surroundings: Surroundings = {}): Kub
     gateway: {
       issuer,
       projectNamespacePrefix: prefix,
+      earlierCAs,
+      isCAPending,
       ...(gatewayCA === undefined ? {} : { ca: gatewayCA }),
     },
     credentialByUID: (uid) => [...keys, ...others].find((other) => other.uid === uid),
@@ -333,6 +338,19 @@ describe('the policy for a kubeconfig that was issued', () => {
       keepPrevious: false,
       end: created + 24 * hour,
     });
+  });
+
+  it('stays while what it says of the authority of the gateway is still good, and while that is not known', () => {
+    const named = { ...token, status: { ...token.status, targetHash: targetHashOf({ ...byGateway, ca }) } };
+    const both = `${ca}${ca}`;
+    for (const surroundings of [
+      { gatewayCA: ca },
+      { gatewayCA: both, earlierCAs: [ca] },
+      { isCAPending: true },
+    ])
+      expect(settled(named, surroundings).desired.confirmation.serial).toBe(1);
+    expect(issued(named, { gatewayCA: both, earlierCAs: [both] }).cause).toBe('TargetChanged');
+    expect(settled(named, { isCAPending: true }).requeueAt).toBe(created + second + 10_000);
   });
 
   it('has no address any more when the ingress is taken away', () => {
