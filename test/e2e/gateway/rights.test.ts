@@ -211,6 +211,7 @@ describe('a stolen token of the gateway', async () => {
   it.each<[string, Request]>([
     ['by itself', { path: secrets }],
     ['by itself, not even a ConfigMap', { path: maps }],
+    ['of the authority that signs its certificate', { path: `${secrets}/latchkey-gateway-ca` }],
     ['with an empty user', { path: maps, headers: { 'impersonate-user': '' } }],
     ['as system:masters', { path: secrets, headers: { ...user, 'impersonate-group': 'system:masters' } }],
     ['as the administrator of a node', { path: secrets, headers: { 'impersonate-user': 'system:node:a' } }],
