@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Agent, type Dispatcher, request } from 'undici';
 import type { ControlPlaneAccess } from '../controlplane/access.ts';
-import { createAuthority, createServer } from '../controlplane/certificates.ts';
+import { createAuthority, createServer, type Identity } from '../controlplane/certificates.ts';
 import type { Guard, GuardedProcess } from '../controlplane/guard.ts';
 import { base64, writeKubeconfig } from '../controlplane/kubeconfig.ts';
 import { currentProgram } from '../operator/program.ts';
@@ -16,6 +16,14 @@ export interface GatewayOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** With the credentials of its account. Default: one for this control plane. */
   readonly kubeconfig?: string;
+  /** Default: one for 127.0.0.1 and localhost, of an authority of its own. */
+  readonly certificate?: ServedCertificate;
+}
+
+/** PEM. */
+export interface ServedCertificate extends Identity {
+  /** The authority that clients have to trust. */
+  readonly ca: string;
 }
 
 interface Place {
@@ -38,10 +46,9 @@ export class RunningGateway {
   static async start(
     plane: ControlPlaneAccess,
     guard: Guard,
-    { name = 'gateway', env = {}, kubeconfig }: GatewayOptions = {},
+    { name = 'gateway', env = {}, kubeconfig, certificate: served = newCertificate() }: GatewayOptions = {},
   ): Promise<RunningGateway> {
-    const authority = createAuthority(`${name}-ca`);
-    const { certificate, key } = createServer(authority, ['localhost']);
+    const { certificate, key, ca } = served;
     const [certFile, keyFile] = [`${name}.crt`, `${name}.key`].map((file) => path.join(guard.folder, file));
     await writeFile(certFile ?? '', certificate);
     await writeFile(keyFile ?? '', key, { mode: 0o600 });
@@ -63,7 +70,7 @@ export class RunningGateway {
         ...env,
       },
     });
-    const gateway = new RunningGateway({ process, folder: guard.folder, ca: authority.certificate });
+    const gateway = new RunningGateway({ process, folder: guard.folder, ca });
     await gateway.#untilReady();
     return gateway;
   }
@@ -150,4 +157,9 @@ export class RunningGateway {
     const ready = async () => (await this.health('/readyz')).status === 200;
     await until('the gateway is ready', ready, { timeoutMs: 30_000, everyMs: 20 });
   }
+}
+
+function newCertificate(): ServedCertificate {
+  const authority = createAuthority('gateway-ca');
+  return { ...createServer(authority, ['localhost']), ca: authority.certificate };
 }

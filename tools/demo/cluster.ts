@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
 import type { KubectlResult } from '../../lab/controlplane/kubectl.ts';
 import { applyKustomization } from '../../lab/operator/kustomization.ts';
+import { until } from '../../lab/operator/until.ts';
 import type { Say } from './progress.ts';
 
 /** The kinds of keys and tokens. */
@@ -78,6 +79,15 @@ export async function untilReady(plane: ControlPlaneAccess, kubeconfig: string):
 /** @throws Error when the command failed. */
 export function requireSuccess({ exitCode, stderr }: KubectlResult, what: string): void {
   if (exitCode !== 0) throw new Error(`${what} failed:\n${stderr.trimEnd()}`);
+}
+
+/** Like `read`, where the gateway may not have heard yet of what was made a moment ago. */
+export async function readSoon(
+  plane: ControlPlaneAccess,
+  args: readonly string[],
+  kubeconfig: string,
+): Promise<string> {
+  return await until(`kubectl ${args.join(' ')}`, async () => await read(plane, args, kubeconfig));
 }
 
 /** What kubectl prints, as the administrator unless another kubeconfig is given. @throws Error with what it said. */

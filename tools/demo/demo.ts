@@ -1,13 +1,16 @@
 import path from 'node:path';
+import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
 import { controlPlaneBinaries } from '../../lab/controlplane/binaries/binaries.ts';
+import type { RunningGateway } from '../../lab/gateway/running-gateway.ts';
 import { configFolder } from '../../lab/operator/kustomization.ts';
 import { RunningOperator } from '../../lab/operator/running-operator.ts';
 import { applyAs, bindAdministrator, install, untilReady } from './cluster.ts';
+import { chooseGatewayPlace, type GatewayPlace, startGateway } from './gateway.ts';
 import type { Interrupt } from './interrupt.ts';
 import type { Say } from './progress.ts';
 import { Started } from './started.ts';
 import { collectSummary } from './summary.ts';
-import { renderSummary } from './summary-text.ts';
+import { type Logs, renderSummary } from './summary-text.ts';
 import { type Planes, prepareProject, virtualClusterSamples } from './virtual-cluster.ts';
 
 export interface DemoOptions {
@@ -26,12 +29,19 @@ interface Stage extends Pick<DemoOptions, 'once' | 'print'> {
 }
 
 interface Running {
-  /** Rejects when the operator ends by itself; pending as long as it runs. */
+  /** Rejects when the operator or the gateway ends by itself; pending as long as they run. */
   readonly death: Promise<never>;
 }
 
+/** The processes of Latchkey. */
+interface Latchkey {
+  readonly operator: RunningOperator;
+  readonly gateway: RunningGateway;
+  readonly place: GatewayPlace;
+}
+
 const logTailLines = 20;
-/** Both control planes are on loopback, which the operator dials only when a setting allows it. */
+/** Both control planes are on loopback, which is dialled only when a setting allows it. */
 const env = { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' };
 
 /**
@@ -72,29 +82,40 @@ async function startAndShow(started: Started, stage: Stage): Promise<Running> {
   );
   step('applying config/default: CRDs, admission policies, roles');
   await install(platform);
-  step('starting the operator as a process of its own, under its ServiceAccount');
-  const operator = await RunningOperator.start(platform, await started.guard('demo-operator'), { env });
-  const death = deathOf(operator);
-  await Promise.race([death, use({ platform, virtual }, operator, stage)]);
+  const latchkey = await startLatchkey(started, platform, step);
+  const death = Promise.race([deathOf('operator', latchkey.operator), deathOf('gateway', latchkey.gateway)]);
+  // Our own stop ends them too, when nothing listens any more.
+  death.catch(() => undefined);
+  await Promise.race([death, use({ platform, virtual }, latchkey, stage)]);
   return { death };
 }
 
-function deathOf(operator: RunningOperator): Promise<never> {
-  const death = operator.process.exited.then(async (code) => {
-    throw new Error(`the operator ended with exit code ${code}. ${await tailOf(operator)}`);
+async function startLatchkey(started: Started, platform: ControlPlaneAccess, step: Say): Promise<Latchkey> {
+  const place = await chooseGatewayPlace(platform);
+  step('starting the operator as a process of its own, under its ServiceAccount');
+  const operator = await RunningOperator.start(platform, await started.guard('demo-operator'), {
+    env: { ...env, LATCHKEY_BASE_URL: place.baseURL, LATCHKEY_BASE_URL_CA_FILE: place.caFile },
   });
-  // Our own stop ends it too, when nothing listens any more.
-  death.catch(() => undefined);
-  return death;
+  step(`starting the gateway at ${place.baseURL}, under its own ServiceAccount`);
+  const gateway = await startGateway(platform, await started.guard('demo-gateway'), place, env);
+  return { operator, gateway, place };
 }
 
-async function tailOf(operator: RunningOperator): Promise<string> {
-  const log = await operator.log().catch(() => '(there is none)');
+type Part = Pick<RunningOperator, 'process' | 'log'>;
+
+async function deathOf(name: string, part: Part): Promise<never> {
+  const code = await part.process.exited;
+  throw new Error(`the ${name} ended with exit code ${code}. ${await tailOf(part)}`);
+}
+
+async function tailOf(part: Part): Promise<string> {
+  const log = await part.log().catch(() => '(there is none)');
   return `The end of its log:\n${log.trimEnd().split('\n').slice(-logTailLines).join('\n')}`;
 }
 
-async function use(planes: Planes, operator: RunningOperator, stage: Stage): Promise<void> {
+async function use(planes: Planes, latchkey: Latchkey, stage: Stage): Promise<void> {
   const { platform } = planes;
+  const { operator } = latchkey;
   const { once, step, print } = stage;
   step('binding the user alice to the shipped role latchkey-admin');
   const alice = await bindAdministrator(platform, 'alice');
@@ -111,7 +132,12 @@ async function use(planes: Planes, operator: RunningOperator, stage: Stage): Pro
   if (listing !== undefined) {
     throw new Error(`not everything got Ready:\n${listing}\nThe operator runs. ${await tailOf(operator)}`);
   }
-  step('everything is ready');
-  const summary = await collectSummary(planes, alice);
-  print(once ? renderSummary(summary) : renderSummary(summary, operator.process.logPath));
+  step('everything is ready; going through the gateway with curl and kubectl');
+  const summary = await collectSummary(platform, alice, latchkey);
+  print(once ? renderSummary(summary) : renderSummary(summary, logsOf(latchkey)));
 }
+
+const logsOf = ({ operator, gateway }: Latchkey): Logs => ({
+  operator: operator.process.logPath,
+  gateway: gateway.process.logPath,
+});

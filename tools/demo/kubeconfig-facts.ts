@@ -1,34 +1,38 @@
 import { X509Certificate } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { JSONWebKeySet, JWTPayload } from 'jose';
+import type { JWTPayload } from 'jose';
 import { parse } from 'yaml';
 import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
-import { read, targetKinds } from './cluster.ts';
-import { verifiedToken } from './verified-token.ts';
-import { type Planes, projectNamespace } from './virtual-cluster.ts';
+import { read, readSoon, targetKinds } from './cluster.ts';
+import { type TokenIssuer, verifiedToken } from './verified-token.ts';
+import { projectNamespace } from './virtual-cluster.ts';
 
 /** What the demo shows of kubeconfigs. Neither a token nor a certificate's key is in it. */
 export interface KubeConfigFacts {
   /** What `kubectl get` printed of kubeconfigs and of what credentials point at. */
   readonly listing: string;
-  readonly certificate: CertificateFacts;
-  readonly token: GatewayTokenFacts;
+  readonly certificate: CertificateFacts & Used;
+  readonly token: GatewayTokenFacts & Used;
 }
 
-export interface CertificateFacts {
-  /** Of the object. */
-  readonly name: string;
-  /** Where the issued kubeconfig stands, readable by this user only. */
+/** An issued kubeconfig that was put to use. */
+interface Used {
+  /** Where it stands, readable by this user only. */
   readonly file: string;
-  /** The common name. */
-  readonly user: string;
-  readonly notAfter: string;
-  /** What `kubectl get ns` printed in the virtual cluster, with that file. */
+  /** What `kubectl get ns` printed with nothing but that file. */
   readonly namespaces: string;
 }
 
-export interface GatewayTokenFacts {
+interface CertificateFacts {
+  /** Of the object. */
+  readonly name: string;
+  /** The common name. */
+  readonly user: string;
+  readonly notAfter: string;
+}
+
+interface GatewayTokenFacts {
   readonly name: string;
   readonly server: string;
   readonly claims: JWTPayload;
@@ -47,52 +51,54 @@ interface Document {
   }[];
 }
 
-/** Reads the kubeconfigs as the user, and uses one. @throws Error when something shown would not be true. */
+/** Reads the kubeconfigs as the user, and uses one of each form. @throws Error when something shown would not be true. */
 export async function collectKubeConfigs(
-  { platform, virtual }: Planes,
+  platform: ControlPlaneAccess,
   kubeconfig: string,
-  keySet: JSONWebKeySet,
+  issuer: TokenIssuer,
 ): Promise<KubeConfigFacts> {
   const list = ['get', 'vcik', '-n', projectNamespace, '-o', 'json'];
   const { items } = JSON.parse(await read(platform, list, kubeconfig)) as { items: ListedKubeConfig[] };
+  const certificate = issuedWith(items, 'client-certificate-data');
   return {
     listing: await read(platform, ['get', targetKinds, '-A'], kubeconfig),
-    certificate: await useCertificate(virtual, issuedWith(items, 'client-certificate-data'), platform.folder),
-    token: await gatewayTokenFacts(items, keySet),
+    certificate: { ...certificateFacts(certificate), ...(await use(platform, certificate)) },
+    token: {
+      ...(await gatewayTokenFacts(items, issuer)),
+      ...(await use(platform, issuedWith(items, 'token'))),
+    },
   };
 }
 
 /** Verifies the token in the first kubeconfig that has one. */
 export async function gatewayTokenFacts(
   items: readonly ListedKubeConfig[],
-  keySet: JSONWebKeySet,
+  issuer: TokenIssuer,
 ): Promise<GatewayTokenFacts> {
   const { name, text } = issuedWith(items, 'token');
   const { clusters, users } = parse(text) as Document;
-  const { claims } = await verifiedToken(users[0]?.user.token ?? '', keySet);
+  const { claims } = await verifiedToken(users[0]?.user.token ?? '', issuer);
   return { name, server: clusters[0]?.cluster.server ?? '', claims };
 }
 
-/** Writes the kubeconfig to a file, and lists the namespaces of the virtual cluster with nothing but that file. */
-async function useCertificate(
-  virtual: ControlPlaneAccess,
-  { name, text }: Issued,
-  parent: string,
-): Promise<CertificateFacts> {
-  const folder = path.join(parent, 'issued');
-  await mkdir(folder, { mode: 0o700 });
-  const file = path.join(folder, `${name}.yaml`);
-  await writeFile(file, text, { mode: 0o600 });
+function certificateFacts({ name, text }: Issued): CertificateFacts {
   const { users } = parse(text) as Document;
   const data = Buffer.from(users[0]?.user['client-certificate-data'] ?? '', 'base64');
   const { subject, validTo } = new X509Certificate(data);
   return {
     name,
-    file,
     user: /^CN=(.*)$/m.exec(subject)?.[1] ?? '',
     notAfter: new Date(validTo).toISOString().replace('.000', ''),
-    namespaces: await read(virtual, ['get', 'ns'], file),
   };
+}
+
+/** Writes the kubeconfig to a file, and lists the namespaces of the virtual cluster with nothing but that file. */
+async function use(platform: ControlPlaneAccess, { name, text }: Issued): Promise<Used> {
+  const folder = path.join(platform.folder, 'issued');
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const file = path.join(folder, `${name}.yaml`);
+  await writeFile(file, text, { mode: 0o600 });
+  return { file, namespaces: await readSoon(platform, ['get', 'ns'], file) };
 }
 
 interface Issued {

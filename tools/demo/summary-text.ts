@@ -1,14 +1,18 @@
 import { credentialKinds, targetKinds } from './cluster.ts';
-import type { CertificateFacts, GatewayTokenFacts } from './kubeconfig-facts.ts';
+import { type GatewayFacts, platformVersion } from './gateway-facts.ts';
+import type { KubeConfigFacts } from './kubeconfig-facts.ts';
 import type { KeyFacts, Summary, TokenFacts } from './summary.ts';
 import { projectNamespace } from './virtual-cluster.ts';
 
-/** The summary as people read it; `operatorLog` is left out when nothing goes on running that could be tried. */
-export function renderSummary(summary: Summary, operatorLog?: string): string {
-  const toTry =
-    operatorLog === undefined
-      ? [withoutOnce]
-      : [...environment(summary, operatorLog), '', ...trials(summary)];
+/** Where the processes log. */
+export interface Logs {
+  readonly operator: string;
+  readonly gateway: string;
+}
+
+/** The summary as people read it; `logs` are left out when nothing goes on running that could be tried. */
+export function renderSummary(summary: Summary, logs?: Logs): string {
+  const toTry = logs === undefined ? [withoutOnce] : [...environment(summary, logs), '', ...trials(summary)];
   return [
     '',
     `$ kubectl get ${credentialKinds} -o wide`,
@@ -22,6 +26,8 @@ export function renderSummary(summary: Summary, operatorLog?: string): string {
     summary.kubeConfigs.listing,
     '',
     ...aboutCertificate(summary.kubeConfigs.certificate),
+    '',
+    ...aboutGateway(summary.gateway),
     '',
     ...aboutGatewayToken(summary.kubeConfigs.token),
     '',
@@ -45,7 +51,13 @@ const aboutToken = ({ name, header, claims, publishedKeys }: TokenFacts): string
   ...aboutClaims(claims),
 ];
 
-const aboutCertificate = ({ name, file, user, notAfter, namespaces }: CertificateFacts): string[] => [
+const aboutCertificate = ({
+  name,
+  file,
+  user,
+  notAfter,
+  namespaces,
+}: KubeConfigFacts['certificate']): string[] => [
   `Kubeconfig "${name}" (client certificate): it goes to the virtual cluster directly, here a second control plane.`,
   `  user       ${user}`,
   `  ends       ${notAfter}`,
@@ -53,11 +65,36 @@ const aboutCertificate = ({ name, file, user, notAfter, namespaces }: Certificat
   namespaces,
 ];
 
-const aboutGatewayToken = ({ name, server, claims }: GatewayTokenFacts): string[] => [
-  `Kubeconfig "${name}" (token): it verifies, too. Its server is the gateway, which this version does not have yet,`,
-  '  so nothing answers there.',
+const aboutGateway = ({
+  baseURL,
+  caFile,
+  key,
+  file,
+  version,
+  whoAmI,
+  namespaces,
+}: GatewayFacts): string[] => [
+  `Through the gateway at ${baseURL}, into the platform, with the access key "${key}" as $KEY:`,
+  `$ curl --cacert ${caFile} -H "Authorization: Bearer $KEY" ${platformVersion({ baseURL })}`,
+  version,
+  `$ kubectl --kubeconfig=${file} auth whoami`,
+  whoAmI,
+  `$ kubectl --kubeconfig=${file} get ns`,
+  namespaces,
+];
+
+const aboutGatewayToken = ({
+  name,
+  server,
+  claims,
+  file,
+  namespaces,
+}: KubeConfigFacts['token']): string[] => [
+  `Through the gateway into the virtual cluster, with the kubeconfig "${name}" (token); the token verifies, too:`,
   `  server     ${server}`,
   ...aboutClaims(claims),
+  `$ kubectl --kubeconfig=${file} get ns`,
+  namespaces,
 ];
 
 const aboutClaims = (claims: object): string[] => [
@@ -66,8 +103,8 @@ const aboutClaims = (claims: object): string[] => [
 ];
 
 const environment = (
-  { kubeconfig, adminKubeconfig, kubectl, kubeConfigs }: Summary,
-  operatorLog: string,
+  { kubeconfig, adminKubeconfig, kubectl, kubeConfigs, gateway }: Summary,
+  logs: Logs,
 ): string[] => [
   'To try things, in another terminal, as alice:',
   `  export KUBECONFIG=${kubeconfig}`,
@@ -75,12 +112,18 @@ const environment = (
   `  export PATH=${kubectl.folder}:$PATH`,
   `  export ADMIN=${adminKubeconfig}`,
   `  export SHOP=${kubeConfigs.certificate.file}`,
+  `  export GATEWAY=${gateway.baseURL}`,
+  `  export CA=${gateway.caFile}`,
+  `  export KEY=$(kubectl get oak ${gateway.key} -o jsonpath={.spec.key})`,
+  `  export PLATFORM=${gateway.file}`,
   '',
   '  as cluster administrator  kubectl --kubeconfig=$ADMIN …',
-  `  log of the operator       ${operatorLog}`,
+  '  with the access key       kubectl --kubeconfig=$PLATFORM …',
+  `  log of the operator       ${logs.operator}`,
+  `  log of the gateway        ${logs.gateway}`,
 ];
 
-function trials({ parent, token, kubeConfigs }: Summary): string[] {
+function trials({ parent, token, kubeConfigs, gateway }: Summary): string[] {
   const { name } = kubeConfigs.certificate;
   const brief = `{"apiVersion":"management.platform.sh/v1","kind":"OwnedAccessKey","metadata":{"name":"brief"},"spec":{"ttl":20}}`;
   return [
@@ -96,6 +139,8 @@ function trials({ parent, token, kubeConfigs }: Summary): string[] {
     '      what named it has lost its credential for good: AccessKeyGone',
     `  kubectl delete vcik ${name} -n ${projectNamespace} && kubectl --kubeconfig=$SHOP get ns`,
     '      the virtual cluster knows the certificate still, and forbids everything: its role binding is gone',
+    `  kubectl patch oak ${gateway.key} --type=merge -p '{"spec":{"disabled":true}}' && kubectl --kubeconfig=$PLATFORM get ns`,
+    '      the gateway refuses the key at once and says that it is disabled; an open watch with it ends',
     '  kubectl get events -A --sort-by=.metadata.creationTimestamp',
     '      one event for each of these changes',
   ];

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { baseURL } from '../../lab/operator/running-operator.ts';
 import { createKeySet } from '../../src/credentials/tokens/discovery.ts';
 import { generateSigningKey } from '../../src/credentials/tokens/signing-key.ts';
 import { keyFacts, parentIn, type Summary, tokenFacts } from './summary.ts';
@@ -16,7 +15,8 @@ const key = {
   status: { credentialHash: hash('sha256', secret, 'hex'), keyID, keySource: 'Generated' },
 };
 const signer = await generateSigningKey({ createdAt: 0, activeFrom: 0, longestLife: 60 });
-const keySet = { keys: [...createKeySet([signer]).keys] };
+const baseURL = 'https://latchkey.example.com';
+const issuer = { baseURL, keySet: { keys: [...createKeySet([signer]).keys] } };
 
 async function tokenFrom(issuer: string) {
   const token = await new SignJWT({ sub: 'alice' })
@@ -49,7 +49,7 @@ describe('the facts about a key', () => {
 
 describe('the facts about a token', () => {
   it('are its header and claims, checked with the published keys', async () => {
-    const facts = await tokenFacts([key, await tokenFrom(baseURL)], keySet);
+    const facts = await tokenFacts([key, await tokenFrom(baseURL)], issuer);
     expect(facts).toMatchObject({
       name: 'tok',
       header: { kid: signer.kid },
@@ -60,17 +60,17 @@ describe('the facts about a token', () => {
 
   it('are not given for a token that the published keys did not sign', async () => {
     const other = await generateSigningKey({ createdAt: 0, activeFrom: 0, longestLife: 60 });
-    const others = { keys: [...createKeySet([other]).keys] };
+    const others = { baseURL, keySet: { keys: [...createKeySet([other]).keys] } };
     await expect(tokenFacts([await tokenFrom(baseURL)], others)).rejects.toThrow('no applicable key');
   });
 
   it('are not given for a token of another issuer', async () => {
     const elsewhere = await tokenFrom('https://elsewhere.example.com');
-    await expect(tokenFacts([elsewhere], keySet)).rejects.toThrow('unexpected "iss" claim value');
+    await expect(tokenFacts([elsewhere], issuer)).rejects.toThrow('unexpected "iss" claim value');
   });
 
   it('need a token', async () => {
-    await expect(tokenFacts([key], keySet)).rejects.toThrow('no sample has a token');
+    await expect(tokenFacts([key], issuer)).rejects.toThrow('no sample has a token');
   });
 });
 
@@ -88,7 +88,7 @@ it('shows everything but the credentials, and what to try only where something g
     listing: 'NAME  READY\nci    True',
     key: keyFacts([key]),
     parent: 'shared',
-    token: await tokenFacts([token], keySet),
+    token: await tokenFacts([token], issuer),
     kubeConfigs: {
       listing: 'shop-admin  ClientCertificate',
       certificate: {
@@ -98,13 +98,28 @@ it('shows everything but the credentials, and what to try only where something g
         notAfter: '2026-11-21T12:00:00.000Z',
         namespaces: 'kube-system  Active',
       },
-      token: { name: 'shop', server: 'https://gateway.example.com/shop', claims: { sub: 'bob' } },
+      token: {
+        name: 'shop',
+        server: 'https://gateway.example.com/shop',
+        claims: { sub: 'bob' },
+        file: '/x/issued/shop.yaml',
+        namespaces: 'shop-web  Active',
+      },
+    },
+    gateway: {
+      baseURL: 'https://127.0.0.1:8443',
+      caFile: '/x/ca.crt',
+      key: 'ci',
+      file: '/x/holder.yaml',
+      version: '{ "major": "1" }',
+      whoAmI: 'Username  alice',
+      namespaces: 'p-demo  Active',
     },
     kubeconfig: '/x/alice.yaml',
     adminKubeconfig: '/x/admin.yaml',
     kubectl: { folder: '/bin', cache: '/x/cache' },
   };
-  const text = renderSummary(summary, '/x/operator.log');
+  const text = renderSummary(summary, { operator: '/x/operator.log', gateway: '/x/gateway.log' });
   for (const shown of [
     'ci    True',
     keyID,
@@ -122,12 +137,22 @@ it('shows everything but the credentials, and what to try only where something g
     'https://gateway.example.com/shop',
     '"sub": "bob"',
     '/x/operator.log',
+    '/x/gateway.log',
+    'export GATEWAY=https://127.0.0.1:8443',
+    'export CA=/x/ca.crt',
+    'export KEY=$(kubectl get oak ci -o jsonpath={.spec.key})',
+    'export PLATFORM=/x/holder.yaml',
+    '"Authorization: Bearer $KEY" https://127.0.0.1:8443/kubernetes/management/version\n{ "major": "1" }',
+    '$ kubectl --kubeconfig=/x/holder.yaml auth whoami\nUsername  alice',
+    '$ kubectl --kubeconfig=/x/holder.yaml get ns\np-demo  Active',
+    '$ kubectl --kubeconfig=/x/issued/shop.yaml get ns\nshop-web  Active',
   ]) {
     expect(text).toContain(shown);
   }
   const brief = renderSummary(summary);
   expect(brief).toContain('Kubeconfig "shop-admin" (client certificate)');
   expect(brief).toContain('npm run demo, without --once');
+  expect(brief).toContain('Through the gateway at https://127.0.0.1:8443');
   expect(brief).not.toMatch(/To try things|export |operator\.log/);
   for (const rendered of [text, brief]) {
     expect(rendered).not.toContain(secret);

@@ -1,10 +1,13 @@
 import { hash } from 'node:crypto';
 import path from 'node:path';
 import type { JSONWebKeySet, JWTHeaderParameters, JWTPayload } from 'jose';
+import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
+import type { RunningGateway } from '../../lab/gateway/running-gateway.ts';
 import { credentialKinds, read } from './cluster.ts';
+import type { GatewayPlace } from './gateway.ts';
+import { collectGateway, type GatewayFacts } from './gateway-facts.ts';
 import { collectKubeConfigs, type KubeConfigFacts } from './kubeconfig-facts.ts';
-import { verifiedToken } from './verified-token.ts';
-import type { Planes } from './virtual-cluster.ts';
+import { type TokenIssuer, verifiedToken } from './verified-token.ts';
 
 /** What the demo shows. No key and no token is in it. */
 export interface Summary {
@@ -15,6 +18,7 @@ export interface Summary {
   /** A key that others name as their access key. */
   readonly parent: string;
   readonly kubeConfigs: KubeConfigFacts;
+  readonly gateway: GatewayFacts;
   /** Of the user who applied the samples. */
   readonly kubeconfig: string;
   /** Of the administrator of the control plane. */
@@ -50,8 +54,11 @@ interface Listed {
 }
 
 /** @throws Error when something shown would not be true: a hash that differs, or a token that does not verify. */
-export async function collectSummary(planes: Planes, kubeconfig: string): Promise<Summary> {
-  const { platform } = planes;
+export async function collectSummary(
+  platform: ControlPlaneAccess,
+  kubeconfig: string,
+  { place, gateway }: { readonly place: GatewayPlace; readonly gateway: RunningGateway },
+): Promise<Summary> {
   const listing = await read(platform, ['get', credentialKinds, '-o', 'wide'], kubeconfig);
   const list = await read(platform, ['get', credentialKinds, '-o', 'json'], kubeconfig);
   const { items } = JSON.parse(list) as { items: Listed[] };
@@ -59,13 +66,14 @@ export async function collectSummary(planes: Planes, kubeconfig: string): Promis
     ...['get', 'configmap', 'latchkey-oidc-discovery', '--namespace=latchkey-system'],
     '--output=jsonpath={.data.jwks}',
   ]);
-  const keySet = JSON.parse(published) as JSONWebKeySet;
+  const issuer = { baseURL: place.baseURL, keySet: JSON.parse(published) as JSONWebKeySet };
   return {
     listing,
-    token: await tokenFacts(items, keySet),
+    token: await tokenFacts(items, issuer),
     key: keyFacts(items),
     parent: parentIn(items),
-    kubeConfigs: await collectKubeConfigs(planes, kubeconfig, keySet),
+    kubeConfigs: await collectKubeConfigs(platform, kubeconfig, issuer),
+    gateway: await collectGateway(platform, kubeconfig, { place, gateway }),
     kubeconfig,
     adminKubeconfig: platform.adminKubeconfig,
     kubectl: {
@@ -76,11 +84,11 @@ export async function collectSummary(planes: Planes, kubeconfig: string): Promis
 }
 
 /** Verifies the first token that stands in an object. */
-export async function tokenFacts(items: readonly Listed[], keySet: JSONWebKeySet): Promise<TokenFacts> {
+export async function tokenFacts(items: readonly Listed[], issuer: TokenIssuer): Promise<TokenFacts> {
   const found = items.find(({ status }) => status.token !== undefined);
   if (found?.status.token === undefined) throw new Error('no sample has a token in its status');
-  const publishedKeys = keySet.keys.map(({ kid = '' }) => kid);
-  return { name: found.metadata.name, publishedKeys, ...(await verifiedToken(found.status.token, keySet)) };
+  const publishedKeys = issuer.keySet.keys.map(({ kid = '' }) => kid);
+  return { name: found.metadata.name, publishedKeys, ...(await verifiedToken(found.status.token, issuer)) };
 }
 
 /** Compares the first key that stands in an object with the hash in its status. */

@@ -5,12 +5,17 @@ import {
   type JWTPayload,
   jwtVerify,
 } from 'jose';
-import { baseURL } from '../../lab/operator/running-operator.ts';
 
-/** Header and claims of a token that the published keys signed. @throws JOSEError when they did not, or for another issuer. */
+/** Who signs tokens, as those who verify them know it. */
+export interface TokenIssuer {
+  readonly baseURL: string;
+  readonly keySet: JSONWebKeySet;
+}
+
+/** Header and claims of a token of the issuer. @throws JOSEError when its keys did not sign the token, or for another issuer. */
 export async function verifiedToken(
   token: string,
-  keySet: JSONWebKeySet,
+  { baseURL, keySet }: TokenIssuer,
 ): Promise<{ readonly header: JWTHeaderParameters; readonly claims: JWTPayload }> {
   const { payload, protectedHeader } = await jwtVerify(token, createLocalJWKSet(keySet), {
     issuer: baseURL,

@@ -1,8 +1,11 @@
+import { spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
+import { readDocument, sectionOf } from '../../../tools/reference/document.ts';
 import { RunningDemo } from './running-demo.ts';
 
 let demo: RunningDemo;
@@ -20,6 +23,19 @@ function kubeconfigInOutput(): string {
 /** Where the demo has put a kubeconfig that was issued. */
 function issuedInOutput(): string {
   return /export SHOP=(\S+)/.exec(demo.output)?.[1] ?? '';
+}
+
+const commandsOf = (section: string): string[] =>
+  [...section.matchAll(/^\$ (.*)$/gm)].map(([, command = '']) => command);
+
+/** Runs a command in a terminal in which the lines were run that the demo prints for that. */
+async function asReader(command: string): Promise<{ exitCode: number; stderr: string }> {
+  const lines = demo.output.match(/^ {2}export .*$/gm) ?? [];
+  const script = ['set -e', ...lines, command].join('\n');
+  const child = spawn('bash', ['-c', script], { cwd: demo.folder, stdio: ['ignore', 'ignore', 'pipe'] });
+  const ended = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)));
+  const [stderr, exitCode] = await Promise.all([text(child.stderr), ended]);
+  return { exitCode, stderr };
 }
 
 interface Credential {
@@ -54,7 +70,7 @@ describe('npm run demo', () => {
       /status\.credentialHash is the SHA-256 of its spec\.key\.\n {2}key ID [0-9a-f]{16}:/,
     );
     expect(demo.output).toContain('it verifies against the published key set');
-    expect(demo.output).toContain('"iss": "https://latchkey.example.com"');
+    expect(demo.output).toMatch(/"iss": "https:\/\/127\.0\.0\.1:\d+"/);
     expect(demo.output).toMatch(/^p-demo +virtualclusterinstance\S+\/shop .* Ready .* True /m);
     expect(demo.output).toMatch(
       /^p-demo +virtualclusterinstancekubeconfig\S+\/shop +shop +Token +\S+ +True /m,
@@ -66,7 +82,15 @@ describe('npm run demo', () => {
       /^\$ kubectl --kubeconfig=\S+ get ns\nNAME .*\n(?:\S+ +Active .*\n)*shop-web +Active /m,
     );
     expect(demo.output).toMatch(/^ {2}user {7}management\.platform\.sh:kubeconfig:[0-9a-f-]{36}:1$/m);
-    expect(demo.output).toContain('Its server is the gateway, which this version does not have yet');
+    expect(demo.output).toMatch(
+      /^\$ curl --cacert \S+ -H "Authorization: Bearer \$KEY" https:\S+\/kubernetes\/management\/version\n\{\n {2}"major": "1",$/m,
+    );
+    expect(demo.output).toMatch(
+      /^\$ kubectl --kubeconfig=\S+ auth whoami\nATTRIBUTE .*\nUsername +alice\n(?:.*\n)*?.*access-key.*sample-/m,
+    );
+    expect(demo.output).toMatch(
+      /^\$ kubectl --kubeconfig=\S+\/shop\.yaml get ns\nNAME .*\n(?:\S+ +Active .*\n)*shop-web +Active /m,
+    );
     expect(demo.output).not.toContain('To try things');
     demo.expectNothingLeft();
   });
@@ -80,10 +104,16 @@ describe('npm run demo', () => {
     // Two plain keys, a token, that of a kubeconfig, and certificate and key of another.
     expect(credentials.length).toBeGreaterThanOrEqual(6);
     expect(statSync(issuedInOutput()).mode & 0o777).toBe(0o600);
+    const commands = commandsOf(sectionOf(readDocument('README.md'), 'Through the gateway'));
+    expect(commands.length).toBeGreaterThan(3);
+    for (const command of commands) expect(await asReader(command), command).toMatchObject({ exitCode: 0 });
+    const [, disabling = ''] = /^ {2}(kubectl patch oak .*\$PLATFORM get ns)$/m.exec(demo.output) ?? [];
+    expect(await asReader(disabling)).toMatchObject({ stderr: expect.stringContaining('is disabled') });
     expect([...demo.processes().values()]).toEqual(
       expect.arrayContaining([
         expect.stringContaining('kube-apiserver'),
         expect.stringContaining('main.ts operator'),
+        expect.stringContaining('main.ts gateway'),
       ]),
     );
     demo.interrupt();

@@ -11,7 +11,8 @@ const patiently = { timeoutMs: 90_000, everyMs: 100 };
 
 /** `npm run demo` as people start it. What it leaves or runs is recognised by its own folder for temporary files. */
 export class RunningDemo {
-  readonly #folder = mkdtempSync(path.join(tmpdir(), 'demo-test-'));
+  /** Its folder for temporary files, in which readers may work too. */
+  readonly folder = mkdtempSync(path.join(tmpdir(), 'demo-test-'));
   #npm: ChildProcess | undefined;
   #output = '';
 
@@ -19,7 +20,7 @@ export class RunningDemo {
   start(...args: string[]): Promise<number | null> {
     const npm = spawn('npm', ['run', 'demo', '--', ...args], {
       cwd: root,
-      env: { ...process.env, TMPDIR: this.#folder },
+      env: { ...process.env, TMPDIR: this.folder },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#npm = npm;
@@ -46,7 +47,7 @@ export class RunningDemo {
   /** Command lines of all processes that descend from it, by process id. */
   processes(): ReadonlyMap<number, string> {
     const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-    const own = pids.filter((pid) => read(pid, 'environ').includes(`TMPDIR=${this.#folder}`));
+    const own = pids.filter((pid) => read(pid, 'environ').includes(`TMPDIR=${this.folder}`));
     const commands = own.map((pid) => [Number(pid), read(pid, 'cmdline').replaceAll('\0', ' ')] as const);
     return new Map(commands.filter(([, command]) => command !== ''));
   }
@@ -54,7 +55,7 @@ export class RunningDemo {
   expectNothingLeft(): void {
     expect([...this.processes().values()]).toEqual([]);
     // npm itself keeps a cache there.
-    expect(readdirSync(this.#folder).filter((name) => name.startsWith('latchkey-'))).toEqual([]);
+    expect(readdirSync(this.folder).filter((name) => name.startsWith('latchkey-'))).toEqual([]);
   }
 
   /** Call it after each test. */
@@ -62,7 +63,7 @@ export class RunningDemo {
     this.#npm?.kill('SIGKILL');
     const gone = async () => this.processes().size === 0;
     await until('the processes of the demo are gone', gone, patiently);
-    rmSync(this.#folder, { recursive: true, force: true });
+    rmSync(this.folder, { recursive: true, force: true });
   }
 }
 

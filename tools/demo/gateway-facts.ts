@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
+import type { RunningGateway } from '../../lab/gateway/running-gateway.ts';
+import { read, readSoon } from './cluster.ts';
+import type { GatewayPlace } from './gateway.ts';
+
+/** What the demo shows of requests with an access key. The key is not in it. */
+export interface GatewayFacts {
+  readonly baseURL: string;
+  readonly caFile: string;
+  /** The OwnedAccessKey that is used. */
+  readonly key: string;
+  /** A kubeconfig with that key, readable by this user only. */
+  readonly file: string;
+  /** What curl printed of the version of the platform's API server. */
+  readonly version: string;
+  /** What kubectl printed through the gateway. */
+  readonly whoAmI: string;
+  readonly namespaces: string;
+}
+
+/** The sample that speaks for the user who applies it, without a scope. */
+const sampleKey = 'sample-me';
+const curlSeconds = 10;
+
+/** Uses an access key of the user of the kubeconfig at the gateway, with curl and with kubectl. */
+export async function collectGateway(
+  platform: ControlPlaneAccess,
+  kubeconfig: string,
+  { place, gateway }: { readonly place: GatewayPlace; readonly gateway: RunningGateway },
+): Promise<GatewayFacts> {
+  const secret = await read(platform, ['get', 'oak', sampleKey, '-o', 'jsonpath={.spec.key}'], kubeconfig);
+  const file = await gateway.kubeconfig(secret);
+  return {
+    baseURL: place.baseURL,
+    caFile: place.caFile,
+    key: sampleKey,
+    file,
+    namespaces: await readSoon(platform, ['get', 'ns'], file),
+    whoAmI: await read(platform, ['auth', 'whoami'], file),
+    version: await curl(platformVersion(place), place.caFile, secret),
+  };
+}
+
+export const platformVersion = ({ baseURL }: Pick<GatewayPlace, 'baseURL'>): string =>
+  `${baseURL}/kubernetes/management/version`;
+
+/** The key goes through a pipe: everybody on a machine sees the arguments of a command. */
+async function curl(url: string, caFile: string, key: string): Promise<string> {
+  const args = ['--silent', '--show-error', '--fail', '--max-time', String(curlSeconds), '--cacert', caFile];
+  const child = spawn('curl', [...args, '--config', '-', url], { stdio: ['pipe', 'pipe', 'pipe'] });
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(`header = "Authorization: Bearer ${key}"\n`);
+  const ended = new Promise<number | string | null>((resolve) => {
+    child.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? null));
+    child.once('close', resolve);
+  });
+  const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  if (code === 'ENOENT') return '(there is no curl on this machine)';
+  if (code !== 0) throw new Error(`curl ended with ${code}: ${stderr}`);
+  return stdout.trimEnd();
+}
