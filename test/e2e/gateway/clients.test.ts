@@ -1,0 +1,136 @@
+import { spawn } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { CoreV1Api, KubeConfig, PatchStrategy, setHeaderOptions, Watch } from '@kubernetes/client-node';
+import { describe, expect, it } from 'vitest';
+import { until } from '../../../lab/operator/until.ts';
+import { buildInformers } from '../../clientgo/informers.ts';
+import { fourTargets } from './four-targets.ts';
+import { knownHolder } from './known-holder.ts';
+
+const { world, user, paths } = await fourTargets();
+const { gateway, guard } = world;
+const { key } = await knownHolder(world, { user });
+const informers = await buildInformers(guard.folder);
+const [caFile, curlConfig] = ['gateway-ca.crt', 'curl'].map((file) => path.join(guard.folder, file)) as [
+  string,
+  string,
+];
+await writeFile(caFile, gateway.ca);
+await writeFile(curlConfig, `cacert = "${caFile}"\nheader = "Authorization: Bearer ${key}"\n`, {
+  mode: 0o600,
+});
+const json = 'Content-Type: application/json';
+
+const mapOf = (name: string, data: Readonly<Record<string, string>> = {}) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name },
+  data,
+});
+
+/** Bodies are in `stdout`, heads with `--verbose` in `stderr`. */
+async function curl(
+  args: readonly string[],
+  input = '',
+): Promise<{ readonly stdout: string; readonly stderr: string; readonly exitCode: number }> {
+  const child = spawn('curl', ['--silent', '--max-time', '30', '--config', curlConfig, ...args]);
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(input);
+  const ended = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)));
+  const [stdout, stderr, exitCode] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  return { stdout, stderr, exitCode };
+}
+
+describe.each(Object.entries(paths))('into the target %s', async (_, target) => {
+  const kubeconfig = await gateway.kubeconfig(key, target);
+  const maps = `${gateway.url}/kubernetes/${target}/api/v1/namespaces/default/configmaps`;
+  it('client-go follows an object with informers, as JSON and as protobuf', async () => {
+    const told = await informers.follow(kubeconfig, 'default', world.name('map'));
+    expect(told).toEqual(
+      ['added', 'updated', 'deleted'].flatMap((event) => [`objects ${event}`, `metadata ${event}`]),
+    );
+  });
+
+  it('client-node makes, reads, patches, lists and deletes', async () => {
+    const config = new KubeConfig();
+    config.loadFromFile(kubeconfig);
+    const api = config.makeApiClient(CoreV1Api);
+    const name = world.name('map');
+    const place = { namespace: 'default', name };
+    await api.createNamespacedConfigMap({ namespace: 'default', body: mapOf(name, { a: '1' }) });
+    const patched = await api.patchNamespacedConfigMap(
+      { ...place, body: { data: { b: '2' } } },
+      setHeaderOptions('Content-Type', PatchStrategy.MergePatch),
+    );
+    expect(patched.data).toEqual({ a: '1', b: '2' });
+    const { items } = await api.listNamespacedConfigMap({ namespace: 'default', limit: 500 });
+    expect(items.map(({ metadata }) => metadata?.name)).toContain(name);
+    await api.deleteNamespacedConfigMap(place);
+    await expect(api.readNamespacedConfigMap(place)).rejects.toMatchObject({ code: 404 });
+  });
+
+  it('client-node watches', async () => {
+    const config = new KubeConfig();
+    config.loadFromFile(kubeconfig);
+    const api = config.makeApiClient(CoreV1Api);
+    const name = world.name('map');
+    const seen: string[] = [];
+    const watch = await new Watch(config).watch(
+      '/api/v1/namespaces/default/configmaps',
+      { fieldSelector: `metadata.name=${name}` },
+      (type) => seen.push(type),
+      () => undefined,
+    );
+    await api.createNamespacedConfigMap({ namespace: 'default', body: mapOf(name) });
+    await api.deleteNamespacedConfigMap({ namespace: 'default', name });
+    await until('both events', async () => seen.length === 2, { seen: () => seen });
+    expect(seen).toEqual(['ADDED', 'DELETED']);
+    watch.abort();
+  });
+
+  it('curl sends several requests through one connection, over HTTP/1.1', async () => {
+    const format = '%{http_code} %{http_version} %{num_connects}\n';
+    const nowhere = ['--output', '/dev/null'];
+    const { stdout } = await curl(['--http2', '--write-out', format, ...nowhere, ...nowhere, maps, maps]);
+    expect(stdout).toBe('200 1.1 1\n200 1.1 0\n');
+  });
+
+  it('curl posts with Expect: 100-continue, in chunks, and both at once', async () => {
+    const post = async (...headers: string[]) => {
+      const body = JSON.stringify(mapOf(world.name('map'), { a: 'x'.repeat(200_000) }));
+      const flags = [json, ...headers].flatMap((header) => ['--header', header]);
+      const args = ['--verbose', ...flags, '--data-binary', '@-', `${maps}?dryRun=All`];
+      const { stdout, stderr } = await curl(args, body);
+      expect(JSON.parse(stdout)).toMatchObject({ kind: 'ConfigMap' });
+      return stderr
+        .split('\n')
+        .filter((line) => /^< HTTP/.test(line))
+        .map((line) => line.trimEnd());
+    };
+    const ok = '< HTTP/1.1 201 Created';
+    const goOn = '< HTTP/1.1 100 Continue';
+    expect(await post('Expect:')).toEqual([ok]);
+    expect(await post('Expect: 100-continue')).toEqual([goOn, ok]);
+    expect(await post('Expect:', 'Transfer-Encoding: chunked')).toEqual([ok]);
+    expect(await post('Expect: 100-continue', 'Transfer-Encoding: chunked')).toEqual([goOn, ok]);
+  });
+
+  it('curl reads compressed answers, and deletes', async () => {
+    const name = world.name('map');
+    const body = JSON.stringify(mapOf(name, { a: 'x'.repeat(200_000) }));
+    await curl(['--header', json, '--data-binary', '@-', maps], body);
+    const { stdout, stderr } = await curl(['--compressed', '--verbose', `${maps}/${name}`]);
+    expect(stderr).toMatch(/^< content-encoding: gzip/im);
+    expect(JSON.parse(stdout).data.a).toHaveLength(200_000);
+    const deleted = await curl(['--request', 'DELETE', `${maps}/${name}`]);
+    expect(JSON.parse(deleted.stdout)).toMatchObject({ kind: 'Status', status: 'Success' });
+  });
+
+  it('curl is told by the API server that it serves no heads, and keeps the connection', async () => {
+    const format = '%{stderr}%{http_code} %{num_connects}\n';
+    const { stderr } = await curl(['--head', '--write-out', format, maps, maps]);
+    expect(stderr).toBe('405 1\n405 0\n');
+  });
+});

@@ -1,0 +1,31 @@
+import type { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
+import { Kubectl } from '../../../lab/operator/kubectl.ts';
+import { until } from '../../../lab/operator/until.ts';
+import type { GatewayWorld } from './gateway-world.ts';
+
+type Holder = Awaited<ReturnType<GatewayWorld['holder']>>;
+
+/** The holder of a new key that the gateway accepts. */
+export async function knownHolder(world: GatewayWorld, spec: object): Promise<Holder> {
+  const holder = await world.holder(spec);
+  await untilKnown(world.gateway, holder.key);
+  return holder;
+}
+
+export async function untilKnown(gateway: RunningGateway, key: string): Promise<void> {
+  await until('the gateway knows the credential', async () => (await statusOf(gateway, key)) === 200);
+}
+
+/** Of a request that every credential may send. */
+async function statusOf(gateway: RunningGateway, key: string): Promise<number> {
+  const { statusCode, body } = await gateway.send('/kubernetes/management/version', { key });
+  await body.dump();
+  return statusCode;
+}
+
+/** kubectl that goes through the gateway with a new key. Call it at the top of a file. */
+export async function kubectlWith(world: GatewayWorld, spec: object): Promise<Kubectl & Holder> {
+  const holder = await knownHolder(world, spec);
+  const kubectl = new Kubectl(world, await world.gateway.kubeconfig(holder.key));
+  return Object.assign(kubectl, holder);
+}
