@@ -35,25 +35,34 @@ function urlProblem(url: string): string | undefined {
   return /[^\x21-\x7e]|#/.test(url) ? 'its target holds characters that must be encoded' : undefined;
 }
 
-/** One way to say where the body ends, and one host. */
+/** One way to say where the body ends and what it is, and one host. */
 function framingProblem(rawHeaders: readonly string[]): string | undefined {
-  let [hosts, lengths, encodings] = [0, 0, 0];
+  const counts = { hosts: 0, types: 0, ends: 0 };
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const value = rawHeaders[index + 1] ?? '';
     switch (rawHeaders[index]?.toLowerCase()) {
       case 'host':
-        hosts += 1;
+        counts.hosts += 1;
+        break;
+      case 'content-type':
+        counts.types += 1;
         break;
       case 'content-length':
-        lengths += 1;
+        counts.ends += 1;
         if (!/^\d{1,15}$/.test(value)) return 'its Content-Length is no number';
         break;
       case 'transfer-encoding':
-        encodings += 1;
+        counts.ends += 1;
         if (value.toLowerCase() !== 'chunked') return 'its Transfer-Encoding is not chunked';
         break;
     }
   }
+  return countProblem(counts);
+}
+
+function countProblem({ hosts, types, ends }: Readonly<Record<'hosts' | 'types' | 'ends', number>>) {
   if (hosts !== 1) return 'it must have exactly one Host';
-  return lengths + encodings > 1 ? 'it says more than once where its body ends' : undefined;
+  // A patch is judged by its type: an apply may create.
+  if (types > 1) return 'it has more than one Content-Type';
+  return ends > 1 ? 'it says more than once where its body ends' : undefined;
 }
