@@ -16,6 +16,10 @@ const dropped: ReadonlySet<string> = new Set([
   'trailer',
   'transfer-encoding',
   'upgrade',
+  // Some programs behind the proxy of a service take them for the method that was judged.
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
   'x-real-ip',
 ]);
 
