@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   type Behaviour,
@@ -8,6 +8,7 @@ import {
   verdictFor,
 } from '../../test/builders/gateway-stage.ts';
 import { waitFor } from '../../test/fakes/wait-for.ts';
+import { credentialHash } from '../credentials/keys/credential-hash.ts';
 
 const key = 'a-key-that-alice-chose-herself';
 const running: GatewayStage[] = [];
@@ -317,5 +318,390 @@ describe('a watch in a target', () => {
     await inCluster.closed;
     expect(own.socket.destroyed).toBe(false);
     own.socket.destroy();
+  });
+});
+
+const management = '/kubernetes/management';
+const maps = `${management}/api/v1/namespaces/default/configmaps`;
+
+/** A request without a credential; the connection ends with the answer. */
+const bare = (line: string, headers: readonly string[] = [], body = '') =>
+  [`${line} HTTP/1.1`, 'Host: a', 'Connection: close', ...headers, '', body].join('\r\n');
+const own = (line: string, headers: readonly string[] = [], body = '') =>
+  bare(line, [bearer, ...headers], body);
+
+describe("a request is a stranger's", () => {
+  it.each<[string, readonly string[]]>([
+    ['no header', []],
+    ['an empty header', ['Authorization:']],
+    ['the scheme alone', ['Authorization: Bearer ']],
+    ['two spaces', [`Authorization: Bearer  ${key}`]],
+    ['a tab', [`Authorization: Bearer\t${key}`]],
+    ['Basic', [`Authorization: Basic ${Buffer.from(`a:${key}`).toString('base64')}`]],
+    ['Negotiate', [`Authorization: Negotiate ${key}`]],
+    ['no scheme', [`Authorization: ${key}`]],
+    ['two headers', [bearer, bearer]],
+    ['a good header behind a bad one', ['Authorization: Bearer another', bearer]],
+    ['a bad header behind a good one', [bearer, 'Authorization: Bearer another']],
+    ['two credentials in one header', [`${bearer}, Bearer another`]],
+    ['a comma behind', [`${bearer},`]],
+    ['one character changed', [`Authorization: Bearer ${key.slice(0, -1)}x`]],
+    ['one character less', [`Authorization: Bearer ${key.slice(0, -1)}`]],
+    ['other letters', [`Authorization: Bearer ${key.toUpperCase()}`]],
+    ['the prefix only', ['Authorization: Bearer lk_']],
+    ['its hash', [`Authorization: Bearer ${credentialHash(key)}`]],
+    ['bytes above ASCII', [`${bearer}\xe4`]],
+    ['9 KiB', [`Authorization: Bearer ${'a'.repeat(9_216)}`]],
+    ['X-Api-Key', [`X-Api-Key: ${key}`]],
+    ['X-Auth-Token', [`X-Auth-Token: ${key}`]],
+    ['Proxy-Authorization', [`Proxy-${bearer}`]],
+    ['X-Forwarded-Authorization', [`X-Forwarded-${bearer}`]],
+    ['an underscore in the name', [`X_${bearer}`]],
+    ['a cookie', [`Cookie: token=${key}; authorization=Bearer ${key}`]],
+    ['X-Remote-User', ['X-Remote-User: alice', 'X-Remote-Group: system:masters']],
+    ['the certificate of a proxy', ['X-SSL-Client-Cert: alice', 'X-Client-Verify: SUCCESS']],
+  ])('with %s', async (_, headers) => {
+    const { send, seen, state } = await start();
+    const answer = await send(bare(`GET ${maps}`, headers));
+    expect(answer).toMatch(/^HTTP\/1\.1 401 [\s\S]*"kind":"Status"/);
+    expect(answer).not.toContain(key);
+    expect([seen, state.used]).toEqual([[], 0]);
+  });
+
+  it.each(['access_token', 'token', 'authorization', 'Authorization'])(
+    'with its key as %s in the query',
+    async (name) => {
+      const { send, seen } = await start();
+      expect(statusOf(await send(bare(`GET ${maps}?${name}=${key}`)))).toBe(401);
+      expect(seen).toEqual([]);
+    },
+  );
+
+  it('with a key in the trailers, which are no headers', async () => {
+    const { send, seen } = await start();
+    const chunks = ['Transfer-Encoding: chunked', 'Trailer: Authorization'];
+    const text = bare(`POST ${maps}`, chunks, `2\r\n{}\r\n0\r\n${bearer}\r\n\r\n`);
+    expect(statusOf(await send(text))).toBe(401);
+    expect(seen).toEqual([]);
+  });
+
+  it('with a key of a megabyte, which is not read to its end', async () => {
+    const { send, seen } = await start();
+    const answer = await send(bare(`GET ${maps}`, [`Authorization: Bearer ${'a'.repeat(2 ** 20)}`]));
+    // The server may cut the rest before the client has read the answer.
+    expect(['', '431']).toContain(answer.slice(9, 12));
+    expect(seen).toEqual([]);
+  });
+
+  it('gets the same answer whatever is wrong with a credential that is no access key', async () => {
+    const { send, know } = await start();
+    const answers = new Set<string>();
+    for (const reason of ['Disabled', 'Expired', 'Deleting', 'NotForGateway', 'DuplicateKey'] as const) {
+      know('a.token', { reason });
+      answers.add(await send(bare(`GET ${maps}`, ['Authorization: Bearer a.token'])));
+    }
+    answers.add(await send(bare(`GET ${maps}`, ['Authorization: Bearer b.token'])));
+    const texts = [...answers].map((answer) => answer.replace(/^Date: .*$/im, ''));
+    expect(new Set(texts).size).toBe(1);
+  });
+
+  it("and what follows on its connection is one's as well", async () => {
+    const { send, seen } = await start();
+    const first = bare(`GET ${maps}`).replace('Connection: close\r\n', '');
+    const answer = await send(first + own(`GET ${maps}`));
+    expect(answer.match(/^HTTP\/1\.1 /gm)).toHaveLength(1);
+    expect(seen).toEqual([]);
+  });
+
+  it('is not told to send its body', async () => {
+    const { send } = await start();
+    const answer = await send(bare(`POST ${maps}`, ['Expect: 100-continue', 'Content-Length: 1000000']));
+    expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+  });
+});
+
+describe('a holder cannot speak for someone else', () => {
+  it.each([
+    'Impersonate-User: bob',
+    'impersonate-user: bob',
+    'IMPERSONATE-GROUP: system:masters',
+    'Impersonate-Uid: 1',
+    'Impersonate-Extra-Scopes: x',
+    'Impersonate-Extra-management.platform.sh%2Faccess-key: other/1',
+    'Impersonate_User: bob',
+    'Impersonate-User:',
+    'Impersonate-Anything: x',
+  ])('with %s', async (header) => {
+    const { send, seen } = await start();
+    expect(statusOf(await send(own(`GET ${maps}`, [header])))).toBe(403);
+    expect(seen).toEqual([]);
+  });
+
+  it.each<[string, readonly string[]]>([
+    ['Connection that names our headers', ['Connection: Impersonate-User, Impersonate-Group, Authorization']],
+    [
+      'headers of a front proxy',
+      ['X-Remote-User: bob', 'X-Remote-Group: system:masters', 'X-Remote-Extra-A: b'],
+    ],
+    ['a client address', ['X-Forwarded-For: 10.0.0.1', 'Forwarded: for=10.0.0.1', 'X-Real-Ip: 10.0.0.1']],
+    ['another host', ['X-Forwarded-Host: evil.example', 'X-Forwarded-Proto: http']],
+    ['an audit ID', ['Audit-ID: 00000000-0000-0000-0000-000000000000']],
+    ['a cookie', ['Cookie: a=b']],
+    [
+      'another method',
+      ['X-HTTP-Method-Override: DELETE', 'X-Method-Override: DELETE', 'X-HTTP-Method: DELETE'],
+    ],
+    ['parameters of HTTP/2', ['HTTP2-Settings: AAMAAABkAAQ']],
+    ['words to a proxy', ['Proxy-Authorization: Basic a', 'Proxy-Connection: keep-alive', 'TE: trailers']],
+  ])('with %s', async (_, headers) => {
+    const { send, seen } = await start();
+    expect(statusOf(await send(own(`GET ${maps}`, headers)))).toBe(200);
+    const [head = '', ...lines] = (seen[0] ?? '').trimEnd().split('\r\n');
+    expect(head).toBe('GET /api/v1/namespaces/default/configmaps HTTP/1.1');
+    expect(lines.filter((line) => !/^(?:host|connection):/i.test(line))).toEqual([
+      'x-forwarded-for: 127.0.0.1',
+      'impersonate-user: alice',
+      'impersonate-group: dev',
+      'authorization: Bearer one',
+    ]);
+  });
+
+  it('in the trailers of a body', async () => {
+    const { send, seen } = await start();
+    const trailers = 'Impersonate-User: bob\r\nAuthorization: Bearer x\r\n';
+    const text = own(
+      `POST ${maps}`,
+      ['Transfer-Encoding: chunked', 'Trailer: Impersonate-User'],
+      `2\r\n{}\r\n0\r\n${trailers}\r\n`,
+    );
+    expect(statusOf(await send(text))).toBe(200);
+    expect(seen.join('')).not.toMatch(/bob|Bearer x|trailer/i);
+  });
+});
+
+describe('a path', () => {
+  it.each([
+    '/api/v1/namespaces%2Fother/secrets/x',
+    '/api/v1/namespaces%2fother/secrets/x',
+    '/api/v1/namespaces%5Cother/secrets/x',
+    '/%61pi/v1/secrets',
+    '/api/v1/name%73paces/default/secrets',
+    '/api/v1/namespaces/%64efault/secrets',
+    '/api/v1/namespaces/default/secret%73',
+    '/%2e%2e/api',
+    '/..%2fapi',
+    '/api/..',
+    '/api/./v1',
+    '/api/%2e/v1',
+    '/api/.%2e/v1',
+    '//api/v1/secrets',
+    '/api//v1/secrets',
+    '/api/v1/namespaces/default//secrets',
+    '/api\\v1',
+    '/api/v1/%00',
+    '/api/v1/%0d%0aX:%20y',
+    '/api/v1/%7f',
+    '/api/v1/%zz',
+    '/api/v1/%2',
+    '/api/v1/%c0%af',
+    '/api/v1/%ff',
+    '/api/v1/secrets#',
+  ])('%s can be read in two ways: 400', async (text) => {
+    const { send, seen } = await start();
+    const answer = await send(own(`GET ${management}${text}`));
+    expect(statusOf(answer)).toBe(400);
+    expect(answer).not.toMatch(/^X: y/m);
+    expect(seen).toEqual([]);
+  });
+
+  it.each([
+    ['parameters', '/api/v1/namespaces/default;a=b/secrets'],
+    ['an encoded percent sign', '/api/v1/namespaces/other%252fdefault/secrets'],
+    ['an encoded semicolon', '/api/v1/namespaces/default%3bother/secrets'],
+    ['a plus', '/api/v1/namespaces/default+/secrets'],
+    ['an encoded space', '/api/v1/namespaces/default%20/secrets'],
+    ['another letter case', '/api/v1/namespaces/Default/secrets'],
+    ['another kind of dot', '/api/v1/namespaces/default%E3%80%82/secrets'],
+    ['the name of another resource', '/api/v1/namespaces/default/secretsx'],
+  ])('with %s is taken literally, by the scope as by the target', async (_, text) => {
+    const { send, seen, know } = await start();
+    expect(statusOf(await send(own(`GET ${management}${text}`)))).toBe(200);
+    expect(seen[0]).toContain(`GET ${text} HTTP/1.1\r\n`);
+    const resources = [{ group: '', resources: ['secrets'] }];
+    know(key, verdictFor({ rules: [{ verbs: ['list'], resources, namespaces: ['default', 'other'] }] }));
+    expect(statusOf(await send(own(`GET ${management}${text}`)))).toBe(403);
+    expect(seen).toHaveLength(1);
+  });
+
+  it.each([
+    ['a host', 'GET http://evil.example/kubernetes/management/api'],
+    ['our host', 'GET https://a/kubernetes/management/api'],
+    ['a star', 'OPTIONS *'],
+    ['no slash', 'GET kubernetes/management/api'],
+  ])('in front of which stands %s is refused', async (_, line) => {
+    const { send, seen } = await start();
+    expect(statusOf(await send(own(line)))).toBe(400);
+    expect(seen).toEqual([]);
+  });
+
+  it.each([
+    `${management}x/api`,
+    '/kubernetes/Management/api',
+    '/kubernetes/cluster//api',
+    '/kubernetes/cluster/C/api',
+    '/kubernetes/cluster/c%2e/api',
+    '/kubernetes/project/p/space/s%2f/api',
+    '/kubernetes/project/../management/api',
+    '/Kubernetes/management/api',
+    '/api/v1/secrets',
+    '/',
+  ])('%s leads to no target', async (text) => {
+    const { send, seen } = await start();
+    expect([400, 404]).toContain(statusOf(await send(own(`GET ${text}`))));
+    expect(seen).toEqual([]);
+  });
+});
+
+describe('a scope is not left', () => {
+  const group = 'management.platform.sh';
+  const rbac = '/apis/rbac.authorization.k8s.io/v1';
+  const keys = `/apis/${group}/v1/ownedaccesskeys`;
+  const wide = { rules: [{}] };
+  const reader = {
+    rules: [
+      {
+        verbs: ['get', 'list', 'watch', 'delete'],
+        resources: [{ group: '', resources: ['configmaps'] }],
+        namespaces: ['default'],
+      },
+    ],
+  };
+
+  it.each<[string, object, string, (readonly string[])?]>([
+    [
+      'a list of all namespaces with a selector',
+      reader,
+      'GET /api/v1/configmaps?fieldSelector=metadata.namespace%3Ddefault',
+    ],
+    [
+      'a watch of all namespaces',
+      reader,
+      'GET /api/v1/configmaps?watch=true&fieldSelector=metadata.namespace=default',
+    ],
+    ['the old path of watches', reader, 'GET /api/v1/watch/configmaps'],
+    ['another namespace by the old path of watches', reader, 'GET /api/v1/watch/namespaces/other/configmaps'],
+    ['deletecollection', reader, 'DELETE /api/v1/namespaces/default/configmaps'],
+    [
+      'deletecollection of one name',
+      reader,
+      'DELETE /api/v1/namespaces/default/configmaps?fieldSelector=metadata.name%3Da',
+    ],
+    ['a subresource', reader, 'GET /api/v1/namespaces/default/configmaps/a/status'],
+    ['HEAD of another resource', reader, 'HEAD /api/v1/namespaces/default/secrets/a'],
+    ['OPTIONS', reader, 'OPTIONS /api/v1/namespaces/default/configmaps'],
+    [
+      'a patch',
+      reader,
+      'PATCH /api/v1/namespaces/default/configmaps/a',
+      ['Content-Type: application/merge-patch+json'],
+    ],
+    ['a binding of a role', wide, `POST ${rbac}/namespaces/default/rolebindings`],
+    ['a binding of a cluster role', wide, `POST ${rbac}/clusterrolebindings`],
+    ['a role', wide, `PUT ${rbac}/clusterroles/a`],
+    ['a certificate signing request', wide, 'POST /apis/certificates.k8s.io/v1/certificatesigningrequests'],
+    ['its approval', wide, 'PUT /apis/certificates.k8s.io/v1/certificatesigningrequests/a/approval'],
+    ['a token of an account', wide, 'POST /api/v1/namespaces/default/serviceaccounts/default/token'],
+    ['a Secret', wide, 'POST /api/v1/namespaces/default/secrets'],
+    ['all Secrets', wide, 'GET /api/v1/secrets'],
+    ['our namespace', wide, 'GET /api/v1/namespaces/latchkey-system/configmaps'],
+    ['the access to targets', wide, 'GET /api/v1/namespaces/latchkey-targets/secrets'],
+    ['a container in a running pod', wide, 'PATCH /api/v1/namespaces/default/pods/a/ephemeralcontainers'],
+    ['a node', wide, 'GET /api/v1/nodes/a/proxy/exec'],
+    ['a webhook', wide, 'POST /apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'],
+    ['a new key', wide, `POST ${keys}`],
+    ['its own key', wide, `PATCH ${keys}/ci`, ['Content-Type: application/merge-patch+json']],
+    ['its own key by an apply', wide, `PATCH ${keys}/ci`, ['Content-Type: application/apply-patch+yaml']],
+    ['the status of its key', wide, `PUT ${keys}/ci/status`],
+    ['keys in another version', wide, `GET /apis/${group}/v9/ownedaccesskeys`],
+    ['tokens', wide, `POST /apis/${group}/v1/directclusterendpointtokens`],
+    ['kubeconfigs', wide, `GET /apis/${group}/v1/namespaces/p-a/virtualclusterinstancekubeconfigs`],
+  ])('by way of %s', async (_, scope, line, headers = []) => {
+    const { send, seen, know, state } = await start();
+    know(key, verdictFor(scope as Record<string, unknown>));
+    const [method = '', path = ''] = line.split(' ');
+    const answer = await send(own(`${method} ${management}${path}`, headers));
+    expect(statusOf(answer)).toBe(403);
+    expect([seen, state.used]).toEqual([[], 0]);
+  });
+
+  it.each([
+    ['/api*', '/apiserver'],
+    ['/api*', '/api/v1/namespaces'],
+    ['/healthz', '/healthz/etcd'],
+    ['/healthz', '/healthz/'],
+    ['/logs/*', '/logs'],
+    ['/logs/*', '/logsx/a'],
+    ['/debug/*/heap', '/debug/pprof/heap'],
+    ['/metric?', '/metrics'],
+    ['metrics', '/metrics'],
+    ['', '/metrics'],
+    ['/METRICS', '/metrics'],
+    ['/metrics?a=b', '/metrics?a=b'],
+  ])('by the URL "%s", which is not %s', async (url, path) => {
+    const { send, seen, know } = await start();
+    know(key, verdictFor({ rules: [{ verbs: ['get'], nonResourceURLs: [url] }] }));
+    expect(statusOf(await send(own(`GET ${management}${path}`)))).toBe(403);
+    expect(seen).toEqual([]);
+  });
+
+  it.each([
+    ['a second Content-Type', ['application/merge-patch+json', 'application/apply-patch+yaml'], 400],
+    ['a second Content-Type in front', ['application/apply-patch+yaml', 'application/merge-patch+json'], 400],
+    ['the type of an apply', ['application/apply-patch+yaml'], 403],
+    ['the type of an apply in other letters', ['Application/Apply-Patch+YAML'], 403],
+    ['a type that no one knows', ['application/x-patch'], 403],
+    ['no type', [], 403],
+  ])('by a patch with %s, which may create', async (_, types, status) => {
+    const { send, seen, know } = await start();
+    const resources = [{ group: '', resources: ['configmaps'] }];
+    know(key, verdictFor({ rules: [{ verbs: ['patch'], resources }] }));
+    const headers = types.map((type) => `Content-Type: ${type}`);
+    expect(statusOf(await send(own(`PATCH ${maps}/a`, headers)))).toBe(status);
+    expect(seen).toEqual([]);
+  });
+});
+
+describe('a body', () => {
+  it('that the target does not take is held back at the client', async () => {
+    let target: Socket | undefined;
+    const stage = await start((socket) => {
+      target = socket;
+      socket.pause();
+    });
+    const socket = connect(stage.port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    const size = 100 * 2 ** 20;
+    socket.write(`POST ${maps} HTTP/1.1\r\nHost: a\r\n${bearer}\r\nContent-Length: ${size}\r\n\r\n`);
+    const chunk = Buffer.alloc(2 ** 20, 'a');
+    let written = 0;
+    const fill = () => {
+      while (written < size && socket.write(chunk)) written += chunk.length;
+    };
+    socket.on('drain', () => {
+      written += chunk.length;
+      fill();
+    });
+    fill();
+    await waitFor('the first bytes', () => target !== undefined);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(written).toBeLessThan(size / 2);
+    expect(statusOf(await stage.send(bare('GET /version')))).toBe(200);
+    socket.destroy();
+  });
+
+  it('of a refused request is not read', async () => {
+    const stage = await start();
+    const answer = await stage.send(bare(`POST ${maps}`, [`Content-Length: ${100 * 2 ** 20}`], 'a'));
+    expect(answer).toMatch(/^HTTP\/1\.1 401 [\s\S]*connection: close/i);
   });
 });

@@ -76,6 +76,8 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     /** The platform, when it is asked who may enter. */
     isAway: false,
     asked: 0,
+    /** How many requests counted as a use of their credential. */
+    used: 0,
   };
   const answerEntry = async () => {
     state.asked += 1;
@@ -85,7 +87,9 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
   const index = {
     find: (hash: string) => state.verdicts.get(hash),
     problem: () => state.problem,
-    used: () => undefined,
+    used: () => {
+      state.used += 1;
+    },
   };
   const permissions = new EntryPermissions({
     client: { as: () => ({ create: answerEntry }) as never },
