@@ -83,11 +83,13 @@ export class Gateway {
       open: this.#open,
       targets: this.#targets,
       permissions: this.#permissions,
+      onAuthenticated: (socket, user) => this.#server.authenticated(socket, user),
     });
     this.#server = new GatewayServer({
       address: settings.listenAddress,
       certificate: this.#certificate,
       limits: limitsOf(settings),
+      clock: options.clock,
       onRequest: (request, response) => handler.handle(request, response),
     });
     this.readiness = {
@@ -177,6 +179,8 @@ const limitsOf = (settings: GatewaySettings): ServerLimits => ({
   headMs: settings.headTimeoutMs,
   idleMs: settings.idleTimeoutMs,
   connections: settings.maxConnections,
+  strangersPerAddress: settings.strangersPerAddress,
+  strangerGraceMs: 2_000,
 });
 
 const upstreamLimitsOf = (settings: GatewaySettings): UpstreamLimits => ({

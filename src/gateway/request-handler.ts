@@ -1,4 +1,5 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Identity } from '../credentials/identity.ts';
 import type { Clock } from '../kube/clock.ts';
 import type { Logger } from '../logger.ts';
@@ -30,6 +31,8 @@ export interface RequestHandlerOptions {
   readonly open: OpenRequests;
   readonly targets: Pick<Targets, 'find'>;
   readonly permissions: Pick<EntryPermissions, 'find' | 'ask'>;
+  /** Told the user of every live credential, with the connection that it came over. */
+  readonly onAuthenticated: (socket: Socket, user: string) => void;
 }
 
 interface Exchange {
@@ -87,10 +90,11 @@ export class RequestHandler {
     const { method = '', headers, rawHeaders } = exchange.request;
     const path = this.#pathOf(exchange.request);
     if (path === undefined) return notFound;
-    if (path === '/version' && method === 'GET') return void sendVersion(exchange.response);
+    if (path === '/version' && method === 'GET') return void sendVersion(exchange);
     if (impersonates(rawHeaders)) return impersonation;
     const sender = authenticate(exchange.request, this.#authentication);
     if ('status' in sender) return sender;
+    this.#options.onAuthenticated(exchange.request.socket, sender.verdict.identity.user);
     const asked = resolve({ method, target: path, contentType: headers['content-type'] });
     if ('status' in asked) return asked;
     const target = this.#options.targets.find(asked.target);
@@ -218,7 +222,9 @@ function noEntry({ user }: Identity, { resource, namespace, name }: AccessQuesti
   return errorAnswer('ERR_TARGET_ENTRY', { user, object });
 }
 
-function sendVersion(response: ServerResponse): void {
+/** Anyone may ask, so a body is not read: it could go on for ever. */
+function sendVersion({ request, response }: Exchange): void {
+  if (hasBody(request)) response.shouldKeepAlive = false;
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ version }));
 }
 

@@ -143,7 +143,15 @@ export const gatewaySettingDefinitions = {
     name: 'LATCHKEY_MAX_CONNECTIONS',
     type: integer(1, 100_000),
     default: '10000',
-    documentation: 'Connections at once. One more is closed unanswered.',
+    documentation:
+      'Connections at once. One more closes the oldest that has carried no live credential yet; where there is none, it is closed itself.',
+  }),
+  strangersPerAddress: setting({
+    name: 'LATCHKEY_UNAUTHENTICATED_CONNECTIONS_PER_ADDRESS',
+    type: integer(0, 100_000),
+    default: '2000',
+    documentation:
+      'Connections at once from one source address (IPv6: from one /64) that have carried no live credential yet. One more closes the oldest of them. `0`: no limit, for load balancers that hide the addresses of clients.',
   }),
   shutdownDelayMs: setting({
     name: 'LATCHKEY_SHUTDOWN_DELAY',

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 import { Registry } from 'prom-client';
+import { createAuthority, createServer as createServingPair } from '../../lab/controlplane/certificates.ts';
 import { credentialHash } from '../../src/credentials/keys/credential-hash.ts';
 import { EntryPermissions } from '../../src/gateway/gate/entry-permissions.ts';
 import { OpenRequests } from '../../src/gateway/gate/open-requests.ts';
@@ -8,7 +9,8 @@ import type { Refused, Verdict } from '../../src/gateway/index/verdict.ts';
 import type { FoundTarget } from '../../src/gateway/proxy/targets.ts';
 import { ApiServerUpstream } from '../../src/gateway/proxy/upstream.ts';
 import { RequestHandler } from '../../src/gateway/request-handler.ts';
-import { GatewayServer } from '../../src/gateway/server/server.ts';
+import type { ServingCertificate } from '../../src/gateway/server/certificate.ts';
+import { GatewayServer, type ServerLimits } from '../../src/gateway/server/server.ts';
 import {
   type ClientIdentity,
   type IdentitySource,
@@ -34,12 +36,17 @@ export interface StageOptions {
   readonly maxLong?: number;
   readonly maxShortOfUser?: number;
   readonly maxLongOfUser?: number;
+  /** To the target. */
   readonly connections?: number;
   readonly longConnections?: number;
   readonly maxWaiting?: number;
   readonly maxWaitMs?: number;
   readonly maxStallMs?: number;
   readonly maxStayMs?: number;
+  /** With TLS in front. */
+  readonly isSecure?: boolean;
+  readonly clientConnections?: number;
+  readonly strangersPerAddress?: number;
 }
 
 /** A verdict for a user; with a scope only what the scope allows. */
@@ -143,17 +150,13 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     open,
     targets,
     permissions,
+    onAuthenticated: (socket, user) => server.authenticated(socket, user),
   });
-  const server = new GatewayServer({
+  const server: GatewayServer = new GatewayServer({
     address: { host: '127.0.0.1', port: 0 },
-    limits: {
-      headerBytes: 16_384,
-      headerFields: 100,
-      urlBytes: 8_192,
-      headMs: 30_000,
-      idleMs: 30_000,
-      connections: 100,
-    },
+    certificate: options.isSecure === true ? selfSigned() : undefined,
+    limits: serverLimits(options),
+    clock: systemClock,
     onRequest: (request, response) => handler.handle(request, response),
   });
   const address = await server.listen();
@@ -162,6 +165,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     state,
     open,
     port: address.port,
+    isSecure: options.isSecure === true,
     /** The credential that `alice` holds is known from now on. */
     know: (credential: string, verdict: Verdict | Refused = verdictFor()) =>
       state.verdicts.set(credentialHash(credential), verdict),
@@ -177,6 +181,16 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
 }
 
 export type GatewayStage = Awaited<ReturnType<typeof gatewayStage>>;
+
+const serverLimits = ({ clientConnections = 100, strangersPerAddress = 0 }: StageOptions): ServerLimits => ({
+  ...{ headerBytes: 16_384, headerFields: 100, urlBytes: 8_192, headMs: 30_000, idleMs: 30_000 },
+  ...{ connections: clientConnections, strangersPerAddress, strangerGraceMs: 50 },
+});
+
+function selfSigned(): ServingCertificate {
+  const { certificate: cert, key } = createServingPair(createAuthority('test'), ['127.0.0.1']);
+  return { cert, key };
+}
 
 /** The first token, and after a refusal the next one. */
 function identityOf(port: number, tokens: readonly string[]): IdentitySource {

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createAuthority, createServer } from '../../../lab/controlplane/certificates.ts';
+import { systemClock } from '../../kube/clock.ts';
 import { FakeClock } from '../../kube/fake-clock.ts';
 import { silentLogger } from '../../logger.ts';
 import { followCertificate, readCertificate, type ServingCertificate } from './certificate.ts';
@@ -70,6 +71,7 @@ describe('a server with a certificate', () => {
   const limits = {
     ...{ headerBytes: 16_384, headerFields: 100, urlBytes: 8_192 },
     ...{ headMs: 30_000, idleMs: 30_000, connections: 10 },
+    ...{ strangersPerAddress: 0, strangerGraceMs: 2_000 },
   };
   const toCertificate = ({ certificate: cert, key }: ReturnType<typeof pairFor>) => ({ cert, key });
 
@@ -78,6 +80,7 @@ describe('a server with a certificate', () => {
       address: { host: '127.0.0.1', port: 0 },
       certificate: toCertificate(pairFor('first.example')),
       limits,
+      clock: systemClock,
       onRequest: (_, response) => void response.end('ok'),
     });
     const { port } = await server.listen();

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { rawExchange } from '../../../test/builders/raw-exchange.ts';
+import { systemClock } from '../../kube/clock.ts';
 import { errorAnswer, sendError } from './error-answer.ts';
 import { GatewayServer, type GatewayServerOptions, type ServerLimits } from './server.ts';
 
@@ -11,6 +12,8 @@ const limits: ServerLimits = {
   headMs: 30_000,
   idleMs: 30_000,
   connections: 10,
+  strangersPerAddress: 0,
+  strangerGraceMs: 2_000,
 };
 
 const running: GatewayServer[] = [];
@@ -29,6 +32,7 @@ async function start(changes: Partial<ServerLimits> = {}, onRequest = answerOk) 
   const server = new GatewayServer({
     address: { host: '127.0.0.1', port: 0 },
     limits: { ...limits, ...changes },
+    clock: systemClock,
     onRequest: (request: IncomingMessage, response: ServerResponse) => {
       seen.push(`${request.method} ${request.url}`);
       onRequest(request, response);

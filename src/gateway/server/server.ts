@@ -1,18 +1,19 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { LatchkeyError } from '../../errors.ts';
+import type { Clock } from '../../kube/clock.ts';
 import type { ServingCertificate } from './certificate.ts';
+import { type ConnectionLimits, Connections } from './connections.ts';
 import { type ErrorAnswer, errorAnswer, rawError, sendError } from './error-answer.ts';
 import { checkRequestHead, type RequestLimits, tooManyHeaders } from './request-gate.ts';
 
-export interface ServerLimits extends RequestLimits {
+export interface ServerLimits extends RequestLimits, ConnectionLimits {
   /** For the head of a request to arrive, milliseconds. */
   readonly headMs: number;
   /** Between two requests, milliseconds. */
   readonly idleMs: number;
-  readonly connections: number;
 }
 
 export interface GatewayServerOptions {
@@ -20,6 +21,7 @@ export interface GatewayServerOptions {
   /** Absent: plain HTTP. */
   readonly certificate?: ServingCertificate | undefined;
   readonly limits: ServerLimits;
+  readonly clock: Clock;
   /** Gets every request whose head can be understood in one way only. */
   readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void;
 }
@@ -31,6 +33,7 @@ const maxWaiting = 8;
 export class GatewayServer {
   readonly #options: GatewayServerOptions;
   readonly #server: Server | SecureServer;
+  readonly #connections: Connections;
   /** Sockets whose later requests are ignored, because the end of an earlier one is not certain. */
   readonly #refused = new WeakSet<Duplex>();
   /** The answers of each socket that are not over, in turn: the first is under way, the others wait for it. */
@@ -40,7 +43,7 @@ export class GatewayServer {
   constructor(options: GatewayServerOptions) {
     this.#options = options;
     this.#server = createHTTPServer(options);
-    this.#server.maxConnections = options.limits.connections;
+    this.#connections = new Connections(options.limits, options.clock);
     // Node drops headers beyond this number in silence; the gate counts them instead.
     this.#server.maxHeadersCount = 0;
     this.#listenToRequests();
@@ -59,6 +62,11 @@ export class GatewayServer {
     // A connection that cannot be accepted (no file descriptor left) must not end the process.
     this.#server.off('error', reject).on('error', () => undefined);
     return this.#server.address() as AddressInfo;
+  }
+
+  /** For every request with a live credential: when there are too many connections, others are closed first. */
+  authenticated(socket: Socket, user: string): void {
+    this.#connections.authenticated(socket, user);
   }
 
   /** Uses another certificate from the next connection on. */
@@ -87,6 +95,7 @@ export class GatewayServer {
     const onRequest = (request: IncomingMessage, response: ServerResponse) =>
       this.#onRequest(request, response);
     this.#server
+      .on('connection', (socket: Socket) => this.#connections.add(socket))
       .on('request', onRequest)
       .on('checkContinue', onRequest)
       .on('checkExpectation', (request, response) =>

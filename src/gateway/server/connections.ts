@@ -1,0 +1,144 @@
+import type { Socket } from 'node:net';
+import type { Clock } from '../../kube/clock.ts';
+import { type Linked, LinkedList } from '../../linked-list.ts';
+import { sourceOf } from './source-address.ts';
+
+export interface ConnectionLimits {
+  readonly connections: number;
+  /** Of connections that have carried no live credential yet, from one source address. 0: no limit. */
+  readonly strangersPerAddress: number;
+  /** For each new connection to show a credential, before others may take its place. */
+  readonly strangerGraceMs: number;
+}
+
+type SocketAddress = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress'>;
+
+/**
+ * The open connections. Each begins as a stranger. When there are too many, the oldest stranger goes, so that strangers can fill
+ * the server but keep no one out.
+ */
+export class Connections {
+  readonly #limits: ConnectionLimits;
+  readonly #clock: Clock;
+  readonly #open = new Map<string, Connection>();
+  readonly #strangers = new LinkedList<Entry>();
+  readonly #sources = new Map<string, Source>();
+  readonly #users = new Map<string, number>();
+  /** Sockets for which nothing is left to do. Behind TLS they are others than those that were added. */
+  readonly #known = new WeakSet<SocketAddress>();
+  #count = 0;
+
+  constructor(limits: ConnectionLimits, clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  add(socket: Socket): void {
+    const { remoteAddress } = socket;
+    // It has ended already.
+    if (remoteAddress === undefined) return void socket.destroy();
+    const connection = new Connection(socket, sourceOf(remoteAddress), this.#clock.monotonic());
+    this.#open.set(connection.key, connection);
+    this.#count += 1;
+    this.#addStranger(connection);
+    socket.once('close', () => this.#remove(connection));
+    const { connections, strangersPerAddress } = this.#limits;
+    const source = this.#sources.get(connection.source);
+    if (strangersPerAddress > 0 && source !== undefined && source.count > strangersPerAddress)
+      this.#makeRoom(source.strangers, connection);
+    else if (this.#count > connections) this.#makeRoom(this.#strangers, connection);
+  }
+
+  /**
+   * For every request with a live credential: from now on the connection is no stranger. One user may keep a quarter of all
+   * connections; more of them stay strangers, because with them one user could keep everyone else out.
+   */
+  authenticated(socket: SocketAddress, user: string): void {
+    if (this.#known.has(socket)) return;
+    const connection = this.#open.get(keyOf(socket));
+    const kept = this.#users.get(user) ?? 0;
+    if (connection === undefined || kept >= Math.max(1, Math.floor(this.#limits.connections / 4))) return;
+    this.#known.add(socket);
+    this.#removeStranger(connection);
+    connection.user = user;
+    this.#users.set(user, kept + 1);
+  }
+
+  /** The oldest goes, or the new one when all are young: they need the time of a handshake, or no one gets through a rush. */
+  #makeRoom(strangers: LinkedList<Entry>, added: Connection): void {
+    const oldest = strangers.first?.connection;
+    const isOld =
+      oldest !== undefined && this.#clock.monotonic() - oldest.since >= this.#limits.strangerGraceMs;
+    const gone = isOld ? oldest : added;
+    this.#remove(gone);
+    gone.socket.destroy();
+  }
+
+  #remove(connection: Connection): void {
+    if (connection.isGone) return;
+    connection.isGone = true;
+    this.#count -= 1;
+    if (this.#open.get(connection.key) === connection) this.#open.delete(connection.key);
+    const { user } = connection;
+    if (user === undefined) return this.#removeStranger(connection);
+    const kept = (this.#users.get(user) ?? 0) - 1;
+    if (kept > 0) this.#users.set(user, kept);
+    else this.#users.delete(user);
+  }
+
+  #addStranger(connection: Connection): void {
+    const source = this.#sources.get(connection.source) ?? new Source();
+    this.#sources.set(connection.source, source);
+    source.count += 1;
+    source.strangers.append(connection.ofSource);
+    this.#strangers.append(connection.ofAll);
+  }
+
+  #removeStranger(connection: Connection): void {
+    const source = this.#sources.get(connection.source);
+    if (source === undefined) return;
+    source.count -= 1;
+    source.strangers.remove(connection.ofSource);
+    if (source.count === 0) this.#sources.delete(connection.source);
+    this.#strangers.remove(connection.ofAll);
+  }
+}
+
+class Connection {
+  readonly socket: Socket;
+  readonly source: string;
+  readonly since: number;
+  readonly key: string;
+  readonly ofAll = new Entry(this);
+  readonly ofSource = new Entry(this);
+  /** Who keeps it. Undefined for a stranger. */
+  user: string | undefined;
+  isGone = false;
+
+  constructor(socket: Socket, source: string, since: number) {
+    this.socket = socket;
+    this.source = source;
+    this.since = since;
+    this.key = keyOf(socket);
+  }
+}
+
+class Entry implements Linked<Entry> {
+  readonly connection: Connection;
+  previous: Entry | undefined;
+  next: Entry | undefined;
+
+  constructor(connection: Connection) {
+    this.connection = connection;
+  }
+}
+
+/** The strangers of one source. */
+class Source {
+  count = 0;
+  readonly strangers = new LinkedList<Entry>();
+}
+
+/** Tells connections apart, and is the same for the TLS socket on top. */
+const keyOf = ({ remoteAddress, remotePort, localAddress }: SocketAddress): string =>
+  `${remoteAddress} ${remotePort} ${localAddress}`;
