@@ -369,6 +369,18 @@ describe('the answer of a target', () => {
     expect(seen).toHaveLength(2);
   });
 
+  it('of 401 to several requests at once, all sent with the same token, is seen by none of them', async () => {
+    const refused: Socket[] = [];
+    const refuse = 'HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno';
+    const { send, state } = await start((socket, text) => {
+      if (text.includes('Bearer two')) ok(socket, text);
+      else if (refused.push(socket) === 3) for (const one of refused) one.write(refuse);
+    });
+    state.tokens.push('two');
+    const answers = await Promise.all([request(), request(), request()].map(send));
+    expect(answers.map(statusOf)).toEqual([200, 200, 200]);
+  });
+
   it('of 401 becomes 503 when there is no other token, or a body was sent', async () => {
     const refuse = 'HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno';
     const { send } = await start((socket) => void socket.write(refuse));

@@ -195,13 +195,17 @@ function selfSigned(): ServingCertificate {
 /** The first token, and after a refusal the next one. */
 function identityOf(port: number, tokens: readonly string[]): IdentitySource {
   const server = new URL(`http://127.0.0.1:${port}`);
+  const made: ClientIdentity[] = [];
   let used = 0;
-  const make = (): ClientIdentity => makeIdentity(server, {}, ['authorization', `Bearer ${tokens[used]}`]);
+  const current = (): ClientIdentity => {
+    made[used] ??= makeIdentity(server, {}, ['authorization', `Bearer ${tokens[used]}`]);
+    return made[used] as ClientIdentity;
+  };
   return {
-    current: make,
-    refreshed: async () => {
-      used += 1;
-      return used < tokens.length;
+    current,
+    refreshed: async (refused) => {
+      if (refused === current() && used + 1 < tokens.length) used += 1;
+      return refused !== current();
     },
   };
 }

@@ -151,7 +151,8 @@ class Relay implements Dispatcher.DispatchHandler {
    * sent again.
    */
   async #onRefused(): Promise<void> {
-    const isRenewed = await this.#forwarding.upstream.refreshed().catch(() => false);
+    const isRenewed =
+      this.#sent && (await this.#forwarding.upstream.refreshed(this.#sent).catch(() => false));
     if (this.#isOver) return;
     if (!isRenewed || this.#hasRetried || this.#body instanceof PassThrough)
       return this.#fail(new Error('the target refuses the identity of the gateway'), unavailable);

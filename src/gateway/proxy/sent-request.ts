@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import type { ClientIdentity } from '../../kube/client/client-identity.ts';
 import type { Clock, Timer } from '../../kube/clock.ts';
 import { Place, type Places } from './places.ts';
 
@@ -21,6 +22,8 @@ type Controller = Dispatcher.DispatchController;
 
 /** A request on its way to a pool and through it. It waits for a place, and gives it back once, however it ends. */
 export class SentRequest extends Place implements Dispatcher.DispatchHandler {
+  /** As whom we sent it; undefined before. */
+  identity: ClientIdentity | undefined;
   readonly #options: SentRequestOptions;
   readonly #handler: Dispatcher.DispatchHandler;
   #waiting: Timer | undefined;

@@ -21,6 +21,8 @@ export interface UpstreamRequest {
 
 /** A request that was handed over. */
 export interface Sent {
+  /** As whom we sent it; undefined before. */
+  readonly identity: ClientIdentity | undefined;
   /** Ends it, also while it still waits. */
   abort(reason: Error): void;
 }
@@ -29,8 +31,8 @@ export interface Sent {
 export interface Upstream {
   /** Everything that happens, failures too, comes to the handler. */
   dispatch(request: UpstreamRequest, handler: Dispatcher.DispatchHandler): Sent;
-  /** After a 401, which is about our identity and not the client's. True when there is another one to try. */
-  refreshed(): Promise<boolean>;
+  /** After a 401 to it, which is about our identity and not the client's. True when there is another one to try. */
+  refreshed(sent: Sent): Promise<boolean>;
 }
 
 export interface UpstreamLimits {
@@ -54,7 +56,6 @@ export class ApiServerUpstream implements Upstream {
   readonly #options: ApiServerUpstreamOptions;
   readonly #short: Places;
   readonly #long: Places;
-  #used: ClientIdentity | undefined;
 
   constructor(options: ApiServerUpstreamOptions) {
     const { connections, longConnections, maxWaiting } = options.limits;
@@ -77,8 +78,8 @@ export class ApiServerUpstream implements Upstream {
     return sent;
   }
 
-  async refreshed(): Promise<boolean> {
-    return this.#used !== undefined && (await this.#options.identity.refreshed(this.#used));
+  async refreshed({ identity }: Sent): Promise<boolean> {
+    return identity !== undefined && (await this.#options.identity.refreshed(identity));
   }
 
   #send(request: UpstreamRequest, sent: SentRequest): void {
@@ -97,7 +98,7 @@ export class ApiServerUpstream implements Upstream {
     { method, path, headers, body, isLong }: UpstreamRequest,
     sent: SentRequest,
   ): void {
-    this.#used = identity;
+    sent.identity = identity;
     const { pathname } = identity.server;
     const { requests, watches } = this.#options.connections.for(identity);
     sent.dispatchTo(isLong ? watches : requests, {
