@@ -1,5 +1,5 @@
 import type { CredentialKind } from '../../src/credentials/record.ts';
-import { type Form, forms, objectText } from './record-memory-objects.ts';
+import { type Form, forms, objectText } from './record-memory-forms.ts';
 
 /**
  * Prints the bytes of heap that one record takes: `node --expose-gc record-memory-process.ts <form> <kind> <count>`.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { bytesOfRecord } from './record-memory.ts';
-import { kinds } from './record-memory-objects.ts';
+import { kinds } from './record-memory-forms.ts';
 
 const records = 20_000;
 /** By far enough on a busy machine; nothing here is judged by time. */

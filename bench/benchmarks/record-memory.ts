@@ -5,7 +5,7 @@ import type { CredentialKind } from '../../src/credentials/record.ts';
 import type { Benchmark, BenchmarkContext, Section } from '../benchmark.ts';
 import type { Sample } from '../measure/rounds.ts';
 import { tableOf } from '../measure/table.ts';
-import { type Form, kinds } from './record-memory-objects.ts';
+import { type Form, kinds } from './record-memory-forms.ts';
 
 const program = fileURLToPath(new URL('./record-memory-process.ts', import.meta.url));
 const run = promisify(execFile);

@@ -1,37 +1,14 @@
 import { createHash } from 'node:crypto';
 import { annotations, apiVersion, fieldManager, finalizers, labels } from '../../src/api/names.ts';
-import { toCredentialRecord } from '../../src/credentials/credential-record.ts';
 import { computeFingerprints } from '../../src/credentials/fingerprint.ts';
-import { toLiveRecord } from '../../src/credentials/live-record.ts';
 import type { CredentialKind } from '../../src/credentials/record.ts';
-
-export const kinds: readonly CredentialKind[] = [
-  'OwnedAccessKey',
-  'DirectClusterEndpointToken',
-  'VirtualClusterInstanceKubeConfig',
-];
-
-type MakeRecord = (object: unknown, kind: CredentialKind) => unknown;
-
-/** What is kept of an object. */
-export const forms = {
-  parsed: (object) => object,
-  full: toCredentialRecord,
-  live: toLiveRecord,
-} as const satisfies Record<string, MakeRecord>;
-
-export type Form = keyof typeof forms;
 
 const users = 2_000;
 const groups = 50;
 const scopes = 40;
 
 /** One object as a watch brings it: applied by a person, confirmed and issued by the operator, with all its managed fields. */
-export function objectText(kind: CredentialKind, index: number): string {
-  return JSON.stringify(credentialObject(kind, index));
-}
-
-function credentialObject(kind: CredentialKind, index: number) {
+export function credentialObject(kind: CredentialKind, index: number) {
   const isKubeConfig = kind === 'VirtualClusterInstanceKubeConfig';
   const name = `credential-of-pipeline-${index}`;
   const spec = specs[kind](index);
