@@ -6,9 +6,7 @@ import { signToken, tokenTooLarge } from '../../src/credentials/tokens/sign-toke
 import { generateSigningKey } from '../../src/credentials/tokens/signing-key.ts';
 import type { IssueCredential } from '../../src/operator/credentials/issued/decision.ts';
 import { claimsOf } from '../../src/operator/credentials/tokens/claims.ts';
-
-/** Does one operation. */
-export type Operation = () => unknown;
+import type { Operation, Works } from '../measure/worker-process.ts';
 
 /** What is asynchronous runs so many times at once: as many as the operator has workers for each kind. */
 export const concurrency = 16;
@@ -21,7 +19,7 @@ export const works = {
   issue: issueTokens,
   sign: signWithNode,
   subtle: signWithWebCrypto,
-} as const satisfies Record<string, () => Promise<Operation>>;
+} as const satisfies Works;
 
 export type WorkName = keyof typeof works;
 

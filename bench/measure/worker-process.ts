@@ -1,4 +1,8 @@
-import { concurrency, type Operation, type WorkName, works } from './token-issue-work.ts';
+/** Does one operation. */
+export type Operation = () => unknown;
+
+/** What a module offers to a worker: `export const works`. Each makes one kind of operation ready. */
+export type Works = Readonly<Record<string, () => Promise<Operation>>>;
 
 /** From the parent: work for so many seconds. */
 export interface WorkOrder {
@@ -14,7 +18,11 @@ export interface WorkDone {
 /** Looking at the clock for each operation would be part of the figure. */
 const batch = 32;
 
-const operation = await works[process.argv[2] as WorkName]();
+const [file = '', name = '', concurrency = '1'] = process.argv.slice(2);
+const { works } = (await import(file)) as { readonly works: Works };
+const make = works[name];
+if (make === undefined) throw new TypeError(`no work "${name}" in ${file}`);
+const operation = await make();
 
 process.on('message', async ({ seconds }: WorkOrder) => {
   process.send?.(await work(seconds));
@@ -26,7 +34,8 @@ process.send?.('ready');
 async function work(seconds: number): Promise<WorkDone> {
   const start = performance.now();
   const end = start + seconds * 1000;
-  const counts = await Promise.all(Array.from({ length: concurrency }, () => repeat(operation, end)));
+  const workers = Array.from({ length: Number(concurrency) }, () => repeat(operation, end));
+  const counts = await Promise.all(workers);
   return {
     operations: counts.reduce((sum, count) => sum + count),
     seconds: (performance.now() - start) / 1000,
