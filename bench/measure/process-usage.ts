@@ -5,6 +5,8 @@ export interface Usage {
   readonly cpuSeconds: number;
   /** The most memory that it ever held at once. */
   readonly peakMebibytes: number;
+  /** The memory that it holds now. */
+  readonly residentMebibytes: number;
 }
 
 /** Linux counts CPU time for /proc in hundredths of a second, whatever the kernel's own clock. */
@@ -15,7 +17,11 @@ export async function usageOf(pid: number): Promise<Usage> {
   const [stat, status] = await Promise.all(
     ['stat', 'status'].map((name) => readFile(`/proc/${pid}/${name}`, 'utf8')),
   );
-  return { cpuSeconds: parseCpuSeconds(stat ?? ''), peakMebibytes: parsePeak(status ?? '') };
+  return {
+    cpuSeconds: parseCpuSeconds(stat ?? ''),
+    peakMebibytes: parseMemory(status ?? '', 'VmHWM'),
+    residentMebibytes: parseMemory(status ?? '', 'VmRSS'),
+  };
 }
 
 /** User and system time of /proc/<pid>/stat. The name of the program stands in brackets and may hold anything. */
@@ -27,10 +33,10 @@ export function parseCpuSeconds(stat: string): number {
   return (user + system) / ticksPerSecond;
 }
 
-/** `VmHWM` of /proc/<pid>/status, in MiB. */
-export function parsePeak(status: string): number {
-  const kibibytes = /^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1];
-  if (kibibytes === undefined) throw new TypeError('no VmHWM in /proc/<pid>/status');
+/** One line of /proc/<pid>/status, in MiB: the peak (`VmHWM`), or what it is now (`VmRSS`). */
+export function parseMemory(status: string, line: 'VmHWM' | 'VmRSS'): number {
+  const kibibytes = new RegExp(`^${line}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1];
+  if (kibibytes === undefined) throw new TypeError(`no ${line} in /proc/<pid>/status`);
   return Number(kibibytes) / 1024;
 }
 
