@@ -10,6 +10,12 @@ describe('the options of a benchmark run', () => {
       seconds: 5,
       runs: 1000,
       objects: 10_000,
+      keys: 100_000,
+      watches: 1000,
+      rate: 5000,
+      flood: 20_000,
+      churn: 600,
+      webhookCache: 120,
       eventForEach: false,
     });
   });
@@ -17,6 +23,7 @@ describe('the options of a benchmark run', () => {
   it('take names and numbers', () => {
     const options = parseOptions(['token-issue', '--rounds', '2', '--warm-up=0', '--profile', 'out']);
     expect(options).toMatchObject({ names: ['token-issue'], rounds: 2, warmUp: 0, profile: 'out' });
+    expect(parseOptions(['--keys', '0', '--webhook-cache', '2'])).toMatchObject({ keys: 0, webhookCache: 2 });
   });
 
   it.each([

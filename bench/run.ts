@@ -4,6 +4,9 @@ import type { Benchmark, Section } from './benchmark.ts';
 import { applyToReady } from './benchmarks/apply-to-ready.ts';
 import { kubeconfig } from './benchmarks/kubeconfig.ts';
 import { policyCost } from './benchmarks/policy-cost.ts';
+import { proxyGet } from './benchmarks/proxy-get.ts';
+import { proxyList } from './benchmarks/proxy-list.ts';
+import { proxyWatch } from './benchmarks/proxy-watch.ts';
 import { reconcile } from './benchmarks/reconcile.ts';
 import { recordMemory } from './benchmarks/record-memory.ts';
 import { tokenIssue } from './benchmarks/token-issue.ts';
@@ -18,6 +21,9 @@ const benchmarks: readonly Benchmark[] = [
   kubeconfig,
   policyCost,
   reconcile,
+  proxyGet,
+  proxyList,
+  proxyWatch,
 ];
 
 /** One named benchmark prints its table; all of them together become a page of results. */

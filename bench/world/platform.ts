@@ -1,4 +1,8 @@
-import { type ControlPlane, startControlPlane } from '../../lab/controlplane/control-plane.ts';
+import {
+  type ControlPlane,
+  type ControlPlaneOptions,
+  startControlPlane,
+} from '../../lab/controlplane/control-plane.ts';
 import { installLatchkey } from '../../lab/operator/install.ts';
 import { createKubeClient, type KubeClient } from '../../src/kube/client/client.ts';
 import { kubeConfigSource } from '../../src/kube/client/kube-config.ts';
@@ -17,9 +21,9 @@ export interface Platform {
   stop(): Promise<void>;
 }
 
-/** etcd waits for the disk, as in real clusters. */
-export async function startPlatform(): Promise<Platform> {
-  const plane = await startControlPlane({ name: 'bench', fsync: true });
+/** By default etcd waits for the disk, as in real clusters. */
+export async function startPlatform(options: ControlPlaneOptions = {}): Promise<Platform> {
+  const plane = await startControlPlane({ name: 'bench', fsync: true, ...options });
   try {
     await installLatchkey(plane);
     const client = await clientOfUser(plane);

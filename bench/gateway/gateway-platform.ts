@@ -1,0 +1,122 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createAuthority, createServer } from '../../lab/controlplane/certificates.ts';
+import { Guard } from '../../lab/controlplane/guard.ts';
+import { runBundle } from '../../lab/operator/program.ts';
+import { until } from '../../lab/operator/until.ts';
+import { configMaps, ownedAccessKeys } from '../../src/api/resources.ts';
+import { createKubeClient, type KubeClient } from '../../src/kube/client/client.ts';
+import { kubeConfigSource } from '../../src/kube/client/kube-config.ts';
+import { buildBundle } from '../../tools/bundle/build-bundle.ts';
+import type { BenchmarkContext } from '../benchmark.ts';
+import { kubectl } from '../world/kubectl.ts';
+import { benchUser, type Platform, startPlatform } from '../world/platform.ts';
+import { storeAll } from './etcd.ts';
+import { type KeyTimes, namespaces, storedKeys } from './stored-keys.ts';
+
+/** Where the gateway and its peers run: a control plane with many access keys, without an operator. */
+export interface GatewayPlatform extends Platform {
+  readonly admin: KubeClient;
+  /** Owns the processes and the folder of what is measured. */
+  readonly guard: Guard;
+  /** For the peers; the gateway has its own. */
+  readonly certificate: CertificateFiles;
+  /** Bearer token of an ordinary user with the rights of the holders. */
+  readonly userToken: string;
+}
+
+export interface CertificateFiles {
+  readonly cert: string;
+  readonly key: string;
+  /** The authority itself, PEM. */
+  readonly ca: string;
+}
+
+/** The object that most requests ask for: about 700 bytes as an answer. */
+export const smallObject = 'small';
+/** Objects of each list: many small ones, and fewer large ones, so that the API server does not do most of the work. */
+const lists = [
+  { namespace: namespaces.shortList, count: 50, bytes: 1_600 },
+  { namespace: namespaces.longList, count: 50, bytes: 100_000 },
+] as const;
+
+/** Does `work` on a control plane with `--keys` access keys. etcd does not wait for the disk: no write is measured. */
+export async function withGatewayPlatform<Result>(
+  { options, progress }: BenchmarkContext,
+  work: (platform: GatewayPlatform) => Promise<Result>,
+): Promise<Result> {
+  const guard = await Guard.start('bench-gateway');
+  progress('starting a control plane');
+  const platform = await startPlatform({ fsync: false, users: [{ user: benchUser }] });
+  const kubeConfig = kubeConfigSource({ file: platform.plane.adminKubeconfig });
+  const admin = createKubeClient({ kubeConfig, userAgent: 'latchkey-bench', timeoutMs: 60_000 });
+  try {
+    const bundle = path.join(guard.folder, 'latchkey.mjs');
+    await buildBundle(bundle);
+    runBundle(bundle);
+    const certificate = await writeCertificate(guard.folder);
+    const userToken = platform.plane.tokenOf(benchUser);
+    const world = { ...platform, admin, guard, certificate, userToken };
+    await createObjects(world);
+    progress(`storing ${options.keys} access keys`);
+    await storeKeys(world, options.keys, { now: Date.now() });
+    return await work(world);
+  } finally {
+    await admin.close();
+    await guard.stop();
+    await platform.stop();
+  }
+}
+
+/** Puts the first `count` keys into etcd, and waits until the API server knows them. Those that are there are replaced. */
+export async function storeKeys(
+  { plane, admin }: Pick<GatewayPlatform, 'plane' | 'admin'>,
+  count: number,
+  times: KeyTimes,
+): Promise<void> {
+  await storeAll(plane, ownedAccessKeys, storedKeys(0, count, times));
+  if (count === 0) return;
+  const known = async (): Promise<boolean> => {
+    // From the cache of the API server, which follows etcd by a watch.
+    const query = new URLSearchParams({ limit: '1', resourceVersion: '0' });
+    const path = `/apis/${ownedAccessKeys.group}/${ownedAccessKeys.version}/${ownedAccessKeys.plural}`;
+    const { metadata } = await admin.request<{ metadata: { resourceVersion: string } }>('GET', path, {
+      query,
+    });
+    const { metadata: latest } = await admin.list(ownedAccessKeys, { limit: 1 });
+    return Number(metadata.resourceVersion) >= Number(latest.resourceVersion);
+  };
+  await until('the API server knows the keys', known, { timeoutMs: 120_000, everyMs: 500 });
+}
+
+async function writeCertificate(folder: string): Promise<CertificateFiles> {
+  const authority = createAuthority('bench-ca');
+  const server = createServer(authority, ['localhost']);
+  const [cert, key] = [path.join(folder, 'peers.crt'), path.join(folder, 'peers.key')];
+  await writeFile(cert, server.certificate);
+  await writeFile(key, server.key, { mode: 0o600 });
+  return { cert, key, ca: authority.certificate };
+}
+
+/** What requests ask for, the right of everyone to read it, and that of the ordinary user to change the small object. */
+async function createObjects({ plane, admin }: Pick<GatewayPlatform, 'plane' | 'admin'>): Promise<void> {
+  const binding = ['create', 'clusterrolebinding', 'bench-readers'];
+  await kubectl(plane, [...binding, '--clusterrole=view', '--group=system:authenticated']);
+  for (const namespace of Object.values(namespaces)) await kubectl(plane, ['create', 'namespace', namespace]);
+  const writer = ['create', 'rolebinding', 'bench-writer', '--namespace', namespaces.small];
+  await kubectl(plane, [...writer, '--clusterrole=edit', `--user=${benchUser}`]);
+  await createConfigMap(admin, { namespace: namespaces.small, name: smallObject, bytes: 330 });
+  for (const { namespace, count, bytes } of lists) {
+    for (let index = 0; index < count; index++)
+      await createConfigMap(admin, { namespace, name: `object-${index}`, bytes });
+  }
+}
+
+async function createConfigMap(
+  admin: KubeClient,
+  { namespace, name, bytes }: { namespace: string; name: string; bytes: number },
+): Promise<void> {
+  const manifest = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace } };
+  const data = { text: 'lorem ipsum '.repeat(bytes / 12) };
+  await admin.create(configMaps, { ...manifest, data }, { namespace });
+}
