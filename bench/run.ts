@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Benchmark, Section } from './benchmark.ts';
 import { applyToReady } from './benchmarks/apply-to-ready.ts';
+import { authorize } from './benchmarks/authorize.ts';
 import { kubeconfig } from './benchmarks/kubeconfig.ts';
 import { policyCost } from './benchmarks/policy-cost.ts';
 import { proxyGet } from './benchmarks/proxy-get.ts';
@@ -24,6 +25,7 @@ const benchmarks: readonly Benchmark[] = [
   proxyGet,
   proxyList,
   proxyWatch,
+  authorize,
 ];
 
 /** One named benchmark prints its table; all of them together become a page of results. */
