@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { Benchmark, Section } from './benchmark.ts';
 import { applyToReady } from './benchmarks/apply-to-ready.ts';
 import { authorize } from './benchmarks/authorize.ts';
+import { coldStart } from './benchmarks/cold-start.ts';
 import { kubeconfig } from './benchmarks/kubeconfig.ts';
 import { policyCost } from './benchmarks/policy-cost.ts';
 import { proxyGet } from './benchmarks/proxy-get.ts';
@@ -26,6 +27,7 @@ const benchmarks: readonly Benchmark[] = [
   proxyList,
   proxyWatch,
   authorize,
+  coldStart,
 ];
 
 /** One named benchmark prints its table; all of them together become a page of results. */
