@@ -22,12 +22,18 @@ async function authorize(): Promise<Operation> {
     index: { find: findVerdict(), problem: () => undefined },
     maxCredentialBytes: 8_192,
   };
-  const heads = Array.from({ length: usedKeys }, (_, key) => headOf(secretOf(key)));
+  const heads = Array.from(
+    { length: usedKeys },
+    (_, key): Head => ({
+      rawHeaders: headOf(secretOf(key)),
+      headers: {},
+    }),
+  );
   const paths = Array.from({ length: 64 }, (_, index) => pathOf(index));
   let turn = 0;
   return () => {
     turn += 1;
-    const sender = authenticate(heads[turn % heads.length] ?? [], authentication);
+    const sender = authenticate(heads[turn % heads.length] as Head, authentication);
     if ('status' in sender) throw new Error(`not authenticated: ${sender.body}`);
     const sent = { method: 'GET', target: paths[turn % paths.length] ?? '', contentType: undefined };
     const asked = resolve(sent);
@@ -44,7 +50,7 @@ function findVerdict(): Verdicts['find'] {
     records.ofKind.OwnedAccessKey.upsert(toLiveRecord(key, 'OwnedAccessKey'));
   const verdicts = new Verdicts({
     records,
-    instances: new TargetRecords().instances,
+    targets: new TargetRecords('p-'),
     projectNamespacePrefix: 'p-',
     now: Date.now,
     activityInterval: 60_000,
@@ -72,7 +78,9 @@ async function nothing(): Promise<Operation> {
 const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
 /** As Node gives them: name and value in turn. */
-const headOf = (secret: string): readonly string[] => [
+type Head = Parameters<typeof authenticate>[0];
+
+const headOf = (secret: string): string[] => [
   ...['Host', 'latchkey.example.com', 'User-Agent', 'kubectl/v1.36.0 (linux/amd64) kubernetes/0000000'],
   ...['Accept', 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json', 'Accept-Encoding', 'gzip'],
   ...['Authorization', `Bearer ${secret}`],
