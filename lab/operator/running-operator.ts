@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { systemNamespace } from '../../src/api/names.ts';
 import { serviceAccounts } from '../../src/api/resources.ts';
 import { createKubeClient } from '../../src/kube/client/client.ts';
@@ -22,6 +22,7 @@ export const baseURL = 'https://latchkey.example.com';
 export class RunningOperator {
   readonly process: GuardedProcess;
   #exited = false;
+  #logStart = 0;
 
   static async start(
     plane: ControlPlaneAccess,
@@ -61,9 +62,19 @@ export class RunningOperator {
     return this.#exited;
   }
 
-  /** What it has logged so far. */
+  /** What it has logged so far; where it works from file to file, since this file began. */
   async log(): Promise<string> {
+    return (await readFile(this.process.logPath)).subarray(this.#logStart).toString();
+  }
+
+  /** The same since it was started. */
+  async wholeLog(): Promise<string> {
     return await readFile(this.process.logPath, 'utf8');
+  }
+
+  /** From now on `log` knows nothing of what it has logged before. */
+  async beginLog(): Promise<void> {
+    this.#logStart = (await stat(this.process.logPath)).size;
   }
 
   /** Sends the signal, unless the process has ended already, and waits for the exit code. */

@@ -33,7 +33,9 @@ export async function listeningPort(
   purpose: 'health' | 'metrics',
 ): Promise<number> {
   return await until(`the address for ${purpose}`, async () => {
-    const lines = (await operator.log()).split('\n').filter((line) => line.includes('"msg":"listening"'));
+    const lines = (await operator.wholeLog())
+      .split('\n')
+      .filter((line) => line.includes('"msg":"listening"'));
     return lines.map((line) => JSON.parse(line)).find((line) => line.purpose === purpose)?.port as number;
   });
 }

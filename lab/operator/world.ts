@@ -6,7 +6,7 @@ import { kubeConfigSource } from '../../src/kube/client/kube-config.ts';
 import { isNotFound } from '../../src/kube/kube-error.ts';
 import type { ControlPlaneAccess } from '../controlplane/access.ts';
 import { Guard } from '../controlplane/guard.ts';
-import { sharedControlPlane } from '../controlplane/shared.ts';
+import { keepTenant, sharedControlPlane } from '../controlplane/shared.ts';
 import { Api, keyOf, type Stored } from './api.ts';
 import { concurrently } from './concurrently.ts';
 import { installLatchkey } from './install.ts';
@@ -22,7 +22,10 @@ export interface WorldOptions {
   readonly plane?: ControlPlaneAccess;
   /** Settings of the operator. */
   readonly env?: Readonly<Record<string, string>>;
-  /** False: nothing is started; see `startOperator`. Default: true. */
+  /**
+   * False: nothing is started; see `startOperator`. Default: true; on the shared control plane it is the operator of the
+   * file before where that had the same settings and left it at work.
+   */
   readonly operator?: boolean;
 }
 
@@ -53,14 +56,15 @@ const binding = { apiGroups: [group], resources: ['clusters'], verbs: ['bind-nam
 /** Call it in a `describe` or at the top of a file, outside of tests. */
 export async function operatorWorld(options: WorldOptions = {}): Promise<World> {
   runBundle(inject('bundle'));
-  const plane = options.plane ?? (await sharedControlPlane());
+  const settings = options.operator === false ? undefined : JSON.stringify(options.env ?? {});
+  const plane = options.plane ?? (await sharedControlPlane(settings));
   await installLatchkey(plane);
   const guard = await Guard.start('operator-world');
   const things = new Belongings();
   const running: RunningOperator[] = [];
   afterAll(async () => {
     await things.clear();
-    for (const operator of running) await operator.end();
+    for (const operator of running) if (operator !== kept?.operator) await operator.end();
     await things.close();
     await guard.stop();
   });
@@ -94,8 +98,33 @@ export async function operatorWorld(options: WorldOptions = {}): Promise<World> 
     },
     name: uniqueName,
   };
-  if (options.operator !== false) await world.startOperator();
+  if (settings === undefined) return world;
+  if (options.plane === undefined) running.push(await keptOperator(plane, settings));
+  else await world.startOperator();
   return world;
+}
+
+interface Kept {
+  readonly operator: RunningOperator;
+  readonly settings: string;
+}
+
+let kept: Kept | undefined;
+let guardOfKept: Promise<Guard> | undefined;
+
+/** The operator that works from file to file. It ends with the worker, or when a file ends it or wants another. */
+async function keptOperator(plane: ControlPlaneAccess, settings: string): Promise<RunningOperator> {
+  if (kept?.settings === settings && !kept.operator.exited) {
+    await kept.operator.beginLog();
+  } else {
+    guardOfKept ??= Guard.start('kept-operator');
+    const options = { name: uniqueName('operator'), env: JSON.parse(settings) };
+    const operator = await RunningOperator.start(plane, await guardOfKept, options);
+    kept = { operator, settings };
+    keepTenant({ settings, end: async () => await operator.end() });
+  }
+  await untilLeading(kept.operator);
+  return kept.operator;
 }
 
 /**
