@@ -147,6 +147,11 @@ export const errorCatalogue = {
     fix: 'Try again after the time in `Retry-After`, and send fewer at the same time.',
     httpStatus: 429,
   },
+  ERR_TOO_MANY_UNAUTHENTICATED: {
+    message: 'too many requests from this address carry no credential that is accepted',
+    fix: 'Look for a client there that goes on with an old or missing credential. Requests with a live credential pass.',
+    httpStatus: 429,
+  },
   ERR_REQUEST_HEADERS: {
     message: 'the headers are larger than {bytes} bytes or more than {fields} fields',
     fix: 'Send fewer headers. Cookies of a browser are a usual cause.',

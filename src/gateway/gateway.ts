@@ -10,6 +10,7 @@ import type { GatewaySettings } from '../settings/gateway.ts';
 import type { HealthChecks } from '../telemetry/health.ts';
 import type { GatewayMetrics } from '../telemetry/metrics/gateway.ts';
 import { EntryPermissions } from './gate/entry-permissions.ts';
+import { Misses } from './gate/misses.ts';
 import { OpenRequests } from './gate/open-requests.ts';
 import { CredentialIndex } from './index/credential-index.ts';
 import { TargetRecords } from './index/target-records.ts';
@@ -83,6 +84,7 @@ export class Gateway {
       open: this.#open,
       targets: this.#targets,
       permissions: this.#permissions,
+      misses: createMisses(options),
       onAuthenticated: (socket, user) => this.#server.authenticated(socket, user),
     });
     this.#server = new GatewayServer({
@@ -189,6 +191,9 @@ const upstreamLimitsOf = (settings: GatewaySettings): UpstreamLimits => ({
   maxWaiting: settings.upstreamWaiting,
   maxWaitMs: settings.upstreamWaitMs,
 });
+
+const createMisses = ({ clock, settings: { missesPerAddress: perMinute } }: GatewayOptions): Misses =>
+  new Misses({ clock, perMinute, maxAddresses: 20_000 });
 
 /** Resolves when the signal has aborted, also when that was long ago. */
 function aborted(signal: AbortSignal): Promise<void> {

@@ -13,6 +13,7 @@ import { answerReview, isReview } from './endpoints/reviews.ts';
 import { type Authenticated, authenticate } from './gate/authenticate.ts';
 import { findDenial, resolve } from './gate/authorise.ts';
 import type { EntryPermissions } from './gate/entry-permissions.ts';
+import type { Misses } from './gate/misses.ts';
 import type { OpenRequest, OpenRequests } from './gate/open-requests.ts';
 import type { CredentialIndex } from './index/credential-index.ts';
 import type { Verdict } from './index/verdict.ts';
@@ -31,6 +32,7 @@ export interface RequestHandlerOptions {
   readonly open: OpenRequests;
   readonly targets: Pick<Targets, 'find'>;
   readonly permissions: Pick<EntryPermissions, 'find' | 'ask'>;
+  readonly misses: Pick<Misses, 'isTooMany'>;
   /** Told the user of every live credential, with the connection that it came over. */
   readonly onAuthenticated: (socket: Socket, user: string) => void;
 }
@@ -93,7 +95,7 @@ export class RequestHandler {
     if (path === '/version' && method === 'GET') return void sendVersion(exchange);
     if (impersonates(rawHeaders)) return impersonation;
     const sender = authenticate(exchange.request, this.#authentication);
-    if ('status' in sender) return sender;
+    if ('status' in sender) return this.#answerStranger(exchange, sender);
     this.#options.onAuthenticated(exchange.request.socket, sender.verdict.identity.user);
     const asked = resolve({ method, target: path, contentType: headers['content-type'] });
     if ('status' in asked) return asked;
@@ -103,6 +105,13 @@ export class RequestHandler {
     if (denial !== undefined) return denial;
     if (target === undefined) return noTarget;
     return this.#enter(exchange, { asked, sender, target });
+  }
+
+  #answerStranger({ request, response }: Exchange, answer: ErrorAnswer): ErrorAnswer {
+    if (answer.code !== 'ERR_UNAUTHENTICATED') return answer;
+    if (!this.#options.misses.isTooMany(request.socket.remoteAddress ?? 'unknown')) return answer;
+    response.shouldKeepAlive = false;
+    return tooManyMisses;
   }
 
   /** A target is entered with the right to use it. */
@@ -232,6 +241,7 @@ const notFound = errorAnswer('ERR_REQUEST_PATH', { prefix: apiPrefix });
 const noTarget = errorAnswer('ERR_TARGET_UNKNOWN', {});
 const notConnected = errorAnswer('ERR_TARGET_NOT_CONNECTED', {}, { headers: ['retry-after', '5'] });
 const unavailable = errorAnswer('ERR_UPSTREAM_UNAVAILABLE', {}, { headers: ['retry-after', '1'] });
+const tooManyMisses = errorAnswer('ERR_TOO_MANY_UNAUTHENTICATED', {}, { headers: ['retry-after', '10'] });
 const impersonation = errorAnswer('ERR_IMPERSONATION', {});
 const upgrade = errorAnswer('ERR_UPGRADE', {});
 const upgradeWithBody = errorAnswer('ERR_REQUEST_MALFORMED', {

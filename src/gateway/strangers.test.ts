@@ -77,6 +77,39 @@ describe.each([
   });
 });
 
+describe('misses from one address', () => {
+  const missing = `GET ${path} HTTP/1.1\r\nHost: a\r\n`;
+  const statusOf = (answer: string): number => Number(answer.split(' ')[1]);
+
+  it.each([
+    ['no credential', `${missing}\r\n`],
+    ['an unknown credential', `${missing}Authorization: Bearer unknown\r\n\r\n`],
+    ['a key with a typing error', `${missing}Authorization: Bearer lk_typo\r\n\r\n`],
+    ['a disabled key', `${missing}Authorization: Bearer disabled\r\n\r\n`],
+  ])('with %s get 429 in the end, and a live credential from there passes', async (_, text) => {
+    const stage = await start({ missesPerAddress: 3 });
+    stage.know('disabled', { reason: 'Disabled' });
+    for (let count = 0; count < 3; count += 1) expect(statusOf(await stage.send(text))).toBe(401);
+    for (let count = 0; count < 3; count += 1)
+      expect(await stage.send(text)).toMatch(
+        /^HTTP\/1\.1 429 [\s\S]*retry-after: 10\r\n[\s\S]*Connection: close\r\n[\s\S]*ERR_TOO_MANY_UNAUTHENTICATED/,
+      );
+    for (let count = 0; count < 6; count += 1) {
+      const live = request().replace('keep-alive', 'close');
+      expect(statusOf(await stage.send(live))).toBe(200);
+    }
+  });
+
+  it('are not those that are answered with 503 because the index is stale', async () => {
+    const stage = await start({ missesPerAddress: 3 });
+    stage.state.problem = 'stale';
+    const live = request().replace('keep-alive', 'close');
+    for (let count = 0; count < 6; count += 1) expect(statusOf(await stage.send(live))).toBe(503);
+    stage.state.problem = undefined;
+    expect(statusOf(await stage.send(`${missing}\r\n`))).toBe(401);
+  });
+});
+
 describe('the body of a request from anyone', () => {
   it.each([
     ['for the version', 'GET /version HTTP/1.1', 200],

@@ -153,6 +153,13 @@ export const gatewaySettingDefinitions = {
     documentation:
       'Connections at once from one source address (IPv6: from one /64) that have carried no live credential yet. One more closes the oldest of them. `0`: no limit, for load balancers that hide the addresses of clients.',
   }),
+  missesPerAddress: setting({
+    name: 'LATCHKEY_UNAUTHENTICATED_REQUESTS_PER_ADDRESS',
+    type: integer(0, 1_000_000),
+    default: '600',
+    documentation:
+      'Requests a minute from one source address (IPv6: from one /64) that are answered with 401. More get 429. Live credentials always pass. `0`: no limit.',
+  }),
   shutdownDelayMs: setting({
     name: 'LATCHKEY_SHUTDOWN_DELAY',
     type: duration('0', '1m'),

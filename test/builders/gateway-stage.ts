@@ -4,10 +4,11 @@ import { Registry } from 'prom-client';
 import { createAuthority, createServer as createServingPair } from '../../lab/controlplane/certificates.ts';
 import { credentialHash } from '../../src/credentials/keys/credential-hash.ts';
 import { EntryPermissions } from '../../src/gateway/gate/entry-permissions.ts';
+import { Misses } from '../../src/gateway/gate/misses.ts';
 import { OpenRequests } from '../../src/gateway/gate/open-requests.ts';
 import type { Refused, Verdict } from '../../src/gateway/index/verdict.ts';
 import type { FoundTarget } from '../../src/gateway/proxy/targets.ts';
-import { ApiServerUpstream } from '../../src/gateway/proxy/upstream.ts';
+import { ApiServerUpstream, type UpstreamLimits } from '../../src/gateway/proxy/upstream.ts';
 import { RequestHandler } from '../../src/gateway/request-handler.ts';
 import type { ServingCertificate } from '../../src/gateway/server/certificate.ts';
 import { GatewayServer, type ServerLimits } from '../../src/gateway/server/server.ts';
@@ -47,6 +48,7 @@ export interface StageOptions {
   readonly isSecure?: boolean;
   readonly clientConnections?: number;
   readonly strangersPerAddress?: number;
+  readonly missesPerAddress?: number;
 }
 
 /** A verdict for a user; with a scope only what the scope allows. */
@@ -106,12 +108,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     maxStayMs: options.maxStayMs ?? 45_000,
     maxConnections: 100,
   });
-  const limits = {
-    connections: options.connections ?? 8,
-    longConnections: options.longConnections ?? 8,
-    maxWaiting: options.maxWaiting ?? 100,
-    maxWaitMs: options.maxWaitMs ?? 2_000,
-  };
+  const limits = upstreamLimits(options);
   const connections = new ConnectionSet({ ...limits, watchConnections: limits.longConnections });
   const open = new OpenRequests({
     ...index,
@@ -150,6 +147,11 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     open,
     targets,
     permissions,
+    misses: new Misses({
+      clock: systemClock,
+      perMinute: options.missesPerAddress ?? 0,
+      maxAddresses: 100,
+    }),
     onAuthenticated: (socket, user) => server.authenticated(socket, user),
   });
   const server: GatewayServer = new GatewayServer({
@@ -181,6 +183,13 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
 }
 
 export type GatewayStage = Awaited<ReturnType<typeof gatewayStage>>;
+
+const upstreamLimits = (options: StageOptions): UpstreamLimits => ({
+  connections: options.connections ?? 8,
+  longConnections: options.longConnections ?? 8,
+  maxWaiting: options.maxWaiting ?? 100,
+  maxWaitMs: options.maxWaitMs ?? 2_000,
+});
 
 const serverLimits = ({ clientConnections = 100, strangersPerAddress = 0 }: StageOptions): ServerLimits => ({
   ...{ headerBytes: 16_384, headerFields: 100, urlBytes: 8_192, headMs: 30_000, idleMs: 30_000 },
