@@ -92,6 +92,7 @@ export class Gateway {
       certificate: this.#certificate,
       limits: limitsOf(settings),
       clock: options.clock,
+      onConnectionClosed: (limit) => options.metrics.closedConnections.inc({ limit }),
       onRequest: (request, response) => handler.handle(request, response),
     });
     this.readiness = {

@@ -159,6 +159,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     certificate: options.isSecure === true ? selfSigned() : undefined,
     limits: serverLimits(options),
     clock: systemClock,
+    onConnectionClosed: () => undefined,
     onRequest: (request, response) => handler.handle(request, response),
   });
   const address = await server.listen();

@@ -81,6 +81,7 @@ describe('a server with a certificate', () => {
       certificate: toCertificate(pairFor('first.example')),
       limits,
       clock: systemClock,
+      onConnectionClosed: () => undefined,
       onRequest: (_, response) => void response.end('ok'),
     });
     const { port } = await server.listen();

@@ -21,7 +21,8 @@ interface Client {
 async function start(changes: Partial<ConnectionLimits> = {}) {
   const clock = new FakeClock();
   const limits = { connections: 8, strangersPerAddress: 0, strangerGraceMs: 1_000, ...changes };
-  const connections = new Connections(limits, clock);
+  const closed: string[] = [];
+  const connections = new Connections({ limits, clock, onClosed: (limit) => void closed.push(limit) });
   const accepted: Socket[] = [];
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -44,18 +45,19 @@ async function start(changes: Partial<ConnectionLimits> = {}) {
     for (let index = 0; index < count; index += 1) opened.push(await open(address));
     return opened;
   };
-  return { clock, connections, open, openMany };
+  return { clock, connections, closed, open, openMany };
 }
 
 const openOnes = (all: readonly Client[]) => all.map(({ isOpen }) => isOpen());
 
 describe('one connection more than there may be', () => {
   it('closes the oldest stranger', async () => {
-    const { clock, open, openMany } = await start({ connections: 3 });
+    const { clock, closed, open, openMany } = await start({ connections: 3 });
     const first = await openMany(3);
     clock.advance(1_000);
     expect((await open()).isOpen()).toBe(true);
     expect(openOnes(first)).toEqual([false, true, true]);
+    expect(closed).toEqual(['all']);
   });
 
   it('is closed itself while every stranger is young', async () => {
@@ -87,7 +89,7 @@ describe('one connection more than there may be', () => {
 
 describe('strangers from one address', () => {
   it('have a limit of their own, and others have theirs', async () => {
-    const { clock, open, openMany } = await start({ strangersPerAddress: 2 });
+    const { clock, closed, open, openMany } = await start({ strangersPerAddress: 2 });
     const others = await openMany(2, '127.0.0.2');
     clock.advance(1_000);
     const own = await openMany(2, '127.0.0.3');
@@ -96,6 +98,7 @@ describe('strangers from one address', () => {
     expect((await open('127.0.0.3')).isOpen()).toBe(true);
     expect(openOnes(own)).toEqual([false, true]);
     expect(openOnes(others)).toEqual([true, true]);
+    expect(closed).toEqual(['address', 'address']);
   });
 
   it('are not counted once they showed a live credential', async () => {

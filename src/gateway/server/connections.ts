@@ -11,6 +11,15 @@ export interface ConnectionLimits {
   readonly strangerGraceMs: number;
 }
 
+/** Which limit a connection was closed by: that of all connections, or that of its source address. */
+export type ExceededLimit = 'all' | 'address';
+
+export interface ConnectionsOptions {
+  readonly limits: ConnectionLimits;
+  readonly clock: Clock;
+  readonly onClosed: (limit: ExceededLimit) => void;
+}
+
 type SocketAddress = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress'>;
 
 /**
@@ -18,8 +27,7 @@ type SocketAddress = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress
  * the server but keep no one out.
  */
 export class Connections {
-  readonly #limits: ConnectionLimits;
-  readonly #clock: Clock;
+  readonly #options: ConnectionsOptions;
   readonly #open = new Map<string, Connection>();
   readonly #strangers = new LinkedList<Entry>();
   readonly #sources = new Map<string, Source>();
@@ -28,25 +36,25 @@ export class Connections {
   readonly #known = new WeakSet<SocketAddress>();
   #count = 0;
 
-  constructor(limits: ConnectionLimits, clock: Clock) {
-    this.#limits = limits;
-    this.#clock = clock;
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
   }
 
   add(socket: Socket): void {
+    const { clock, limits } = this.#options;
     const { remoteAddress } = socket;
     // It has ended already.
     if (remoteAddress === undefined) return void socket.destroy();
-    const connection = new Connection(socket, sourceOf(remoteAddress), this.#clock.monotonic());
+    const connection = new Connection(socket, sourceOf(remoteAddress), clock.monotonic());
     this.#open.set(connection.key, connection);
     this.#count += 1;
     this.#addStranger(connection);
     socket.once('close', () => this.#remove(connection));
-    const { connections, strangersPerAddress } = this.#limits;
     const source = this.#sources.get(connection.source);
-    if (strangersPerAddress > 0 && source !== undefined && source.count > strangersPerAddress)
-      this.#makeRoom(source.strangers, connection);
-    else if (this.#count > connections) this.#makeRoom(this.#strangers, connection);
+    const { connections, strangersPerAddress: max } = limits;
+    if (max > 0 && source !== undefined && source.count > max)
+      this.#makeRoom(source.strangers, connection, 'address');
+    else if (this.#count > connections) this.#makeRoom(this.#strangers, connection, 'all');
   }
 
   /**
@@ -56,8 +64,9 @@ export class Connections {
   authenticated(socket: SocketAddress, user: string): void {
     if (this.#known.has(socket)) return;
     const connection = this.#open.get(keyOf(socket));
+    if (connection === undefined || connection.user !== undefined) return;
     const kept = this.#users.get(user) ?? 0;
-    if (connection === undefined || kept >= Math.max(1, Math.floor(this.#limits.connections / 4))) return;
+    if (kept >= Math.max(1, Math.floor(this.#options.limits.connections / 4))) return;
     this.#known.add(socket);
     this.#removeStranger(connection);
     connection.user = user;
@@ -65,13 +74,14 @@ export class Connections {
   }
 
   /** The oldest goes, or the new one when all are young: they need the time of a handshake, or no one gets through a rush. */
-  #makeRoom(strangers: LinkedList<Entry>, added: Connection): void {
+  #makeRoom(strangers: LinkedList<Entry>, added: Connection, limit: ExceededLimit): void {
+    const { clock, limits, onClosed } = this.#options;
     const oldest = strangers.first?.connection;
-    const isOld =
-      oldest !== undefined && this.#clock.monotonic() - oldest.since >= this.#limits.strangerGraceMs;
+    const isOld = oldest !== undefined && clock.monotonic() - oldest.since >= limits.strangerGraceMs;
     const gone = isOld ? oldest : added;
     this.#remove(gone);
     gone.socket.destroy();
+    onClosed(limit);
   }
 
   #remove(connection: Connection): void {

@@ -33,6 +33,7 @@ async function start(changes: Partial<ServerLimits> = {}, onRequest = answerOk) 
     address: { host: '127.0.0.1', port: 0 },
     limits: { ...limits, ...changes },
     clock: systemClock,
+    onConnectionClosed: () => undefined,
     onRequest: (request: IncomingMessage, response: ServerResponse) => {
       seen.push(`${request.method} ${request.url}`);
       onRequest(request, response);

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { LatchkeyError } from '../../errors.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { ServingCertificate } from './certificate.ts';
-import { type ConnectionLimits, Connections } from './connections.ts';
+import { type ConnectionLimits, Connections, type ExceededLimit } from './connections.ts';
 import { type ErrorAnswer, errorAnswer, rawError, sendError } from './error-answer.ts';
 import { checkRequestHead, type RequestLimits, tooManyHeaders } from './request-gate.ts';
 
@@ -22,6 +22,8 @@ export interface GatewayServerOptions {
   readonly certificate?: ServingCertificate | undefined;
   readonly limits: ServerLimits;
   readonly clock: Clock;
+  /** Told of each connection that was closed because there were too many. */
+  readonly onConnectionClosed: (limit: ExceededLimit) => void;
   /** Gets every request whose head can be understood in one way only. */
   readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void;
 }
@@ -43,7 +45,7 @@ export class GatewayServer {
   constructor(options: GatewayServerOptions) {
     this.#options = options;
     this.#server = createHTTPServer(options);
-    this.#connections = new Connections(options.limits, options.clock);
+    this.#connections = new Connections({ ...options, onClosed: options.onConnectionClosed });
     // Node drops headers beyond this number in silence; the gate counts them instead.
     this.#server.maxHeadersCount = 0;
     this.#listenToRequests();

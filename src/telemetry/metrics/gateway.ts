@@ -13,6 +13,7 @@ export class GatewayMetrics {
   readonly seconds: Histogram<'target' | 'verb'>;
   readonly refusals: Counter<'error'>;
   readonly underway: Gauge<'kind'>;
+  readonly closedConnections: Counter<'limit'>;
   readonly #waitingActivity: ScrapedGauge<'of'>;
 
   constructor(registry: Registry) {
@@ -42,6 +43,12 @@ export class GatewayMetrics {
       name: 'latchkey_gateway_requests_underway',
       help: 'Requests that are being passed on now: short ones, and long ones such as watches.',
       labelNames: ['kind'],
+    });
+    this.closedConnections = new Counter({
+      registers,
+      name: 'latchkey_gateway_connections_closed_total',
+      help: 'Connections without a live credential that were closed because there were too many in all, or from one address.',
+      labelNames: ['limit'],
     });
     this.#waitingActivity = new ScrapedGauge(registry, {
       name: 'latchkey_gateway_activity_waiting',
