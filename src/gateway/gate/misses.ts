@@ -13,7 +13,7 @@ const minuteMs = 60_000;
 
 /**
  * Requests without a live credential, by source address. It is asked only once a request is refused anyway: a live credential
- * passes from any address, whoever else sends from there.
+ * passes from any address, also while others there send many misses.
  */
 export class Misses {
   readonly #options: MissesOptions;
