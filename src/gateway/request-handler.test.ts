@@ -26,6 +26,9 @@ async function start(behaviour: Behaviour = ok, options: StageOptions = {}) {
   return stage;
 }
 
+const speakingFor = (user: string, ...groups: string[]) =>
+  ({ ...verdictFor(), identity: { kind: 'user', user, groups } }) as const;
+
 /** A request as a client writes it; the connection ends with the answer. */
 const request = (line = `GET ${path}`, headers: readonly string[] = [], body = '') =>
   [
@@ -527,6 +530,8 @@ describe('a watch', () => {
     ['the credential is refused', (stage) => stage.know(key, { reason: 'Disabled' })],
     ['its scope no longer allows it', (stage) => stage.know(key, verdictFor({}))],
     ['the credential is gone', ({ state }) => state.verdicts.clear()],
+    ['it speaks for other groups', (stage) => stage.know(key, speakingFor('alice', 'ops'))],
+    ['it speaks for someone else', (stage) => stage.know(key, speakingFor('bob'))],
   ])('is cut at once when %s', async (_, change) => {
     const stage = await start((socket) => void socket.write(watchHead));
     const { closed } = await watching(stage);

@@ -144,7 +144,7 @@ export class RequestHandler {
     if (exchange.request.headers.upgrade !== undefined) return answerUpgrade(exchange.request);
     if (upstream === undefined) return notConnected;
     const request = {
-      user: sender.verdict.identity.user,
+      identity: sender.verdict.identity,
       asked,
       isLong: isLongRunning(asked),
       cut: () => void response.destroy(),
@@ -160,7 +160,7 @@ export class RequestHandler {
 
   #send(
     { request, response }: Exchange,
-    { asked, isLong, user }: OpenRequest,
+    { asked, isLong, identity: { user } }: OpenRequest,
     { sender: { verdict }, target, upstream }: Pick<Passed, 'sender' | 'target'> & { upstream: Upstream },
   ): void {
     const { clock, log, settings } = this.#options;

@@ -1,3 +1,4 @@
+import type { Identity } from '../../credentials/identity.ts';
 import type { Clock, Timer } from '../../kube/clock.ts';
 import type { RequestTarget } from '../../scope/request-path.ts';
 import type { ResolvedRequest } from '../../scope/requests/resolve-request.ts';
@@ -10,7 +11,8 @@ import type { EntryPermissions } from './entry-permissions.ts';
 
 /** A request under way. */
 export interface OpenRequest {
-  readonly user: string;
+  /** Who it is carried out as. */
+  readonly identity: Identity;
   readonly asked: ResolvedRequest;
   readonly isLong: boolean;
   /** Ends it at once, with the answer half sent. */
@@ -55,13 +57,14 @@ export class OpenRequests {
   enter(hash: string, request: OpenRequest): ErrorAnswer | undefined {
     const { clock, limits } = this.#options;
     const share = this.#shares.get(hash) ?? { long: 0, open: new Set() };
-    const user = this.#users.get(request.user) ?? { short: 0, long: 0 };
+    const { user: name } = request.identity;
+    const user = this.#users.get(name) ?? { short: 0, long: 0 };
     const kind = request.isLong ? 'long' : 'short';
     const underway = request.isLong ? share.long : share.open.size - share.long;
     if (underway >= limits.ofCredential[kind]) return tooMany.ofCredential;
     if (user[kind] >= limits.ofUser[kind]) return tooMany.ofUser;
     this.#shares.set(hash, share);
-    this.#users.set(request.user, user);
+    this.#users.set(name, user);
     share.open.add(request);
     user[kind] += 1;
     if (request.isLong) share.long += 1;
@@ -78,7 +81,7 @@ export class OpenRequests {
     this.#leaveUser(request);
   }
 
-  #leaveUser({ user, isLong }: OpenRequest): void {
+  #leaveUser({ identity: { user }, isLong }: OpenRequest): void {
     const counts = this.#users.get(user);
     if (counts === undefined) return;
     counts[isLong ? 'long' : 'short'] -= 1;
@@ -96,7 +99,8 @@ export class OpenRequests {
     }
   }
 
-  #isAllowed(verdict: Verdict, { asked }: OpenRequest): boolean {
+  #isAllowed(verdict: Verdict, { asked, identity }: OpenRequest): boolean {
+    if (!isSame(verdict.identity, identity)) return false;
     const { findTarget, permissions } = this.#options;
     const target = findTarget(asked.target);
     if (target === undefined || findDenial(verdict, asked, target.namespace) !== undefined) return false;
@@ -109,6 +113,9 @@ export class OpenRequests {
     if (this.#shares.size > 0) this.#timer = this.#options.clock.setTimer(() => this.#sweep(), sweepMs);
   }
 }
+
+const isSame = (one: Identity, other: Identity): boolean =>
+  one === other || (one.user === other.user && one.groups.join('\n') === other.groups.join('\n'));
 
 const answerTooMany = (owner: string): ErrorAnswer =>
   errorAnswer('ERR_TOO_MANY_REQUESTS', { owner }, { headers: ['retry-after', '1'] });
