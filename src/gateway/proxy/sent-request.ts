@@ -22,7 +22,7 @@ type Controller = Dispatcher.DispatchController;
 
 /** A request on its way to a pool and through it. It waits for a place, and gives it back once, however it ends. */
 export class SentRequest extends Place implements Dispatcher.DispatchHandler {
-  /** As whom we sent it; undefined before. */
+  /** Ours, with which it was sent; undefined before. */
   identity: ClientIdentity | undefined;
   readonly #options: SentRequestOptions;
   readonly #handler: Dispatcher.DispatchHandler;

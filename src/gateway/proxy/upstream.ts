@@ -21,7 +21,7 @@ export interface UpstreamRequest {
 
 /** A request that was handed over. */
 export interface Sent {
-  /** As whom we sent it; undefined before. */
+  /** Ours, with which it was sent; undefined before. */
   readonly identity: ClientIdentity | undefined;
   /** Ends it, also while it still waits. */
   abort(reason: Error): void;
