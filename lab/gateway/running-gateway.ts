@@ -71,7 +71,7 @@ export class RunningGateway {
       },
     });
     const gateway = new RunningGateway({ process, folder: guard.folder, ca });
-    await gateway.#untilReady();
+    await Promise.race([gateway.#death(), gateway.#untilReady()]);
     return gateway;
   }
 
@@ -126,11 +126,11 @@ export class RunningGateway {
 
   /** The port that its log names. */
   async listeningPort(purpose: 'requests' | 'health' | 'metrics'): Promise<number> {
-    return await until(`the address for ${purpose}`, async () => {
-      if (this.#exited) throw new Error(`the gateway ended: ${(await this.log()).slice(-2_000)}`);
+    const look = async () => {
       const lines = (await this.log()).split('\n').filter((line) => line.includes('"msg":"listening"'));
       return lines.map((line) => JSON.parse(line)).find((line) => line.purpose === purpose)?.port as number;
-    });
+    };
+    return await until(`the address for ${purpose}`, look, startLimit);
   }
 
   /** What it answers to `/readyz` and the like. */
@@ -152,12 +152,20 @@ export class RunningGateway {
     return await this.process.exited;
   }
 
+  async #death(): Promise<never> {
+    await this.process.exited;
+    throw new Error(`the gateway ended: ${(await this.log()).slice(-2_000)}`);
+  }
+
   async #untilReady(): Promise<void> {
     this.#port = await this.listeningPort('requests');
     const ready = async () => (await this.health('/readyz')).status === 200;
-    await until('the gateway is ready', ready, { timeoutMs: 30_000, everyMs: 20 });
+    await until('the gateway is ready', ready, startLimit);
   }
 }
+
+/** From the sources it starts in a second, and on a busy machine in twenty. */
+const startLimit = { timeoutMs: 60_000, everyMs: 20 };
 
 function newCertificate(): ServedCertificate {
   const authority = createAuthority('gateway-ca');
