@@ -81,13 +81,15 @@ export function requireSuccess({ exitCode, stderr }: KubectlResult, what: string
   if (exitCode !== 0) throw new Error(`${what} failed:\n${stderr.trimEnd()}`);
 }
 
-/** Like `read`, where the gateway may not have heard yet of what was made a moment ago. */
+/** Like `read`, where something may not be there yet, or the gateway may not have heard of it. */
 export async function readSoon(
   plane: ControlPlaneAccess,
   args: readonly string[],
-  kubeconfig: string,
+  kubeconfig?: string,
 ): Promise<string> {
-  return await until(`kubectl ${args.join(' ')}`, async () => await read(plane, args, kubeconfig));
+  return await until(`kubectl ${args.join(' ')}`, async () => await read(plane, args, kubeconfig), {
+    timeoutMs: 30_000,
+  });
 }
 
 /** What kubectl prints, as the administrator unless another kubeconfig is given. @throws Error with what it said. */

@@ -1,11 +1,10 @@
 import path from 'node:path';
 import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
 import { controlPlaneBinaries } from '../../lab/controlplane/binaries/binaries.ts';
-import type { RunningGateway } from '../../lab/gateway/running-gateway.ts';
 import { configFolder } from '../../lab/operator/kustomization.ts';
 import { RunningOperator } from '../../lab/operator/running-operator.ts';
 import { applyAs, bindAdministrator, install, untilReady } from './cluster.ts';
-import { chooseGatewayPlace, type GatewayPlace, startGateway } from './gateway.ts';
+import { chooseBaseURL, type DemoGateway, startGateway } from './gateway.ts';
 import type { Interrupt } from './interrupt.ts';
 import type { Say } from './progress.ts';
 import { Started } from './started.ts';
@@ -36,8 +35,7 @@ interface Running {
 /** The processes of Latchkey. */
 interface Latchkey {
   readonly operator: RunningOperator;
-  readonly gateway: RunningGateway;
-  readonly place: GatewayPlace;
+  readonly gateway: DemoGateway;
 }
 
 const logTailLines = 20;
@@ -83,7 +81,10 @@ async function startAndShow(started: Started, stage: Stage): Promise<Running> {
   step('applying config/default: CRDs, admission policies, roles');
   await install(platform);
   const latchkey = await startLatchkey(started, platform, step);
-  const death = Promise.race([deathOf('operator', latchkey.operator), deathOf('gateway', latchkey.gateway)]);
+  const death = Promise.race([
+    deathOf('operator', latchkey.operator),
+    deathOf('gateway', latchkey.gateway.running),
+  ]);
   // Our own stop ends them too, when nothing listens any more.
   death.catch(() => undefined);
   await Promise.race([death, use({ platform, virtual }, latchkey, stage)]);
@@ -91,14 +92,15 @@ async function startAndShow(started: Started, stage: Stage): Promise<Running> {
 }
 
 async function startLatchkey(started: Started, platform: ControlPlaneAccess, step: Say): Promise<Latchkey> {
-  const place = await chooseGatewayPlace(platform);
+  const baseURL = await chooseBaseURL();
   step('starting the operator as a process of its own, under its ServiceAccount');
   const operator = await RunningOperator.start(platform, await started.guard('demo-operator'), {
-    env: { ...env, LATCHKEY_BASE_URL: place.baseURL, LATCHKEY_BASE_URL_CA_FILE: place.caFile },
+    env: { ...env, LATCHKEY_BASE_URL: baseURL },
   });
-  step(`starting the gateway at ${place.baseURL}, under its own ServiceAccount`);
-  const gateway = await startGateway(platform, await started.guard('demo-gateway'), place, env);
-  return { operator, gateway, place };
+  step(`starting the gateway at ${baseURL}, with the certificate that the operator makes`);
+  const starting = startGateway(platform, await started.guard('demo-gateway'), baseURL, env);
+  const gateway = await Promise.race([deathOf('operator', operator), starting]);
+  return { operator, gateway };
 }
 
 type Part = Pick<RunningOperator, 'process' | 'log'>;
@@ -133,11 +135,11 @@ async function use(planes: Planes, latchkey: Latchkey, stage: Stage): Promise<vo
     throw new Error(`not everything got Ready:\n${listing}\nThe operator runs. ${await tailOf(operator)}`);
   }
   step('everything is ready; going through the gateway with curl and kubectl');
-  const summary = await collectSummary(platform, alice, latchkey);
+  const summary = await collectSummary(platform, alice, latchkey.gateway);
   print(once ? renderSummary(summary) : renderSummary(summary, logsOf(latchkey)));
 }
 
 const logsOf = ({ operator, gateway }: Latchkey): Logs => ({
   operator: operator.process.logPath,
-  gateway: gateway.process.logPath,
+  gateway: gateway.running.process.logPath,
 });

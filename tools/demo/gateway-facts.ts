@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
-import type { RunningGateway } from '../../lab/gateway/running-gateway.ts';
 import { read, readSoon } from './cluster.ts';
-import type { GatewayPlace } from './gateway.ts';
+import type { DemoGateway } from './gateway.ts';
 
 /** What the demo shows of requests with an access key. The key is not in it. */
 export interface GatewayFacts {
@@ -28,23 +27,22 @@ const curlSeconds = 10;
 export async function collectGateway(
   platform: ControlPlaneAccess,
   kubeconfig: string,
-  { place, gateway }: { readonly place: GatewayPlace; readonly gateway: RunningGateway },
+  { running, baseURL, caFile }: DemoGateway,
 ): Promise<GatewayFacts> {
   const secret = await read(platform, ['get', 'oak', sampleKey, '-o', 'jsonpath={.spec.key}'], kubeconfig);
-  const file = await gateway.kubeconfig(secret);
+  const file = await running.kubeconfig(secret);
   return {
-    baseURL: place.baseURL,
-    caFile: place.caFile,
+    baseURL,
+    caFile,
     key: sampleKey,
     file,
     namespaces: await readSoon(platform, ['get', 'ns'], file),
     whoAmI: await read(platform, ['auth', 'whoami'], file),
-    version: await curl(platformVersion(place), place.caFile, secret),
+    version: await curl(platformVersion(baseURL), caFile, secret),
   };
 }
 
-export const platformVersion = ({ baseURL }: Pick<GatewayPlace, 'baseURL'>): string =>
-  `${baseURL}/kubernetes/management/version`;
+export const platformVersion = (baseURL: string): string => `${baseURL}/kubernetes/management/version`;
 
 /** The key goes through a pipe: everybody on a machine sees the arguments of a command. */
 async function curl(url: string, caFile: string, key: string): Promise<string> {

@@ -1,38 +1,56 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { createServer as createTCPServer } from 'node:net';
+import { createServer } from 'node:net';
 import path from 'node:path';
 import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
-import { createAuthority, createServer } from '../../lab/controlplane/certificates.ts';
 import type { Guard } from '../../lab/controlplane/guard.ts';
 import { RunningGateway, type ServedCertificate } from '../../lab/gateway/running-gateway.ts';
+import { systemNamespace, systemObjects } from '../../src/api/names.ts';
+import { readSoon } from './cluster.ts';
 
-/** Where the gateway will answer: the operator writes it into kubeconfigs before there is a gateway. */
-export interface GatewayPlace {
+/** The system gives connections ports from 32768 on, and the gateway listens only some seconds from now. */
+const ports = { from: 20_000, to: 32_000 };
+
+/** Of a gateway on this machine. The operator writes it into kubeconfigs before there is a gateway. */
+export async function chooseBaseURL(): Promise<string> {
+  for (;;) {
+    const port = randomInt(ports.from, ports.to);
+    if (await isFree(port)) return `https://127.0.0.1:${port}`;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    server.close();
+  }
+}
+
+/** A gateway, and what its clients need. */
+export interface DemoGateway {
+  readonly running: RunningGateway;
   readonly baseURL: string;
-  readonly certificate: ServedCertificate;
-  /** The authority of that certificate. */
+  /** The authority of its certificate. */
   readonly caFile: string;
 }
 
-export async function chooseGatewayPlace({ folder }: ControlPlaneAccess): Promise<GatewayPlace> {
-  const baseURL = `https://127.0.0.1:${await choosePort()}`;
-  const authority = createAuthority('demo-gateway-ca');
-  const certificate = { ...createServer(authority, ['localhost']), ca: authority.certificate };
-  const caFile = path.join(folder, 'gateway-ca.crt');
-  await writeFile(caFile, certificate.ca);
-  return { baseURL, certificate, caFile };
-}
-
-/** Resolves when it is ready. */
+/** Starts it with the certificate that the operator makes for it. Resolves when it is ready. */
 export async function startGateway(
   platform: ControlPlaneAccess,
   guard: Guard,
-  { baseURL, certificate }: GatewayPlace,
+  baseURL: string,
   env: Readonly<Record<string, string>>,
-): Promise<RunningGateway> {
-  return await RunningGateway.start(platform, guard, {
+): Promise<DemoGateway> {
+  const certificate = await servedCertificate(platform);
+  const caFile = path.join(platform.folder, 'gateway-ca.crt');
+  await writeFile(caFile, certificate.ca);
+  const running = await RunningGateway.start(platform, guard, {
     certificate,
     env: {
       ...env,
@@ -42,26 +60,14 @@ export async function startGateway(
       LATCHKEY_SHUTDOWN_GRACE: '1s',
     },
   });
+  return { running, baseURL, caFile };
 }
 
-/** The system gives connections ports from 32768 on, and the gateway listens only some seconds from now. */
-const ports = { from: 20_000, to: 32_000 };
-
-async function choosePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(ports.from, ports.to);
-    if (await isFree(port)) return port;
-  }
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createTCPServer().listen(port, '127.0.0.1');
-  try {
-    await once(server, 'listening');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    server.close();
-  }
+/** In a Pod the kubelet puts it into files. */
+async function servedCertificate(platform: ControlPlaneAccess): Promise<ServedCertificate> {
+  const name = systemObjects.gatewayCertificate;
+  const get = ['get', 'secret', name, `--namespace=${systemNamespace}`, '--output=json'];
+  const { data } = JSON.parse(await readSoon(platform, get)) as { data: Record<string, string> };
+  const entry = (key: string): string => Buffer.from(data[key] ?? '', 'base64').toString();
+  return { certificate: entry('tls.crt'), key: entry('tls.key'), ca: entry('ca.crt') };
 }

@@ -75,7 +75,7 @@ const aboutGateway = ({
   namespaces,
 }: GatewayFacts): string[] => [
   `Through the gateway at ${baseURL}, into the platform, with the access key "${key}" as $KEY:`,
-  `$ curl --cacert ${caFile} -H "Authorization: Bearer $KEY" ${platformVersion({ baseURL })}`,
+  `$ curl --cacert ${caFile} -H "Authorization: Bearer $KEY" ${platformVersion(baseURL)}`,
   version,
   `$ kubectl --kubeconfig=${file} auth whoami`,
   whoAmI,

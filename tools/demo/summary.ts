@@ -2,9 +2,8 @@ import { hash } from 'node:crypto';
 import path from 'node:path';
 import type { JSONWebKeySet, JWTHeaderParameters, JWTPayload } from 'jose';
 import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
-import type { RunningGateway } from '../../lab/gateway/running-gateway.ts';
 import { credentialKinds, read } from './cluster.ts';
-import type { GatewayPlace } from './gateway.ts';
+import type { DemoGateway } from './gateway.ts';
 import { collectGateway, type GatewayFacts } from './gateway-facts.ts';
 import { collectKubeConfigs, type KubeConfigFacts } from './kubeconfig-facts.ts';
 import { type TokenIssuer, verifiedToken } from './verified-token.ts';
@@ -57,7 +56,7 @@ interface Listed {
 export async function collectSummary(
   platform: ControlPlaneAccess,
   kubeconfig: string,
-  { place, gateway }: { readonly place: GatewayPlace; readonly gateway: RunningGateway },
+  gateway: DemoGateway,
 ): Promise<Summary> {
   const listing = await read(platform, ['get', credentialKinds, '-o', 'wide'], kubeconfig);
   const list = await read(platform, ['get', credentialKinds, '-o', 'json'], kubeconfig);
@@ -66,14 +65,14 @@ export async function collectSummary(
     ...['get', 'configmap', 'latchkey-oidc-discovery', '--namespace=latchkey-system'],
     '--output=jsonpath={.data.jwks}',
   ]);
-  const issuer = { baseURL: place.baseURL, keySet: JSON.parse(published) as JSONWebKeySet };
+  const issuer = { baseURL: gateway.baseURL, keySet: JSON.parse(published) as JSONWebKeySet };
   return {
     listing,
     token: await tokenFacts(items, issuer),
     key: keyFacts(items),
     parent: parentIn(items),
     kubeConfigs: await collectKubeConfigs(platform, kubeconfig, issuer),
-    gateway: await collectGateway(platform, kubeconfig, { place, gateway }),
+    gateway: await collectGateway(platform, kubeconfig, gateway),
     kubeconfig,
     adminKubeconfig: platform.adminKubeconfig,
     kubectl: {
