@@ -10,7 +10,7 @@ const output = (extra = ''): string => `Running 5s test @ https://127.0.0.1:8443
      50%  950.00us
      75%    4.02ms
      90%    5.20ms
-     99%    1.02s
+     99%    1.02s 
   23895 requests in 5.01s, 25.50MB read
 ${extra}Requests/sec:   4769.47
 Transfer/sec:      5.09MB

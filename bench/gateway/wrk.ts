@@ -39,7 +39,7 @@ export function parseWrk(output: string): LoadFindings {
 }
 
 function latency(output: string, percent: number): number {
-  const [, value] = new RegExp(`^\\s*${percent}%\\s+([\\d.]+\\w+)$`, 'm').exec(output) ?? [];
+  const [, value] = new RegExp(`^\\s*${percent}%\\s+([\\d.]+\\w+)\\s*$`, 'm').exec(output) ?? [];
   if (value === undefined) throw new Error(`wrk said something unknown: ${output}`);
   return milliseconds(value);
 }
