@@ -49,11 +49,18 @@ async function holderOf({ status }: Stored): Promise<Holder> {
 describe('the role that an instance gives its users', () => {
   it('is that of its certificates, and another certificate comes when it changes', async () => {
     await admin.patch(project.instance, { spec: { access: { clusterRole: 'view' } } });
+    // A kubeconfig that is seen before the patch is gets the former role, and another certificate right after.
+    await admin.untilReady(project.instance);
     const object = await project.issued({ certificateTTL: 3_600 });
     const holder = new Holder(object.status.kubeConfig, cluster);
-    const status = async (path: string, of = holder) => await of.call(path);
+    let seen: number | undefined;
+    const status = async (path: string, of = holder) => {
+      seen = await of.call(path);
+      return seen;
+    };
+    const looks = async () => (await status('/api/v1/pods')) === 200;
     // A young control plane takes its time to fill the role `view`.
-    await until('it may look', async () => (await status('/api/v1/pods')) === 200, { timeoutMs: 60_000 });
+    await until('it may look', looks, { timeoutMs: 60_000, seen: () => seen });
     expect(await status('/api/v1/secrets')).toBe(403);
 
     await admin.patch(project.instance, { spec: { access: { clusterRole: 'cluster-admin' } } });
