@@ -139,7 +139,9 @@ describe.concurrent('a binding that no request can remove', () => {
     });
     const isLogged = (line: string) =>
       line.includes(object.metadata.uid) && line.includes('revocation failed');
-    await until('the log says so', async () => (await world.operator.log()).split('\n').some(isLogged));
+    const says = async () => (await world.operator.log()).split('\n').some(isLogged);
+    // The record is tried with a back-off.
+    await until('the log says so', says, { timeoutMs: 60_000 });
     expect(await isOnRecord(object)).toBe(true);
   });
 });
