@@ -13,6 +13,8 @@ const slow = [
   'lab/controlplane/npm',
   'test/outages/kubeconfigs/',
   'test/outages/lifecycle/renewal',
+  'test/outages/gateway/idle-connections',
+  'test/outages/gateway/api-server-away',
 ];
 
 /**
