@@ -119,6 +119,22 @@ describe('the verdict on a credential', () => {
     expect(isGood(hash)).toBe(reason);
   });
 
+  it.each([
+    ['an empty user', { user: '' }],
+    ['a user of spaces', { user: ' ' }],
+    ['no user at all', {}],
+    ['an empty team', { team: '' }],
+    ['an empty subject', { subject: '' }],
+    ['a user that is no text', { user: 5 }],
+    ['two users', { user: 'alice', team: 'ops' }],
+    ['an empty group', { user: 'alice', groups: [''] }],
+    ['a line break in its user', { user: 'alice\r\nImpersonate-Group: system:masters' }],
+  ])('is none for a key with %s, behind the back of all policies', (_, spec) => {
+    const { put, isGood } = start();
+    put(key({ spec: { ...spec, key: plainKeyOf('ci') } as never }));
+    expect(isGood(hash)).not.toBe(true);
+  });
+
   it('falls when the object is gone', () => {
     const { put, isGood, records } = start();
     put(key());
