@@ -299,6 +299,18 @@ describe('a watch in a target', () => {
     expect(received.join('')).not.toContain('\r\n0\r\n');
   });
 
+  it('ends when the target was deleted and made again under its name: it shows what the former one holds', async () => {
+    const stage = await start((socket) => void socket.write(head));
+    const { closed, received } = await watching(stage);
+    const own = await watching(stage, watch.replace('/cluster/c/', '/management/'));
+    stage.state.uid = 'second';
+    expect(await closed).toBe('closed');
+    expect(received.join('')).not.toContain('\r\n0\r\n');
+    const again = await watching(stage);
+    expect([own.socket.destroyed, again.socket.destroyed]).toEqual([false, false]);
+    for (const { socket } of [own, again]) socket.destroy();
+  });
+
   it('ends when no one can say whether its user still may, and not before', async () => {
     const stage = await start((socket) => void socket.write(head), { maxStayMs: 1_500 });
     const { closed } = await watching(stage);

@@ -146,6 +146,7 @@ export class RequestHandler {
     const request = {
       identity: sender.verdict.identity,
       asked,
+      targetUIDs: target.uids,
       isLong: isLongRunning(asked),
       cut: () => void response.destroy(),
     };

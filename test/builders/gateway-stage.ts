@@ -82,6 +82,8 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     problem: undefined as string | undefined,
     tokens: ['one'],
     mayEnter: true,
+    /** Of the cluster. */
+    uid: 'first',
     /** The platform, when it is asked who may enter. */
     isAway: false,
     asked: 0,
@@ -129,8 +131,9 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
   const entry = { verb: 'use', resource: 'clusters', namespace: '', name: 'c' };
   const targets = {
     find: ({ kind }: RequestTarget): FoundTarget | undefined => {
-      if (kind === 'management') return { upstream: platform, groups: [] };
-      return kind === 'cluster' ? { upstream: platform, groups: ['users'], entry } : undefined;
+      if (kind === 'management') return { uids: '', upstream: platform, groups: [] };
+      if (kind !== 'cluster') return undefined;
+      return { uids: state.uid, upstream: platform, groups: ['users'], entry };
     },
   };
   const registry = new Registry();

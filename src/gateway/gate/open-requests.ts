@@ -14,6 +14,8 @@ export interface OpenRequest {
   /** Who it is carried out as. */
   readonly identity: Identity;
   readonly asked: ResolvedRequest;
+  /** Of the target that it went to. */
+  readonly targetUIDs: FoundTarget['uids'];
   readonly isLong: boolean;
   /** Ends it at once, with the answer half sent. */
   readonly cut: () => void;
@@ -23,7 +25,9 @@ export interface OpenRequestsOptions {
   readonly clock: Clock;
   readonly find: CredentialIndex['find'];
   readonly problem: CredentialIndex['problem'];
-  readonly findTarget: (target: RequestTarget) => Pick<FoundTarget, 'namespace' | 'entry'> | undefined;
+  readonly findTarget: (
+    target: RequestTarget,
+  ) => Pick<FoundTarget, 'uids' | 'namespace' | 'entry'> | undefined;
   readonly permissions: Pick<EntryPermissions, 'mayStay'>;
   /** At once, with one credential, and with all that speak for one user. */
   readonly limits: { readonly ofCredential: RequestCounts; readonly ofUser: RequestCounts };
@@ -99,11 +103,13 @@ export class OpenRequests {
     }
   }
 
-  #isAllowed(verdict: Verdict, { asked, identity }: OpenRequest): boolean {
+  #isAllowed(verdict: Verdict, { asked, identity, targetUIDs }: OpenRequest): boolean {
     if (!isSame(verdict.identity, identity)) return false;
     const { findTarget, permissions } = this.#options;
     const target = findTarget(asked.target);
-    if (target === undefined || findDenial(verdict, asked, target.namespace) !== undefined) return false;
+    // Deleted and made again under the same name it is another one, and the request still runs in the former one.
+    if (target?.uids !== targetUIDs || findDenial(verdict, asked, target.namespace) !== undefined)
+      return false;
     return target.entry === undefined || permissions.mayStay(verdict.identity, target.entry);
   }
 

@@ -10,6 +10,8 @@ import { ApiServerUpstream, type Upstream, type UpstreamLimits } from './upstrea
 
 /** Where requests to a target go. */
 export interface FoundTarget {
+  /** Of the object that its name means now, and for a space of its cluster too. Empty for the platform itself. */
+  readonly uids: string;
   /** Undefined while the operator has no access to it. */
   readonly upstream: Upstream | undefined;
   /** The namespace that a space is. */
@@ -37,7 +39,7 @@ export class Targets {
 
   constructor(options: TargetsOptions) {
     this.#options = options;
-    this.#platform = { upstream: options.platform, groups: [] };
+    this.#platform = { uids: '', upstream: options.platform, groups: [] };
   }
 
   /** Undefined where no such object is, or where it or its project is being deleted. */
@@ -58,7 +60,7 @@ export class Targets {
     const record = present(this.#options.records.clusters.get(name));
     if (record === undefined) return undefined;
     const entry = { verb: 'use', resource: clusters.plural, namespace: '', name };
-    return { upstream: this.#upstreamOf(record.uid), groups: [], entry };
+    return { uids: record.uid, upstream: this.#upstreamOf(record.uid), groups: [], entry };
   }
 
   #findSpace(namespace: string | undefined, name: string): FoundTarget | undefined {
@@ -68,6 +70,7 @@ export class Targets {
     if (record?.clusterRef === undefined) return undefined;
     const cluster = present(all.get(record.clusterRef.cluster));
     return {
+      uids: `${record.uid} ${cluster?.uid}`,
       upstream: cluster && this.#upstreamOf(cluster.uid),
       namespace: record.clusterRef.namespace,
       groups: [],
@@ -80,7 +83,7 @@ export class Targets {
     const record = present(this.#options.records.instances.get(`${namespace}/${name}`));
     if (record === undefined) return undefined;
     const entry = { verb: 'use', resource: virtualClusterInstances.plural, namespace, name };
-    return { upstream: this.#upstreamOf(record.uid), groups: [groups.users], entry };
+    return { uids: record.uid, upstream: this.#upstreamOf(record.uid), groups: [groups.users], entry };
   }
 
   #upstreamOf(uid: string): Upstream | undefined {
