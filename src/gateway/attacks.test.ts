@@ -239,8 +239,6 @@ describe('the status of an answer', () => {
     [418, '418'],
     [499, 'other'],
     [599, 'other'],
-    [600, 'other'],
-    [999, 'other'],
   ])('of %i is counted as %s: a target makes no labels', async (status, code) => {
     const { send, metrics } = await start(
       (socket) => void socket.write(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\n\r\n`),
@@ -248,6 +246,16 @@ describe('the status of an answer', () => {
     const get = `GET /kubernetes/management/api HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${bearer}\r\n\r\n`;
     expect(statusOf(await send(get))).toBe(status);
     await expect.poll(metrics).toContain(`code="${code}"`);
+  });
+
+  it.each([600, 666, 999])('of %i means nothing to a client: 502', async (status) => {
+    const { send, metrics } = await start(
+      (socket) => void socket.write(`HTTP/1.1 ${status} X\r\nContent-Length: 4\r\n\r\nevil`),
+    );
+    const answer = await send(own(`GET ${management}/api`));
+    expect(answer).toMatch(/^HTTP\/1\.1 502 [\s\S]*ERR_UPSTREAM_ANSWER/);
+    expect(answer).not.toContain('evil');
+    await expect.poll(metrics).toContain('code="502"');
   });
 
   it.each(['099', '000', '20', '2000', '-1', '0x1'])(

@@ -84,6 +84,7 @@ class Relay implements Dispatcher.DispatchHandler {
   ): void {
     // 103 and the like come before the answer and are not for the client.
     if (status < 200) return;
+    if (status > 599) return this.#refuseAnswer(controller, 'the status of the answer means nothing');
     if (status === 401) {
       this.#refusalBytes = 0;
       return;
@@ -91,7 +92,7 @@ class Relay implements Dispatcher.DispatchHandler {
     const raw = (controller.rawHeaders as Buffer[]).map((part) => part.toString('latin1'));
     this.#guard?.progress();
     const headers = responseHeaders(raw, this.#forwarding.publicPath);
-    if (headers === undefined) return this.#refuseAnswer(controller);
+    if (headers === undefined) return this.#refuseAnswer(controller, 'the answer sends the client elsewhere');
     // The rest of the body of the request is not read any more, so nothing can follow it.
     const { request } = this.#forwarding;
     if (hasBody(request) && !request.complete) this.#response.shouldKeepAlive = false;
@@ -140,8 +141,8 @@ class Relay implements Dispatcher.DispatchHandler {
     this.#fail(error, answerTo(error));
   }
 
-  #refuseAnswer(controller: Dispatcher.DispatchController): void {
-    const error = new Error('the answer sends the client elsewhere');
+  #refuseAnswer(controller: Dispatcher.DispatchController, problem: string): void {
+    const error = new Error(problem);
     this.#fail(error, badAnswer);
     controller.abort(error);
   }
