@@ -458,6 +458,37 @@ describe('a short request that stands still', () => {
   });
 });
 
+describe('the count of refusals', () => {
+  const counted = (code: string) => `latchkey_gateway_refusals_total{error="${code}"} 1\n`;
+  const elsewhere = 'HTTP/1.1 302 Found\r\nLocation: https://evil.example/\r\nContent-Length: 0\r\n\r\n';
+
+  it.each<[string, Behaviour]>([
+    ['ERR_UPSTREAM_ANSWER', (socket) => void socket.write(elsewhere)],
+    ['ERR_UPSTREAM_UNAVAILABLE', (socket) => void socket.destroy()],
+    ['ERR_UPSTREAM_TIMEOUT', () => undefined],
+  ])('has %s, which takes the place of an answer of the target', async (code, behaviour) => {
+    const { send, metrics } = await start(behaviour, { maxStallMs: 300 });
+    expect(await send(request())).toContain(code);
+    expect(await metrics()).toContain(counted(code));
+  });
+
+  it('has requests that waited in vain for a connection to the target', async () => {
+    const options = { connections: 2, maxWaitMs: 100, maxStallMs: 600 };
+    const { send, metrics } = await start(() => undefined, options);
+    const answers = await Promise.all([request(), request()].map(send));
+    expect(answers.map(statusOf).sort()).toEqual([503, 504]);
+    for (const code of ['ERR_UPSTREAM_BUSY', 'ERR_UPSTREAM_TIMEOUT'])
+      expect(await metrics()).toContain(counted(code));
+  });
+
+  it('has no answers that end half way: the client saw no error', async () => {
+    const half: Behaviour = (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf');
+    const { send, metrics } = await start(half);
+    expect(statusOf(await send(request()))).toBe(200);
+    expect(await metrics()).not.toContain('latchkey_gateway_refusals_total{');
+  });
+});
+
 describe('what is still under way when its credential ends', () => {
   const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
 

@@ -75,16 +75,19 @@ export class RequestHandler {
     // The parser waits for another protocol now: it would read no further request.
     if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     const refusal = this.#pass({ request, response });
-    if (refusal === undefined) return;
-    this.#options.metrics.refusals.inc({ error: refusal.code });
-    sendError(response, refusal);
+    if (refusal !== undefined) this.#refuse(response, refusal);
+  }
+
+  #refuse(response: ServerResponse, answer: ErrorAnswer): void {
+    this.#options.metrics.refusals.inc({ error: answer.code });
+    sendError(response, answer);
   }
 
   /** One request that we cannot cope with must not end the process, and all others with it. */
   #fail(response: ServerResponse, error: unknown): void {
     this.#options.log.error({ err: error }, 'a request failed unexpectedly');
     if (response.headersSent) response.destroy();
-    else sendError(response, errorAnswer('ERR_INTERNAL', { cause: 'the request could not be handled' }));
+    else this.#refuse(response, errorAnswer('ERR_INTERNAL', { cause: 'the request could not be handled' }));
   }
 
   /** The answer, unless the request is on its way. Nothing here waits. */
@@ -126,13 +129,12 @@ export class RequestHandler {
 
   /** Then the request is judged again: its credential may have ended meanwhile. */
   async #askFirst({ request, response }: Exchange, identity: Identity, entry: AccessQuestion): Promise<void> {
-    const { log, metrics, permissions } = this.#options;
+    const { log, permissions } = this.#options;
     try {
       await permissions.ask(identity, entry);
     } catch (error) {
       log.warn({ err: error }, 'the right to enter a target cannot be asked for');
-      metrics.refusals.inc({ error: unavailable.code });
-      return sendError(response, unavailable);
+      return this.#refuse(response, unavailable);
     }
     if (!response.destroyed) this.handle(request, response);
   }
@@ -164,7 +166,7 @@ export class RequestHandler {
     { asked, isLong, identity: { user } }: OpenRequest,
     { sender: { verdict }, target, upstream }: Pick<Passed, 'sender' | 'target'> & { upstream: Upstream },
   ): void {
-    const { clock, log, settings } = this.#options;
+    const { clock, log, metrics, settings } = this.#options;
     const { method = '', socket, rawHeaders } = request;
     const impersonation = impersonationIn(target, verdict);
     const clientAddress = socket.remoteAddress ?? 'unknown';
@@ -174,8 +176,10 @@ export class RequestHandler {
       ...{ request, response, upstream, send, clock },
       publicPath: this.#basePath + apiPrefix + (formatTarget(asked.target) ?? ''),
       maxStallMs: settings.stallTimeoutMs,
-      onFailure: (error: Error) =>
-        log.warn({ target: asked.target.kind, err: error }, 'a request got no answer'),
+      onFailure: (error: Error, refusal: ErrorAnswer | undefined) => {
+        log.warn({ target: asked.target.kind, err: error }, 'a request got no answer');
+        if (refusal !== undefined) metrics.refusals.inc({ error: refusal.code });
+      },
     };
     if (!isReview(asked)) return forward(forwarding);
     const pass = (body: Buffer, own: readonly string[]) =>

@@ -20,8 +20,8 @@ export interface Forwarding {
   readonly clock: Clock;
   /** How long a short request may stand still on either side. Watches may for as long as they like. */
   readonly maxStallMs: number;
-  /** Told why a request got no whole answer from the target. */
-  readonly onFailure: (error: Error) => void;
+  /** Told why a request got no whole answer from the target, and what it gets instead; undefined where the answer had begun. */
+  readonly onFailure: (error: Error, refusal: ErrorAnswer | undefined) => void;
 }
 
 /** Passes a request on and its answer back, byte by byte, each side at the pace of the slower one. */
@@ -174,10 +174,11 @@ class Relay implements Dispatcher.DispatchHandler {
   #fail(error: Error, answer: ErrorAnswer): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#forwarding.onFailure(error);
+    const refusal = this.#response.headersSent ? undefined : answer;
+    this.#forwarding.onFailure(error, refusal);
     this.#forwarding.request.unpipe();
-    if (this.#response.headersSent) this.#response.destroy();
-    else sendError(this.#response, answer);
+    if (refusal === undefined) this.#response.destroy();
+    else sendError(this.#response, refusal);
   }
 }
 
