@@ -109,7 +109,7 @@ export const errorCatalogue = {
   },
   ERR_REQUEST_TIMEOUT: {
     message: 'the request did not arrive in time',
-    fix: 'Send the head of a request at once. Look for a slow network or a proxy that holds requests back.',
+    fix: 'Send a request at once, head and body. Look for a slow network or a proxy that holds requests back.',
     httpStatus: 408,
   },
   ERR_REQUEST_URL: {

@@ -182,10 +182,8 @@ export class RequestHandler {
       },
     };
     if (!isReview(asked)) return forward(forwarding);
-    const pass = (body: Buffer, own: readonly string[]) =>
-      forward({ ...forwarding, send: { ...send, headers: own }, body });
-    const spaceNamespace = target.namespace;
-    const review = { request, response, asked, verdict, spaceNamespace, upstream, send, pass };
+    const refuse = (answer: ErrorAnswer) => this.#refuse(response, answer);
+    const review = { ...forwarding, asked, verdict, spaceNamespace: target.namespace, refuse };
     answerReview(review).catch((error: unknown) => this.#fail(response, error));
   }
 

@@ -1,15 +1,16 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { parse, stringify } from 'yaml';
 import { asObject, type JsonObject } from '../../api/json.ts';
-import { ResponseCollector } from '../../kube/client/response-collector.ts';
+import { type RawResponse, ResponseCollector } from '../../kube/client/response-collector.ts';
+import { badAnswer } from '../../kube/kube-error.ts';
 import type { RequestMeaning } from '../../scope/requests/resolve-request.ts';
 import { decodeAccessReview } from '../../scope/reviews/protobuf-review.ts';
 import { reviewToRequest } from '../../scope/reviews/review-request.ts';
 import { markIncomplete } from '../../scope/reviews/rules-review.ts';
 import { explainDenial } from '../gate/authorise.ts';
 import type { Verdict } from '../index/verdict.ts';
-import { expectsContinue } from '../proxy/forward.ts';
-import type { Upstream, UpstreamRequest } from '../proxy/upstream.ts';
+import { answerTo, expectsContinue, type Forwarding, forward, Stalled } from '../proxy/forward.ts';
+import { StallGuard } from '../proxy/stall-guard.ts';
 import { type ErrorAnswer, errorAnswer, sendError } from '../server/error-answer.ts';
 
 const accessReviews = 'selfsubjectaccessreviews';
@@ -21,16 +22,12 @@ export function isReview({ verb, apiGroup, resource, subresource }: RequestMeani
   return resource === accessReviews || resource === rulesReviews;
 }
 
-export interface Review {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+export interface Review extends Omit<Forwarding, 'body'> {
   readonly asked: RequestMeaning;
   readonly verdict: Verdict;
   readonly spaceNamespace: string | undefined;
-  readonly upstream: Upstream;
-  readonly send: Omit<UpstreamRequest, 'body'>;
-  /** Passes the request on with this body and these headers. */
-  readonly pass: (body: Buffer, headers: UpstreamRequest['headers']) => void;
+  /** Answers with an error of the gateway that no failure led to. */
+  readonly refuse: (answer: ErrorAnswer) => void;
 }
 
 /** A review is a few names. */
@@ -38,25 +35,28 @@ const maxBytes = 65_536;
 
 /** Answers `no` where the scope says no, and lets the target answer everything else. */
 export async function answerReview(review: Review): Promise<void> {
-  const { request, response, asked, verdict, send, pass } = review;
+  const { request, response, asked, verdict, send, refuse } = review;
   if (expectsContinue(request)) response.writeContinue();
-  const body = await readBody(request);
+  const body = await readBody(review);
   if (response.destroyed) return;
-  if (body === undefined) return sendError(response, tooLarge);
+  if ('status' in body) return refuse(body);
   if (asked.resource === accessReviews) return answerAccess(review, body);
-  if (verdict.gates.length === 0) return pass(body, send.headers);
+  if (verdict.gates.length === 0) return pass(review, body, send.headers);
   await answerRules(review, body);
 }
 
+const pass = (review: Review, body: Buffer, headers: readonly string[]): void =>
+  forward({ ...review, send: { ...review.send, headers }, body });
+
 function answerAccess(review: Review, body: Buffer): void {
-  const { request, response, asked, verdict, spaceNamespace, send, pass } = review;
+  const { request, asked, verdict, spaceNamespace, send, refuse } = review;
   const read = readReview(request, body);
-  if ('status' in read) return sendError(response, read);
+  if ('status' in read) return refuse(read);
   const question = reviewToRequest(read.spec, asked.target);
   const reason = question && explainDenial(verdict, question, spaceNamespace);
   if (reason === undefined) {
     const headers = [...withoutHeaders(send.headers, bodyHeaders), 'content-type', read.mediaType];
-    return pass(read.body, headers);
+    return pass(review, read.body, headers);
   }
   const status = { allowed: false, denied: true, reason };
   const kind = 'SelfSubjectAccessReview';
@@ -69,19 +69,25 @@ const bodyHeaders: ReadonlySet<string> = new Set(['content-type', 'content-lengt
 const withoutHeaders = (headers: readonly string[], names: ReadonlySet<string>): readonly string[] =>
   headers.filter((_, index) => !names.has(headers[index - (index % 2)] ?? ''));
 
-async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+/** The body, or the answer to one that does not arrive. */
+async function readBody({ request, clock, maxStallMs }: Review): Promise<Buffer | ErrorAnswer> {
+  const { promise, resolve } = Promise.withResolvers<Buffer | ErrorAnswer>();
+  const guard = new StallGuard(clock, maxStallMs, () => resolve(tooSlow));
   const chunks: Buffer[] = [];
   let size = 0;
-  try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
+  request
+    .on('data', (chunk: Buffer) => {
+      guard.progress();
       size += chunk.length;
-      if (size > maxBytes) return undefined;
-      chunks.push(chunk);
-    }
-  } catch {
-    return undefined;
-  }
-  return Buffer.concat(chunks);
+      if (size <= maxBytes) chunks.push(chunk);
+      else resolve(tooLarge);
+    })
+    .once('end', () => resolve(Buffer.concat(chunks)))
+    .once('close', () => resolve(tooLarge));
+  const body = await promise;
+  guard.stop();
+  request.pause();
+  return body;
 }
 
 interface ReadReview {
@@ -129,25 +135,58 @@ function asJSON(review: unknown): ReadReview {
   return { spec, body: Buffer.from(text), mediaType: mediaTypes.json };
 }
 
+const rulesAction = { verb: 'POST', path: rulesReviews };
+/** The target answers to us, in plain JSON. */
+const answerHeaders: ReadonlySet<string> = new Set(['accept', 'accept-encoding']);
+
 /** The rules are those of the user; the scope takes away from them. */
 async function answerRules(review: Review, body: Buffer): Promise<void> {
-  const { response, upstream, send } = review;
-  const headers = withoutHeaders(send.headers, new Set(['accept']));
-  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>();
-  const action = { verb: 'POST', path: rulesReviews };
-  const collector = new ResponseCollector({ action, maxBytes: 2 ** 22, resolve, reject });
-  const request = { ...send, headers: ['accept', 'application/json', ...headers], body };
-  const sent = upstream.dispatch(request, collector);
-  response.once('close', () => sent.abort(new Error('the client is gone')));
+  const { response, onFailure } = review;
   try {
-    const answer = await promise;
-    const object = asObject(JSON.parse(answer.body));
-    if (answer.status === 201) return sendObject(review, 201, markIncomplete(object));
-    const isAboutRequest = answer.status >= 400 && answer.status < 500 && answer.status !== 401;
-    if (!isAboutRequest) return sendError(response, unavailable);
-    sendObject(review, answer.status, object);
+    const answer = await askForRules(review, body);
+    sendObject(review, answer.status, readRules(answer));
+  } catch (error) {
+    if (response.destroyed) return;
+    const failure = causeOf(error as Error);
+    const refusal = answerTo(failure);
+    onFailure(failure, refusal);
+    sendError(response, refusal);
+  }
+}
+
+/** What a pool reports comes as the cause of an error of ours. */
+const causeOf = (error: Error): Error => (error.cause instanceof Error ? error.cause : error);
+
+async function askForRules(review: Review, body: Buffer): Promise<RawResponse> {
+  const { response, upstream, send, clock, maxStallMs } = review;
+  const headers = ['accept', 'application/json', ...withoutHeaders(send.headers, answerHeaders)];
+  const { promise, resolve, reject } = Promise.withResolvers<RawResponse>();
+  const collector = new ResponseCollector({ action: rulesAction, maxBytes: 2 ** 22, resolve, reject });
+  const sent = upstream.dispatch({ ...send, headers, body }, collector);
+  const end = (error: Error) => {
+    // First: a request that waits for a new connection ends only when that has come or failed.
+    reject(error);
+    sent.abort(error);
+  };
+  const guard = new StallGuard(clock, maxStallMs, () => end(new Stalled('the request stood still')));
+  response.once('close', () => end(new Error('the client is gone')));
+  return await promise.finally(() => guard.stop());
+}
+
+/** What the target said, where it is about the request. */
+function readRules({ status, body }: RawResponse): JsonObject {
+  if (status === 401 || (status >= 500 && status < 600))
+    throw new Error(`the target answered with ${status}`);
+  if (status !== 201 && (status < 400 || status > 499)) throw badAnswer(rulesAction, `status ${status}`);
+  const object = parseObject(body);
+  return status === 201 ? markIncomplete(object) : object;
+}
+
+function parseObject(text: string): JsonObject {
+  try {
+    return asObject(JSON.parse(text));
   } catch {
-    if (!response.destroyed) sendError(response, unavailable);
+    throw badAnswer(rulesAction, 'it is not JSON');
   }
 }
 
@@ -166,4 +205,4 @@ const unreadable = errorAnswer('ERR_REVIEW_UNREADABLE', {
 });
 const unknownType = errorAnswer('ERR_REVIEW_UNREADABLE', { problem: 'its Content-Type is not served' });
 const tooLarge = errorAnswer('ERR_REQUEST_MALFORMED', { problem: 'the review is too large, or cut off' });
-const unavailable = errorAnswer('ERR_UPSTREAM_UNAVAILABLE', {}, { headers: ['retry-after', '1'] });
+const tooSlow = errorAnswer('ERR_REQUEST_TIMEOUT', {});

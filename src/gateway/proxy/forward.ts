@@ -39,6 +39,9 @@ export const expectsContinue = ({ headers }: IncomingMessage): boolean =>
 const bodyOf = (request: IncomingMessage): PassThrough | null =>
   hasBody(request) ? request.pipe(new PassThrough()) : null;
 
+/** Neither side did anything for too long. */
+export class Stalled extends Error {}
+
 /** A refusal of our identity is a short text. */
 const maxRefusalBytes = 65_536;
 
@@ -121,8 +124,8 @@ class Relay implements Dispatcher.DispatchHandler {
   #createGuard(): StallGuard {
     const { clock, maxStallMs } = this.#forwarding;
     return new StallGuard(clock, maxStallMs, () => {
-      const error = new Error('the request stood still');
-      this.#fail(error, timedOut);
+      const error = new Stalled('the request stood still');
+      this.#fail(error, answerTo(error));
       this.#sent?.abort(error);
     });
   }
@@ -188,8 +191,10 @@ const unavailable = errorAnswer('ERR_UPSTREAM_UNAVAILABLE', {}, { headers: ['ret
 const timedOut = errorAnswer('ERR_UPSTREAM_TIMEOUT', {});
 const busy = errorAnswer('ERR_UPSTREAM_BUSY', {}, { headers: ['retry-after', '1'] });
 
-function answerTo(error: Error): ErrorAnswer {
+/** What the client gets where a target cannot be asked, or its answer not passed on. */
+export function answerTo(error: Error): ErrorAnswer {
   if (error instanceof UpstreamBusy) return busy;
+  if (error instanceof Stalled) return timedOut;
   return isAnswerProblem(error) ? badAnswer : unavailable;
 }
 
@@ -197,4 +202,6 @@ function answerTo(error: Error): ErrorAnswer {
 const isAnswerProblem = (error: Error & { readonly code?: string }): boolean =>
   error.name === 'HTTPParserError' ||
   error.message === 'bad upgrade' ||
-  /^(?:UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES|ERR_INVALID_|ERR_HTTP_INVALID)/.test(error.code ?? '');
+  /^(?:UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES|ERR_INVALID_|ERR_HTTP_INVALID|ERR_KUBE_RESPONSE)/.test(
+    error.code ?? '',
+  );

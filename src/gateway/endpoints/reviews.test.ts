@@ -1,0 +1,157 @@
+import { connect } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  type Behaviour,
+  type GatewayStage,
+  gatewayStage,
+  type StageOptions,
+  verdictFor,
+} from '../../../test/builders/gateway-stage.ts';
+import { waitFor } from '../../../test/fakes/wait-for.ts';
+
+const key = 'a-key-that-alice-chose-herself';
+const scope = { rules: [{ verbs: ['get'], resources: [{ group: '', resources: ['pods'] }] }] };
+const running: GatewayStage[] = [];
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((stage) => stage.close()));
+});
+
+const created = (body: string) => `HTTP/1.1 201 Created\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+const rules = created('{"kind":"SelfSubjectRulesReview","status":{"resourceRules":[]}}');
+const ok: Behaviour = (socket) => void socket.write(rules);
+const silent: Behaviour = () => undefined;
+
+/** A gateway that knows a key with a scope. */
+async function start(behaviour: Behaviour = ok, options: StageOptions = {}) {
+  const stage = await gatewayStage(behaviour, options);
+  running.push(stage);
+  stage.know(key, verdictFor(scope));
+  return stage;
+}
+
+const review = (kind: 'access' | 'rules', headers: readonly string[], body = '') =>
+  [
+    `POST /kubernetes/management/apis/authorization.k8s.io/v1/selfsubject${kind}reviews HTTP/1.1`,
+    'Host: a',
+    `Authorization: Bearer ${key}`,
+    'Content-Type: application/json',
+    ...headers,
+    '',
+    body,
+  ].join('\r\n');
+const whole = review('rules', ['Connection: close', 'Content-Length: 2'], '{}');
+const statusOf = (answer: string): number => Number(answer.split(' ')[1]);
+const counted = (code: string) => `latchkey_gateway_refusals_total{error="${code}"} 1\n`;
+
+describe('the body of a review', () => {
+  const options = { maxStallMs: 300, maxShort: 1 };
+
+  it.each([
+    ['half of it', ['Content-Length: 10'], '{"spec'],
+    ['nothing of it', ['Content-Length: 10'], ''],
+    ['a part in chunks', ['Transfer-Encoding: chunked'], '2\r\n{}\r\n'],
+    ['nothing after the word to go on', ['Expect: 100-continue', 'Content-Length: 10'], ''],
+  ])('of which comes %s gets 408, and its place is free again', async (_, headers, body) => {
+    const { send, seen, metrics } = await start(ok, options);
+    for (const kind of ['access', 'rules'] as const) {
+      const answer = (await send(review(kind, headers, body))).replace('HTTP/1.1 100 Continue\r\n\r\n', '');
+      expect(answer).toMatch(/^HTTP\/1\.1 408 [\s\S]*connection: close[\s\S]*ERR_REQUEST_TIMEOUT/i);
+    }
+    expect(seen).toEqual([]);
+    expect(statusOf(await send(whole))).toBe(201);
+    expect(await metrics()).toContain('latchkey_gateway_refusals_total{error="ERR_REQUEST_TIMEOUT"} 2\n');
+  });
+
+  it('that comes slowly is read', async () => {
+    const { port, seen } = await start(ok, { maxStallMs: 600 });
+    const received: string[] = [];
+    const socket = connect(port, '127.0.0.1').on('data', (chunk) => void received.push(chunk.toString()));
+    socket.write(review('rules', ['Content-Length: 4']));
+    for (const part of ['{', ' ', ' ', '}']) {
+      await new Promise((resolve) => setTimeout(resolve, 250));
+      socket.write(part);
+    }
+    await waitFor('the answer', () => received.join('').startsWith('HTTP/1.1 201 '));
+    expect(seen.join('')).toContain('{  }');
+    socket.destroy();
+  });
+
+  it('that is announced as too large is not waited for once it is', async () => {
+    const { send, metrics } = await start(ok, { maxStallMs: 60_000 });
+    const answer = await send(review('access', ['Content-Length: 9000000'], 'a'.repeat(66_000)));
+    expect(statusOf(answer)).toBe(400);
+    expect(await metrics()).toContain(counted('ERR_REQUEST_MALFORMED'));
+  });
+
+  it('in a type that is not read counts as a refusal', async () => {
+    const { send, metrics } = await start();
+    const text = review('access', ['Connection: close', 'Content-Length: 2'], '{}');
+    expect(statusOf(await send(text.replace('application/json', 'text/plain')))).toBe(415);
+    expect(await metrics()).toContain(counted('ERR_REVIEW_UNREADABLE'));
+  });
+});
+
+describe('a rules review', () => {
+  it.each([
+    ['says nothing', ''],
+    ['stops in the middle', rules.slice(0, -5)],
+  ])('of a target that %s gets 504 and gives its connection back', async (_, text) => {
+    let closed = 0;
+    const stage = await start(
+      (socket) => {
+        socket.on('close', () => {
+          closed += 1;
+        });
+        socket.write(text);
+      },
+      { maxStallMs: 300, connections: 2 },
+    );
+    for (const count of [1, 2]) {
+      expect(await stage.send(whole)).toMatch(/^HTTP\/1\.1 504 [\s\S]*ERR_UPSTREAM_TIMEOUT/);
+      await waitFor('the end at the target', () => closed === count);
+    }
+    expect(await stage.metrics()).toContain(
+      'latchkey_gateway_refusals_total{error="ERR_UPSTREAM_TIMEOUT"} 2\n',
+    );
+  });
+
+  it('that waits in vain for a connection gets 503', async () => {
+    const options = { connections: 2, maxWaitMs: 100, maxStallMs: 600 };
+    const { send, metrics } = await start(silent, options);
+    const answers = await Promise.all([whole, whole].map(send));
+    expect(answers.map(statusOf).sort()).toEqual([503, 504]);
+    expect(await metrics()).toContain(counted('ERR_UPSTREAM_BUSY'));
+  });
+
+  it('ends at the target when its client leaves', async () => {
+    let isClosed = false;
+    const stage = await start((socket) => {
+      socket.on('close', () => {
+        isClosed = true;
+      });
+    });
+    const socket = connect(stage.port, '127.0.0.1', () => void socket.write(whole));
+    await waitFor('the request', () => stage.seen.length > 0);
+    socket.destroy();
+    await waitFor('the end at the target', () => isClosed);
+  });
+
+  it.each([
+    ['a status that means nothing', 'HTTP/1.1 600 X\r\nContent-Length: 2\r\n\r\n{}', 502],
+    ['a redirect', 'HTTP/1.1 302 X\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n', 502],
+    ['a text', created('no rules'), 502],
+    ['five megabytes', created(`"${'a'.repeat(5 * 2 ** 20)}"`), 502],
+    ['no HTTP', 'SSH-2.0-OpenSSH_9.9\r\n', 502],
+    ['a refusal of our identity', 'HTTP/1.1 401 X\r\nContent-Length: 2\r\n\r\n{}', 503],
+    ['an error', 'HTTP/1.1 500 X\r\nContent-Length: 4\r\n\r\noops', 503],
+  ])('that a target answers with %s becomes an error of the gateway', async (_, text, status) => {
+    const { send } = await start((socket) => void socket.write(text));
+    expect(statusOf(await send(whole))).toBe(status);
+  });
+
+  it('is answered in plain JSON, whatever encoding the client takes', async () => {
+    const { send, seen } = await start();
+    expect(await send(whole.replace('Host', 'Accept-Encoding: gzip\r\nHost'))).toContain('"incomplete":true');
+    expect(seen.join('')).not.toContain('accept-encoding');
+  });
+});
