@@ -246,13 +246,14 @@ describe('the Secret of the gateway', () => {
     expect((await admin.get(kubeConfig)).status.serial).toBe(serial);
   });
 
-  it('stays as the site writes it, and kubeconfigs name no authority then', async () => {
+  it('stays as the site applies it over that of the operator, and kubeconfigs name no authority then', async () => {
     const { certificate, key } = createServer(createAuthority('site'), [host]);
-    const written = await admin.patch(serving, {
-      data: { 'tls.crt': base64(certificate), 'tls.key': base64(key), 'ca.crt': null },
-    });
+    await apply(certificate, key);
+    const { resourceVersion } = (await admin.get(serving)).metadata;
     await untilNamed('');
-    expect((await admin.get(serving)).metadata.resourceVersion).toBe(written.metadata.resourceVersion);
+    const { data, metadata } = await admin.get(serving);
+    expect(data).toMatchObject({ 'tls.crt': base64(certificate), 'tls.key': base64(key) });
+    expect(metadata.resourceVersion).toBe(resourceVersion);
     expect(await world.operator.log()).toContain('the site gives the certificate of the gateway');
     await admin.delete(serving);
     await untilNamed(entryOf(await untilMade(serving), 'ca.crt'));
@@ -278,6 +279,18 @@ describe('the Secret of the gateway', () => {
       expect(logs).not.toContain((await admin.get(secret)).data?.['tls.key']);
   });
 });
+
+/** By the command of the guide. */
+async function apply(certificate: string, key: string): Promise<void> {
+  const [certFile, keyFile] = ['site.crt', 'site.key'].map((file) => path.join(guard.folder, file));
+  await writeFile(certFile ?? '', certificate);
+  await writeFile(keyFile ?? '', key, { mode: 0o600 });
+  const { name, namespace } = serving.metadata;
+  const pair = [`--namespace=${namespace}`, `--cert=${certFile}`, `--key=${keyFile}`];
+  const written = ['--dry-run=client', '--output=yaml'];
+  const { stdout } = await plane.kubectl(['create', 'secret', 'tls', name, ...pair, ...written]);
+  expect(await plane.kubectl(['apply', '-f', '-'], { input: stdout })).toMatchObject({ exitCode: 0 });
+}
 
 /** The Secret with nothing of ours left in it. */
 async function replace(data: Readonly<Record<string, string>>): Promise<Stored> {
