@@ -123,16 +123,21 @@ class Relay implements Dispatcher.DispatchHandler {
 
   #createGuard(): StallGuard {
     const { clock, maxStallMs } = this.#forwarding;
-    return new StallGuard(clock, maxStallMs, () => {
-      const error = new Stalled('the request stood still');
-      this.#fail(error, answerTo(error));
-      this.#sent?.abort(error);
-    });
+    return new StallGuard(clock, maxStallMs, () => this.#onStalled());
+  }
+
+  #onStalled(): void {
+    // The client does not take the end of its answer. It must not keep its place for ever.
+    if (this.#isOver) return void this.#response.destroy();
+    const error = new Stalled('the request stood still');
+    this.#fail(error, answerTo(error));
+    this.#sent?.abort(error);
   }
 
   onResponseEnd(): void {
     if (this.#refusalBytes !== undefined) return void this.#onRefused();
     this.#isOver = true;
+    this.#guard?.progress();
     this.#response.end();
   }
 
