@@ -1,13 +1,12 @@
+import { contains, parseAddress, parseCidr } from '../../cidr.ts';
+
+const mapped = parseCidr('::ffff:0:0/96');
+
 /** What counts as one source: an IPv4 address, or the /64 that one IPv6 host has for itself. */
 export function sourceOf(address: string): string {
-  const four = /^::ffff:(?<four>[\d.]+)$/i.exec(address)?.groups?.['four'];
-  if (four !== undefined || !address.includes(':')) return four ?? address;
-  const [head = '', tail] = address.replace(/%.*$/, '').split('::');
-  const groups = head === '' ? [] : head.split(':');
-  if (tail !== undefined) {
-    const last = tail === '' ? [] : tail.split(':');
-    while (groups.length + last.length < 8) groups.push('0');
-    groups.push(...last);
-  }
-  return `${groups.slice(0, 4).join(':')}::/64`;
+  const bytes = parseAddress(address);
+  if (bytes === undefined || bytes.length === 4) return address;
+  if (mapped !== undefined && contains(mapped, bytes)) return bytes.subarray(12).join('.');
+  const group = (index: number) => (((bytes[index] ?? 0) << 8) | (bytes[index + 1] ?? 0)).toString(16);
+  return `${[0, 2, 4, 6].map(group).join(':')}::/64`;
 }
