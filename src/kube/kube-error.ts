@@ -1,6 +1,6 @@
 import { defined } from '../api/json.ts';
 import { type ErrorCode, errorMessage } from '../errors.ts';
-import { readStatus, type StatusDetails } from './status.ts';
+import { readStatus, type StatusDetails, statusReasons } from './status.ts';
 
 /**
  * - `ERR_KUBE_STATUS`: the API server answered with an error.
@@ -134,25 +134,8 @@ function hasReason(error: unknown, status: number, reason: string): error is Kub
 }
 
 function reasonOf(status: number): string {
-  return commonReasons[status] ?? 'Unknown';
+  return statusReasons[status] ?? 'Unknown';
 }
-
-const commonReasons: Readonly<Record<number, string>> = {
-  400: 'BadRequest',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'NotFound',
-  405: 'MethodNotAllowed',
-  409: 'Conflict',
-  410: 'Gone',
-  413: 'RequestEntityTooLarge',
-  415: 'UnsupportedMediaType',
-  422: 'Invalid',
-  429: 'TooManyRequests',
-  500: 'InternalError',
-  503: 'ServiceUnavailable',
-  504: 'Timeout',
-};
 
 function describe({ verb, path }: Action, status: number, reason: string, statusMessage: string): string {
   const head = errorMessage('ERR_KUBE_STATUS', { verb, resource: path, status, reason });

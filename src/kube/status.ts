@@ -89,13 +89,14 @@ export function renderStatus(status: Status & { readonly code: number; readonly 
 }
 
 /** The words of Kubernetes; other codes have none. */
-const statusReasons: Readonly<Record<number, string>> = {
+export const statusReasons: Readonly<Record<number, string>> = {
   400: 'BadRequest',
   401: 'Unauthorized',
   403: 'Forbidden',
   404: 'NotFound',
   405: 'MethodNotAllowed',
   409: 'Conflict',
+  410: 'Gone',
   413: 'RequestEntityTooLarge',
   415: 'UnsupportedMediaType',
   422: 'Invalid',
