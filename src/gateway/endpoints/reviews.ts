@@ -10,6 +10,7 @@ import { markIncomplete } from '../../scope/reviews/rules-review.ts';
 import { explainDenial } from '../gate/authorise.ts';
 import type { Verdict } from '../index/verdict.ts';
 import { answerTo, expectsContinue, type Forwarding, forward, Stalled } from '../proxy/forward.ts';
+import { withoutHeaders } from '../proxy/request-headers.ts';
 import { StallGuard } from '../proxy/stall-guard.ts';
 import { type ErrorAnswer, errorAnswer, sendError } from '../server/error-answer.ts';
 
@@ -55,7 +56,11 @@ function answerAccess(review: Review, body: Buffer): void {
   const question = reviewToRequest(read.spec, asked.target);
   const reason = question && explainDenial(verdict, question, spaceNamespace);
   if (reason === undefined) {
-    const headers = [...withoutHeaders(send.headers, bodyHeaders), 'content-type', read.mediaType];
+    const headers = [
+      ...withoutHeaders(send.headers, (name) => bodyHeaders.has(name)),
+      'content-type',
+      read.mediaType,
+    ];
     return pass(review, read.body, headers);
   }
   const status = { allowed: false, denied: true, reason };
@@ -65,9 +70,6 @@ function answerAccess(review: Review, body: Buffer): void {
 }
 
 const bodyHeaders: ReadonlySet<string> = new Set(['content-type', 'content-length', 'content-encoding']);
-
-const withoutHeaders = (headers: readonly string[], names: ReadonlySet<string>): readonly string[] =>
-  headers.filter((_, index) => !names.has(headers[index - (index % 2)] ?? ''));
 
 /** The body, or the answer to one that does not arrive. */
 async function readBody({ request, clock, maxStallMs }: Review): Promise<Buffer | ErrorAnswer> {
@@ -159,7 +161,11 @@ const causeOf = (error: Error): Error => (error.cause instanceof Error ? error.c
 
 async function askForRules(review: Review, body: Buffer): Promise<RawResponse> {
   const { response, upstream, send, clock, maxStallMs } = review;
-  const headers = ['accept', 'application/json', ...withoutHeaders(send.headers, answerHeaders)];
+  const headers = [
+    'accept',
+    'application/json',
+    ...withoutHeaders(send.headers, (name) => answerHeaders.has(name)),
+  ];
   const { promise, resolve, reject } = Promise.withResolvers<RawResponse>();
   const collector = new ResponseCollector({ action: rulesAction, maxBytes: 2 ** 22, resolve, reject });
   const sent = upstream.dispatch({ ...send, headers, body }, collector);

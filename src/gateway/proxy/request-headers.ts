@@ -52,6 +52,12 @@ export function requestHeaders(rawHeaders: readonly string[], own: OwnHeaders): 
   return kept;
 }
 
+/** Headers with names in lower case, name and value in turn, without some of them. */
+export const withoutHeaders = (
+  headers: readonly string[],
+  isDropped: (name: string) => boolean,
+): readonly string[] => headers.filter((_, index) => !isDropped(headers[index - (index % 2)] ?? ''));
+
 /** Also with an underscore, which some servers take for a hyphen. */
 export function impersonates(rawHeaders: readonly string[]): boolean {
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -4,6 +4,7 @@ import type { ClientIdentity, IdentitySource } from '../../kube/client/client-id
 import type { ConnectionSet } from '../../kube/client/connections.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { Places } from './places.ts';
+import { withoutHeaders } from './request-headers.ts';
 import { SentRequest } from './sent-request.ts';
 
 export interface UpstreamRequest {
@@ -112,4 +113,4 @@ export class ApiServerUpstream implements Upstream {
 
 /** Who the request is for was decided; a user that our own kubeconfig names must not take its place. */
 const ownHeaders = ({ headers }: ClientIdentity): readonly string[] =>
-  headers.filter((_, index) => !headers[index - (index % 2)]?.startsWith('impersonate-'));
+  withoutHeaders(headers, (name) => name.startsWith('impersonate-'));
