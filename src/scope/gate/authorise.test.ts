@@ -188,12 +188,12 @@ describe('authorise', () => {
       fc.property(rules, rules, fc.constantFrom(...narrowing), requests, (rule, other, field, request) => {
         const { [field]: _, ...wide } = rule as Record<string, unknown>;
         const narrow = { ...wide, [field]: (other as Record<string, unknown>)[field] };
-        if (request.isResourceRequest && !isNamed(request)) {
-          // Namespaces and resources make a rule of URLs one of resources as well.
-          if ('nonResourceURLs' in wide && (field === 'resources' || field === 'namespaces')) return true;
-          return !allows([{ rules: [narrow] }], request) || allows([{ rules: [wide] }], request);
-        }
-        return true;
+        if (!request.isResourceRequest || isNamed(request)) return true;
+        // Namespaces and resources make a rule of URLs one of resources as well.
+        if ('nonResourceURLs' in wide && (field === 'resources' || field === 'namespaces')) return true;
+        const isAllowed = allows([{ rules: [wide] }], request);
+        if (field === 'resources' && hasNames(wide)) return !isAllowed;
+        return isAllowed || !allows([{ rules: [narrow] }], request);
       }),
       runs,
     );
@@ -294,3 +294,7 @@ function isNamed({ resource, subresource, namespace, apiGroup }: ResolvedRequest
     apiGroup.startsWith('rbac')
   );
 }
+
+/** Names are of the resources of a rule: without these it allows none. */
+const hasNames = ({ resourceNames }: Record<string, unknown>): boolean =>
+  Array.isArray(resourceNames) && resourceNames.length > 0;
