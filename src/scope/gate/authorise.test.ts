@@ -189,8 +189,7 @@ describe('authorise', () => {
         const { [field]: _, ...wide } = rule as Record<string, unknown>;
         const narrow = { ...wide, [field]: (other as Record<string, unknown>)[field] };
         if (!request.isResourceRequest || isNamed(request)) return true;
-        // Namespaces and resources make a rule of URLs one of resources as well.
-        if ('nonResourceURLs' in wide && (field === 'resources' || field === 'namespaces')) return true;
+        if ('nonResourceURLs' in wide && addsResources.has(field)) return true;
         const isAllowed = allows([{ rules: [wide] }], request);
         if (field === 'resources' && hasNames(wide)) return !isAllowed;
         return isAllowed || !allows([{ rules: [narrow] }], request);
@@ -294,6 +293,9 @@ function isNamed({ resource, subresource, namespace, apiGroup }: ResolvedRequest
     apiGroup.startsWith('rbac')
   );
 }
+
+/** They make a rule of URLs one of resources as well. */
+const addsResources: ReadonlySet<string> = new Set(['resources', 'namespaces']);
 
 /** Names are of the resources of a rule: without these it allows none. */
 const hasNames = ({ resourceNames }: Record<string, unknown>): boolean =>
