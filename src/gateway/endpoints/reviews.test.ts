@@ -8,6 +8,7 @@ import {
   verdictFor,
 } from '../../../test/builders/gateway-stage.ts';
 import { waitFor } from '../../../test/fakes/wait-for.ts';
+import { markIncomplete } from './reviews.ts';
 
 const key = 'a-key-that-alice-chose-herself';
 const scope = { rules: [{ verbs: ['get'], resources: [{ group: '', resources: ['pods'] }] }] };
@@ -154,4 +155,20 @@ describe('a rules review', () => {
     expect(await send(whole.replace('Host', 'Accept-Encoding: gzip\r\nHost'))).toContain('"incomplete":true');
     expect(seen.join('')).not.toContain('accept-encoding');
   });
+});
+
+it('keeps the rules and says that they are not all', () => {
+  const review = {
+    kind: 'SelfSubjectRulesReview',
+    status: { resourceRules: [{ verbs: ['*'] }], incomplete: false },
+  };
+  expect(markIncomplete(review)).toEqual({
+    kind: 'SelfSubjectRulesReview',
+    status: {
+      resourceRules: [{ verbs: ['*'] }],
+      incomplete: true,
+      evaluationError: expect.stringContaining('scope'),
+    },
+  });
+  expect(markIncomplete({})).toMatchObject({ status: { incomplete: true } });
 });

@@ -6,7 +6,6 @@ import { badAnswer } from '../../kube/kube-error.ts';
 import type { RequestMeaning } from '../../scope/requests/resolve-request.ts';
 import { decodeAccessReview } from '../../scope/reviews/protobuf-review.ts';
 import { reviewToRequest } from '../../scope/reviews/review-request.ts';
-import { markIncomplete } from '../../scope/reviews/rules-review.ts';
 import { explainDenial } from '../gate/authorise.ts';
 import type { Verdict } from '../index/verdict.ts';
 import { answerTo, expectsContinue, type Forwarding, forward, Stalled } from '../proxy/forward.ts';
@@ -186,6 +185,13 @@ function readRules({ status, body }: RawResponse): JsonObject {
   if (status !== 201 && (status < 400 || status > 499)) throw badAnswer(rulesAction, `status ${status}`);
   const object = parseObject(body);
   return status === 201 ? markIncomplete(object) : object;
+}
+
+/** They are the rights of the user: they know nothing of scopes. */
+export function markIncomplete(review: JsonObject): JsonObject {
+  const status = asObject(review['status']);
+  const evaluationError = 'the scope of the credential allows less than these rules';
+  return { ...review, status: { ...status, incomplete: true, evaluationError } };
 }
 
 function parseObject(text: string): JsonObject {

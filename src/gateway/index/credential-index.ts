@@ -4,7 +4,6 @@ import type { Logger } from '../../logger.ts';
 import { Informers, type InformersOptions } from '../../platform/informers.ts';
 import { Activity, type ActivityOptions } from './activity.ts';
 import { CredentialRecords } from './credential-records.ts';
-import { steadyTime } from './steady-time.ts';
 import type { TargetRecords } from './target-records.ts';
 import type { Refused, Verdict } from './verdict.ts';
 import { Verdicts } from './verdicts.ts';
@@ -88,4 +87,13 @@ export class CredentialIndex {
     }
     return this.#problem;
   }
+}
+
+/**
+ * The wall clock, but never behind the time that has passed since it was made: a clock that is set back must not bring
+ * ended credentials to life again.
+ */
+export function steadyTime(clock: Clock): () => number {
+  const offset = clock.now() - clock.monotonic();
+  return () => Math.max(clock.now(), offset + clock.monotonic());
 }

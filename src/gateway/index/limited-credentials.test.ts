@@ -15,10 +15,24 @@ import { CredentialRecords } from './credential-records.ts';
 import { TargetRecords } from './target-records.ts';
 import { Verdicts } from './verdicts.ts';
 
-/** What the gateway makes of the last of these credentials: the code of its refusal, or `allowed`. Those before it are its keys. */
-function judgeWith(...objects: readonly CredentialObject[]) {
+/** Verdicts, and what they rest on: empty. */
+function judges() {
   const records = new CredentialRecords();
   const targets = new TargetRecords('p-');
+  const verdicts = new Verdicts({
+    records,
+    targets,
+    projectNamespacePrefix: 'p-',
+    now: () => created,
+    activityInterval: 60_000,
+    onDropped: () => undefined,
+  });
+  return { records, targets, verdicts };
+}
+
+/** What the gateway makes of the last of these credentials: the code of its refusal, or `allowed`. Those before it are its keys. */
+function judgeWith(...objects: readonly CredentialObject[]) {
+  const { records, targets, verdicts } = judges();
   const label = { label: 'one', isDeleting: false };
   targets.projects.upsert({ key: 'p-one', uid: 'p1', resourceVersion: '1', ...label });
   for (const name of ['shop', 'lab']) {
@@ -28,14 +42,6 @@ function judgeWith(...objects: readonly CredentialObject[]) {
       toInstanceRecord({ apiVersion: 'v1', kind: 'VirtualClusterInstance', metadata }),
     );
   }
-  const options = {
-    records,
-    targets,
-    now: () => created,
-    activityInterval: 60_000,
-    onDropped: () => undefined,
-  };
-  const verdicts = new Verdicts({ ...options, projectNamespacePrefix: 'p-' });
   const stored = objects.map((object) => toLiveRecord(object, object.kind));
   for (const record of stored) records.ofKind[record.kind].upsert(record);
   const verdict = verdicts.find(stored.at(-1)?.status.credentialHash ?? '');
@@ -194,16 +200,7 @@ describe('a token for direct endpoints with the role platform-cli', () => {
 });
 
 it('strangers fill no memory: a verdict is kept only for what is good', () => {
-  const records = new CredentialRecords();
-  const targets = new TargetRecords('p-');
-  const options = {
-    records,
-    targets,
-    now: () => created,
-    activityInterval: 60_000,
-    onDropped: () => undefined,
-  };
-  const verdicts = new Verdicts({ ...options, projectNamespacePrefix: 'p-' });
+  const { verdicts } = judges();
   for (let index = 0; index < 10_000; index++) verdicts.find(`hash-${index}`);
   expect(verdicts.size).toBe(0);
 });

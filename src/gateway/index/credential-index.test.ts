@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { FakeClock } from '../../kube/fake-clock.ts';
-import { steadyTime } from './steady-time.ts';
+import { steadyTime } from './credential-index.ts';
 
 it('follows the wall clock forward, and never back behind the time that has passed', () => {
   const clock = new FakeClock(1_000_000);
