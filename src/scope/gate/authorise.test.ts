@@ -190,9 +190,8 @@ describe('authorise', () => {
         const narrow = { ...wide, [field]: (other as Record<string, unknown>)[field] };
         if (!request.isResourceRequest || isNamed(request)) return true;
         if ('nonResourceURLs' in wide && addsResources.has(field)) return true;
-        const isAllowed = allows([{ rules: [wide] }], request);
-        if (field === 'resources' && hasNames(wide)) return !isAllowed;
-        return isAllowed || !allows([{ rules: [narrow] }], request);
+        if (field === 'resources' && hasNames(wide)) return !allows([{ rules: [wide] }], request);
+        return isNoWider({ narrow, wide }, request);
       }),
       runs,
     );
@@ -300,3 +299,6 @@ const addsResources: ReadonlySet<string> = new Set(['resources', 'namespaces']);
 /** Names are of the resources of a rule: without these it allows none. */
 const hasNames = ({ resourceNames }: Record<string, unknown>): boolean =>
   Array.isArray(resourceNames) && resourceNames.length > 0;
+
+const isNoWider = ({ narrow, wide }: Record<'narrow' | 'wide', unknown>, request: ResolvedRequest): boolean =>
+  !allows([{ rules: [narrow] }], request) || allows([{ rules: [wide] }], request);
