@@ -67,6 +67,36 @@ export class RunningDemo {
   }
 }
 
+/** Keys, a verified token and kubeconfigs, and what they do. */
+export function expectEverythingShown(output: string): void {
+  expect(output).toMatch(/^\[ +\d+\.\d s\] found them in .*; starting two control planes$/m);
+  expect(output).toMatch(/^ownedaccesskey\S+ .* True .* Issued/m);
+  expect(output).toMatch(/^directclusterendpointtoken\S+ .* True .* Issued/m);
+  expect(output).toMatch(
+    /status\.credentialHash is the SHA-256 of its spec\.key\.\n {2}key ID [0-9a-f]{16}:/,
+  );
+  expect(output).toContain('it verifies against the published key set');
+  expect(output).toMatch(/"iss": "https:\/\/127\.0\.0\.1:\d+"/);
+  expect(output).toMatch(/^p-demo +virtualclusterinstance\S+\/shop .* Ready .* True /m);
+  expect(output).toMatch(/^p-demo +virtualclusterinstancekubeconfig\S+\/shop +shop +Token +\S+ +True /m);
+  expect(output).toMatch(
+    /^p-demo +virtualclusterinstancekubeconfig\S+\/shop-admin +shop +ClientCertificate +\S+ +True /m,
+  );
+  expect(output).toMatch(
+    /^\$ kubectl --kubeconfig=\S+ get ns\nNAME .*\n(?:\S+ +Active .*\n)*shop-web +Active /m,
+  );
+  expect(output).toMatch(/^ {2}user {7}management\.platform\.sh:kubeconfig:[0-9a-f-]{36}:1$/m);
+  expect(output).toMatch(
+    /^\$ curl --cacert \S+ -H "Authorization: Bearer \$KEY" https:\S+\/kubernetes\/management\/version\n\{\n {2}"major": "1",$/m,
+  );
+  expect(output).toMatch(
+    /^\$ kubectl --kubeconfig=\S+ auth whoami\nATTRIBUTE .*\nUsername +alice\n(?:.*\n)*?.*access-key.*sample-/m,
+  );
+  expect(output).toMatch(
+    /^\$ kubectl --kubeconfig=\S+\/shop\.yaml get ns\nNAME .*\n(?:\S+ +Active .*\n)*shop-web +Active /m,
+  );
+}
+
 function read(pid: string, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RunningDemo } from '../../e2e/demo/running-demo.ts';
+import { expectEverythingShown, RunningDemo } from '../../e2e/demo/running-demo.ts';
 
 let demo: RunningDemo;
 
@@ -9,6 +9,13 @@ beforeEach(() => {
 afterEach(async () => await demo.end());
 
 describe('npm run demo', () => {
+  it('with --once shows keys, a verified token and kubeconfigs, and ends with exit code 0', async () => {
+    expect(await demo.start('--once')).toBe(0);
+    expectEverythingShown(demo.output);
+    expect(demo.output).not.toContain('To try things');
+    demo.expectNothingLeft();
+  });
+
   it.each(['starting two control planes', 'applying config/default', 'starting the operator'])(
     'ends by SIGINT while it is %s, too, and leaves nothing',
     async (step) => {
