@@ -10,7 +10,7 @@ const slow = [
   'test/component/operator/convergence',
   'test/e2e/demo/demo',
   'test/e2e/kubeconfigs/attacks-',
-  'lab/controlplane/npm',
+  'test/outages/controlplane/npm',
   'test/outages/kubeconfigs/',
   'test/outages/lifecycle/renewal',
   'test/outages/gateway/idle-connections',

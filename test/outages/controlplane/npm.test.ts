@@ -19,7 +19,7 @@ interface EndlessRun {
 /** Starts a run of vitest that shares a control plane and never ends, and waits until its test runs. */
 async function startEndlessRun(mark: string): Promise<EndlessRun> {
   const npm = spawn('npm', ['run', '--silent', 'vitest', '--', `--sequence.seed=${mark}`], {
-    cwd: path.join(import.meta.dirname, 'fixtures', 'npm'),
+    cwd: path.resolve(import.meta.dirname, '../../../lab/controlplane/fixtures/npm'),
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   started.push(npm);
