@@ -20,6 +20,7 @@ afterEach(async () => {
 const created = (body: string) => `HTTP/1.1 201 Created\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 const rules = created('{"kind":"SelfSubjectRulesReview","status":{"resourceRules":[]}}');
 const ok: Behaviour = (socket) => void socket.write(rules);
+const refused = 'HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n';
 const silent: Behaviour = () => undefined;
 
 /** A gateway that knows a key with a scope. */
@@ -123,6 +124,29 @@ describe('a rules review', () => {
     expect(answers.map(statusOf).sort()).toEqual([503, 504]);
     expect(await metrics()).toContain(counted('ERR_UPSTREAM_BUSY'));
   });
+
+  it('is asked once more when the target refuses our token and there is a newer one', async () => {
+    const stage = await start((socket, request) =>
+      socket.write(request.includes('Bearer two') ? rules : refused),
+    );
+    stage.state.tokens.push('two');
+    const answer = await stage.send(whole);
+    expect(answer).toMatch(/^HTTP\/1\.1 201 [\s\S]*"incomplete":true/);
+    expect(stage.seen.map((text) => /Bearer \w+/.exec(text)?.[0])).toEqual(['Bearer one', 'Bearer two']);
+  });
+
+  it.each([
+    ['there is no other', ['one']],
+    ['the other is refused as well', ['one', 'two']],
+  ])(
+    'gets 503 when the target refuses our token and %s, not the 401 that would end its key',
+    async (_, tokens) => {
+      const stage = await start((socket) => void socket.write(refused));
+      stage.state.tokens.splice(0, 1, ...tokens);
+      expect(await stage.send(whole)).toMatch(/^HTTP\/1\.1 503 [\s\S]*ERR_UPSTREAM_UNAVAILABLE/);
+      expect(stage.seen).toHaveLength(tokens.length);
+    },
+  );
 
   it('ends at the target when its client leaves', async () => {
     let isClosed = false;

@@ -11,6 +11,7 @@ import type { Verdict } from '../index/verdict.ts';
 import { answerTo, expectsContinue, type Forwarding, forward, Stalled } from '../proxy/forward.ts';
 import { withoutHeaders } from '../proxy/request-headers.ts';
 import { StallGuard } from '../proxy/stall-guard.ts';
+import type { Sent } from '../proxy/upstream.ts';
 import { type ErrorAnswer, errorAnswer, sendError } from '../server/error-answer.ts';
 
 const accessReviews = 'selfsubjectaccessreviews';
@@ -158,7 +159,16 @@ async function answerRules(review: Review, body: Buffer): Promise<void> {
 /** What a pool reports comes as the cause of an error of ours. */
 const causeOf = (error: Error): Error => (error.cause instanceof Error ? error.cause : error);
 
+/** A target that refuses our identity is asked once more, where there is another one. */
 async function askForRules(review: Review, body: Buffer): Promise<RawResponse> {
+  const first = sendForRules(review, body);
+  const answer = await first.answer;
+  const isRenewed = answer.status === 401 && (await review.upstream.refreshed(first.sent));
+  if (!isRenewed || review.response.destroyed) return answer;
+  return await sendForRules(review, body).answer;
+}
+
+function sendForRules(review: Review, body: Buffer): { sent: Sent; answer: Promise<RawResponse> } {
   const { response, upstream, send, clock, maxStallMs } = review;
   const headers = [
     'accept',
@@ -175,7 +185,7 @@ async function askForRules(review: Review, body: Buffer): Promise<RawResponse> {
   };
   const guard = new StallGuard(clock, maxStallMs, () => end(new Stalled('the request stood still')));
   response.once('close', () => end(new Error('the client is gone')));
-  return await promise.finally(() => guard.stop());
+  return { sent, answer: promise.finally(() => guard.stop()) };
 }
 
 /** What the target said, where it is about the request. */
