@@ -87,14 +87,7 @@ export class Gateway {
       misses: createMisses(options),
       onAuthenticated: (socket, user) => this.#server.authenticated(socket, user),
     });
-    this.#server = new GatewayServer({
-      address: settings.listenAddress,
-      certificate: this.#certificate,
-      limits: limitsOf(settings),
-      clock: options.clock,
-      onConnectionClosed: (limit) => options.metrics.closedConnections.inc({ limit }),
-      onRequest: (request, response) => handler.handle(request, response),
-    });
+    this.#server = this.#createServer(handler);
     this.readiness = {
       index: () => this.#index.problem(),
       shutdown: () => (this.#isStopping ? 'the gateway stops' : undefined),
@@ -128,6 +121,19 @@ export class Gateway {
       staleAfterMs: settings.staleAfterMs,
       onDropped: (hash) => this.#open.recheck(hash),
       targets: this.#targetRecords,
+    });
+  }
+
+  #createServer(handler: RequestHandler): GatewayServer {
+    const { settings, clock, metrics } = this.#options;
+    return new GatewayServer({
+      address: settings.listenAddress,
+      certificate: this.#certificate,
+      limits: limitsOf(settings),
+      clock,
+      onConnectionClosed: (limit) => metrics.closedConnections.inc({ limit }),
+      onRefused: (error) => metrics.refusals.inc({ error }),
+      onRequest: (request, response) => handler.handle(request, response),
     });
   }
 

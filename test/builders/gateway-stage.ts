@@ -137,6 +137,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     },
   };
   const registry = new Registry();
+  const metrics = new GatewayMetrics(registry);
   const handler = new RequestHandler({
     settings: {
       baseURL: `https://latchkey.example.com${options.basePath ?? ''}`,
@@ -145,7 +146,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     },
     clock: systemClock,
     log: silentLogger,
-    metrics: new GatewayMetrics(registry),
+    metrics,
     index,
     open,
     targets,
@@ -163,6 +164,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     limits: serverLimits(options),
     clock: systemClock,
     onConnectionClosed: () => undefined,
+    onRefused: (error) => metrics.refusals.inc({ error }),
     onRequest: (request, response) => handler.handle(request, response),
   });
   const address = await server.listen();

@@ -82,6 +82,7 @@ describe('a server with a certificate', () => {
       limits,
       clock: systemClock,
       onConnectionClosed: () => undefined,
+      onRefused: () => undefined,
       onRequest: (_, response) => void response.end('ok'),
     });
     const { port } = await server.listen();

@@ -29,11 +29,13 @@ const answerOk: GatewayServerOptions['onRequest'] = (request, response) => {
 /** A server that answers `ok`, and the requests that got through to it. */
 async function start(changes: Partial<ServerLimits> = {}, onRequest = answerOk) {
   const seen: string[] = [];
+  const refused: string[] = [];
   const server = new GatewayServer({
     address: { host: '127.0.0.1', port: 0 },
     limits: { ...limits, ...changes },
     clock: systemClock,
     onConnectionClosed: () => undefined,
+    onRefused: (code) => refused.push(code),
     onRequest: (request: IncomingMessage, response: ServerResponse) => {
       seen.push(`${request.method} ${request.url}`);
       onRequest(request, response);
@@ -41,7 +43,7 @@ async function start(changes: Partial<ServerLimits> = {}, onRequest = answerOk) 
   });
   running.push(server);
   const { port } = await server.listen();
-  return { server, seen, port, send: async (text: string) => await rawExchange(port, text) };
+  return { server, seen, refused, port, send: async (text: string) => await rawExchange(port, text) };
 }
 
 const closing = 'Host: a\r\nConnection: close\r\n';
@@ -123,9 +125,10 @@ describe('a request that can be read in two ways is refused, and so is everythin
       417,
     ],
   ])('%s', async (_, text, status) => {
-    const { seen, send } = await start();
+    const { seen, refused, send } = await start();
     const answer = await send(text + behind);
     expect(statusOf(answer)).toBe(status);
+    expect(refused).toEqual([bodyOf(answer).details.causes[0].reason]);
     expect(bodyOf(answer)).toMatchObject({ kind: 'Status', status: 'Failure', code: status });
     expect(answer.match(/^HTTP\/1\.1 /gm)).toHaveLength(1);
     expect(seen).toEqual([]);

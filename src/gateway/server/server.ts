@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { LatchkeyError } from '../../errors.ts';
+import { type HTTPErrorCode, LatchkeyError } from '../../errors.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { ServingCertificate } from './certificate.ts';
 import { type ConnectionLimits, Connections, type ExceededLimit } from './connections.ts';
@@ -24,6 +24,8 @@ export interface GatewayServerOptions {
   readonly clock: Clock;
   /** Told of each connection that was closed because there were too many. */
   readonly onConnectionClosed: (limit: ExceededLimit) => void;
+  /** Told the code of each error that was answered before a request was whole and plain. */
+  readonly onRefused: (code: HTTPErrorCode) => void;
   /** Gets every request whose head can be understood in one way only. */
   readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void;
 }
@@ -103,7 +105,7 @@ export class GatewayServer {
       .on('checkExpectation', (request, response) =>
         this.#onRequest(request, response, errorAnswer('ERR_REQUEST_EXPECTATION', {})),
       )
-      .on('connect', (_request, socket) => refuseRaw(socket, errorAnswer('ERR_REQUEST_METHOD', {})))
+      .on('connect', (_request, socket) => this.#refuseRaw(socket, errorAnswer('ERR_REQUEST_METHOD', {})))
       .on('clientError', (error, socket) => this.#onClientError(error, socket))
       .on('tlsClientError', (_error, socket) => void socket.destroy());
   }
@@ -143,7 +145,14 @@ export class GatewayServer {
   #refuse(request: IncomingMessage, response: ServerResponse, answer: ErrorAnswer): void {
     this.#refused.add(request.socket);
     response.shouldKeepAlive = false;
+    this.#options.onRefused(answer.code);
     sendError(response, answer);
+  }
+
+  #refuseRaw(socket: Duplex, answer: ErrorAnswer): void {
+    this.#options.onRefused(answer.code);
+    socket.on('error', () => undefined);
+    socket.end(rawError(answer), () => socket.destroy());
   }
 
   /** What the parser refuses never becomes a request. An answer under way must not get another one into its middle. */
@@ -154,7 +163,7 @@ export class GatewayServer {
       socket.destroy();
       return;
     }
-    refuseRaw(socket, this.#answerTo(error.code));
+    this.#refuseRaw(socket, this.#answerTo(error.code));
   }
 
   #answerTo(code: string | undefined): ErrorAnswer {
@@ -188,8 +197,3 @@ function createHTTPServer({ certificate, limits }: GatewayServerOptions): Server
 
 const secureContextOf = ({ cert, key }: ServingCertificate) =>
   ({ cert, key, minVersion: 'TLSv1.2', honorCipherOrder: true }) as const;
-
-function refuseRaw(socket: Duplex, answer: ErrorAnswer): void {
-  socket.on('error', () => undefined);
-  socket.end(rawError(answer), () => socket.destroy());
-}
