@@ -6,12 +6,7 @@ const unit: TestProjectInlineConfiguration = {
   extends: true,
   test: {
     name: 'unit',
-    include: [
-      'src/**/*.test.ts',
-      'tools/**/*.test.ts',
-      'bench/**/*.test.ts',
-      'test/{component,builders,fakes}/**/*.test.ts',
-    ],
+    include: ['src/**/*.test.ts', 'tools/**/*.test.ts', 'test/{component,builders,fakes}/**/*.test.ts'],
     // Many of them wait for a time limit of their own, so even the core of the main process is not kept free.
     maxWorkers: '100%',
     // Nothing is judged by these: they end a test that hangs, and a busy machine is ten times slower than an idle one.
@@ -59,12 +54,8 @@ export default defineConfig({
     },
     projects: [
       unit,
-      withControlPlane('integration', [
-        'test/integration/**/*.test.ts',
-        'test/e2e/**/*.test.ts',
-        'lab/**/*.test.ts',
-      ]),
-      withControlPlane('outages', ['test/outages/**/*.test.ts']),
+      withControlPlane('integration', ['test/integration/**/*.test.ts', 'test/e2e/**/*.test.ts']),
+      withControlPlane('outages', ['test/outages/**/*.test.ts', 'lab/**/*.test.ts', 'bench/**/*.test.ts']),
     ],
   },
 });

@@ -7,10 +7,11 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  */
 const slow = [
   'bench/benchmarks/record-memory',
-  'test/component/operator/convergence',
+  'test/outages/operator/convergence',
   'test/e2e/demo/demo',
   'test/e2e/kubeconfigs/attacks-',
   'test/outages/controlplane/npm',
+  'test/outages/permissions/',
   'test/outages/kubeconfigs/',
   'test/outages/lifecycle/renewal',
   'test/outages/gateway/idle-connections',

@@ -5,7 +5,7 @@ import type { World } from '../../../lab/operator/world.ts';
 import { annotations, labels } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { namespaces, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
-import { allowUse } from '../permissions/target-scenario.ts';
+import { allowUse } from '../targets/target-scenario.ts';
 import { accessSecretOf, makeInstance } from '../targets/target-world.ts';
 import type { KnownSecrets } from './known-secrets.ts';
 

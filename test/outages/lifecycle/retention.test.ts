@@ -4,7 +4,7 @@ import { Verifier } from '../../../lab/operator/verifier.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { labels } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
-import { createAsSelfService } from './self-service.ts';
+import { createAsSelfService } from '../../e2e/lifecycle/self-service.ts';
 
 /** Long enough to be seen expired, and to be given life again, before it is over. */
 const retentionMs = 5_000;

@@ -12,6 +12,9 @@ import { WriteGate } from '../../../lab/operator/write-gate.ts';
 import { annotations, finalizers, labels, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { namespaces, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
+import { createAsSelfService } from '../../e2e/lifecycle/self-service.ts';
+import { allowUse, targetScenario } from '../../e2e/targets/target-scenario.ts';
+import { makeInstance, targetSettings } from '../../e2e/targets/target-world.ts';
 import { render } from '../../integration/config/render.ts';
 import { type AuditEvent, auditEvents, auditPolicyFor, usesOf } from '../../integration/rbac/audit-uses.ts';
 import {
@@ -21,9 +24,6 @@ import {
   type RBACObject,
 } from '../../integration/rbac/permissions.ts';
 import { compareRoleWithUse, covers } from '../../integration/rbac/role-use.ts';
-import { createAsSelfService } from '../lifecycle/self-service.ts';
-import { makeInstance, targetSettings } from '../targets/target-world.ts';
-import { allowUse, targetScenario } from './target-scenario.ts';
 
 const account = { kind: 'ServiceAccount', name: serviceAccounts.operator, namespace: systemNamespace };
 const username = `system:serviceaccount:${systemNamespace}:${serviceAccounts.operator}`;

@@ -4,8 +4,15 @@ import { uniqueName } from '../../../lab/operator/manifest.ts';
 import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { clusterRoleBindings } from '../../../src/api/resources.ts';
-import { targetSettings } from '../targets/target-world.ts';
-import { bindingOf, bindingsPath, Holder, Project, subjectOf, tracesOf } from './kubeconfig-world.ts';
+import {
+  bindingOf,
+  bindingsPath,
+  Holder,
+  Project,
+  subjectOf,
+  tracesOf,
+} from '../../e2e/kubeconfigs/kubeconfig-world.ts';
+import { targetSettings } from '../../e2e/targets/target-world.ts';
 
 const canary = 'CANARY7f3a';
 const world = await operatorWorld({ env: targetSettings });

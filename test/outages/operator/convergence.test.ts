@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { annotations } from '../../../src/api/names.ts';
 import type { CredentialRecord } from '../../../src/credentials/record.ts';
-import type { Fate } from './memory-api.ts';
-import { Simulation } from './simulation.ts';
+import type { Fate } from '../../component/operator/memory-api.ts';
+import { Simulation } from '../../component/operator/simulation.ts';
 
 /** Milliseconds for 200 histories, on a machine that does other things too. */
 const limit = 90_000;

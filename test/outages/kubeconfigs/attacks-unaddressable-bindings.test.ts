@@ -7,8 +7,15 @@ import { clusterRoleBindings, configMaps } from '../../../src/api/resources.ts';
 import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
 import { type ProtobufBinding, protobufBinding } from '../../builders/protobuf-binding.ts';
-import { targetSettings } from '../targets/target-world.ts';
-import { bindingOf, bindingsPath, Holder, Project, subjectOf, tracesOf } from './kubeconfig-world.ts';
+import {
+  bindingOf,
+  bindingsPath,
+  Holder,
+  Project,
+  subjectOf,
+  tracesOf,
+} from '../../e2e/kubeconfigs/kubeconfig-world.ts';
+import { targetSettings } from '../../e2e/targets/target-world.ts';
 
 const world = await operatorWorld({ env: targetSettings });
 const cluster = await virtualCluster();

@@ -11,7 +11,7 @@ import {
   virtualClusterInstanceKubeConfigs,
 } from '../../../src/api/resources.ts';
 import { createAsSelfService } from '../lifecycle/self-service.ts';
-import { type Made, makeCluster, makeInstance } from '../targets/target-world.ts';
+import { type Made, makeCluster, makeInstance } from './target-world.ts';
 
 const spec = { clientCert: true, server: 'https://vc.example.com' };
 
