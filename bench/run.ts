@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { Benchmark, Section } from './benchmark.ts';
 import { applyToReady } from './benchmarks/apply-to-ready.ts';
 import { authorize } from './benchmarks/authorize.ts';
+import { badKeyFlood } from './benchmarks/bad-key-flood.ts';
 import { coldStart } from './benchmarks/cold-start.ts';
 import { kubeconfig } from './benchmarks/kubeconfig.ts';
 import { policyCost } from './benchmarks/policy-cost.ts';
@@ -27,6 +28,7 @@ const benchmarks: readonly Benchmark[] = [
   proxyList,
   proxyWatch,
   authorize,
+  badKeyFlood,
   coldStart,
 ];
 
