@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Benchmark, Section } from './benchmark.ts';
+import { activity } from './benchmarks/activity.ts';
 import { applyToReady } from './benchmarks/apply-to-ready.ts';
 import { authorize } from './benchmarks/authorize.ts';
 import { badKeyFlood } from './benchmarks/bad-key-flood.ts';
@@ -28,6 +29,7 @@ const benchmarks: readonly Benchmark[] = [
   proxyList,
   proxyWatch,
   authorize,
+  activity,
   badKeyFlood,
   coldStart,
 ];
