@@ -7,6 +7,7 @@ import { authorize } from './benchmarks/authorize.ts';
 import { badKeyFlood } from './benchmarks/bad-key-flood.ts';
 import { coldStart } from './benchmarks/cold-start.ts';
 import { kubeconfig } from './benchmarks/kubeconfig.ts';
+import { memory100k } from './benchmarks/memory-100k.ts';
 import { policyCost } from './benchmarks/policy-cost.ts';
 import { proxyGet } from './benchmarks/proxy-get.ts';
 import { proxyList } from './benchmarks/proxy-list.ts';
@@ -31,6 +32,7 @@ const benchmarks: readonly Benchmark[] = [
   authorize,
   activity,
   badKeyFlood,
+  memory100k,
   coldStart,
 ];
 

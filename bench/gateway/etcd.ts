@@ -29,6 +29,18 @@ export async function storeAll(
   await transact(plane, map(objects, put));
 }
 
+/** Removes objects in the same way. */
+export async function removeAll(
+  plane: ControlPlaneAccess,
+  resource: Resource,
+  objects: Iterator<StoredObject['metadata']>,
+): Promise<void> {
+  const remove = (metadata: StoredObject['metadata']) => ({
+    requestDeleteRange: { key: base64(keyOf(resource, metadata)) },
+  });
+  await transact(plane, map(objects, remove));
+}
+
 async function transact(plane: ControlPlaneAccess, operations: Iterator<object>): Promise<void> {
   const pool = new Pool('http://localhost', {
     socketPath: plane.etcdSocket,
