@@ -14,6 +14,7 @@ import { proxyList } from './benchmarks/proxy-list.ts';
 import { proxyWatch } from './benchmarks/proxy-watch.ts';
 import { reconcile } from './benchmarks/reconcile.ts';
 import { recordMemory } from './benchmarks/record-memory.ts';
+import { revoke } from './benchmarks/revoke.ts';
 import { tokenIssue } from './benchmarks/token-issue.ts';
 import { machineFacts } from './measure/machine.ts';
 import { renderReport, renderSection } from './measure/report.ts';
@@ -30,6 +31,7 @@ const benchmarks: readonly Benchmark[] = [
   proxyList,
   proxyWatch,
   authorize,
+  revoke,
   activity,
   badKeyFlood,
   memory100k,
