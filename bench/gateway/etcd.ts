@@ -12,8 +12,8 @@ const concurrency = 4;
 const timeoutMs = 60_000;
 
 /**
- * Puts objects straight into etcd, about ten thousand a second: the API server with all policies takes 13 ms of CPU for each. It
- * notices, and its watches bring them.
+ * Puts objects straight into etcd, because the API server with all policies takes 13 ms of CPU for each create. It notices, and its
+ * watches bring them.
  */
 export async function storeAll(
   plane: ControlPlaneAccess,
