@@ -50,6 +50,12 @@ export class MutationCache<R extends StoredRecord> {
     return this.#store.get(key);
   }
 
+  /** The writes that the watch has not brought yet. */
+  pending(): readonly R[] {
+    const now = this.#clock.monotonic();
+    return [...this.#written.values()].filter(({ until }) => until > now).map(({ record }) => record);
+  }
+
   /** A deletion of an earlier object under the same name says nothing about the one that we wrote. */
   #observe({ key, previous, current }: StoreChange<R>): void {
     if (current === undefined && previous !== undefined) this.#addTombstone(previous.uid);

@@ -19,13 +19,8 @@ interface KindStore {
 
 type Indexes = Readonly<Record<string, StoreIndex<CredentialRecord>>>;
 
-/** How the credentials of a kind are found, besides by UID and by parent. */
+/** How the credentials of a kind are found, besides by UID, by parent and by hash. */
 const indexes: Readonly<Partial<Record<CredentialKind, Indexes>>> = {
-  OwnedAccessKey: {
-    hash: ({ specKey, status }) => [
-      ...new Set([specKey?.hash, status.credentialHash].filter((hash) => hash !== undefined)),
-    ],
-  },
   VirtualClusterInstanceKubeConfig: { instance: (record) => [instanceKeyOf(record)] },
 };
 
@@ -42,6 +37,7 @@ export class CredentialStores {
       const store = new Store<CredentialRecord>({
         uid: ({ uid }) => [uid],
         parent: ({ accessKey }) => (accessKey === undefined ? [] : [accessKey]),
+        hash: hashesOf,
         ...indexes[kind],
       });
       return { store, written: new MutationCache(store, clock) };
@@ -69,9 +65,18 @@ export class CredentialStores {
     return this.secrets.byIndex('owner', ownerUID).filter((secret) => secret.purpose === purpose);
   }
 
-  /** Every access key that has the hash in its spec or in its status. */
-  keysByHash(hash: string): readonly CredentialRecord[] {
-    return this.keys.byIndex('hash', hash);
+  /**
+   * Every credential that has the hash in its spec or in its status. A token can be presented as soon as its status is
+   * written, so one that the watch has not brought yet counts too.
+   */
+  byHash(hash: string): readonly CredentialRecord[] {
+    const known = this.credentials.flatMap((store) => store.byIndex('hash', hash));
+    const uids = new Set(known.map(({ uid }) => uid));
+    const pending = allCredentialKinds.flatMap((kind) => this.ofKind[kind].written.pending());
+    return [
+      ...known,
+      ...pending.filter((record) => !uids.has(record.uid) && hashesOf(record).includes(hash)),
+    ];
   }
 
   /** Credentials of any kind that name the access key as their parent. */
@@ -100,6 +105,12 @@ export class CredentialStores {
   get credentials(): readonly Store<CredentialRecord>[] {
     return allCredentialKinds.map((kind) => this.ofKind[kind].store);
   }
+}
+
+function hashesOf({ specKey, status }: CredentialRecord): readonly string[] {
+  const { credentialHash, previous } = status;
+  const hashes = [specKey?.hash, credentialHash, previous?.credentialHash];
+  return [...new Set(hashes.filter((hash) => hash !== undefined))];
 }
 
 /** `namespace/name` of the VirtualClusterInstance that a kubeconfig is for. */

@@ -100,7 +100,7 @@ describe('a key', () => {
     const first = await admin.untilReady(await alice.createKey({ user: 'alice', key }));
     const second = await bob.createKey({ user: 'bob', key });
     expect(await refusal(second, reasons.duplicateKey)).toBe(
-      'Another OwnedAccessKey has the same key: set another spec.key here.',
+      'Another credential has the same key: set another spec.key here.',
     );
     expect((await admin.get(first)).status).toEqual(first.status);
   });

@@ -108,6 +108,18 @@ describe('a later claim to a credential', () => {
     for (const owner of [generated, hidden]) expect((await admin.untilReady(owner)).status.serial).toBe(1);
   });
 
+  it('to a token or its predecessor is refused as well', async () => {
+    const parent = await admin.untilReady(await admin.createKey());
+    const accessKey = parent.metadata.name;
+    const token = await admin.untilReady(await admin.createToken({ accessKey, ttl: 120 }));
+    await admin.untilRefused(await createWith(hashForm(token.status.token)), reasons.duplicateKey);
+    await admin.patch(token, { spec: { ttl: 240 } });
+    const renewed = await admin.until(token, 'renewed', ({ status }) => status.previous !== undefined);
+    for (const bearer of [token.status.token, renewed.status.token])
+      await admin.untilRefused(await createWith(hashForm(bearer)), reasons.duplicateKey);
+    expect(await verifier.presented(renewed.status.token)).toBe('live');
+  });
+
   it('is never granted beside the first, however close they come', async () => {
     const pairs = Array.from({ length: 12 }, async () => {
       const key = supplied();

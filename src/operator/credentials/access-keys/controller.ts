@@ -27,7 +27,7 @@ export class AccessKeyController {
       kind: 'OwnedAccessKey',
       inputOf: (record): KeyInput => ({
         ...decisionInput(record, options),
-        claimants: (hash) => stores.keysByHash(hash),
+        claimants: (hash) => stores.byHash(hash),
         limits,
       }),
       decide: decideKey,

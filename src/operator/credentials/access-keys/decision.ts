@@ -4,7 +4,7 @@ import type { CommonStep, DecisionInput } from '../decision.ts';
 
 /** All that a decision about one access key depends on. */
 export interface KeyInput extends DecisionInput {
-  /** Every access key, this one included, that has the hash in its spec or in its status. */
+  /** Every credential of any kind, this one included, that has the hash in its spec or in its status. */
   readonly claimants: (hash: string) => readonly CredentialRecord[];
   /** The credential that was just written to the Secret. */
   readonly written?: { readonly hash: string; readonly serial: number };

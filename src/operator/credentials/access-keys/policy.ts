@@ -80,7 +80,7 @@ function specKeyProblem({ record, claimants }: KeyInput): CredentialRefusal | un
   if (before !== undefined) return duplicate(hash, before);
   const rivals = claimants(hash).filter((other) => other.uid !== record.uid && !isVoid(other, hash));
   if (rivals.length === 0) return undefined;
-  const held = rivals.some((other) => other.status.credentialHash === hash);
+  const held = rivals.some((other) => holds(other, hash));
   return duplicate(hash, held ? messages.later : messages.simultaneous);
 }
 
@@ -97,16 +97,20 @@ function refusalBefore({ conditions, status }: CredentialRecord, hash: string): 
   return ready?.reason === reasons.duplicateKey ? ready.message : undefined;
 }
 
+/** The predecessor of a renewed token is valid for a while. */
+const holds = ({ status }: CredentialRecord, hash: string): boolean =>
+  status.credentialHash === hash || status.previous?.credentialHash === hash;
+
 /**
- * A claim to what another key held can never be granted, so it is none against others: putting the hash of a stranger
+ * A claim to what another credential held can never be granted, so it is none against others: putting the hash of a stranger
  * into a key of your own must not keep the stranger from creating theirs again. Of claims that came together none is
  * known to be the right one, so each goes on to stand against all.
  */
 const isVoid = (claimant: CredentialRecord, hash: string): boolean =>
-  claimant.status.credentialHash !== hash && refusalBefore(claimant, hash) === messages.later;
+  !holds(claimant, hash) && refusalBefore(claimant, hash) === messages.later;
 
 const messages = {
-  later: 'Another OwnedAccessKey has the same key: set another spec.key here.',
+  later: 'Another credential has the same key: set another spec.key here.',
   simultaneous:
     'Other OwnedAccessKeys came with the same key, and no one knows whose it is: set another spec.key here.',
 } as const;
