@@ -34,6 +34,8 @@ export const annotations = {
   requester: `${group}/requester`,
   requesterGroups: `${group}/requester-groups`,
   createdWith: `${group}/created-with`,
+  changedBy: `${group}/changed-by`,
+  changedByGroups: `${group}/changed-by-groups`,
   rotate: `${group}/rotate`,
   /** On the Secret of the signing keys: the base URL that they sign for. */
   issuer: `${group}/issuer`,

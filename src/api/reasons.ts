@@ -16,6 +16,7 @@ export const reasons = {
   identityInvalid: 'IdentityInvalid',
   requesterNotAllowed: 'RequesterNotAllowed',
   requesterUnknown: 'RequesterUnknown',
+  requesterNotPermitted: 'RequesterNotPermitted',
   accessKeyNotFound: 'AccessKeyNotFound',
   accessKeyNotAllowed: 'AccessKeyNotAllowed',
   accessKeyRequired: 'AccessKeyRequired',

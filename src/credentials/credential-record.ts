@@ -5,6 +5,7 @@ import { parseConditions, toConfirmation } from './confirmation.ts';
 import { credentialHash } from './keys/credential-hash.ts';
 import { parseSecretRef, toLiveRecord } from './live-record.ts';
 import type { CredentialKind, CredentialRecord, LiveRecord, Slots } from './record.ts';
+import { parseChangedBy } from './requester.ts';
 import { shared } from './shared-values.ts';
 
 /**
@@ -24,6 +25,7 @@ export function toCredentialRecord(object: unknown, kind: CredentialKind): Crede
     generation: asCount(metadata['generation']) ?? 0,
     finalizers: shared.json(asTexts(metadata['finalizers'])),
     createdWith: shared.text(asText(annotations[annotationNames.createdWith])),
+    changedBy: shared.json(parseChangedBy(annotations)),
     rotate: shortened(asText(annotations[annotationNames.rotate])),
     ephemeral: asObject(metadata['labels'])[labelNames.ephemeral] === 'true',
     type: shared.text(asText(spec['type'])),

@@ -14,7 +14,7 @@ import type {
   SecretReference,
   Slots,
 } from './record.ts';
-import { isCreatedWith, parseRequester } from './requester.ts';
+import { isCreatedWith, parseChangedBy, parseRequester } from './requester.ts';
 import { shared } from './shared-values.ts';
 
 /**
@@ -150,8 +150,14 @@ function referenceProblem(spec: RawSpec): Refusal | undefined {
 
 /** A stamp that cannot be read must not count as a request without a credential: that would lift its limits. */
 function stampProblem(annotations: JsonObject): Refusal | undefined {
-  const createdWith = asText(annotations[annotationNames.createdWith]);
-  if (createdWith === undefined || isCreatedWith(createdWith)) return undefined;
-  const message = `the annotation ${annotationNames.createdWith} does not name one credential; create the object again`;
+  const { createdWith, changedBy, changedByGroups } = annotationNames;
+  const credential = asText(annotations[createdWith]);
+  if (credential !== undefined && !isCreatedWith(credential)) {
+    const message = `the annotation ${createdWith} does not name one credential; create the object again`;
+    return { reason: reasons.requesterUnknown, message };
+  }
+  const isChanged = changedBy in annotations || changedByGroups in annotations;
+  if (!isChanged || parseChangedBy(annotations) !== undefined) return undefined;
+  const message = `the annotations ${changedBy} and ${changedByGroups} do not say who changed this; create the object again`;
   return { reason: reasons.requesterUnknown, message };
 }

@@ -124,6 +124,8 @@ export interface CredentialRecord extends LiveRecord {
   readonly finalizers: readonly string[];
   /** `name/uid` of the credential that the creating request came with. */
   readonly createdWith?: string;
+  /** Who last changed what the policies judge; absent: no one since the creation. */
+  readonly changedBy?: Requester;
   readonly rotate?: string;
   readonly ephemeral: boolean;
   readonly type?: string;

@@ -7,9 +7,19 @@ import type { LiveRecord, Requester } from './record.ts';
  * Reads the stamps of the mutating policy. `undefined` when one of them is missing or is not exactly what the policy writes:
  * half a stamp must not count as a requester with fewer groups.
  */
-export function parseRequester(annotations: Readonly<Record<string, unknown>>): Requester | undefined {
-  const user = annotations[names.requester];
-  const groups = parseGroups(annotations[names.requesterGroups]);
+export function parseRequester(annotations: Annotations): Requester | undefined {
+  return parseStamps(annotations[names.requester], annotations[names.requesterGroups]);
+}
+
+/** The same of the last change that the policies judge. */
+export function parseChangedBy(annotations: Annotations): Requester | undefined {
+  return parseStamps(annotations[names.changedBy], annotations[names.changedByGroups]);
+}
+
+type Annotations = Readonly<Record<string, unknown>>;
+
+function parseStamps(user: unknown, list: unknown): Requester | undefined {
+  const groups = parseGroups(list);
   if (typeof user !== 'string' || user === '' || groups === undefined) return undefined;
   return { user, groups };
 }
@@ -55,11 +65,19 @@ export function mayNameAccessKey(
   parent: LiveRecord,
   child: NamingChild = {},
 ): boolean {
-  if (child.namespace !== undefined && parent.allowedNamespaces.includes(child.namespace)) return true;
+  if (isInvited(child, parent)) return true;
   if (requester === undefined || requester.user === '') return false;
   if (requester.user.startsWith('system:')) return false;
   const parentUser = parent.accessKey === undefined ? parent.identity?.user : child.parentUser;
   return requester.user === parentUser || requester.user === parent.requester?.user;
+}
+
+/** Whether the parent is open to the namespace that the child is in. */
+export function isInvited(
+  { namespace }: Pick<NamingChild, 'namespace'>,
+  { allowedNamespaces }: Pick<LiveRecord, 'allowedNamespaces'>,
+): boolean {
+  return namespace !== undefined && allowedNamespaces.includes(namespace);
 }
 
 /** The policy writes a JSON array of strings. */

@@ -4,12 +4,15 @@ import type { Identity } from '../credentials/identity.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { KubeObject } from '../kube/object.ts';
 
-/** May somebody do this to one object of our kinds? */
+/** May somebody do this to one object? */
 export interface AccessQuestion {
+  /** Default: the group of our kinds. */
+  readonly group?: string;
   readonly verb: string;
   /** Plural, lower case. */
   readonly resource: string;
-  readonly namespace: string;
+  /** Absent: the object has none. */
+  readonly namespace?: string;
   readonly name: string;
 }
 
@@ -31,7 +34,7 @@ export async function isAllowed(
     kind: 'SubjectAccessReview',
     spec: {
       user,
-      groups: [...groups, 'system:authenticated'],
+      groups: [...new Set([...groups, 'system:authenticated'])],
       resourceAttributes: { group, ...question },
     },
   };

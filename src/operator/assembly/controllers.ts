@@ -89,7 +89,7 @@ export class Controllers {
   }
 
   #createContext(options: ControllersOptions): OperatorContext {
-    const { client, clock, events, metrics, settings, assertAdmission, trustedSince } = options;
+    const { client, clock, random, events, metrics, settings, assertAdmission, trustedSince } = options;
     const onWaiting = (count: number) => metrics.expiryWaiting.set(count);
     const expiryBudget = new ExpiryBudget(clock, settings.expiryWritesPerSecond, onWaiting);
     const targetClients = targetClientsOf(options);
@@ -105,7 +105,16 @@ export class Controllers {
       },
       expiryBudget,
       credentials: new CredentialServices({
-        ...{ client, clock, events, stores: this.stores, expiryBudget, trustedSince, assertAdmission },
+        ...{
+          client,
+          clock,
+          random,
+          events,
+          stores: this.stores,
+          expiryBudget,
+          trustedSince,
+          assertAdmission,
+        },
         finalizerLimitMs: settings.finalizerLimitMs,
         onReleased: (kind) => metrics.finalizersReleased.inc({ kind }),
       }),

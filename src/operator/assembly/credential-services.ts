@@ -9,6 +9,7 @@ import type { CredentialStores } from '../credentials/credential-stores.ts';
 import { CredentialWriter } from '../credentials/credential-writer.ts';
 import type { ExpiryBudget } from '../credentials/expiry-budget.ts';
 import { type CleanUp, Finalizer } from '../credentials/finalizer.ts';
+import { PermissionReviews } from '../credentials/permission-reviews.ts';
 import { SecretWriter } from '../credentials/secret-writer.ts';
 import type { ObjectEvents } from '../shared/events.ts';
 
@@ -18,6 +19,8 @@ export interface CredentialServicesOptions {
   readonly stores: CredentialStores;
   readonly events: ObjectEvents;
   readonly expiryBudget: ExpiryBudget;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
   /** How long a deleted object may wait for its clean-up. */
   readonly finalizerLimitMs: number;
   readonly onReleased: (kind: string) => void;
@@ -31,11 +34,13 @@ export interface CredentialServicesOptions {
 export class CredentialServices {
   readonly #options: CredentialServicesOptions;
   readonly #secrets: SecretWriter;
+  readonly #reviews: PermissionReviews;
   readonly #writers: Readonly<Record<CredentialKind, CredentialWriter>>;
 
   constructor(options: CredentialServicesOptions) {
     this.#options = options;
     const { client, stores, events, clock, assertAdmission } = options;
+    this.#reviews = new PermissionReviews(options);
     this.#secrets = new SecretWriter(client, stores.writtenSecrets);
     this.#writers = byCredentialKind(
       (kind) =>
@@ -54,7 +59,8 @@ export class CredentialServices {
     const shared = { stores, writer: this.#writers[kind], secrets: this.#secrets, now: () => clock.now() };
     const limitMs = Math.min(credentialKinds[kind].maxFinalizationMs ?? finalizerLimitMs, finalizerLimitMs);
     const options = { ...shared, events, limitMs, onReleased: () => onReleased(kind) };
-    return { ...shared, finalizer: new Finalizer(options, cleanUp), expiryBudget, trustedSince };
+    const finalizer = new Finalizer(options, cleanUp);
+    return { ...shared, finalizer, expiryBudget, reviews: this.#reviews, trustedSince };
   }
 
   /** Deletes a credential, whatever its kind. */

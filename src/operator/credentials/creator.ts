@@ -46,7 +46,7 @@ export function creatorProblem(input: CreatorInput): CredentialRefusal | undefin
   return !creator.scoped || isParent(creator.credential, record) ? undefined : required;
 }
 
-/** A refused access key forgets its fingerprint, but no serial is ever used twice. */
+/** No serial of a key is ever used twice. */
 const wasIssued = ({ kind, status }: CredentialRecord): boolean =>
   kind === 'OwnedAccessKey' ? status.serial > 0 : status.fingerprint !== undefined;
 

@@ -5,9 +5,17 @@ import { reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { WorkResult } from '../../kube/queue/workers.ts';
 import type { CredentialWriter } from './credential-writer.ts';
-import type { Commit, CommonStep, DecisionSources } from './decision.ts';
+import {
+  type Commit,
+  type CommonStep,
+  type DecisionInput,
+  type DecisionSources,
+  refuse,
+} from './decision.ts';
 import type { DesiredStatus } from './desired-status.ts';
 import type { ExpiryBudget } from './expiry-budget.ts';
+import type { PermissionReviews } from './permission-reviews.ts';
+import type { Review } from './review.ts';
 import type { SecretWriter } from './secret-writer.ts';
 
 /** What the controllers of all kinds of credentials need. */
@@ -16,6 +24,7 @@ export interface ReconcilerServices extends DecisionSources {
   readonly secrets: SecretWriter;
   readonly finalizer: { finalize(record: CredentialRecord): Promise<WorkResult | undefined> };
   readonly expiryBudget: ExpiryBudget;
+  readonly reviews: Pick<PermissionReviews, 'ask'>;
 }
 
 /** What came of a step that only some kinds have. */
@@ -28,7 +37,7 @@ export type Outcome<I> =
   | WorkResult
   | undefined;
 
-export interface CredentialReconcilerOptions<I, S extends { readonly step: string }>
+export interface CredentialReconcilerOptions<I extends DecisionInput, S extends { readonly step: string }>
   extends ReconcilerServices {
   readonly kind: CredentialKind;
   /** All that a decision depends on. */
@@ -44,10 +53,7 @@ export interface CredentialReconcilerOptions<I, S extends { readonly step: strin
 }
 
 /** Does what the policy of a kind decides, one write after the other, until status says what is true. */
-export class CredentialReconciler<
-  I extends { readonly record: CredentialRecord },
-  S extends { readonly step: string },
-> {
+export class CredentialReconciler<I extends DecisionInput, S extends { readonly step: string }> {
   readonly #options: CredentialReconcilerOptions<I, S>;
 
   constructor(options: CredentialReconcilerOptions<I, S>) {
@@ -80,16 +86,25 @@ export class CredentialReconciler<
     // A status that does not keep what was written must not mint credentials in a loop.
     if (done.includes(step.step))
       throw new RangeError(`the policy for ${credentialKinds[kind].noun}s repeats the step ${step.step}`);
-    const outcome = await this.#carryOut(input, step as S | AddFinalizer);
+    const outcome = await this.#carryOut(input, step as S | InterimStep);
     if (outcome === undefined || !('record' in outcome)) return outcome;
     if ('commit' in outcome) return this.#commit(outcome.record, outcome.commit, outcome.retryMs);
-    return this.#advance(outcome.record, outcome.found ?? found, [...done, step.step]);
+    return this.#advance(outcome.record, { ...found, ...outcome.found }, [...done, step.step]);
   }
 
-  async #carryOut(input: I, step: S | AddFinalizer): Promise<Outcome<I>> {
+  async #carryOut(input: I, step: S | InterimStep): Promise<Outcome<I>> {
     const { kind, writer, issue } = this.#options;
+    const { record } = input;
+    if (isReview(step)) return this.#review(input, step.review);
     if (step.step !== 'addFinalizer') return issue(input, step as S);
-    return { record: await writer.addFinalizer(input.record, finalizers[kind]) };
+    return { record: await writer.addFinalizer(record, finalizers[kind]) };
+  }
+
+  async #review(input: I, review: Review): Promise<Outcome<I>> {
+    const { record } = input;
+    const denied = await this.#options.reviews.ask(record, review);
+    if (denied === undefined) return { record, found: { reviewed: true } as Partial<I> };
+    return { record, commit: refuse(input, denied.refusal), retryMs: denied.waitMs };
   }
 
   async #commit(
@@ -110,10 +125,14 @@ export class CredentialReconciler<
   }
 }
 
-type AddFinalizer = Extract<CommonStep, { step: 'addFinalizer' }>;
+/** After it the reconcile goes on. */
+type InterimStep = Extract<CommonStep, { step: 'addFinalizer' | 'review' }>;
+
+const isReview = (step: { readonly step: string }): step is Extract<CommonStep, { step: 'review' }> =>
+  step.step === 'review';
 
 /** After it the reconcile is over. */
-function isFinalStep(step: { readonly step: string }): step is Exclude<CommonStep, AddFinalizer> {
+function isFinalStep(step: { readonly step: string }): step is Exclude<CommonStep, InterimStep> {
   return ['delete', 'wait', 'commit'].includes(step.step);
 }
 

@@ -3,6 +3,7 @@ import { type Reason, reasons } from '../../api/reasons.ts';
 import type { CredentialStores } from './credential-stores.ts';
 import { type CredentialRefusal, type DesiredStatus, refusedStatus } from './desired-status.ts';
 import type { LineageInput } from './lineage.ts';
+import type { Review } from './review.ts';
 import { type SecretRecord, secretKeyOf } from './secret-record.ts';
 
 /** What a decision about a credential of any kind depends on. Instants are epoch milliseconds. */
@@ -17,6 +18,8 @@ export interface DecisionInput extends Omit<LineageInput, 'limits'> {
 export type CommonStep =
   | { readonly step: 'addFinalizer' }
   | { readonly step: 'delete' }
+  /** Ask what the one who asked for the present spec may do. */
+  | { readonly step: 'review'; readonly review: Review }
   /** Do nothing before another object was reconciled; its change brings this one again. */
   | { readonly step: 'wait'; readonly requeueAt: number }
   | Commit;

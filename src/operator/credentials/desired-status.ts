@@ -59,10 +59,14 @@ export function refusedStatus(
   };
 }
 
-/** A refusal that passes does not begin a new life: a token that has ended stays ended. */
+/**
+ * A refusal that passes does not begin a new life: a token that has ended stays ended. Nor is the requester asked about
+ * again: they may have left since.
+ */
 function lastingLife({ kind, status }: CredentialRecord): Partial<Confirmation> {
   const { fingerprint, issuedAt, notAfter, confirmedTTL } = status;
-  if (kind === 'OwnedAccessKey' || fingerprint === undefined) return {};
+  if (fingerprint === undefined) return {};
+  if (kind === 'OwnedAccessKey') return { fingerprint };
   return {
     fingerprint,
     ...(issuedAt === undefined ? {} : { issuedAt }),

@@ -2,11 +2,12 @@ import { type Reason, reasons } from '../../api/reasons.ts';
 import { resolveAncestors } from '../../credentials/ancestors.ts';
 import type { Identity } from '../../credentials/identity.ts';
 import { isLive } from '../../credentials/liveness.ts';
-import type { CredentialRecord } from '../../credentials/record.ts';
-import { mayNameAccessKey } from '../../credentials/requester.ts';
+import type { CredentialRecord, Requester } from '../../credentials/record.ts';
+import { isInvited, mayNameAccessKey } from '../../credentials/requester.ts';
 import { resolveIdentity } from '../../credentials/resolve-identity.ts';
 import { type CreatorInput, creatorProblem } from './creator.ts';
 import type { CredentialRefusal } from './desired-status.ts';
+import { type Review, reviewOf } from './review.ts';
 
 /** Who a credential speaks for, and what the access keys above it say. */
 export type Lineage =
@@ -25,6 +26,8 @@ export type Lineage =
       /** True when the present spec of an ancestor is not reconciled yet: it will be within milliseconds. */
       readonly tooEarly: boolean;
     }
+  /** First the one who asked for the present spec has to be asked about. */
+  | { readonly kind: 'unreviewed'; readonly review: Review }
   /** Nothing may be issued. */
   | { readonly kind: 'refused'; readonly problem: CredentialRefusal };
 
@@ -34,7 +37,12 @@ export interface LineageInput extends CreatorInput {
   /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
   readonly trustedSince: number;
   readonly limits: { readonly activityInterval: number };
+  /** Set once the one who asked for the present spec was found to be permitted. */
+  readonly reviewed?: true;
 }
+
+/** A credential that may be confirmed, now or as soon as the keys above it work. */
+export type GrantedLineage = Extract<Lineage, { readonly ancestors: unknown }>;
 
 /** How long to wait for a parent that changed just now, milliseconds. */
 export const parentGrace = 5_000;
@@ -60,7 +68,8 @@ export function lineageOf(input: LineageInput): Lineage {
       ? refused(reasons.accessKeyNotFound, messages[reasons.accessKeyNotFound], false)
       : refused(reasons.accessKeyGone, messages[reasons.accessKeyGone]);
   }
-  if (parent !== undefined && !mayName(record, parent, found.ancestors.slice(1))) {
+  const askers = [record.requester, ...(record.changedBy === undefined ? [] : [record.changedBy])];
+  if (parent !== undefined && !askers.every((asker) => mayName(asker, record, found.ancestors))) {
     return refused(reasons.accessKeyNotAllowed, messages[reasons.accessKeyNotAllowed]);
   }
   return identified(input, found.ancestors);
@@ -89,13 +98,14 @@ const isFinal = (reason: Reason): boolean =>
   reason === reasons.accessKeyGone || reason === reasons.accessKeyChainInvalid;
 
 function mayName(
-  record: CredentialRecord,
-  parent: CredentialRecord,
-  ancestors: readonly CredentialRecord[],
+  asker: Requester | undefined,
+  { namespace }: CredentialRecord,
+  [parent, ...others]: readonly CredentialRecord[],
 ): boolean {
-  const result = resolveIdentity(parent, ancestors);
-  return mayNameAccessKey(record.requester, parent, {
-    ...(record.namespace === undefined ? {} : { namespace: record.namespace }),
+  if (parent === undefined) return true;
+  const result = resolveIdentity(parent, others);
+  return mayNameAccessKey(asker, parent, {
+    ...(namespace === undefined ? {} : { namespace }),
     ...('identity' in result ? { parentUser: result.identity.user } : {}),
   });
 }
@@ -105,10 +115,22 @@ const isUnseen = ({ observedGeneration, generation }: CredentialRecord): boolean
   observedGeneration < generation;
 
 function identified(input: LineageInput, ancestors: readonly CredentialRecord[]): Lineage {
-  const { record, lookup, now, limits } = input;
+  const { record } = input;
   const result = resolveIdentity(record, ancestors);
   if ('refusal' in result) return refused(result.refusal.reason, result.refusal.message);
   const { identity } = result;
+  const lineage = judgedBy(ancestors, identity, input);
+  if (input.reviewed === true || (lineage.kind === 'blocked' && lineage.tooEarly)) return lineage;
+  const [parent] = ancestors;
+  const review = reviewOf(record, identity, parent !== undefined && isInvited(record, parent));
+  return review === undefined ? lineage : { kind: 'unreviewed', review };
+}
+
+function judgedBy(
+  ancestors: readonly CredentialRecord[],
+  identity: Identity,
+  { lookup, now, limits }: LineageInput,
+): GrantedLineage {
   const [parent] = ancestors;
   if (parent === undefined) return { kind: 'live', identity, ancestors, end: Number.POSITIVE_INFINITY };
   const verdict = isLive(parent, lookup, now, limits);

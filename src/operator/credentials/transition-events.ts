@@ -34,7 +34,9 @@ export function transitionEvents(
 function isConfirmation(record: CredentialRecord, desired: DesiredStatus): boolean {
   const { fingerprint } = desired.confirmation;
   const before = record.status.fingerprint;
-  return fingerprint !== undefined && before !== undefined && !record.fingerprints.includes(before);
+  // A refusal keeps the fingerprint that was confirmed before.
+  if (fingerprint === undefined || before === undefined || fingerprint === before) return false;
+  return !record.fingerprints.includes(before);
 }
 
 function readyChange(

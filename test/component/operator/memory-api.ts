@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Resource } from '../../../src/api/resources.ts';
+import { type Resource, subjectAccessReviews } from '../../../src/api/resources.ts';
 import type { KubeClient, ObjectKey, WriteOptions } from '../../../src/kube/client/client.ts';
 import { kubeErrorFromStatus, unreachable } from '../../../src/kube/kube-error.ts';
 import { type KubeObject, keyOf } from '../../../src/kube/object.ts';
@@ -55,7 +55,10 @@ export class MemoryApi {
     const client = {
       get: async ({ plural }: Resource, key: ObjectKey) => structuredClone(this.#need(plural, keyOf(key))),
       create: ({ plural }: Resource, object: object) =>
-        write(() => this.create(plural, object as StoredObject)),
+        // Everyone may do everything, and nothing is written for the question.
+        plural === subjectAccessReviews.plural
+          ? Promise.resolve({ status: { allowed: true } })
+          : write(() => this.create(plural, object as StoredObject)),
       replace: ({ plural }: Resource, key: ObjectKey, object: object, options: WriteOptions = {}) =>
         write(() => this.#replace(plural, keyOf(key), object as StoredObject, options)),
       mergePatch: ({ plural }: Resource, key: ObjectKey, patch: object, options: WriteOptions = {}) =>

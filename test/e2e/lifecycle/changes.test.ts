@@ -144,7 +144,8 @@ describe('a changed spec', () => {
   });
 
   it('that shortens the life of a token acts at once, and lengthening it gives a successor', async () => {
-    const token = await admin.untilReady(await admin.createToken({ ttl: 3600 }));
+    const { metadata } = await admin.untilReady(await admin.createKey());
+    const token = await admin.untilReady(await admin.createToken({ ttl: 3600, accessKey: metadata.name }));
     await admin.patch(token, { spec: { ttl: 600 } });
     const shorter = await admin.until(token, 'a successor', ({ status }) => status.serial === 2);
     const claims = await issuer.verify(shorter.status.token);

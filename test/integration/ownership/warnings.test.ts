@@ -27,6 +27,9 @@ const texts = {
   certificateTTL:
     'spec.certificateTTL: above the maximum of 31536000 seconds (365 days), unless LATCHKEY_MAX_KUBECONFIG_TTL allows more; the kubeconfig ends earlier, see status.expirationTimestamp',
   nothing: 'spec.scope: has no entry, so it allows nothing but asking who one is; name what may be used',
+  tokenEnd: 'spec.ttl: the end of a token without spec.accessKey never moves later; make another token',
+  kubeConfigEnd:
+    'spec.certificateTTL: the end of a kubeconfig without spec.accessKey never moves later; make another kubeconfig',
   noEnd: 'spec.ttl: without it, or with 0, the key never ends; set its life in seconds',
 } as const;
 const unknownRole = (index: number): string =>
@@ -168,6 +171,19 @@ describeRows('a warning on an update', [
     ...changed(`is warned of the end that is taken away, by ${flavour}`, {}, { ttl: 0 }, [texts.noEnd]),
     attempt: { verb: 'update', flavour } as const,
   })),
+  ...(
+    [
+      ['a longer life of a token', tokens, { ttl: 600 }, { ttl: 601 }, [texts.tokenEnd]],
+      ['the life of a token that is left out', tokens, { ttl: 600 }, { ttl: null }, [texts.tokenEnd]],
+      ['a year for a kubeconfig', kubeConfigs, {}, { certificateTTL: 0 }, [texts.kubeConfigEnd]],
+      ['a shorter life of a token', tokens, {}, { ttl: 600 }, []],
+      ['a shorter life of a kubeconfig', kubeConfigs, { certificateTTL: 0 }, { certificateTTL: 600 }, []],
+      ['a longer life below a key', tokens, { accessKey: 'a', ttl: 600 }, { ttl: 601 }, []],
+    ] as const
+  ).map(([change, resource, before, spec, said]) => ({
+    ...changed(`is told of ${change} that it ends no later, or nothing`, {}, spec, said),
+    ...{ resource, before: { by: 'master' as const, spec: before } },
+  })),
   changed('is warned of the end that is removed', {}, { ttl: null }, [texts.noEnd]),
   {
     ...changed('is warned of the scope that is emptied', { scope: cluster }, { scope: {} }, [texts.nothing]),
@@ -218,7 +234,7 @@ describe('kubectl', async () => {
     const path = pathOf(tokens, object.metadata.name);
     expect(await world.admin.send('PUT', path, { body: changed })).toMatchObject({
       status: 200,
-      warnings: [warning(texts.tokenTTL)],
+      warnings: [warning(texts.tokenTTL), warning(texts.tokenEnd)],
     });
   });
 });

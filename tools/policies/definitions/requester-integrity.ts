@@ -1,5 +1,6 @@
 import { credentials, ephemeralLabel, isOperator, requesterGroupsText } from '../fragments.ts';
 import { validating } from '../policy.ts';
+import { mayStampAgain, stampVariables, wantedStamp } from '../stamps.ts';
 import { cel, line, text } from '../text.ts';
 
 export const requesterIntegrity = validating({
@@ -23,6 +24,13 @@ export const requesterIntegrity = validating({
         || object.metadata.?annotations[?'management.platform.sh/created-with'] != (request.operation == 'CREATE'
           ? optional.none()
           : oldObject.metadata.?annotations[?'management.platform.sh/created-with'])
+        || object.metadata.?annotations[?'management.platform.sh/changed-by'] != (request.operation == 'CREATE'
+          ? optional.none()
+          : oldObject.metadata.?annotations[?'management.platform.sh/changed-by'])
+        || object.metadata.?annotations[?'management.platform.sh/changed-by-groups'] != (request.operation == 'CREATE'
+          ? optional.none()
+          : oldObject.metadata.?annotations[?'management.platform.sh/changed-by-groups'])
+        || (${mayStampAgain})
         || (request.operation == 'CREATE' && request.userInfo.?extra[?'management.platform.sh/access-key'].hasValue())
         || object.metadata.?labels[?'management.platform.sh/ephemeral'] != (${ephemeralLabel})
         || (request.resource.resource == 'ownedaccesskeys'
@@ -32,8 +40,7 @@ export const requesterIntegrity = validating({
   variables: {
     create: cel`request.operation == 'CREATE'`,
     annotations: cel`object.metadata.?annotations.orValue({})`,
-    oldAnnotations: cel`!variables.create ? oldObject.metadata.?annotations.orValue({}) : {}`,
-    groups: requesterGroupsText,
+    ...stampVariables,
     credentials: cel`request.userInfo.?extra[?'management.platform.sh/access-key']`,
     // By these the operator knows a key that it generated, and that it was the one who disabled a key at its end, which it
     // takes back later. Clients choose the name of their field manager, and may send managedFields as they like. A claim may
@@ -56,7 +63,7 @@ export const requesterIntegrity = validating({
       expression: cel`
         variables.annotations[?'management.platform.sh/requester'] == (variables.create
           ? optional.of(request.userInfo.username)
-          : variables.oldAnnotations[?'management.platform.sh/requester'])
+          : variables.stored[?'management.platform.sh/requester'])
       `,
       message: line`
         metadata.annotations[management.platform.sh/requester]: set by the policy latchkey-requester only; leave
@@ -67,7 +74,7 @@ export const requesterIntegrity = validating({
       expression: cel`
         variables.annotations[?'management.platform.sh/requester-groups'] == (variables.create
           ? optional.of(variables.groups)
-          : variables.oldAnnotations[?'management.platform.sh/requester-groups'])
+          : ${wantedStamp("'management.platform.sh/requester-groups'")})
       `,
       message: line`
         metadata.annotations[management.platform.sh/requester-groups]: set by the policy latchkey-requester
@@ -88,11 +95,21 @@ export const requesterIntegrity = validating({
       expression: cel`
         variables.annotations[?'management.platform.sh/created-with'] == (variables.create
           ? variables.credentials.optMap(values, values.join(','))
-          : variables.oldAnnotations[?'management.platform.sh/created-with'])
+          : variables.stored[?'management.platform.sh/created-with'])
       `,
       message: line`
         metadata.annotations[management.platform.sh/created-with]: set by the policy latchkey-requester only;
         leave it out and check that this policy and its binding are installed
+      `,
+    },
+    {
+      expression: cel`
+        ['management.platform.sh/changed-by', 'management.platform.sh/changed-by-groups'].all(n,
+          variables.annotations[?n] == (variables.create ? optional.none() : ${wantedStamp('n')}))
+      `,
+      message: line`
+        metadata.annotations[management.platform.sh/changed-by]: set by the policy latchkey-requester only, and
+        …/changed-by-groups too; leave them out and check that this policy and its binding are installed
       `,
     },
     {

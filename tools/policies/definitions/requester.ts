@@ -1,10 +1,7 @@
 import { credentials, finalizer, finalizerMissing, list, requesterGroupsText } from '../fragments.ts';
 import { mutating } from '../policy.ts';
+import { mayStampAgain, stampNames, stampVariables, wantedStamp } from '../stamps.ts';
 import { cel, text } from '../text.ts';
-
-const names = ['requester', 'requester-groups', 'created-with'].map(
-  (name) => `management.platform.sh/${name}`,
-);
 
 const annotation = (name: string): string =>
   `object.metadata.?annotations[?'management.platform.sh/${name}']`;
@@ -37,7 +34,9 @@ export const requester = mutating({
 
     The annotations: a token or kubeconfig without \`accessKey\` speaks for its requester, and the right to name a parent key
     is judged by it, so no one may choose these values. They are overwritten at creation, and every update gets the stored
-    ones back (kubectl replace, a patch to null, server-side apply by another manager).
+    ones back (kubectl replace, a patch to null, server-side apply by another manager). A change of the spec adds who made
+    it, about which the operator asks once more. And who has left a group does not keep it in a token: a change or a rotation
+    by the creator leaves out the groups that they are no longer in.
 
     The identity: an access key whose manifest does not say who it speaks for speaks for its requester. A key with
     \`accessKey\` takes the identity of that key. A requester with a reserved name cannot be spoken for: the schema refuses
@@ -59,16 +58,16 @@ export const requester = mutating({
             || ${annotation('created-with')}.hasValue() != (${createdWith} != '')
             || ${annotation('created-with')}.orValue('') != ${createdWith}
             || ${annotation('requester-groups')} != optional.of(${requesterGroupsText})
-          : ${list(names)}.exists(n, object.metadata.?annotations[?n] != oldObject.metadata.?annotations[?n]))
+            || ${annotation('changed-by')}.hasValue() || ${annotation('changed-by-groups')}.hasValue()
+          : ${list(stampNames)}.exists(n, object.metadata.?annotations[?n] != oldObject.metadata.?annotations[?n]))
+        || (${mayStampAgain})
         || ${finalizerMissing}
         || (${identityMissing})
     `,
   },
   // Looked up one by one: an expression over all annotations of an object could cost more than the API server allows, and
   // the object could then never be changed again.
-  variables: {
-    stored: cel`oldObject.metadata.?annotations.orValue({})`,
-  },
+  variables: stampVariables,
   mutations: [
     cel`
       (request.operation == 'CREATE'
@@ -88,15 +87,18 @@ export const requester = mutating({
             : ${annotation('created-with')}.hasValue()
             ? [JSONPatch{op: 'remove', path: '/metadata/annotations/management.platform.sh~1created-with'}]
             : [])
-        : (!has(object.metadata.annotations) && ${list(names)}.exists(n, n in variables.stored)
+          + ['changed-by', 'changed-by-groups']
+            .filter(n, object.metadata.?annotations[?'management.platform.sh/' + n].hasValue())
+            .map(n, JSONPatch{op: 'remove', path: '/metadata/annotations/management.platform.sh~1' + n})
+        : (!has(object.metadata.annotations) && ${list(stampNames)}.exists(n, ${wantedStamp('n')}.hasValue())
             ? [JSONPatch{op: 'add', path: '/metadata/annotations', value: {}}]
             : [])
-          + ${list(names)}
-            .filter(n, object.metadata.?annotations[?n] != variables.stored[?n])
+          + ${list(stampNames)}
+            .filter(n, object.metadata.?annotations[?n] != ${wantedStamp('n')})
             .map(n, JSONPatch{
-              op: n in variables.stored ? 'add' : 'remove',
+              op: ${wantedStamp('n')}.hasValue() ? 'add' : 'remove',
               path: '/metadata/annotations/' + jsonpatch.escapeKey(n),
-              value: variables.stored[?n].orValue('')
+              value: ${wantedStamp('n')}.orValue('')
             }))
       + (${finalizerMissing}
         ? [has(object.metadata.finalizers)

@@ -21,7 +21,8 @@ export const warnings = validating({
           || !['projects', 'spaces', 'virtualClusters', 'clusters'].exists(l, object.spec.scope[?l].orValue([]) != [])))
         || (request.resource.resource == 'ownedaccesskeys'
           ? object.spec[?'accessKey'].orValue('') == '' && object.spec[?'ttl'].orValue(0) <= 0
-          : object.spec[?'ttl'].orValue(0) > 7776000 || object.spec[?'certificateTTL'].orValue(0) > 31536000)
+          : object.spec[?'ttl'].orValue(0) > 7776000 || object.spec[?'certificateTTL'].orValue(0) > 31536000
+            || (request.operation == 'UPDATE' && object.spec[?'accessKey'].orValue('') == ''))
     `),
     'spec-created-or-changed': cel`request.operation == 'CREATE' || object.?spec != oldObject.?spec`,
     'not-exempt': notOperator,
@@ -35,6 +36,12 @@ export const warnings = validating({
     knownRoles: cel`
       variables.scope[?'roles'].orValue([]).map(r, r.?role.orValue('') in
         ['platform-cli', 'loft-cli', 'network-peer', 'agent', 'vcluster', 'runner', 'workspace'])
+    `,
+    // Of a token or kubeconfig, in seconds, now and before. Absent means a day; 0 a day or, for a kubeconfig, a year.
+    lives: cel`
+      [variables.spec, variables.oldSpec].map(s, request.resource.resource == 'directclusterendpointtokens'
+        ? (s[?'ttl'].orValue(0) > 0 ? s[?'ttl'].orValue(0) : 86400)
+        : (s[?'certificateTTL'].orValue(86400) > 0 ? s[?'certificateTTL'].orValue(86400) : 31536000))
     `,
     // An effective scope without any entry: `{}`, null, or lists that are all empty.
     allowsNothing: cel`
@@ -101,6 +108,18 @@ export const warnings = validating({
       message: line`
         spec.certificateTTL: above the maximum of 31536000 seconds (365 days), unless
         LATCHKEY_MAX_KUBECONFIG_TTL allows more; the kubeconfig ends earlier, see status.expirationTimestamp
+      `,
+    },
+    {
+      expression: cel`
+        request.operation == 'CREATE' || request.resource.resource == 'ownedaccesskeys'
+          || variables.spec[?'accessKey'].orValue('') != '' || variables.lives[0] <= variables.lives[1]
+      `,
+      message: 'spec.ttl: the end of a token without spec.accessKey never moves later; make another token',
+      messageExpression: cel`
+        request.resource.resource == 'directclusterendpointtokens'
+          ? 'spec.ttl: the end of a token without spec.accessKey never moves later; make another token'
+          : 'spec.certificateTTL: the end of a kubeconfig without spec.accessKey never moves later; make another kubeconfig'
       `,
     },
     {

@@ -105,8 +105,13 @@ describe('the policy for a new access key', () => {
 
   it('writes the key to the Secret that spec.secretRef names, with the next serial', () => {
     const spec = { user: 'alice', secretRef: { namespace: 'default', name: 'out' } };
-    expect(decide(key({ spec }))).toEqual({ step: 'writeSecret', serial: 1 });
-    expect(decide(key({ spec, status: { serial: 4 } }))).toEqual({ step: 'writeSecret', serial: 5 });
+    const input = { reviewed: true } as const;
+    expect(decide(key({ spec }))).toMatchObject({ step: 'review', review: { asker: { user: 'alice' } } });
+    expect(decide(key({ spec }), { input })).toEqual({ step: 'writeSecret', serial: 1 });
+    expect(decide(key({ spec, status: { serial: 4 } }), { input })).toEqual({
+      step: 'writeSecret',
+      serial: 5,
+    });
   });
 
   it.each([
@@ -378,6 +383,28 @@ describe('the policy for a key that several objects claim', () => {
     expect(settled(refused).desired).toMatchObject({
       ready: { reason: 'DuplicateKey' },
       confirmation: { keyID },
+    });
+  });
+
+  it.each([
+    ['a token', { credentialHash: credentialHash(plainKeyOf('shared')) }],
+    [
+      'the predecessor of a token',
+      {
+        previous: {
+          credentialHash: credentialHash(plainKeyOf('shared')),
+          serial: 1,
+          expirationTimestamp: '2026-11-21T10:10:00Z',
+        },
+      },
+    ],
+  ])('finds %s with the same hash', (_, status) => {
+    const token = recordOf(credentialObject({ kind: 'DirectClusterEndpointToken', name: 'token', status }));
+    const claim = key({ name: 'later', spec: { user: 'bob', key: plainKeyOf('shared') } });
+    const claimants = () => [claim, token];
+    expect(settled(claim, { input: { claimants } }).desired.ready).toMatchObject({
+      reason: 'DuplicateKey',
+      message: 'Another credential has the same key: set another spec.key here.',
     });
   });
 

@@ -21,6 +21,7 @@ export function decideKey(input: KeyInput): KeyStep {
     return { step: 'wait', requeueAt: input.now + parentGrace };
   const problem = keyRefusal(input, lineage);
   if (problem !== undefined) return refuse(input, problem);
+  if (lineage.kind === 'unreviewed') return { step: 'review', review: lineage.review };
   const credential = findCredential(input);
   return 'step' in credential ? credential : commit(input, lineage, credential);
 }

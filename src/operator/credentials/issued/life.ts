@@ -19,10 +19,8 @@ export interface CredentialLife {
 
 export function credentialLife({ record, now, limits }: IssuedInput, lineage: Lineage): CredentialLife {
   const { issuedAt } = record.status;
-  const bounds = {
-    maxLife: limits.maxTTL,
-    ...(lineage.kind === 'live' ? { parentEnd: lineage.end } : {}),
-  };
+  const parentEnd = lineage.kind === 'live' ? lineage.end : Number.POSITIVE_INFINITY;
+  const bounds = { maxLife: limits.maxTTL, parentEnd: Math.min(parentEnd, latestEnd(record)) };
   const next = lifeOfIssued(record, { ...bounds, issuedAt: now });
   const end = endOfIssued(record);
   if (end === undefined || issuedAt === undefined) {
@@ -40,6 +38,11 @@ export function credentialLife({ record, now, limits }: IssuedInput, lineage: Li
     expiringSoonAt: renewAt === undefined ? expiringSoonAt(issuedAt, end) : Number.POSITIVE_INFINITY,
     ...(renewAt === undefined ? {} : { renewAt }),
   };
+}
+
+/** What speaks for its requester has the groups of a day, which must not be prolonged without end by who has left them. */
+function latestEnd({ accessKey, status }: CredentialRecord): number {
+  return accessKey === undefined ? (status.notAfter ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY;
 }
 
 /**

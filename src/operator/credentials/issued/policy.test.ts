@@ -154,13 +154,12 @@ describe('the policy for a token that was issued', () => {
     ['its Secret is lost', { secretRef: { namespace: 'default', name: 'out' } }, {}, 'Issued'],
   ] as const)('issues another when %s', (_, change, surroundings, cause) => {
     const record = { ...issuedToken({ spec: { ttl: 100 } }), ...change };
-    const rotated = cause === 'Rotated';
     expect(issued(record, { ...surroundings, now: created + 50 * second })).toMatchObject({
       serial: 2,
       cause,
       keepPrevious: false,
-      // Who may delete a Secret, or edit a key above, must not lengthen a life.
-      end: created + (rotated ? 150 : 100) * second,
+      // Who may delete a Secret, or has left the groups in it, must not lengthen a life.
+      end: created + 100 * second,
     });
   });
 
@@ -196,13 +195,25 @@ describe('the policy for the end of a token', () => {
     expect(settled(record, { now: end, published: [] }).desired.ready.reason).toBe('Expired');
   });
 
-  it('issues another when ttl is raised far enough, with the end counted from the first issue', () => {
-    const raised = { ...record, ttl: 200 };
-    expect(issued(raised, { now: end })).toMatchObject({
-      issuedAt: created,
-      end: created + 200 * second,
-      cause: 'Confirmed',
-    });
+  it('is for good: no ttl and no other change of the spec revives it', () => {
+    for (const change of [{ ttl: 200 }, { fingerprints: ['v1:another'] }, { rotate: 'again' }])
+      expect(settled({ ...record, ...change }, { now: end }).desired.ready).toMatchObject({
+        reason: 'Expired',
+        message: 'The life of the token has ended: make another.',
+      });
+  });
+
+  it('is never moved later: a longer ttl, a rotation and any other change keep it', () => {
+    for (const change of [{ ttl: 5_000 }, { rotate: 'again' }, { fingerprints: ['v1:another'], ttl: 5_000 }])
+      expect(issued({ ...record, ...change })).toMatchObject({ end, keepPrevious: false });
+  });
+
+  it('is not moved back after it was moved earlier', () => {
+    const shorter = {
+      ...record,
+      status: { ...record.status, notAfter: created + 60 * second, confirmedTTL: 60 },
+    };
+    expect(issued(shorter)).toMatchObject({ end: created + 60 * second, ttl: 100 });
   });
 
   it('shortens at once, and the longer predecessor is dead', () => {
@@ -213,14 +224,6 @@ describe('the policy for the end of a token', () => {
     expect(settled({ ...record, ttl: 60 }, { now: created + 60 * second }).desired.ready.reason).toBe(
       'Expired',
     );
-  });
-
-  it('keeps the predecessor for the overlap when a longer ttl replaces it', () => {
-    const input = inputOf({ ...record, ttl: 5_000 });
-    const issue = issued(input.record);
-    expect(issue.keepPrevious).toBe(true);
-    const { previous } = issuedStatus(input, issue, signed).confirmation;
-    expect(previous).toMatchObject({ serial: 1, keyID: 'k1', expirationTimestamp: end });
   });
 
   it.each([
@@ -244,6 +247,28 @@ describe('the policy for a token with a parent', () => {
     expect(issue).toMatchObject({ identity: { user: 'alice' }, end: created + 60 * second });
     const { confirmation } = issuedStatus(input, issue, signed);
     expect(confirmation).toMatchObject({ accessKeyUID: short.uid, chain: chainOf([short]) });
+  });
+
+  it('is issued again when ttl is raised far enough, with the end counted from the first issue', () => {
+    const raised = { ...issuedToken({ spec }, keys), ttl: 7_200 };
+    expect(issued(raised, { keys, now: created + hour })).toMatchObject({
+      issuedAt: created,
+      end: created + 2 * hour,
+      cause: 'Confirmed',
+    });
+  });
+
+  it('keeps the predecessor for the overlap when a longer ttl replaces it', () => {
+    const input = inputOf({ ...issuedToken({ spec }, keys), ttl: 7_200 }, { keys });
+    const issue = issued(input.record, { keys });
+    expect(issue.keepPrevious).toBe(true);
+    const { previous } = issuedStatus(input, issue, signed).confirmation;
+    expect(previous).toMatchObject({ serial: 1, keyID: 'k1', expirationTimestamp: created + 601 * second });
+  });
+
+  it('has a new life after a rotation', () => {
+    const rotated = { ...issuedToken({ spec }, keys), rotate: 'again' };
+    expect(issued(rotated, { keys, now: created + second })).toMatchObject({ end: created + second + hour });
   });
 
   it('is issued again when the scope of the parent changes', () => {

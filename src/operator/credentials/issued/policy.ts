@@ -1,20 +1,19 @@
 import { finalizers } from '../../../api/names.ts';
 import { reasons } from '../../../api/reasons.ts';
 import { type Commit, refuse } from '../decision.ts';
-import { type Lineage, lineageOf, parentGrace } from '../lineage.ts';
+import { type GrantedLineage, lineageOf, parentGrace } from '../lineage.ts';
 import { staleSecrets } from '../secret-record.ts';
 import type { IssuedInput, IssuedStep } from './decision.ts';
 import { type CredentialLife, credentialLife } from './life.ts';
 import { endedStatus, keptStatus } from './status.ts';
 import { type Successor, successorCause } from './successor.ts';
 
-type Granted = Exclude<Lineage, { kind: 'refused' }>;
-
 /** What to do next about a token or kubeconfig that is not being deleted. */
 export function decideIssued(input: IssuedInput): IssuedStep {
   const { record, now, limits } = input;
   if (!record.finalizers.includes(finalizers[record.kind])) return { step: 'addFinalizer' };
   const lineage = lineageOf(input);
+  if (lineage.kind === 'unreviewed') return { step: 'review', review: lineage.review };
   const life = credentialLife(input, lineage);
   const ended = life.end !== undefined && now >= life.end;
   if (lineage.kind === 'blocked' && lineage.tooEarly && !ended)
@@ -24,7 +23,7 @@ export function decideIssued(input: IssuedInput): IssuedStep {
   return lineage.kind === 'refused' ? refuse(input, lineage.problem) : judge(input, lineage, life);
 }
 
-function judge(input: IssuedInput, lineage: Granted, life: CredentialLife): IssuedStep {
+function judge(input: IssuedInput, lineage: GrantedLineage, life: CredentialLife): IssuedStep {
   const { record, now } = input;
   const successor = successorCause(input, lineage.ancestors, life);
   if (successor === undefined) return commitIssued(input, lineage, life);
@@ -45,7 +44,7 @@ function judge(input: IssuedInput, lineage: Granted, life: CredentialLife): Issu
 /** Nothing is issued below a key that does not work. A credential that is still right is kept; another is dropped until then. */
 function whileBlocked(
   input: IssuedInput,
-  lineage: Granted & { kind: 'blocked' },
+  lineage: GrantedLineage & { kind: 'blocked' },
   life: CredentialLife,
   { cause, sameLife }: Successor,
 ): Commit {
@@ -53,7 +52,7 @@ function whileBlocked(
   return refuse(input, { reason: reasons.accessKeyNotLive, message: lineage.message, final: false });
 }
 
-function commitIssued(input: IssuedInput, lineage: Granted, life: CredentialLife): Commit {
+function commitIssued(input: IssuedInput, lineage: GrantedLineage, life: CredentialLife): Commit {
   const { record, now, limits } = input;
   const ended = life.end === undefined || now >= life.end;
   const retained = record.ephemeral && life.end !== undefined ? [life.end + limits.expiredRetention] : [];

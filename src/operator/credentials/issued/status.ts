@@ -4,7 +4,7 @@ import { reasons } from '../../../api/reasons.ts';
 import { chainOf } from '../../../credentials/ancestors.ts';
 import type { Confirmation, CredentialRecord, PreviousCredential } from '../../../credentials/record.ts';
 import type { DesiredStatus } from '../desired-status.ts';
-import type { Lineage } from '../lineage.ts';
+import type { GrantedLineage } from '../lineage.ts';
 import type { IssueCredential, IssuedCredential, IssuedInput, IssuedLimits } from './decision.ts';
 import type { CredentialLife } from './life.ts';
 
@@ -56,7 +56,7 @@ function previousOf(
 /** Status of a credential that stays as it is. */
 export function keptStatus(
   { record, now, isPublished }: IssuedInput,
-  lineage: Exclude<Lineage, { kind: 'refused' }>,
+  lineage: GrantedLineage,
   life: CredentialLife,
 ): DesiredStatus {
   const { previous, ...status } = record.status;
@@ -95,7 +95,10 @@ export function endedStatus(record: CredentialRecord, life: CredentialLife): Des
   const { noun, lifeField } = credentialKinds[record.kind];
   const ready = {
     reason: reasons.expired,
-    message: `The life of the ${noun} has ended: raise ${lifeField}, or make another.`,
+    message:
+      record.accessKey === undefined
+        ? `The life of the ${noun} has ended: make another.`
+        : `The life of the ${noun} has ended: raise ${lifeField}, or make another.`,
   };
   return {
     confirmation: {

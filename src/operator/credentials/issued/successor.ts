@@ -13,11 +13,16 @@ export interface Successor {
   readonly sameLife: boolean;
 }
 
-const fresh = (cause: Reason): Successor => ({ cause, keepPrevious: false, sameLife: false });
+/** What begins a new life. */
+function freshCause({ status, fingerprints, rotate }: CredentialRecord): Reason | undefined {
+  if (status.fingerprint === undefined) return status.serial === 0 ? reasons.issued : reasons.confirmed;
+  if (!fingerprints.includes(status.fingerprint)) return reasons.confirmed;
+  return rotate !== status.observedRotation && rotate !== undefined ? reasons.rotated : undefined;
+}
 
 /**
  * Finds the first reason to replace the present credential. An ended one is issued again only for a person's
- * change of this very object: editing its parent must not revive what has ended.
+ * change of this very object: editing its parent must not revive what has ended. One without a parent never is.
  */
 export function successorCause(
   input: IssuedInput,
@@ -25,15 +30,14 @@ export function successorCause(
   life: CredentialLife,
 ): Successor | undefined {
   const { record, now } = input;
-  const { status } = record;
-  if (status.fingerprint === undefined)
-    return fresh(status.serial === 0 ? reasons.issued : reasons.confirmed);
-  if (!record.fingerprints.includes(status.fingerprint)) return fresh(reasons.confirmed);
-  if (record.rotate !== status.observedRotation && record.rotate !== undefined) return fresh(reasons.rotated);
+  const isOver = life.end !== undefined && now >= life.end;
+  if (isOver && record.accessKey === undefined) return undefined;
+  const wish = freshCause(record);
+  if (wish !== undefined) return { cause: wish, keepPrevious: false, sameLife: false };
   const adjusted = endAdjusted(record, life, now);
   if (adjusted !== undefined) return adjusted;
   if (life.renewAt !== undefined && now >= life.renewAt) return renewal(record, now, life);
-  if (life.end === undefined || now >= life.end) return undefined;
+  if (life.end === undefined || isOver) return undefined;
   return replacementCause(input, ancestors);
 }
 

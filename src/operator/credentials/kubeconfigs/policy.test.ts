@@ -374,10 +374,23 @@ describe('the policy for a kubeconfig that was issued', () => {
     });
     const lost = { ...short, holdsCredential: false };
     expect(issued(lost, { now: created + hour / 2 }).end).toBe(created + hour);
-    expect(issued({ ...lost, rotate: 'now' }, { now: created + hour / 2 }).end).toBe(created + 24.5 * hour);
-    expect(issued({ ...short, certificateTTL: 7200 }, { now: created + second }).end).toBe(
-      created + 2 * hour,
+    expect(issued({ ...lost, rotate: 'now' }, { now: created + hour / 2 }).end).toBe(created + hour);
+    expect(issued({ ...short, certificateTTL: 7200 }, { now: created + second }).end).toBe(created + hour);
+  });
+
+  it('has a new life after a rotation or another certificateTTL when it is below a key', () => {
+    const spec = { user: 'alice', key: 'k'.repeat(30) };
+    const keys = [liveRecord({ name: 'plain', spec, status: { observedGeneration: 1 } })];
+    const short = issuedOf(
+      {
+        spec: { clientCert: true, accessKey: 'plain' },
+        status: { notAfter: new Date(created + hour).toISOString() },
+      },
+      keys,
     );
+    const end = (change: object, now: number) => issued({ ...short, ...change }, { keys, now }).end;
+    expect(end({ rotate: 'now' }, created + hour / 2)).toBe(created + 24.5 * hour);
+    expect(end({ certificateTTL: 7200 }, created + second)).toBe(created + 2 * hour);
   });
 
   it('does not forget how long its certificate really lives when a shorter certificateTTL ends it', () => {

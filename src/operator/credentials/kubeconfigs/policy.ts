@@ -51,7 +51,7 @@ export function afterFailedIssue(
   const { record, now } = input;
   const present = record.secretRef === undefined ? record.holdsCredential : isIntact(record, input.secret);
   const lineage = lineageOf(input);
-  if (!issue.keepPrevious || !present || lineage.kind === 'refused') return refuse(input, problem);
+  if (!issue.keepPrevious || !present || !('ancestors' in lineage)) return refuse(input, problem);
   const life = credentialLife(input, lineage);
   const desired = keptStatus(input, lineage, life);
   const { reason, message } = problem;

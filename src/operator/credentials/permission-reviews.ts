@@ -1,0 +1,42 @@
+import type { CredentialRecord } from '../../credentials/record.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Clock } from '../../kube/clock.ts';
+import { isAllowed } from '../../platform/access-review.ts';
+import { RetrySchedule } from '../shared/retry-schedule.ts';
+import type { CredentialRefusal } from './desired-status.ts';
+import { notPermitted, type Review } from './review.ts';
+
+export interface PermissionReviewsOptions {
+  readonly client: Pick<KubeClient, 'create'>;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+}
+
+/** Asks the API server what reviews ask for, and does not ask again at once after a no. */
+export class PermissionReviews {
+  readonly #client: PermissionReviewsOptions['client'];
+  readonly #retries: RetrySchedule;
+
+  constructor({ client, clock, random }: PermissionReviewsOptions) {
+    this.#client = client;
+    this.#retries = new RetrySchedule(clock, { initialMs: 1_000, maxMs: 60_000, random });
+  }
+
+  /** Undefined: all is permitted. Rejects when the API server does not answer, which is never a no. */
+  async ask(
+    { uid }: Pick<CredentialRecord, 'uid'>,
+    review: Review,
+  ): Promise<{ readonly refusal: CredentialRefusal; readonly waitMs: number } | undefined> {
+    const attempt = JSON.stringify(review);
+    const waiting = this.#retries.waiting(uid, attempt);
+    if (waiting !== undefined)
+      return { refusal: { ...waiting.problem, final: false }, waitMs: waiting.waitMs };
+    const { asker, questions } = review;
+    const answers = await Promise.all(questions.map((question) => isAllowed(this.#client, asker, question)));
+    const denied = questions.find((_, index) => answers[index] !== true);
+    if (denied === undefined) return void this.#retries.succeeded(uid);
+    const refusal = notPermitted(asker, denied);
+    return { refusal, waitMs: this.#retries.failed(uid, attempt, refusal).waitMs };
+  }
+}

@@ -1,0 +1,82 @@
+import { reasons } from '../../api/reasons.ts';
+import type { Identity } from '../../credentials/identity.ts';
+import type { CredentialRecord, Requester } from '../../credentials/record.ts';
+import type { AccessQuestion } from '../../platform/access-review.ts';
+import type { CredentialRefusal } from './desired-status.ts';
+
+/** What the one who asked for the present spec must be allowed to do before it is confirmed. */
+export interface Review {
+  readonly asker: Requester;
+  readonly questions: readonly AccessQuestion[];
+}
+
+/**
+ * What the admission policies have asked already. They may have been away for a moment, and no policy can see the key
+ * that `spec.accessKey` names. Undefined when there is nothing to ask: a key for oneself costs no review.
+ */
+export function reviewOf(record: CredentialRecord, identity: Identity, invited: boolean): Review | undefined {
+  const asker = record.changedBy ?? record.requester;
+  if (isConfirmedSpec(record) || asker === undefined) return undefined;
+  const questions = [
+    ...(invited ? [] : identityQuestions(asker, record, identity)),
+    ...secretQuestions(record),
+  ];
+  return questions.length === 0 ? undefined : { asker, questions };
+}
+
+/** What is confirmed is not asked about again: the one who asked may have left since. */
+function isConfirmedSpec({ status, fingerprints }: CredentialRecord): boolean {
+  return status.fingerprint !== undefined && fingerprints.includes(status.fingerprint);
+}
+
+/**
+ * A child has the identity of its parent, so one who names a parent must be able to make it. A token without one has the
+ * groups that its requester had.
+ */
+function identityQuestions(
+  asker: Requester,
+  { accessKey }: CredentialRecord,
+  { kind, user, groups }: Identity,
+): readonly AccessQuestion[] {
+  const isOwn = asker.user === user;
+  if (kind === 'requester' && isOwn) return [];
+  // Membership in a team does not count, because a key of the team outlives it.
+  const isNamed = accessKey === undefined && (kind === 'team' || kind === 'subject');
+  const held = groups.filter((group) => asker.groups.includes(group) && !(isNamed && group === user));
+  return [
+    ...(isOwn && !isNamed ? [] : [impersonate('users', user)]),
+    ...groups.filter((group) => !held.includes(group)).map((group) => impersonate('groups', group)),
+  ];
+}
+
+const impersonate = (resource: 'users' | 'groups', name: string): AccessQuestion => ({
+  group: '',
+  verb: 'impersonate',
+  resource,
+  name,
+});
+
+function secretQuestions({ secretRef, namespace: own }: CredentialRecord): readonly AccessQuestion[] {
+  if (secretRef === undefined) return [];
+  const { name, namespace = own ?? '' } = secretRef;
+  return ['get', 'create', 'update'].map((verb) => ({
+    group: '',
+    verb,
+    resource: 'secrets',
+    namespace,
+    name,
+  }));
+}
+
+/** The answer may change: the role may be younger than the object in one sync. */
+export function notPermitted(
+  { user }: Requester,
+  { verb, resource, namespace, name }: AccessQuestion,
+): CredentialRefusal {
+  const place = namespace === undefined ? '' : ` in the namespace ${namespace}`;
+  return {
+    reason: reasons.requesterNotPermitted,
+    message: `User ${JSON.stringify(user)} needs the verb "${verb}" on ${resource}/${name}${place}: grant it, or let someone who has it create this object.`,
+    final: false,
+  };
+}

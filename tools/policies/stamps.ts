@@ -1,0 +1,74 @@
+import { list, notOperator, oldSpec, requesterGroupsText, spec } from './fragments.ts';
+import { cel } from './text.ts';
+
+/** What every credential is stamped with. */
+export const stampNames = [
+  'requester',
+  'requester-groups',
+  'created-with',
+  'changed-by',
+  'changed-by-groups',
+].map((name) => `management.platform.sh/${name}`);
+
+/**
+ * Whether an update by anyone but the operator may change what is stamped: more than texts. Costs little, and is true for
+ * everything that `stampVariables` find a change in.
+ */
+export const mayStampAgain = cel`
+  request.operation == 'UPDATE' && ${notOperator}
+    && (object.?spec != oldObject.?spec
+      || object.metadata.?annotations[?'management.platform.sh/rotate']
+        != oldObject.metadata.?annotations[?'management.platform.sh/rotate'])
+`;
+
+/** Fields that no update changes; another policy puts them back where they were left out. */
+const kept = list(['user', 'team', 'subject', 'displayName', 'description', 'disabled']);
+
+/**
+ * By which `wantedStamp` says what the stamps of an update are to be. A change of the spec names who made it. A change or a rotation by
+ * the creator of a token or kubeconfig that speaks for them leaves out the groups that they are no longer in.
+ */
+export const stampVariables = {
+  spec,
+  oldSpec,
+  stored: cel`request.operation == 'CREATE' ? {} : oldObject.metadata.?annotations.orValue({})`,
+  groups: requesterGroupsText,
+  changed: cel`
+    request.operation == 'UPDATE' && ${notOperator}
+      && (variables.spec.exists(k, !(k in ${kept}) && variables.spec[?k] != variables.oldSpec[?k])
+        || variables.oldSpec.exists(k, !(k in ${kept}) && !(k in variables.spec))
+        || (variables.spec[?'disabled'] != variables.oldSpec[?'disabled']
+          && variables.spec[?'disabled'] != optional.of(true)))
+  `,
+  rotated: cel`
+    request.operation == 'UPDATE' && ${notOperator}
+      && object.metadata.?annotations[?'management.platform.sh/rotate']
+        != variables.stored[?'management.platform.sh/rotate']
+  `,
+  storedGroups: cel`variables.stored[?'management.platform.sh/requester-groups'].orValue('')`,
+  narrowed: cel`
+    request.resource.resource != 'ownedaccesskeys' && variables.oldSpec[?'accessKey'].orValue('') == ''
+      && (variables.changed || variables.rotated) && variables.storedGroups != variables.groups
+      && variables.stored[?'management.platform.sh/requester'] == optional.of(request.userInfo.username)
+      && variables.storedGroups.matches('^\\[".*"\\]$')
+  `,
+  // Both lists are written by strings.quote, so a comma between two quotes stands between two names and in none.
+  heldGroups: cel`
+    request.userInfo.?groups.orValue([]).map(g, strings.quote(g)).map(q, q.substring(1, size(q) - 1))
+  `,
+  remainingGroups: cel`
+    '[' + variables.storedGroups.substring(2, size(variables.storedGroups) - 2).split('","')
+      .filter(g, g in variables.heldGroups).map(g, '"' + g + '"').join(',') + ']'
+  `,
+};
+
+/** What the stamp of that name, an expression, is to be after an update; an optional text. */
+export const wantedStamp = (name: string): string => cel`
+  (variables.narrowed && ${name} == 'management.platform.sh/requester-groups'
+    ? optional.of(variables.remainingGroups)
+    : variables.changed && ${name} == 'management.platform.sh/changed-by'
+    ? optional.of(request.userInfo.username)
+    : variables.changed && ${name} == 'management.platform.sh/changed-by-groups'
+    ? optional.of(variables.groups)
+    : variables.stored[?${name}])
+`;
