@@ -9,6 +9,8 @@ import {
 } from '../../test/builders/gateway-stage.ts';
 import { waitFor } from '../../test/fakes/wait-for.ts';
 import { credentialHash } from '../credentials/keys/credential-hash.ts';
+import { impersonationHeaders } from '../kube/client/impersonation.ts';
+import type { Verdict } from './index/verdict.ts';
 
 const key = 'a-key-that-alice-chose-herself';
 const path = '/kubernetes/management/api/v1/namespaces/default/configmaps';
@@ -26,8 +28,17 @@ async function start(behaviour: Behaviour = ok, options: StageOptions = {}) {
   return stage;
 }
 
-const speakingFor = (user: string, ...groups: string[]) =>
-  ({ ...verdictFor(), identity: { kind: 'user', user, groups } }) as const;
+const speakingFor = (user: string, ...groups: string[]): Verdict => ({
+  ...verdictFor(),
+  identity: { kind: 'user', user, groups },
+  impersonation: impersonationHeaders({ user, groups }),
+});
+
+/** What the target is told of a credential with a scope of its own or above it. */
+const limited = (scope: Record<string, unknown>): Verdict => ({
+  ...verdictFor(scope),
+  impersonation: [...verdictFor().impersonation, 'impersonate-extra-management.platform.sh%2Faccess-key-limited', 'true'],
+});
 
 /** A request as a client writes it; the connection ends with the answer. */
 const request = (line = `GET ${path}`, headers: readonly string[] = [], body = '') =>
@@ -563,6 +574,7 @@ describe('a watch', () => {
     ['the credential is gone', ({ state }) => state.verdicts.clear()],
     ['it speaks for other groups', (stage) => stage.know(key, speakingFor('alice', 'ops'))],
     ['it speaks for someone else', (stage) => stage.know(key, speakingFor('bob'))],
+    ['it is limited, and the target was told that it is not', (stage) => stage.know(key, limited({ rules: [{}] }))],
   ])('is cut at once when %s', async (_, change) => {
     const stage = await start((socket) => void socket.write(watchHead));
     const { closed } = await watching(stage);

@@ -147,6 +147,7 @@ export class RequestHandler {
     if (upstream === undefined) return notConnected;
     const request = {
       identity: sender.verdict.identity,
+      impersonation: sender.verdict.impersonation,
       asked,
       targetUIDs: target.uids,
       isLong: isLongRunning(asked),

@@ -11,8 +11,9 @@ import type { EntryPermissions } from './entry-permissions.ts';
 
 /** A request under way. */
 export interface OpenRequest {
-  /** Who it is carried out as. */
   readonly identity: Identity;
+  /** What the target was told of who it is carried out as, and with which credential. */
+  readonly impersonation: Verdict['impersonation'];
   readonly asked: ResolvedRequest;
   /** Of the target that it went to. */
   readonly targetUIDs: FoundTarget['uids'];
@@ -103,8 +104,8 @@ export class OpenRequests {
     }
   }
 
-  #isAllowed(verdict: Verdict, { asked, identity, targetUIDs }: OpenRequest): boolean {
-    if (!isSame(verdict.identity, identity)) return false;
+  #isAllowed(verdict: Verdict, { asked, impersonation, targetUIDs }: OpenRequest): boolean {
+    if (!isSame(verdict.impersonation, impersonation)) return false;
     const { findTarget, permissions } = this.#options;
     const target = findTarget(asked.target);
     // Deleted and made again under the same name it is another one, and the request still runs in the former one.
@@ -120,8 +121,8 @@ export class OpenRequests {
   }
 }
 
-const isSame = (one: Identity, other: Identity): boolean =>
-  one === other || (one.user === other.user && one.groups.join('\n') === other.groups.join('\n'));
+const isSame = (one: readonly string[], other: readonly string[]): boolean =>
+  one === other || one.join('\n') === other.join('\n');
 
 const answerTooMany = (owner: string): ErrorAnswer =>
   errorAnswer('ERR_TOO_MANY_REQUESTS', { owner }, { headers: ['retry-after', '1'] });
