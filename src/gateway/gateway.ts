@@ -9,6 +9,7 @@ import { TargetConnections } from '../platform/targets/target-connections.ts';
 import type { GatewaySettings } from '../settings/gateway.ts';
 import type { HealthChecks } from '../telemetry/health.ts';
 import type { GatewayMetrics } from '../telemetry/metrics/gateway.ts';
+import { Endpoints } from './endpoints/endpoints.ts';
 import { EntryPermissions } from './gate/entry-permissions.ts';
 import { Misses } from './gate/misses.ts';
 import { OpenRequests } from './gate/open-requests.ts';
@@ -85,6 +86,7 @@ export class Gateway {
       targets: this.#targets,
       permissions: this.#permissions,
       misses: createMisses(options),
+      endpoints: new Endpoints({ ...options, index: this.#index, targetRecords: this.#targetRecords }),
       onAuthenticated: (socket, user) => this.#server.authenticated(socket, user),
     });
     this.#server = this.#createServer(handler);

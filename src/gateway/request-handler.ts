@@ -8,8 +8,8 @@ import { apiPrefix, formatTarget } from '../scope/request-path.ts';
 import type { ResolvedRequest } from '../scope/requests/resolve-request.ts';
 import type { GatewaySettings } from '../settings/gateway.ts';
 import type { GatewayMetrics } from '../telemetry/metrics/gateway.ts';
-import { version } from '../version.ts';
-import { answerReview, isReview } from './endpoints/reviews.ts';
+import type { Exchange } from './endpoints/endpoint.ts';
+import type { Endpoints } from './endpoints/endpoints.ts';
 import { type Authenticated, authenticate } from './gate/authenticate.ts';
 import { findDenial, resolve } from './gate/authorise.ts';
 import type { EntryPermissions } from './gate/entry-permissions.ts';
@@ -33,13 +33,9 @@ export interface RequestHandlerOptions {
   readonly targets: Pick<Targets, 'find'>;
   readonly permissions: Pick<EntryPermissions, 'find' | 'ask'>;
   readonly misses: Pick<Misses, 'isTooMany'>;
+  readonly endpoints: Endpoints;
   /** Told the user of every live credential, with the connection that it came over. */
   readonly onAuthenticated: (socket: Socket, user: string) => void;
-}
-
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
 }
 
 /** A request that its scope lets pass. */
@@ -95,7 +91,8 @@ export class RequestHandler {
     const { method = '', headers, rawHeaders } = exchange.request;
     const path = this.#pathOf(exchange.request);
     if (path === undefined) return notFound;
-    if (path === '/version' && method === 'GET') return void sendVersion(exchange);
+    const publicEndpoint = this.#options.endpoints.findPublic(method, path);
+    if (publicEndpoint !== undefined) return void publicEndpoint(exchange);
     if (impersonates(rawHeaders)) return impersonation;
     const sender = authenticate(exchange.request, this.#authentication);
     if ('status' in sender) return this.#answerStranger(exchange, sender);
@@ -165,11 +162,11 @@ export class RequestHandler {
   #send(
     { request, response }: Exchange,
     { asked, isLong, identity: { user } }: OpenRequest,
-    { sender: { verdict }, target, upstream }: Pick<Passed, 'sender' | 'target'> & { upstream: Upstream },
+    { sender, target, upstream }: Pick<Passed, 'sender' | 'target'> & { upstream: Upstream },
   ): void {
-    const { clock, log, metrics, settings } = this.#options;
+    const { clock, log, metrics, settings, endpoints } = this.#options;
     const { method = '', socket, rawHeaders } = request;
-    const impersonation = impersonationIn(target, verdict);
+    const impersonation = impersonationIn(target, sender.verdict);
     const clientAddress = socket.remoteAddress ?? 'unknown';
     const headers = requestHeaders(rawHeaders, { clientAddress, impersonation });
     const send = { method, path: asked.forward, headers, isLong, user };
@@ -182,10 +179,11 @@ export class RequestHandler {
         if (refusal !== undefined) metrics.refusals.inc({ error: refusal.code });
       },
     };
-    if (!isReview(asked)) return forward(forwarding);
+    const endpoint = endpoints.find(asked);
+    if (endpoint === undefined) return forward(forwarding);
     const refuse = (answer: ErrorAnswer) => this.#refuse(response, answer);
-    const review = { ...forwarding, asked, verdict, spaceNamespace: target.namespace, refuse };
-    answerReview(review).catch((error: unknown) => this.#fail(response, error));
+    const passed = { ...forwarding, asked, sender, spaceNamespace: target.namespace, refuse };
+    endpoint(passed).catch((error: unknown) => this.#fail(response, error));
   }
 
   #observe(response: ServerResponse, { asked, isLong }: OpenRequest): void {
@@ -233,12 +231,6 @@ const codeLabel = ({ headersSent, statusCode }: ServerResponse): string | number
 function noEntry({ user }: Identity, { resource, namespace, name }: AccessQuestion): ErrorAnswer {
   const object = `${resource}/${name}${namespace === '' ? '' : ` in ${namespace}`}`;
   return errorAnswer('ERR_TARGET_ENTRY', { user, object });
-}
-
-/** Anyone may ask, so a body is not read: it could go on for ever. */
-function sendVersion({ request, response }: Exchange): void {
-  if (hasBody(request)) response.shouldKeepAlive = false;
-  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ version }));
 }
 
 const notFound = errorAnswer('ERR_REQUEST_PATH', { prefix: apiPrefix });

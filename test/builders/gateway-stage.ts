@@ -3,6 +3,8 @@ import { createServer, type Socket } from 'node:net';
 import { Registry } from 'prom-client';
 import { createAuthority, createServer as createServingPair } from '../../lab/controlplane/certificates.ts';
 import { credentialHash } from '../../src/credentials/keys/credential-hash.ts';
+import type { EndpointServices } from '../../src/gateway/endpoints/endpoint.ts';
+import { Endpoints } from '../../src/gateway/endpoints/endpoints.ts';
 import { EntryPermissions } from '../../src/gateway/gate/entry-permissions.ts';
 import { Misses } from '../../src/gateway/gate/misses.ts';
 import { OpenRequests } from '../../src/gateway/gate/open-requests.ts';
@@ -49,6 +51,8 @@ export interface StageOptions {
   readonly clientConnections?: number;
   readonly strangersPerAddress?: number;
   readonly missesPerAddress?: number;
+  /** Those that the endpoints under test use. */
+  readonly services?: Partial<EndpointServices>;
 }
 
 /** A verdict for a user; with a scope only what the scope allows. */
@@ -156,6 +160,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
       perMinute: options.missesPerAddress ?? 0,
       maxAddresses: 100,
     }),
+    endpoints: new Endpoints({ ...options.services } as EndpointServices),
     onAuthenticated: (socket, user) => server.authenticated(socket, user),
   });
   const server: GatewayServer = new GatewayServer({

@@ -3,58 +3,46 @@ import { parse, stringify } from 'yaml';
 import { asObject, type JsonObject } from '../../api/json.ts';
 import { type RawResponse, ResponseCollector } from '../../kube/client/response-collector.ts';
 import { badAnswer } from '../../kube/kube-error.ts';
-import type { RequestMeaning } from '../../scope/requests/resolve-request.ts';
 import { decodeAccessReview } from '../../scope/reviews/protobuf-review.ts';
 import { reviewToRequest } from '../../scope/reviews/review-request.ts';
 import { explainDenial } from '../gate/authorise.ts';
-import type { Verdict } from '../index/verdict.ts';
-import { answerTo, expectsContinue, type Forwarding, forward, Stalled } from '../proxy/forward.ts';
+import { answerTo, expectsContinue, forward, Stalled } from '../proxy/forward.ts';
 import { withoutHeaders } from '../proxy/request-headers.ts';
 import { StallGuard } from '../proxy/stall-guard.ts';
 import type { Sent } from '../proxy/upstream.ts';
 import { type ErrorAnswer, errorAnswer, sendError } from '../server/error-answer.ts';
+import type { EndpointRequest } from './endpoint.ts';
 
 const accessReviews = 'selfsubjectaccessreviews';
 const rulesReviews = 'selfsubjectrulesreviews';
 
-/** Whether somebody asks what they may do: the API server knows their rights and nothing of scopes. */
-export function isReview({ verb, apiGroup, resource, subresource }: RequestMeaning): boolean {
-  if (verb !== 'create' || apiGroup !== 'authorization.k8s.io' || subresource !== '') return false;
-  return resource === accessReviews || resource === rulesReviews;
-}
-
-export interface Review extends Omit<Forwarding, 'body'> {
-  readonly asked: RequestMeaning;
-  readonly verdict: Verdict;
-  readonly spaceNamespace: string | undefined;
-  /** Answers with an error of the gateway that no failure led to. */
-  readonly refuse: (answer: ErrorAnswer) => void;
-}
-
 /** A review is a few names. */
 const maxBytes = 65_536;
 
-/** Answers `no` where the scope says no, and lets the target answer everything else. */
-export async function answerReview(review: Review): Promise<void> {
-  const { request, response, asked, verdict, send, refuse } = review;
+/**
+ * When somebody asks what they may do: the API server knows their rights and nothing of scopes. Answers `no` where the scope
+ * says no, and lets the target answer everything else.
+ */
+export async function answerReview(review: EndpointRequest): Promise<void> {
+  const { request, response, asked, sender, send, refuse } = review;
   if (expectsContinue(request)) response.writeContinue();
   const body = await readBody(review);
   if (response.destroyed) return;
   if ('status' in body) return refuse(body);
   if (asked.resource === accessReviews) return answerAccess(review, body);
-  if (verdict.gates.length === 0) return pass(review, body, send.headers);
+  if (sender.verdict.gates.length === 0) return pass(review, body, send.headers);
   await answerRules(review, body);
 }
 
-const pass = (review: Review, body: Buffer, headers: readonly string[]): void =>
+const pass = (review: EndpointRequest, body: Buffer, headers: readonly string[]): void =>
   forward({ ...review, send: { ...review.send, headers }, body });
 
-function answerAccess(review: Review, body: Buffer): void {
-  const { request, asked, verdict, spaceNamespace, send, refuse } = review;
+function answerAccess(review: EndpointRequest, body: Buffer): void {
+  const { request, asked, sender, spaceNamespace, send, refuse } = review;
   const read = readReview(request, body);
   if ('status' in read) return refuse(read);
   const question = reviewToRequest(read.spec, asked.target);
-  const reason = question && explainDenial(verdict, question, spaceNamespace);
+  const reason = question && explainDenial(sender.verdict, question, spaceNamespace);
   if (reason === undefined) {
     const headers = [
       ...withoutHeaders(send.headers, (name) => bodyHeaders.has(name)),
@@ -72,7 +60,7 @@ function answerAccess(review: Review, body: Buffer): void {
 const bodyHeaders: ReadonlySet<string> = new Set(['content-type', 'content-length', 'content-encoding']);
 
 /** The body, or the answer to one that does not arrive. */
-async function readBody({ request, clock, maxStallMs }: Review): Promise<Buffer | ErrorAnswer> {
+async function readBody({ request, clock, maxStallMs }: EndpointRequest): Promise<Buffer | ErrorAnswer> {
   const { promise, resolve } = Promise.withResolvers<Buffer | ErrorAnswer>();
   const guard = new StallGuard(clock, maxStallMs, () => resolve(tooSlow));
   const chunks: Buffer[] = [];
@@ -142,7 +130,7 @@ const rulesAction = { verb: 'POST', path: rulesReviews };
 const answerHeaders: ReadonlySet<string> = new Set(['accept', 'accept-encoding']);
 
 /** The rules are those of the user; the scope takes away from them. */
-async function answerRules(review: Review, body: Buffer): Promise<void> {
+async function answerRules(review: EndpointRequest, body: Buffer): Promise<void> {
   const { response, onFailure } = review;
   try {
     const answer = await askForRules(review, body);
@@ -160,7 +148,7 @@ async function answerRules(review: Review, body: Buffer): Promise<void> {
 const causeOf = (error: Error): Error => (error.cause instanceof Error ? error.cause : error);
 
 /** A target that refuses our identity is asked once more, where there is another one. */
-async function askForRules(review: Review, body: Buffer): Promise<RawResponse> {
+async function askForRules(review: EndpointRequest, body: Buffer): Promise<RawResponse> {
   const first = sendForRules(review, body);
   const answer = await first.answer;
   const isRenewed = answer.status === 401 && (await review.upstream.refreshed(first.sent));
@@ -168,7 +156,7 @@ async function askForRules(review: Review, body: Buffer): Promise<RawResponse> {
   return await sendForRules(review, body).answer;
 }
 
-function sendForRules(review: Review, body: Buffer): { sent: Sent; answer: Promise<RawResponse> } {
+function sendForRules(review: EndpointRequest, body: Buffer): { sent: Sent; answer: Promise<RawResponse> } {
   const { response, upstream, send, clock, maxStallMs } = review;
   const headers = [
     'accept',
@@ -213,7 +201,7 @@ function parseObject(text: string): JsonObject {
 }
 
 /** In JSON, unless the client asks for YAML and not for JSON. Clients of the API read what the header says it is. */
-function sendObject({ request, response }: Review, status: number, body: object): void {
+function sendObject({ request, response }: EndpointRequest, status: number, body: object): void {
   const accepted = request.headers.accept ?? '';
   const isYAML = /\bapplication\/yaml\b/i.test(accepted) && !/\/(?:json|\*)/i.test(accepted);
   const text = isYAML ? stringify(body, { version: '1.1' }) : JSON.stringify(body);

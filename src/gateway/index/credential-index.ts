@@ -31,6 +31,7 @@ const freshnessMs = 250;
 
 /** Every credential of the platform by the SHA-256 of its bearer string, kept current by watches. */
 export class CredentialIndex {
+  readonly records = new CredentialRecords();
   readonly #options: CredentialIndexOptions;
   readonly #informers: Informers;
   readonly #verdicts: Verdicts;
@@ -40,7 +41,7 @@ export class CredentialIndex {
 
   constructor(options: CredentialIndexOptions) {
     const { activityIntervalMs: activityInterval, targets } = options;
-    const records = new CredentialRecords();
+    const { records } = this;
     this.#options = options;
     this.#informers = new Informers(options);
     records.addTo(this.#informers);

@@ -1,0 +1,45 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Clock } from '../../kube/clock.ts';
+import type { Logger } from '../../logger.ts';
+import type { ResolvedRequest } from '../../scope/requests/resolve-request.ts';
+import type { GatewaySettings } from '../../settings/gateway.ts';
+import type { Authenticated } from '../gate/authenticate.ts';
+import type { CredentialIndex } from '../index/credential-index.ts';
+import type { TargetRecords } from '../index/target-records.ts';
+import type { Forwarding } from '../proxy/forward.ts';
+import type { ErrorAnswer } from '../server/error-answer.ts';
+
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** A request that passed the gate, with all that it takes to answer it or to forward it. */
+export interface EndpointRequest extends Omit<Forwarding, 'body'> {
+  readonly asked: ResolvedRequest;
+  readonly sender: Authenticated;
+  /** The namespace that a space is. */
+  readonly spaceNamespace: string | undefined;
+  /** Answers with an error of the gateway that no failure led to. */
+  readonly refuse: (answer: ErrorAnswer) => void;
+}
+
+/** One operation that the gateway answers itself, in whole or in part. It ends the response, or rejects for a defect. */
+export type Endpoint = (request: EndpointRequest) => Promise<void>;
+
+/** One that anybody may ask for, without a credential. It does not read the body, which could go on for ever. */
+export type PublicEndpoint = (exchange: Exchange) => void;
+
+/** What endpoints work with, besides the request. */
+export interface EndpointServices {
+  readonly settings: GatewaySettings;
+  readonly log: Logger;
+  readonly clock: Clock;
+  /** Acts as the account that reads all credentials: its answers hold secrets. */
+  readonly reader: KubeClient;
+  /** Acts as the user of a credential; a request without a user can do nothing. */
+  readonly client: KubeClient;
+  readonly index: Pick<CredentialIndex, 'records' | 'find' | 'problem'>;
+  readonly targetRecords: Pick<TargetRecords, 'instances' | 'findProject'>;
+}

@@ -1,0 +1,61 @@
+import type { RequestMeaning } from '../../scope/requests/resolve-request.ts';
+import { version } from '../../version.ts';
+import { hasBody } from '../server/error-answer.ts';
+import type { Endpoint, EndpointServices, Exchange, PublicEndpoint } from './endpoint.ts';
+import { answerReview } from './reviews.ts';
+
+/** By question: see {@link questionOf}. */
+type EndpointTable = Readonly<Record<string, Endpoint>>;
+
+/** In every target. */
+const everywhere: EndpointTable = {
+  'create selfsubjectaccessreviews.authorization.k8s.io': answerReview,
+  'create selfsubjectrulesreviews.authorization.k8s.io': answerReview,
+};
+
+/** Only where the target is the platform itself. */
+const onPlatform = (_services: EndpointServices): EndpointTable => ({});
+
+/** `GET` of a path below the base URL. */
+const withoutCredential = (_services: EndpointServices): Readonly<Record<string, PublicEndpoint>> => ({
+  '/version': sendVersion,
+});
+
+/** What the gateway answers itself. Everything else is forwarded. */
+export class Endpoints {
+  readonly #everywhere = new Map(Object.entries(everywhere));
+  readonly #onPlatform: ReadonlyMap<string, Endpoint>;
+  readonly #withoutCredential: ReadonlyMap<string, PublicEndpoint>;
+  /** Nearly every request is for another group, and costs no text. */
+  readonly #groups: ReadonlySet<string>;
+
+  constructor(services: EndpointServices) {
+    this.#onPlatform = new Map(Object.entries({ ...everywhere, ...onPlatform(services) }));
+    this.#withoutCredential = new Map(Object.entries(withoutCredential(services)));
+    this.#groups = new Set([...this.#onPlatform.keys()].map(groupOf));
+  }
+
+  find(asked: RequestMeaning): Endpoint | undefined {
+    if (asked.isResourceRequest && !this.#groups.has(asked.apiGroup)) return undefined;
+    const table = asked.target.kind === 'management' ? this.#onPlatform : this.#everywhere;
+    return table.get(questionOf(asked));
+  }
+
+  /** `path` is that below the base URL, with the query. */
+  findPublic(method: string, path: string): PublicEndpoint | undefined {
+    return method === 'GET' ? this.#withoutCredential.get(path) : undefined;
+  }
+}
+
+/** `get pods/log.<group>` for a resource, `get /openapi/v3` for any other path. */
+function questionOf({ isResourceRequest, verb, path, resource, subresource, apiGroup }: RequestMeaning): string {
+  if (!isResourceRequest) return `${verb} ${path.replace(/(?<=.)\/$/, '')}`;
+  return `${verb} ${subresource === '' ? resource : `${resource}/${subresource}`}.${apiGroup}`;
+}
+
+const groupOf = (question: string): string => question.replace(/^[^.]*\./, '');
+
+function sendVersion({ request, response }: Exchange): void {
+  if (hasBody(request)) response.shouldKeepAlive = false;
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ version }));
+}
