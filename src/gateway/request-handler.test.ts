@@ -37,7 +37,11 @@ const speakingFor = (user: string, ...groups: string[]): Verdict => ({
 /** What the target is told of a credential with a scope of its own or above it. */
 const limited = (scope: Record<string, unknown>): Verdict => ({
   ...verdictFor(scope),
-  impersonation: [...verdictFor().impersonation, 'impersonate-extra-management.platform.sh%2Faccess-key-limited', 'true'],
+  impersonation: [
+    ...verdictFor().impersonation,
+    'impersonate-extra-management.platform.sh%2Faccess-key-limited',
+    'true',
+  ],
 });
 
 /** A request as a client writes it; the connection ends with the answer. */
@@ -574,7 +578,10 @@ describe('a watch', () => {
     ['the credential is gone', ({ state }) => state.verdicts.clear()],
     ['it speaks for other groups', (stage) => stage.know(key, speakingFor('alice', 'ops'))],
     ['it speaks for someone else', (stage) => stage.know(key, speakingFor('bob'))],
-    ['it is limited, and the target was told that it is not', (stage) => stage.know(key, limited({ rules: [{}] }))],
+    [
+      'it is limited, and the target was told that it is not',
+      (stage) => stage.know(key, limited({ rules: [{}] })),
+    ],
   ])('is cut at once when %s', async (_, change) => {
     const stage = await start((socket) => void socket.write(watchHead));
     const { closed } = await watching(stage);

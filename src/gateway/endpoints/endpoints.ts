@@ -48,7 +48,14 @@ export class Endpoints {
 }
 
 /** `get pods/log.<group>` for a resource, `get /openapi/v3` for any other path. */
-function questionOf({ isResourceRequest, verb, path, resource, subresource, apiGroup }: RequestMeaning): string {
+function questionOf({
+  isResourceRequest,
+  verb,
+  path,
+  resource,
+  subresource,
+  apiGroup,
+}: RequestMeaning): string {
   if (!isResourceRequest) return `${verb} ${path.replace(/(?<=.)\/$/, '')}`;
   return `${verb} ${subresource === '' ? resource : `${resource}/${subresource}`}.${apiGroup}`;
 }
