@@ -4,6 +4,7 @@ import { conditionOf } from '../../../lab/operator/api.ts';
 import { storeInEtcd } from '../../../lab/operator/etcd.ts';
 import { kubectlOf, placeOf } from '../../../lab/operator/kubectl.ts';
 import { manifestOf } from '../../../lab/operator/manifest.ts';
+import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { annotations } from '../../../src/api/names.ts';
@@ -18,6 +19,13 @@ import { expectConfirmed, expectNothingConfirmed } from './nothing-confirmed.ts'
 const world = await operatorWorld();
 const { admin } = world;
 const kubectl = await kubectlOf(world, 'before-user');
+// Whom the stamps name may make all of this: what the operator refuses, it refuses for what is stored.
+await giveRight(admin, 'alice', { apiGroups: [''], resources: ['users', 'groups'], verbs: ['impersonate'] });
+await giveRight(admin, 'alice', {
+  apiGroups: [''],
+  resources: ['secrets'],
+  verbs: ['get', 'create', 'update'],
+});
 const stamps = { [annotations.requester]: 'alice', [annotations.requesterGroups]: '[]' };
 
 interface Unruly {
