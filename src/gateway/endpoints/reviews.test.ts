@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import {
   type Behaviour,
   type GatewayStage,
@@ -85,6 +86,21 @@ describe('the body of a review', () => {
     expect(await metrics()).toContain(counted('ERR_REQUEST_MALFORMED'));
   });
 
+  it.each([
+    ['keys that are maps', '{'.repeat(400) + '}'.repeat(400)],
+    ['a key that is a list, in many maps', `${'{'.repeat(100)}[${'a,'.repeat(3_000)}]${'}'.repeat(100)}`],
+    ['many keys', `{${Array.from({ length: 1_600 }, (_, index) => `k${index}`).join()}}`],
+    ['sixty kilobytes', '- a\n'.repeat(15_000)],
+  ])('in YAML of %s holds up no one', async (_, body) => {
+    const { send } = await start();
+    const headers = ['Connection: close', `Content-Length: ${body.length}`];
+    const text = review('access', headers, body).replace('application/json', 'application/yaml');
+    const before = process.threadCpuUsage();
+    await send(text);
+    const { user, system } = process.threadCpuUsage(before);
+    expect((user + system) / 1_000).toBeLessThan(1_000);
+  });
+
   it('in a type that is not read counts as a refusal', async () => {
     const { send, metrics } = await start();
     const text = review('access', ['Connection: close', 'Content-Length: 2'], '{}');
@@ -165,13 +181,27 @@ describe('a rules review', () => {
     ['a status that means nothing', 'HTTP/1.1 600 X\r\nContent-Length: 2\r\n\r\n{}', 502],
     ['a redirect', 'HTTP/1.1 302 X\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n', 502],
     ['a text', created('no rules'), 502],
-    ['five megabytes', created(`"${'a'.repeat(5 * 2 ** 20)}"`), 502],
+    ['half a megabyte', created(`"${'a'.repeat(2 ** 19)}"`), 502],
     ['no HTTP', 'SSH-2.0-OpenSSH_9.9\r\n', 502],
     ['a refusal of our identity', 'HTTP/1.1 401 X\r\nContent-Length: 2\r\n\r\n{}', 503],
     ['an error', 'HTTP/1.1 500 X\r\nContent-Length: 4\r\n\r\noops', 503],
   ])('that a target answers with %s becomes an error of the gateway', async (_, text, status) => {
     const { send } = await start((socket) => void socket.write(text));
     expect(statusOf(await send(whole))).toBe(status);
+  });
+
+  it('of very many rules holds up no one, also where the client wants YAML', async () => {
+    const rule = '{"verbs":["get"],"apiGroups":[""],"resources":["pods"]}';
+    const { send } = await start(
+      (socket) =>
+        void socket.write(created(`{"status":{"resourceRules":[${Array(9_000).fill(rule).join()}]}}`)),
+    );
+    const before = process.threadCpuUsage();
+    const answer = await send(whole.replace('Host', 'Accept: application/yaml\r\nHost'));
+    const { user, system } = process.threadCpuUsage(before);
+    expect(answer).toMatch(/^HTTP\/1\.1 201 [\s\S]*content-type: application\/yaml/);
+    expect(parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({ status: { incomplete: true } });
+    expect((user + system) / 1_000).toBeLessThan(400);
   });
 
   it('is answered in plain JSON, whatever encoding the client takes', async () => {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { parse, stringify } from 'yaml';
+import { parse } from 'yaml';
 import { asObject, type JsonObject } from '../../api/json.ts';
 import { type RawResponse, ResponseCollector } from '../../kube/client/response-collector.ts';
 import { badAnswer } from '../../kube/kube-error.ts';
@@ -18,6 +18,8 @@ const rulesReviews = 'selfsubjectrulesreviews';
 
 /** A review is a few names. */
 const maxBytes = 65_536;
+/** To read as much YAML takes a hundred times as long, and everyone waits for it. */
+const maxYAMLBytes = 8_192;
 
 /**
  * When somebody asks what they may do: the API server knows their rights and nothing of scopes. Answers `no` where the scope
@@ -103,6 +105,7 @@ function readReview({ headers }: IncomingMessage, body: Buffer): ReadReview | Er
         return spec === undefined ? unreadable : { spec, body, mediaType: mediaTypes.protobuf };
       }
       case mediaTypes.yaml:
+        if (body.length > maxYAMLBytes) return tooLarge;
         return asJSON(parse(body.toString('utf8'), yamlOptions));
       case mediaTypes.json:
       case '':
@@ -115,8 +118,18 @@ function readReview({ headers }: IncomingMessage, body: Buffer): ReadReview | Er
   }
 }
 
-/** As the API server reads and writes it. A review has no use for aliases, which can grow without bounds. */
-const yamlOptions = { version: '1.1', maxAliasCount: 0, logLevel: 'error' } as const;
+/**
+ * As the API server reads it. A review has no use for aliases, which can grow without bounds, nor for keys that are collections: the
+ * reader writes each of them out again at every level, and 800 bytes of them take it ten seconds. Nor does it compare each key with
+ * all others: what goes on holds every key once.
+ */
+const yamlOptions = {
+  version: '1.1',
+  maxAliasCount: 0,
+  stringKeys: true,
+  uniqueKeys: false,
+  logLevel: 'error',
+} as const;
 
 /** YAML holds values that become texts only here. */
 function asJSON(review: unknown): ReadReview {
@@ -125,6 +138,8 @@ function asJSON(review: unknown): ReadReview {
   return { spec, body: Buffer.from(text), mediaType: mediaTypes.json };
 }
 
+/** One user may have hundreds of such requests under way, and each answer is kept in memory until it is whole. */
+const maxRulesBytes = 2 ** 19;
 const rulesAction = { verb: 'POST', path: rulesReviews };
 /** The target answers to us, in plain JSON. */
 const answerHeaders: ReadonlySet<string> = new Set(['accept', 'accept-encoding']);
@@ -164,7 +179,7 @@ function sendForRules(review: EndpointRequest, body: Buffer): { sent: Sent; answ
     ...withoutHeaders(send.headers, (name) => answerHeaders.has(name)),
   ];
   const { promise, resolve, reject } = Promise.withResolvers<RawResponse>();
-  const collector = new ResponseCollector({ action: rulesAction, maxBytes: 2 ** 22, resolve, reject });
+  const collector = new ResponseCollector({ action: rulesAction, maxBytes: maxRulesBytes, resolve, reject });
   const sent = upstream.dispatch({ ...send, headers, body }, collector);
   const end = (error: Error) => {
     // First: a request that waits for a new connection ends only when that has come or failed.
@@ -200,11 +215,14 @@ function parseObject(text: string): JsonObject {
   }
 }
 
-/** In JSON, unless the client asks for YAML and not for JSON. Clients of the API read what the header says it is. */
+/**
+ * In JSON, and under the name of YAML where the client asks for that and not for JSON: each JSON text is one of YAML, and to write
+ * large ones in another way takes seconds.
+ */
 function sendObject({ request, response }: EndpointRequest, status: number, body: object): void {
   const accepted = request.headers.accept ?? '';
   const isYAML = /\bapplication\/yaml\b/i.test(accepted) && !/\/(?:json|\*)/i.test(accepted);
-  const text = isYAML ? stringify(body, { version: '1.1' }) : JSON.stringify(body);
+  const text = JSON.stringify(body);
   const type = isYAML ? mediaTypes.yaml : mediaTypes.json;
   const length = Buffer.byteLength(text);
   response.writeHead(status, { 'content-type': type, 'content-length': length }).end(text);
