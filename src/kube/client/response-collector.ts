@@ -21,6 +21,7 @@ export interface CollectorOptions {
 export class ResponseCollector implements Dispatcher.DispatchHandler {
   readonly #options: CollectorOptions;
   readonly #chunks: Buffer[] = [];
+  #recent: Buffer[] = [];
   #size = 0;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
@@ -63,7 +64,8 @@ export class ResponseCollector implements Dispatcher.DispatchHandler {
     const { maxBytes, action } = this.#options;
     if (this.#size > maxBytes)
       return this.abort(badAnswer(action, `more than ${maxBytes} bytes`, this.#status));
-    this.#chunks.push(chunk);
+    this.#recent.push(chunk);
+    if (this.#recent.length === maxRecent) this.#join();
   }
 
   onResponseEnd(): void {
@@ -78,9 +80,18 @@ export class ResponseCollector implements Dispatcher.DispatchHandler {
     this.#options.reject(unreachable(this.#options.action, error));
   }
 
+  #join(): void {
+    this.#chunks.push(Buffer.concat(this.#recent));
+    this.#recent = [];
+  }
+
   #text(): string {
-    const [first] = this.#chunks;
-    if (first === undefined) return '';
-    return (this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks, this.#size)).toString('utf8');
+    if (this.#chunks.length === 0 && this.#recent.length === 1)
+      return this.#recent[0]?.toString('utf8') ?? '';
+    this.#join();
+    return Buffer.concat(this.#chunks, this.#size).toString('utf8');
   }
 }
+
+/** Each takes a hundred bytes besides its own, and a server may send a byte in each: so many are kept before they are joined. */
+const maxRecent = 1_024;
