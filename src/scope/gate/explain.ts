@@ -26,7 +26,7 @@ function actionOf(request: RequestMeaning): string {
   if (!request.isResourceRequest) return `${request.verb} ${quote(request.path)}`;
   const name = request.name === '' ? '' : ` ${quote(request.name)}`;
   const namespace = request.namespace === '' ? '' : ` in the namespace ${quote(request.namespace)}`;
-  const verb = request.mayCreate ? 'create and patch' : neededVerb(request) || 'use';
+  const verb = request.mayCreate ? `create and ${request.verb}` : neededVerb(request) || 'use';
   return `${verb} ${resourceOf(request)}${name}${namespace}`;
 }
 

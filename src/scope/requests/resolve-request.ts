@@ -1,6 +1,7 @@
 import { type PathProblem, parseRequestPath, type RequestPath, type RequestTarget } from '../request-path.ts';
 import { isClusterScoped } from './cluster-scoped.ts';
 import { listOptions } from './list-options.ts';
+import { isMadeByPut } from './made-by-put.ts';
 
 /** What the API server takes a request for: its `RequestInfo`, field by field. */
 export interface RequestMeaning {
@@ -141,7 +142,7 @@ function resourceRequest({
     subresource: address.subresource,
     name: named.name,
     allNamespaces: reachesAllNamespaces(apiGroup, address, named.verb),
-    mayCreate: method === 'PATCH' && !isPatchOfExisting(contentType),
+    mayCreate: mayCreate(method, contentType, apiGroup, address),
   };
 }
 
@@ -205,6 +206,17 @@ function nameVerb(verb: string, name: string, query: string): NamedVerb | undefi
 /** Without a namespace only lists and watches take objects of namespaces; every other request is about objects without one. */
 function reachesAllNamespaces(apiGroup: string, { namespace, resource }: Address, verb: string): boolean {
   return namespace === '' && (verb === 'list' || verb === 'watch') && !isClusterScoped(apiGroup, resource);
+}
+
+/** Neither of its verbs says so, but an apply makes the object where there is none, and of some kinds a PUT does. */
+function mayCreate(
+  method: string,
+  contentType: string | undefined,
+  apiGroup: string,
+  { resource, subresource }: Address,
+): boolean {
+  if (method === 'PUT') return subresource === '' && isMadeByPut(apiGroup, resource);
+  return method === 'PATCH' && !isPatchOfExisting(contentType);
 }
 
 /** Every other patch is an apply, or one that the API server does not know. */
