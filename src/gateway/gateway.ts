@@ -158,6 +158,7 @@ export class Gateway {
       find: (hash) => this.#index.find(hash),
       problem: () => this.#index.problem(),
       findTarget: (target) => this.#targets.find(target),
+      projectsVersion: () => this.#targetRecords.projectsVersion,
       permissions: this.#permissions,
       limits: {
         ofCredential: { short: settings.requestsPerCredential, long: settings.longRequestsPerCredential },

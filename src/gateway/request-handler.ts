@@ -145,6 +145,7 @@ export class RequestHandler {
     const request = {
       identity: sender.verdict.identity,
       impersonation: sender.verdict.impersonation,
+      scopes: sender.verdict.scopes,
       asked,
       targetUIDs: target.uids,
       isLong: isLongRunning(asked),

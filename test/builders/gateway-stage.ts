@@ -63,6 +63,7 @@ export function verdictFor(scope?: Record<string, unknown>, user = 'alice'): Ver
     identity: { kind: 'user', user, groups: [] },
     end: Number.POSITIVE_INFINITY,
     gates: scope === undefined ? [] : [compileScope(scope, projectsByName)],
+    scopes: JSON.stringify(scope) ?? '',
     gateOwners: ['OwnedAccessKey "ci"'],
     impersonation: impersonationHeaders({ user, groups: ['dev'] }),
   };
@@ -119,6 +120,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
   const open = new OpenRequests({
     ...index,
     findTarget: (target) => targets.find(target),
+    projectsVersion: () => 0,
     permissions,
     clock: systemClock,
     limits: {

@@ -14,6 +14,10 @@ export interface OpenRequest {
   readonly identity: Identity;
   /** What the target was told of who it is carried out as, and with which credential. */
   readonly impersonation: Verdict['impersonation'];
+  /** Of the verdict that it was judged by last. */
+  scopes: Verdict['scopes'];
+  /** {@link OpenRequestsOptions.projectsVersion} when it was judged last. */
+  projects?: number;
   readonly asked: ResolvedRequest;
   /** Of the target that it went to. */
   readonly targetUIDs: FoundTarget['uids'];
@@ -29,6 +33,8 @@ export interface OpenRequestsOptions {
   readonly findTarget: (
     target: RequestTarget,
   ) => Pick<FoundTarget, 'uids' | 'namespace' | 'entry'> | undefined;
+  /** Another number when another namespace is a project, or one is none any more. */
+  readonly projectsVersion: () => number;
   readonly permissions: Pick<EntryPermissions, 'mayStay'>;
   /** At once, with one credential, and with all that speak for one user. */
   readonly limits: { readonly ofCredential: RequestCounts; readonly ofUser: RequestCounts };
@@ -70,6 +76,7 @@ export class OpenRequests {
     if (user[kind] >= limits.ofUser[kind]) return tooMany.ofUser;
     this.#shares.set(hash, share);
     this.#users.set(name, user);
+    request.projects = this.#options.projectsVersion();
     share.open.add(request);
     user[kind] += 1;
     if (request.isLong) share.long += 1;
@@ -104,14 +111,23 @@ export class OpenRequests {
     }
   }
 
-  #isAllowed(verdict: Verdict, { asked, impersonation, targetUIDs }: OpenRequest): boolean {
-    if (!isSame(verdict.impersonation, impersonation)) return false;
+  #isAllowed(verdict: Verdict, request: OpenRequest): boolean {
+    if (!isSame(verdict.impersonation, request.impersonation)) return false;
     const { findTarget, permissions } = this.#options;
-    const target = findTarget(asked.target);
+    const target = findTarget(request.asked.target);
     // Deleted and made again under the same name it is another one, and the request still runs in the former one.
-    if (target?.uids !== targetUIDs || findDenial(verdict, asked, target.namespace) !== undefined)
+    if (target?.uids !== request.targetUIDs || !this.#isInScope(verdict, request, target.namespace))
       return false;
     return target.entry === undefined || permissions.mayStay(verdict.identity, target.entry);
+  }
+
+  /** A large scope takes milliseconds, and one user may have thousands of requests under way: it is asked only when it may say no. */
+  #isInScope(verdict: Verdict, request: OpenRequest, spaceNamespace: string | undefined): boolean {
+    const projects = this.#options.projectsVersion();
+    if (request.scopes === verdict.scopes && request.projects === projects) return true;
+    request.scopes = verdict.scopes;
+    request.projects = projects;
+    return findDenial(verdict, request.asked, spaceNamespace) === undefined;
   }
 
   #sweep(): void {

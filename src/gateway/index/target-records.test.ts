@@ -24,6 +24,22 @@ it('a namespace is a project by its name and its label', () => {
   expect(findProject('p-red')).toBeUndefined();
 });
 
+it('tells when another namespace is a project, and not when a project changes in other ways', () => {
+  const records = start({ name: 'p-red', ...labelled('red') });
+  const { projects } = records;
+  const change = (changes: object) => {
+    const before = records.projectsVersion;
+    projects.upsert({ ...projects.get('p-red'), ...changes } as never);
+    return records.projectsVersion !== before;
+  };
+  expect(change({ resourceVersion: '2' })).toBe(false);
+  expect(change({ resourceVersion: '3', label: 'blue' })).toBe(true);
+  expect(change({ resourceVersion: '4', isDeleting: true })).toBe(true);
+  const before = records.projectsVersion;
+  projects.remove('p-red');
+  expect(records.projectsVersion).not.toBe(before);
+});
+
 it.each([
   ['no label', { name: 'p-red' }],
   ['an empty label', { name: 'p-red', ...labelled('') }],

@@ -36,9 +36,19 @@ export class TargetRecords {
   readonly access = new Store<TargetAccessRecord>();
   readonly projects = new Store<ProjectRecord>();
   readonly #prefix: string;
+  #projectsVersion = 0;
 
   constructor(projectNamespacePrefix: string) {
     this.#prefix = projectNamespacePrefix;
+    this.projects.subscribe(({ previous, current }) => {
+      const isSame = previous?.label === current?.label && previous?.isDeleting === current?.isDeleting;
+      if (!isSame) this.#projectsVersion += 1;
+    });
+  }
+
+  /** Another number whenever `findProject` may say something else. */
+  get projectsVersion(): number {
+    return this.#projectsVersion;
   }
 
   /**

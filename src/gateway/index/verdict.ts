@@ -27,6 +27,8 @@ export interface Verdict {
   readonly end: number;
   /** Every request must pass each of them. */
   readonly gates: readonly Gate[];
+  /** The same in two verdicts of one object when their gates are made from the same. */
+  readonly scopes: string;
   /** Whose scope each gate is, for people: `OwnedAccessKey "ci"`. */
   readonly gateOwners: readonly string[];
   /** Who the target is to carry the request out as: name and value in turn. */
@@ -69,6 +71,8 @@ export function judge(
     identity,
     end,
     gates: scopes.map(([, scope]) => compileScope(scope, options.targets.findProject)),
+    // A fingerprint covers all that narrows, and is confirmed.
+    scopes: [record, ...ancestors].map(({ status }) => status.fingerprint).join(' '),
     gateOwners: scopes.map(([{ kind, name }]) => `${kind} "${name}"`),
     impersonation: impersonationOf(record, ancestors, identity),
   };

@@ -37,13 +37,21 @@ export function namesResource(matcher: ResourceMatcher, request: RequestMeaning)
   return !name.includes('*') && matchesResource(matcher, request) && matcher.resources?.has(name) === true;
 }
 
-function isListed(resources: ReadonlySet<string>, { resource, subresource }: RequestMeaning): boolean {
+function isListed(resources: ReadonlySet<string>, request: RequestMeaning): boolean {
   if (resources.has('*')) return true;
-  if (subresource === '') return resources.has(resource);
-  return (
-    resources.has(`${resource}/${subresource}`) ||
-    resources.has(`${resource}/*`) ||
-    resources.has(`*/${subresource}`) ||
-    resources.has('*/*')
-  );
+  if (request.subresource === '') return resources.has(request.resource);
+  for (const name of namesOf(request)) if (resources.has(name)) return true;
+  return false;
+}
+
+const names = new WeakMap<RequestMeaning, readonly string[]>();
+
+/** How a list may name the subresource of a request. Made once: a scope may hold five hundred lists. */
+function namesOf(request: RequestMeaning): readonly string[] {
+  const known = names.get(request);
+  if (known !== undefined) return known;
+  const { resource, subresource } = request;
+  const made = [`${resource}/${subresource}`, `${resource}/*`, `*/${subresource}`, '*/*'];
+  names.set(request, made);
+  return made;
 }

@@ -1,0 +1,73 @@
+import { expect, it } from 'vitest';
+import { verdictFor } from '../../../test/builders/gateway-stage.ts';
+import { FakeClock } from '../../kube/fake-clock.ts';
+import type { ResolvedRequest } from '../../scope/requests/resolve-request.ts';
+import { resolveRequest } from '../../scope/requests/resolve-request.ts';
+import type { Verdict } from '../index/verdict.ts';
+import { type OpenRequest, OpenRequests } from './open-requests.ts';
+
+const target = '/kubernetes/management/api/v1/namespaces/p-red/configmaps?watch=true';
+const asked = resolveRequest({ method: 'GET', target, contentType: undefined }) as ResolvedRequest;
+
+/** One watch under way. Its scope counts how often it is asked. */
+function start() {
+  const clock = new FakeClock();
+  const state = { asked: 0, allows: true, projects: 0, cut: 0, scopes: 'one' };
+  const entry = {
+    reaches: () => true,
+    allows: () => {
+      state.asked += 1;
+      return state.allows;
+    },
+    names: () => true,
+  };
+  const verdict = (): Verdict => ({
+    ...verdictFor(),
+    scopes: state.scopes,
+    gates: [{ entries: [entry], warnings: [] }],
+  });
+  const open = new OpenRequests({
+    clock,
+    find: verdict,
+    problem: () => undefined,
+    findTarget: () => ({ uids: '' }),
+    projectsVersion: () => state.projects,
+    permissions: { mayStay: () => true },
+    limits: { ofCredential: { short: 1, long: 1 }, ofUser: { short: 1, long: 1 } },
+  });
+  const { identity, impersonation, scopes } = verdict();
+  const request: OpenRequest = {
+    ...{ identity, impersonation, scopes, asked, targetUIDs: '', isLong: true },
+    cut: () => {
+      state.cut += 1;
+    },
+  };
+  expect(open.enter('hash', request)).toBeUndefined();
+  return { state, open, sweep: () => clock.advance(500) };
+}
+
+it('the scope of what is under way is asked again only when something changed that it rests on', () => {
+  const { state, open, sweep } = start();
+  for (let count = 0; count < 5; count++) sweep();
+  open.recheck('hash');
+  expect(state.asked).toBe(0);
+  state.scopes = 'two';
+  open.recheck('hash');
+  sweep();
+  expect(state.asked).toBe(1);
+  state.projects += 1;
+  sweep();
+  sweep();
+  expect([state.asked, state.cut]).toEqual([2, 0]);
+});
+
+it.each<[string, (state: ReturnType<typeof start>['state']) => void]>([
+  ['its scope changed', (state) => Object.assign(state, { scopes: 'two' })],
+  ['a namespace is no project any more', (state) => Object.assign(state, { projects: 1 })],
+])('it is cut within half a second when %s and it is no longer allowed', (_, change) => {
+  const { state, sweep } = start();
+  state.allows = false;
+  change(state);
+  sweep();
+  expect(state.cut).toBe(1);
+});
