@@ -15,6 +15,7 @@ import { Misses } from './gate/misses.ts';
 import { OpenRequests } from './gate/open-requests.ts';
 import { CredentialIndex } from './index/credential-index.ts';
 import { TargetRecords } from './index/target-records.ts';
+import { limitedLog } from './limited-log.ts';
 import { Targets } from './proxy/targets.ts';
 import { ApiServerUpstream, type Upstream, type UpstreamLimits } from './proxy/upstream.ts';
 import { RequestHandler } from './request-handler.ts';
@@ -79,17 +80,7 @@ export class Gateway {
       limits: upstreamLimitsOf(settings),
     });
     this.#targets = this.#createTargets(platform);
-    const handler = new RequestHandler({
-      ...options,
-      index: this.#index,
-      open: this.#open,
-      targets: this.#targets,
-      permissions: this.#permissions,
-      misses: createMisses(options),
-      endpoints: new Endpoints({ ...options, index: this.#index, targetRecords: this.#targetRecords }),
-      onAuthenticated: (socket, user) => this.#server.authenticated(socket, user),
-    });
-    this.#server = this.#createServer(handler);
+    this.#server = this.#createServer(this.#createHandler());
     this.readiness = {
       index: () => this.#index.problem(),
       shutdown: () => (this.#isStopping ? 'the gateway stops' : undefined),
@@ -148,6 +139,21 @@ export class Gateway {
       connections: this.#targetConnections,
       projectNamespacePrefix: settings.projectNamespacePrefix,
       limits: upstreamLimitsOf(settings),
+    });
+  }
+
+  #createHandler(): RequestHandler {
+    const { log, clock } = this.#options;
+    return new RequestHandler({
+      ...this.#options,
+      log: limitedLog(log, clock),
+      index: this.#index,
+      open: this.#open,
+      targets: this.#targets,
+      permissions: this.#permissions,
+      misses: createMisses(this.#options),
+      endpoints: new Endpoints({ ...this.#options, index: this.#index, targetRecords: this.#targetRecords }),
+      onAuthenticated: (socket, user) => this.#server.authenticated(socket, user),
     });
   }
 
