@@ -19,7 +19,7 @@ import { expectConfirmed, expectNothingConfirmed } from './nothing-confirmed.ts'
 const world = await operatorWorld();
 const { admin } = world;
 const kubectl = await kubectlOf(world, 'before-user');
-// Whom the stamps name may make all of this: what the operator refuses, it refuses for what is stored.
+// The user that the stamps name may make all of this: what the operator refuses, it refuses for what is stored.
 await giveRight(admin, 'alice', { apiGroups: [''], resources: ['users', 'groups'], verbs: ['impersonate'] });
 await giveRight(admin, 'alice', {
   apiGroups: [''],
