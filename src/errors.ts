@@ -1,3 +1,5 @@
+import { operationErrors } from './operation-errors.ts';
+
 /** What each process exit code means. Documented in docs/reference/errors.md. */
 export const exitCodes = { success: 0, failure: 1, usage: 2 } as const;
 
@@ -182,6 +184,7 @@ export const errorCatalogue = {
     fix: 'Use the API server of the platform directly.',
     httpStatus: 403,
   },
+  ...operationErrors,
   ERR_UPGRADE: {
     message: 'exec, attach, port-forward and other upgraded connections are not served yet',
     fix: 'Use the API server of the target directly.',

@@ -10,6 +10,7 @@ import type { GatewaySettings } from '../settings/gateway.ts';
 import type { HealthChecks } from '../telemetry/health.ts';
 import type { GatewayMetrics } from '../telemetry/metrics/gateway.ts';
 import { Endpoints } from './endpoints/endpoints.ts';
+import { IssuerDocuments } from './endpoints/issuer-documents.ts';
 import { EntryPermissions } from './gate/entry-permissions.ts';
 import { Misses } from './gate/misses.ts';
 import { OpenRequests } from './gate/open-requests.ts';
@@ -44,6 +45,7 @@ export class Gateway {
   readonly #options: GatewayOptions;
   readonly #index: CredentialIndex;
   readonly #permissions: EntryPermissions;
+  readonly #issuer: IssuerDocuments;
   readonly #open: OpenRequests;
   readonly #targets: Targets;
   readonly #targetRecords: TargetRecords;
@@ -60,19 +62,15 @@ export class Gateway {
     this.#certificate = settings.plainHTTP === 'loopback' ? undefined : readCertificate(settings);
     this.#targetRecords = new TargetRecords(settings.projectNamespacePrefix);
     this.#index = this.#createIndex();
+    this.#issuer = createIssuerDocuments(options);
     options.metrics.readWaitingActivity(() => this.#index.waitingActivity);
-    const { maxConnections, staleAfterMs: maxStayMs } = settings;
-    this.#permissions = new EntryPermissions({ ...options, maxConnections, maxStayMs });
+    this.#permissions = createPermissions(options);
     this.#open = this.#createOpenRequests();
-    this.#connections = new ConnectionSet({
-      connections: settings.upstreamConnections,
-      watchConnections: settings.upstreamLongConnections,
-    });
+    this.#connections = new ConnectionSet(connectionsOf(settings));
     this.#targetConnections = new TargetConnections({
       store: this.#targetRecords.access,
       lookup: new TargetAddresses(settings.targetAddresses).lookup,
-      connections: settings.upstreamConnections,
-      watchConnections: settings.upstreamLongConnections,
+      ...connectionsOf(settings),
     });
     const platform = new ApiServerUpstream({
       ...options,
@@ -90,7 +88,8 @@ export class Gateway {
   async run(signal: AbortSignal): Promise<void> {
     const { log } = this.#options;
     const ended = new AbortController();
-    const running = [this.#index.run(ended.signal), this.#followCertificate(signal)];
+    const watching = [this.#index.run(ended.signal), this.#issuer.run(ended.signal)];
+    const running = [...watching, this.#followCertificate(signal)];
     const { address, port } = await this.#server.listen();
     log.info({ purpose: 'requests', address, port }, 'listening');
     await aborted(signal);
@@ -130,6 +129,16 @@ export class Gateway {
     });
   }
 
+  #createEndpoints(): Endpoints {
+    return new Endpoints({
+      ...this.#options,
+      index: this.#index,
+      targetRecords: this.#targetRecords,
+      issuer: this.#issuer,
+      issuerReads: createMisses(this.#options),
+    });
+  }
+
   #createTargets(platform: Upstream): Targets {
     const { settings, clock } = this.#options;
     return new Targets({
@@ -152,7 +161,7 @@ export class Gateway {
       targets: this.#targets,
       permissions: this.#permissions,
       misses: createMisses(this.#options),
-      endpoints: new Endpoints({ ...this.#options, index: this.#index, targetRecords: this.#targetRecords }),
+      endpoints: this.#createEndpoints(),
       onAuthenticated: (socket, user) => this.#server.authenticated(socket, user),
     });
   }
@@ -201,12 +210,30 @@ const limitsOf = (settings: GatewaySettings): ServerLimits => ({
   strangerGraceMs: 2_000,
 });
 
+const connectionsOf = (settings: GatewaySettings) => ({
+  connections: settings.upstreamConnections,
+  watchConnections: settings.upstreamLongConnections,
+});
+
 const upstreamLimitsOf = (settings: GatewaySettings): UpstreamLimits => ({
   connections: settings.upstreamConnections,
   longConnections: settings.upstreamLongConnections,
   maxWaiting: settings.upstreamWaiting,
   maxWaitMs: settings.upstreamWaitMs,
 });
+
+const createPermissions = (options: GatewayOptions): EntryPermissions => {
+  const { maxConnections, staleAfterMs: maxStayMs } = options.settings;
+  return new EntryPermissions({ ...options, maxConnections, maxStayMs });
+};
+
+const createIssuerDocuments = ({ settings, reader: client, metrics, ...shared }: GatewayOptions) =>
+  new IssuerDocuments({
+    ...shared,
+    client,
+    metricsOf: (name) => metrics.informers.for(name),
+    staleAfterMs: settings.staleAfterMs,
+  });
 
 const createMisses = ({ clock, settings: { missesPerAddress: perMinute } }: GatewayOptions): Misses =>
   new Misses({ clock, perMinute, maxAddresses: 20_000 });

@@ -92,7 +92,7 @@ export class RequestHandler {
     const path = this.#pathOf(exchange.request);
     if (path === undefined) return notFound;
     const publicEndpoint = this.#options.endpoints.findPublic(method, path);
-    if (publicEndpoint !== undefined) return void publicEndpoint(exchange);
+    if (publicEndpoint !== undefined) return publicEndpoint.answer(exchange);
     if (impersonates(rawHeaders)) return impersonation;
     const sender = authenticate(exchange.request, this.#authentication);
     if ('status' in sender) return this.#answerStranger(exchange, sender);

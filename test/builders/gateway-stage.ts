@@ -5,6 +5,7 @@ import { createAuthority, createServer as createServingPair } from '../../lab/co
 import { credentialHash } from '../../src/credentials/keys/credential-hash.ts';
 import type { EndpointServices } from '../../src/gateway/endpoints/endpoint.ts';
 import { Endpoints } from '../../src/gateway/endpoints/endpoints.ts';
+import type { IssuerDocument } from '../../src/gateway/endpoints/issuer-documents.ts';
 import { EntryPermissions } from '../../src/gateway/gate/entry-permissions.ts';
 import { Misses } from '../../src/gateway/gate/misses.ts';
 import { OpenRequests } from '../../src/gateway/gate/open-requests.ts';
@@ -94,6 +95,8 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     asked: 0,
     /** How many requests counted as a use of their credential. */
     used: 0,
+    /** What the operator has published. */
+    published: undefined as IssuerDocument | undefined,
   };
   const answerEntry = async () => {
     state.asked += 1;
@@ -144,12 +147,14 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
   };
   const registry = new Registry();
   const metrics = new GatewayMetrics(registry);
+  const settings = {
+    baseURL: `https://latchkey.example.com${options.basePath ?? ''}`,
+    maxCredentialBytes: 8_192,
+    stallTimeoutMs: options.maxStallMs ?? 60_000,
+    projectNamespacePrefix: 'p-',
+  };
   const handler = new RequestHandler({
-    settings: {
-      baseURL: `https://latchkey.example.com${options.basePath ?? ''}`,
-      maxCredentialBytes: 8_192,
-      stallTimeoutMs: options.maxStallMs ?? 60_000,
-    },
+    settings,
     clock: systemClock,
     log: silentLogger,
     metrics,
@@ -157,12 +162,14 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     open,
     targets,
     permissions,
-    misses: new Misses({
-      clock: systemClock,
-      perMinute: options.missesPerAddress ?? 0,
-      maxAddresses: 100,
-    }),
-    endpoints: new Endpoints({ ...options.services } as EndpointServices),
+    misses: missesOf(options),
+    endpoints: new Endpoints({
+      settings,
+      index,
+      issuer: { find: () => state.published },
+      issuerReads: missesOf(options),
+      ...options.services,
+    } as unknown as EndpointServices),
     onAuthenticated: (socket, user) => server.authenticated(socket, user),
   });
   const server: GatewayServer = new GatewayServer({
@@ -208,6 +215,9 @@ const serverLimits = ({ clientConnections = 100, strangersPerAddress = 0 }: Stag
   ...{ headerBytes: 16_384, headerFields: 100, urlBytes: 8_192, headMs: 30_000, idleMs: 30_000 },
   ...{ connections: clientConnections, strangersPerAddress, strangerGraceMs: 50 },
 });
+
+const missesOf = ({ missesPerAddress: perMinute = 0 }: StageOptions): Misses =>
+  new Misses({ clock: systemClock, perMinute, maxAddresses: 100 });
 
 function selfSigned(): ServingCertificate {
   const { certificate: cert, key } = createServingPair(createAuthority('test'), ['127.0.0.1']);

@@ -1,7 +1,10 @@
 import type { PublicJwk, SigningKey } from './signing-key.ts';
 
-/** Where the gateway serves the key set, below the issuer. */
-export const jwksPath = '/openid/v1/jwks';
+/** What is published about the issuer: the entries of a ConfigMap, and the paths below the issuer where the gateway serves them. */
+export const issuerDocuments = {
+  discovery: { entry: 'openid-configuration', path: '/.well-known/openid-configuration' },
+  keySet: { entry: 'jwks', path: '/openid/v1/jwks' },
+} as const;
 
 export interface DiscoveryDocument {
   readonly issuer: string;
@@ -16,7 +19,7 @@ export interface DiscoveryDocument {
 export function discoveryDocument(issuer: string): DiscoveryDocument {
   return {
     issuer,
-    jwks_uri: `${issuer}${jwksPath}`,
+    jwks_uri: `${issuer}${issuerDocuments.keySet.path}`,
     response_types_supported: ['id_token'],
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: ['ES256'],

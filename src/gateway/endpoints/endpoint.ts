@@ -5,10 +5,12 @@ import type { Logger } from '../../logger.ts';
 import type { ResolvedRequest } from '../../scope/requests/resolve-request.ts';
 import type { GatewaySettings } from '../../settings/gateway.ts';
 import type { Authenticated } from '../gate/authenticate.ts';
+import type { Misses } from '../gate/misses.ts';
 import type { CredentialIndex } from '../index/credential-index.ts';
 import type { TargetRecords } from '../index/target-records.ts';
 import type { Forwarding } from '../proxy/forward.ts';
 import type { ErrorAnswer } from '../server/error-answer.ts';
+import type { IssuerDocuments } from './issuer-documents.ts';
 
 export interface Exchange {
   readonly request: IncomingMessage;
@@ -28,8 +30,12 @@ export interface EndpointRequest extends Omit<Forwarding, 'body'> {
 /** One operation that the gateway answers itself, in whole or in part. It ends the response, or rejects for a defect. */
 export type Endpoint = (request: EndpointRequest) => Promise<void>;
 
-/** One that anybody may ask for, without a credential. It does not read the body, which could go on for ever. */
-export type PublicEndpoint = (exchange: Exchange) => void;
+/** One that anybody may ask for, without a credential. */
+export interface PublicEndpoint {
+  readonly methods: readonly string[];
+  /** Ends the response, or says why not. It does not read the body, which could go on for ever. */
+  readonly answer: (exchange: Exchange) => ErrorAnswer | undefined;
+}
 
 /** What endpoints work with, besides the request. */
 export interface EndpointServices {
@@ -42,4 +48,7 @@ export interface EndpointServices {
   readonly client: KubeClient;
   readonly index: Pick<CredentialIndex, 'records' | 'find' | 'problem'>;
   readonly targetRecords: Pick<TargetRecords, 'instances' | 'findProject'>;
+  readonly issuer: Pick<IssuerDocuments, 'find'>;
+  /** Of reads of what the issuer publishes, which take no credential. */
+  readonly issuerReads: Pick<Misses, 'isTooMany'>;
 }

@@ -1,7 +1,9 @@
+import { issuerDocuments } from '../../credentials/tokens/discovery.ts';
 import type { RequestMeaning } from '../../scope/requests/resolve-request.ts';
 import { version } from '../../version.ts';
 import { hasBody } from '../server/error-answer.ts';
 import type { Endpoint, EndpointServices, Exchange, PublicEndpoint } from './endpoint.ts';
+import { publicDocument } from './issuer-documents.ts';
 import { answerReview } from './reviews.ts';
 
 /** By question: see {@link questionOf}. */
@@ -16,9 +18,11 @@ const everywhere: EndpointTable = {
 /** Only where the target is the platform itself. */
 const onPlatform = (_services: EndpointServices): EndpointTable => ({});
 
-/** `GET` of a path below the base URL. */
-const withoutCredential = (_services: EndpointServices): Readonly<Record<string, PublicEndpoint>> => ({
-  '/version': sendVersion,
+/** By path below the base URL. */
+const withoutCredential = (services: EndpointServices): Readonly<Record<string, PublicEndpoint>> => ({
+  '/version': { methods: ['GET'], answer: sendVersion },
+  [issuerDocuments.discovery.path]: publicDocument(issuerDocuments.discovery.path, services),
+  [issuerDocuments.keySet.path]: publicDocument(issuerDocuments.keySet.path, services),
 });
 
 /** What the gateway answers itself. Everything else is forwarded. */
@@ -43,7 +47,8 @@ export class Endpoints {
 
   /** `path` is that below the base URL, with the query. */
   findPublic(method: string, path: string): PublicEndpoint | undefined {
-    return method === 'GET' ? this.#withoutCredential.get(path) : undefined;
+    const endpoint = this.#withoutCredential.get(path);
+    return endpoint?.methods.includes(method) ? endpoint : undefined;
   }
 }
 
@@ -62,7 +67,7 @@ function questionOf({
 
 const groupOf = (question: string): string => question.replace(/^[^.]*\./, '');
 
-function sendVersion({ request, response }: Exchange): void {
+function sendVersion({ request, response }: Exchange): undefined {
   if (hasBody(request)) response.shouldKeepAlive = false;
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ version }));
 }

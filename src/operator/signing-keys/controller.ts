@@ -7,7 +7,7 @@ import {
   systemObjects,
 } from '../../api/names.ts';
 import { configMaps, secrets } from '../../api/resources.ts';
-import { createKeySet, discoveryDocument } from '../../credentials/tokens/discovery.ts';
+import { createKeySet, discoveryDocument, issuerDocuments } from '../../credentials/tokens/discovery.ts';
 import { generateSigningKey, type SigningKey } from '../../credentials/tokens/signing-key.ts';
 import {
   planSigningKeys,
@@ -121,8 +121,8 @@ export class SigningKeyController {
   async #publish(keys: readonly SigningKey[]): Promise<void> {
     const { client, issuer } = this.#options;
     const data = {
-      'openid-configuration': JSON.stringify(discoveryDocument(issuer)),
-      jwks: JSON.stringify(createKeySet(keys)),
+      [issuerDocuments.discovery.entry]: JSON.stringify(discoveryDocument(issuer)),
+      [issuerDocuments.keySet.entry]: JSON.stringify(createKeySet(keys)),
     };
     const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: configMapKey, data };
     await client.apply(configMaps, configMapKey, configMap, { fieldManager, force: true });

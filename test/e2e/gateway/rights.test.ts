@@ -192,7 +192,11 @@ async function accountWith(rules: readonly Rule[]): Promise<ApiClient> {
 describe('the rights of the gateway', () => {
   it('are those that a request is shown for here', () => {
     expect(ofCluster.flatMap(rightsOf).toSorted()).toEqual(Object.keys(uses).toSorted());
-    expect(ofNamespace).toHaveLength(1);
+    expect(ofNamespace.flatMap(rightsOf)).toEqual([
+      'serviceaccounts impersonate:serviceaccount',
+      'configmaps impersonate-on:serviceaccount:list',
+      'configmaps impersonate-on:serviceaccount:watch',
+    ]);
   });
 
   it.concurrent.each(Object.entries(uses))('%s is there and needed', async (right, request) => {
@@ -207,6 +211,7 @@ describe('the rights of the gateway', () => {
 describe('a stolen token of the gateway', async () => {
   const thief = await clientWith(await accountKubeconfig(plane, 'latchkey-gateway'));
   const secrets = '/api/v1/namespaces/latchkey-system/secrets';
+  const systemMaps = '/api/v1/namespaces/latchkey-system/configmaps';
 
   it.each<[string, Request]>([
     ['by itself', { path: secrets }],
@@ -219,6 +224,10 @@ describe('a stolen token of the gateway', async () => {
     [
       'as another ServiceAccount',
       { path: maps, headers: { 'impersonate-user': 'system:serviceaccount:default:default' } },
+    ],
+    [
+      'as the reader, which reads no other ConfigMap',
+      { path: systemMaps, headers: account('latchkey-reader') },
     ],
     ['as the reader, which reads no Secret', { path: secrets, headers: account('latchkey-reader') }],
     ['as somebody with a UID', { path: maps, headers: { ...user, 'impersonate-uid': '1' } }],
@@ -239,6 +248,9 @@ describe('a stolen token of the gateway', async () => {
     const keys = { path: `${credentials}/ownedaccesskeys?limit=1`, headers: account('latchkey-reader') };
     expect(await thief.status(keys)).toBe(200);
     expect(await thief.status({ path: maps, headers: user })).toBe(200);
+    const published = `${systemMaps}?fieldSelector=metadata.name%3Dlatchkey-oidc-discovery`;
+    expect(await thief.status({ path: published, headers: account('latchkey-reader') })).toBe(200);
+    expect(await thief.status({ path: published })).toBe(403);
     const access = '/api/v1/namespaces/latchkey-targets/secrets';
     expect(await thief.status({ path: access, headers: account('latchkey-reader') })).toBe(200);
     expect(await thief.status({ path: access })).toBe(403);

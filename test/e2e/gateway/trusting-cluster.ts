@@ -1,0 +1,74 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { parse, stringify } from 'yaml';
+import { freePort } from '../../../lab/controlplane/ports.ts';
+import { type VirtualCluster, virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { type GatewayWorld, gatewayWorld } from './gateway-world.ts';
+
+interface AuthenticationConfiguration {
+  readonly jwt: readonly [
+    { readonly issuer: { readonly audiences: readonly string[] }; readonly [part: string]: unknown },
+  ];
+}
+
+/** A cluster whose API server takes tokens of the platform by itself, with the configuration that the documents show. */
+export interface TrustingCluster {
+  readonly world: GatewayWorld;
+  readonly cluster: VirtualCluster;
+  readonly baseURL: string;
+  /** Who the API server takes the token for; undefined where it refuses it. */
+  whoAmI(
+    token: string,
+  ): Promise<{ readonly username: string; readonly groups: readonly string[] } | undefined>;
+  /** Writes the configuration with one more audience. The API server notices by itself. */
+  addAudience(audience: string): void;
+}
+
+/** The name that the documents give to the cluster. */
+export const trustingClusterName = 'staging';
+const document = path.resolve(import.meta.dirname, '../../../docs/guide/trusting-clusters.md');
+
+/** Call it at the top of a file. */
+export async function trustingCluster(): Promise<TrustingCluster> {
+  // The API server follows the addresses in the discovery document, so the issuer must be where the gateway is.
+  const port = await freePort();
+  const baseURL = `https://127.0.0.1:${port}`;
+  const issuer = { LATCHKEY_BASE_URL: baseURL };
+  const world = await gatewayWorld({ ...issuer, LATCHKEY_LISTEN_ADDRESS: `127.0.0.1:${port}` }, issuer);
+  const file = path.join(world.guard.folder, 'authentication.yaml');
+  const shown = readConfiguration(baseURL, world.gateway.ca);
+  writeFileSync(file, stringify(shown));
+  const cluster = await virtualCluster({
+    name: 'trusting',
+    extraApiServerArgs: [`--authentication-config=${file}`],
+  });
+  return {
+    world,
+    cluster,
+    baseURL,
+    whoAmI: async (token) => await whoAmI(cluster, token),
+    addAudience: (audience) => {
+      const { issuer: former, ...rest } = shown.jwt[0];
+      const changed = { ...rest, issuer: { ...former, audiences: [...former.audiences, audience] } };
+      // Half a file would be refused, and the former one stay in use.
+      writeFileSync(`${file}.new`, stringify({ ...shown, jwt: [changed] }));
+      renameSync(`${file}.new`, file);
+    },
+  };
+}
+
+/** The first block of YAML on the page, for the gateway of the test. */
+function readConfiguration(baseURL: string, ca: string): AuthenticationConfiguration {
+  const [, block = ''] = /^```yaml\n(.*?)^```/ms.exec(readFileSync(document, 'utf8')) ?? [];
+  const configuration = parse(block.replaceAll('https://latchkey.example.com', baseURL));
+  configuration.jwt[0].issuer.certificateAuthority = ca;
+  return configuration;
+}
+
+async function whoAmI({ plane }: VirtualCluster, token: string): ReturnType<TrustingCluster['whoAmI']> {
+  const kubeconfig = await plane.kubeconfigWithToken('bearer', token);
+  const { stdout, stderr, exitCode } = await plane.kubectl(['auth', 'whoami', '-o', 'json'], { kubeconfig });
+  if (exitCode === 0) return JSON.parse(stdout).status.userInfo;
+  if (/Unauthorized|must be logged in/.test(stderr)) return undefined;
+  throw new Error(`kubectl auth whoami: ${stderr}`);
+}
