@@ -188,6 +188,7 @@ describe('a request that is sent before the one in front of it is answered', () 
     ['can be read in two ways', `GET / HTTP/1.1\r\n\r\n${behind}`],
     ['expects something', `GET / HTTP/1.1\r\nHost: a\r\nExpect: miracle\r\n\r\n${behind}`],
     ['is one of many', behind.repeat(100)],
+    ['is the second that waits', behind.repeat(2)],
   ])('ends the connection when it %s', async (_, text) => {
     const { seen, send } = await startHeld();
     expect(await send(first + text)).toBe('');

@@ -30,8 +30,11 @@ export interface GatewayServerOptions {
   readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
-/** Requests that clients may send before they have the answer to the one before. Few do, and each takes memory. */
-const maxWaiting = 8;
+/**
+ * Requests that a client may send before it has the answer to the one before. Few do, and each may have sixteen kilobytes of headers: with
+ * many of them behind the watches of one user the memory was full.
+ */
+const maxWaiting = 1;
 
 /** HTTP/1.1 for clients: nothing reaches `onRequest` but whole, plain requests, and every wait is limited. */
 export class GatewayServer {
