@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { PassThrough } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../kube/clock.ts';
+import { WriteBudget } from '../../kube/queue/write-budget.ts';
 import { type ErrorAnswer, errorAnswer, hasBody, sendError } from '../server/error-answer.ts';
 import { responseHeaders } from './response-headers.ts';
 import { UpstreamBusy } from './sent-request.ts';
@@ -45,6 +46,14 @@ export class Stalled extends Error {}
 /** A refusal of our identity is a short text. */
 const maxRefusalBytes = 65_536;
 
+/**
+ * Bytes. Each piece that somebody cuts a body into takes a turn of its own through Node, whatever its size: twenty uploads in
+ * pieces of one byte took all of a processor.
+ */
+const smallPiece = 64;
+/** Small pieces of the body of a request: a second, and at once. */
+const smallPieces = { rate: 100, burst: 500 };
+
 class Relay implements Dispatcher.DispatchHandler {
   readonly #forwarding: Forwarding;
   readonly #body: PassThrough | Buffer | null;
@@ -56,6 +65,8 @@ class Relay implements Dispatcher.DispatchHandler {
   /** Bytes of a 401, which are not passed on; undefined for any other answer. */
   #refusalBytes: number | undefined;
   #isOver = false;
+  #isCorked = false;
+  #smallPieces: WriteBudget | undefined;
 
   constructor(forwarding: Forwarding, body: PassThrough | Buffer | null) {
     const { request, response } = forwarding;
@@ -65,7 +76,9 @@ class Relay implements Dispatcher.DispatchHandler {
     // Without a listener the error of a client that leaves would end the process.
     if (body instanceof PassThrough) {
       body.on('error', () => undefined);
-      request.once('error', (error) => body.destroy(error)).on('data', () => this.#guard?.progress());
+      request
+        .once('error', (error) => body.destroy(error))
+        .on('data', (chunk: Buffer) => this.#onRequestData(chunk));
     }
     this.#guard = forwarding.send.isLong ? undefined : this.#createGuard();
     response.once('close', () => this.#onClosed()).on('drain', () => this.#onDrained());
@@ -110,10 +123,31 @@ class Relay implements Dispatcher.DispatchHandler {
     } else if (!this.#isOver) this.#write(controller, chunk);
   }
 
-  /** Progress is what the client takes, not what piles up for it. */
+  #onRequestData({ length }: Buffer): void {
+    this.#guard?.progress();
+    if (length >= smallPiece || this.#isOver) return;
+    this.#smallPieces ??= new WriteBudget(smallPieces);
+    if (this.#smallPieces.tryReserve(this.#forwarding.clock.monotonic())) return;
+    const error = new Error('the body of the request comes in too many small pieces');
+    this.#fail(error, tooManyPieces);
+    this.#sent?.abort(error);
+  }
+
+  /** Progress is what the client takes, not what piles up for it. Small pieces that came together go on together. */
   #write(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (chunk.length < smallPiece && !this.#isCorked) {
+      this.#isCorked = true;
+      this.#response.cork();
+      process.nextTick(() => this.#uncork());
+    }
     if (this.#response.write(chunk)) this.#guard?.progress();
     else controller.pause();
+  }
+
+  #uncork(): void {
+    if (!this.#isCorked) return;
+    this.#isCorked = false;
+    this.#response.uncork();
   }
 
   #onDrained(): void {
@@ -138,6 +172,8 @@ class Relay implements Dispatcher.DispatchHandler {
     if (this.#refusalBytes !== undefined) return void this.#onRefused();
     this.#isOver = true;
     this.#guard?.progress();
+    // Node would write the end of the body before what it still holds back.
+    this.#uncork();
     this.#response.end();
   }
 
@@ -193,6 +229,9 @@ class Relay implements Dispatcher.DispatchHandler {
 const clientGone = new Error('the client is gone');
 const badAnswer = errorAnswer('ERR_UPSTREAM_ANSWER', {});
 const unavailable = errorAnswer('ERR_UPSTREAM_UNAVAILABLE', {}, { headers: ['retry-after', '1'] });
+const tooManyPieces = errorAnswer('ERR_REQUEST_MALFORMED', {
+  problem: 'its body comes in too many small pieces',
+});
 const timedOut = errorAnswer('ERR_UPSTREAM_TIMEOUT', {});
 const busy = errorAnswer('ERR_UPSTREAM_BUSY', {}, { headers: ['retry-after', '1'] });
 
