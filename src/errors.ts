@@ -1,3 +1,4 @@
+import { objectErrors } from './object-errors.ts';
 import { operationErrors } from './operation-errors.ts';
 
 /** What each process exit code means. Documented in docs/reference/errors.md. */
@@ -184,6 +185,7 @@ export const errorCatalogue = {
     fix: 'Use the API server of the platform directly.',
     httpStatus: 403,
   },
+  ...objectErrors,
   ...operationErrors,
   ERR_UPGRADE: {
     message: 'exec, attach, port-forward and other upgraded connections are not served yet',

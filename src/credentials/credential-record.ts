@@ -28,7 +28,6 @@ export function toCredentialRecord(object: unknown, kind: CredentialKind): Crede
     changedBy: shared.json(parseChangedBy(annotations)),
     rotate: shortened(asText(annotations[annotationNames.rotate])),
     ephemeral: asObject(metadata['labels'])[labelNames.ephemeral] === 'true',
-    type: shared.text(asText(spec['type'])),
     disabledOwner: ownerOfSpecField(metadata['managedFields'], 'disabled'),
     keyWrittenByOperator: isWrittenByOperator(metadata['managedFields'], 'key'),
     renewBefore: asCount(spec['renewBefore']),

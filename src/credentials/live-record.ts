@@ -43,6 +43,7 @@ export function toLiveRecord(object: unknown, kind: CredentialKind): LiveRecord 
     requester: shared.json(parseRequester(annotations)),
     fingerprints: presentFingerprints(spec, status),
     specKey: readSpecKey(spec['key'], status),
+    type: shared.text(asText(spec['type'])),
     identity: shared.json(identity),
     problem: shared.json(
       sizeProblem(object) ?? refusal ?? referenceProblem(spec) ?? stampProblem(annotations),

@@ -95,6 +95,8 @@ export interface LiveRecord {
   /** Fingerprint of the present spec: by the present algorithm first, then the one before where there is one. */
   readonly fingerprints: readonly string[];
   readonly specKey?: SpecKey;
+  /** Access keys only: `spec.type`. */
+  readonly type?: string;
   /** Absent: the identity of parent or requester. */
   readonly identity?: Identity;
   /** Why this spec can never be used as it stands: an identity or a reference that is refused or cannot be read. */
@@ -128,7 +130,6 @@ export interface CredentialRecord extends LiveRecord {
   readonly changedBy?: Requester;
   readonly rotate?: string;
   readonly ephemeral: boolean;
-  readonly type?: string;
   /** Who owns `spec.disabled` by managed fields. */
   readonly disabledOwner: 'none' | 'operator' | 'other';
   /** True when the operator's field manager wrote the plain `spec.key`. */

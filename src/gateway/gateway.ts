@@ -129,11 +129,12 @@ export class Gateway {
     });
   }
 
-  #createEndpoints(): Endpoints {
+  #createEndpoints(misses: Misses): Endpoints {
     return new Endpoints({
       ...this.#options,
       index: this.#index,
       targetRecords: this.#targetRecords,
+      misses,
       issuer: this.#issuer,
       issuerReads: createMisses(this.#options),
     });
@@ -153,6 +154,7 @@ export class Gateway {
 
   #createHandler(): RequestHandler {
     const { log, clock } = this.#options;
+    const misses = createMisses(this.#options);
     return new RequestHandler({
       ...this.#options,
       log: limitedLog(log, clock),
@@ -160,8 +162,8 @@ export class Gateway {
       open: this.#open,
       targets: this.#targets,
       permissions: this.#permissions,
-      misses: createMisses(this.#options),
-      endpoints: this.#createEndpoints(),
+      misses,
+      endpoints: this.#createEndpoints(misses),
       onAuthenticated: (socket, user) => this.#server.authenticated(socket, user),
     });
   }

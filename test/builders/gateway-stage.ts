@@ -153,6 +153,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     stallTimeoutMs: options.maxStallMs ?? 60_000,
     projectNamespacePrefix: 'p-',
   };
+  const misses = missesOf(options);
   const handler = new RequestHandler({
     settings,
     clock: systemClock,
@@ -162,10 +163,11 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     open,
     targets,
     permissions,
-    misses: missesOf(options),
+    misses,
     endpoints: new Endpoints({
       settings,
       index,
+      misses,
       issuer: { find: () => state.published },
       issuerReads: missesOf(options),
       ...options.services,

@@ -48,6 +48,7 @@ export interface EndpointServices {
   readonly client: KubeClient;
   readonly index: Pick<CredentialIndex, 'records' | 'find' | 'problem'>;
   readonly targetRecords: Pick<TargetRecords, 'instances' | 'findProject'>;
+  readonly misses: Pick<Misses, 'isTooMany'>;
   readonly issuer: Pick<IssuerDocuments, 'find'>;
   /** Of reads of what the issuer publishes, which take no credential. */
   readonly issuerReads: Pick<Misses, 'isTooMany'>;

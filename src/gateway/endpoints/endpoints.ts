@@ -1,3 +1,4 @@
+import { group } from '../../api/names.ts';
 import { issuerDocuments } from '../../credentials/tokens/discovery.ts';
 import type { RequestMeaning } from '../../scope/requests/resolve-request.ts';
 import { version } from '../../version.ts';
@@ -5,6 +6,7 @@ import { hasBody } from '../server/error-answer.ts';
 import type { Endpoint, EndpointServices, Exchange, PublicEndpoint } from './endpoint.ts';
 import { publicDocument } from './issuer-documents.ts';
 import { answerReview } from './reviews.ts';
+import { selves } from './selves.ts';
 
 /** By question: see {@link questionOf}. */
 type EndpointTable = Readonly<Record<string, Endpoint>>;
@@ -16,7 +18,21 @@ const everywhere: EndpointTable = {
 };
 
 /** Only where the target is the platform itself. */
-const onPlatform = (_services: EndpointServices): EndpointTable => ({});
+const onPlatform = (services: EndpointServices): EndpointTable => ({
+  ...Object.fromEntries(everyVerb.map((verb) => [`${verb} selves.${group}`, selves(services)])),
+});
+
+/** A verb that a kind does not have is refused here, in words of ours. */
+const everyVerb = [
+  'create',
+  'get',
+  'list',
+  'watch',
+  'update',
+  'patch',
+  'delete',
+  'deletecollection',
+] as const;
 
 /** By path below the base URL. */
 const withoutCredential = (services: EndpointServices): Readonly<Record<string, PublicEndpoint>> => ({

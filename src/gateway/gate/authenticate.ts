@@ -58,10 +58,14 @@ const stale = errorAnswer('ERR_INDEX_STALE', {}, { headers: ['retry-after', '5']
 function refusedKey(reason: Refused['reason']): ErrorAnswer {
   const known = refusedKeys.get(reason);
   if (known !== undefined) return known;
-  const answer = unauthenticated(refusals[reason] ?? `the access key is not accepted: ${reason}`);
+  const answer = unauthenticated(explainRefusal(reason));
   refusedKeys.set(reason, answer);
   return answer;
 }
+
+/** For who holds the whole key. */
+export const explainRefusal = (reason: Refused['reason']): string =>
+  refusals[reason] ?? `the access key is not accepted: ${reason}`;
 
 const refusedKeys = new Map<string, ErrorAnswer>();
 

@@ -63,7 +63,7 @@ export function judge(
   const instance = instanceProblem(record, options.targets.instances);
   if (instance !== undefined) return { reason: instance };
   const { identity, ancestors } = life;
-  const scopes = scopesOf(record, ancestors, options.projectNamespacePrefix);
+  const scopes = ownedScopes(record, ancestors, options.projectNamespacePrefix);
   if (scopes === undefined) return { reason: notForGateway };
   return {
     record,
@@ -78,10 +78,10 @@ export function judge(
   };
 }
 
-type OwnedScope = readonly [LiveRecord, RawScope];
+export type OwnedScope = readonly [LiveRecord, RawScope];
 
 /** What narrows the credential: its kind, its own scope, and that of each ancestor. Undefined for one that is not meant for us. */
-function scopesOf(
+export function ownedScopes(
   record: LiveRecord,
   ancestors: readonly LiveRecord[],
   prefix: string,

@@ -1,0 +1,28 @@
+import type { IncomingMessage } from 'node:http';
+import { stringify } from 'yaml';
+import type { Exchange } from './endpoint.ts';
+
+/** An object in JSON, unless the client asks for YAML and not for JSON. Clients of the API read what the header says it is. */
+export function sendObject(
+  { request, response }: Exchange,
+  status: number,
+  body: object,
+  headers: Readonly<Record<string, string | readonly string[]>> = {},
+): void {
+  if (response.destroyed) return;
+  const isYAML = prefersYAML(request);
+  const text = isYAML ? stringify(body, { version: '1.1' }) : JSON.stringify(body, null, isPretty(request));
+  response.writeHead(status, {
+    'content-type': isYAML ? 'application/yaml' : 'application/json',
+    'content-length': Buffer.byteLength(text),
+    'cache-control': 'no-cache, private',
+    ...(headers as Record<string, string>),
+  });
+  response.end(request.method === 'HEAD' ? undefined : text);
+}
+
+const prefersYAML = ({ headers: { accept = '' } }: IncomingMessage): boolean =>
+  /\bapplication\/yaml\b/i.test(accept) && !/\/(?:json|\*)/i.test(accept);
+
+const isPretty = ({ url = '' }: IncomingMessage): number | undefined =>
+  /[?&]pretty=(?:true|1)(?:&|$)/.test(url) ? 2 : undefined;

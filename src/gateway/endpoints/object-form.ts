@@ -1,0 +1,81 @@
+import { isObject, type JsonObject } from '../../api/json.ts';
+import { apiVersion } from '../../api/names.ts';
+import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
+import type { EndpointRequest } from './endpoint.ts';
+import { mediaTypeOf, parseBody, readBody } from './request-body.ts';
+
+/** What a client sent, or the answer to what cannot be used. */
+export type SentObject =
+  | {
+      readonly object: JsonObject;
+      /** For the client. */
+      readonly warnings: readonly string[];
+    }
+  | { readonly refusal: ErrorAnswer };
+
+export interface ObjectForm {
+  readonly kind: string;
+  /** Fields of `spec`; absent: somebody else looks at them. */
+  readonly specFields?: readonly string[];
+}
+
+/** A few names, numbers and an address. */
+const maxBytes = 65_536;
+const limit = { maxBytes, tooLarge: errorAnswer('ERR_BODY_TOO_LARGE', { bytes: maxBytes }) };
+const mediaTypes: ReadonlySet<string> = new Set(['', 'application/json', 'application/yaml']);
+
+/** Reads the object in the body of a request; no body is an empty object. Look whether the client has left meanwhile. */
+export async function readSentObject(request: EndpointRequest, form: ObjectForm): Promise<SentObject> {
+  const type = mediaTypeOf(request.request.headers['content-type']);
+  const body = await readBody(request, limit);
+  if (!Buffer.isBuffer(body)) return { refusal: body };
+  if (!mediaTypes.has(type)) return { refusal: unknownType };
+  const parsed = body.toString('utf8').trim() === '' ? { value: {} } : parseBody(body, type);
+  if ('problem' in parsed)
+    return { refusal: errorAnswer('ERR_BODY_UNREADABLE', { problem: parsed.problem }) };
+  const { searchParams } = new URL(request.asked.forward, 'http://localhost');
+  return checkForm(parsed.value ?? {}, form, searchParams.get('fieldValidation'));
+}
+
+/** `kind` may be left out: the path says it. */
+export function checkForm(
+  object: unknown,
+  { kind, specFields }: ObjectForm,
+  fieldValidation: string | null,
+): SentObject {
+  if (!isObject(object)) return mismatch('it is not one object');
+  const { kind: sentKind = kind, apiVersion: sentVersion = apiVersion, metadata, spec } = object;
+  if (sentKind !== kind) return mismatch(`kind must be ${kind}`);
+  if (sentVersion !== apiVersion) return mismatch(`apiVersion must be ${apiVersion}`);
+  if (!isObject(metadata ?? {})) return mismatch('metadata must be an object');
+  if (!isObject(spec ?? {})) return mismatch('spec must be an object');
+  const unknown = [
+    ...unknownFields(object, topFields, ''),
+    ...(specFields === undefined ? [] : unknownFields(spec ?? {}, specFields, 'spec.')),
+  ];
+  if (unknown.length === 0 || fieldValidation === 'Ignore') return { object, warnings: [] };
+  // As the API server says it.
+  if (fieldValidation === 'Strict') return mismatch(`strict decoding error: ${unknown.join(', ')}`);
+  return { object, warnings: unknown };
+}
+
+const topFields: readonly string[] = ['apiVersion', 'kind', 'metadata', 'spec', 'status'];
+
+const unknownFields = (object: object, known: readonly string[], path: string): readonly string[] =>
+  Object.keys(object)
+    .filter((field) => !known.includes(field))
+    .map((field) => `unknown field ${JSON.stringify(path + field)}`);
+
+const mismatch = (problem: string): SentObject => ({
+  refusal: errorAnswer('ERR_OBJECT_MISMATCH', { problem }),
+});
+
+const unknownType = errorAnswer('ERR_BODY_TYPE', {});
+
+/** As the API server sends warnings. */
+export const warningHeaders = (texts: readonly string[]): Readonly<Record<string, readonly string[]>> =>
+  texts.length === 0 ? {} : { warning: toWarnings(texts) };
+
+/** What no header carries is left out. */
+export const toWarnings = (texts: readonly string[]): readonly string[] =>
+  texts.map((text) => `299 - "${text.replace(/[^\x20-\x7e]/g, '').replace(/["\\]/g, '\\$&')}"`);
