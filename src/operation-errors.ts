@@ -10,6 +10,31 @@ export const operationErrors = {
     fix: 'Use a key whose object is Ready. Your own credential, which the request came with, is accepted.',
     httpStatus: 404,
   },
+  ERR_KUBECONFIG_FORBIDDEN: {
+    message: 'the kubeconfig is refused ({reason}): {problem}',
+    fix: 'Ask for the right that the message names, or use a credential of a user who has it.',
+    httpStatus: 403,
+  },
+  ERR_KUBECONFIG_INSTANCE: {
+    message: 'there is no such virtual cluster instance ({reason}): {problem}',
+    fix: 'Check namespace and name in the path: `kubectl get virtualclusterinstances -A`.',
+    httpStatus: 404,
+  },
+  ERR_KUBECONFIG_ENDPOINT: {
+    message: 'the virtual cluster has no address for a kubeconfig ({reason}): {problem}',
+    fix: 'Set `spec.accessPoint.ingress` of the instance, or `spec.server` in the body. Without `clientCert` no address is needed.',
+    httpStatus: 409,
+  },
+  ERR_KUBECONFIG_INVALID: {
+    message: 'the kubeconfig cannot be issued ({reason}): {problem}',
+    fix: 'Correct what the message names, and ask again.',
+    httpStatus: 422,
+  },
+  ERR_KUBECONFIG_PENDING: {
+    message: 'the operator has not issued the kubeconfig in time ({reason}): {problem}',
+    fix: 'Ask again after the time in `Retry-After`. Nothing is left of this request. If it lasts, look at the instance and the operator.',
+    httpStatus: 503,
+  },
   ERR_ISSUER_UNKNOWN: {
     message: 'the gateway does not know at the moment which keys sign tokens',
     fix: 'Try again in some seconds. If it lasts, look whether the operator has a leader: it publishes the keys.',

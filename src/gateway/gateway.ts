@@ -1,3 +1,4 @@
+import { virtualClusterInstanceKubeConfigs } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { IdentitySource } from '../kube/client/client-identity.ts';
 import { ConnectionSet } from '../kube/client/connections.ts';
@@ -11,6 +12,7 @@ import type { HealthChecks } from '../telemetry/health.ts';
 import type { GatewayMetrics } from '../telemetry/metrics/gateway.ts';
 import { Endpoints } from './endpoints/endpoints.ts';
 import { IssuerDocuments } from './endpoints/issuer-documents.ts';
+import { Removals } from './endpoints/removals.ts';
 import { EntryPermissions } from './gate/entry-permissions.ts';
 import { Misses } from './gate/misses.ts';
 import { OpenRequests } from './gate/open-requests.ts';
@@ -46,6 +48,7 @@ export class Gateway {
   readonly #index: CredentialIndex;
   readonly #permissions: EntryPermissions;
   readonly #issuer: IssuerDocuments;
+  readonly #removals: Removals;
   readonly #open: OpenRequests;
   readonly #targets: Targets;
   readonly #targetRecords: TargetRecords;
@@ -63,6 +66,7 @@ export class Gateway {
     this.#targetRecords = new TargetRecords(settings.projectNamespacePrefix);
     this.#index = this.#createIndex();
     this.#issuer = createIssuerDocuments(options);
+    this.#removals = createRemovals(options, this.#index);
     options.metrics.readWaitingActivity(() => this.#index.waitingActivity);
     this.#permissions = createPermissions(options);
     this.#open = this.#createOpenRequests();
@@ -94,6 +98,7 @@ export class Gateway {
     log.info({ purpose: 'requests', address, port }, 'listening');
     await aborted(signal);
     await this.#stop();
+    await this.#removals.drain();
     ended.abort();
     await Promise.all(running);
     await this.#connections.close();
@@ -134,9 +139,11 @@ export class Gateway {
       ...this.#options,
       index: this.#index,
       targetRecords: this.#targetRecords,
+      permissions: this.#permissions,
       misses,
       issuer: this.#issuer,
       issuerReads: createMisses(this.#options),
+      removals: this.#removals,
     });
   }
 
@@ -235,6 +242,13 @@ const createIssuerDocuments = ({ settings, reader: client, metrics, ...shared }:
     client,
     metricsOf: (name) => metrics.informers.for(name),
     staleAfterMs: settings.staleAfterMs,
+  });
+
+const createRemovals = (options: GatewayOptions, { records }: CredentialIndex): Removals =>
+  new Removals({
+    ...options,
+    resource: virtualClusterInstanceKubeConfigs,
+    arrivals: records.arrivals.VirtualClusterInstanceKubeConfig,
   });
 
 const createMisses = ({ clock, settings: { missesPerAddress: perMinute } }: GatewayOptions): Misses =>

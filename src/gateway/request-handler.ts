@@ -12,7 +12,7 @@ import type { Exchange } from './endpoints/endpoint.ts';
 import type { Endpoints } from './endpoints/endpoints.ts';
 import { type Authenticated, authenticate } from './gate/authenticate.ts';
 import { findDenial, resolve } from './gate/authorise.ts';
-import type { EntryPermissions } from './gate/entry-permissions.ts';
+import { type EntryPermissions, entryDenial } from './gate/entry-permissions.ts';
 import type { Misses } from './gate/misses.ts';
 import type { OpenRequest, OpenRequests } from './gate/open-requests.ts';
 import type { CredentialIndex } from './index/credential-index.ts';
@@ -121,7 +121,7 @@ export class RequestHandler {
     if (target.entry === undefined) return this.#start(exchange, passed);
     const isAllowed = this.#options.permissions.find(identity, target.entry);
     if (isAllowed === undefined) return void this.#askFirst(exchange, identity, target.entry);
-    return isAllowed ? this.#start(exchange, passed) : noEntry(identity, target.entry);
+    return isAllowed ? this.#start(exchange, passed) : entryDenial(identity, target.entry);
   }
 
   /** Then the request is judged again: its credential may have ended meanwhile. */
@@ -228,11 +228,6 @@ const impersonationIn = ({ groups }: FoundTarget, { impersonation: user }: Verdi
 /** A target may answer with any number: only those that have a name become labels. 0: there was no answer. */
 const codeLabel = ({ headersSent, statusCode }: ServerResponse): string | number =>
   headersSent ? (statusCode in STATUS_CODES ? statusCode : 'other') : 0;
-
-function noEntry({ user }: Identity, { resource, namespace, name }: AccessQuestion): ErrorAnswer {
-  const object = `${resource}/${name}${namespace === '' ? '' : ` in ${namespace}`}`;
-  return errorAnswer('ERR_TARGET_ENTRY', { user, object });
-}
 
 const notFound = errorAnswer('ERR_REQUEST_PATH', { prefix: apiPrefix });
 const noTarget = errorAnswer('ERR_TARGET_UNKNOWN', {});

@@ -168,6 +168,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
       settings,
       index,
       misses,
+      permissions,
       issuer: { find: () => state.published },
       issuerReads: missesOf(options),
       ...options.services,

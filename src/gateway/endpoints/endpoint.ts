@@ -5,12 +5,14 @@ import type { Logger } from '../../logger.ts';
 import type { ResolvedRequest } from '../../scope/requests/resolve-request.ts';
 import type { GatewaySettings } from '../../settings/gateway.ts';
 import type { Authenticated } from '../gate/authenticate.ts';
+import type { EntryPermissions } from '../gate/entry-permissions.ts';
 import type { Misses } from '../gate/misses.ts';
 import type { CredentialIndex } from '../index/credential-index.ts';
 import type { TargetRecords } from '../index/target-records.ts';
 import type { Forwarding } from '../proxy/forward.ts';
 import type { ErrorAnswer } from '../server/error-answer.ts';
 import type { IssuerDocuments } from './issuer-documents.ts';
+import type { Removals } from './removals.ts';
 
 export interface Exchange {
   readonly request: IncomingMessage;
@@ -48,8 +50,10 @@ export interface EndpointServices {
   readonly client: KubeClient;
   readonly index: Pick<CredentialIndex, 'records' | 'find' | 'problem'>;
   readonly targetRecords: Pick<TargetRecords, 'instances' | 'findProject'>;
+  readonly permissions: Pick<EntryPermissions, 'find' | 'ask'>;
   readonly misses: Pick<Misses, 'isTooMany'>;
   readonly issuer: Pick<IssuerDocuments, 'find'>;
   /** Of reads of what the issuer publishes, which take no credential. */
   readonly issuerReads: Pick<Misses, 'isTooMany'>;
+  readonly removals: Pick<Removals, 'remove' | 'removeWhenItComes'>;
 }

@@ -5,6 +5,7 @@ import { version } from '../../version.ts';
 import { hasBody } from '../server/error-answer.ts';
 import type { Endpoint, EndpointServices, Exchange, PublicEndpoint } from './endpoint.ts';
 import { publicDocument } from './issuer-documents.ts';
+import { KubeConfigs } from './kubeconfigs.ts';
 import { answerReview } from './reviews.ts';
 import { selves } from './selves.ts';
 
@@ -20,6 +21,7 @@ const everywhere: EndpointTable = {
 /** Only where the target is the platform itself. */
 const onPlatform = (services: EndpointServices): EndpointTable => ({
   ...Object.fromEntries(everyVerb.map((verb) => [`${verb} selves.${group}`, selves(services)])),
+  [`create virtualclusterinstances/kubeconfig.${group}`]: new KubeConfigs(services).answer,
 });
 
 /** A verb that a kind does not have is refused here, in words of ours. */

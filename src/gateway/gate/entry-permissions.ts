@@ -5,6 +5,7 @@ import type { Clock } from '../../kube/clock.ts';
 import { WriteBudget } from '../../kube/queue/write-budget.ts';
 import type { Logger } from '../../logger.ts';
 import { type AccessQuestion, isSelfAllowed } from '../../platform/access-review.ts';
+import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
 
 export interface EntryPermissionsOptions {
   /** Of the platform; asks as the user. */
@@ -126,6 +127,15 @@ export class EntryPermissions {
     // Only a good part of them is worth the look at all.
     this.#sweepSize = Math.max(minSweepSize, 2 * this.#answers.size);
   }
+}
+
+/** The answer to a user who may not. */
+export function entryDenial(
+  { user }: Pick<Identity, 'user'>,
+  { resource, namespace, name }: AccessQuestion,
+): ErrorAnswer {
+  const object = `${resource}/${name}${namespace === '' ? '' : ` in ${namespace}`}`;
+  return errorAnswer('ERR_TARGET_ENTRY', { user, object });
 }
 
 const keyFor = ({ user, groups }: Identity, { resource, namespace, name }: AccessQuestion): string =>

@@ -6,11 +6,14 @@ import type { KubeConfigAuth, LiveRecord } from '../../credentials/record.ts';
 import { Store } from '../../kube/cache/store.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import type { InformerSource, Informers } from '../../platform/informers.ts';
+import { Arrivals } from './arrivals.ts';
 import { proven } from './proven.ts';
 
 /** What the gateway knows of all credentials. */
 export class CredentialRecords {
   readonly ofKind = byCredentialKind(() => new Store<LiveRecord>({ hash: hashesOf }));
+  /** The objects themselves, which are not kept. */
+  readonly arrivals = byCredentialKind(() => new Arrivals());
 
   /** Watches everything that is kept here. */
   addTo(informers: Pick<Informers, 'add'>): void {
@@ -19,7 +22,10 @@ export class CredentialRecords {
       const source: InformerSource<LiveRecord> = {
         resource,
         store: this.ofKind[kind],
-        project: (object) => projectCredential(object, kind),
+        project: (object) => {
+          this.arrivals[kind].saw(object);
+          return projectCredential(object, kind);
+        },
         ...proven,
       };
       informers.add(resource.plural, source);

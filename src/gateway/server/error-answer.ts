@@ -25,7 +25,8 @@ export function errorAnswer<Code extends HTTPErrorCode>(
 ): ErrorAnswer {
   const { httpStatus: status, fix } = errorCatalogue[code];
   const message = `${errorMessage(code, values)}. ${fix}`;
-  const body = renderStatus({ code: status, message, details: { ...details, causes: [{ reason: code }] } });
+  const causes = [{ reason: code }, ...(details.causes ?? [])];
+  const body = renderStatus({ code: status, message, details: { ...details, causes } });
   const length = String(Buffer.byteLength(body));
   return { code, status, headers: [...statusHeaders, 'content-length', length, ...headers], body };
 }

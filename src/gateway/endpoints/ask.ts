@@ -1,0 +1,60 @@
+import type { Readable } from 'node:stream';
+import { type RawResponse, ResponseCollector } from '../../kube/client/response-collector.ts';
+import { Stalled } from '../proxy/forward.ts';
+import { StallGuard } from '../proxy/stall-guard.ts';
+import type { UpstreamRequest } from '../proxy/upstream.ts';
+import type { EndpointRequest } from './endpoint.ts';
+
+export interface Question extends Pick<UpstreamRequest, 'method' | 'path' | 'headers'> {
+  readonly body?: Buffer;
+  readonly maxBytes?: number;
+}
+
+type Asking = Pick<EndpointRequest, 'response' | 'upstream' | 'send' | 'clock' | 'maxStallMs'>;
+
+/** Any object, and a page of small ones. */
+const defaultBytes = 2 ** 24;
+
+/** Asks the target in place of the client, and reads the whole answer. Rejects when there is none, or when the client leaves. */
+export async function ask(asking: Asking, question: Question): Promise<RawResponse> {
+  const first = await askOnce(asking, question);
+  if (first.status !== 401) return first;
+  // It is about our identity, not about the client's.
+  const isRenewed = await asking.upstream.refreshed(first.sent);
+  const second = isRenewed && !asking.response.destroyed ? await askOnce(asking, question) : first;
+  if (second.status === 401) throw new Error('the target refuses the identity of the gateway');
+  return second;
+}
+
+async function askOnce(asking: Asking, question: Question) {
+  const { response, upstream, send, clock, maxStallMs } = asking;
+  const { method, path, headers, body = null, maxBytes = defaultBytes } = question;
+  const { promise, resolve, reject } = Promise.withResolvers<RawResponse>();
+  const action = { verb: method, path: path.replace(/\?.*/, '') };
+  const collector = new ResponseCollector({ action, maxBytes, resolve, reject });
+  const request = {
+    method,
+    path,
+    headers,
+    body: body as Readable | Buffer | null,
+    isLong: false,
+    user: send.user,
+  };
+  const sent = upstream.dispatch(request, collector);
+  const end = (error: Error) => {
+    // First: a request that waits for a new connection ends only when that has come or failed.
+    reject(error);
+    sent.abort(error);
+  };
+  const guard = new StallGuard(clock, maxStallMs, () => end(new Stalled('the request stood still')));
+  const onClose = () => end(new Error('the client is gone'));
+  response.once('close', onClose);
+  const answer = await promise.finally(() => {
+    guard.stop();
+    response.off('close', onClose);
+  });
+  return { ...answer, sent };
+}
+
+/** What a pool reports comes as the cause of an error of ours. */
+export const causeOf = (error: Error): Error => (error.cause instanceof Error ? error.cause : error);

@@ -1,0 +1,176 @@
+import type { Condition } from '../../api/conditions.ts';
+import { asObject, asText, defined, type JsonObject } from '../../api/json.ts';
+import { apiVersion } from '../../api/names.ts';
+import { type Reason, reasons } from '../../api/reasons.ts';
+import { virtualClusterInstances } from '../../api/resources.ts';
+import { parseConditions } from '../../credentials/confirmation.ts';
+import type { HTTPErrorCode } from '../../errors.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import type { Verdict } from '../index/verdict.ts';
+import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
+
+/** The instance of the path. */
+export interface InstancePlace {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+interface Refused {
+  readonly refusal: ErrorAnswer;
+}
+
+export const kubeConfigKind = 'VirtualClusterInstanceKubeConfig';
+
+/** Why what was sent is for another instance than that of the path, or asks for what only an object of one's own can have. */
+export function placeProblem(
+  { metadata, spec }: JsonObject,
+  { namespace, name }: InstancePlace,
+): string | undefined {
+  const { namespace: sentNamespace, name: sentName } = asObject(metadata);
+  const { virtualClusterInstance, secretRef, renewBefore } = asObject(spec);
+  if (differs(sentNamespace, namespace)) return `metadata.namespace must be ${namespace}, as in the path`;
+  if (differs(sentName, name)) return `metadata.name must be ${name}, as in the path, or left out`;
+  if (differs(virtualClusterInstance, name))
+    return `spec.virtualClusterInstance must be ${name}, as in the path, or left out`;
+  if (isSet(secretRef) || isSet(renewBefore))
+    return `spec.secretRef and spec.renewBefore need an object that you keep: make a ${kubeConfigKind} yourself`;
+  return undefined;
+}
+
+const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== '';
+const differs = (sent: unknown, expected: string): boolean => isSet(sent) && sent !== expected;
+
+/**
+ * The `spec.accessKey` of the object. What a limited credential makes must be below it, and only an access key can have something
+ * below it.
+ */
+export function parentOf(
+  { spec }: JsonObject,
+  { record: { kind, name }, gates }: Pick<Verdict, 'record' | 'gates'>,
+): { readonly accessKey: unknown } | Refused {
+  const { accessKey } = asObject(spec);
+  if (gates.length === 0) return { accessKey };
+  if (kind !== 'OwnedAccessKey') return { refusal: notAParent };
+  return differs(accessKey, name) ? { refusal: otherParent } : { accessKey: name };
+}
+
+const notAParent = errorAnswer('ERR_KUBECONFIG_FORBIDDEN', {
+  reason: reasons.accessKeyRequired,
+  problem:
+    'what a limited credential makes must be below it, and below a kubeconfig or a token there can be nothing',
+});
+const otherParent = errorAnswer('ERR_KUBECONFIG_FORBIDDEN', {
+  reason: reasons.accessKeyRequired,
+  problem: 'what a limited access key makes must be below it: leave spec.accessKey out',
+});
+
+export interface StoredParts extends InstancePlace {
+  /** Of the object itself. */
+  readonly objectName: string;
+  readonly instanceUID: string;
+  readonly accessKey: unknown;
+}
+
+export interface StoredObject extends JsonObject {
+  readonly metadata: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly ownerReferences: readonly object[];
+  };
+}
+
+/** The object that stands for the request. It goes with its instance. Annotations of the client could make it one that stays. */
+export function toStoredObject(
+  { spec }: JsonObject,
+  { namespace, name, objectName, instanceUID, accessKey }: StoredParts,
+): StoredObject {
+  const owner = { apiVersion, kind: virtualClusterInstances.kind, name, uid: instanceUID };
+  return {
+    apiVersion,
+    kind: kubeConfigKind,
+    metadata: { namespace, name: objectName, ownerReferences: [owner] },
+    spec: defined({ ...asObject(spec), virtualClusterInstance: name, accessKey }),
+  };
+}
+
+/** Of letters that make no words, and room for them in a name of 253. */
+export function objectNameFor({ name }: InstancePlace, random: string): string {
+  return `${name.slice(0, 253 - 1 - random.length).replace(/[-.]+$/, '')}-${random}`;
+}
+
+/** What the client gets: its own object, with the kubeconfig; none for a dry run. */
+export function toAnswer(
+  { metadata, spec }: JsonObject,
+  { namespace, name }: InstancePlace,
+  { kubeConfig, created }: { readonly kubeConfig?: string | undefined; readonly created: unknown },
+): JsonObject {
+  const { labels, annotations } = asObject(metadata);
+  return {
+    kind: kubeConfigKind,
+    apiVersion,
+    metadata: defined({ name, namespace, creationTimestamp: created, labels, annotations }),
+    spec: asObject(spec),
+    status: defined({ kubeConfig }),
+  };
+}
+
+export type Progress =
+  | { readonly state: 'issued'; readonly kubeConfig: string }
+  | { readonly state: 'refused'; readonly refusal: ErrorAnswer }
+  /** With what is in the way, where the operator has said so. */
+  | { readonly state: 'waiting'; readonly ready?: Condition };
+
+/** How far the operator is with an object. */
+export function progressOf(object: KubeObject): Progress {
+  const status = asObject((object as { readonly status?: unknown }).status);
+  const ready = parseConditions(status['conditions']).find(({ type }) => type === 'Ready');
+  if (ready === undefined || ready.observedGeneration !== object.metadata.generation)
+    return { state: 'waiting' };
+  const kubeConfig = asText(status['kubeConfig']);
+  if (ready.status === 'True' && kubeConfig !== undefined) return { state: 'issued', kubeConfig };
+  const code = codeByReason.get(ready.reason);
+  return code === undefined || ready.status !== 'False'
+    ? { state: 'waiting', ready }
+    : { state: 'refused', refusal: refusalOf(code, ready) };
+}
+
+type RefusalCode = Extract<HTTPErrorCode, `ERR_KUBECONFIG_${string}`>;
+
+/** The answer with the words of the operator, which hold no credential. */
+export function refusalOf(
+  code: RefusalCode,
+  { reason, message }: { readonly reason: string; readonly message?: string | undefined },
+): ErrorAnswer {
+  const headers = code === 'ERR_KUBECONFIG_PENDING' ? ['retry-after', '5'] : [];
+  const values = { reason, problem: (message ?? 'the operator gives no reason').replace(/\.$/, '') };
+  return errorAnswer(code, values, { headers, details: { causes: [{ reason }] } });
+}
+
+const codesByRefusal: Readonly<Partial<Record<RefusalCode, readonly Reason[]>>> = {
+  ERR_KUBECONFIG_ENDPOINT: [reasons.noIngressEndpoint],
+  ERR_KUBECONFIG_FORBIDDEN: [
+    reasons.useNotAllowed,
+    reasons.clientCertNotAllowed,
+    reasons.requesterNotAllowed,
+    reasons.accessKeyNotAllowed,
+    reasons.accessKeyRequired,
+  ],
+  ERR_KUBECONFIG_INSTANCE: [reasons.instanceGone],
+  ERR_KUBECONFIG_INVALID: [
+    reasons.noProject,
+    reasons.identityInvalid,
+    reasons.accessKeyNotFound,
+    reasons.accessKeyGone,
+    reasons.accessKeyNotLive,
+    reasons.accessKeyChainInvalid,
+    reasons.tokenTooLarge,
+    reasons.objectTooLarge,
+  ],
+};
+
+/** What waiting does not change, or not soon. */
+const codeByReason: ReadonlyMap<string, RefusalCode> = new Map(
+  Object.entries(codesByRefusal).flatMap(([code, list]) =>
+    list.map((reason) => [reason, code as RefusalCode] as const),
+  ),
+);

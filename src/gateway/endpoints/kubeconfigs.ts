@@ -1,0 +1,255 @@
+import { randomBytes } from 'node:crypto';
+import { asObject, isObject, type JsonObject } from '../../api/json.ts';
+import { groups, version } from '../../api/names.ts';
+import { reasons } from '../../api/reasons.ts';
+import { virtualClusterInstanceKubeConfigs, virtualClusterInstances } from '../../api/resources.ts';
+import type { Identity } from '../../credentials/identity.ts';
+import type { RawResponse } from '../../kube/client/response-collector.ts';
+import { badAnswer } from '../../kube/kube-error.ts';
+import { type KubeObject, keyOf } from '../../kube/object.ts';
+import { collectionPath } from '../../kube/resource-path.ts';
+import { entryDenial } from '../gate/entry-permissions.ts';
+import { answerTo, forward } from '../proxy/forward.ts';
+import { withoutHeaders } from '../proxy/request-headers.ts';
+import { type ErrorAnswer, errorAnswer, sendError } from '../server/error-answer.ts';
+import { ask, causeOf } from './ask.ts';
+import type { Endpoint, EndpointRequest, EndpointServices } from './endpoint.ts';
+import { IssueWait, type Outcome } from './issue-wait.ts';
+import {
+  type InstancePlace,
+  kubeConfigKind as kind,
+  objectNameFor,
+  parentOf,
+  placeProblem,
+  progressOf,
+  refusalOf,
+  type StoredObject,
+  toAnswer,
+  toStoredObject,
+} from './kubeconfig-object.ts';
+import { sendObject } from './object-answer.ts';
+import { readSentObject, toWarnings } from './object-form.ts';
+import type { MadeObject } from './removals.ts';
+
+export type KubeConfigsOptions = Pick<
+  EndpointServices,
+  'index' | 'targetRecords' | 'permissions' | 'removals'
+>;
+
+/** How long a client waits for the operator, milliseconds. */
+const maxWaitMs = 30_000;
+
+/** A kubeconfig that is to be made for a client. */
+interface Order {
+  readonly request: EndpointRequest;
+  readonly place: InstancePlace;
+  /** What the client sent. */
+  readonly sent: JsonObject;
+  readonly warnings: readonly string[];
+  /** What stands for it in the API server. */
+  readonly object: StoredObject;
+  /** Options of the client that are for the API server. */
+  readonly query: URLSearchParams;
+}
+
+/**
+ * Answers a POST of a kubeconfig to a virtual cluster instance: makes an object as the holder, waits until the operator has issued
+ * it, and passes the kubeconfig on. The object stays for as long as the kubeconfig is to work; it goes when no one has got it.
+ */
+export class KubeConfigs {
+  readonly #options: KubeConfigsOptions;
+
+  constructor(options: KubeConfigsOptions) {
+    this.#options = options;
+  }
+
+  readonly answer: Endpoint = async (request) => {
+    // The API server knows no such version, and says so.
+    if (request.asked.apiVersion !== version) return forward(request);
+    try {
+      const order = await this.#read(request);
+      if (request.response.destroyed) return;
+      if ('refusal' in order) return request.refuse(order.refusal);
+      await this.#make(order);
+    } catch (error) {
+      fail(request, error as Error);
+    }
+  };
+
+  async #read(request: EndpointRequest): Promise<Order | { readonly refusal: ErrorAnswer }> {
+    const { asked, sender } = request;
+    const place = { namespace: asked.namespace, name: asked.name };
+    const read = await readSentObject(request, { kind });
+    if ('refusal' in read) return read;
+    const { object: sent, warnings } = read;
+    const problem = placeProblem(sent, place);
+    if (problem !== undefined) return { refusal: errorAnswer('ERR_OBJECT_MISMATCH', { problem }) };
+    // First, or who may not use any instance would learn which ones there are.
+    const denial = await this.#denialFor(sender.verdict.identity, place);
+    if (denial !== undefined) return { refusal: denial };
+    const parent = parentOf(sent, sender.verdict);
+    if ('refusal' in parent) return parent;
+    const instance = this.#instanceAt(place);
+    if (instance === undefined) return { refusal: noInstance };
+    const objectName = objectNameFor(place, randomText());
+    const object = toStoredObject(sent, { ...place, ...parent, objectName, instanceUID: instance.uid });
+    return { request, place, sent, warnings, object, query: passedQuery(asked.forward) };
+  }
+
+  async #denialFor(identity: Identity, place: InstancePlace): Promise<ErrorAnswer | undefined> {
+    const { permissions } = this.#options;
+    const entry = { verb: 'use', resource: virtualClusterInstances.plural, ...place };
+    if (permissions.find(identity, entry) === undefined) await permissions.ask(identity, entry);
+    return permissions.find(identity, entry) === true ? undefined : entryDenial(identity, entry);
+  }
+
+  #instanceAt({ namespace, name }: InstancePlace) {
+    const instance = this.#options.targetRecords.instances.get(`${namespace}/${name}`);
+    return instance?.deleted === undefined ? instance : undefined;
+  }
+
+  async #make(order: Order): Promise<void> {
+    const { request, object, query } = order;
+    const arrivals = this.#options.index.records.arrivals[kind];
+    const wait = new IssueWait(request, { arrivals, key: keyOf(object.metadata), maxWaitMs });
+    try {
+      const answer = await this.#create(order, wait);
+      const made = readAnswer(answer);
+      if (answer.status !== 201) return sendObject(request, answer.status, made, passedHeaders(answer));
+      if (query.has('dryRun')) return send(order, answer, made);
+      await this.#finish(order, { answer, made, outcome: await wait.outcome, latest: wait.latest });
+    } finally {
+      wait.end();
+    }
+  }
+
+  async #create(order: Order, wait: IssueWait): Promise<RawResponse> {
+    const { request, object, query } = order;
+    const collection = collectionPath(virtualClusterInstanceKubeConfigs, object.metadata.namespace);
+    const path = query.size === 0 ? collection : `${collection}?${query}`;
+    const kept = withoutHeaders(request.send.headers, (name) => replacedHeaders.has(name));
+    const headers = [...kept, ...jsonHeaders, 'impersonate-group', groups.selfService];
+    try {
+      return await ask(request, { method: 'POST', path, headers, body: Buffer.from(JSON.stringify(object)) });
+    } catch (error) {
+      // No one knows whether it was made, or will be.
+      this.#options.removals.removeWhenItComes(toMade(order, wait.latest));
+      throw error;
+    }
+  }
+
+  async #finish(order: Order, { answer, made, outcome, latest }: Finished): Promise<void> {
+    const { request, place } = order;
+    const { response } = request;
+    const remove = async () => await this.#options.removals.remove(toMade(order, made as never));
+    if (outcome.state === 'issued' && !response.destroyed) {
+      response.once('close', () => {
+        if (!response.writableFinished) void remove();
+      });
+      return send(order, answer, made, outcome.kubeConfig);
+    }
+    await remove();
+    if (response.destroyed) return;
+    if (outcome.state === 'refused') return request.refuse(outcome.refusal);
+    request.refuse(this.#instanceAt(place) === undefined ? noInstance : pendingAnswer(latest));
+  }
+}
+
+interface Finished {
+  readonly answer: RawResponse;
+  /** As the API server made it. */
+  readonly made: JsonObject;
+  readonly outcome: Outcome;
+  /** As the watch brought it last. */
+  readonly latest: KubeObject | undefined;
+}
+
+const toMade = ({ request, object }: Order, made: KubeObject | undefined): MadeObject => ({
+  identity: request.sender.verdict.identity,
+  key: object.metadata,
+  uid: made?.metadata.uid,
+});
+
+/** The API server answers these; how long it may take is up to us. */
+const passedOptions: ReadonlySet<string> = new Set(['dryRun', 'fieldManager', 'fieldValidation']);
+
+function passedQuery(forwarded: string): URLSearchParams {
+  const { searchParams } = new URL(forwarded, 'http://localhost');
+  return new URLSearchParams([...searchParams].filter(([option]) => passedOptions.has(option)));
+}
+
+/** About the body that the client sent, and the answer that it wants. */
+const replacedHeaders: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-encoding',
+  'content-encoding',
+  'content-length',
+  'content-type',
+]);
+const jsonHeaders = ['accept', 'application/json', 'content-type', 'application/json'] as const;
+
+/** Ten of 32 letters and digits: no two objects of one instance have the same. */
+const randomText = (): string => Array.from(randomBytes(10), (byte) => alphabet[byte % 32]).join('');
+const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
+
+const action = { verb: 'POST', path: virtualClusterInstanceKubeConfigs.plural };
+
+/** What the API server said, where it is about the request. */
+function readAnswer({ status, body }: RawResponse): JsonObject {
+  if (status !== 201 && (status < 400 || status > 499 || status === 401))
+    throw new Error(`the API server answered with ${status}`);
+  const object: unknown = parseOrNothing(body);
+  if (!isObject(object)) throw badAnswer(action, 'it is no object', status);
+  return object;
+}
+
+function parseOrNothing(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function send(
+  { request, place, sent, warnings }: Order,
+  answer: RawResponse,
+  made: JsonObject,
+  kubeConfig?: string,
+): void {
+  const { creationTimestamp: created } = asObject(made['metadata']);
+  const object = toAnswer(sent, place, { created, kubeConfig });
+  sendObject(request, 200, object, passedHeaders(answer, warnings));
+}
+
+/** No one keeps an answer that may hold a credential. */
+function passedHeaders({ headers }: RawResponse, warnings: readonly string[] = []) {
+  const { warning = [], 'retry-after': retryAfter } = headers;
+  const all = [warning, toWarnings(warnings)].flat();
+  return {
+    'cache-control': 'no-store',
+    ...(all.length === 0 ? {} : { warning: all }),
+    ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }),
+  };
+}
+
+/** Why the client has to ask again. */
+function pendingAnswer(latest: KubeObject | undefined): ErrorAnswer {
+  const progress = latest && progressOf(latest);
+  const ready = progress?.state === 'waiting' ? progress.ready : undefined;
+  const silent = { reason: reasons.pending, message: 'the operator has not worked on it' };
+  return refusalOf('ERR_KUBECONFIG_PENDING', ready ?? silent);
+}
+
+function fail({ response, onFailure }: EndpointRequest, error: Error): void {
+  if (response.destroyed) return;
+  const failure = causeOf(error);
+  const refusal = answerTo(failure);
+  onFailure(failure, refusal);
+  sendError(response, refusal);
+}
+
+const noInstance = refusalOf('ERR_KUBECONFIG_INSTANCE', {
+  reason: reasons.instanceNotFound,
+  message: 'there is none of this name in this namespace, or it is being deleted',
+});

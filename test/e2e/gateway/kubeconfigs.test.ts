@@ -1,0 +1,302 @@
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import type { Stored } from '../../../lab/operator/api.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { labels } from '../../../src/api/names.ts';
+import { virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
+import { Project, readingOf } from '../kubeconfigs/kubeconfig-world.ts';
+import { targetSettings } from '../targets/target-world.ts';
+import { gatewayWorld } from './gateway-world.ts';
+import { knownHolder } from './known-holder.ts';
+
+const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' }, targetSettings);
+const { admin, gateway } = world;
+const inside = await sharedVirtualCluster();
+const project = await Project.ready(world, inside);
+const bare = await Project.ready(world, inside, { host: 'none' });
+const closed = await Project.ready(world, inside, { verbs: [] });
+const plain = await Project.ready(world, inside, { verbs: ['use'] });
+const away = await Project.make(world, inside, {
+  kubeConfig: (await inside.adminKubeConfig()).replace(/(server: https:\/\/127\.0\.0\.1):\d+/, '$1:1'),
+});
+const { key } = await knownHolder(world, { user: 'alice' });
+
+const pathOf = ({ namespace, instance }: Project, name = instance.metadata.name) =>
+  `/kubernetes/management/apis/management.platform.sh/v1/namespaces/${namespace}/virtualclusterinstances/${name}/kubeconfig`;
+
+interface Sent {
+  readonly in?: Project;
+  readonly name?: string;
+  readonly key?: string;
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly query?: string;
+}
+
+async function post(sent: Sent = {}) {
+  const { in: where = project, name, body = '{}', headers = {}, query = '' } = sent;
+  const answer = await gateway.send(pathOf(where, name) + query, {
+    method: 'POST',
+    key: sent.key ?? key,
+    headers: { 'content-type': 'application/json', ...headers },
+    body,
+  });
+  const text = await answer.body.text();
+  return { status: answer.statusCode, headers: answer.headers, text, body: parse(text) as Stored };
+}
+
+const withSpec = async (spec: object, sent: Sent = {}) =>
+  await post({ ...sent, body: JSON.stringify({ spec }) });
+
+/** What stands in the namespace for requests. */
+async function objectsIn({ namespace }: Project): Promise<readonly Stored[]> {
+  const list = await admin.client.list<Stored>(virtualClusterInstanceKubeConfigs, { namespace });
+  return list.items.filter(({ metadata }) => metadata.labels?.[labels.ephemeral] === 'true');
+}
+
+/** The object that stands for a kubeconfig: its names begin with that of the object. */
+async function objectOf(document: string): Promise<Stored> {
+  const found = (await objectsIn(project)).find(({ metadata }) => document.includes(metadata.name));
+  if (found === undefined) throw new Error('no object has this kubeconfig');
+  return found;
+}
+
+describe('POST virtualclusterinstances/<name>/kubeconfig', () => {
+  it('answers with the object that was sent and the finished kubeconfig, which works through the gateway', async () => {
+    const { status, headers, body } = await withSpec({ certificateTTL: 600 });
+    expect([status, headers['cache-control']]).toEqual([200, 'no-store']);
+    expect(body).toMatchObject({
+      apiVersion: 'management.platform.sh/v1',
+      kind: 'VirtualClusterInstanceKubeConfig',
+      metadata: { name: project.instance.metadata.name, namespace: project.namespace },
+      spec: { certificateTTL: 600 },
+    });
+    const { token = '' } = readingOf(body.status.kubeConfig);
+    const target = `/kubernetes/project/${project.name}/virtualcluster/${project.instance.metadata.name}`;
+    const answer = await gateway.send(`${target}/api/v1/namespaces/default`, { key: token });
+    await answer.body.dump();
+    expect(answer.statusCode).toBe(200);
+  });
+
+  it('makes an object of its own, which goes with the instance, ends with its life and revokes when it is deleted', async () => {
+    const { body } = await withSpec({ certificateTTL: 600 });
+    const made = await objectOf(body.status.kubeConfig);
+    expect(made.metadata).toMatchObject({
+      labels: { [labels.ephemeral]: 'true' },
+      ownerReferences: [{ kind: 'VirtualClusterInstance', uid: project.instance.metadata.uid }],
+    });
+    expect(made.spec).toEqual({
+      certificateTTL: 600,
+      virtualClusterInstance: project.instance.metadata.name,
+    });
+    await admin.delete({ kind: 'VirtualClusterInstanceKubeConfig', metadata: made.metadata });
+    const { token = '' } = readingOf(body.status.kubeConfig);
+    const gone = async () => {
+      const answer = await gateway.send('/kubernetes/management/version', { key: token });
+      await answer.body.dump();
+      return answer.statusCode === 401;
+    };
+    await until('the token is refused', gone);
+  });
+
+  it.each([
+    ['an empty body', ''],
+    ['{}', '{}'],
+    ['nulls', '{"metadata":null,"spec":null}'],
+    ['the namespace', () => JSON.stringify({ metadata: { namespace: project.namespace } })],
+    [
+      'the name of the instance',
+      () => JSON.stringify({ metadata: { name: project.instance.metadata.name } }),
+    ],
+  ])('takes %s', async (_, body) => {
+    const { status, body: answer } = await post({ body: typeof body === 'string' ? body : body() });
+    expect([status, typeof answer.status.kubeConfig]).toEqual([200, 'string']);
+  });
+
+  it('takes and gives YAML, as the contract shows it', async () => {
+    const { name } = project.instance.metadata;
+    const body = [
+      'apiVersion: management.platform.sh/v1',
+      'kind: VirtualClusterInstanceKubeConfig',
+      'metadata:',
+      `  namespace: ${project.namespace}`,
+      'spec:',
+      '  certificateTTL: 86400',
+      '  clientCert: false',
+    ].join('\n');
+    const type = { 'content-type': 'application/yaml' };
+    const { status, headers } = await post({ body, headers: type });
+    expect([status, headers['content-type']]).toEqual([200, 'application/json']);
+    const yaml = await post({ body, headers: { ...type, accept: 'application/yaml' } });
+    expect([yaml.status, yaml.headers['content-type']]).toEqual([200, 'application/yaml']);
+    expect(yaml.text).toMatch(/\n {2}kubeConfig: [|>]/);
+    expect(yaml.body.metadata.name).toBe(name);
+  });
+
+  it('leads where spec.server says', async () => {
+    const { body } = await withSpec({ server: 'https://other.example.com/x' });
+    expect(readingOf(body.status.kubeConfig).server).toContain('https://other.example.com');
+  });
+
+  it('gives a client certificate that works', async () => {
+    const { status, body } = await withSpec({ clientCert: true, certificateTTL: 600 });
+    expect(status).toBe(200);
+    const { certificate, key: privateKey, token } = readingOf(body.status.kubeConfig);
+    expect([
+      certificate?.subject.includes('management.platform.sh:kubeconfig:'),
+      typeof privateKey,
+      token,
+    ]).toEqual([true, 'string', undefined]);
+  });
+
+  it('mints nothing in a dry run', async () => {
+    const before = await objectsIn(project);
+    const { status, body } = await withSpec({ certificateTTL: 600 }, { query: '?dryRun=All' });
+    expect([status, body.status]).toEqual([200, {}]);
+    expect(await objectsIn(project)).toHaveLength(before.length);
+  });
+
+  it('ignores how long the client would wait, and names the field manager of the client', async () => {
+    const { status, body } = await post({ query: '?timeout=180s&fieldManager=somebody' });
+    expect(status).toBe(200);
+    const { metadata } = await objectOf(body.status.kubeConfig);
+    expect(metadata.managedFields?.map(({ manager }) => manager)).toContain('somebody');
+  });
+});
+
+describe('such a POST is refused', () => {
+  it.each<[string, string, Sent, number]>([
+    ['of another kind', '{"kind":"OwnedAccessKey"}', {}, 400],
+    ['of another version', '{"apiVersion":"management.platform.sh/v2"}', {}, 400],
+    ['for another namespace', '{"metadata":{"namespace":"default"}}', {}, 400],
+    ['for another name', '{"metadata":{"name":"other"}}', {}, 400],
+    ['for another instance', '{"spec":{"virtualClusterInstance":"other"}}', {}, 400],
+    ['with a Secret', '{"spec":{"secretRef":{"name":"a"}}}', {}, 400],
+    ['that is no JSON', '{', {}, 400],
+    ['of an unknown field, strictly', '{"spec":{"a":1}}', { query: '?fieldValidation=Strict' }, 400],
+    ['of a life that is too short', '{"spec":{"certificateTTL":59}}', {}, 422],
+    [
+      'of a certificate for less than 600 seconds',
+      '{"spec":{"certificateTTL":599,"clientCert":true}}',
+      {},
+      422,
+    ],
+    ['of a server with a password', '{"spec":{"server":"https://a:b@c.example.com"}}', {}, 422],
+    ['in protobuf', '{}', { headers: { 'content-type': 'application/vnd.kubernetes.protobuf' } }, 415],
+    ['of more than 64 KiB', JSON.stringify({ a: 'a'.repeat(70_000) }), {}, 413],
+    ['for an instance that is not there', '{}', { name: 'none' }, 404],
+  ])('%s', async (_, body, sent, expected) => {
+    const { status, body: answer } = await post({ ...sent, body });
+    expect([status, answer.kind]).toEqual([expected, 'Status']);
+  });
+
+  it('to a user without the verb "use", in the same words whether or not there is an instance', async () => {
+    const answers = [await post({ in: closed }), await post({ in: closed, name: 'none' })];
+    const messages = answers.map(({ status, body }) => [
+      status,
+      (body as unknown as { message: string }).message,
+    ]);
+    expect(messages[0]).toEqual([403, expect.stringContaining('User "alice" needs the verb "use"')]);
+    const name = closed.instance.metadata.name;
+    expect(String(messages[1]?.[1])).toBe(String(messages[0]?.[1]).replace(`/${name} `, '/none '));
+  });
+
+  it('with a client certificate to a user without the verb "use-as-admin"', async () => {
+    const { status, text } = await withSpec({ clientCert: true }, { in: plain });
+    expect([status, text]).toEqual([403, expect.stringContaining('use-as-admin')]);
+    expect((await post({ in: plain })).status).toBe(200);
+  });
+
+  it('with a client certificate where there is no address, and leaves nothing', async () => {
+    const { status, text } = await withSpec({ clientCert: true }, { in: bare });
+    expect([status, text]).toEqual([409, expect.stringContaining('NoIngressEndpoint')]);
+    await until('nothing is left', async () => (await objectsIn(bare)).length === 0);
+    expect((await post({ in: bare })).status).toBe(200);
+  });
+
+  it('without a credential, or with one whose scope holds no virtual cluster', async () => {
+    const stranger = await post({ key: 'a-key-of-a-stranger' });
+    const narrow = await knownHolder(world, { user: 'alice', scope: { clusters: [{ cluster: '*' }] } });
+    expect([stranger.status, (await post({ key: narrow.key })).status]).toEqual([401, 403]);
+  });
+});
+
+describe('what a limited credential gets', () => {
+  const scope = {
+    virtualClusters: [{ project: project.name, virtualCluster: project.instance.metadata.name }],
+  };
+
+  it('is below the access key, and ends with it', async () => {
+    const holder = await knownHolder(world, { user: 'alice', scope });
+    const { status, body } = await post({ key: holder.key });
+    expect(status).toBe(200);
+    const made = await objectOf(body.status.kubeConfig);
+    expect([made.spec.accessKey, made.status.accessKeyUID]).toEqual([
+      holder.object.metadata.name,
+      holder.object.metadata.uid,
+    ]);
+    await admin.patch(holder.object, { spec: { disabled: true } });
+    const { token = '' } = readingOf(body.status.kubeConfig);
+    const refused = async () => {
+      const answer = await gateway.send('/kubernetes/management/version', { key: token });
+      await answer.body.dump();
+      return answer.statusCode === 401;
+    };
+    await until('the kubeconfig is refused', refused);
+  });
+
+  it.each([
+    ['team', { team: world.name('core'), scope }],
+    ['subject', { subject: world.name('robot'), scope }],
+  ])('works for the key of a %s too', async (_, spec) => {
+    const holder = await knownHolder(world, spec);
+    const user = 'team' in spec ? `team:${spec.team}` : spec.subject;
+    await world.plane.kubectl([
+      ...['create', 'rolebinding', world.name('use'), `--namespace=${project.namespace}`],
+      ...['--role=users', `--user=${user}`],
+    ]);
+    expect(await post({ key: holder.key })).toMatchObject({ status: 200 });
+  });
+
+  it('is no client certificate, which knows no scope, and nothing is left', async () => {
+    const before = (await objectsIn(project)).length;
+    const { key: scoped } = await knownHolder(world, { user: 'alice', scope });
+    const { status, text } = await withSpec({ clientCert: true }, { key: scoped });
+    expect([status, text]).toEqual([403, expect.stringContaining('ClientCertNotAllowed')]);
+    await until('nothing is left', async () => (await objectsIn(project)).length <= before);
+  });
+
+  it('cannot be below another key', async () => {
+    const [{ key: scoped }, other] = [
+      await knownHolder(world, { user: 'alice', scope }),
+      await knownHolder(world, { user: 'alice' }),
+    ];
+    const { status } = await withSpec({ accessKey: other.object.metadata.name }, { key: scoped });
+    expect(status).toBe(403);
+  });
+
+  it('is nothing for a kubeconfig, which cannot be a parent', async () => {
+    const { body } = await post();
+    const { token = '' } = readingOf(body.status.kubeConfig);
+    const { status, text } = await post({ key: token });
+    expect([status, text]).toEqual([403, expect.stringContaining('below a kubeconfig')]);
+  });
+});
+
+describe('a client that leaves', () => {
+  it('takes the object with it', async () => {
+    const leaving = new AbortController();
+    const request = gateway.send(pathOf(away), {
+      method: 'POST',
+      key,
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+      signal: leaving.signal,
+    });
+    request.catch(() => undefined);
+    await until('the object is there', async () => (await objectsIn(away)).length === 1);
+    leaving.abort();
+    await until('the object is gone', async () => (await objectsIn(away)).length === 0);
+  });
+});
