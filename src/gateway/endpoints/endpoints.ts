@@ -3,6 +3,7 @@ import { issuerDocuments } from '../../credentials/tokens/discovery.ts';
 import type { RequestMeaning } from '../../scope/requests/resolve-request.ts';
 import { version } from '../../version.ts';
 import { hasBody } from '../server/error-answer.ts';
+import { discoveryEndpoints } from './discovery.ts';
 import type { Endpoint, EndpointServices, Exchange, PublicEndpoint } from './endpoint.ts';
 import { publicDocument } from './issuer-documents.ts';
 import { KubeConfigs } from './kubeconfigs.ts';
@@ -22,6 +23,7 @@ const everywhere: EndpointTable = {
 const onPlatform = (services: EndpointServices): EndpointTable => ({
   ...Object.fromEntries(everyVerb.map((verb) => [`${verb} selves.${group}`, selves(services)])),
   [`create virtualclusterinstances/kubeconfig.${group}`]: new KubeConfigs(services).answer,
+  ...discoveryEndpoints(),
 });
 
 /** A verb that a kind does not have is refused here, in words of ours. */

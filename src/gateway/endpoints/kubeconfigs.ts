@@ -9,11 +9,12 @@ import { badAnswer } from '../../kube/kube-error.ts';
 import { type KubeObject, keyOf } from '../../kube/object.ts';
 import { collectionPath } from '../../kube/resource-path.ts';
 import { entryDenial } from '../gate/entry-permissions.ts';
-import { answerTo, forward } from '../proxy/forward.ts';
+import { forward } from '../proxy/forward.ts';
 import { withoutHeaders } from '../proxy/request-headers.ts';
-import { type ErrorAnswer, errorAnswer, sendError } from '../server/error-answer.ts';
-import { ask, causeOf } from './ask.ts';
+import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
+import { ask } from './ask.ts';
 import type { Endpoint, EndpointRequest, EndpointServices } from './endpoint.ts';
+import { answerFailure } from './failure.ts';
 import { IssueWait, type Outcome } from './issue-wait.ts';
 import {
   type InstancePlace,
@@ -72,7 +73,7 @@ export class KubeConfigs {
       if ('refusal' in order) return request.refuse(order.refusal);
       await this.#make(order);
     } catch (error) {
-      fail(request, error as Error);
+      answerFailure(request, error as Error);
     }
   };
 
@@ -239,14 +240,6 @@ function pendingAnswer(latest: KubeObject | undefined): ErrorAnswer {
   const ready = progress?.state === 'waiting' ? progress.ready : undefined;
   const silent = { reason: reasons.pending, message: 'the operator has not worked on it' };
   return refusalOf('ERR_KUBECONFIG_PENDING', ready ?? silent);
-}
-
-function fail({ response, onFailure }: EndpointRequest, error: Error): void {
-  if (response.destroyed) return;
-  const failure = causeOf(error);
-  const refusal = answerTo(failure);
-  onFailure(failure, refusal);
-  sendError(response, refusal);
 }
 
 const noInstance = refusalOf('ERR_KUBECONFIG_INSTANCE', {

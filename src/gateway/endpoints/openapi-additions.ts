@@ -1,0 +1,118 @@
+import type { JsonObject } from '../../api/json.ts';
+import { apiVersion, group, version } from '../../api/names.ts';
+import { virtualClusterInstanceKubeConfigs, virtualClusterInstances } from '../../api/resources.ts';
+
+const schemaName = (kind: string) => `sh.platform.management.v1.${kind}`;
+const kindOf = (kind: string) => ({ group, version, kind });
+const text = (description: string) => ({ type: 'string', description });
+const object = (description: string, properties: JsonObject = {}) => ({
+  type: 'object',
+  description,
+  properties,
+});
+const list = (description: string, items: JsonObject) => ({ type: 'array', description, items });
+
+const named = object('A user or a team.', { name: text('Its name.') });
+
+const credential = object('The credential that the request came with.', {
+  kind: text('Its kind.'),
+  namespace: text('Its namespace, where its kind has one.'),
+  name: text('Its name.'),
+  uid: text('Its UID.'),
+});
+
+const scoped = object('A scope and whose it is.', {
+  kind: text('Kind of the credential.'),
+  namespace: text('Its namespace, where its kind has one.'),
+  name: text('Its name.'),
+  scope: object('The scope, with deprecated fields in their place.'),
+});
+
+const selfStatus = object('Filled in by the gateway.', {
+  user: named,
+  team: named,
+  subject: text('The user name that requests are carried out as.'),
+  groups: list('The groups of that user.', { type: 'string' }),
+  accessKey: text('Name of the access key, where the credential is one.'),
+  accessKeyType: text('Its `spec.type`.'),
+  accessKeyScope: object('Its own scope; absent without one.'),
+  credential,
+  scopes: list('All scopes that a request must pass, nearest first.', scoped),
+  expirationTimestamp: text('When the credential ends, as far as it is known; absent: never.'),
+  projectNamespacePrefix: text('The namespace of a project is this and the name of the project.'),
+});
+
+const selfSpec = object('What is asked.', {
+  accessKey: text('Another access key to ask about, in plain text; absent: the credential of the request.'),
+});
+
+/** By name, for `components.schemas`. */
+export const openAPISchemas: JsonObject = {
+  [schemaName('Self')]: {
+    ...object('Who a request comes from, and what its credential may do. It is not stored.', {
+      apiVersion: text('Version of the API, `management.platform.sh/v1`.'),
+      kind: text('Kind of the object, `Self`.'),
+      metadata: object('Metadata; all of it may be left out.'),
+      spec: selfSpec,
+      status: selfStatus,
+    }),
+    'x-kubernetes-group-version-kind': [kindOf('Self')],
+  },
+};
+
+const referTo = (schema: string) => ({ schema: { $ref: `#/components/schemas/${schema}` } });
+const inPath = (name: string) => ({ name, in: 'path', required: true, schema: { type: 'string' } });
+const inQuery = (name: string) => ({ name, in: 'query', schema: { type: 'string', uniqueItems: true } });
+
+interface Operation {
+  readonly kind: string;
+  readonly schema: string;
+  readonly description: string;
+  readonly action: string;
+  readonly mediaTypes?: readonly string[];
+  readonly status?: number;
+}
+
+const operation = ({ kind, schema, description, action, mediaTypes = both, status = 200 }: Operation) => ({
+  description,
+  operationId: `${action}PlatformManagementV1${kind}`,
+  tags: ['managementPlatformSh_v1'],
+  parameters: ['dryRun', 'fieldManager', 'fieldValidation', 'pretty'].map(inQuery),
+  requestBody: { content: Object.fromEntries(mediaTypes.map((type) => [type, referTo(schema)])) },
+  responses: {
+    [status]: { description: 'OK', content: Object.fromEntries(both.map((type) => [type, referTo(schema)])) },
+    401: { description: 'Unauthorized' },
+  },
+  'x-kubernetes-action': action,
+  'x-kubernetes-group-version-kind': kindOf(kind),
+});
+
+const both = ['application/json', 'application/yaml'] as const;
+const root = `/apis/${apiVersion}`;
+const [selfKind, kubeConfigKind] = ['Self', virtualClusterInstanceKubeConfigs.kind];
+const kubeConfigPath = `${root}/namespaces/{namespace}/${virtualClusterInstances.plural}/{name}/kubeconfig`;
+
+/** By path. kubectl validates only kinds that can be patched, so there is a patch of a Self, which is refused. */
+export const openAPIPaths: JsonObject = {
+  [`${root}/selves`]: {
+    post: operation({
+      ...{ kind: selfKind, schema: schemaName(selfKind), action: 'post', status: 201 },
+      description: 'Says who the request comes from.',
+    }),
+  },
+  [`${root}/selves/{name}`]: {
+    parameters: [inPath('name')],
+    patch: operation({
+      ...{ kind: selfKind, schema: schemaName(selfKind), action: 'patch' },
+      mediaTypes: ['application/merge-patch+json'],
+      description: 'Refused with 405: a Self is not stored.',
+    }),
+  },
+  [kubeConfigPath]: {
+    parameters: [inPath('namespace'), inPath('name')],
+    post: operation({
+      ...{ kind: kubeConfigKind, schema: schemaName(kubeConfigKind), action: 'post' },
+      description: 'Makes a kubeconfig for the virtual cluster instance.',
+    }),
+  },
+};
