@@ -38,32 +38,48 @@ describe('kubectl as a holder', () => {
     ['without a scope', alice],
     ['with a scope that allows nothing', narrow],
   ])('makes one from a file, %s', async (_, holder) => {
-    const input = JSON.stringify({ apiVersion: 'management.platform.sh/v1', kind: 'Self', metadata: { name: 'me' } });
+    const input = JSON.stringify({
+      apiVersion: 'management.platform.sh/v1',
+      kind: 'Self',
+      metadata: { name: 'me' },
+    });
     const made = JSON.parse(await holder.ok(['create', '-f', '-', '-o', 'json'], { input }));
     expect(made.status.accessKey).toBe(holder.object.metadata.name);
   });
 
   it('is told of a field that a Self does not have', async () => {
-    const self = { apiVersion: 'management.platform.sh/v1', kind: 'Self', metadata: { name: 'me' }, spec: { a: 1 } };
+    const self = {
+      apiVersion: 'management.platform.sh/v1',
+      kind: 'Self',
+      metadata: { name: 'me' },
+      spec: { a: 1 },
+    };
     const { stderr, exitCode } = await alice.run(['create', '-f', '-'], { input: JSON.stringify(self) });
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining('unknown field "spec.a"')]);
   });
 
   it('posts to the kubeconfig of an instance by its address', async () => {
-    const path = `${prefix}/${groupVersion}/namespaces/default/virtualclusterinstances/none/kubeconfig`;
+    const path = `/${groupVersion}/namespaces/default/virtualclusterinstances/none/kubeconfig`;
     const { stderr } = await alice.run(['create', '--raw', path, '-f', '-'], { input: '{}' });
     expect(stderr).toContain('needs the verb "use" on virtualclusterinstances/none');
   });
 });
 
 describe('discovery', () => {
-  it.each(['v2', 'v2beta1'])('in one document of %s has what the gateway answers', async (version) => {
-    const { status, headers, body } = await get('/apis', { accept: `${aggregated(version)},application/json` });
-    expect([status, headers['content-type']]).toEqual([200, aggregated(version)]);
-    const group = body.items.find((item: { metadata: { name: string } }) => item.metadata.name === 'management.platform.sh');
+  it('in one document has what the gateway answers', async () => {
+    const accept = [aggregated('v2'), aggregated('v2beta1'), 'application/json'].join(',');
+    const { status, headers, body } = await get('/apis', { accept });
+    expect([status, headers['content-type']]).toEqual([200, aggregated('v2')]);
+    const group = body.items.find(
+      (item: { metadata: { name: string } }) => item.metadata.name === 'management.platform.sh',
+    );
     const { resources } = group.versions[0];
-    expect(resources).toContainEqual(expect.objectContaining({ resource: 'selves', scope: 'Cluster', verbs: ['create'] }));
-    const instances = resources.find((each: { resource: string }) => each.resource === 'virtualclusterinstances');
+    expect(resources).toContainEqual(
+      expect.objectContaining({ resource: 'selves', scope: 'Cluster', verbs: ['create'] }),
+    );
+    const instances = resources.find(
+      (each: { resource: string }) => each.resource === 'virtualclusterinstances',
+    );
     expect(instances.subresources.map(({ subresource }: { subresource: string }) => subresource)).toEqual(
       expect.arrayContaining(['status', 'kubeconfig']),
     );
@@ -72,20 +88,23 @@ describe('discovery', () => {
   it('by group lists it too, and the groups stay as they are', async () => {
     const { body } = await get(`/${groupVersion}`);
     const names = body.resources.map(({ name }: { name: string }) => name);
-    expect(names).toEqual(expect.arrayContaining(['selves', 'virtualclusterinstances/kubeconfig', 'ownedaccesskeys']));
+    expect(names).toEqual(
+      expect.arrayContaining(['selves', 'virtualclusterinstances/kubeconfig', 'ownedaccesskeys']),
+    );
     expect((await get('/apis')).body).toMatchObject({ kind: 'APIGroupList' });
   });
 
-  it('is not sent again to who has it', async () => {
+  it('is not sent again to a client that has it', async () => {
     const accept = aggregated('v2');
     const first = await get('/apis', { accept });
     const tag = String(first.headers['etag']);
     expect(tag).toMatch(/^"[0-9A-F]{64}"$/);
-    expect(await get('/apis', { accept, 'if-none-match': tag })).toMatchObject({ status: 304, body: undefined });
-    expect(await get('/apis', { accept: aggregated('v2beta1'), 'if-none-match': '"other"' })).toMatchObject({
-      status: 200,
-      headers: { 'content-type': aggregated('v2beta1') },
+    expect(await get('/apis', { accept, 'if-none-match': tag })).toMatchObject({
+      status: 304,
+      body: undefined,
     });
+    const inAnotherForm = await get('/apis', { accept: 'application/json', 'if-none-match': tag });
+    expect([inAnotherForm.status, inAnotherForm.body.kind]).toEqual([200, 'APIGroupList']);
   });
 });
 
@@ -96,7 +115,10 @@ describe('OpenAPI v3', () => {
     const path = (await address()).replace(/^.*(?=\/openapi)/, '');
     const [, hash] = path.split('?hash=');
     const { headers, body } = await get(path);
-    expect([headers['etag'], headers['cache-control']]).toEqual([`"${hash}"`, expect.stringContaining('immutable')]);
+    expect([headers['etag'], headers['cache-control']]).toEqual([
+      `"${hash}"`,
+      expect.stringContaining('immutable'),
+    ]);
     expect(Object.keys(body.paths)).toEqual(
       expect.arrayContaining([
         `/${groupVersion}/selves`,
@@ -115,9 +137,13 @@ describe('OpenAPI v3', () => {
   it('declares what kubectl must find to check a Self, and refers to schemas that are there', async () => {
     const { body } = await get(`/openapi/v3/${groupVersion}`);
     const patch = body.paths[`/${groupVersion}/selves/{name}`].patch;
-    expect(patch.parameters).toContainEqual(expect.objectContaining({ name: 'fieldValidation', in: 'query' }));
+    expect(patch.parameters).toContainEqual(
+      expect.objectContaining({ name: 'fieldValidation', in: 'query' }),
+    );
     const references = [...JSON.stringify(body.paths).matchAll(/"#\/components\/schemas\/([^"]+)"/g)];
-    const missing = references.map(([, name = '']) => name).filter((name) => !(name in body.components.schemas));
+    const missing = references
+      .map(([, name = '']) => name)
+      .filter((name) => !(name in body.components.schemas));
     expect([...new Set(missing)]).toEqual([]);
   });
 });

@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { base64 } from '../../../lab/controlplane/kubeconfig.ts';
+import { baseURL } from '../../../lab/operator/running-operator.ts';
+import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { readDocument, sectionOf } from '../../../tools/reference/document.ts';
+import { stepsIn } from '../document-steps.ts';
+import { Project } from '../kubeconfigs/kubeconfig-world.ts';
+import { targetSettings } from '../targets/target-world.ts';
+import { gatewayWorld } from './gateway-world.ts';
+import { knownHolder } from './known-holder.ts';
+
+const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' }, targetSettings);
+const { gateway, guard, plane } = world;
+const project = await Project.ready(world, await sharedVirtualCluster());
+const { key } = await knownHolder(world, { user: 'alice' });
+const { key: other } = await knownHolder(world, { user: 'alice' });
+const kubeconfig = await gateway.kubeconfig(key);
+const folder = path.join(guard.folder, 'operation-pages');
+const caFile = path.join(folder, 'latchkey-ca.crt');
+mkdirSync(folder);
+writeFileSync(caFile, gateway.ca);
+
+/** What curl and kubectl of a reader have that a test has elsewhere: the gateway and its authority, and the instance. */
+const here = (command: string): string =>
+  command
+    .replaceAll(baseURL, gateway.url)
+    .replaceAll(/\bcurl (?:--cacert \S+ )?/g, `curl --silent --show-error --fail --cacert ${caFile} `)
+    .replaceAll('p-demo', project.namespace)
+    .replaceAll('virtualclusterinstances/shop/', `virtualclusterinstances/${project.instance.metadata.name}/`)
+    // Not every machine has jq.
+    .replace('jq -r .status.kubeConfig', `"${process.execPath}" -p '${printDocument}'`);
+const printDocument = `JSON.parse(require("fs").readFileSync(0, "utf8")).status.kubeConfig.replaceAll("${baseURL}", "${gateway.url}").replace(/(certificate-authority-data: ).*/, "$1${base64(gateway.ca)}")`;
+
+const run = async (command: string): Promise<string> => {
+  const env = {
+    ...process.env,
+    ...{ KEY: key, OTHER: other, KUBECONFIG: kubeconfig },
+    PATH: `${path.dirname(plane.binaries.kubectl)}:${process.env['PATH']}`,
+    KUBECACHEDIR: path.join(plane.folder, 'kubectl-cache'),
+  };
+  const args = ['-e', '-o', 'pipefail', '-c', here(command)];
+  return (await promisify(execFile)('bash', args, { cwd: folder, env })).stdout;
+};
+
+it.each([
+  ['docs/guide/self.md', 'In 60 seconds', [/"accessKey":/, /\n {2}accessKey: /]],
+  ['docs/guide/self.md', 'Ask about another key', [/"accessKey":/]],
+  ['docs/guide/kubeconfig-request.md', 'In 60 seconds', [/^$/, /^NAME +STATUS/, /"kubeConfig":/]],
+  ['docs/guide/trusting-clusters.md', 'The documents', [/"jwks_uri":/, /"keys":\[/]],
+])('the commands of %s, "%s", do what the page says', async (file, section, outputs) => {
+  const commands = stepsIn(sectionOf(readDocument(file), section)).flatMap((step) =>
+    'command' in step ? [wholeCommand(`${step.command}\n${step.output}`)] : [],
+  );
+  expect(commands).toHaveLength(outputs.length);
+  for (const [index, command] of commands.entries())
+    expect(await run(command)).toMatch(outputs[index] ?? /$^/);
+});
+
+/** The first line, and each one that the line before continues. */
+const wholeCommand = (text: string): string => /^(?:.*\\\n)*.*/.exec(text)?.[0] ?? '';
