@@ -37,7 +37,6 @@ interface Added {
 
 /** The forms that clients ask for, and room for what a change of a CRD leaves behind. */
 const maxKept = 4;
-const maxBytes = 64 * 2 ** 20;
 /** About the form of the answer, which has to be JSON for us, and about what the client has of it. */
 const replacedHeaders: ReadonlySet<string> = new Set(['accept', 'accept-encoding', 'if-none-match']);
 
@@ -72,7 +71,7 @@ class AddedDocument {
       ...['accept', accept],
       ...(known === undefined ? [] : ['if-none-match', known.upstreamTag]),
     ];
-    const answer = await ask(request, { method: 'GET', path: pathOf(request), headers, maxBytes });
+    const answer = await ask(request, { method: 'GET', path: pathOf(request), headers });
     if (answer.status === 304 && known !== undefined) return { document: known, answer };
     const parsed = answer.status === 200 ? parseOrNothing(answer.body) : undefined;
     return { document: isObject(parsed) ? this.#keep(parsed, accept, answer) : undefined, answer };

@@ -11,7 +11,8 @@ export function sendObject(
 ): void {
   if (response.destroyed) return;
   const isYAML = prefersYAML(request);
-  const text = isYAML ? stringify(body, { version: '1.1' }) : JSON.stringify(body, null, isPretty(request));
+  const json = JSON.stringify(body, null, isPretty(request));
+  const text = isYAML && json.length <= maxYAMLLength ? stringify(body, { version: '1.1' }) : json;
   response.writeHead(status, {
     'content-type': isYAML ? 'application/yaml' : 'application/json',
     'content-length': Buffer.byteLength(text),
@@ -20,6 +21,9 @@ export function sendObject(
   });
   response.end(request.method === 'HEAD' ? undefined : text);
 }
+
+/** To write more in this way takes long, and everyone waits for it. Each JSON text is one of YAML, too. */
+const maxYAMLLength = 32_768;
 
 const prefersYAML = ({ headers: { accept = '' } }: IncomingMessage): boolean =>
   /\bapplication\/yaml\b/i.test(accept) && !/\/(?:json|\*)/i.test(accept);

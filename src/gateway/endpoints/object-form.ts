@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../api/json.ts';
 import { apiVersion } from '../../api/names.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
 import type { EndpointRequest } from './endpoint.ts';
-import { mediaTypeOf, parseBody, readBody } from './request-body.ts';
+import { type BodyLimit, mediaTypeOf, parseBody, readBody } from './request-body.ts';
 
 /** What a client sent, or the answer to what cannot be used. */
 export type SentObject =
@@ -20,14 +20,15 @@ export interface ObjectForm {
 }
 
 /** A few names, numbers and an address. */
-const maxBytes = 65_536;
-const limit = { maxBytes, tooLarge: errorAnswer('ERR_BODY_TOO_LARGE', { bytes: maxBytes }) };
+const limit = limitOf(65_536);
+/** To read as much YAML takes a hundred times as long, and everyone waits for it. */
+const yamlLimit = limitOf(8_192);
 const mediaTypes: ReadonlySet<string> = new Set(['', 'application/json', 'application/yaml']);
 
 /** Reads the object in the body of a request; no body is an empty object. Look whether the client has left meanwhile. */
 export async function readSentObject(request: EndpointRequest, form: ObjectForm): Promise<SentObject> {
   const type = mediaTypeOf(request.request.headers['content-type']);
-  const body = await readBody(request, limit);
+  const body = await readBody(request, type === 'application/yaml' ? yamlLimit : limit);
   if (!Buffer.isBuffer(body)) return { refusal: body };
   if (!mediaTypes.has(type)) return { refusal: unknownType };
   const parsed = body.toString('utf8').trim() === '' ? { value: {} } : parseBody(body, type);
@@ -57,6 +58,10 @@ export function checkForm(
   // As the API server says it.
   if (fieldValidation === 'Strict') return mismatch(`strict decoding error: ${unknown.join(', ')}`);
   return { object, warnings: unknown };
+}
+
+function limitOf(maxBytes: number): BodyLimit {
+  return { maxBytes, tooLarge: errorAnswer('ERR_BODY_TOO_LARGE', { bytes: maxBytes }) };
 }
 
 const topFields: readonly string[] = ['apiVersion', 'kind', 'metadata', 'spec', 'status'];
