@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { applyKustomization } from '../../../lab/operator/kustomization.ts';
-import { group, serviceAccounts, systemNamespace, systemObjects } from '../../../src/api/names.ts';
+import { group, groups, serviceAccounts, systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { type ApiClient, clientFor } from '../admission/api-client.ts';
 import { credentialKinds } from '../admission/objects.ts';
 import { type Rendered, render } from '../config/render.ts';
@@ -64,13 +64,14 @@ describe('the shipped roles', async () => {
     },
   );
 
-  it('are bound to our own accounts alone, each to roles of its name', () => {
+  it('are bound to our own accounts alone, each to roles of its name, and to the group that the gateway adds', () => {
     const bindings = rbac.flatMap(({ subjects = [], roleRef }) =>
       subjects.map(({ kind, name, namespace }) => [kind, namespace, name, roleRef?.name]),
     );
     const own = Object.values(serviceAccounts).map((name) => ['ServiceAccount', systemNamespace, name, name]);
     const distinct = new Set(bindings.map((binding) => binding.join(' ')));
-    expect(distinct).toEqual(new Set(own.map((binding) => binding.join(' '))));
+    const added = ['Group', undefined, groups.selfService, 'latchkey-self-service'];
+    expect(distinct).toEqual(new Set([...own, added].map((binding) => binding.join(' '))));
   });
 
   it('are not aggregated into the roles that Kubernetes ships', () => {
@@ -84,7 +85,7 @@ describe('the shipped roles', async () => {
   it('name our own objects as the program does', () => {
     const names = rules.flatMap(({ resourceNames = [] }) => resourceNames);
     const { reader, activity } = serviceAccounts;
-    expect(new Set(names)).toEqual(new Set([systemObjects.lease, reader, activity]));
+    expect(new Set(names)).toEqual(new Set([systemObjects.lease, systemObjects.discovery, reader, activity]));
   });
 
   it('give people who run the platform our kinds, no Secret and no status', () => {
