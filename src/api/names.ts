@@ -81,6 +81,8 @@ export const purposes = {
   target: 'target',
   /** Certificates whose bindings could not be removed in time. */
   revocation: 'revocation',
+  /** What signs those records. */
+  revocationKey: 'revocation-key',
 } as const;
 
 /** Extras of a user that comes through the gateway: the credential, and whether a scope limits it. */
@@ -110,6 +112,7 @@ export const systemObjects = {
   gatewayCertificate: 'latchkey-gateway-tls',
   /** The authority that the operator signs it with. No one else reads it. */
   gatewayAuthority: 'latchkey-gateway-ca',
+  revocationKey: 'latchkey-revocation-key',
   /** Not ours to write: the ConfigMap of the site, which the admission policies read. */
   sitePolicy: 'latchkey-site-policy',
 } as const;

@@ -56,6 +56,7 @@ export const reasons = {
   certificateFailed: 'CertificateFailed',
   certificateTimeout: 'CertificateTimeout',
   targetChanged: 'TargetChanged',
+  recordNotSigned: 'RecordNotSigned',
   admissionMissing: 'AdmissionMissing',
   admissionComplete: 'AdmissionComplete',
 } as const;

@@ -16,6 +16,7 @@ import { siteDefaults } from './definitions/site-defaults.ts';
 import { sitePolicy, sitePolicyKeepalive } from './definitions/site-policy.ts';
 import { sitePolicyValues } from './definitions/site-policy-values.ts';
 import { status } from './definitions/status.ts';
+import { systemObjectsPolicy } from './definitions/system-objects.ts';
 import { targetSecrets } from './definitions/target-secrets.ts';
 import { warnings } from './definitions/warnings.ts';
 import type { Policy } from './policy.ts';
@@ -44,5 +45,6 @@ export const policyFiles: Readonly<Record<string, readonly Policy[]>> = {
   'site-defaults': [siteDefaults],
   'site-policy': [sitePolicy, sitePolicyKeepalive],
   'site-policy-values': [sitePolicyValues],
+  'system-objects': [systemObjectsPolicy],
   warnings: [warnings],
 };

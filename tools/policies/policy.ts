@@ -6,8 +6,10 @@ export type Expressions = Readonly<Record<string, string>>;
 
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE';
 
-/** Plurals of our group, or one ConfigMap of the system namespace. */
-type Target = { readonly resources: readonly string[] } | { readonly configMap: string };
+/** Plurals of our group, or ConfigMaps of the system namespace: one, or all of them. */
+type Target = { readonly resources: readonly string[] } | { readonly configMap: string | typeof anyName };
+
+export const anyName = Symbol('any name');
 
 interface Definition {
   readonly name: string;
@@ -109,12 +111,12 @@ function constraints(definition: MutatingDefinition | ValidatingDefinition): Rec
     const rule = { apiGroups: [group], ...versions, resources: definition.resources, scope: '*' };
     return { resourceRules: [rule] };
   }
-  const resourceNames = [definition.configMap];
+  const { configMap } = definition;
   const rule = {
     apiGroups: [''],
     ...versions,
     resources: ['configmaps'],
-    resourceNames,
+    ...(configMap === anyName ? {} : { resourceNames: [configMap] }),
     scope: 'Namespaced',
   };
   const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': systemNamespace } };

@@ -4,6 +4,7 @@ import { type Reason, reasons } from '../../src/api/reasons.ts';
 import { toCredentialRecord } from '../../src/credentials/credential-record.ts';
 import type { EventInput } from '../../src/kube/events/event-object.ts';
 import { AdmissionEvents } from '../../src/operator/admission/admission-events.ts';
+import { recordNotSigned } from '../../src/operator/certificates/revocation-records.ts';
 import { loginSecretsMoved } from '../../src/operator/credentials/access-keys/login-secrets.ts';
 import type { DesiredStatus } from '../../src/operator/credentials/desired-status.ts';
 import { leftBehind } from '../../src/operator/credentials/finalizer.ts';
@@ -74,6 +75,7 @@ const scenarios: Readonly<Record<string, (reason: Reason) => readonly Transition
   Wait: () => admissionEvents.slice(0, 1),
   Resume: () => admissionEvents.slice(1),
   Move: () => [loginSecretsMoved],
+  Revoke: () => [recordNotSigned],
 };
 
 const documented = rows.flatMap(({ reason, type, actions }) =>

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { type Condition, conditionTypes, findCondition } from '../../api/conditions.ts';
 import {
   allCredentialKinds,
@@ -7,6 +8,7 @@ import {
 } from '../../api/credential-kinds.ts';
 import { reasons } from '../../api/reasons.ts';
 import { Store, type StoredRecord } from '../../kube/cache/store.ts';
+import type { KubeObject } from '../../kube/object.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import { TargetAddresses } from '../../platform/targets/addresses.ts';
 import { TargetClients } from '../../platform/targets/target-clients.ts';
@@ -14,6 +16,7 @@ import { TargetStores } from '../../platform/targets/target-stores.ts';
 import type { OperatorMetrics } from '../../telemetry/metrics/operator.ts';
 import { version } from '../../version.ts';
 import { CertificateRevoker } from '../certificates/certificate-revoker.ts';
+import { RecordSignatures } from '../certificates/record-signatures.ts';
 import { type RevocationRecord, RevocationRecords } from '../certificates/revocation-records.ts';
 import { CredentialStores } from '../credentials/credential-stores.ts';
 import { ExpiryBudget } from '../credentials/expiry-budget.ts';
@@ -57,8 +60,10 @@ export class Controllers {
   readonly targetSweep: TargetSweep;
   readonly #context: OperatorContext;
 
+  readonly #signatures: RecordSignatures;
   constructor(options: ControllersOptions) {
     this.stores = new CredentialStores(options.clock);
+    this.#signatures = new RecordSignatures(options.client, (count) => randomBytes(count));
     this.targets = new TargetStores(options.clock);
     this.#context = this.#createContext(options);
     this.#count();
@@ -79,6 +84,15 @@ export class Controllers {
   }
 
   /** Every credential is reconciled again. */
+  /** Makes ready what the reading of objects needs; before any reflector begins. */
+  async prepare(): Promise<void> {
+    await this.#signatures.load();
+  }
+
+  readRevocation(object: KubeObject): RevocationRecord | undefined {
+    return this.#context.certificates.records.read(object);
+  }
+
   enqueueAll(): void {
     for (const kind of allCredentialKinds) this.#enqueueKind(kind);
   }
@@ -100,7 +114,7 @@ export class Controllers {
       targetClients,
       certificates: {
         revoker: new CertificateRevoker(targetClients, clock),
-        records: new RevocationRecords(client),
+        records: new RevocationRecords({ client, signatures: this.#signatures, events }),
         recorded: this.system.revocations,
       },
       expiryBudget,

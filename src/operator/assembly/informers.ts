@@ -16,7 +16,7 @@ import { type KubeObject, keyOf } from '../../kube/object.ts';
 import type { InformerSource, Informers } from '../../platform/informers.ts';
 import { toClusterRecord, toInstanceRecord, toSpaceRecord } from '../../platform/targets/target-record.ts';
 import type { TargetStores } from '../../platform/targets/target-stores.ts';
-import { type RevocationRecord, toRevocationRecord } from '../certificates/revocation-records.ts';
+import type { RevocationRecord } from '../certificates/revocation-records.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
 import { toSecretRecord } from '../credentials/secret-record.ts';
 import { controllerNames } from './operator-context.ts';
@@ -33,13 +33,15 @@ export interface WatchedStores {
     readonly gatewayAuthority: Store<StoredRecord>;
     readonly revocations: Store<RevocationRecord>;
   };
+  readonly readRevocation: (object: KubeObject) => RevocationRecord | undefined;
 }
 
 /** As they stand in metrics and checks. */
 export const informerNames = [...controllerNames, 'secrets', 'discovery', 'gateway-authority'] as const;
 
 /** Everything that the operator watches. */
-export function addInformers(informers: Informers, { stores, targets, system }: WatchedStores): void {
+export function addInformers(informers: Informers, watched: WatchedStores): void {
+  const { stores, targets, system } = watched;
   const add: Add = (name, source) => informers.add(name, source);
   addCredentials(add, stores);
   addTargets(add, targets);
@@ -49,7 +51,7 @@ export function addInformers(informers: Informers, { stores, targets, system }: 
     namespace: systemNamespace,
     labelSelector: `${labels.purpose}=${purposes.revocation}`,
     store: system.revocations,
-    project: toRevocationRecord,
+    project: (object) => watched.readRevocation(object),
   });
   add('discovery', { ...named(configMaps, systemObjects.discovery), store: system.discovery });
   add('gateway-certificate', {

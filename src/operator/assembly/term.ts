@@ -1,3 +1,5 @@
+import { BackOff } from '../../kube/back-off.ts';
+import { sleep } from '../../kube/sleep.ts';
 import { Informers } from '../../platform/informers.ts';
 import { Controllers } from './controllers.ts';
 import { addInformers } from './informers.ts';
@@ -32,9 +34,11 @@ export class Term {
     const { metrics } = this.#options;
     const ended = new AbortController();
     const watched = AbortSignal.any([signal, ended.signal]);
-    const running = [this.#informers.run(watched)];
+    const running: Promise<void>[] = [];
     metrics.leader.set(1);
     try {
+      await this.#prepare(watched);
+      running.push(this.#informers.run(watched));
       await this.#read(signal);
       running.push(this.#controllers.targetSweep.run(watched));
       await this.#work(signal);
@@ -66,6 +70,20 @@ export class Term {
   /** For a health check. */
   unsigned(): string | undefined {
     return this.#controllers.hasSigningKey ? undefined : 'there is no signing key yet';
+  }
+
+  /** An API server that is away at this moment is no reason to end. */
+  async #prepare(signal: AbortSignal): Promise<void> {
+    const { clock, random, log } = this.#options;
+    const backOff = new BackOff({ initialMs: 500, maxMs: 10_000, random });
+    while (!signal.aborted) {
+      try {
+        return await this.#controllers.prepare();
+      } catch (error) {
+        log.warn({ err: error }, 'the key that signs records could not be read');
+      }
+      await sleep(clock, backOff.next(), signal);
+    }
   }
 
   async #read(signal: AbortSignal): Promise<void> {

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { formatTimestamp, parseInstant } from '../../api/instant.ts';
 import { asObject, asText } from '../../api/json.ts';
 import { fieldManager, labels, purposes, systemNamespace } from '../../api/names.ts';
+import { reasons } from '../../api/reasons.ts';
 import { configMaps } from '../../api/resources.ts';
 import type { AdminKubeConfig } from '../../kube/admin-kubeconfig/admin-kube-config.ts';
 import type { StoredRecord } from '../../kube/cache/store.ts';
@@ -9,6 +10,8 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { ignoreNotFound } from '../../kube/kube-error.ts';
 import { type KubeObject, keyOf } from '../../kube/object.ts';
 import type { SecretEntry } from '../../platform/targets/target-record.ts';
+import type { ObjectEvents, TransitionEvent } from '../shared/events.ts';
+import type { RecordSignatures } from './record-signatures.ts';
 
 /**
  * What has to be revoked when a kubeconfig with certificates goes, whichever way. Written before the first certificate
@@ -44,18 +47,51 @@ export function caFingerprint({ ca }: Pick<AdminKubeConfig, 'ca'>): string {
   return hash('sha256', ca, 'hex');
 }
 
-/** Keeps the records of what is to be revoked, as ConfigMaps in the system namespace. */
-export class RevocationRecords {
-  readonly #client: Pick<KubeClient, 'apply' | 'delete'>;
+export interface RevocationRecordsOptions {
+  readonly client: Pick<KubeClient, 'apply' | 'delete'>;
+  readonly signatures: Pick<RecordSignatures, 'sign' | 'isSigned'>;
+  readonly events: Pick<ObjectEvents, 'publish'>;
+}
 
-  constructor(client: Pick<KubeClient, 'apply' | 'delete'>) {
+/** Keeps the records of what is to be revoked, as signed ConfigMaps in the system namespace. */
+export class RevocationRecords {
+  readonly #client: RevocationRecordsOptions['client'];
+  readonly #signatures: RevocationRecordsOptions['signatures'];
+  readonly #events: RevocationRecordsOptions['events'];
+  /** Versions of ConfigMaps that were reported: they are listed again and again. */
+  readonly #reported = new Set<string>();
+
+  constructor({ client, signatures, events }: RevocationRecordsOptions) {
     this.#client = client;
+    this.#signatures = signatures;
+    this.#events = events;
   }
 
   /** Creates or replaces the record of that object in that virtual cluster. */
   async write(revocation: Revocation): Promise<void> {
     const options = { fieldManager, force: true };
-    await this.#client.apply(configMaps, placeOf(revocation), renderRevocation(revocation), options);
+    const rendered = renderRevocation(revocation);
+    const signature = this.#signatures.sign(signedPart(rendered.metadata.name, rendered.data));
+    const record = { ...rendered, data: { ...rendered.data, signature } };
+    await this.#client.apply(configMaps, placeOf(revocation), record, options);
+  }
+
+  /** For a reflector. Undefined for what this operator did not write: nothing is ever revoked on its word. */
+  read(object: KubeObject): RevocationRecord | undefined {
+    const { signature, ...data } = asObject((object as KubeObject & { readonly data?: unknown }).data);
+    if (this.#signatures.isSigned(signedPart(object.metadata.name, data), signature))
+      return toRevocationRecord(object);
+    this.#report(object.metadata);
+    return undefined;
+  }
+
+  #report({ name, namespace = systemNamespace, uid, resourceVersion }: KubeObject['metadata']): void {
+    const id = `${uid}/${resourceVersion}`;
+    if (this.#reported.has(id)) return;
+    if (this.#reported.size >= maxReported) this.#reported.clear();
+    this.#reported.add(id);
+    const subject = { apiVersion: 'v1', kind: 'ConfigMap', name, namespace, key: `${namespace}/${name}` };
+    this.#events.publish({ ...subject, uid, resourceVersion }, [recordNotSigned]);
   }
 
   /** When nothing is left of an object in that virtual cluster. */
@@ -71,6 +107,18 @@ export class RevocationRecords {
       .catch(ignoreNotFound);
   }
 }
+
+const maxReported = 1_000;
+
+export const recordNotSigned: TransitionEvent = {
+  type: 'Warning',
+  reason: reasons.recordNotSigned,
+  action: 'Revoke',
+  note: 'This record of certificates to revoke does not have the signature of the operator, so nothing is done on its word: delete it.',
+};
+
+/** A record copied under another name, or with an entry more, is none. */
+const signedPart = (name: string, data: object): object => ({ name, data });
 
 const revocationName = ({ ownerUID, caFingerprint: ca }: RevocationPlace): string =>
   `latchkey-revocation-${ownerUID}-${ca.slice(0, 12)}`;
@@ -101,7 +149,7 @@ export function renderRevocation(revocation: Revocation) {
   };
 }
 
-/** For a reflector. Undefined for a ConfigMap that cannot be read: nothing is revoked on its word. */
+/** What a record says. Undefined for a ConfigMap that cannot be read. */
 export function toRevocationRecord(object: KubeObject): RevocationRecord | undefined {
   const { metadata } = object;
   const data = asObject((object as KubeObject & { readonly data?: unknown }).data);

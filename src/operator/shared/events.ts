@@ -11,6 +11,8 @@ export interface TransitionEvent extends Omit<EventInput, 'regarding'> {
 
 /** An object that events are about; the records of all kinds fit. */
 export interface EventSubject {
+  /** Default: that of our kinds. */
+  readonly apiVersion?: string;
   readonly kind: string;
   /** `name`, or `namespace/name`. */
   readonly key: string;
@@ -45,10 +47,17 @@ export function finalizerReleased(left: string): TransitionEvent {
 }
 
 /** The reference that an event holds. */
-export function regarding({ kind, name, namespace, uid, resourceVersion }: EventSubject): RegardingObject {
+export function regarding({
+  kind,
+  name,
+  namespace,
+  uid,
+  resourceVersion,
+  ...others
+}: EventSubject): RegardingObject {
   return {
     kind,
-    apiVersion,
+    apiVersion: others.apiVersion ?? apiVersion,
     name,
     uid,
     resourceVersion,

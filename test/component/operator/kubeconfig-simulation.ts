@@ -39,6 +39,7 @@ import { MemoryTarget } from './memory-target.ts';
 
 const namespace = 'p-red';
 const plural = virtualClusterInstanceKubeConfigs.plural;
+const unsigned = { sign: () => '', isSigned: () => true };
 const noEvents = new ObjectEvents({ record: () => undefined }, silentLogger);
 
 /** Timers fire at once; time passes all the same. */
@@ -239,7 +240,7 @@ export class KubeConfigSimulation {
     const clients = this.#clients();
     const client = this.#client();
     const revoker = new CertificateRevoker(clients, this.clock);
-    const records = new RevocationRecords(client);
+    const records = new RevocationRecords({ client, signatures: unsigned, events: noEvents });
     const nothing = () => undefined;
     const targets = { instance: () => this.instance };
     const inside = { targets, clients, revoker, revocations: records };

@@ -1,17 +1,21 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { secretAt } from '../../../lab/operator/api.ts';
 import { baseURL } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
-import { annotations, systemNamespace, systemObjects } from '../../../src/api/names.ts';
+import { annotations, serviceAccounts, systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { configMaps } from '../../../src/api/resources.ts';
 import { isNotFound } from '../../../src/kube/kube-error.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
+import { objectPath } from '../../../src/kube/resource-path.ts';
+import { adminClient, contentTypes } from '../../integration/admission/api-client.ts';
 import { Issuer, signingKeyOf } from '../lifecycle/issuer.ts';
 
 const world = await operatorWorld();
 const { admin } = world;
+const master = await adminClient(world.plane);
+afterAll(async () => await master.close());
 const issuer = new Issuer(admin);
 const signingKeys = secretAt(systemNamespace, systemObjects.signingKeys);
 const discovery = { namespace: systemNamespace, name: systemObjects.discovery };
@@ -93,6 +97,23 @@ describe('the published documents', () => {
   const read = async () =>
     (await admin.client.get<KubeObject & { data: object }>(configMaps, discovery)).data;
 
+  /** As the operator: a policy refuses it to everyone else. */
+  const alter = async (data: object): Promise<void> => {
+    const path = objectPath(configMaps, discovery);
+    const refused = await master.send('PATCH', path, {
+      body: { data },
+      contentType: contentTypes.mergePatch,
+    });
+    expect(refused.status).toBe(403);
+    const operator = `system:serviceaccount:${systemNamespace}:${serviceAccounts.operator}`;
+    const client = master.withHeaders({ 'impersonate-user': operator });
+    const { status } = await client.send('PATCH', path, {
+      body: { data },
+      contentType: contentTypes.mergePatch,
+    });
+    expect(status).toBe(200);
+  };
+
   it('come back when they are deleted', async () => {
     const before = await read();
     await admin.client.delete(configMaps, discovery);
@@ -110,7 +131,7 @@ describe('the published documents', () => {
     async (document) => {
       const before = await read();
       for (const value of ['{"keys":[]}', null]) {
-        await admin.client.mergePatch(configMaps, discovery, { data: { [document]: value } });
+        await alter({ [document]: value });
         await until(
           `${document} is back`,
           async () => JSON.stringify(await read()) === JSON.stringify(before),
