@@ -1,5 +1,5 @@
 import { credentialKinds } from '../../src/api/credential-kinds.ts';
-import { cel } from './text.ts';
+import { cel, line } from './text.ts';
 
 /** The kinds that hold a credential. */
 export const credentials: readonly string[] = Object.values(credentialKinds).map(({ plural }) => plural);
@@ -74,6 +74,27 @@ export const isOwner = cel`
       || variables.oldSpec[?'subject'] == optional.of(request.userInfo.username)
       || (request.userInfo.username.startsWith('team:')
         && variables.oldSpec[?'team'] == optional.of(request.userInfo.username.substring(5))))
+`;
+
+/**
+ * Whether the request came with a credential that is limited, and the stored object is neither that credential nor below
+ * it. No expression can see the credential, so the gateway says it. A child is known by the UID of its parent too, once
+ * the operator has pinned it. Costs one lookup where there is no such extra.
+ */
+export const outsideLimits = cel`
+  (request.userInfo.?extra[?'management.platform.sh/access-key-limited'].hasValue()
+    && !request.userInfo.?extra[?'management.platform.sh/access-key'].orValue([]).exists(c,
+      c == oldObject.metadata.name + '/' + oldObject.metadata.?uid.orValue('')
+        || (type(oldObject.?spec.orValue('')) == map && type(oldObject.spec.?accessKey.orValue('')) == string
+          && oldObject.spec.?accessKey.orValue('') != ''
+          && c.startsWith(oldObject.spec.?accessKey.orValue('') + '/')
+          && (oldObject.?status.?accessKeyUID.orValue('') == ''
+            || c == oldObject.spec.?accessKey.orValue('') + '/' + oldObject.?status.?accessKeyUID.orValue('')))))
+`;
+
+export const outsideLimitsMessage = line`
+  metadata.name: this request came with a credential that has a scope, and may change and delete only that credential and
+  those that name it in spec.accessKey; use a credential without a scope
 `;
 
 /** The rights of the requester on the stored object; a verb is checked on it. */

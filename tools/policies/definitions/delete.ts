@@ -1,4 +1,13 @@
-import { credentials, isCreator, isOwner, notExempt, onStoredObject, storedSpec } from '../fragments.ts';
+import {
+  credentials,
+  isCreator,
+  isOwner,
+  notExempt,
+  onStoredObject,
+  outsideLimits,
+  outsideLimitsMessage,
+  storedSpec,
+} from '../fragments.ts';
 import { validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
 
@@ -23,6 +32,7 @@ export const credentialDelete = validating({
     owner: isOwner,
   },
   validations: [
+    { expression: cel`!${outsideLimits}`, message: outsideLimitsMessage },
     {
       expression: cel`
         variables.creator || variables.owner

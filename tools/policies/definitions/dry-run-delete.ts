@@ -1,4 +1,4 @@
-import { credentials, onStoredObject } from '../fragments.ts';
+import { credentials, onStoredObject, outsideLimits, outsideLimitsMessage } from '../fragments.ts';
 import { validating } from '../policy.ts';
 import { cel, text } from '../text.ts';
 
@@ -14,6 +14,7 @@ export const dryRunDelete = validating({
     'dry-run': cel`request.?dryRun.orValue(false)`,
   },
   validations: [
+    { expression: cel`!${outsideLimits}`, message: outsideLimitsMessage },
     {
       expression: cel`
         ${onStoredObject}.check('get').allowed()

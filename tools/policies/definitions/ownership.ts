@@ -4,6 +4,8 @@ import {
   isOwner,
   notExempt,
   onStoredObject,
+  outsideLimits,
+  outsideLimitsMessage,
   spec,
   specChange,
   storedSpec,
@@ -21,6 +23,9 @@ export const ownershipBeforeSchema = mutating({
     impersonate one of the two, you have to do it. Otherwise a controller with wide rights that applies its manifest to a
     name that someone took first would make the stranger's credential a wider one.
 
+    A request with a credential that has a scope, of its own or above it, changes only that credential and its children:
+    otherwise it would take the limits of others off, or its own off the key above.
+
     This policy changes nothing. It refuses ahead of the schema, whose errors print values: a patch that copies spec.key to
     a field of another type would print the key. No operation of a JSON patch has the name that it asks for, so the patch
     fails, and the name is what the API server answers with. A policy of this kind cannot give a reason of its own: the code
@@ -36,7 +41,7 @@ export const ownershipBeforeSchema = mutating({
   matchConditions: {
     'neither-by-owner-or-creator-nor-narrowing': cel`
       ${notExempt}
-      && oldObject.metadata.?annotations[?'management.platform.sh/requester']
+      && (${outsideLimits} || (oldObject.metadata.?annotations[?'management.platform.sh/requester']
         != optional.of(request.userInfo.username)
       && !(request.resource.resource == 'ownedaccesskeys' && type(oldObject.?spec.orValue('')) == map
         && oldObject.spec.?accessKey.orValue('') == ''
@@ -75,13 +80,15 @@ export const ownershipBeforeSchema = mutating({
           || ((has(oldObject.metadata.deletionTimestamp)
               || (request.resource.resource == 'ownedaccesskeys' && type(object.?spec.orValue('')) == map
                 && object.spec.?disabled == optional.of(true)))
-            && ${onStoredObject}.check('patch').allowed())))
+            && ${onStoredObject}.check('patch').allowed())))))
     `,
   },
   mutations: [
     cel`
       [JSONPatch{
-        op: 'spec, metadata: only the user that it speaks for and its creator may change it, so act as one of them '
+        op: ${outsideLimits}
+          ? '${outsideLimitsMessage}'
+          : 'spec, metadata: only the user that it speaks for and its creator may change it, so act as one of them '
           + '(kubectl --as); others, with the verb get or revoke on it, may delete it, and with get, or with revoke and '
           + 'patch, set spec.disabled to true and remove finalizers from what is being deleted',
         path: ''
@@ -146,6 +153,7 @@ export const ownership = validating({
     privilegeChange: specChange,
   },
   validations: [
+    { expression: cel`!${outsideLimits}`, message: outsideLimitsMessage },
     {
       expression: cel`
         variables.creator || variables.owner || ((variables.narrowing || variables.unchanged) && variables.mayGet)

@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest';
+import {
+  directClusterEndpointTokens,
+  ownedAccessKeys,
+  type Resource,
+  virtualClusterInstanceKubeConfigs,
+} from '../../../src/api/resources.ts';
+import { type ApiAnswer, type ApiClient, contentTypes } from '../admission/api-client.ts';
+import { objectOf, pathOf, type TestObject } from '../admission/objects.ts';
+import { admissionWorld, create, read, resourceOf, writeStatus } from '../admission/world.ts';
+import { peopleOf } from './people.ts';
+
+const message =
+  'metadata.name: this request came with a credential that has a scope, and may change and delete only that credential and those that name it in spec.accessKey; use a credential without a scope';
+const extra = 'impersonate-extra-management.platform.sh%2Faccess-key';
+const key = 'a-key-of-alice-that-works-for-her';
+
+describe('a request with a credential that the gateway says is limited', async () => {
+  const world = await admissionWorld();
+  const people = await peopleOf(world);
+  const scoped = await create(
+    people.alice,
+    objectOf(ownedAccessKeys, { user: 'alice', scope: {}, ttl: 600 }),
+  );
+  const limited = limitedTo(scoped);
+  const child = async (resource: Resource, status: object = { accessKeyUID: scoped.metadata['uid'] }) => {
+    const made = await create(people.alice, objectOf(resource, { accessKey: scoped.metadata.name }));
+    return await writeStatus(world, made, status);
+  };
+
+  /** Alice as the gateway sends her on; she may read and patch too, as far as roles go. */
+  function limitedTo({ metadata }: TestObject): ApiClient {
+    return world.admin.withHeaders({
+      'impersonate-user': 'alice',
+      'impersonate-group': 'ownership-tests-root',
+      [extra]: `${metadata.name}/${metadata['uid']}`,
+      [`${extra}-limited`]: 'true',
+    });
+  }
+
+  const others = [
+    ['another key of its user', ownedAccessKeys, { user: 'alice', key }],
+    ['a token of its user', directClusterEndpointTokens, { ttl: 600 }],
+    ['a kubeconfig of its user', virtualClusterInstanceKubeConfigs, { virtualClusterInstance: 'usable' }],
+    ['a child of another key', directClusterEndpointTokens, { accessKey: 'another' }],
+  ] as const;
+
+  it.each(others)('neither changes nor deletes %s', async (_, resource, spec) => {
+    const object = await create(people.alice, objectOf(resource, spec));
+    for (const answer of await attempts(limited, object)) {
+      expect(said(answer)).toEqual({ status: 403, said: expect.stringContaining(message) });
+      expect(JSON.stringify(answer.body)).not.toContain(key);
+    }
+    expect((await read(world, object)).spec).toEqual(object.spec);
+  });
+
+  it('does not take the scope off the key above it', async () => {
+    const below = await child(ownedAccessKeys);
+    for (const answer of await attempts(limitedTo(below), scoped)) expect(answer.status).toBe(403);
+    expect((await read(world, scoped)).spec).toEqual(scoped.spec);
+  });
+
+  it('does not take a namesake for its child, nor its child for itself', async () => {
+    const namesake = await child(directClusterEndpointTokens, { accessKeyUID: 'of-an-earlier-key' });
+    for (const answer of await attempts(limited, namesake)) expect(answer.status).toBe(403);
+    const other = { ...scoped, metadata: { ...scoped.metadata, uid: 'of-a-later-key' } };
+    for (const answer of await attempts(limitedTo(other), scoped)) expect(answer.status).toBe(403);
+  });
+
+  it.each([
+    ['before', {}],
+    ['after', { accessKeyUID: scoped.metadata['uid'] }],
+  ])('changes and deletes its children, %s the operator has pinned them', async (_, status) => {
+    for (const resource of [ownedAccessKeys, directClusterEndpointTokens]) {
+      const below = await child(resource, status);
+      expect(await patch(limited, below, { spec: { ttl: 60 } })).toMatchObject({ status: 200 });
+      expect(await remove(limited, below)).toMatchObject({ status: 200 });
+    }
+  });
+
+  it('describes, disables and deletes itself', async () => {
+    const own = await create(people.alice, objectOf(ownedAccessKeys, { user: 'alice', scope: {} }));
+    const itself = limitedTo(own);
+    expect(await patch(itself, own, { spec: { description: 'mine', disabled: true } })).toMatchObject({
+      status: 200,
+    });
+    expect(await remove(itself, own)).toMatchObject({ status: 200 });
+  });
+});
+
+const said = ({ status, body }: ApiAnswer) => ({ status, said: String(body.message) });
+
+const place = ({ kind, metadata }: TestObject) => pathOf(resourceOf(kind), metadata.name);
+
+const patch = async (client: ApiClient, object: TestObject, body: object): Promise<ApiAnswer> =>
+  await client.send('PATCH', place(object), { body, contentType: contentTypes.mergePatch });
+
+const remove = async (client: ApiClient, object: TestObject, query: Record<string, string> = {}) =>
+  await client.send('DELETE', place(object), { query });
+
+/** Everything that would change the object, or show what is in it. */
+async function attempts(client: ApiClient, object: TestObject): Promise<readonly ApiAnswer[]> {
+  const wrong = [{ op: 'copy', from: '/spec', path: '/spec/displayName' }];
+  return [
+    await patch(client, object, { spec: { displayName: 'other' } }),
+    await patch(client, object, { spec: { scope: null, ttl: 90 } }),
+    await patch(client, object, { metadata: { labels: { a: 'b' } } }),
+    await client.send('PATCH', place(object), { body: wrong, contentType: contentTypes.jsonPatch }),
+    await client.send('PUT', place(object), { body: { ...object, spec: { ...object.spec, ttl: 90 } } }),
+    await remove(client, object),
+    await remove(client, object, { dryRun: 'All' }),
+  ];
+}
