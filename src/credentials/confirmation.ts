@@ -6,6 +6,7 @@ import type {
   KeySource,
   KubeConfigAuth,
   LiveConfirmation,
+  NamespacePin,
   PreviousCredential,
   Slots,
 } from './record.ts';
@@ -30,7 +31,7 @@ export function toLiveConfirmation(status: JsonObject): LiveConfirmation {
 
 /** All that `status` confirms. */
 export function toConfirmation(status: JsonObject, live: LiveConfirmation): Confirmation {
-  const { observedRotation, active, boundSerials } = status;
+  const { observedRotation, active, boundSerials, allowedNamespaces } = status;
   return {
     ...(live as Slots<LiveConfirmation>),
     keyID: asText(status['keyID']),
@@ -42,9 +43,16 @@ export function toConfirmation(status: JsonObject, live: LiveConfirmation): Conf
     auth: kubeConfigAuths.find((auth) => auth === status['auth']),
     documentHash: asHash(status['documentHash']),
     targetHash: shared.text(asHash(status['targetHash'])),
+    allowedNamespaces: Array.isArray(allowedNamespaces) ? shared.json(toPins(allowedNamespaces)) : undefined,
     boundSerials: Array.isArray(boundSerials) ? shared.json(toSerials(boundSerials)) : undefined,
   } satisfies Slots<Confirmation> as Confirmation;
 }
+
+const toPins = (list: readonly unknown[]): readonly NamespacePin[] =>
+  list
+    .map(asObject)
+    .map(({ name, uid }): NamespacePin => defined({ name: asText(name) ?? '', uid: asText(uid) }))
+    .filter(({ name }) => name !== '');
 
 const toSerials = (list: readonly unknown[]): readonly number[] =>
   list.map(asCount).filter((serial) => serial !== undefined);

@@ -36,8 +36,16 @@ export interface Confirmation extends LiveConfirmation {
   readonly documentHash?: string;
   /** Kubeconfigs only: SHA-256, hexadecimal, of what the document says of the target. */
   readonly targetHash?: string;
+  /** Access keys only: the namespaces of `spec.allowedNamespaces`, each with the UID that it had when it was first seen there. */
+  readonly allowedNamespaces?: readonly NamespacePin[];
   /** Kubeconfigs only: serials of certificates that may be bound in the virtual cluster, the present one among them. */
   readonly boundSerials?: readonly number[];
+}
+
+export interface NamespacePin {
+  readonly name: string;
+  /** Absent: there was no such namespace. */
+  readonly uid?: string;
 }
 
 export type KubeConfigAuth = 'Token' | 'ClientCertificate';

@@ -2,7 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { credentialObject, recordOf } from '../../test/builders/credential-object.ts';
 import { annotations } from '../api/names.ts';
-import { identityOfRequester, isCreatedWith, mayNameAccessKey, parseRequester } from './requester.ts';
+import {
+  identityOfRequester,
+  invitationOf,
+  isCreatedWith,
+  mayNameAccessKey,
+  parseRequester,
+} from './requester.ts';
 
 const stamped = (user: unknown, groups: unknown) =>
   parseRequester({ [annotations.requester]: user, [annotations.requesterGroups]: groups });
@@ -124,17 +130,35 @@ describe('mayNameAccessKey', () => {
     expect(mayNameAccessKey(requester, parent)).toBe(allowed);
   });
 
-  it('lets a namespace in that the key lists, for every requester', () => {
-    const parent = keyOf('alice', 'bob', { allowedNamespaces: ['p-one'] });
-    expect(mayNameAccessKey(by(argo), parent, { namespace: 'p-one' })).toBe(true);
-    expect(mayNameAccessKey(by(argo), parent, { namespace: 'p-two' })).toBe(false);
-    expect(mayNameAccessKey(by(argo), parent)).toBe(false);
-  });
-
   it('compares with the inherited user when the key is a child itself', () => {
     const parent = keyOf('', 'bob', { user: '', accessKey: 'root' });
     expect(mayNameAccessKey(by('alice'), parent)).toBe(false);
     expect(mayNameAccessKey(by('alice'), parent, { parentUser: 'alice' })).toBe(true);
+  });
+});
+
+describe('invitationOf', () => {
+  const uid = '0b1c';
+  const parentOf = (allowedNamespaces: readonly string[], pins?: readonly object[]) =>
+    recordOf(
+      credentialObject({
+        spec: { user: 'alice', allowedNamespaces },
+        status: pins === undefined ? {} : { allowedNamespaces: pins },
+      }),
+    );
+
+  it.each([
+    ['a namespace that is pinned', ['p-one'], [{ name: 'p-one', uid }], 'pinned'],
+    ['one that did not exist when it was listed', ['p-one'], [{ name: 'p-one' }], 'none'],
+    ['one that was taken out', [], [{ name: 'p-one', uid }], 'none'],
+    ['one that is listed and not pinned yet', ['p-one'], undefined, 'pending'],
+    ['another one', ['p-two'], [{ name: 'p-two', uid }], 'none'],
+  ])('answers for %s', (_, listed, pins, kind) => {
+    expect(invitationOf({ namespace: 'p-one' }, parentOf(listed, pins)).kind).toBe(kind);
+  });
+
+  it('invites nothing that has no namespace', () => {
+    expect(invitationOf({}, parentOf(['p-one'], [{ name: 'p-one', uid }])).kind).toBe('none');
   });
 });
 

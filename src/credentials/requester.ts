@@ -1,7 +1,7 @@
 import { annotations as names } from '../api/names.ts';
 import { reasons } from '../api/reasons.ts';
 import { type IdentityResult, isCleanName, isReserved } from './identity.ts';
-import type { LiveRecord, Requester } from './record.ts';
+import type { CredentialRecord, LiveRecord, Requester } from './record.ts';
 
 /**
  * Reads the stamps of the mutating policy. `undefined` when one of them is missing or is not exactly what the policy writes:
@@ -57,27 +57,36 @@ export interface NamingChild {
 }
 
 /**
- * Whether this requester may set `spec.accessKey` to that parent: it is the parent's own user, or it made the parent (which a
- * `system:` account, that makes keys for many people, may not use), or the parent invites the child's namespace.
+ * Whether this requester may set `spec.accessKey` to that parent without an invitation: it is the parent's own user, or it made
+ * the parent (which a `system:` account, that makes keys for many people, may not use).
  */
 export function mayNameAccessKey(
   requester: Requester | undefined,
   parent: LiveRecord,
-  child: NamingChild = {},
+  { parentUser: inherited }: Pick<NamingChild, 'parentUser'> = {},
 ): boolean {
-  if (isInvited(child, parent)) return true;
   if (requester === undefined || requester.user === '') return false;
   if (requester.user.startsWith('system:')) return false;
-  const parentUser = parent.accessKey === undefined ? parent.identity?.user : child.parentUser;
+  const parentUser = parent.accessKey === undefined ? parent.identity?.user : inherited;
   return requester.user === parentUser || requester.user === parent.requester?.user;
 }
 
-/** Whether the parent is open to the namespace that the child is in. */
-export function isInvited(
+/** How the parent is open to the namespace that the child is in. */
+export type Invitation =
+  | { readonly kind: 'none' }
+  /** The parent lists the namespace, and its UID is not pinned yet. */
+  | { readonly kind: 'pending' }
+  | { readonly kind: 'pinned'; readonly namespace: string; readonly uid: string };
+
+/** A stranger may make a namespace again that was deleted: so it is known by its UID, and one that did not exist has none. */
+export function invitationOf(
   { namespace }: Pick<NamingChild, 'namespace'>,
-  { allowedNamespaces }: Pick<LiveRecord, 'allowedNamespaces'>,
-): boolean {
-  return namespace !== undefined && allowedNamespaces.includes(namespace);
+  { allowedNamespaces, status }: Pick<CredentialRecord, 'allowedNamespaces' | 'status'>,
+): Invitation {
+  if (namespace === undefined || !allowedNamespaces.includes(namespace)) return { kind: 'none' };
+  const pin = status.allowedNamespaces?.find(({ name }) => name === namespace);
+  if (pin === undefined) return { kind: 'pending' };
+  return pin.uid === undefined ? { kind: 'none' } : { kind: 'pinned', namespace, uid: pin.uid };
 }
 
 /** The policy writes a JSON array of strings. */

@@ -247,6 +247,10 @@ export interface OwnedAccessKeyStatus {
    */
   confirmedTTL?: number;
   /**
+   * Addition to the contract. The namespaces of spec.allowedNamespaces, each with the UID that it had when the operator first saw the name there. A namespace with another UID is not allowed.
+   */
+  allowedNamespaces?: OwnedAccessKeyStatusAllowedNamespace[];
+  /**
    * Addition to the contract. UID of the parent that spec.accessKey was pinned to.
    */
   accessKeyUID?: string;
@@ -266,4 +270,14 @@ export interface OwnedAccessKeyStatus {
    * Addition to the contract. The metadata.generation at which the operator set spec.disabled because the key had ended; only then does it take that back.
    */
   disabledByExpiry?: number;
+}
+export interface OwnedAccessKeyStatusAllowedNamespace {
+  /**
+   * Name of the namespace.
+   */
+  name: string;
+  /**
+   * Its UID; absent when there was no such namespace.
+   */
+  uid?: string;
 }

@@ -42,6 +42,7 @@ function createKeys(
   const deleteChild = (child: CredentialRecord) => credentials.delete(child);
   return new AccessKeyController({
     ...credentials.of(kind, (record) => cleanUpChildren(record, { stores, deleteChild })),
+    client,
     loginSecrets: new LoginSecrets(client, events),
     limits: {
       activityInterval: settings.activityIntervalMs,

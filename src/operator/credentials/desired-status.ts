@@ -41,6 +41,7 @@ export function refusedStatus(
 ): DesiredStatus {
   const { serial, accessKeyUID, observedRotation, disabledByExpiry, instanceUID, boundSerials } =
     record.status;
+  const { allowedNamespaces } = record.status;
   return {
     confirmation: {
       ...lastingLife(record),
@@ -51,6 +52,7 @@ export function refusedStatus(
       ...(disabledByExpiry === undefined ? {} : { disabledByExpiry }),
       ...(instanceUID === undefined ? {} : { instanceUID }),
       ...(boundSerials === undefined ? {} : { boundSerials }),
+      ...(allowedNamespaces === undefined ? {} : { allowedNamespaces }),
       ...(keyID === undefined ? {} : { keyID }),
     },
     ready: { status: 'False', reason, message },

@@ -2,12 +2,12 @@ import { type Reason, reasons } from '../../api/reasons.ts';
 import { resolveAncestors } from '../../credentials/ancestors.ts';
 import type { Identity } from '../../credentials/identity.ts';
 import { isLive } from '../../credentials/liveness.ts';
-import type { CredentialRecord, Requester } from '../../credentials/record.ts';
-import { isInvited, mayNameAccessKey } from '../../credentials/requester.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
+import { invitationOf, mayNameAccessKey } from '../../credentials/requester.ts';
 import { resolveIdentity } from '../../credentials/resolve-identity.ts';
 import { type CreatorInput, creatorProblem } from './creator.ts';
 import type { CredentialRefusal } from './desired-status.ts';
-import { type Review, reviewOf } from './review.ts';
+import { isConfirmedSpec, type Naming, type Review, reviewOf } from './review.ts';
 
 /** Who a credential speaks for, and what the access keys above it say. */
 export type Lineage =
@@ -68,11 +68,10 @@ export function lineageOf(input: LineageInput): Lineage {
       ? refused(reasons.accessKeyNotFound, messages[reasons.accessKeyNotFound], false)
       : refused(reasons.accessKeyGone, messages[reasons.accessKeyGone]);
   }
-  const askers = [record.requester, ...(record.changedBy === undefined ? [] : [record.changedBy])];
-  if (parent !== undefined && !askers.every((asker) => mayName(asker, record, found.ancestors))) {
+  const naming = namingOf(record, found.ancestors);
+  if (naming.invitation.kind === 'none' && !naming.mayName)
     return refused(reasons.accessKeyNotAllowed, messages[reasons.accessKeyNotAllowed]);
-  }
-  return identified(input, found.ancestors);
+  return identified(input, found.ancestors, naming);
 }
 
 /** Annotations from before the policies may name anyone. What was issued before stays. */
@@ -97,32 +96,42 @@ const messages = {
 const isFinal = (reason: Reason): boolean =>
   reason === reasons.accessKeyGone || reason === reasons.accessKeyChainInvalid;
 
-function mayName(
-  asker: Requester | undefined,
-  { namespace }: CredentialRecord,
-  [parent, ...others]: readonly CredentialRecord[],
-): boolean {
-  if (parent === undefined) return true;
+/** Of the one who made the object, and of the one who last changed it. */
+function namingOf(record: CredentialRecord, [parent, ...others]: readonly CredentialRecord[]): Naming {
+  if (parent === undefined) return { invitation: { kind: 'none' }, mayName: true };
   const result = resolveIdentity(parent, others);
-  return mayNameAccessKey(asker, parent, {
-    ...(namespace === undefined ? {} : { namespace }),
-    ...('identity' in result ? { parentUser: result.identity.user } : {}),
-  });
+  const inherited = 'identity' in result ? { parentUser: result.identity.user } : {};
+  const askers = [record.requester, record.changedBy ?? record.requester];
+  return {
+    invitation: invitationOf(record, parent),
+    mayName: askers.every((asker) => mayNameAccessKey(asker, parent, inherited)),
+  };
+}
+
+/** The key above has not pinned the namespace yet, which it does at once. */
+function isPinning(
+  record: CredentialRecord,
+  [parent]: readonly CredentialRecord[],
+  { invitation, mayName }: Naming,
+): boolean {
+  if (invitation.kind !== 'pending' || parent?.status.credentialHash === undefined) return false;
+  return !mayName || !isConfirmedSpec(record);
 }
 
 /** Not reconciled yet. Its children would report a loss that lasts milliseconds. */
 const isUnseen = ({ observedGeneration, generation }: CredentialRecord): boolean =>
   observedGeneration < generation;
 
-function identified(input: LineageInput, ancestors: readonly CredentialRecord[]): Lineage {
+function identified(input: LineageInput, ancestors: readonly CredentialRecord[], naming: Naming): Lineage {
   const { record } = input;
   const result = resolveIdentity(record, ancestors);
   if ('refusal' in result) return refused(result.refusal.reason, result.refusal.message);
   const { identity } = result;
   const lineage = judgedBy(ancestors, identity, input);
+  if (isPinning(record, ancestors, naming))
+    return { kind: 'blocked', ancestors, message: messages.default, tooEarly: true };
   if (input.reviewed === true || (lineage.kind === 'blocked' && lineage.tooEarly)) return lineage;
-  const [parent] = ancestors;
-  const review = reviewOf(record, identity, parent !== undefined && isInvited(record, parent));
+  const review = reviewOf(record, identity, naming);
   return review === undefined ? lineage : { kind: 'unreviewed', review };
 }
 

@@ -1,13 +1,15 @@
+import { namespaces } from '../../api/resources.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
+import { ignoreNotFound } from '../../kube/kube-error.ts';
 import { isAllowed } from '../../platform/access-review.ts';
 import { RetrySchedule } from '../shared/retry-schedule.ts';
 import type { CredentialRefusal } from './desired-status.ts';
-import { notPermitted, type Review } from './review.ts';
+import { notPermitted, otherNamespace, type Review } from './review.ts';
 
 export interface PermissionReviewsOptions {
-  readonly client: Pick<KubeClient, 'create'>;
+  readonly client: Pick<KubeClient, 'create' | 'get'>;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -24,19 +26,31 @@ export class PermissionReviews {
   }
 
   /** Undefined: all is permitted. Rejects when the API server does not answer, which is never a no. */
-  async ask(
-    { uid }: Pick<CredentialRecord, 'uid'>,
-    review: Review,
-  ): Promise<{ readonly refusal: CredentialRefusal; readonly waitMs: number } | undefined> {
+  async ask({ uid }: Pick<CredentialRecord, 'uid'>, review: Review): Promise<Denial | undefined> {
     const attempt = JSON.stringify(review);
     const waiting = this.#retries.waiting(uid, attempt);
     if (waiting !== undefined)
       return { refusal: { ...waiting.problem, final: false }, waitMs: waiting.waitMs };
-    const { asker, questions } = review;
+    const { asker, invitation } = review;
+    const isOther = invitation !== undefined && !(await this.#isSame(invitation));
+    if (isOther && invitation.otherwise === undefined) return { refusal: otherNamespace, waitMs: recheckMs };
+    const questions = [...((isOther && invitation.otherwise) || []), ...review.questions];
     const answers = await Promise.all(questions.map((question) => isAllowed(this.#client, asker, question)));
     const denied = questions.find((_, index) => answers[index] !== true);
     if (denied === undefined) return void this.#retries.succeeded(uid);
     const refusal = notPermitted(asker, denied);
     return { refusal, waitMs: this.#retries.failed(uid, attempt, refusal).waitMs };
   }
+
+  async #isSame({ namespace: name, uid }: NonNullable<Review['invitation']>): Promise<boolean> {
+    const found = await this.#client.get(namespaces, { name }).catch(ignoreNotFound);
+    return found?.metadata.uid === uid;
+  }
 }
+
+export interface Denial {
+  readonly refusal: CredentialRefusal;
+  readonly waitMs: number;
+}
+
+const recheckMs = 60_000;

@@ -8,8 +8,10 @@ import {
 import { annotations } from '../../api/names.ts';
 import type { CredentialKind, CredentialRecord } from '../../credentials/record.ts';
 import { resolveIdentity } from '../../credentials/resolve-identity.ts';
-import { reviewOf } from './review.ts';
+import { type Naming, reviewOf } from './review.ts';
 
+const unasked: Naming = { invitation: { kind: 'none' }, mayName: true };
+const invitation = { kind: 'pinned', namespace: 'shop', uid: '0b1c' } as const;
 const token: CredentialKind = 'DirectClusterEndpointToken';
 const by = (user: string, groups: readonly string[] = []) => ({
   [annotations.changedBy]: user,
@@ -18,16 +20,24 @@ const by = (user: string, groups: readonly string[] = []) => ({
 const secretRef = { namespace: 'shop', name: 'out' };
 const onSecret = ['get', 'create', 'update'].map((verb) => `${verb} secrets/out in shop`);
 
-function questions(parts: CredentialParts, parent?: CredentialParts, invited = false): readonly string[] {
+function questions(
+  parts: CredentialParts,
+  parent?: CredentialParts,
+  naming: Naming = unasked,
+): readonly string[] {
   const record = recordOf(credentialObject(parts));
   const ancestors = parent === undefined ? [] : [recordOf(credentialObject({ name: 'above', ...parent }))];
-  return told(record, ancestors, invited);
+  return told(record, ancestors, naming);
 }
 
-function told(record: CredentialRecord, ancestors: readonly CredentialRecord[] = [], invited = false) {
+function told(
+  record: CredentialRecord,
+  ancestors: readonly CredentialRecord[] = [],
+  naming: Naming = unasked,
+) {
   const result = resolveIdentity(record, ancestors);
   if ('refusal' in result) throw new Error(result.refusal.message);
-  const review = reviewOf(record, result.identity, invited);
+  const review = reviewOf(record, result.identity, naming);
   return (review?.questions ?? []).map(
     ({ verb, resource, name, namespace }) =>
       `${verb} ${resource}/${name}${namespace === undefined ? '' : ` in ${namespace}`}`,
@@ -101,8 +111,21 @@ describe('what is asked about the one who names a parent', () => {
     expect(questions({ ...child, annotations: stamps }, { spec: { team: 'dev' } })).toEqual([]);
   });
 
-  it('a parent that invites the namespace takes no right', () => {
-    expect(questions(child, { spec: { user: 'bob', groups: ['ops'] } }, true)).toEqual([]);
+  it.each([
+    ['who may not name it otherwise', false, {}],
+    [
+      'who may, and is asked about it where the namespace is another',
+      true,
+      { otherwise: [{ group: '', verb: 'impersonate', resource: 'users', name: 'bob' }] },
+    ],
+  ])('a parent that invites the namespace takes the same namespace, of one %s', (_, mayName, otherwise) => {
+    const record = recordOf(credentialObject(child));
+    const identity = { kind: 'user', user: 'bob', groups: [] } as const;
+    expect(reviewOf(record, identity, { invitation, mayName })).toEqual({
+      asker: { user: 'alice', groups: ['dev'] },
+      questions: [],
+      invitation: { namespace: 'shop', uid: '0b1c', ...otherwise },
+    });
   });
 });
 

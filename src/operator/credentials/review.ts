@@ -1,6 +1,7 @@
 import { reasons } from '../../api/reasons.ts';
 import type { Identity } from '../../credentials/identity.ts';
 import type { CredentialRecord, Requester } from '../../credentials/record.ts';
+import type { Invitation } from '../../credentials/requester.ts';
 import type { AccessQuestion } from '../../platform/access-review.ts';
 import type { CredentialRefusal } from './desired-status.ts';
 
@@ -8,24 +9,43 @@ import type { CredentialRefusal } from './desired-status.ts';
 export interface Review {
   readonly asker: Requester;
   readonly questions: readonly AccessQuestion[];
+  /** Of a child that its parent invites: the namespace must still be the one that was meant. */
+  readonly invitation?: {
+    readonly namespace: string;
+    readonly uid: string;
+    /** What is asked if it is another; absent: the asker may not name the parent then. */
+    readonly otherwise?: readonly AccessQuestion[];
+  };
 }
 
 /**
  * What the admission policies have asked already. They may have been away for a moment, and no policy can see the key
  * that `spec.accessKey` names. Undefined when there is nothing to ask: a key for oneself costs no review.
  */
-export function reviewOf(record: CredentialRecord, identity: Identity, invited: boolean): Review | undefined {
+export function reviewOf(record: CredentialRecord, identity: Identity, naming: Naming): Review | undefined {
   const asker = record.changedBy ?? record.requester;
   if (isConfirmedSpec(record) || asker === undefined) return undefined;
-  const questions = [
-    ...(invited ? [] : identityQuestions(asker, record, identity)),
-    ...secretQuestions(record),
-  ];
+  const { invitation, mayName } = naming;
+  const aboutIdentity = identityQuestions(asker, record, identity);
+  const aboutSecret = secretQuestions(record);
+  if (invitation.kind === 'pinned') {
+    const { namespace, uid } = invitation;
+    const otherwise = mayName ? { otherwise: aboutIdentity } : {};
+    return { asker, questions: aboutSecret, invitation: { namespace, uid, ...otherwise } };
+  }
+  const questions = [...aboutIdentity, ...aboutSecret];
   return questions.length === 0 ? undefined : { asker, questions };
 }
 
+/** By what a child may name its parent. */
+export interface Naming {
+  readonly invitation: Invitation;
+  /** Whether the requester may without an invitation. */
+  readonly mayName: boolean;
+}
+
 /** What is confirmed is not asked about again: the one who asked may have left since. */
-function isConfirmedSpec({ status, fingerprints }: CredentialRecord): boolean {
+export function isConfirmedSpec({ status, fingerprints }: CredentialRecord): boolean {
   return status.fingerprint !== undefined && fingerprints.includes(status.fingerprint);
 }
 
@@ -80,3 +100,11 @@ export function notPermitted(
     final: false,
   };
 }
+
+/** It is right again only when its name was taken out of `spec.allowedNamespaces` of the parent and put back. */
+export const otherNamespace: CredentialRefusal = {
+  reason: reasons.accessKeyNotAllowed,
+  message:
+    'spec.accessKey names a key that is open to an earlier namespace of this name: its owner takes the name out of spec.allowedNamespaces and puts it back.',
+  final: true,
+};

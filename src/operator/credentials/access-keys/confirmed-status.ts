@@ -7,7 +7,7 @@ import {
   lifeOfAccessKey,
   operatorEndOfAccessKey,
 } from '../../../credentials/life.ts';
-import type { Confirmation, CredentialRecord } from '../../../credentials/record.ts';
+import type { Confirmation, CredentialRecord, NamespacePin } from '../../../credentials/record.ts';
 import type { DesiredStatus } from '../desired-status.ts';
 import type { Lineage } from '../lineage.ts';
 import { type KeyCredential, rotationAsked } from './credential.ts';
@@ -40,17 +40,19 @@ export function keyLife({ record, now, limits }: KeyInput, lineage: Lineage): Ke
 
 /** Status of a key whose present spec and credential are confirmed. */
 export function confirmedStatus(
-  { record, now }: KeyInput,
+  input: KeyInput,
   lineage: Lineage,
   credential: KeyCredential,
   life: KeyLife,
 ): DesiredStatus {
+  const { record, now } = input;
   const ready = readyOf(record, lineage, life);
   const { reason, message } = ready;
   const stalled = reason === reasons.expired ? { stalled: { reason, message } } : {};
   return {
     confirmation: {
       ...confirmationOf(record, lineage, credential, life),
+      ...pinsOf(input),
       active: ready.status === 'True',
     },
     ready,
@@ -58,6 +60,17 @@ export function confirmedStatus(
     ...(ready.status === 'True' && now >= life.expiringSoonAt ? { expiringSoon: expiringSoon(life) } : {}),
     ...(refusesRotation(record, credential) ? { rotationNotPossible } : {}),
   };
+}
+
+/** A namespace keeps the UID that it had when its name was first seen here, until the name is taken out. */
+export function pinOf({ record, pins = [] }: KeyInput, name: string): NamespacePin | undefined {
+  return [...(record.status.allowedNamespaces ?? []), ...pins].find((pin) => pin.name === name);
+}
+
+function pinsOf(input: KeyInput): Partial<Confirmation> {
+  const names = [...new Set(input.record.allowedNamespaces)];
+  const allowedNamespaces = names.map((name) => pinOf(input, name)).filter((pin) => pin !== undefined);
+  return allowedNamespaces.length === 0 ? {} : { allowedNamespaces };
 }
 
 function confirmationOf(

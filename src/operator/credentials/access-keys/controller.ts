@@ -1,6 +1,9 @@
+import { namespaces } from '../../../api/resources.ts';
 import { accessKeyBytes, generateAccessKey } from '../../../credentials/keys/access-key.ts';
 import { credentialHash } from '../../../credentials/keys/credential-hash.ts';
-import type { CredentialRecord } from '../../../credentials/record.ts';
+import type { CredentialRecord, NamespacePin } from '../../../credentials/record.ts';
+import type { KubeClient } from '../../../kube/client/client.ts';
+import { ignoreNotFound } from '../../../kube/kube-error.ts';
 import type { WorkResult } from '../../../kube/queue/workers.ts';
 import { CredentialReconciler, type Outcome, type ReconcilerServices } from '../credential-reconciler.ts';
 import { decisionInput } from '../decision.ts';
@@ -9,6 +12,7 @@ import type { LoginSecrets } from './login-secrets.ts';
 import { decideKey } from './policy.ts';
 
 export interface AccessKeyControllerOptions extends ReconcilerServices {
+  readonly client: Pick<KubeClient, 'get'>;
   readonly loginSecrets: LoginSecrets;
   readonly limits: KeyLimits;
   readonly randomBytes: (count: number) => Uint8Array;
@@ -44,6 +48,8 @@ export class AccessKeyController {
     switch (step.step) {
       case 'moveLoginSecrets':
         return { record: await loginSecrets.move(record) };
+      case 'findNamespaces':
+        return { record, found: { pins: await this.#findNamespaces(step.names) } };
       case 'generateIntoSpec':
         await writer.assertAdmitted(record);
         return { record: await writer.patchSpec(record, { key: this.#generate() }) };
@@ -66,6 +72,14 @@ export class AccessKeyController {
     const secretProblem = await secrets.write(record, serial, key);
     if (secretProblem !== undefined) return { record, found: { secretProblem } };
     return { record, found: { written: { hash: credentialHash(key), serial } } };
+  }
+
+  #findNamespaces(names: readonly string[]): Promise<readonly NamespacePin[]> {
+    const find = async (name: string): Promise<NamespacePin> => {
+      const found = await this.#options.client.get(namespaces, { name }).catch(ignoreNotFound);
+      return found === undefined ? { name } : { name, uid: found.metadata.uid };
+    };
+    return Promise.all(names.map(find));
   }
 
   #generate(): string {

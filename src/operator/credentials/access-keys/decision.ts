@@ -1,4 +1,4 @@
-import type { CredentialRecord } from '../../../credentials/record.ts';
+import type { CredentialRecord, NamespacePin } from '../../../credentials/record.ts';
 import type { DesiredCondition } from '../../shared/conditions.ts';
 import type { CommonStep, DecisionInput } from '../decision.ts';
 
@@ -11,6 +11,8 @@ export interface KeyInput extends DecisionInput {
   /** Why the Secret could not be written. */
   readonly secretProblem?: DesiredCondition;
   readonly limits: KeyLimits;
+  /** What was found at the names that are to be pinned. */
+  readonly pins?: readonly NamespacePin[];
 }
 
 /** Milliseconds. */
@@ -24,6 +26,8 @@ export interface KeyLimits {
 /** Steps that only access keys have. */
 export type KeyIssueStep =
   | { readonly step: 'moveLoginSecrets' }
+  /** Find the UIDs that these namespaces have now. */
+  | { readonly step: 'findNamespaces'; readonly names: readonly string[] }
   /** Make a key and write it to `spec.key`. */
   | { readonly step: 'generateIntoSpec' }
   /** Make a key and write it to the Secret that `spec.secretRef` names. */

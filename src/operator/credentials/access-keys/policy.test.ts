@@ -417,6 +417,32 @@ describe('the policy for a key that several objects claim', () => {
   });
 });
 
+describe('the policy for the namespaces that a key allows', () => {
+  const spec = { user: 'alice', key: plainKeyOf('ci'), allowedNamespaces: ['p-red', 'p-blue'] };
+  const red = { name: 'p-red', uid: 'uid-of-red' };
+
+  it('finds those that are not pinned yet, and pins what was found, also nothing', () => {
+    const record = key({ spec, status: { allowedNamespaces: [red] } });
+    expect(decide(record)).toEqual({ step: 'findNamespaces', names: ['p-blue'] });
+    const { desired } = settled(record, { input: { pins: [{ name: 'p-blue' }] } });
+    expect(desired.confirmation.allowedNamespaces).toEqual([red, { name: 'p-blue' }]);
+  });
+
+  it('keeps a pin whatever is found later, and forgets it when the name is taken out', () => {
+    const pinned = { ...spec, allowedNamespaces: ['p-red'] };
+    const record = key({ spec: pinned, status: { allowedNamespaces: [red, { name: 'p-blue', uid: 'b' }] } });
+    const { desired } = settled(record, { input: { pins: [{ name: 'p-red', uid: 'uid-of-another' }] } });
+    expect(desired.confirmation.allowedNamespaces).toEqual([red]);
+    const none = key({ spec: { ...spec, allowedNamespaces: [] }, status: { allowedNamespaces: [red] } });
+    expect(settled(none).desired.confirmation.allowedNamespaces).toBeUndefined();
+  });
+
+  it('does not forget a pin while the key is refused', () => {
+    const record = key({ spec: { ...spec, key: 'too short' }, status: { allowedNamespaces: [red] } });
+    expect(settled(record).desired.confirmation.allowedNamespaces).toEqual([red]);
+  });
+});
+
 describe('the policy for the end of an access key', () => {
   const spec = { user: 'alice', key: plainKeyOf('ci'), ttl: 100 };
   const end = created + 100 * second;

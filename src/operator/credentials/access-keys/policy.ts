@@ -7,7 +7,7 @@ import { refuse } from '../decision.ts';
 import { type CredentialRefusal, secretRefusal } from '../desired-status.ts';
 import { type Lineage, lineageOf, parentGrace } from '../lineage.ts';
 import { staleSecrets } from '../secret-record.ts';
-import { confirmedStatus, type KeyLife, keyLife } from './confirmed-status.ts';
+import { confirmedStatus, type KeyLife, keyLife, pinOf } from './confirmed-status.ts';
 import { findCredential, type KeyCredential, rotationAsked } from './credential.ts';
 import type { KeyInput, KeyStep } from './decision.ts';
 
@@ -22,6 +22,8 @@ export function decideKey(input: KeyInput): KeyStep {
   const problem = keyRefusal(input, lineage);
   if (problem !== undefined) return refuse(input, problem);
   if (lineage.kind === 'unreviewed') return { step: 'review', review: lineage.review };
+  const unpinned = record.allowedNamespaces.filter((name) => pinOf(input, name) === undefined);
+  if (unpinned.length > 0) return { step: 'findNamespaces', names: [...new Set(unpinned)] };
   const credential = findCredential(input);
   return 'step' in credential ? credential : commit(input, lineage, credential);
 }

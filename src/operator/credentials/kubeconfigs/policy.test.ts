@@ -95,6 +95,7 @@ function inputOf(record: CredentialRecord, surroundings: Surroundings = {}): Kub
     ownSecrets: [],
     now,
     trustedSince: 0,
+    reviewed: true,
     limits,
     ...(present === undefined ? {} : { instance: present }),
     ...(known === undefined ? {} : { targetCA: known }),
@@ -204,7 +205,11 @@ describe('the policy for a new kubeconfig', () => {
 describe('the policy for a client certificate and scopes', () => {
   const keyOf = (name: string, spec: object = {}, ancestors: readonly CredentialRecord[] = []) =>
     liveRecord(
-      { name, spec: { user: 'alice', key: 'k'.repeat(30), ...spec }, status: { observedGeneration: 1 } },
+      {
+        name,
+        spec: { user: 'alice', key: 'k'.repeat(30), ...spec },
+        status: { observedGeneration: 1, allowedNamespaces: [{ name: 'p-red', uid: 'uid-of-red' }] },
+      },
       ancestors,
     );
   const scope = { virtualClusters: [{ project: 'red', virtualCluster: 'shop' }] };
@@ -407,7 +412,7 @@ describe('what follows when nothing could be issued', () => {
   const parent = liveRecord({
     name: 'parent',
     spec: { user: 'alice', key: 'k'.repeat(30), allowedNamespaces: ['p-red'] },
-    status: { observedGeneration: 1 },
+    status: { observedGeneration: 1, allowedNamespaces: [{ name: 'p-red', uid: 'uid-of-red' }] },
   });
   const keys = [parent];
   const spec = { clientCert: true, accessKey: 'parent', certificateTTL: 3_600, renewBefore: 600 };
