@@ -113,6 +113,7 @@ class OperatorProcess implements Work {
       metrics: this.#metrics,
       assertAdmission: () => this.#guard.assertComplete(),
       trustedSince: () => this.#guard.trustedSince(),
+      isStampGap: () => this.#guard.isStampGap(),
       assertLeading: () => this.#assertLeading(),
       admissionChecked: async (signal) => {
         await this.#guard.firstCheck(signal);

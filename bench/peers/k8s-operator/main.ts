@@ -52,6 +52,7 @@ function statusOfKey(record: CredentialRecord): Record<string, unknown> | undefi
     claimants: () => [],
     ownSecrets: [],
     trustedSince: 0,
+    isUnstamped: false,
     now: Date.now(),
     limits: { activityInterval, expiredRetention },
   });
@@ -66,6 +67,7 @@ function statusOfToken(record: CredentialRecord, key: SigningKey): Record<string
     isPublished: () => true,
     ownSecrets: [],
     trustedSince: 0,
+    isUnstamped: false,
     now: Date.now(),
     limits: tokenLimits,
   };

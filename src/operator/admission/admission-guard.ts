@@ -25,6 +25,9 @@ export interface AdmissionCheck {
 
 /** Those without which an object can name another requester than it had. */
 const stampingPolicies: readonly string[] = ['latchkey-requester', 'latchkey-requester-integrity'];
+const stamping = shippedPolicies.filter(({ name }) => stampingPolicies.includes(name));
+/** API servers act on a policy some time after it was written; milliseconds. */
+const actsAfterMs = 5_000;
 
 const plurals: Readonly<Record<PolicyKind, string>> = {
   MutatingAdmissionPolicy: 'mutatingadmissionpolicies',
@@ -86,13 +89,25 @@ export class AdmissionGuard {
    * that is older may have been made while a policy was missing or edited.
    */
   trustedSince(): number {
-    if (this.#missing().length > 0) return 0;
-    const stamping = shippedPolicies.filter(({ name }) => stampingPolicies.includes(name));
-    return Math.max(
-      ...stamping.map(({ kind, name }) =>
-        Math.max(this.#find(kind, name)?.createdAt ?? 0, this.#restored.get(`${kind}/${name}`) ?? 0),
-      ),
+    return this.#missing().length > 0 ? 0 : this.#stampedSince();
+  }
+
+  /** Whether what is stamped at this moment may be forged: a policy that stamps is missing, or was until just now. */
+  isStampGap(): boolean {
+    if (!this.hasSynced()) return false;
+    // One of an older release stamps as well as it can; its upgrade must not distrust everyone.
+    const isThere = stamping.every(({ kind, name }) => {
+      const state = this.#find(kind, name)?.state;
+      return state !== undefined && state !== 'edited';
+    });
+    return !isThere || this.#options.clock.now() < this.#stampedSince();
+  }
+
+  #stampedSince(): number {
+    const times = stamping.map(({ kind, name }) =>
+      Math.max(this.#find(kind, name)?.createdAt ?? 0, this.#restored.get(`${kind}/${name}`) ?? 0),
     );
+    return Math.max(...times);
   }
 
   /** True once all were known at one moment. */
@@ -136,7 +151,7 @@ export class AdmissionGuard {
   #findMissing(): readonly string[] {
     return shippedPolicies.flatMap(({ kind, name }) => {
       const record = this.#find(kind, name);
-      if (record !== undefined && isPresent(record)) return [];
+      if (isPresent(record)) return [];
       return record?.edited === undefined ? [`${kind}/${name}`] : [`${kind}/${name} (${record.edited})`];
     });
   }
@@ -167,9 +182,10 @@ export class AdmissionGuard {
 
   #onChange(kind: PolicyKind, { key, previous, current }: StoreChange<PolicyRecord>): void {
     const id = `${kind}/${key}`;
-    if (current?.state === 'edited' || isUnseenEdit(previous, current)) this.#distrusted.add(id);
+    const isNew = previous === undefined && this.hasSynced();
+    if (isNew || current?.state === 'edited' || isUnseenEdit(previous, current)) this.#distrusted.add(id);
     if (current !== undefined && isPresent(current) && this.#distrusted.delete(id))
-      this.#restored.set(id, current.writtenAt);
+      this.#restored.set(id, current.writtenAt + actsAfterMs);
     this.#missingNow = undefined;
     this.#changed.resolve();
   }
@@ -179,7 +195,8 @@ export class AdmissionGuard {
   }
 }
 
-const isPresent = ({ state }: PolicyRecord): boolean => state === 'shipped' || state === 'newer';
+const isPresent = (record: PolicyRecord | undefined): boolean =>
+  record?.state === 'shipped' || record?.state === 'newer';
 
 /**
  * Between two versions that count the spec may have been anything: one of a newer release is not compared, and a watch

@@ -20,6 +20,7 @@ import { RecordSignatures } from '../certificates/record-signatures.ts';
 import { type RevocationRecord, RevocationRecords } from '../certificates/revocation-records.ts';
 import { CredentialStores } from '../credentials/credential-stores.ts';
 import { ExpiryBudget } from '../credentials/expiry-budget.ts';
+import { GapChanges } from '../credentials/gap-changes.ts';
 import { GatewayAuthority } from '../gateway-certificate/gateway-authority.ts';
 import type { Controller } from '../shared/controller.ts';
 import { KeyRing } from '../signing-keys/key-ring.ts';
@@ -59,11 +60,11 @@ export class Controllers {
   /** To be run while this process leads, from when all reflectors have synced. */
   readonly targetSweep: TargetSweep;
   readonly #context: OperatorContext;
-
   readonly #signatures: RecordSignatures;
+
   constructor(options: ControllersOptions) {
-    this.stores = new CredentialStores(options.clock);
     this.#signatures = new RecordSignatures(options.client, (count) => randomBytes(count));
+    this.stores = new CredentialStores(options.clock);
     this.targets = new TargetStores(options.clock);
     this.#context = this.#createContext(options);
     this.#count();
@@ -83,7 +84,6 @@ export class Controllers {
     return this.#context.ring.signer !== undefined;
   }
 
-  /** Every credential is reconciled again. */
   /** Makes ready what the reading of objects needs; before any reflector begins. */
   async prepare(): Promise<void> {
     await this.#signatures.load();
@@ -93,6 +93,7 @@ export class Controllers {
     return this.#context.certificates.records.read(object);
   }
 
+  /** Every credential is reconciled again. */
   enqueueAll(): void {
     for (const kind of allCredentialKinds) this.#enqueueKind(kind);
   }
@@ -129,6 +130,7 @@ export class Controllers {
           trustedSince,
           assertAdmission,
         },
+        gapChanges: new GapChanges(this.stores.credentials, options.isStampGap),
         finalizerLimitMs: settings.finalizerLimitMs,
         onReleased: (kind) => metrics.finalizersReleased.inc({ kind }),
       }),

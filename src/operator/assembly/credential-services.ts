@@ -9,6 +9,7 @@ import type { CredentialStores } from '../credentials/credential-stores.ts';
 import { CredentialWriter } from '../credentials/credential-writer.ts';
 import type { ExpiryBudget } from '../credentials/expiry-budget.ts';
 import { type CleanUp, Finalizer } from '../credentials/finalizer.ts';
+import type { GapChanges } from '../credentials/gap-changes.ts';
 import { PermissionReviews } from '../credentials/permission-reviews.ts';
 import { SecretWriter } from '../credentials/secret-writer.ts';
 import type { ObjectEvents } from '../shared/events.ts';
@@ -26,6 +27,7 @@ export interface CredentialServicesOptions {
   readonly onReleased: (kind: string) => void;
   /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
   readonly trustedSince: () => number;
+  readonly gapChanges: Pick<GapChanges, 'has'>;
   /** Throws while nothing new may be confirmed. */
   readonly assertAdmission: () => void;
 }
@@ -55,12 +57,13 @@ export class CredentialServices {
 
   /** `cleanUp`: of what the kind leaves behind besides its Secrets. */
   of(kind: CredentialKind, cleanUp?: CleanUp): ReconcilerServices {
-    const { stores, events, clock, expiryBudget, trustedSince, finalizerLimitMs, onReleased } = this.#options;
+    const { stores, events, clock, expiryBudget, finalizerLimitMs, onReleased } = this.#options;
+    const { trustedSince, gapChanges } = this.#options;
     const shared = { stores, writer: this.#writers[kind], secrets: this.#secrets, now: () => clock.now() };
     const limitMs = Math.min(credentialKinds[kind].maxFinalizationMs ?? finalizerLimitMs, finalizerLimitMs);
     const options = { ...shared, events, limitMs, onReleased: () => onReleased(kind) };
     const finalizer = new Finalizer(options, cleanUp);
-    return { ...shared, finalizer, expiryBudget, reviews: this.#reviews, trustedSince };
+    return { ...shared, finalizer, expiryBudget, reviews: this.#reviews, trustedSince, gapChanges };
   }
 
   /** Deletes a credential, whatever its kind. */

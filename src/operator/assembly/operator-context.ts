@@ -29,6 +29,8 @@ export interface ControllersOptions {
   readonly assertAdmission: () => void;
   /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
   readonly trustedSince: () => number;
+  /** Whether what is stamped at this moment may be forged. */
+  readonly isStampGap: () => boolean;
   /** Throws when this process does not lead for certain. */
   readonly assertLeading: () => void;
 }

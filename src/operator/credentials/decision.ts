@@ -2,6 +2,7 @@ import { purposes } from '../../api/names.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import type { CredentialStores } from './credential-stores.ts';
 import { type CredentialRefusal, type DesiredStatus, refusedStatus } from './desired-status.ts';
+import type { GapChanges } from './gap-changes.ts';
 import type { LineageInput } from './lineage.ts';
 import type { Review } from './review.ts';
 import { type SecretRecord, secretKeyOf } from './secret-record.ts';
@@ -42,11 +43,12 @@ export interface DecisionSources {
   readonly now: () => number;
   /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
   readonly trustedSince: () => number;
+  readonly gapChanges: Pick<GapChanges, 'has'>;
 }
 
 export function decisionInput(
   record: DecisionInput['record'],
-  { stores, now, trustedSince }: DecisionSources,
+  { stores, now, trustedSince, gapChanges }: DecisionSources,
 ): DecisionInput {
   const secretKey = secretKeyOf(record);
   const secret = secretKey === undefined ? undefined : stores.secret(secretKey);
@@ -58,6 +60,7 @@ export function decisionInput(
     ownSecrets: stores.secretsOf(record.uid, purposes.credential),
     now: now(),
     trustedSince: trustedSince(),
+    isUnstamped: gapChanges.has(record),
   };
 }
 

@@ -1,3 +1,4 @@
+import { conditionTypes, findCondition } from '../../api/conditions.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import { resolveAncestors } from '../../credentials/ancestors.ts';
 import type { Identity } from '../../credentials/identity.ts';
@@ -36,6 +37,8 @@ export interface LineageInput extends CreatorInput {
   readonly now: number;
   /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
   readonly trustedSince: number;
+  /** True when it was made or changed while the policies that stamp were away. */
+  readonly isUnstamped: boolean;
   readonly limits: { readonly activityInterval: number };
   /** Set once the one who asked for the present spec was found to be permitted. */
   readonly reviewed?: true;
@@ -56,7 +59,7 @@ const refused = (reason: Reason, message: string, final = true): Lineage => ({
 export function lineageOf(input: LineageInput): Lineage {
   const { record, lookup } = input;
   if (record.problem !== undefined) return refused(record.problem.reason, record.problem.message);
-  if (record.status.serial === 0 && record.created < input.trustedSince) return unstamped;
+  if (isUnstamped(input)) return unstamped;
   const problem = creatorProblem(input);
   if (problem !== undefined) return { kind: 'refused', problem };
   const found = resolveAncestors(record, lookup, { firstIssue: true });
@@ -74,11 +77,21 @@ export function lineageOf(input: LineageInput): Lineage {
   return identified(input, found.ancestors, naming);
 }
 
-/** Annotations from before the policies may name anyone. What was issued before stays. */
-const unstamped = refused(
-  reasons.requesterUnknown,
-  'The object is older than the admission policies that stamp who asked for it: create it again.',
-);
+const noStamps =
+  'The admission policies that stamp who asks were missing when this object was made or changed: delete it and create it again.';
+
+/** Annotations from without the policies may name anyone. What was issued before stays. */
+const unstamped = refused(reasons.requesterUnknown, noStamps);
+
+function isUnstamped({ record, trustedSince, isUnstamped: isMarked }: LineageInput): boolean {
+  const isOlder = record.status.serial === 0 && record.created < trustedSince;
+  return isMarked || isOlder || wasUnstamped(record);
+}
+
+/** What an operator found out is known to the next one too: the object stays refused until it is created again. */
+function wasUnstamped({ conditions }: CredentialRecord): boolean {
+  return findCondition(conditions, conditionTypes.ready)?.message === noStamps;
+}
 
 // accessKey and identity of an object never change, so the fix is always another object.
 const messages = {

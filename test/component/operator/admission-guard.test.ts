@@ -106,7 +106,7 @@ describe('the guard of the admission policies', () => {
     expect(guard.trustedSince()).toBe(0);
     put(binding, { metadata: { uid: 'again', creationTimestamp: '2026-02-02T00:00:00Z' } });
     await waitFor('it is back', () => guard.problem() === undefined);
-    expect(guard.trustedSince()).toBe(Date.parse('2026-02-02T00:00:00Z'));
+    expect(guard.trustedSince()).toBe(Date.parse('2026-02-02T00:00:05Z'));
   });
 
   it('names the field of what was edited in place, and trusts objects from the time when that was undone', async () => {
@@ -115,7 +115,7 @@ describe('the guard of the admission policies', () => {
     await untilMissing(`${label} (spec.validationActions[0])`);
     put(binding, { metadata: { managedFields: [{ manager: 'kubectl', time: '2026-03-03T00:00:00Z' }] } });
     await waitFor('it is as shipped', () => guard.problem() === undefined);
-    expect(guard.trustedSince()).toBe(Date.parse('2026-03-03T00:00:00Z'));
+    expect(guard.trustedSince()).toBe(Date.parse('2026-03-03T00:00:05Z'));
   });
 
   const repaired = { managedFields: [{ manager: 'kubectl', time: '2026-03-03T00:00:00Z' }] };
@@ -136,14 +136,29 @@ describe('the guard of the admission policies', () => {
     const counts = before.at(-1)?.version === policyVersion + 1;
     if (!counts) await waitFor('it is missing', () => guard.problem() !== undefined);
     put(binding, { ...after, metadata: repaired });
-    await waitFor('it is trusted again', () => guard.trustedSince() === Date.parse('2026-03-03T00:00:00Z'));
+    await waitFor('it is trusted again', () => guard.trustedSince() === Date.parse('2026-03-03T00:00:05Z'));
     expect(guard.problem()).toBeUndefined();
   });
 
   it('trusts objects from the last write on where the spec has changed and come back unseen', async () => {
     await startComplete();
     put(binding, { metadata: { ...repaired, generation: 3 } });
-    await waitFor('it was noticed', () => guard.trustedSince() === Date.parse('2026-03-03T00:00:00Z'));
+    await waitFor('it was noticed', () => guard.trustedSince() === Date.parse('2026-03-03T00:00:05Z'));
+  });
+
+  it('says that there is a gap while a policy that stamps is away or edited, and for some time after it is back', async () => {
+    expect(guard.isStampGap()).toBe(false);
+    await startComplete();
+    expect(guard.isStampGap()).toBe(false);
+    const other = shippedPolicies.find(({ name }) => name === 'latchkey-warnings');
+    if (other !== undefined) storageOf(other.kind).remove(other.name);
+    await waitFor('another is missing', () => guard.problem() !== undefined);
+    expect(guard.isStampGap()).toBe(false);
+    put(binding, { spec: gutted });
+    await waitFor('it is noticed', () => guard.isStampGap());
+    put(binding, { metadata: { managedFields: [{ manager: 'kubectl', time: '2999-03-03T00:00:00Z' }] } });
+    await waitFor('it is as shipped', () => !(guard.problem() ?? '').includes(label));
+    expect(guard.isStampGap()).toBe(true);
   });
 
   it('takes one of an older release for missing, and does not distrust what was made under it', async () => {

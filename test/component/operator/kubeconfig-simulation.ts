@@ -250,6 +250,7 @@ export class KubeConfigSimulation {
       random: () => 0.5,
       onReleased: nothing,
       trustedSince: () => 0,
+      gapChanges: { has: () => false },
       assertAdmission: nothing,
     }).of('VirtualClusterInstanceKubeConfig', (record) => cleanUpCertificates(record, inside));
     const issuer = new CertificateIssuer({

@@ -111,7 +111,7 @@ describe('an operator that is started before the rest of the installation', () =
       expectNothingConfirmed(refused);
       expect(conditionOf(refused)?.message).toMatch(/create it again|create the object again/);
     }
-    expectConfirmed(await admin.untilReady(await createdKey()));
+    expectConfirmed(await untilStampsCount());
   });
 
   it('confirms nothing new while a policy is missing or of another version; ends and deletes go on', async () => {
@@ -180,6 +180,17 @@ describe('an operator that is started before the rest of the installation', () =
   /** The API server answers 503 for a while when kinds and policies are new: it asks for the schema of each again. */
   const createdKey = async (): Promise<Stored> =>
     await until('kinds and policies are known', async () => await admin.createKey(), { timeoutMs: 30_000 });
+
+  /** A key that was made when the policies had been there for some time, as API servers act on them later than they know them. */
+  const untilStampsCount = async (): Promise<Stored> => {
+    const made = async () => {
+      const key = await createdKey();
+      const seen = await admin.until(key, 'decided', (object) => conditionOf(object)?.status !== 'Unknown');
+      if (conditionOf(seen)?.status === 'True') return seen;
+      return void (await admin.delete(key));
+    };
+    return await until('what is stamped counts', made, { everyMs: 500 });
+  };
 
   /** The one event of this reason by the operator that runs now. */
   const told = async (reason: string): Promise<ApiEvent> =>

@@ -57,6 +57,7 @@ function decide(
     ownSecrets: secret === undefined ? [] : [secret],
     now,
     trustedSince: 0,
+    isUnstamped: false,
     limits,
     ...input,
   });

@@ -68,6 +68,7 @@ function inputOf(
     ownSecrets: [],
     now,
     trustedSince: 0,
+    isUnstamped: false,
     limits,
   };
 }

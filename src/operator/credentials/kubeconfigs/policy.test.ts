@@ -95,6 +95,7 @@ function inputOf(record: CredentialRecord, surroundings: Surroundings = {}): Kub
     ownSecrets: [],
     now,
     trustedSince: 0,
+    isUnstamped: false,
     reviewed: true,
     limits,
     ...(present === undefined ? {} : { instance: present }),

@@ -1,0 +1,71 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import {
+  type CredentialParts,
+  credentialObject,
+  recordOf,
+} from '../../../test/builders/credential-object.ts';
+import { annotations } from '../../api/names.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
+import { Store } from '../../kube/cache/store.ts';
+import { GapChanges } from './gap-changes.ts';
+
+let store: Store<CredentialRecord>;
+let changes: GapChanges;
+let gap = false;
+let version = 0;
+
+beforeEach(() => {
+  store = new Store();
+  gap = false;
+  changes = new GapChanges([store], () => gap);
+});
+
+/** The watch brings the object as it is now. */
+function bring(parts: CredentialParts = {}): CredentialRecord {
+  version++;
+  const metadata = { resourceVersion: String(version), ...parts.metadata };
+  const record = recordOf(credentialObject({ ...parts, metadata }));
+  store.upsert(record);
+  return record;
+}
+
+const spec = { user: 'alice', key: 'another-key-of-twenty-characters' };
+const forged = { [annotations.requester]: 'root' };
+
+describe('what was made or changed while no one stamped', () => {
+  it.each<[string, CredentialParts]>([
+    ['an object that is new', {}],
+    ['a changed spec', { spec }],
+    ['a changed stamp', { annotations: forged }],
+  ])('%s is known, also when the policies are back', (what, parts) => {
+    if (what !== 'an object that is new') bring();
+    gap = true;
+    const record = bring(parts);
+    expect(changes.has(record)).toBe(true);
+    gap = false;
+    expect(changes.has(bring({ ...parts, status: { observedGeneration: 1 } }))).toBe(true);
+  });
+
+  it('what changes nothing of it in a gap is not meant', () => {
+    bring();
+    gap = true;
+    expect(changes.has(bring({ spec: { user: 'alice', key: 'example-plain-key-of-ci', ttl: 5 } }))).toBe(
+      false,
+    );
+  });
+
+  it('what is changed again afterwards is stamped', () => {
+    gap = true;
+    bring();
+    gap = false;
+    expect(changes.has(bring({ spec }))).toBe(false);
+    expect(changes.has(bring())).toBe(false);
+  });
+
+  it('nothing is remembered of what is gone', () => {
+    gap = true;
+    const record = bring();
+    store.remove(record.key, record.uid);
+    expect(changes.has(record)).toBe(false);
+  });
+});

@@ -1,0 +1,39 @@
+import type { CredentialRecord } from '../../credentials/record.ts';
+import type { Store } from '../../kube/cache/store.ts';
+
+/**
+ * Which objects were made or changed while the policies that stamp were away. Their stamps may name anyone, so no right of
+ * the one that they name counts.
+ */
+export class GapChanges {
+  /** By UID: what the object said then. */
+  readonly #marked = new Map<string, string>();
+  readonly #isGap: () => boolean;
+
+  constructor(stores: readonly Pick<Store<CredentialRecord>, 'subscribe'>[], isGap: () => boolean) {
+    this.#isGap = isGap;
+    for (const store of stores)
+      store.subscribe(({ previous, current }) => {
+        if (current === undefined) this.#marked.delete(previous?.uid ?? '');
+        else this.#observe(previous, current);
+      });
+  }
+
+  has(record: CredentialRecord): boolean {
+    const marked = this.#marked.get(record.uid);
+    return marked !== undefined && marked === contentOf(record);
+  }
+
+  #observe(previous: CredentialRecord | undefined, current: CredentialRecord): void {
+    const content = contentOf(current);
+    if (this.#marked.get(current.uid) === content) return;
+    if (previous?.uid === current.uid && contentOf(previous) === content) return;
+    if (this.#isGap()) this.#marked.set(current.uid, content);
+    else this.#marked.delete(current.uid);
+  }
+}
+
+/** Stamps, and what the fingerprint covers. */
+function contentOf({ fingerprints, requester, changedBy, createdWith }: CredentialRecord): string {
+  return JSON.stringify([fingerprints, requester, changedBy, createdWith]);
+}
