@@ -85,6 +85,9 @@ export const purposes = {
   revocationKey: 'revocation-key',
 } as const;
 
+/** In the header of a token, with `true`, and named by its `crit`: verifiers that do not know scopes must refuse it. */
+export const criticalScopes = `${group}/scopes`;
+
 /** Extras of a user that comes through the gateway: the credential, and whether a scope limits it. */
 export const extras = {
   accessKey: `${group}/access-key`,

@@ -38,6 +38,8 @@ export interface Confirmation extends LiveConfirmation {
   readonly targetHash?: string;
   /** Access keys only: the namespaces of `spec.allowedNamespaces`, each with the UID that it had when it was first seen there. */
   readonly allowedNamespaces?: readonly NamespacePin[];
+  /** Signed tokens only: the header says that its scopes must be understood. */
+  readonly criticalScopes?: true;
   /** Kubeconfigs only: serials of certificates that may be bound in the virtual cluster, the present one among them. */
   readonly boundSerials?: readonly number[];
 }

@@ -140,6 +140,10 @@ export interface VirtualClusterInstanceKubeConfigStatus {
   issuedAt?: string;
   previous?: VirtualClusterInstanceKubeConfigStatusPrevious;
   /**
+   * Addition to the contract. True when the header of the token names its scopes in `crit`, so that a verifier which does not know them refuses it.
+   */
+  criticalScopes?: boolean;
+  /**
    * Addition to the contract. Hash of the UIDs and fingerprints of all parents at issue; the credential works only while it is the present one.
    */
   chain?: string;

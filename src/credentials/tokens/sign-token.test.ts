@@ -1,4 +1,4 @@
-import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
+import { createLocalJWKSet, decodeProtectedHeader, type JWTVerifyOptions, jwtVerify } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { tokenClaims } from './claims.ts';
 import { createKeySet } from './discovery.ts';
@@ -30,14 +30,15 @@ const verify = (
   token: string,
   keys: readonly SigningKey[],
   currentDate = now,
-  audience = `${issuer}/clusters`,
+  others: Pick<JWTVerifyOptions, 'audience' | 'crit'> = {},
 ) =>
   jwtVerify(token, createLocalJWKSet({ keys: createKeySet(keys).keys.map((jwk) => ({ ...jwk })) }), {
     issuer,
-    audience,
+    audience: `${issuer}/clusters`,
     algorithms: ['ES256'],
     typ: 'JWT',
     currentDate,
+    ...others,
   });
 
 describe('signToken', () => {
@@ -47,6 +48,35 @@ describe('signToken', () => {
     expect(payload).toEqual(claims);
   });
 
+  const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }];
+  const withScopes = (...scopes: readonly object[]) =>
+    signToken({ ...claims, 'management.platform.sh': { ...claims['management.platform.sh'], scopes } }, key);
+
+  it.each([
+    ['a rule', [{ rules }]],
+    ['a project', [{ projects: [{ project: 'web' }] }]],
+    ['a rule of a key above', [{ clusters: [{ cluster: '*' }] }, { rules }]],
+    ['a list that no release knows', [{ others: {} }]],
+  ])('is refused by a verifier that knows no scopes when it is for %s', async (_, scopes) => {
+    const token = withScopes(...scopes);
+    await expect(verify(token, [key])).rejects.toThrow(/"management.platform.sh\/scopes" is not recognized/);
+    const crit = { 'management.platform.sh/scopes': true };
+    const { protectedHeader } = await verify(token, [key], now, { crit });
+    expect(protectedHeader.crit).toEqual(['management.platform.sh/scopes']);
+  });
+
+  it.each([
+    ['a cluster', [{ clusters: [{ cluster: 'a' }], rules: [] }]],
+    ['a role', [{ roles: [{ role: 'platform-cli' }] }]],
+    ['nothing at all', [{}]],
+  ])('is for every verifier when it is for %s', async (_, scopes) => {
+    expect((await verify(withScopes(...scopes), [key])).protectedHeader).toEqual({
+      alg: 'ES256',
+      typ: 'JWT',
+      kid: key.kid,
+    });
+  });
+
   it('is not verified once its key is revoked', async () => {
     await expect(verify(signToken(claims, key), [other])).rejects.toThrow(/no applicable key/);
   });
@@ -54,7 +84,7 @@ describe('signToken', () => {
   it('is not verified at its end, nor for another audience', async () => {
     const token = signToken(claims, key);
     await expect(verify(token, [key], new Date(now.getTime() + 60_000))).rejects.toThrow(/"exp"/);
-    await expect(verify(token, [key], now, `${issuer}/cluster/a`)).rejects.toThrow(/"aud"/);
+    await expect(verify(token, [key], now, { audience: `${issuer}/cluster/a` })).rejects.toThrow(/"aud"/);
   });
 
   it('is verified whatever the lengths of the two integers in the signature are', async () => {

@@ -1,4 +1,6 @@
 import { type KeyObject, sign } from 'node:crypto';
+import { asObject } from '../../api/json.ts';
+import { criticalScopes, group } from '../../api/names.ts';
 import type { TokenClaims } from './claims.ts';
 
 /** What signs tokens now. */
@@ -15,9 +17,23 @@ export const maxTokenBytes = 6 * 1024;
  * uses, takes three times the CPU for one signature (docs/decisions/0008). jose still reads what is made here, in tests.
  */
 export function signToken(claims: TokenClaims, { kid, privateKey }: TokenSigner): string {
-  const header = encode(JSON.stringify({ alg: 'ES256', typ: 'JWT', kid }));
+  // RFC 7515, 4.1.11. Without it a kube-apiserver that trusts the issuer would give a narrow token all rights of its user.
+  const crit = hasCriticalScopes(claims) ? { crit: [criticalScopes], [criticalScopes]: true } : {};
+  const header = encode(JSON.stringify({ alg: 'ES256', typ: 'JWT', kid, ...crit }));
   const input = `${header}.${encode(JSON.stringify(claims))}`;
   return `${input}.${joseSignature(sign('sha256', Buffer.from(input), privateKey)).toString('base64url')}`;
+}
+
+export const hasCriticalScopes = (claims: TokenClaims): boolean => isNarrow(claims[group].scopes);
+
+/** Whole clusters are what the audience says, and roles are about the platform alone. All else only a reader of scopes can tell. */
+export function isNarrow(scopes: readonly unknown[]): boolean {
+  return scopes.some((scope) =>
+    Object.entries(asObject(scope)).some(
+      ([list, entries]) =>
+        list !== 'clusters' && list !== 'roles' && !(Array.isArray(entries) && entries.length === 0),
+    ),
+  );
 }
 
 /** True for a token that must not be issued (`TokenTooLarge`). */

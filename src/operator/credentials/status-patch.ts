@@ -56,6 +56,7 @@ function writtenFields(confirmation: Confirmation): StatusFields {
     targetHash: fields.targetHash,
     virtualClusterInstanceUID: fields.instanceUID,
     boundSerials: fields.boundSerials,
+    criticalScopes: fields.criticalScopes,
     allowedNamespaces: fields.allowedNamespaces,
     previous: previous && { ...previous, expirationTimestamp: formatTimestamp(previous.expirationTimestamp) },
   };

@@ -2,7 +2,7 @@ import { createLocalJWKSet, decodeProtectedHeader, type JWTPayload, jwtVerify } 
 import type { Api, Stored } from '../../../lab/operator/api.ts';
 import { baseURL } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { group, systemNamespace, systemObjects } from '../../../src/api/names.ts';
+import { criticalScopes, group, systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { configMaps, secrets } from '../../../src/api/resources.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
 
@@ -46,6 +46,7 @@ export class Issuer {
       audience,
       typ: 'JWT',
       algorithms: ['ES256'],
+      crit: { [criticalScopes]: true },
       requiredClaims: ['iss', 'aud', 'sub', 'groups', 'iat', 'nbf', 'exp', 'jti', group],
     });
     return payload;

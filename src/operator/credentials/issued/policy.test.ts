@@ -164,6 +164,24 @@ describe('the policy for a token that was issued', () => {
     });
   });
 
+  it.each([
+    ['a narrow one of an earlier release', { projects: [{ project: 'web' }] }, {}, 2],
+    [
+      'a narrow one that says so in its header',
+      { projects: [{ project: 'web' }] },
+      { criticalScopes: true },
+      1,
+    ],
+    ['one for a cluster', { clusters: [{ cluster: 'web' }] }, {}, 1],
+  ])(
+    'issues again, until the same end, only what verifiers could take for a wider one: %s',
+    (_, scope, status, serial) => {
+      const step = decide(issuedToken({ spec: { scope, ttl: 100 }, status }));
+      if (serial === 2) expect(step).toMatchObject({ step: 'issue', serial, end: created + 100 * second });
+      else expect(step.step).toBe('commit');
+    },
+  );
+
   it('drops a predecessor whose signing key was revoked', () => {
     const previous = {
       credentialHash: '0'.repeat(64),

@@ -1,6 +1,8 @@
 import { type Reason, reasons } from '../../../api/reasons.ts';
 import { chainHolds } from '../../../credentials/liveness.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
+import { isNarrow } from '../../../credentials/tokens/sign-token.ts';
+import { effectiveScope } from '../../../scope/effective-scope.ts';
 import { isIntact } from '../secret-record.ts';
 import type { IssuedInput } from './decision.ts';
 import type { CredentialLife } from './life.ts';
@@ -62,12 +64,22 @@ function renewal({ status }: CredentialRecord, now: number, { end = 0 }: Credent
 /** What is lost is replaced for the rest of its life: deleting a Secret must not lengthen the life of its credential. */
 const replacement = (cause: Reason): Successor => ({ cause, keepPrevious: false, sameLife: true });
 
+/** A narrow token of an earlier release, which verifiers that know no scopes would take for a wide one. */
+function isUnmarked(record: CredentialRecord, ancestors: readonly CredentialRecord[]): boolean {
+  const { kind, kubeConfig, status } = record;
+  if (status.criticalScopes === true || kubeConfig?.clientCert === true) return false;
+  // A kubeconfig is good for its instance alone.
+  if (kind === 'VirtualClusterInstanceKubeConfig') return true;
+  return isNarrow([record, ...ancestors].map(effectiveScope));
+}
+
 function replacementCause(input: IssuedInput, ancestors: readonly CredentialRecord[]): Successor | undefined {
   const { record, isPublished } = input;
   const { status } = record;
   if (input.replaceReason !== undefined) return replacement(input.replaceReason);
   if (!chainHolds(record, ancestors)) return replacement(reasons.chainChanged);
-  if (status.credentialHash === undefined) return replacement(reasons.issued);
+  if (status.credentialHash === undefined || isUnmarked(record, ancestors))
+    return replacement(reasons.issued);
   if (status.keyID === undefined || !isPublished(status.keyID)) return replacement(reasons.signingKeyRevoked);
   const present = record.secretRef === undefined ? record.holdsCredential : isIntact(record, input.secret);
   return present ? undefined : replacement(reasons.issued);

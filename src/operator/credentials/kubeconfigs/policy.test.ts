@@ -61,6 +61,7 @@ function issuedOf(
   const object = objectOf(parts);
   const status = {
     keyID: 'k1',
+    criticalScopes: true,
     kubeConfig: 'the document',
     observedGeneration: 1,
     targetHash: targetHashOf(isDirect ? direct : byGateway),

@@ -43,6 +43,7 @@ export function makeWithToken(
       documentHash: credentialHash(document),
       targetHash: targetHashOf(destination),
       instanceUID: instance.uid,
+      criticalScopes: true,
     },
   } as const;
   return { record, issue, issued };

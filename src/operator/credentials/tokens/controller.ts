@@ -1,6 +1,6 @@
 import { reasons } from '../../../api/reasons.ts';
 import { credentialHash } from '../../../credentials/keys/credential-hash.ts';
-import { signToken, tokenTooLarge } from '../../../credentials/tokens/sign-token.ts';
+import { hasCriticalScopes, signToken, tokenTooLarge } from '../../../credentials/tokens/sign-token.ts';
 import type { WorkResult } from '../../../kube/queue/workers.ts';
 import type { KeyRing } from '../../signing-keys/key-ring.ts';
 import { CredentialReconciler, type Outcome, type ReconcilerServices } from '../credential-reconciler.ts';
@@ -52,9 +52,15 @@ export class TokenController {
     const { signer } = ring;
     // The ring brings every token again when there is a key.
     if (signer === undefined) return undefined;
-    const token = signToken(claimsOf(record, issue, issuer), signer);
+    const claims = claimsOf(record, issue, issuer);
+    const token = signToken(claims, signer);
     if (tokenTooLarge(token)) return { record, commit: refuse(input, tooLarge) };
-    const issued = { document: token, credentialHash: credentialHash(token), keyID: signer.kid };
+    const issued = {
+      document: token,
+      credentialHash: credentialHash(token),
+      keyID: signer.kid,
+      extra: hasCriticalScopes(claims) ? { criticalScopes: true as const } : {},
+    };
     return confirm(this.#options, input, { record, issue, issued });
   }
 }
