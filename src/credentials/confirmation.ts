@@ -1,6 +1,6 @@
 import type { Condition } from '../api/conditions.ts';
 import { parseEnd, parseInstant } from '../api/instant.ts';
-import { asCount, asObject, asText, defined, type JsonObject } from '../api/json.ts';
+import { asCount, asObject, asText, asTexts, defined, type JsonObject } from '../api/json.ts';
 import type {
   Confirmation,
   KeySource,
@@ -24,9 +24,14 @@ export function toLiveConfirmation(status: JsonObject): LiveConfirmation {
     previous: toPrevious(status['previous']),
     accessKeyUID: shared.text(asText(status['accessKeyUID'])),
     chain: asText(status['chain']),
+    confirmedGroups: toGroups(status['confirmedGroups']),
     lastActivity: parseInstant(status['lastActivity']),
     instanceUID: shared.text(asText(status['virtualClusterInstanceUID'])),
   } satisfies Slots<LiveConfirmation> as LiveConfirmation;
+}
+
+function toGroups(value: unknown): readonly string[] | undefined {
+  return value === undefined || value === null ? undefined : shared.json(asTexts(value));
 }
 
 /** All that `status` confirms. */

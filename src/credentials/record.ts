@@ -16,6 +16,11 @@ export interface LiveConfirmation {
   readonly previous?: PreviousCredential;
   readonly accessKeyUID?: string;
   readonly chain?: string;
+  /**
+   * Below a key: of its groups those that this credential may have, because its requester may. Absent: it was confirmed by a
+   * release that did not ask, and has them all.
+   */
+  readonly confirmedGroups?: readonly string[];
   readonly lastActivity?: number;
   /** Kubeconfigs only: the UID of the instance that it was issued for. */
   readonly instanceUID?: string;

@@ -18,6 +18,17 @@ describe('resolveIdentity', () => {
     expect(resolveIdentity(token, [middle, root])).toEqual({ identity: ofRed });
   });
 
+  it('has of the groups of the parent those that were confirmed, at every level', () => {
+    const status = { confirmedGroups: ['team:red'] };
+    const narrowed = { ...ofRed, groups: ['team:red'] };
+    const child = record({ name: 'middle', spec: { accessKey: 'root' }, status });
+    expect(resolveIdentity(child, [root])).toEqual({ identity: narrowed });
+    const token = record({ kind: 'DirectClusterEndpointToken', spec: { accessKey: 'middle' } });
+    expect(resolveIdentity(token, [child, root])).toEqual({ identity: narrowed });
+    const none = record({ spec: { accessKey: 'root' }, status: { confirmedGroups: [] } });
+    expect(resolveIdentity(none, [root])).toEqual({ identity: { ...ofRed, groups: [] } });
+  });
+
   it('is that of the requester for a token without an access key', () => {
     const token = record({ kind: 'DirectClusterEndpointToken', spec: {} });
     expect(resolveIdentity(token, [])).toEqual({

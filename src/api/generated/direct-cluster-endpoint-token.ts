@@ -114,6 +114,10 @@ export interface DirectClusterEndpointTokenStatus {
    */
   accessKeyUID?: string;
   /**
+   * Addition to the contract. With spec.accessKey: of the groups of that key those that this credential may have, because its requester may. Groups that the key gets later are asked about.
+   */
+  confirmedGroups?: string[];
+  /**
    * Addition to the contract. Thumbprint of the signing key, the `kid` of the token.
    */
   keyID?: string;

@@ -255,6 +255,10 @@ export interface OwnedAccessKeyStatus {
    */
   accessKeyUID?: string;
   /**
+   * Addition to the contract. With spec.accessKey: of the groups of that key those that this credential may have, because its requester may. Groups that the key gets later are asked about.
+   */
+  confirmedGroups?: string[];
+  /**
    * Addition to the contract. First 16 hexadecimal digits of credentialHash, to name the key in talk and logs.
    */
   keyID?: string;

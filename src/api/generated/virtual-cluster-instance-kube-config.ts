@@ -127,6 +127,10 @@ export interface VirtualClusterInstanceKubeConfigStatus {
    */
   accessKeyUID?: string;
   /**
+   * Addition to the contract. With spec.accessKey: of the groups of that key those that this credential may have, because its requester may. Groups that the key gets later are asked about.
+   */
+  confirmedGroups?: string[];
+  /**
    * Addition to the contract. Thumbprint of the key that signed the token, or serial number of the certificate.
    */
   keyID?: string;

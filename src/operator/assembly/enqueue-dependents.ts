@@ -45,13 +45,13 @@ function aspects(record: CredentialRecord): string {
   const { uid, deleted, disabled, fingerprints, ttl, ttlAfterLastActivity, allowedNamespaces, status } =
     record;
   const { fingerprint, credentialHash, notAfter, confirmedTTL, accessKeyUID, active } = status;
-  const pins = status.allowedNamespaces;
+  const { allowedNamespaces: pins, confirmedGroups } = status;
   // Children wait while a change of their key is not reconciled.
   const isPending = record.observedGeneration < record.generation;
   return JSON.stringify([
     isPending,
     [uid, deleted, disabled, fingerprints, ttl, ttlAfterLastActivity, allowedNamespaces],
-    [fingerprint, credentialHash, notAfter, confirmedTTL, accessKeyUID, active, pins],
+    [fingerprint, credentialHash, notAfter, confirmedTTL, accessKeyUID, active, pins, confirmedGroups],
   ]);
 }
 

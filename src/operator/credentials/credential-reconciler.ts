@@ -77,9 +77,10 @@ export class CredentialReconciler<I extends DecisionInput, S extends { readonly 
   ): Promise<WorkResult | undefined> {
     const { kind, inputOf, decide, now, writer } = this.#options;
     const input = { ...inputOf(record), ...found };
+    const retryMs = input.withoutNewGroups?.retryMs;
     const step = decide(input);
     if (isFinalStep(step)) {
-      if (step.step === 'commit') return this.#commit(record, step);
+      if (step.step === 'commit') return this.#commit(record, step, retryMs);
       if (step.step === 'wait') return { requeueAfterMs: Math.max(0, step.requeueAt - now()) };
       return void (await writer.delete(record));
     }
@@ -88,7 +89,7 @@ export class CredentialReconciler<I extends DecisionInput, S extends { readonly 
       throw new RangeError(`the policy for ${credentialKinds[kind].noun}s repeats the step ${step.step}`);
     const outcome = await this.#carryOut(input, step as S | InterimStep);
     if (outcome === undefined || !('record' in outcome)) return outcome;
-    if ('commit' in outcome) return this.#commit(outcome.record, outcome.commit, outcome.retryMs);
+    if ('commit' in outcome) return this.#commit(outcome.record, outcome.commit, outcome.retryMs ?? retryMs);
     return this.#advance(outcome.record, { ...found, ...outcome.found }, [...done, step.step]);
   }
 
@@ -104,6 +105,8 @@ export class CredentialReconciler<I extends DecisionInput, S extends { readonly 
     const { record } = input;
     const denied = await this.#options.reviews.ask(record, review);
     if (denied === undefined) return { record, found: { reviewed: true } as Partial<I> };
+    if (review.ofNewGroups)
+      return { record, found: { withoutNewGroups: { retryMs: denied.waitMs } } as Partial<I> };
     return { record, commit: refuse(input, denied.refusal), retryMs: denied.waitMs };
   }
 

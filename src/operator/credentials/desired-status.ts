@@ -41,7 +41,7 @@ export function refusedStatus(
 ): DesiredStatus {
   const { serial, accessKeyUID, observedRotation, disabledByExpiry, instanceUID, boundSerials } =
     record.status;
-  const { allowedNamespaces } = record.status;
+  const { allowedNamespaces, confirmedGroups } = record.status;
   return {
     confirmation: {
       ...lastingLife(record),
@@ -53,6 +53,7 @@ export function refusedStatus(
       ...(instanceUID === undefined ? {} : { instanceUID }),
       ...(boundSerials === undefined ? {} : { boundSerials }),
       ...(allowedNamespaces === undefined ? {} : { allowedNamespaces }),
+      ...(confirmedGroups === undefined ? {} : { confirmedGroups }),
       ...(keyID === undefined ? {} : { keyID }),
     },
     ready: { status: 'False', reason, message },

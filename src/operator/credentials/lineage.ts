@@ -3,7 +3,7 @@ import { type Reason, reasons } from '../../api/reasons.ts';
 import { resolveAncestors } from '../../credentials/ancestors.ts';
 import type { Identity } from '../../credentials/identity.ts';
 import { isLive } from '../../credentials/liveness.ts';
-import type { CredentialRecord } from '../../credentials/record.ts';
+import type { Confirmation, CredentialRecord } from '../../credentials/record.ts';
 import { invitationOf, mayNameAccessKey } from '../../credentials/requester.ts';
 import { resolveIdentity } from '../../credentials/resolve-identity.ts';
 import { type CreatorInput, creatorProblem } from './creator.ts';
@@ -42,6 +42,8 @@ export interface LineageInput extends CreatorInput {
   readonly limits: { readonly activityInterval: number };
   /** Set once the one who asked for the present spec was found to be permitted. */
   readonly reviewed?: true;
+  /** Set once they were found not to be permitted to have the groups that the keys above got since. */
+  readonly withoutNewGroups?: { readonly retryMs: number };
 }
 
 /** A credential that may be confirmed, now or as soon as the keys above it work. */
@@ -136,14 +138,15 @@ const isUnseen = ({ observedGeneration, generation }: CredentialRecord): boolean
   observedGeneration < generation;
 
 function identified(input: LineageInput, ancestors: readonly CredentialRecord[], naming: Naming): Lineage {
-  const { record } = input;
-  const result = resolveIdentity(record, ancestors);
+  const { record, withoutNewGroups } = input;
+  const { confirmedGroups: _, ...status } = record.status;
+  const result = resolveIdentity(withoutNewGroups ? record : { ...record, status }, ancestors);
   if ('refusal' in result) return refused(result.refusal.reason, result.refusal.message);
   const { identity } = result;
   const lineage = judgedBy(ancestors, identity, input);
   if (isPinning(record, ancestors, naming))
     return { kind: 'blocked', ancestors, message: messages.default, tooEarly: true };
-  if (input.reviewed === true || (lineage.kind === 'blocked' && lineage.tooEarly)) return lineage;
+  if (input.reviewed || withoutNewGroups || (lineage.kind === 'blocked' && lineage.tooEarly)) return lineage;
   const review = reviewOf(record, identity, naming);
   return review === undefined ? lineage : { kind: 'unreviewed', review };
 }
@@ -161,4 +164,22 @@ function judgedBy(
   const message = `The access key that this credential depends on does not work now: ${cause}.`;
   const tooEarly = ancestors.some(isUnseen);
   return { kind: 'blocked', ancestors, message, tooEarly };
+}
+
+/** Whether groups of the keys above come to a credential that it was confirmed without. */
+export function hasNewGroups({ status }: CredentialRecord, { groups }: Identity): boolean {
+  const { confirmedGroups: known } = status;
+  return known !== undefined && groups.some((group) => !known.includes(group));
+}
+
+/** What the groups of a credential below a key are judged by from now on. Not written again when the key has fewer. */
+export function confirmedGroupsOf(
+  record: CredentialRecord,
+  identity: Identity | undefined,
+): Pick<Confirmation, 'confirmedGroups'> {
+  if (record.accessKey === undefined) return {};
+  const known = record.status.confirmedGroups;
+  const isKept = identity === undefined || (known !== undefined && !hasNewGroups(record, identity));
+  const confirmedGroups = isKept ? known : identity.groups;
+  return confirmedGroups === undefined ? {} : { confirmedGroups };
 }

@@ -145,3 +145,39 @@ describe('what is confirmed', () => {
     expect(told({ ...recordOf(object), fingerprints: ['v1:another'] })).toEqual(['impersonate users/bob']);
   });
 });
+
+describe('what is asked about groups that a key got after its child was confirmed', () => {
+  const groups = ['dev', 'ops', 'admins'];
+  const identity = { kind: 'user', user: 'bob', groups } as const;
+  const child = (confirmedGroups?: readonly string[]) =>
+    recordOf(
+      confirmed(credentialObject({ kind: token, spec: { accessKey: 'above' }, status: { confirmedGroups } })),
+    );
+  const impersonate = (name: string) => ({ group: '', verb: 'impersonate', resource: 'groups', name });
+  const asker = { user: 'alice', groups: ['dev'] };
+
+  it('are those groups, except for what the one who asked is in', () => {
+    expect(reviewOf(child(['ops']), identity, unasked)).toEqual({
+      asker,
+      questions: [impersonate('admins')],
+      ofNewGroups: true,
+    });
+  });
+
+  it.each([
+    ['there are none', groups],
+    ['the one who asked is in them', ['ops', 'admins']],
+    ['a release confirmed it that did not ask', undefined],
+  ])('is nothing when %s', (_, confirmedGroups) => {
+    expect(reviewOf(child(confirmedGroups), identity, unasked)).toBeUndefined();
+  });
+
+  it('is the namespace alone where the key invites it', () => {
+    expect(reviewOf(child([]), identity, { invitation, mayName: false })).toEqual({
+      asker,
+      questions: [],
+      invitation: { namespace: 'shop', uid: '0b1c' },
+      ofNewGroups: true,
+    });
+  });
+});

@@ -16,6 +16,8 @@ export interface Review {
     /** What is asked if it is another; absent: the asker may not name the parent then. */
     readonly otherwise?: readonly AccessQuestion[];
   };
+  /** It is about groups that the keys above got since: a no leaves the credential as it is, without them. */
+  readonly ofNewGroups?: true;
 }
 
 /**
@@ -24,17 +26,44 @@ export interface Review {
  */
 export function reviewOf(record: CredentialRecord, identity: Identity, naming: Naming): Review | undefined {
   const asker = record.changedBy ?? record.requester;
-  if (isConfirmedSpec(record) || asker === undefined) return undefined;
-  const { invitation, mayName } = naming;
-  const aboutIdentity = identityQuestions(asker, record, identity);
-  const aboutSecret = secretQuestions(record);
+  if (asker === undefined) return undefined;
+  if (isConfirmedSpec(record)) return reviewOfNewGroups(asker, record, identity, naming);
+  return review(asker, naming, identityQuestions(asker, record, identity), secretQuestions(record));
+}
+
+function review(
+  asker: Requester,
+  { invitation, mayName }: Naming,
+  aboutIdentity: readonly AccessQuestion[],
+  others: readonly AccessQuestion[] = [],
+): Review | undefined {
   if (invitation.kind === 'pinned') {
     const { namespace, uid } = invitation;
     const otherwise = mayName ? { otherwise: aboutIdentity } : {};
-    return { asker, questions: aboutSecret, invitation: { namespace, uid, ...otherwise } };
+    return { asker, questions: others, invitation: { namespace, uid, ...otherwise } };
   }
-  const questions = [...aboutIdentity, ...aboutSecret];
+  const questions = [...aboutIdentity, ...others];
   return questions.length === 0 ? undefined : { asker, questions };
+}
+
+/** What was confirmed by a release that did not ask keeps the groups that it has. */
+function reviewOfNewGroups(
+  asker: Requester,
+  { accessKey, status }: CredentialRecord,
+  { groups }: Identity,
+  naming: Naming,
+): Review | undefined {
+  const { confirmedGroups } = status;
+  if (accessKey === undefined || confirmedGroups === undefined) return undefined;
+  const added = groups.filter((group) => !confirmedGroups.includes(group));
+  if (added.length === 0) return undefined;
+  const missing = added.filter((group) => !asker.groups.includes(group));
+  const asked = review(
+    asker,
+    naming,
+    missing.map((group) => impersonate('groups', group)),
+  );
+  return asked && { ...asked, ofNewGroups: true };
 }
 
 /** By what a child may name its parent. */

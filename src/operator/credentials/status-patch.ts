@@ -45,6 +45,7 @@ function writtenFields(confirmation: Confirmation): StatusFields {
     confirmedTTL: fields.confirmedTTL,
     accessKeyUID: fields.accessKeyUID,
     chain: fields.chain,
+    confirmedGroups: fields.confirmedGroups,
     keyID: fields.keyID,
     keySource: fields.keySource,
     observedRotation: fields.observedRotation,

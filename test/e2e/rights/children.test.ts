@@ -1,14 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { conditionOf } from '../../../lab/operator/api.ts';
+import { conditionOf, type Stored } from '../../../lab/operator/api.ts';
+import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { annotations } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
-import { directClusterEndpointTokens, ownedAccessKeys } from '../../../src/api/resources.ts';
+import { directClusterEndpointTokens, ownedAccessKeys, type Resource } from '../../../src/api/resources.ts';
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
+import { Issuer } from '../lifecycle/issuer.ts';
 import { give, impersonate, introduce } from './people.ts';
 
 const world = await operatorWorld();
 const { admin, name } = world;
+const issuer = new Issuer(admin);
 const scope = { clusters: [{ cluster: '*' }] };
 
 /** A key for a user of its own with the group ops, made by someone who may, and those two. */
@@ -79,5 +82,41 @@ describe('a child of a key with groups', () => {
     await admin.untilReady(
       await member.create(directClusterEndpointTokens, { accessKey: key.metadata.name }),
     );
+  });
+
+  it('gets the groups that the key gets later when the one who made it may have them', async () => {
+    const { user, maker, carol, key } = await keyWithGroup();
+    const member = await introduce(world, user, ['ops']);
+    await give(world, maker, impersonate('groups', 'admins'));
+    const make = async (resource: Resource, above: Stored) =>
+      await admin.untilReady(await member.create(resource, { accessKey: above.metadata.name }));
+    const child = await make(ownedAccessKeys, key);
+    const tokens = [
+      await make(directClusterEndpointTokens, key),
+      await make(directClusterEndpointTokens, child),
+    ];
+    const untilGroups = async (serial: number, groups: readonly string[]) => {
+      for (const token of tokens) {
+        const { status } = await admin.until(
+          token,
+          'a successor',
+          (found) => found.status.serial === serial,
+          {
+            timeoutMs: 20_000,
+          },
+        );
+        expect((await issuer.verify(status.token)).groups).toEqual(groups);
+      }
+      expect((await admin.untilReady(child)).status.confirmedGroups).toEqual(groups);
+    };
+
+    const wider = { spec: { groups: ['ops', 'admins'] } };
+    await until(
+      'the key is wider',
+      async () => (await carol.patch(key, ownedAccessKeys, wider)).status === 200,
+    );
+    await untilGroups(2, ['ops']);
+    await give(world, user, impersonate('groups', 'admins'));
+    await untilGroups(3, ['ops', 'admins']);
   });
 });

@@ -9,7 +9,7 @@ import {
 } from '../../../credentials/life.ts';
 import type { Confirmation, CredentialRecord, NamespacePin } from '../../../credentials/record.ts';
 import type { DesiredStatus } from '../desired-status.ts';
-import type { Lineage } from '../lineage.ts';
+import { confirmedGroupsOf, type Lineage } from '../lineage.ts';
 import { type KeyCredential, rotationAsked } from './credential.ts';
 import type { KeyInput } from './decision.ts';
 
@@ -97,6 +97,7 @@ function confirmationOf(
     ...(confirmed.notAfter === undefined ? {} : { notAfter: confirmed.notAfter }),
     ...(Number.isFinite(expires) ? { expirationTimestamp: expires } : {}),
     ...(parent === undefined ? {} : { accessKeyUID: parent.uid }),
+    ...confirmedGroupsOf(record, lineage.kind === 'live' ? lineage.identity : undefined),
     ...(observedRotation === undefined ? {} : { observedRotation }),
     ...(disabledByExpiry === undefined ? {} : { disabledByExpiry }),
   };

@@ -25,7 +25,7 @@ export function decideIssued(input: IssuedInput): IssuedStep {
 
 function judge(input: IssuedInput, lineage: GrantedLineage, life: CredentialLife): IssuedStep {
   const { record, now } = input;
-  const successor = successorCause(input, lineage.ancestors, life);
+  const successor = successorCause(input, lineage, life);
   if (successor === undefined) return commitIssued(input, lineage, life);
   if (lineage.kind === 'blocked') return whileBlocked(input, lineage, life, successor);
   return {

@@ -4,7 +4,7 @@ import { reasons } from '../../../api/reasons.ts';
 import { chainOf } from '../../../credentials/ancestors.ts';
 import type { Confirmation, CredentialRecord, PreviousCredential } from '../../../credentials/record.ts';
 import type { DesiredStatus } from '../desired-status.ts';
-import type { GrantedLineage } from '../lineage.ts';
+import { confirmedGroupsOf, type GrantedLineage } from '../lineage.ts';
 import type { IssueCredential, IssuedCredential, IssuedInput, IssuedLimits } from './decision.ts';
 import type { CredentialLife } from './life.ts';
 
@@ -29,6 +29,7 @@ export function issuedStatus(
     ...(fingerprint === undefined ? {} : { fingerprint }),
     ...(parent === undefined ? {} : { accessKeyUID: parent.uid }),
     ...(chain === undefined ? {} : { chain }),
+    ...confirmedGroupsOf(record, issue.identity),
     ...(record.rotate === undefined ? {} : { observedRotation: record.rotate }),
     ...(previous === undefined ? {} : { previous }),
     ...issued.extra,
@@ -77,6 +78,7 @@ export function keptStatus(
       ...status,
       fingerprint,
       ...(chain === undefined ? {} : { chain }),
+      ...(lineage.kind === 'live' ? confirmedGroupsOf(record, lineage.identity) : {}),
       ...(keepPrevious ? { previous } : {}),
     },
     ready,

@@ -3,6 +3,7 @@ import { chainHolds } from '../../../credentials/liveness.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import { isNarrow } from '../../../credentials/tokens/sign-token.ts';
 import { effectiveScope } from '../../../scope/effective-scope.ts';
+import { type GrantedLineage, hasNewGroups } from '../lineage.ts';
 import { isIntact } from '../secret-record.ts';
 import type { IssuedInput } from './decision.ts';
 import type { CredentialLife } from './life.ts';
@@ -28,7 +29,7 @@ function freshCause({ status, fingerprints, rotate }: CredentialRecord): Reason 
  */
 export function successorCause(
   input: IssuedInput,
-  ancestors: readonly CredentialRecord[],
+  lineage: GrantedLineage,
   life: CredentialLife,
 ): Successor | undefined {
   const { record, now } = input;
@@ -40,7 +41,7 @@ export function successorCause(
   if (adjusted !== undefined) return adjusted;
   if (life.renewAt !== undefined && now >= life.renewAt) return renewal(record, now, life);
   if (life.end === undefined || isOver) return undefined;
-  return replacementCause(input, ancestors);
+  return replacementCause(input, lineage);
 }
 
 /** A longer `ttl` gives the holder time to fetch the successor; a shorter one ends the predecessor at once. */
@@ -73,11 +74,13 @@ function isUnmarked(record: CredentialRecord, ancestors: readonly CredentialReco
   return isNarrow([record, ...ancestors].map(effectiveScope));
 }
 
-function replacementCause(input: IssuedInput, ancestors: readonly CredentialRecord[]): Successor | undefined {
+function replacementCause(input: IssuedInput, lineage: GrantedLineage): Successor | undefined {
   const { record, isPublished } = input;
+  const { ancestors } = lineage;
   const { status } = record;
   if (input.replaceReason !== undefined) return replacement(input.replaceReason);
-  if (!chainHolds(record, ancestors)) return replacement(reasons.chainChanged);
+  const isChanged = lineage.kind === 'live' && hasNewGroups(record, lineage.identity);
+  if (isChanged || !chainHolds(record, ancestors)) return replacement(reasons.chainChanged);
   if (status.credentialHash === undefined || isUnmarked(record, ancestors))
     return replacement(reasons.issued);
   if (status.keyID === undefined || !isPublished(status.keyID)) return replacement(reasons.signingKeyRevoked);
