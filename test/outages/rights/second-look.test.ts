@@ -49,6 +49,8 @@ const attempts: readonly (readonly [Resource, object, object])[] = [
   [directClusterEndpointTokens, { ttl: 600, secretRef }, forged],
 ];
 
+const widened = { groups: ['ops'], scope: {} };
+
 interface Made {
   readonly by: string;
   readonly object: Stored;
@@ -99,7 +101,7 @@ class Crowd {
         const { status, body } = await person.tryCreate(resource, spec, metadata);
         if (status === 201) this.made.push({ by, object: body });
       }
-      await person.patch(own, ownedAccessKeys, { metadata: forgedChange, spec: { groups: ['ops'] } });
+      await person.patch(own, ownedAccessKeys, { metadata: forgedChange, spec: widened });
       this.#rounds[index] = (this.#rounds[index] ?? 0) + 1;
     }
   }
