@@ -16,6 +16,75 @@ const takeAll = async () => {
   return keys;
 };
 
+describe('a queue with owners', () => {
+  it('gives the key of another owner after one key of the owner who has thousands', async () => {
+    queue = new WorkQueue({ clock, random: () => 1, ownerOf: (key) => key.charAt(0) });
+    for (const key of ['m1', 'm2', 'm3', 'a1', 'm4', 'a2']) queue.add(key);
+    expect(await takeAll()).toEqual(['m1', 'a1', 'm2', 'a2', 'm3', 'm4']);
+  });
+
+  it('takes turns with the owner that a key has when it begins to wait', async () => {
+    let owner = 'm';
+    queue = new WorkQueue({ clock, random: () => 1, ownerOf: () => owner });
+    for (const key of ['m1', 'm2']) queue.add(key);
+    owner = 'a';
+    queue.add('a1');
+    expect(await takeAll()).toEqual(['m1', 'a1', 'm2']);
+  });
+});
+
+describe('a queue with a bound on what is worked on for one owner', () => {
+  const ownerOf = (key: string) => key.charAt(0);
+
+  beforeEach(() => {
+    queue = new WorkQueue({ clock, random: () => 1, ownerOf, maxBusyPerOwner: 2 });
+  });
+
+  const startWorkers = (count: number) => {
+    const got: string[] = [];
+    for (let worker = 0; worker < count; worker++) void queue.get().then((key) => got.push(key ?? 'no more'));
+    return got;
+  };
+
+  it('gives one owner all workers while there is no other', async () => {
+    for (const key of ['m1', 'm2', 'm3']) queue.add(key);
+    expect(await takeAll()).toEqual(['m1', 'm2', 'm3']);
+  });
+
+  it('gives workers that are free to no further key of the one while the other has any', async () => {
+    for (const key of ['m1', 'm2', 'a1', 'm3', 'm4']) queue.add(key);
+    const got = startWorkers(5);
+    await Promise.resolve();
+    expect([got, queue.length]).toEqual([['m1', 'a1', 'm2'], 2]);
+    queue.done('m1');
+    await Promise.resolve();
+    expect(got).toEqual(['m1', 'a1', 'm2', 'm3']);
+    queue.done('a1');
+    await Promise.resolve();
+    expect(got).toEqual(['m1', 'a1', 'm2', 'm3', 'm4']);
+  });
+
+  it('still gives what is queued after the shut-down, and then tells every worker that there is no more', async () => {
+    for (const key of ['m1', 'm2', 'a1', 'm3']) queue.add(key);
+    const got = startWorkers(5);
+    queue.shutDown();
+    await Promise.resolve();
+    expect(got).toEqual(['m1', 'a1', 'm2']);
+    queue.done('a1');
+    await Promise.resolve();
+    expect(got).toEqual(['m1', 'a1', 'm2', 'm3', 'no more']);
+  });
+
+  it('counts a key that is worked on and added again once', async () => {
+    for (const key of ['m1', 'a1']) queue.add(key);
+    expect(await takeAll()).toEqual(['m1', 'a1']);
+    queue.add('m1');
+    queue.done('m1');
+    queue.add('m2');
+    expect(await takeAll()).toEqual(['m1', 'm2']);
+  });
+});
+
 describe('basic queue', () => {
   it('gives keys in the order in which they came', async () => {
     for (const key of ['a', 'b', 'c']) queue.add(key);

@@ -1,6 +1,7 @@
 import { backOffDelay } from '../back-off.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { DelayHeap } from './delay-heap.ts';
+import { FairLanes } from './fair-lanes.ts';
 
 export interface WorkQueueOptions {
   readonly clock: Clock;
@@ -12,12 +13,16 @@ export interface WorkQueueOptions {
   readonly maxBackOffMs?: number;
   /** Hears of each key that is put into the queue; not of one that stands there already. For metrics. */
   readonly onAdd?: () => void;
+  /** Whose key it is: owners take turns. Asked when the key begins to wait. Default: all keys are of one owner. */
+  readonly ownerOf?: (key: string) => string;
+  /** How many keys of one owner are worked on at a time while another owner has any. Default: as many as there are workers. */
+  readonly maxBusyPerOwner?: number;
 }
 
 /**
  * The work queue of client-go: a key is handed to one worker at a time, a key that is added while it waits is not
  * added twice, and one that is added while it is worked on comes again after `done`. Its bound is the number of
- * keys: each stands in it at most once, and at most once among the delayed ones.
+ * keys: each stands in it at most once, and at most once among the delayed ones. Unlike there, owners take turns.
  */
 export class WorkQueue {
   readonly #clock: Clock;
@@ -25,9 +30,8 @@ export class WorkQueue {
   readonly #initialBackOffMs: number;
   readonly #maxBackOffMs: number;
   readonly #onAdd: (() => void) | undefined;
-  /** In order of arrival; those before `#head` are taken. */
-  #queue: string[] = [];
-  #head = 0;
+  readonly #ownerOf: (key: string) => string;
+  readonly #waiting: FairLanes;
   /** Needs work; once taken no longer, unless added again meanwhile. */
   readonly #dirty = new Set<string>();
   readonly #processing = new Set<string>();
@@ -38,17 +42,20 @@ export class WorkQueue {
   #timerDue = Number.POSITIVE_INFINITY;
   #shutDown = false;
 
-  constructor({ clock, random, initialBackOffMs = 5, maxBackOffMs = 1_000_000, onAdd }: WorkQueueOptions) {
+  constructor(options: WorkQueueOptions) {
+    const { clock, random, initialBackOffMs = 5, maxBackOffMs = 1_000_000, onAdd } = options;
     this.#clock = clock;
     this.#random = random;
     this.#initialBackOffMs = initialBackOffMs;
     this.#maxBackOffMs = maxBackOffMs;
     this.#onAdd = onAdd;
+    this.#ownerOf = options.ownerOf ?? (() => '');
+    this.#waiting = new FairLanes(options.maxBusyPerOwner);
   }
 
   /** Keys that wait for a worker. */
   get length(): number {
-    return this.#queue.length - this.#head;
+    return this.#waiting.length;
   }
 
   /** Keys that workers have. @public for the test that compares the queue with a plain model of it. */
@@ -98,15 +105,18 @@ export class WorkQueue {
 
   /** The next key, for this caller alone until `done`; `undefined` once shut down and empty. */
   get(): Promise<string | undefined> {
-    if (this.length > 0) return Promise.resolve(this.#take());
-    if (this.#shutDown) return Promise.resolve(undefined);
+    const key = this.#take();
+    if (key !== undefined) return Promise.resolve(key);
+    if (this.#shutDown && this.length === 0) return Promise.resolve(undefined);
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
   /** Call once for each key that `get` gave, whatever came of it. */
   done(key: string): void {
     this.#processing.delete(key);
+    this.#waiting.done(key);
     if (this.#dirty.has(key)) this.#offer(key);
+    else this.#dispatch();
   }
 
   /**
@@ -118,30 +128,39 @@ export class WorkQueue {
     this.#timer?.cancel();
     this.#delayed.clear();
     if (discard) this.#discardQueued();
-    for (const resolve of this.#idle.splice(0)) resolve(undefined);
+    if (this.length === 0) this.#release();
   }
 
   #offer(key: string): void {
-    const waiting = this.#idle.shift();
-    this.#queue.push(key);
-    waiting?.(this.#take());
+    this.#waiting.push(key, this.#ownerOf(key));
+    this.#dispatch();
   }
 
-  #take(): string {
-    const key = this.#queue[this.#head++] as string;
-    // Shifting is linear and slicing on each take too; half empty is a good time for it.
-    if (this.#head > 1024 && this.#head * 2 > this.#queue.length) {
-      this.#queue = this.#queue.slice(this.#head);
-      this.#head = 0;
+  /** Gives idle workers what may be taken now. */
+  #dispatch(): void {
+    while (this.#idle.length > 0) {
+      const key = this.#take();
+      if (key === undefined) break;
+      this.#idle.shift()?.(key);
     }
+    if (this.#shutDown && this.length === 0) this.#release();
+  }
+
+  /** There will be no more keys. */
+  #release(): void {
+    for (const resolve of this.#idle.splice(0)) resolve(undefined);
+  }
+
+  #take(): string | undefined {
+    const key = this.#waiting.take();
+    if (key === undefined) return undefined;
     this.#processing.add(key);
     this.#dirty.delete(key);
     return key;
   }
 
   #discardQueued(): void {
-    this.#queue = [];
-    this.#head = 0;
+    this.#waiting.clear();
     this.#dirty.clear();
   }
 

@@ -1,0 +1,105 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { FairLanes } from './fair-lanes.ts';
+
+const names = ['a', 'b', 'c'];
+/** A name: push the next key of that lane. `take`: take one, if there is any. */
+const steps = fc.array(fc.constantFrom(...names, 'take'), { maxLength: 200 });
+
+interface Taken {
+  readonly name: string;
+  /** The lanes that had keys at that moment, this one included. */
+  readonly waiting: readonly string[];
+}
+
+function run(sequence: readonly string[]) {
+  const lanes = new FairLanes();
+  const waiting = new Map<string, string[]>(names.map((name) => [name, []]));
+  const taken: Taken[] = [];
+  const take = () => {
+    const withKeys = names.filter((name) => waiting.get(name)?.length);
+    const key = lanes.take();
+    const [name = ''] = (key ?? '').split('-');
+    expect(key).toBe(waiting.get(name)?.shift());
+    lanes.done(key ?? '');
+    taken.push({ name, waiting: withKeys });
+  };
+  for (const [index, step] of sequence.entries()) {
+    if (step === 'take') {
+      if (lanes.length > 0) take();
+      continue;
+    }
+    lanes.push(`${step}-${index}`, step);
+    waiting.get(step)?.push(`${step}-${index}`);
+  }
+  while (lanes.length > 0) take();
+  return { taken, left: [...waiting.values()].flat() };
+}
+
+describe('lanes', () => {
+  it('give every key once, and those of one lane in the order in which they came', () => {
+    fc.assert(
+      fc.property(steps, (sequence) => {
+        expect(run(sequence).left).toEqual([]);
+      }),
+    );
+  });
+
+  it('give no lane a second turn while another waits for its first', () => {
+    fc.assert(
+      fc.property(steps, (sequence) => {
+        const { taken } = run(sequence);
+        for (const [index, { name, waiting }] of taken.entries())
+          for (const other of waiting) expect(turnsWithout(other, name, taken.slice(index))).toBeLessThan(2);
+      }),
+    );
+  });
+
+  it('keep their order over many thousand keys', () => {
+    const lanes = new FairLanes();
+    for (let index = 0; index < 10_000; index++) lanes.push(`a-${index}`, 'a');
+    for (let index = 0; index < 5_000; index++) expect(lanes.take()).toBe(`a-${index}`);
+    lanes.push('b-0', 'b');
+    expect([lanes.take(), lanes.take(), lanes.take()]).toEqual(['a-5000', 'b-0', 'a-5001']);
+  });
+
+  it('are empty after they are cleared', () => {
+    const lanes = new FairLanes();
+    lanes.push('a-0', 'a');
+    lanes.clear();
+    lanes.push('b-0', 'b');
+    expect([lanes.length, lanes.take(), lanes.length]).toEqual([1, 'b-0', 0]);
+  });
+});
+
+describe('lanes with a bound on what is taken', () => {
+  it('pass over a lane that has as many as it may while another has any, and keep the order of the others', () => {
+    const lanes = new FairLanes(1);
+    for (const key of ['a-0', 'a-1', 'b-0', 'c-0']) lanes.push(key, key.charAt(0));
+    expect([lanes.take(), lanes.take(), lanes.take(), lanes.take()]).toEqual([
+      'a-0',
+      'b-0',
+      'c-0',
+      undefined,
+    ]);
+    lanes.done('b-0');
+    expect(lanes.take()).toBeUndefined();
+    lanes.done('c-0');
+    expect(lanes.take()).toBe('a-1');
+  });
+
+  it('let a lane have all again once the others are done', () => {
+    const lanes = new FairLanes(1);
+    for (const key of ['a-0', 'a-1', 'a-2', 'b-0']) lanes.push(key, key.charAt(0));
+    expect([lanes.take(), lanes.take(), lanes.take()]).toEqual(['a-0', 'b-0', undefined]);
+    lanes.done('b-0');
+    expect([lanes.take(), lanes.take(), lanes.length]).toEqual(['a-1', 'a-2', 0]);
+  });
+});
+
+/** How often `name` had its turn from here on while `other` waited without one. */
+function turnsWithout(other: string, name: string, taken: readonly Taken[]): number {
+  if (other === name) return 0;
+  const next = taken.findIndex((turn) => turn.name === other || !turn.waiting.includes(other));
+  return taken.slice(0, next === -1 ? undefined : next).filter((turn) => turn.name === name).length;
+}
