@@ -6,6 +6,7 @@ import { applyToReady } from './benchmarks/apply-to-ready.ts';
 import { authorize } from './benchmarks/authorize.ts';
 import { badKeyFlood } from './benchmarks/bad-key-flood.ts';
 import { coldStart } from './benchmarks/cold-start.ts';
+import { fairness } from './benchmarks/fairness.ts';
 import { kubeconfig } from './benchmarks/kubeconfig.ts';
 import { memory100k } from './benchmarks/memory-100k.ts';
 import { policyCost } from './benchmarks/policy-cost.ts';
@@ -24,6 +25,7 @@ const benchmarks: readonly Benchmark[] = [
   tokenIssue,
   recordMemory,
   applyToReady,
+  fairness,
   kubeconfig,
   policyCost,
   reconcile,

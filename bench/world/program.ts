@@ -28,6 +28,8 @@ export async function latchkey(folder: string, profile?: string): Promise<Progra
       LATCHKEY_METRICS_ADDRESS: '127.0.0.1:0',
       // Where virtual clusters of benchmarks are; refused by default.
       LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8',
+      // One user makes all objects of a benchmark.
+      LATCHKEY_MAX_OBJECTS_PER_OWNER: '0',
     },
   };
 }

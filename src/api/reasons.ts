@@ -27,6 +27,7 @@ export const reasons = {
   rotationNotPossible: 'RotationNotPossible',
   secretConflict: 'SecretConflict',
   secretFailed: 'SecretFailed',
+  quotaExceeded: 'QuotaExceeded',
   tokenTooLarge: 'TokenTooLarge',
   objectTooLarge: 'ObjectTooLarge',
   signingKeyRevoked: 'SigningKeyRevoked',

@@ -24,6 +24,13 @@ export const operatorSettingDefinitions = {
     default: '16',
     documentation: 'How many objects each controller reconciles at the same time.',
   }),
+  maxObjectsPerOwner: setting({
+    name: 'LATCHKEY_MAX_OBJECTS_PER_OWNER',
+    type: integer(0, 1_000_000),
+    default: '1000',
+    documentation:
+      'How many live objects of each kind of credential one requester may have; the newest wait (`QuotaExceeded`). `0`: any number. Requesters whose names begin with `system:` have no bound.',
+  }),
   rotationOverlapMs: setting({
     name: 'LATCHKEY_ROTATION_OVERLAP',
     type: duration('0', '1d'),

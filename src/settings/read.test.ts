@@ -31,6 +31,7 @@ describe('readSettings', () => {
       identity: 'host-1a2b',
       leaseDurationMs: 15_000,
       concurrency: 16,
+      maxObjectsPerOwner: 1_000,
       activityIntervalMs: 60_000,
       rotationOverlapMs: 600_000,
       expiredRetentionMs: 3_600_000,

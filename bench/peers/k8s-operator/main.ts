@@ -53,6 +53,7 @@ function statusOfKey(record: CredentialRecord): Record<string, unknown> | undefi
     ownSecrets: [],
     trustedSince: 0,
     isUnstamped: false,
+    hasRoom: () => true,
     now: Date.now(),
     limits: { activityInterval, expiredRetention },
   });
@@ -68,6 +69,7 @@ function statusOfToken(record: CredentialRecord, key: SigningKey): Record<string
     ownSecrets: [],
     trustedSince: 0,
     isUnstamped: false,
+    hasRoom: () => true,
     now: Date.now(),
     limits: tokenLimits,
   };

@@ -64,7 +64,7 @@ export class Controllers {
 
   constructor(options: ControllersOptions) {
     this.#signatures = new RecordSignatures(options.client, (count) => randomBytes(count));
-    this.stores = new CredentialStores(options.clock);
+    this.stores = new CredentialStores(options.clock, options.settings.maxObjectsPerOwner);
     this.targets = new TargetStores(options.clock);
     this.#context = this.#createContext(options);
     this.#count();
@@ -136,7 +136,7 @@ export class Controllers {
       }),
       ring: new KeyRing(() => this.#enqueueSigned()),
       gatewayAuthority: new GatewayAuthority(() => this.#enqueueKind('VirtualClusterInstanceKubeConfig')),
-      queues: queuesOf(options),
+      queues: queuesOf(options, this.stores),
     };
   }
 
@@ -157,6 +157,8 @@ export class Controllers {
 
   #enqueueOnChange(): void {
     const { stores, targets, targetClients, queues } = this.#context;
+    for (const kind of allCredentialKinds)
+      stores.ofKind[kind].quota.onRoom((key) => queueOf(queues, kind).add(key));
     const kubeConfigs = queues.virtualclusterinstancekubeconfigs;
     enqueueDependents(
       stores,
@@ -198,9 +200,18 @@ export class Controllers {
   }
 }
 
-function queuesOf({ clock, random, metrics }: ControllersOptions): OperatorContext['queues'] {
-  const create = (name: ControllerName) =>
-    new WorkQueue({ clock, random, maxBackOffMs: 60_000, onAdd: metrics.controllers.for(name).added });
+function queuesOf(
+  { clock, random, metrics, settings }: ControllersOptions,
+  stores: CredentialStores,
+): OperatorContext['queues'] {
+  // Their writes would fill the API server, and another owner's would wait there instead of here.
+  const maxBusyPerOwner = Math.ceil(settings.concurrency / 4);
+  const create = (name: ControllerName) => {
+    const kind = allCredentialKinds.find((candidate) => credentialKinds[candidate].plural === name);
+    const owners = kind && { ownerOf: (key: string) => stores.ownerOf(kind, key), maxBusyPerOwner };
+    const onAdd = metrics.controllers.for(name).added;
+    return new WorkQueue({ clock, random, maxBackOffMs: 60_000, onAdd, ...owners });
+  };
   return Object.fromEntries(controllerNames.map((name) => [name, create(name)])) as OperatorContext['queues'];
 }
 

@@ -8,6 +8,7 @@ import type { CredentialRecord } from '../../credentials/record.ts';
 import { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import { Store, type StoreIndex } from '../../kube/cache/store.ts';
 import type { Clock } from '../../kube/clock.ts';
+import { OwnerQuota, ownerOf } from './owner-quota.ts';
 import type { SecretRecord } from './secret-record.ts';
 
 /** The credentials of one kind. */
@@ -15,6 +16,7 @@ interface KindStore {
   readonly store: Store<CredentialRecord>;
   /** The store and our own writes that the watch has not brought yet. */
   readonly written: MutationCache<CredentialRecord>;
+  readonly quota: OwnerQuota;
 }
 
 type Indexes = Readonly<Record<string, StoreIndex<CredentialRecord>>>;
@@ -32,7 +34,8 @@ export class CredentialStores {
   readonly secrets = new Store<SecretRecord>({ owner: ({ ownerUID }) => [ownerUID] });
   readonly writtenSecrets: MutationCache<SecretRecord>;
 
-  constructor(clock: Clock) {
+  /** `maxPerOwner`: live objects of one kind; 0: no bound. */
+  constructor(clock: Clock, maxPerOwner = 0) {
     this.ofKind = byCredentialKind((kind) => {
       const store = new Store<CredentialRecord>({
         uid: ({ uid }) => [uid],
@@ -40,7 +43,8 @@ export class CredentialStores {
         hash: hashesOf,
         ...indexes[kind],
       });
-      return { store, written: new MutationCache(store, clock) };
+      const quota = new OwnerQuota(store, maxPerOwner);
+      return { store, written: new MutationCache(store, clock), quota };
     });
     this.keys = this.ofKind.OwnedAccessKey.store;
     this.kubeConfigs = this.ofKind.VirtualClusterInstanceKubeConfig.store;
@@ -49,6 +53,12 @@ export class CredentialStores {
 
   key(name: string): CredentialRecord | undefined {
     return this.ofKind.OwnedAccessKey.written.get(name);
+  }
+
+  /** Whose object it is, so that owners take turns; empty when it is gone. */
+  ownerOf(kind: CredentialKind, key: string): string {
+    const record = this.ofKind[kind].store.get(key);
+    return record === undefined ? '' : ownerOf(record, (name) => this.keys.get(name));
   }
 
   /** By `namespace/name`. */

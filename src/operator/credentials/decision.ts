@@ -13,6 +13,8 @@ export interface DecisionInput extends Omit<LineageInput, 'limits'> {
   readonly secret?: SecretRecord;
   /** All Secrets with a credential of this object, wherever they are. */
   readonly ownSecrets: readonly SecretRecord[];
+  /** Whether the owner may have one more live object of the kind. */
+  readonly hasRoom: () => boolean;
 }
 
 /** One step at a time: each is a single write, and the next decision reads what that write left behind. */
@@ -58,6 +60,7 @@ export function decisionInput(
     credentialByUID: (uid) => stores.byUID(uid)[0],
     ...(secret === undefined ? {} : { secret }),
     ownSecrets: stores.secretsOf(record.uid, purposes.credential),
+    hasRoom: () => stores.ofKind[record.kind].quota.hasRoom(record),
     now: now(),
     trustedSince: trustedSince(),
     isUnstamped: gapChanges.has(record),
@@ -70,7 +73,8 @@ export function refuse({ record, ownSecrets, now }: DecisionInput, refusal: Cred
     step: 'commit',
     desired: refusedStatus(record, refusal),
     staleSecrets: ownSecrets,
-    requeueAt: now + recheckAfter(refusal.reason),
+    // Thousands may wait for room, and the quota brings the one that may go on.
+    ...(refusal.reason === reasons.quotaExceeded ? {} : { requeueAt: now + recheckAfter(refusal.reason) }),
   };
 }
 
@@ -83,3 +87,11 @@ function recheckAfter(reason: Reason): number {
   const isSecret = reason === reasons.secretConflict || reason === reasons.secretFailed;
   return isSecret ? secretRecheckMs : otherRecheckMs;
 }
+
+/** Of an object beyond the bound of its owner. The same words for each: a number would have all of them written again and again. */
+export const quotaExceeded: CredentialRefusal = {
+  reason: reasons.quotaExceeded,
+  message:
+    'Its requester has as many live objects of this kind as one requester may have, and this one is among the newest: delete one that is not needed, or have LATCHKEY_MAX_OBJECTS_PER_OWNER raised. It goes on by itself when there is room.',
+  final: false,
+};

@@ -58,6 +58,7 @@ function decide(
     now,
     trustedSince: 0,
     isUnstamped: false,
+    hasRoom: () => true,
     limits,
     ...input,
   });
@@ -585,3 +586,35 @@ function credentialObjectStatus({ status }: CredentialRecord): Record<string, un
   const { credentialHash: hash, fingerprint, serial, confirmedTTL } = status;
   return { credentialHash: hash, fingerprint, serial, confirmedTTL, observedGeneration: 1 };
 }
+
+describe('the policy for a key of an owner who has as many as allowed', () => {
+  const input = { hasRoom: () => false };
+
+  it.each([
+    ['without a key of its own', { spec: { user: 'alice' } }],
+    ['that brings its key', {}],
+    ['for a Secret', { spec: { user: 'alice', secretRef: { namespace: 'web', name: 'ci' } } }],
+  ])('lets a new one %s wait before anything is made', (_, parts) => {
+    const step = decide(key(parts), { input });
+    expect(step).toMatchObject({ step: 'commit', desired: { ready: { reason: 'QuotaExceeded' } } });
+    expect(step).not.toHaveProperty('requeueAt');
+  });
+
+  it('leaves alone what is confirmed', () => {
+    const step = decide(confirmedKey(), { input });
+    expect(step).toMatchObject({ step: 'commit', desired: { ready: { status: 'True' } } });
+  });
+
+  it.each([
+    ['that has ended stays ended', 1, 'Expired'],
+    ['that is to live again waits', 86_400, 'QuotaExceeded'],
+  ])('says of one %s', (_, ttl, reason) => {
+    const conditions = [{ type: 'Ready', status: 'False', reason: 'Expired' }];
+    const record = confirmedKey({
+      spec: { user: 'alice', key: plainKeyOf('ci'), disabled: true, ttl },
+      status: { conditions },
+    });
+    const step = decide(record, { input, now: created + 10 * second });
+    expect(step).toMatchObject({ step: 'commit', desired: { ready: { reason } } });
+  });
+});

@@ -3,7 +3,7 @@ import { finalizers } from '../../../api/names.ts';
 import { type Reason, reasons } from '../../../api/reasons.ts';
 import { keyIDOf } from '../../../credentials/keys/credential-hash.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
-import { refuse } from '../decision.ts';
+import { quotaExceeded, refuse } from '../decision.ts';
 import { type CredentialRefusal, secretRefusal } from '../desired-status.ts';
 import { type Lineage, lineageOf, parentGrace } from '../lineage.ts';
 import { staleSecrets } from '../secret-record.ts';
@@ -21,11 +21,20 @@ export function decideKey(input: KeyInput): KeyStep {
     return { step: 'wait', requeueAt: input.now + parentGrace };
   const problem = keyRefusal(input, lineage);
   if (problem !== undefined) return refuse(input, problem);
+  if (wantsToLive(input, lineage) && !input.hasRoom()) return refuse(input, quotaExceeded);
   if (lineage.kind === 'unreviewed') return { step: 'review', review: lineage.review };
   const unpinned = record.allowedNamespaces.filter((name) => pinOf(input, name) === undefined);
   if (unpinned.length > 0) return { step: 'findNamespaces', names: [...new Set(unpinned)] };
   const credential = findCredential(input);
   return 'step' in credential ? credential : commit(input, lineage, credential);
+}
+
+/** What is confirmed lives already; what has ended may live again by another `ttl`. */
+function wantsToLive(input: KeyInput, lineage: Lineage): boolean {
+  const { conditions, status } = input.record;
+  if (status.credentialHash === undefined) return true;
+  const ended = findCondition(conditions, conditionTypes.ready)?.reason === reasons.expired;
+  return ended && !keyLife(input, lineage).expired;
 }
 
 function commit(input: KeyInput, lineage: Lineage, credential: KeyCredential): KeyStep {

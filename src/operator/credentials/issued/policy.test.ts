@@ -69,6 +69,7 @@ function inputOf(
     now,
     trustedSince: 0,
     isUnstamped: false,
+    hasRoom: () => true,
     limits,
   };
 }
@@ -410,5 +411,22 @@ describe('the policy for the renewal of a token', () => {
     });
     const child = issuedToken({ spec }, [ending]);
     expect(settled(child, { keys: [ending], now: due }).requeueAt).toBe(created + hour);
+  });
+});
+
+describe('the policy for a token of an owner who has as many as allowed', () => {
+  const hasRoom = () => false;
+
+  it('lets a new one wait before anything is signed', () => {
+    const step = decideIssued({ ...inputOf(token()), hasRoom });
+    expect(step).toMatchObject({ step: 'commit', desired: { ready: { reason: 'QuotaExceeded' } } });
+    expect(step).not.toHaveProperty('requeueAt');
+  });
+
+  it('leaves alone what was issued, and rotates it', () => {
+    const kept = decideIssued({ ...inputOf(issuedToken()), hasRoom });
+    expect(kept).toMatchObject({ step: 'commit', desired: { ready: { status: 'True' } } });
+    const rotated = { ...issuedToken(), rotate: 'now' };
+    expect(decideIssued({ ...inputOf(rotated), hasRoom })).toMatchObject({ step: 'issue' });
   });
 });

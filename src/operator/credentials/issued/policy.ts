@@ -1,6 +1,6 @@
 import { finalizers } from '../../../api/names.ts';
 import { reasons } from '../../../api/reasons.ts';
-import { type Commit, refuse } from '../decision.ts';
+import { type Commit, quotaExceeded, refuse } from '../decision.ts';
 import { type GrantedLineage, lineageOf, parentGrace } from '../lineage.ts';
 import { staleSecrets } from '../secret-record.ts';
 import type { IssuedInput, IssuedStep } from './decision.ts';
@@ -13,7 +13,8 @@ export function decideIssued(input: IssuedInput): IssuedStep {
   const { record, now, limits } = input;
   if (!record.finalizers.includes(finalizers[record.kind])) return { step: 'addFinalizer' };
   const lineage = lineageOf(input);
-  if (lineage.kind === 'unreviewed') return { step: 'review', review: lineage.review };
+  if (lineage.kind === 'unreviewed')
+    return lacksRoom(input) ? refuse(input, quotaExceeded) : { step: 'review', review: lineage.review };
   const life = credentialLife(input, lineage);
   const ended = life.end !== undefined && now >= life.end;
   if (lineage.kind === 'blocked' && lineage.tooEarly && !ended)
@@ -23,11 +24,16 @@ export function decideIssued(input: IssuedInput): IssuedStep {
   return lineage.kind === 'refused' ? refuse(input, lineage.problem) : judge(input, lineage, life);
 }
 
+/** What is issued lives already. */
+const lacksRoom = ({ record, hasRoom }: IssuedInput): boolean =>
+  record.status.credentialHash === undefined && !hasRoom();
+
 function judge(input: IssuedInput, lineage: GrantedLineage, life: CredentialLife): IssuedStep {
   const { record, now } = input;
   const successor = successorCause(input, lineage, life);
   if (successor === undefined) return commitIssued(input, lineage, life);
   if (lineage.kind === 'blocked') return whileBlocked(input, lineage, life, successor);
+  if (lacksRoom(input)) return refuse(input, quotaExceeded);
   return {
     step: 'issue',
     identity: lineage.identity,

@@ -98,6 +98,7 @@ function inputOf(record: CredentialRecord, surroundings: Surroundings = {}): Kub
     trustedSince: 0,
     isUnstamped: false,
     reviewed: true,
+    hasRoom: () => true,
     limits,
     ...(present === undefined ? {} : { instance: present }),
     ...(known === undefined ? {} : { targetCA: known }),
