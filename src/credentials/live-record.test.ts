@@ -66,3 +66,35 @@ describe('toLiveRecord', () => {
     expect(one?.requester).toBe(other?.requester);
   });
 });
+
+describe('the size of an object', () => {
+  const third = 333_000;
+  const sixth = 166_000;
+
+  it.each<[string, string, boolean]>([
+    ['a letter has one byte', 'a'.repeat(990_000), true],
+    ['a letter has one byte', 'a'.repeat(1_000_000), false],
+    ['a euro sign has three', '€'.repeat(third), true],
+    ['a euro sign has three', '€'.repeat(third + 1_000), false],
+    ['a smiley has four', '😀'.repeat(249_000), true],
+    ['a smiley has four', '😀'.repeat(250_000), false],
+    ...['<', '>', '&', '\u2028', '\u2029', '\b', '\f', '\u0001', '\ud800'].flatMap(
+      (text): [string, string, boolean][] => [
+        [`${JSON.stringify(text)} has six`, text.repeat(sixth), true],
+        [`${JSON.stringify(text)} has six`, text.repeat(sixth + 1_000), false],
+      ],
+    ),
+    ['a quotation mark has two', '"'.repeat(499_000), true],
+    ['a quotation mark has two', '"'.repeat(500_000), false],
+  ])('counts as the API server stores it: %s', (_, text, isWithin) => {
+    const { problem } = toLiveRecord(credentialObject({ annotations: { long: text } }), 'OwnedAccessKey');
+    expect(problem?.reason).toBe(isWithin ? undefined : 'ObjectTooLarge');
+  });
+
+  it('is too large where it is nested too deep to be written', () => {
+    let deep: unknown = 0;
+    for (let level = 0; level < 100_000; level++) deep = [deep];
+    const object = credentialObject({ spec: { user: 'alice', deep } });
+    expect(toLiveRecord(object, 'OwnedAccessKey').problem?.reason).toBe('ObjectTooLarge');
+  });
+});

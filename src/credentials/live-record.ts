@@ -107,7 +107,7 @@ export function parseSecretRef(value: unknown): SecretReference | undefined {
   } satisfies Slots<SecretReference> as SecretReference;
 }
 
-/** Characters of JSON. The API server takes one and a half times as much, so that there is room for a deletion timestamp. */
+/** Bytes as the API server stores them. etcd takes one and a half times as much, so that there is room for a deletion timestamp. */
 const maxObjectSize = 1_000_000;
 
 /**
@@ -115,20 +115,29 @@ const maxObjectSize = 1_000_000;
  * object must end its credential, not protect it.
  */
 function sizeProblem(object: unknown): Refusal | undefined {
-  if (sizeOf(object) <= maxObjectSize) return undefined;
+  if (isWithinSize(object)) return undefined;
   return {
     reason: reasons.objectTooLarge,
     message: 'the object is larger than 1 MB; shorten spec, labels and annotations',
   };
 }
 
-/** Infinite for what is nested too deep to be written. */
-function sizeOf(object: unknown): number {
+/** False for what is nested too deep to be written. Counting takes long, and no character takes more than six bytes. */
+function isWithinSize(object: unknown): boolean {
   try {
-    return JSON.stringify(object)?.length ?? 0;
+    const text = JSON.stringify(object) ?? '';
+    return text.length * 6 <= maxObjectSize || storedBytes(text) <= maxObjectSize;
   } catch {
-    return Number.POSITIVE_INFINITY;
+    return false;
   }
+}
+
+/** Bytes of a JSON text as Go writes it: it escapes more than JavaScript does, with six bytes each. */
+function storedBytes(text: string): number {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > maxObjectSize) return bytes;
+  const escapes = text.match(/[<>&\u2028\u2029]|\\[bf]/g) ?? [];
+  return escapes.reduce((sum, found) => sum + 6 - Buffer.byteLength(found), bytes);
 }
 
 /** A reference that cannot be read must not count as none: without `accessKey` a token would speak for its requester. */
