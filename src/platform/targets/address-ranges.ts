@@ -13,8 +13,14 @@ const ranges: Readonly<Record<string, readonly string[]>> = {
   'a link-local address': ['169.254.0.0/16', 'fe80::/10'],
   'a multicast address': ['224.0.0.0/4', 'ff00::/8'],
   'a broadcast address': ['255.255.255.255/32'],
+  'a reserved address': ['240.0.0.0/4'],
+  // Given up: routers still know them, and lead to another machine than was meant.
+  'a site-local address': ['fec0::/10'],
+  'a relay of 6to4': ['192.88.99.1/32'],
   // RFC 8215: it may lead to any of the above; only its translator knows where.
   'a translated address': ['64:ff9b:1::/48'],
+  // Tunnels to IPv4: the address inside is hidden (RFC 4380).
+  'a Teredo address': ['2001::/32'],
   'the metadata service of a cloud': [
     // AWS, Azure, Google Cloud, DigitalOcean, OpenStack; those of containers and pods on AWS; their IPv6 forms.
     '169.254.169.254/32',
@@ -63,6 +69,12 @@ export function embeddedAddresses(address: Uint8Array): readonly Uint8Array[] {
   return forms
     .filter(({ cidr }) => contains(cidr, address))
     .map(({ bytes }) => Uint8Array.from(bytes, (index) => address[index] ?? 0));
+}
+
+/** Where its router is, only that router knows (RFC 5214); the last four bytes are the IPv4 address. */
+export function isIsatap(address: Uint8Array): boolean {
+  const [first, ...others] = address.slice(8, 12);
+  return (first === 0 || first === 2) && others.join() === '0,94,254';
 }
 
 /** Throws a RangeError that names the text. */

@@ -2,7 +2,7 @@ import type { LookupAddress, LookupOptions } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { type Cidr, contains, isWithin, parseAddress } from '../../cidr.ts';
 import { LatchkeyError } from '../../errors.ts';
-import { embeddedAddresses, requireCidr, specialRanges } from './address-ranges.ts';
+import { embeddedAddresses, isIsatap, requireCidr, specialRanges } from './address-ranges.ts';
 import { type Resolve, systemResolver } from './resolver.ts';
 
 /** More would not be reached within the time limit of a connection. */
@@ -37,6 +37,7 @@ export class TargetAddresses {
   problem(address: string): string | undefined {
     const bytes = parseAddress(address);
     if (bytes === undefined) return 'it is no address';
+    if (isIsatap(bytes)) return 'it is an ISATAP address';
     const embedded = embeddedAddresses(bytes);
     const judged = embedded.length === 0 ? [bytes] : embedded;
     return judged.map((one) => this.#findProblem(one)).find((problem) => problem !== undefined);
