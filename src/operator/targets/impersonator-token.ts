@@ -12,6 +12,8 @@ import { TargetFailure } from './target-failure.ts';
 import type { TargetSession } from './target-session.ts';
 
 const { namespace, impersonator } = targetObjects;
+/** The least that an API server takes is ten minutes. A shorter life would be over before the next check renews it. */
+const minLifeMs = 5 * 60_000;
 const tokenPath = objectPath(serviceAccounts, { namespace, name: impersonator }, 'token');
 const reviewPath = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const username = `system:serviceaccount:${namespace}:${impersonator}`;
@@ -36,6 +38,7 @@ export async function requestToken(
   const end = parseInstant(status['expirationTimestamp']);
   if (token === undefined || !isBearerToken(token) || end === undefined) throw new TargetFailure(noToken);
   if (end <= now) throw new TargetFailure(endedToken);
+  if (end < now + minLifeMs) throw new TargetFailure(shortToken);
   return { token, issued: now, expires: Math.min(end, now + lifeMs) };
 }
 
@@ -64,6 +67,12 @@ const noToken = {
   reason: reasons.targetAnswer,
   message:
     'The target answered a request for a token without a usable one: look for a proxy before its API server.',
+};
+
+const shortToken = {
+  reason: reasons.targetAnswer,
+  message:
+    'The target gave a token that ends within five minutes, before it could be renewed: set the clocks of the target and of the platform, and look at the longest life of tokens there.',
 };
 
 const endedToken = {
