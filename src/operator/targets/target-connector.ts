@@ -66,6 +66,11 @@ export class TargetConnector {
     return again.target.client === opened.target.client ? problem : this.#use(connection, again.target);
   }
 
+  /** Whether the target was ever usable: its access is stored then, before anyone can use it, and until it is disconnected. */
+  async isStored({ owner }: Connection): Promise<boolean> {
+    return (await this.#options.secrets.find(owner)) !== undefined;
+  }
+
   /** `gone`: there is no administrator kubeconfig any more, so nothing can be cleaned in the target. */
   async disconnect({ owner, kubeConfig }: Connection): Promise<'clean' | 'gone' | 'failed'> {
     const { clients, secrets, clock } = this.#options;

@@ -9,11 +9,21 @@ import type { TargetWriter } from './target-writer.ts';
 const limitMs = 60_000;
 const connection = {} as Connection;
 
+interface Setting {
+  readonly agoMs?: number;
+  readonly isAwaited?: boolean;
+  /** Of its condition. */
+  readonly reason?: string;
+  /** Whether the access to the target is stored. */
+  readonly isStored?: boolean;
+}
+
 /** A finalizer at work on an instance that was deleted `agoMs` before the operator came. */
-function setUp({ agoMs = 0, isAwaited = false }: { agoMs?: number; isAwaited?: boolean } = {}) {
+function setUp({ agoMs = 0, isAwaited = false, reason = 'Connected', isStored = true }: Setting = {}) {
   const clock = new FakeClock();
   const deletionTimestamp = new Date(clock.now() - agoMs).toISOString().replace('.000Z', 'Z');
-  const record = instanceRecord({ metadata: { deletionTimestamp } });
+  const conditions = [{ type: 'Ready', status: reason === 'Connected' ? 'True' : 'False', reason }];
+  const record = instanceRecord({ metadata: { deletionTimestamp }, status: { conditions } });
   const disconnect = vi.fn<() => Promise<'clean' | 'gone' | 'failed'>>(async () => 'clean');
   const writer = {
     writeStatus: vi.fn(async (given: VirtualClusterInstanceRecord) => given),
@@ -22,7 +32,7 @@ function setUp({ agoMs = 0, isAwaited = false }: { agoMs?: number; isAwaited?: b
   const [onReleased, publish, awaited] = [vi.fn(), vi.fn(), vi.fn(() => isAwaited)];
   const finalizer = new TargetFinalizer<VirtualClusterInstanceRecord>({
     finalizer: 'management.platform.sh/virtualclusterinstance',
-    connector: { disconnect },
+    connector: { disconnect, isStored: async () => isStored },
     writer: writer as unknown as TargetWriter<VirtualClusterInstanceRecord>,
     events: { publish },
     isAwaited: awaited,
@@ -109,4 +119,41 @@ describe('TargetFinalizer', () => {
     expect(await finalize()).toBeUndefined();
     expect([isGone(), isReported()]).toEqual([true, true]);
   });
+
+  describe.each([
+    'Pending',
+    'KubeConfigNotFound',
+    'KubeConfigRefused',
+    'AddressRefused',
+    'TargetUnreachable',
+    'TargetNotTrusted',
+    'TargetUnauthorized',
+  ])('of a target that was never entered (%s)', (reason) => {
+    it('releases it at once, dials nothing and raises no alarm', async () => {
+      const { finalize, disconnect, isGone, isReported } = setUp({ reason, isStored: false });
+      expect(await finalize()).toBeUndefined();
+      expect(disconnect).not.toHaveBeenCalled();
+      expect([isGone(), isReported()]).toEqual([true, false]);
+    });
+
+    it.each([
+      ['was entered before', { isStored: true }],
+      ['has certificates that are not revoked', { isStored: false, isAwaited: true }],
+    ])('waits when it %s', async (_, setting) => {
+      const { finalize, disconnect, isGone } = setUp({ reason, ...setting });
+      disconnect.mockResolvedValue('failed');
+      expect(await finalize()).toEqual({ requeueAfterMs: 1_000 });
+      expect(isGone()).toBe(false);
+    });
+  });
+
+  it.each(['Connected', 'TargetForbidden', 'TargetAnswer', 'SecretFailed', 'Deleting'])(
+    'waits for a target that may hold something without access to it being stored (%s)',
+    async (reason) => {
+      const { finalize, disconnect, isGone } = setUp({ reason, isStored: false });
+      disconnect.mockResolvedValue('failed');
+      expect(await finalize()).toEqual({ requeueAfterMs: 1_000 });
+      expect(isGone()).toBe(false);
+    },
+  );
 });

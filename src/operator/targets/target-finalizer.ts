@@ -1,3 +1,5 @@
+import { conditionTypes, findCondition } from '../../api/conditions.ts';
+import { type Reason, reasons } from '../../api/reasons.ts';
 import type { WorkResult } from '../../kube/queue/workers.ts';
 import type { ClusterRecord, VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
 import { finalizerReleased, type ObjectEvents } from '../shared/events.ts';
@@ -10,7 +12,7 @@ export type ConnectedRecord = VirtualClusterInstanceRecord | ClusterRecord;
 
 export interface TargetFinalizerOptions<R extends ConnectedRecord> {
   readonly finalizer: string;
-  readonly connector: Pick<TargetConnector, 'disconnect'>;
+  readonly connector: Pick<TargetConnector, 'disconnect' | 'isStored'>;
   readonly writer: TargetWriter<R>;
   readonly events: Pick<ObjectEvents, 'publish'>;
   /** Whether something else still needs this object in order to be revoked. */
@@ -22,6 +24,17 @@ export interface TargetFinalizerOptions<R extends ConnectedRecord> {
   /** How long the object may wait for its clean-up, milliseconds. */
   readonly limitMs: number;
 }
+
+/** Reasons of a target that was not entered. Once it is being deleted there is another, and with it no haste. */
+const outside: readonly Reason[] = [
+  reasons.pending,
+  reasons.kubeConfigNotFound,
+  reasons.kubeConfigRefused,
+  reasons.addressRefused,
+  reasons.targetUnreachable,
+  reasons.targetNotTrusted,
+  reasons.targetUnauthorized,
+];
 
 /** How often a clean-up that waits or failed is tried again. */
 const retryMs = 1_000;
@@ -40,6 +53,8 @@ export class TargetFinalizer<R extends ConnectedRecord> {
   async finalize(record: R, connection: Connection | undefined): Promise<WorkResult | undefined> {
     const { writer, isAwaited, now, limitMs, finalizer } = this.#options;
     const deadline = Math.max(record.deleted ?? now(), this.#since) + limitMs;
+    if (connection !== undefined && !isAwaited(record) && (await this.#isUntouched(record, connection)))
+      return void (await writer.removeFinalizer(record, finalizer));
     const current = await writer.writeStatus(record, terminating);
     const cleaned = connection === undefined ? 'gone' : await this.#clean(connection, now() >= deadline);
     // Only this object says where the target is: whatever still has to be revoked there needs it.
@@ -48,6 +63,13 @@ export class TargetFinalizer<R extends ConnectedRecord> {
     await writer.removeFinalizer(current, finalizer);
     if (!done) this.#reportReleased(current);
     return undefined;
+  }
+
+  /** Nothing was made in a target that never let us in: there is nothing to wait for, and nothing that could be left. */
+  async #isUntouched({ conditions }: R, connection: Connection): Promise<boolean> {
+    const reason = findCondition(conditions, conditionTypes.ready)?.reason as Reason | undefined;
+    const neverIn = reason === undefined || outside.includes(reason);
+    return neverIn && !(await this.#options.connector.isStored(connection));
   }
 
   /** The last try, at the limit, must not stand in the way of the release. */

@@ -45,9 +45,12 @@ let dead: Stored;
 let made: Made;
 
 beforeAll(async () => {
-  // Its virtual cluster never answers. It is deleted now, and checked again when its time is up.
+  // Its virtual cluster answers no more. It is deleted now, and checked again when its time is up.
   const server = `https://127.0.0.1:${await freePort()}`;
-  ({ instance: dead } = await makeInstance(world, cluster, { kubeConfig: altered({ cluster: { server } }) }));
+  const doomed = await makeInstance(world, cluster);
+  dead = doomed.instance;
+  await admin.untilReady(dead);
+  await rewrite(world, doomed, altered({ cluster: { server } }));
   await admin.untilRefused(dead, 'TargetUnreachable');
   deadSince = Date.now();
   await admin.delete(dead);
@@ -139,6 +142,20 @@ describe('a deleted instance', () => {
     const isGone = async () => (await admin.find(gone.instance)) === undefined;
     expect(await timeUntil('the instance is gone', isGone)).toBeLessThan(5_000);
     expect(await admin.find(accessSecretOf(gone.instance))).toBeUndefined();
+  });
+
+  it('that was never connected goes at once, and raises no alarm', async () => {
+    const server = `https://127.0.0.1:${await freePort()}`;
+    const kubeConfig = altered({ cluster: { server } });
+    const { instance } = await makeInstance(world, cluster, { kubeConfig });
+    await admin.untilRefused(instance, 'TargetUnreachable');
+    const before = await metricOf(world.operator, released);
+    await admin.delete(instance);
+    const isGone = async () => (await admin.find(instance)) === undefined;
+    expect(await timeUntil('the instance is gone', isGone)).toBeLessThan(5_000);
+    expect(await metricOf(world.operator, released)).toBe(before);
+    const events = await admin.eventsOf(instance);
+    expect(events.map(({ reason }) => reason)).not.toContain('FinalizerReleased');
   });
 
   it('whose virtual cluster is gone waits a minute for it and no longer, and that is told', async () => {
