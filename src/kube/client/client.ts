@@ -1,5 +1,6 @@
 import type { LookupFunction } from 'node:net';
 import type { KubeConfig } from '@kubernetes/client-node';
+import { defined } from '../../api/json.ts';
 import type { Resource } from '../../api/resources.ts';
 import { type Logger, silentLogger } from '../../logger.ts';
 import { type Clock, systemClock } from '../clock.ts';
@@ -12,6 +13,7 @@ import {
   withUntrustedErrors,
 } from '../untrusted/untrusted-answers.ts';
 import { Authentication } from './authentication.ts';
+import type { ByteLane } from './byte-budget.ts';
 import { type ClientIdentity, fixedIdentity, hardenedTls, type IdentitySource } from './client-identity.ts';
 import {
   type ApplyOptions,
@@ -83,6 +85,8 @@ export interface UntrustedClientOptions extends ClientOptions {
   readonly identity: ClientIdentity;
   /** Decides what may be dialled, at each connection: resolves names, and is asked about addresses too. */
   readonly lookup?: LookupFunction;
+  /** Of what is shared with other clients, for large answers. */
+  readonly budget?: ByteLane;
 }
 
 interface Patch {
@@ -281,7 +285,7 @@ function transportOf(options: KubeClientOptions | UntrustedClientOptions, clock:
     connections: options.connections ?? 16,
     watchConnections: options.watchConnections ?? 128,
     maxWaiting: options.maxWaiting ?? 1_000,
-    ...('lookup' in options && options.lookup !== undefined ? { lookup: options.lookup } : {}),
+    ...('identity' in options ? defined({ lookup: options.lookup, budget: options.budget }) : {}),
   });
 }
 

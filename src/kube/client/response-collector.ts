@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { type Action, badAnswer, unreachable } from '../kube-error.ts';
+import type { ByteLane } from './byte-budget.ts';
 
 export interface RawResponse {
   readonly status: number;
@@ -11,10 +12,23 @@ export interface RawResponse {
 export interface CollectorOptions {
   readonly action: Action;
   readonly maxBytes: number;
+  /** For answers that are not small; what is beyond it waits on the wire. */
+  readonly budget?: ByteLane | undefined;
   /** Runs when the connection is there, right before the first byte goes out; when it throws, none does. */
   readonly beforeSend?: (() => void) | undefined;
   readonly resolve: (response: RawResponse) => void;
   readonly reject: (reason: unknown) => void;
+}
+
+/** Every answer may have as much without asking: nearly all are smaller. */
+const freeBytes = 2 ** 16;
+/** A server may send a byte in each chunk. */
+const minPayment = 2 ** 14;
+
+/** To have bytes from the budget. */
+interface Wish {
+  isPaid: boolean;
+  takeBack: () => void;
 }
 
 /** Gathers one bounded answer. Lower and lighter than `request()`, which makes a stream for each answer. */
@@ -27,6 +41,9 @@ export class ResponseCollector implements Dispatcher.DispatchHandler {
   #headers: IncomingHttpHeaders = {};
   #controller: Dispatcher.DispatchController | undefined;
   #settled = false;
+  /** Bytes that came and for which there is no wish yet. */
+  #owed = 0;
+  readonly #unpaid = new Set<Wish>();
 
   constructor(options: CollectorOptions) {
     this.#options = options;
@@ -36,6 +53,7 @@ export class ResponseCollector implements Dispatcher.DispatchHandler {
   abort(reason: unknown): void {
     if (this.#settled) return;
     this.#settled = true;
+    this.#stopPaying();
     this.#options.reject(reason);
     this.#controller?.abort(new Error('aborted'));
   }
@@ -66,23 +84,47 @@ export class ResponseCollector implements Dispatcher.DispatchHandler {
       return this.abort(badAnswer(action, `more than ${maxBytes} bytes`, this.#status));
     this.#recent.push(chunk);
     if (this.#recent.length === maxRecent) this.#join();
+    if (this.#size > freeBytes) this.#pay(chunk.length);
   }
 
   onResponseEnd(): void {
     if (this.#settled) return;
     this.#settled = true;
     this.#options.resolve({ status: this.#status, headers: this.#headers, body: this.#text() });
+    this.#stopPaying();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     if (this.#settled) return;
     this.#settled = true;
+    this.#stopPaying();
     this.#options.reject(unreachable(this.#options.action, error));
   }
 
   #join(): void {
     this.#chunks.push(Buffer.concat(this.#recent));
     this.#recent = [];
+  }
+
+  /** No more is read before what came is paid. */
+  #pay(bytes: number): void {
+    const { budget } = this.#options;
+    this.#owed += bytes;
+    if (budget === undefined || this.#owed < minPayment) return;
+    const wish: Wish = { isPaid: false, takeBack: () => undefined };
+    wish.takeBack = budget.pay(this.#owed, () => {
+      wish.isPaid = true;
+      if (this.#unpaid.delete(wish) && this.#unpaid.size === 0) this.#controller?.resume();
+    });
+    this.#owed = 0;
+    if (wish.isPaid) return;
+    if (this.#unpaid.size === 0) this.#controller?.pause();
+    this.#unpaid.add(wish);
+  }
+
+  #stopPaying(): void {
+    for (const wish of this.#unpaid) wish.takeBack();
+    this.#unpaid.clear();
   }
 
   #text(): string {

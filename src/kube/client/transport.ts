@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { timedOut, unreachable } from '../kube-error.ts';
+import type { ByteLane } from './byte-budget.ts';
 import type { ClientIdentity, IdentitySource } from './client-identity.ts';
 import { type ConnectionOptions, ConnectionSet, type ConnectionSource } from './connections.ts';
 import { type RawResponse, ResponseCollector } from './response-collector.ts';
@@ -10,6 +11,8 @@ export interface TransportOptions extends ConnectionOptions {
   readonly clock: Clock;
   /** Requests that may wait for a connection; one more is refused at once. */
   readonly maxWaiting: number;
+  /** Of what is shared with other transports, for large answers. */
+  readonly budget?: ByteLane;
 }
 
 export interface TransportRequest {
@@ -96,7 +99,8 @@ export class Transport {
     if (this.#pending >= this.#maxPending)
       throw unreachable(action, new Error('too many requests are waiting'));
     const { promise, resolve, reject } = Promise.withResolvers<RawResponse>();
-    const collector = new ResponseCollector({ action, maxBytes, beforeSend, resolve, reject });
+    const { budget } = this.#options;
+    const collector = new ResponseCollector({ action, maxBytes, budget, beforeSend, resolve, reject });
     const onAbort = () => collector.abort(signal?.reason);
     const timer = this.#clock.setTimer(
       () => collector.abort(timedOut(action, Math.ceil(timeoutMs))),

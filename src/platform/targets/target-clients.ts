@@ -8,6 +8,7 @@ import {
   isBearerToken,
   readAdminKubeConfig,
 } from '../../kube/admin-kubeconfig/admin-kube-config.ts';
+import { ByteBudget } from '../../kube/client/byte-budget.ts';
 import { createKubeClient, type KubeClient } from '../../kube/client/client.ts';
 import { makeIdentity, type TlsIdentity } from '../../kube/client/client-identity.ts';
 import type { Clock } from '../../kube/clock.ts';
@@ -58,6 +59,12 @@ const limits = {
   maxSingleBytes: 16 * 2 ** 20,
 } as const;
 
+/**
+ * Of large answers of all targets, which take turns. Reading one costs memory, and time in which nothing else is done: a dozen
+ * hostile targets would otherwise have the operator killed, and hold up the credentials of everyone.
+ */
+const largeAnswers = { bytesPerSecond: 4 * 2 ** 20, maxBurst: 16 * 2 ** 20 } as const;
+
 /** What is known of one target. */
 class TargetState {
   /** Opens follow one another, so that an old answer of the API server never replaces a newer one. */
@@ -81,10 +88,12 @@ export class TargetClients {
   readonly #options: TargetClientsOptions;
   readonly #states = new Map<string, TargetState>();
   readonly #listeners = new Set<(uid: string) => void>();
+  readonly #budget: ByteBudget;
   #closed = false;
 
   constructor(options: TargetClientsOptions) {
     this.#options = options;
+    this.#budget = new ByteBudget({ clock: options.clock, ...largeAnswers });
   }
 
   /**
@@ -194,7 +203,8 @@ export class TargetClients {
     const headers = config.token === undefined ? [] : ['authorization', `Bearer ${config.token}`];
     const identity = makeIdentity(config.server, tlsOf(config), headers);
     const { lookup } = addresses;
-    return createKubeClient({ ...limits, identity, lookup, clock, random, userAgent, writeGuard });
+    const own = { identity, lookup, budget: this.#budget.lane() };
+    return createKubeClient({ ...limits, ...own, clock, random, userAgent, writeGuard });
   }
 }
 
