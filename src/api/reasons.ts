@@ -56,6 +56,8 @@ export const reasons = {
   certificateDenied: 'CertificateDenied',
   certificateFailed: 'CertificateFailed',
   certificateTimeout: 'CertificateTimeout',
+  certificateNotRevoked: 'CertificateNotRevoked',
+  revocationUnreadable: 'RevocationUnreadable',
   targetChanged: 'TargetChanged',
   recordNotSigned: 'RecordNotSigned',
   admissionMissing: 'AdmissionMissing',

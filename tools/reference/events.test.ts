@@ -9,7 +9,12 @@ import { loginSecretsMoved } from '../../src/operator/credentials/access-keys/lo
 import type { DesiredStatus } from '../../src/operator/credentials/desired-status.ts';
 import { leftBehind } from '../../src/operator/credentials/finalizer.ts';
 import { transitionEvents } from '../../src/operator/credentials/transition-events.ts';
-import { finalizerReleased, type TransitionEvent } from '../../src/operator/shared/events.ts';
+import {
+  certificateNotRevoked,
+  finalizerReleased,
+  revocationUnreadable,
+  type TransitionEvent,
+} from '../../src/operator/shared/events.ts';
 import { targetTransitions } from '../../src/operator/targets/target-status.ts';
 import { codesIn, readDocument, rowsOf } from './document.ts';
 
@@ -72,6 +77,7 @@ const scenarios: Readonly<Record<string, (reason: Reason) => readonly Transition
   Connect: (reason) =>
     targetTransitions({ conditions: [] }, { phase: 'Ready', ready: { status: 'True', reason, message: '' } }),
   Finalize: () => [finalizerReleased(leftBehind)],
+  Revoke: () => [certificateNotRevoked('then', about(reasons.targetForbidden)), revocationUnreadable],
   Wait: () => admissionEvents.slice(0, 1),
   Resume: () => admissionEvents.slice(1),
   Move: () => [loginSecretsMoved],

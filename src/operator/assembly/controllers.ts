@@ -144,6 +144,7 @@ export class Controllers {
     const { metrics, expiryBudget } = this.#context;
     metrics.credentials.reset();
     metrics.targets.reset();
+    metrics.revocationsPending.reset();
     for (const store of this.stores.credentials) {
       countByState(store, metrics.credentials);
       store.subscribe(({ previous, current }) => {

@@ -8,7 +8,7 @@ import type { OperatorContext } from './operator-context.ts';
 const workers = 4;
 
 export function createRevocationController(context: OperatorContext): Controller {
-  const { targetClients: clients, clock, random, log, queues, stores } = context;
+  const { targetClients: clients, clock, random, log, queues, stores, events, metrics } = context;
   const { recorded: store, records, revoker } = context.certificates;
   const controller = new RevocationController({
     ...{ store, records, revoker },
@@ -17,10 +17,8 @@ export function createRevocationController(context: OperatorContext): Controller
       const owner = found && stores.kubeConfig(found.key);
       return owner?.uid === uid ? owner : undefined;
     },
-    clients,
-    clock,
-    random,
-    log,
+    pending: metrics.revocationsPending,
+    ...{ clients, clock, random, log, events },
   });
   stores.kubeConfigs.subscribe(({ previous, current }) => {
     const uid = (current ?? previous)?.uid ?? '';

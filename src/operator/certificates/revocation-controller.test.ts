@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { credentialObject, recordOf } from '../../../test/builders/credential-object.ts';
 import { finalizers } from '../../api/names.ts';
+import { reasons } from '../../api/reasons.ts';
 import { FakeClock } from '../../kube/fake-clock.ts';
 import { silentLogger } from '../../logger.ts';
+import type { TargetProblem } from '../../platform/targets/target-problem.ts';
 import { RevocationController } from './revocation-controller.ts';
 import type { RevocationRecord } from './revocation-records.ts';
 
@@ -11,9 +13,19 @@ const owner = recordOf(
   credentialObject({ kind, metadata: { namespace: 'default', finalizers: [finalizers[kind]] } }),
 );
 
-function setUp() {
+interface Setting {
+  readonly record?: Partial<RevocationRecord>;
+  readonly owner?: typeof owner | undefined;
+  /** What the virtual cluster answers to each try. */
+  readonly problems?: (TargetProblem | undefined)[];
+}
+
+function setUp(setting: Setting = {}) {
   const clock = new FakeClock();
   const revoked: (readonly number[])[] = [];
+  const notes: string[] = [];
+  const pending: string[] = [];
+  let completed = 0;
   let record: RevocationRecord = {
     key: 'latchkey-system/record',
     name: 'record',
@@ -25,16 +37,23 @@ function setUp() {
     caFingerprint: 'f',
     serials: [1],
     notAfter: clock.now() + 86_400_000,
+    readable: true,
+    ...setting.record,
   };
   const controller = new RevocationController({
     store: { get: () => record },
-    findOwner: () => owner,
-    records: { complete: async () => undefined },
+    findOwner: () => ('owner' in setting ? setting.owner : owner),
+    records: { complete: async () => void completed++ },
     revoker: {
       tryRevoke: async (_, { serials }) => {
         revoked.push(serials);
-        return undefined;
+        return setting.problems?.shift();
       },
+    },
+    events: { publish: (_, events) => void notes.push(...events.map(({ note }) => note)) },
+    pending: {
+      inc: ({ reason }) => void pending.push(`+${reason}`),
+      dec: ({ reason }) => void pending.push(`-${reason}`),
     },
     clients: { forget: () => undefined },
     clock,
@@ -44,7 +63,8 @@ function setUp() {
   const write = (serials: readonly number[]) => {
     record = { ...record, serials, resourceVersion: `${Number(record.resourceVersion) + 1}` };
   };
-  return { clock, revoked, write, reconcile: () => controller.reconcile(record.key) };
+  const outcome = () => ({ notes, pending, completed });
+  return { clock, revoked, write, outcome, reconcile: () => controller.reconcile(record.key) };
 }
 
 describe('a record that is ahead of its status', () => {
@@ -65,5 +85,50 @@ describe('a record that is ahead of its status', () => {
     clock.advance(29_999);
     expect(await reconcile()).toEqual({ requeueAfterMs: 1 });
     expect(revoked).toEqual([]);
+  });
+});
+
+describe('a record whose object is gone', () => {
+  const refused = { reason: reasons.targetForbidden, message: 'A policy there says no.' };
+  const silent = { reason: reasons.targetUnreachable, message: 'No answer.' };
+
+  it('says once for each cause until when the certificate works, counts it, and is tried until it is done', async () => {
+    const problems = [refused, refused, silent, undefined];
+    const { clock, outcome, reconcile } = setUp({ owner: undefined, problems });
+    const until = new Date(clock.now() + 86_400_000).toISOString().replace('.000Z', 'Z');
+    for (let tries = 0; tries < 4; tries++) {
+      const { requeueAfterMs = 0 } = (await reconcile()) ?? {};
+      clock.advance(requeueAfterMs);
+    }
+    expect(outcome()).toEqual({
+      notes: [
+        `The certificate still works until ${until}, because the cluster refused: A policy there says no.`,
+        `The certificate still works until ${until}, because the cluster was not reached: No answer.`,
+      ],
+      pending: ['+TargetForbidden', '-TargetForbidden', '+TargetUnreachable', '-TargetUnreachable'],
+      completed: 1,
+    });
+  });
+
+  it('is worked on without an end that can be read, and never given up', async () => {
+    const record = { notAfter: Number.POSITIVE_INFINITY };
+    const { clock, outcome, reconcile } = setUp({ owner: undefined, record, problems: [silent] });
+    const waiting = await reconcile();
+    expect(waiting).toEqual({ requeueAfterMs: expect.any(Number) });
+    clock.advance(waiting?.requeueAfterMs ?? 0);
+    await reconcile();
+    expect(outcome()).toMatchObject({ notes: [expect.stringContaining('until it ends')], completed: 1 });
+  });
+
+  it('that cannot be read is an event and counted, is kept, and is read again', async () => {
+    const { outcome, revoked, reconcile } = setUp({ owner: undefined, record: { readable: false } });
+    expect(await reconcile()).toEqual({ requeueAfterMs: 60_000 });
+    expect(await reconcile()).toEqual({ requeueAfterMs: 60_000 });
+    expect(revoked).toEqual([]);
+    expect(outcome()).toEqual({
+      notes: [expect.stringContaining('cannot be read')],
+      pending: ['+RevocationUnreadable'],
+      completed: 0,
+    });
   });
 });

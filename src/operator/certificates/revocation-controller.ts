@@ -1,4 +1,6 @@
-import { finalizers } from '../../api/names.ts';
+import { formatTimestamp } from '../../api/instant.ts';
+import { finalizers, systemNamespace } from '../../api/names.ts';
+import { type Reason, reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { Store } from '../../kube/cache/store.ts';
 import type { Clock } from '../../kube/clock.ts';
@@ -6,6 +8,12 @@ import type { WorkResult } from '../../kube/queue/workers.ts';
 import type { Logger } from '../../logger.ts';
 import type { TargetClients } from '../../platform/targets/target-clients.ts';
 import type { TargetProblem } from '../../platform/targets/target-problem.ts';
+import {
+  certificateNotRevoked,
+  type ObjectEvents,
+  revocationUnreadable,
+  type TransitionEvent,
+} from '../shared/events.ts';
 import { RetrySchedule } from '../shared/retry-schedule.ts';
 import type { CertificateRevoker, RevokeRequest } from './certificate-revoker.ts';
 import type { RevocationRecord, RevocationRecords } from './revocation-records.ts';
@@ -18,10 +26,17 @@ export interface RevocationControllerOptions {
   readonly records: Pick<RevocationRecords, 'complete'>;
   readonly revoker: Pick<CertificateRevoker, 'tryRevoke'>;
   readonly clients: Pick<TargetClients, 'forget'>;
+  readonly events: Pick<ObjectEvents, 'publish'>;
+  /** How many records wait for the same reason. */
+  readonly pending: { inc(labels: PendingLabels): void; dec(labels: PendingLabels): void };
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly log: Logger;
+}
+
+interface PendingLabels {
+  readonly reason: Reason;
 }
 
 /** Revokes certificates whose objects are gone, until that has succeeded or they have ended by themselves. */
@@ -30,6 +45,9 @@ export class RevocationController {
   readonly #retries: RetrySchedule;
   /** UIDs of records, and since when the object that is there names none of their certificates. */
   readonly #unnamedSince = new Map<string, { readonly newest: number; readonly since: number }>();
+
+  /** By record: why it waits. */
+  readonly #pending = new Map<string, Reason>();
 
   constructor(options: RevocationControllerOptions) {
     this.#options = options;
@@ -41,7 +59,8 @@ export class RevocationController {
   async reconcile(key: string): Promise<WorkResult | undefined> {
     const { store, records, clock, log } = this.#options;
     const record = store.get(key);
-    if (record === undefined) return undefined;
+    if (record === undefined) return this.#setPending(key, undefined);
+    if (!record.readable) return this.#waitForPerson(record);
     const untilDue = this.#msUntilDue(record);
     if (untilDue > 0) return Number.isFinite(untilDue) ? { requeueAfterMs: untilDue } : undefined;
     const { ownerUID, notAfter, instance } = record;
@@ -49,6 +68,7 @@ export class RevocationController {
     const waitMs = rest <= 0 ? 0 : await this.#revoke(record);
     if (waitMs > 0) return { requeueAfterMs: Math.min(waitMs, rest) };
     this.#retries.succeeded(record.uid);
+    this.#setPending(key, undefined);
     this.#unnamedSince.delete(record.uid);
     const outcome = rest <= 0 ? 'ended' : 'revoked';
     log.info(
@@ -93,9 +113,37 @@ export class RevocationController {
       const problem = await revoker.tryRevoke(source, this.#requestOf(record), record.instance.uid);
       if (problem === undefined) return 0;
       this.#logFailure(record, problem);
+      this.#report(record, problem.reason, certificateNotRevoked(untilOf(record), problem));
       return this.#retries.failed(record.uid, record.resourceVersion, problem).waitMs;
     } finally {
       clients.forget(source.uid);
+    }
+  }
+
+  /** No one knows what it is about, so nothing is done on its word. A person may mend it. */
+  #waitForPerson(record: RevocationRecord): WorkResult {
+    this.#report(record, reasons.revocationUnreadable, revocationUnreadable);
+    return { requeueAfterMs: unreadableRetryMs };
+  }
+
+  /** Once for each cause, as an event about the record: the object that it is about is gone. */
+  #report(record: RevocationRecord, reason: Reason, event: TransitionEvent): void {
+    const { key, name, uid, resourceVersion } = record;
+    if (this.#pending.get(key) === reason) return;
+    this.#setPending(key, reason);
+    const subject = { apiVersion: 'v1', kind: 'ConfigMap', namespace: systemNamespace };
+    this.#options.events.publish({ ...subject, key, name, uid, resourceVersion }, [event]);
+  }
+
+  #setPending(key: string, reason: Reason | undefined): undefined {
+    const { pending } = this.#options;
+    const before = this.#pending.get(key);
+    if (before === reason) return;
+    if (before !== undefined) pending.dec({ reason: before });
+    if (reason === undefined) this.#pending.delete(key);
+    else {
+      this.#pending.set(key, reason);
+      pending.inc({ reason });
     }
   }
 
@@ -117,6 +165,11 @@ export class RevocationController {
     return { uid, serials, live: [], caFingerprint, ...(isGone ? {} : { only: serials }) };
   }
 }
+
+const unreadableRetryMs = 60_000;
+
+const untilOf = ({ notAfter }: RevocationRecord): string =>
+  Number.isFinite(notAfter) ? formatTimestamp(notAfter) : 'it ends';
 
 /** Longer than an issue takes. */
 const graceMs = 30_000;

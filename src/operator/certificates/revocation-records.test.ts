@@ -21,6 +21,7 @@ it('says what the record said', () => {
     name: 'latchkey-revocation-uid-1-abcdef012345',
     uid: 'u',
     resourceVersion: '7',
+    readable: true,
   });
 });
 
@@ -28,13 +29,26 @@ it.each([
   ['without data', {}],
   ['without the authority', { ...rendered.data, authority: '' }],
   ['without the UID', { ...rendered.data, uid: '' }],
-  ['with an end that cannot be read', { ...rendered.data, notAfter: 'tomorrow' }],
   ['without the place of the Secret', { ...rendered.data, secretName: undefined }],
-])('is nothing %s', (_, data) => {
-  expect(toRevocationRecord(stored(data))).toBeUndefined();
+])('is kept and not readable %s', (_, data) => {
+  expect(toRevocationRecord(stored(data)).readable).toBe(false);
+});
+
+it.each([['tomorrow'], [undefined], ['+010000-01-01T00:14:59.000Z']])(
+  'is due until it is done with the end %s, which cannot be read',
+  (notAfter) => {
+    const record = toRevocationRecord(stored({ ...rendered.data, notAfter }));
+    expect(record).toMatchObject({ readable: true, notAfter: Number.POSITIVE_INFINITY });
+  },
+);
+
+it('can be read when the certificate ends with the last second that its form can hold', () => {
+  const last = Date.parse('9999-12-31T23:59:59Z');
+  const { data } = renderRevocation({ ...revocation, notAfter: last + 900_000 });
+  expect(toRevocationRecord(stored(data))).toMatchObject({ readable: true, notAfter: last });
 });
 
 it('leaves out what is no serial', () => {
   const data = { ...rendered.data, serials: '1,,-2,x,4.5,0,9' };
-  expect(toRevocationRecord(stored(data))?.serials).toEqual([1, 9]);
+  expect(toRevocationRecord(stored(data)).serials).toEqual([1, 9]);
 });

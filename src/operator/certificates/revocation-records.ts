@@ -28,12 +28,14 @@ export interface Revocation {
   readonly caFingerprint: string;
   /** The certificates that were asked for there. */
   readonly serials: readonly number[];
-  /** When the last of them has ended by itself, epoch milliseconds. */
+  /** When the last of them has ended by itself, epoch milliseconds; infinite: no one knows. */
   readonly notAfter: number;
 }
 
 export interface RevocationRecord extends Revocation, StoredRecord {
   readonly name: string;
+  /** False: it does not say what is to be revoked where. A person has to look at it. */
+  readonly readable: boolean;
 }
 
 /** What identifies a record: one for each object and virtual cluster. */
@@ -125,6 +127,9 @@ const revocationName = ({ ownerUID, caFingerprint: ca }: RevocationPlace): strin
 
 const placeOf = (place: RevocationPlace) => ({ namespace: systemNamespace, name: revocationName(place) });
 
+/** Times are written with four digits of the year. Certificates without an end say the last second that has them. */
+const lastInstant = Date.UTC(9999, 11, 31, 23, 59, 59);
+
 export function renderRevocation(revocation: Revocation) {
   const { ownerUID, instance, secret, serials, notAfter } = revocation;
   return {
@@ -143,23 +148,22 @@ export function renderRevocation(revocation: Revocation) {
       secretName: secret.name,
       secretKey: secret.key,
       serials: serials.join(','),
-      notAfter: formatTimestamp(notAfter),
+      notAfter: formatTimestamp(Math.min(notAfter, lastInstant)),
       authority: revocation.caFingerprint,
     },
   };
 }
 
-/** What a record says. Undefined for a ConfigMap that cannot be read. */
-export function toRevocationRecord(object: KubeObject): RevocationRecord | undefined {
+/** What a record says. One that cannot be read is kept: what it is about may still work. Without an end it is due until it is done. */
+export function toRevocationRecord(object: KubeObject): RevocationRecord {
   const { metadata } = object;
   const data = asObject((object as KubeObject & { readonly data?: unknown }).data);
   const text = (name: string) => asText(data[name]) ?? '';
-  const notAfter = parseInstant(data['notAfter']);
+  const notAfter = parseInstant(data['notAfter']) ?? Number.POSITIVE_INFINITY;
   const secret = { namespace: text('secretNamespace'), name: text('secretName'), key: text('secretKey') };
   const ownerUID = text('uid');
   const authority = text('authority');
   const needed = [ownerUID, authority, ...Object.values(secret)];
-  if (notAfter === undefined || needed.includes('')) return undefined;
   return {
     key: keyOf(metadata),
     name: metadata.name,
@@ -178,5 +182,6 @@ export function toRevocationRecord(object: KubeObject): RevocationRecord | undef
       .filter((serial) => /^[1-9]\d{0,14}$/.test(serial))
       .map(Number),
     notAfter,
+    readable: !needed.includes(''),
   };
 }

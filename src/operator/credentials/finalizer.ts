@@ -1,7 +1,7 @@
 import { finalizers } from '../../api/names.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { WorkResult } from '../../kube/queue/workers.ts';
-import { finalizerReleased, type ObjectEvents } from '../shared/events.ts';
+import { finalizerReleased, type ObjectEvents, type TransitionEvent } from '../shared/events.ts';
 import type { CredentialStores } from './credential-stores.ts';
 import type { CredentialWriter } from './credential-writer.ts';
 import { deletingStatus } from './desired-status.ts';
@@ -29,6 +29,8 @@ export interface FinalizerOptions {
 
 export interface Cleaned {
   readonly left: Remainder;
+  /** Said when the object goes with something left. Default: that something may be left. */
+  readonly notice?: TransitionEvent;
   /** Called before the object goes when nothing is left. */
   readonly forget?: () => Promise<void>;
 }
@@ -61,13 +63,13 @@ export class Finalizer {
     if (record.finalizers.length > 1 && record.status.credentialHash !== undefined)
       return this.#strip(record);
     const deadline = deadlineOf(record, { now: now(), since: this.#since, limitMs });
-    const { left, forget } = await this.#clean(record, now() >= deadline);
+    const { left, notice, forget } = await this.#clean(record, now() >= deadline);
     // By now the watch has often told that the Secrets are gone.
     const secrets = this.#secretsOf(record).length;
     const release = releaseOf({ secrets, left, now: now(), deadline });
     if (release === undefined) return { requeueAfterMs: recheckMs };
     if (left === 'nothing') await forget?.();
-    return this.#release(record, release);
+    return this.#release(record, release === 'done' ? [] : [finalizerReleased(leftBehind), notice]);
   }
 
   #secretsOf({ uid }: CredentialRecord): readonly SecretRecord[] {
@@ -93,12 +95,18 @@ export class Finalizer {
     return { requeueAfterMs: 0 };
   }
 
-  async #release(record: CredentialRecord, release: 'done' | 'left'): Promise<undefined> {
+  async #release(
+    record: CredentialRecord,
+    notices: readonly (TransitionEvent | undefined)[],
+  ): Promise<undefined> {
     const { writer, events, onReleased } = this.#options;
     await writer.removeFinalizer(record, finalizers[record.kind]);
     this.#addReleased(record.uid);
-    if (release === 'done') return;
-    events.publish(record, [finalizerReleased(leftBehind)]);
+    if (notices.length === 0) return;
+    events.publish(
+      record,
+      notices.filter((notice) => notice !== undefined),
+    );
     onReleased();
   }
 

@@ -3,6 +3,7 @@ import { type Reason, reasons } from '../../api/reasons.ts';
 import type { EventInput, RegardingObject } from '../../kube/events/event-object.ts';
 import type { EventRecorder } from '../../kube/events/event-recorder.ts';
 import type { Logger } from '../../logger.ts';
+import type { DesiredCondition } from './conditions.ts';
 
 /** What an event says about the object that it is about. */
 export interface TransitionEvent extends Omit<EventInput, 'regarding'> {
@@ -40,6 +41,23 @@ export class ObjectEvents {
   }
 }
 
+/** The holder of a certificate has its rights until it ends, or until the revocation succeeds. */
+export function certificateNotRevoked(until: string, { reason, message }: DesiredCondition): TransitionEvent {
+  const cause = refusals.includes(reason) ? 'the cluster refused' : 'the cluster was not reached';
+  const note = `The certificate still works until ${until}, because ${cause}: ${message}`;
+  return { type: 'Warning', reason: reasons.certificateNotRevoked, action: 'Revoke', note };
+}
+
+/** Of a record that cannot be read. */
+export const revocationUnreadable: TransitionEvent = {
+  type: 'Warning',
+  reason: reasons.revocationUnreadable,
+  action: 'Revoke',
+  note: 'This record of certificates to be revoked cannot be read, so nothing is done about them: look at its data, and at what the virtual cluster of that time has bound to management.platform.sh:kubeconfig:… users.',
+};
+
+const refusals: readonly Reason[] = [reasons.targetForbidden, reasons.targetAnswer];
+
 /** `left`: what may still be there, e.g. `something that Latchkey made in the target`. */
 export function finalizerReleased(left: string): TransitionEvent {
   const note = `The finalizer was released at its time limit; ${left} may be left.`;
@@ -47,17 +65,11 @@ export function finalizerReleased(left: string): TransitionEvent {
 }
 
 /** The reference that an event holds. */
-export function regarding({
-  kind,
-  name,
-  namespace,
-  uid,
-  resourceVersion,
-  ...others
-}: EventSubject): RegardingObject {
+export function regarding(subject: EventSubject): RegardingObject {
+  const { kind, name, namespace, uid, resourceVersion } = subject;
   return {
     kind,
-    apiVersion: others.apiVersion ?? apiVersion,
+    apiVersion: subject.apiVersion ?? apiVersion,
     name,
     uid,
     resourceVersion,

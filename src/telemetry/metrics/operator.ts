@@ -11,6 +11,7 @@ export class OperatorMetrics {
   readonly targets: Gauge<'kind' | 'state'>;
   readonly expiryWaiting: Gauge;
   readonly finalizersReleased: Counter<'kind'>;
+  readonly revocationsPending: Gauge<'reason'>;
   readonly eventsDropped: Counter;
   readonly signingKeyCreated: Gauge;
   readonly signingKeyRotation: Gauge;
@@ -43,6 +44,7 @@ export class OperatorMetrics {
       help: 'Finalizers given up at their time limit, with something left behind.',
       labelNames: ['kind'],
     });
+    this.revocationsPending = revocationsPending(registers);
     this.eventsDropped = new Counter({
       registers,
       name: 'latchkey_events_dropped_total',
@@ -67,7 +69,7 @@ export class OperatorMetrics {
   endTerm(): void {
     this.controllers.clear();
     this.informers.clear();
-    for (const gauge of [this.credentials, this.targets]) gauge.reset();
+    for (const gauge of [this.credentials, this.targets, this.revocationsPending]) gauge.reset();
     const { leader, expiryWaiting, signingKeyCreated, signingKeyRotation, gatewayCertificateEnd } = this;
     const single = [leader, expiryWaiting, signingKeyCreated, signingKeyRotation, gatewayCertificateEnd];
     for (const gauge of single) gauge.set(0);
@@ -75,6 +77,14 @@ export class OperatorMetrics {
 }
 
 type NewGauge = (name: string, help: string) => Gauge;
+
+const revocationsPending = (registers: Registry[]) =>
+  new Gauge({
+    registers,
+    name: 'latchkey_revocations_pending',
+    help: 'Deleted kubeconfigs whose client certificates may still work, by why they could not be revoked yet.',
+    labelNames: ['reason'],
+  });
 
 const gatewayCertificateEnd = (gauge: NewGauge) =>
   gauge(

@@ -276,6 +276,8 @@ export class KubeConfigSimulation {
       },
       random: () => 0.5,
       log: silentLogger,
+      events: { publish: () => undefined },
+      pending: { inc: () => undefined, dec: () => undefined },
     });
     return { stores, revocations, controller, revocationController };
   }

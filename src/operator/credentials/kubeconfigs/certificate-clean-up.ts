@@ -1,3 +1,4 @@
+import { formatTimestamp } from '../../../api/instant.ts';
 import { reasons } from '../../../api/reasons.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { TargetClients } from '../../../platform/targets/target-clients.ts';
@@ -6,6 +7,7 @@ import type { VirtualClusterInstanceRecord } from '../../../platform/targets/tar
 import type { TargetStores } from '../../../platform/targets/target-stores.ts';
 import type { CertificateRevoker } from '../../certificates/certificate-revoker.ts';
 import { caFingerprint, type RevocationRecords } from '../../certificates/revocation-records.ts';
+import { certificateNotRevoked } from '../../shared/events.ts';
 import { instanceKeyOf } from '../credential-stores.ts';
 import type { Cleaned, Remainder } from '../finalizer.ts';
 import { sourceOf } from './certificate-kubeconfig.ts';
@@ -26,8 +28,9 @@ export async function cleanUpCertificates(
   { targets, clients, revoker, revocations }: CertificateCleanUpOptions,
 ): Promise<Cleaned> {
   const instance = targets.instance(instanceKeyOf(record));
+  const problem = await revokeAll(record, instance, revoker);
   const left = remainderOf({
-    problem: await revokeAll(record, instance, revoker),
+    problem,
     instance: instance === undefined ? 'gone' : instance.deleted === undefined ? 'present' : 'going',
   });
   const forget = async () => {
@@ -36,7 +39,8 @@ export async function cleanUpCertificates(
     if (known !== undefined)
       await revocations.remove({ ownerUID: record.uid, caFingerprint: caFingerprint(known) });
   };
-  return { left, forget };
+  const until = formatTimestamp(record.status.notAfter) ?? 'it ends';
+  return { left, forget, ...(problem && { notice: certificateNotRevoked(until, problem) }) };
 }
 
 /** Everything, also what was revoked before: someone may have bound a dead certificate again for its holder. */

@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import { metricOf } from '../../../lab/operator/telemetry.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { type VirtualCluster, virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
+import { labels, purposes, systemNamespace } from '../../../src/api/names.ts';
+import { reasons } from '../../../src/api/reasons.ts';
+import { configMaps } from '../../../src/api/resources.ts';
+import { targetSettings } from '../targets/target-world.ts';
+import { Project, tracesOf } from './kubeconfig-world.ts';
+
+const world = await operatorWorld({ env: { ...targetSettings, LATCHKEY_FINALIZER_LIMIT: '2s' } });
+const { admin } = world;
+const cluster = await virtualCluster();
+const pending = (reason: string) => `latchkey_revocations_pending{reason="${reason}"}`;
+
+/** Keeps every ClusterRoleBinding in the virtual cluster, as its administrator may. */
+async function refuseDeletes({ plane }: VirtualCluster): Promise<() => Promise<void>> {
+  const name = 'keep-bindings';
+  const apiVersion = 'admissionregistration.k8s.io/v1';
+  const rule = {
+    ...{ apiGroups: ['rbac.authorization.k8s.io'], apiVersions: ['*'] },
+    ...{ operations: ['DELETE'], resources: ['clusterrolebindings'] },
+  };
+  const policy = {
+    ...{ apiVersion, kind: 'ValidatingAdmissionPolicy', metadata: { name } },
+    spec: {
+      matchConstraints: { resourceRules: [rule] },
+      validations: [{ expression: 'false', message: 'bindings stay', reason: 'Forbidden' }],
+    },
+  };
+  const binding = {
+    ...{ apiVersion, kind: 'ValidatingAdmissionPolicyBinding', metadata: { name } },
+    spec: { policyName: name, validationActions: ['Deny'] },
+  };
+  const input = `${JSON.stringify(policy)}\n---\n${JSON.stringify(binding)}`;
+  expect(await plane.kubectl(['apply', '-f', '-'], { input })).toMatchObject({ exitCode: 0 });
+  await plane.kubectl(['create', 'clusterrolebinding', 'probe', '--clusterrole=view', '--user=nobody-here']);
+  await until('the policy acts', async () => {
+    const { exitCode } = await plane.kubectl(['delete', 'clusterrolebinding', 'probe', '--dry-run=server']);
+    return exitCode !== 0;
+  });
+  return async () => {
+    expect(await plane.kubectl(['delete', '-f', '-'], { input })).toMatchObject({ exitCode: 0 });
+  };
+}
+
+describe('a virtual cluster whose own policy keeps the binding of a deleted kubeconfig', () => {
+  it('is told of with the end of the certificate and why, counted, and tried until it lets go', async () => {
+    const project = await Project.ready(world, cluster);
+    const kubeConfig = await project.issued();
+    const allow = await refuseDeletes(cluster);
+    await admin.delete(kubeConfig);
+    const event = await admin.untilEvent(kubeConfig, reasons.certificateNotRevoked, { timeoutMs: 20_000 });
+    expect(event.note).toContain(`still works until ${kubeConfig.status.notAfter}`);
+    expect(event.note).toContain('because the cluster refused: ');
+    await admin.untilGone(kubeConfig, { timeoutMs: 20_000 });
+    const counted = async () => (await metricOf(world.operator, pending(reasons.targetForbidden))) === 1;
+    await until('it is counted', counted, { timeoutMs: 20_000 });
+    await allow();
+    const gone = async () => (await tracesOf(kubeConfig, cluster)).length === 0;
+    await until('nothing is left', gone, { timeoutMs: 60_000 });
+    const done = async () => (await metricOf(world.operator, pending(reasons.targetForbidden))) === 0;
+    await until('it is counted no more', done, { timeoutMs: 20_000 });
+  }, 150_000);
+});
+
+describe('a record that cannot be read', () => {
+  it('is an event and counted, and is counted no more when a person removes it', async () => {
+    const name = world.name('latchkey-revocation');
+    const metadata = { name, namespace: systemNamespace, labels: { [labels.purpose]: purposes.revocation } };
+    const data = { uid: 'someone', notAfter: '+010000-01-01T00:14:59.000Z' };
+    const record = await admin.createObject(configMaps, {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata,
+      data,
+    });
+    const series = pending(reasons.revocationUnreadable);
+    await until('it is counted', async () => (await metricOf(world.operator, series)) === 1);
+    await admin.untilEvent(record, reasons.revocationUnreadable);
+    await admin.client.delete(configMaps, { namespace: systemNamespace, name });
+    await until('it is counted no more', async () => (await metricOf(world.operator, series)) === 0);
+  });
+});
