@@ -3,9 +3,10 @@ import { credentialDelete } from './definitions/delete.ts';
 import { dryRunDelete } from './definitions/dry-run-delete.ts';
 import { ephemeral } from './definitions/ephemeral.ts';
 import { finalizers } from './definitions/finalizers.ts';
-import { generatedKey } from './definitions/generated-key.ts';
 import { instanceUse } from './definitions/instance-use.ts';
+import { keptFields } from './definitions/kept-fields.ts';
 import { lastApplied, lastAppliedRedacted } from './definitions/last-applied.ts';
+import { objectSize } from './definitions/object-size.ts';
 import { ownerReferences } from './definitions/owner-references.ts';
 import { ownership, ownershipBeforeSchema } from './definitions/ownership.ts';
 import { platformFields } from './definitions/platform-fields.ts';
@@ -30,7 +31,7 @@ export const policyFiles: Readonly<Record<string, readonly Policy[]>> = {
   ephemeral: [ephemeral],
   'requester-integrity': [requesterIntegrity],
   finalizers: [finalizers],
-  'generated-key': [generatedKey],
+  'kept-fields': [keptFields],
   'last-applied': [lastAppliedRedacted, lastApplied],
   status: [status],
   'dry-run-delete': [dryRunDelete],
@@ -40,6 +41,7 @@ export const policyFiles: Readonly<Record<string, readonly Policy[]>> = {
   'secret-reference': [secretReference],
   'target-secrets': [targetSecrets],
   'owner-references': [ownerReferences],
+  'object-size': [objectSize],
   ownership: [ownershipBeforeSchema, ownership],
   delete: [credentialDelete],
   'site-defaults': [siteDefaults],

@@ -72,16 +72,21 @@ describe.each(flavours)(
       expect(await verifier.presented(after?.spec.key)).toBe('live');
     });
 
-    it('a generated key to a Secret and back', async () => {
+    it('a generated key to a Secret, where it stays until there is another key', async () => {
       const secretRef = { namespace: 'default', name: world.name('source') };
-      const [generated, inSecret, again] = await through({}, { secretRef }, {});
+      const [generated, inSecret, kept] = await through({}, { secretRef }, {});
       expect(inSecret?.spec).not.toHaveProperty('key');
       expect(inSecret?.status).toMatchObject({ keySource: 'Secret', serial: 2 });
-      expect(again?.spec).not.toHaveProperty('secretRef');
-      expect(again?.status).toMatchObject({ keySource: 'Generated', serial: 3 });
-      await admin.untilGone(secretAt(secretRef.namespace, secretRef.name));
+      expect(kept?.spec).toMatchObject({ secretRef });
+      expect(kept?.status).toMatchObject({ keySource: 'Secret', serial: 2 });
       expect(await verifier.presented(generated?.spec.key)).toBe('Unknown');
-      expect(await verifier.presented(again?.spec.key)).toBe('live');
+      const key = newKey();
+      await admin.patch(kept as Stored, { spec: { secretRef: null, key } });
+      const own = await admin.untilReady(kept as Stored);
+      expect(own.spec).not.toHaveProperty('secretRef');
+      expect(own.status).toMatchObject({ keySource: 'Plain', serial: 3 });
+      await admin.untilGone(secretAt(secretRef.namespace, secretRef.name));
+      expect(await verifier.presented(key)).toBe('live');
     });
 
     it('a Secret to another Secret: the credential moves with a new key', async () => {

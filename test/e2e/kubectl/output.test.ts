@@ -117,7 +117,7 @@ describe('kubectl get --watch', () => {
     await seen('Unknown Pending', 'True Issued');
     await kubectl.ok(['patch', 'oak', name, '--type=merge', '-p', '{"spec":{"disabled":true}}']);
     await seen('Unknown Pending', 'True Issued', 'False Disabled');
-    await kubectl.ok(['patch', 'oak', name, '--type=merge', '-p', '{"spec":{"disabled":null}}']);
+    await kubectl.ok(['patch', 'oak', name, '--type=merge', '-p', '{"spec":{"disabled":false}}']);
     const lines = await seen('Unknown Pending', 'True Issued', 'False Disabled', 'True Issued');
 
     expect(lines.join('\n')).not.toMatch(/lk_/);

@@ -91,7 +91,7 @@ describe.concurrent('an access key above another credential', () => {
       await admin.untilEvent(object, reasons.accessKeyNotLive);
     }
 
-    await admin.patch(parent, { spec: { disabled: null } });
+    await admin.patch(parent, { spec: { disabled: false } });
 
     for (const object of [parent, child, token]) {
       const { status } = await admin.untilReady(object);

@@ -64,7 +64,7 @@ describe('an access key whose source changes', () => {
     expect(await verifier.presented(second)).toBe('live');
   });
 
-  it('to a Secret leaves nothing in the object, and back nothing in the Secret', async () => {
+  it('to a Secret leaves nothing in the object, stays there until there is a key, and leaves nothing in the Secret then', async () => {
     const key = await admin.untilReady(await admin.createKey());
     const at = place();
     await admin.patch(key, { spec: { secretRef: at } });
@@ -75,12 +75,15 @@ describe('an access key whose source changes', () => {
     expect(await verifier.presented(key.spec.key)).toBe('Unknown');
     expect(await verifier.presented(second)).toBe('live');
 
-    await admin.patch(key, { spec: { secretRef: null } });
+    expect((await admin.patch(key, { spec: { secretRef: null } })).spec.secretRef).toEqual(at);
+    expect(await verifier.presented(second)).toBe('live');
+    const given = supplied();
+    await admin.patch(key, { spec: { secretRef: null, key: given } });
     const shown = await admin.until(key, 'another successor', ({ status }) => status.serial === 3);
-    expect(shown.status.keySource).toBe('Generated');
+    expect(shown.status.keySource).toBe('Plain');
     await admin.untilGone(secretAt(at.namespace, at.name));
     expect(await verifier.presented(second)).toBe('Unknown');
-    expect(await verifier.presented(shown.spec.key)).toBe('live');
+    expect(await verifier.presented(given)).toBe('live');
   });
 
   it('from generated to a Secret and to a supplied key is no longer generated', async () => {

@@ -108,7 +108,7 @@ describeRows('what the owner changes', [
   changing('root', 'merge patch', {
     does: 'may not enable the key of the subject that they are',
     before: { by: 'argocd', spec: { subject: 'root', disabled: true } },
-    content: { spec: { disabled: null } },
+    content: { spec: { disabled: false } },
     answer: [403, messages.subject],
   }),
   changing('root', 'merge patch', {

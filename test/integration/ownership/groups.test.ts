@@ -103,7 +103,7 @@ describeRows('an update of a key with groups', [
   changing('alice', 'PUT', {
     does: 'may not enable a key of hers with a group that she does not hold',
     before: { by: 'carol', spec: { user: 'alice', groups: ['ops'], disabled: true } },
-    content: { spec: { disabled: null } },
+    content: { spec: { disabled: false } },
     answer: refusal(0),
   }),
   ...flavours.map((flavour) =>

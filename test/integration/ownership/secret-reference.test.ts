@@ -193,11 +193,6 @@ describeRows('the owner of a key that goes to a Secret which she may not write',
     { spec: { disabled: false } },
     { before: { ...mallorys, spec: { ...mallorys.spec, disabled: true } } },
   ),
-  owned(
-    'does not enable it by leaving the field out',
-    { spec: { disabled: null } },
-    { before: { ...mallorys, spec: { ...mallorys.spec, disabled: true } } },
-  ),
   owned('changes it while disabling it no more than otherwise', { spec: { disabled: true, ttl: 7200 } }),
   owned('disables it', { spec: { disabled: true } }, allowed),
   owned(
@@ -207,7 +202,12 @@ describeRows('the owner of a key that goes to a Secret which she may not write',
   ),
   owned('labels it', { metadata: { annotations: { note: 'hers' } } }, allowed),
   owned('has it rotated', { metadata: { annotations: { 'management.platform.sh/rotate': '1' } } }, allowed),
-  owned('has it written there no more', { spec: { secretRef: null } }, allowed),
+  owned('leaves secretRef out, which stays', { spec: { secretRef: null } }, allowed),
+  owned(
+    'leaves disabled out, which stays',
+    { spec: { disabled: null } },
+    { ...allowed, before: { ...mallorys, spec: { ...mallorys.spec, disabled: true } } },
+  ),
   {
     ...updates(
       'operator',

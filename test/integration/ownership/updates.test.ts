@@ -204,7 +204,7 @@ describeRows('turning off a key that is not theirs', [
     resource: ownedAccessKeys,
     attempt: { verb: 'update', flavour: 'merge patch' },
     before: { by: 'alice', spec: { user: 'alice', disabled: true } },
-    content: { spec: { disabled: null } },
+    content: { spec: { disabled: false } },
     answer: notTheirs,
   },
 ]);

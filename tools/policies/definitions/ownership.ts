@@ -128,10 +128,23 @@ export const ownership = validating({
           || (variables.deleting && k == 'finalizers')
           || k in object.metadata)
     `,
+    // An object that is nearly too large to be changed must lose something before it can be disabled.
+    lessMetadata: cel`
+      object.metadata.all(k, k in ['managedFields', 'generation', 'resourceVersion', 'labels', 'annotations']
+          || (variables.deleting && k == 'finalizers')
+          || object.metadata[?k] == oldObject.metadata[?k])
+        && oldObject.metadata.all(k, k in ['managedFields', 'generation', 'resourceVersion', 'labels', 'annotations']
+          || (variables.deleting && k == 'finalizers')
+          || k in object.metadata)
+        && object.metadata.?labels.orValue({}).all(k,
+          oldObject.metadata.?labels[?k] == optional.of(object.metadata.labels[k]))
+        && object.metadata.?annotations.orValue({}).all(k,
+          oldObject.metadata.?annotations[?k] == optional.of(object.metadata.annotations[k]))
+    `,
     narrowing: cel`
       (variables.deleting
           || (request.resource.resource == 'ownedaccesskeys' && variables.spec[?'disabled'] == optional.of(true)))
-        && variables.sameSpec && variables.sameMetadata
+        && variables.sameSpec && (variables.sameMetadata || variables.lessMetadata)
     `,
     // Not even another manager of a field, who would stand in the way of the owner's next apply.
     unchanged: cel`

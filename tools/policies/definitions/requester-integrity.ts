@@ -44,7 +44,7 @@ export const requesterIntegrity = validating({
     credentials: cel`request.userInfo.?extra[?'management.platform.sh/access-key']`,
     // By these the operator knows a key that it generated, and that it was the one who disabled a key at its end, which it
     // takes back later. Clients choose the name of their field manager, and may send managedFields as they like. A claim may
-    // outlive its field: latchkey-generated-key takes the key away without a word about who managed it.
+    // outlive its field: latchkey-kept-fields takes the key away without a word about who managed it.
     byOperator: cel`
       request.resource.resource != 'ownedaccesskeys'
           || ${isOperator}

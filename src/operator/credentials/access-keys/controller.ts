@@ -61,7 +61,7 @@ export class AccessKeyController {
         return { record: await writer.patchSpec(record, { disabled: true }) };
       }
       case 'enable':
-        return { record: await writer.patchSpec(record, { disabled: null }) };
+        return { record: await writer.patchSpec(record, { disabled: false }) };
     }
   }
 

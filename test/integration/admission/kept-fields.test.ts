@@ -152,3 +152,87 @@ describe('a generated key', async () => {
     });
   });
 });
+
+describe('what an emergency or a manifest set', async () => {
+  const world = await admissionWorld();
+  const namespaces = ['p-shop'];
+  const kept = { disabled: true, secretRef, allowedNamespaces: namespaces };
+  const flavours = updateFlavours.filter(({ name }) => name !== 'server-side apply with force');
+  const keyOf = async (spec: object): Promise<TestObject> =>
+    await create(world.alice, objectOf(ownedAccessKeys, { user: 'alice', ttl: 60, ...spec }));
+  const specAfter = async (stored: TestObject) => (await read(world, stored)).spec;
+
+  describe.each(flavours)('in an update by $name', ({ update }) => {
+    it.each(Object.entries(kept))('stays when the update leaves it out: %s', async (field, value) => {
+      const stored = await keyOf({ [field]: value });
+      const answer = await update(world.alice, stored, (object) => {
+        object.spec = { user: 'alice', ttl: 90 };
+      });
+      expectOk(answer);
+      expect(await specAfter(stored)).toEqual({ user: 'alice', ttl: 90, [field]: value });
+    });
+
+    it('stays all together when the update has no spec', async () => {
+      const stored = await keyOf(kept);
+      expectOk(
+        await update(world.alice, stored, (object) => {
+          object.spec = { user: 'alice' };
+        }),
+      );
+      expect(await specAfter(stored)).toMatchObject(kept);
+    });
+
+    it.each<[string, object, object]>([
+      ['disabled', { disabled: true }, { disabled: false }],
+      ['allowedNamespaces', { allowedNamespaces: namespaces }, { allowedNamespaces: [] }],
+      ['secretRef', { secretRef }, { secretRef: { namespace: 'default', name: 'another' } }],
+      ['secretRef', { secretRef }, { key: 'suppliedsuppliedsupplied' }],
+    ])('is taken back by a value: %s', async (_, before, after) => {
+      const stored = await keyOf(before);
+      expectOk(
+        await update(world.alice, stored, (object) => {
+          object.spec = { user: 'alice', ttl: 90, ...after };
+        }),
+      );
+      expect(await specAfter(stored)).toEqual({ user: 'alice', ttl: 90, ...after });
+    });
+  });
+
+  it('is not kept when the operator disabled the key at its end, or a longer life would not revive it', async () => {
+    const stored = await keyOf({ disabled: true });
+    await writeStatus(world, stored, { disabledByExpiry: 1, observedGeneration: 1 });
+    const { metadata } = await read(world, stored);
+    const body = { ...stored, metadata, spec: { user: 'alice', ttl: 3_600 } };
+    expectOk(await world.alice.send('PUT', pathOf(ownedAccessKeys, stored.metadata.name), { body }));
+    expect(await specAfter(stored)).toEqual({ user: 'alice', ttl: 3_600 });
+  });
+
+  it('stays when the manager that set it applies its manifest without it', async () => {
+    const { apiVersion, kind, metadata } = objectOf(ownedAccessKeys);
+    const apply = async (spec: object) =>
+      expectOk(
+        await world.alice.send('PATCH', pathOf(ownedAccessKeys, metadata.name), {
+          body: { apiVersion, kind, metadata, spec: { user: 'alice', ...spec } },
+          contentType: contentTypes.apply,
+          query: { fieldManager: 'argocd-controller', force: 'true' },
+        }),
+      );
+    await apply({ disabled: true });
+    expect((await apply({})).spec).toEqual({ user: 'alice', disabled: true });
+    expect((await apply({ disabled: false })).spec).toEqual({ user: 'alice', disabled: false });
+  });
+
+  it('survives kubectl replace of the manifest, and belongs to no manager then', async () => {
+    const stored = await keyOf({ disabled: true });
+    const input = JSON.stringify(
+      objectOf(ownedAccessKeys, { user: 'alice', ttl: 90 }, { name: stored.metadata.name }),
+    );
+    const owner = ['--as=alice', `--as-group=${testers}`];
+    expect(await world.plane.kubectl(['replace', ...owner, '-f', '-'], { input })).toMatchObject({
+      exitCode: 0,
+    });
+    const after = await read(world, stored);
+    expect(after.spec).toEqual({ user: 'alice', ttl: 90, disabled: true });
+    expect(JSON.stringify(after.metadata['managedFields'])).not.toContain('f:disabled');
+  });
+});

@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { annotations } from '../../../src/api/names.ts';
+import { clusters, ownedAccessKeys, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
+import { contentTypes } from '../admission/api-client.ts';
+import { objectOf, pathOf } from '../admission/objects.ts';
+import { admissionWorld } from '../admission/world.ts';
+import { annotated, expectEnd, makeKey, type Way, ways, withMetadata } from './oversize.ts';
+import { peopleOf } from './people.ts';
+
+describe('an object that is larger than it may be', async () => {
+  const world = await admissionWorld();
+  const people = await peopleOf(world);
+
+  it('is refused with the part that is too large', async () => {
+    const path = await makeKey(people.mallory, 'mallory');
+    const { body } = await people.master.send('GET', path);
+    const large = (ways['owner references'] as Way)(body, 120_000);
+    expect(await people.mallory.send('PUT', path, { body: large })).toMatchObject({
+      status: 403,
+      body: { message: expect.stringContaining('metadata.ownerReferences: larger than 20000 characters') },
+    });
+    await expectEnd(people.root, path);
+  });
+
+  it('has the limit at its creation too, and for the other kinds', async () => {
+    for (const [client, resource] of [
+      [people.mallory, ownedAccessKeys],
+      [people.master, virtualClusterInstanceKubeConfigs],
+      [people.root, clusters],
+    ] as const) {
+      const body = annotated(objectOf(resource, {}), '<'.repeat(200_000));
+      const answer = await client.send('POST', pathOf(resource), { body });
+      expect(answer.status, resource.kind).toBe(403);
+      expect(answer.body.message).toContain('metadata.annotations: larger than 300000 bytes');
+    }
+  });
+
+  it('may shrink in steps, and keep its size, but not grow, when it is too large already', async () => {
+    const path = await makeKey(people.mallory, 'mallory');
+    const patch = (value: string) => ({
+      body: { metadata: { annotations: { long: value } } },
+      contentType: contentTypes.mergePatch,
+    });
+    // No policy judges the operator.
+    expect((await people.operator.send('PATCH', path, patch('<'.repeat(80_000)))).status).toBe(200);
+    const describeAs = async (description: string): Promise<number> => {
+      const { body } = await people.master.send('GET', path);
+      const answer = await people.mallory.send('PUT', path, {
+        body: { ...body, spec: { ...body.spec, description } },
+      });
+      return answer.status;
+    };
+    expect(await describeAs('the same size')).toBe(200);
+    const { body } = await people.master.send('GET', path);
+    const put = (value: string) => people.mallory.send('PUT', path, { body: annotated(body, value) });
+    expect((await put('<'.repeat(81_000))).status).toBe(403);
+    expect((await put('<'.repeat(70_000))).status).toBe(200);
+  });
+
+  it('loses labels and annotations together with its life to those who revoke', async () => {
+    const path = await makeKey(people.alice, 'alice');
+    const note = { metadata: { annotations: { note: 'long' }, labels: { a: 'b' } } };
+    const merge = { contentType: contentTypes.mergePatch };
+    const { body } = await people.master.send('GET', path);
+    expect(
+      (
+        await people.alice.send('PUT', path, {
+          body: withMetadata(body, {
+            annotations: { ...body.metadata.annotations, ...note.metadata.annotations },
+          }),
+        })
+      ).status,
+    ).toBe(200);
+    const drop = { annotations: { note: null }, labels: null };
+    const alone = await people.warden.send('PATCH', path, { body: { metadata: drop }, ...merge });
+    expect(alone.status).toBe(403);
+    const both = await people.warden.send('PATCH', path, {
+      body: { metadata: drop, spec: { disabled: true } },
+      ...merge,
+    });
+    expect({ status: both.status, said: both.body.message }).toEqual({ status: 200, said: undefined });
+    const stored = (await people.master.send('GET', path)).body;
+    expect(stored.metadata).not.toHaveProperty('labels');
+    expect(Object.keys(stored.metadata.annotations)).toEqual(
+      expect.arrayContaining([annotations.requester, annotations.requesterGroups]),
+    );
+    expect(stored.metadata.annotations).not.toHaveProperty('note');
+  });
+});
