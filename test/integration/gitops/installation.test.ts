@@ -71,14 +71,22 @@ describe('the health checks in an installation of Argo CD', () => {
     expect(JSON.parse(stdout).data).toEqual({ ...installed.data, ...data });
   });
 
-  it('are added by the component', async () => {
-    await mkdir(path.join(folder, 'latchkey'));
-    await symlink(configFolder, path.join(folder, 'latchkey/config'));
-    await writeFile(path.join(folder, 'argocd-cm.yaml'), JSON.stringify(installed));
-    const kustomization = { resources: ['argocd-cm.yaml'], components: ['latchkey/config/argocd'] };
+  const { namespace: _, ...bare } = installed.metadata;
+
+  it.each<[string, object, object]>([
+    ['installed in its namespace', installed, {}],
+    // As Argo CD's own manifests are.
+    ['without a namespace, which is added', { ...installed, metadata: bare }, { namespace: 'argocd' }],
+  ])('are added by the component to a ConfigMap %s', async (_what, object, more) => {
+    await mkdir(path.join(folder, 'latchkey'), { recursive: true });
+    await symlink(configFolder, path.join(folder, 'latchkey/config')).catch(() => undefined);
+    await writeFile(path.join(folder, 'argocd-cm.yaml'), JSON.stringify(object));
+    const components = ['latchkey/config/argocd'];
+    const kustomization = { ...more, resources: ['argocd-cm.yaml'], components };
     await writeFile(path.join(folder, 'kustomization.yaml'), JSON.stringify(kustomization));
     const [changed, ...others] = await render(plane, folder);
     expect(changed?.['data']).toEqual({ ...installed.data, ...data });
+    expect(changed?.metadata.name).toBe('argocd-cm');
     expect(others).toEqual([]);
   });
 });
