@@ -16,7 +16,9 @@ import { holdsUnknownBytes } from './paged-list.ts';
 export async function deleteByPlace(
   client: KubeClient,
   resource: Resource,
-  { metadata: { name, namespace, uid } }: KubeObject,
+  {
+    metadata: { name, namespace, uid },
+  }: { readonly metadata: Pick<KubeObject['metadata'], 'name' | 'namespace' | 'uid'> },
   before: string | undefined,
 ): Promise<boolean> {
   const start = startOf(name, before);

@@ -35,6 +35,8 @@ export async function* everyObject<T extends KubeObject>(
       });
     });
     yield* page.items;
+    // They may be large, and the next page may take long.
+    page = { ...page, items: [] };
     if (page.isDeadEnd) throw unlistable();
   } while (page.next !== undefined);
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../api/json.ts';
 import { clusterRoleBindings, type Resource, roleBindings } from '../../api/resources.ts';
 import { parseCertificateSubject } from '../../credentials/certificates/subject.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
@@ -30,18 +31,39 @@ interface Binding extends KubeObject {
 /** At the same time; as many as there are connections to a target. */
 const concurrency = 4;
 
+type Place = Pick<KubeObject['metadata'], 'name' | 'namespace' | 'uid' | 'resourceVersion'> &
+  Partial<Pick<KubeObject['metadata'], 'finalizers' | 'deletionTimestamp'>>;
+
 /** A binding with a dead certificate among its subjects. */
 export interface StrayBinding {
   readonly resource: Resource;
-  readonly binding: Binding;
+  /** What is needed to remove it: labels, annotations and managed fields may be large. */
+  readonly binding: { readonly metadata: Place };
   /** The subjects that may stay. */
   readonly others: readonly Subject[];
   /** The name of the binding before it, in its namespace or among those without. */
   readonly before: string | undefined;
 }
 
-/** Each may weigh a megabyte; the next pass finds the rest. */
+/** The next pass finds the rest. */
 const maxFound = 200;
+/** Characters. One may weigh more than a megabyte, and a dozen searches may run at a time. */
+const maxWeight = 4 * 2 ** 20;
+
+/** What a search has found so far. */
+class Found {
+  readonly bindings: StrayBinding[] = [];
+  #weight = 0;
+
+  get isFull(): boolean {
+    return this.bindings.length >= maxFound || this.#weight >= maxWeight;
+  }
+
+  add(stray: StrayBinding): void {
+    this.bindings.push(stray);
+    this.#weight += JSON.stringify(stray).length;
+  }
+}
 
 /**
  * Searches every binding of a cluster for dead certificates, users and groups alike, by whatever way they came there.
@@ -54,10 +76,10 @@ export async function findStrayBindings(
   dead: DeadCertificates,
   assertTime: () => void,
 ): Promise<readonly StrayBinding[]> {
-  const found: StrayBinding[] = [];
+  const found = new Found();
   let failure: TargetFailure | undefined;
   for (const resource of [clusterRoleBindings, roleBindings]) {
-    if (found.length >= maxFound) break;
+    if (found.isFull) break;
     try {
       await findIn(resource, everyObject<Binding>(client, resource, { assertTime }), { dead, found });
     } catch (error) {
@@ -65,25 +87,31 @@ export async function findStrayBindings(
       failure ??= error;
     }
   }
-  if (failure !== undefined && found.length === 0) throw failure;
-  return found;
+  if (failure !== undefined && found.bindings.length === 0) throw failure;
+  return found.bindings;
 }
 
 async function findIn(
   resource: Resource,
   bindings: AsyncIterable<Binding>,
-  { dead, found }: { readonly dead: DeadCertificates; readonly found: StrayBinding[] },
+  { dead, found }: { readonly dead: DeadCertificates; readonly found: Found },
 ): Promise<void> {
   let last: Binding | undefined;
   for await (const binding of bindings) {
-    if (found.length >= maxFound) return;
+    if (found.isFull) return;
     const subjects = subjectsOf(binding);
     const others = subjects.filter((subject) => !namesDead(subject, dead));
     const before = last?.metadata.namespace === binding.metadata.namespace ? last?.metadata.name : undefined;
-    if (others.length < subjects.length) found.push({ resource, binding, others, before });
+    if (others.length < subjects.length)
+      found.add({ resource, binding: { metadata: placeOf(binding) }, others, before });
     last = binding;
   }
 }
+
+const placeOf = ({ metadata }: Binding): Place => {
+  const { name, namespace, uid, resourceVersion, finalizers, deletionTimestamp } = metadata;
+  return { name, uid, resourceVersion, ...defined({ namespace, finalizers, deletionTimestamp }) };
+};
 
 /**
  * Takes the dead certificates out of these bindings, and deletes those without other subjects. One that the target does
@@ -151,7 +179,7 @@ async function takeOut(client: KubeClient, stray: StrayBinding): Promise<boolean
 }
 
 /** Of other names it is uncertain what they lead to, and whether a request with them arrives: proxies have limits too. */
-const isAddressable = ({ name }: KubeObject['metadata']): boolean =>
+const isAddressable = ({ name }: Place): boolean =>
   !holdsUnknownBytes(name) && encodeURIComponent(name).length < 4_000;
 
 /** A binding with a finalizer stays in force while it is deleted, so its subjects are taken out first. */
@@ -163,5 +191,5 @@ async function takeOutByName(client: KubeClient, { resource, binding, others }: 
   if (others.length === 0) await client.delete(resource, key, { preconditions: { uid } });
 }
 
-const lingers = ({ metadata: { finalizers = [], deletionTimestamp } }: Binding): boolean =>
+const lingers = ({ metadata: { finalizers = [], deletionTimestamp } }: StrayBinding['binding']): boolean =>
   finalizers.length > 0 || deletionTimestamp !== undefined;
