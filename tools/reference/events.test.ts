@@ -77,11 +77,14 @@ const scenarios: Readonly<Record<string, (reason: Reason) => readonly Transition
   Connect: (reason) =>
     targetTransitions({ conditions: [] }, { phase: 'Ready', ready: { status: 'True', reason, message: '' } }),
   Finalize: () => [finalizerReleased(leftBehind)],
-  Revoke: () => [certificateNotRevoked('then', about(reasons.targetForbidden)), revocationUnreadable],
+  Revoke: () => [
+    certificateNotRevoked('then', about(reasons.targetForbidden)),
+    revocationUnreadable,
+    recordNotSigned,
+  ],
   Wait: () => admissionEvents.slice(0, 1),
   Resume: () => admissionEvents.slice(1),
   Move: () => [loginSecretsMoved],
-  Revoke: () => [recordNotSigned],
 };
 
 const documented = rows.flatMap(({ reason, type, actions }) =>
