@@ -1,17 +1,27 @@
-import { describe, expect, it } from 'vitest';
+import { createHmac } from 'node:crypto';
+import { afterAll, describe, expect, it } from 'vitest';
+import { secretAt } from '../../../lab/operator/api.ts';
 import { metricOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { type VirtualCluster, virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
-import { labels, purposes, systemNamespace } from '../../../src/api/names.ts';
+import { canonicalJson } from '../../../src/api/canonical-json.ts';
+import { labels, purposes, systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { configMaps } from '../../../src/api/resources.ts';
+import { collectionPath } from '../../../src/kube/resource-path.ts';
+import { adminClient } from '../../integration/admission/api-client.ts';
 import { targetSettings } from '../targets/target-world.ts';
 import { Project, tracesOf } from './kubeconfig-world.ts';
 
 const world = await operatorWorld({ env: { ...targetSettings, LATCHKEY_FINALIZER_LIMIT: '2s' } });
 const { admin } = world;
 const cluster = await virtualCluster();
+const master = await adminClient(world.plane);
+afterAll(async () => await master.close());
+const asOperator = master.withHeaders({
+  'impersonate-user': 'system:serviceaccount:latchkey-system:latchkey-operator',
+});
 const pending = (reason: string) => `latchkey_revocations_pending{reason="${reason}"}`;
 
 /** Keeps every ClusterRoleBinding in the virtual cluster, as its administrator may. */
@@ -65,17 +75,26 @@ describe('a virtual cluster whose own policy keeps the binding of a deleted kube
   }, 150_000);
 });
 
-describe('a record that cannot be read', () => {
+describe('a record of the operator that cannot be read', () => {
   it('is an event and counted, and is counted no more when a person removes it', async () => {
     const name = world.name('latchkey-revocation');
-    const metadata = { name, namespace: systemNamespace, labels: { [labels.purpose]: purposes.revocation } };
     const data = { uid: 'someone', notAfter: '+010000-01-01T00:14:59.000Z' };
-    const record = await admin.createObject(configMaps, {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata,
-      data,
-    });
+    const secret = await admin.get(secretAt(systemNamespace, systemObjects.revocationKey));
+    const key = Buffer.from(secret.data?.['hmac-sha256.key'] ?? '', 'base64');
+    const signature = createHmac('sha256', key).update(canonicalJson({ name, data })).digest('hex');
+    const { status, body: record } = await asOperator.send(
+      'POST',
+      collectionPath(configMaps, systemNamespace),
+      {
+        body: {
+          apiVersion: 'v1',
+          kind: 'ConfigMap',
+          metadata: { name, namespace: systemNamespace, labels: { [labels.purpose]: purposes.revocation } },
+          data: { ...data, signature },
+        },
+      },
+    );
+    expect(status).toBe(201);
     const series = pending(reasons.revocationUnreadable);
     await until('it is counted', async () => (await metricOf(world.operator, series)) === 1);
     await admin.untilEvent(record, reasons.revocationUnreadable);
