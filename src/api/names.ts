@@ -26,7 +26,10 @@ export const serviceAccounts = {
 export const fieldManager = 'latchkey-operator';
 
 export const groups = {
+  /** Of a verified request about one's own: with it come create, update and delete. */
   selfService: `${group}:self-service`,
+  /** The same for server-side apply: create, update and patch. */
+  selfServiceApply: `${group}:self-service-apply`,
   users: `${group}:users`,
 } as const;
 

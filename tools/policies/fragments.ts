@@ -111,10 +111,11 @@ export const requesterGroupsText = cel`
     .map(g, strings.quote(g)).join(',') + ']'
 `;
 
-/** The label that marks what came through the gateway; on an update it stays as it was. */
+/** The label that marks what came through the gateway and is declared nowhere; on an update it stays as it was. */
 export const ephemeralLabel = cel`
   request.operation == 'CREATE'
     ? ('management.platform.sh:self-service' in request.userInfo.?groups.orValue([])
+          && !object.metadata.?annotations[?'kubectl.kubernetes.io/last-applied-configuration'].hasValue()
         ? optional.of('true')
         : optional.none())
     : oldObject.metadata.?labels[?'management.platform.sh/ephemeral']

@@ -36,6 +36,18 @@ describe('the ephemeral label', async () => {
     );
   });
 
+  it('is not set where kubectl apply wrote its annotation, which says that the object is declared', async () => {
+    const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{}' };
+    const sent = { [labels.ephemeral]: 'true' };
+    const created = await create(viaGateway, objectOf(ownedAccessKeys, {}, { annotations, labels: sent }));
+    expect(labelOf(created)).toBeUndefined();
+  });
+
+  it('is not set for the group of server-side apply', async () => {
+    const applying = await world.user('alice', [testers, groups.selfServiceApply]);
+    expect(labelOf(await create(applying, objectOf(ownedAccessKeys)))).toBeUndefined();
+  });
+
   it('is set on an object without any label', async () => {
     const object = objectOf(ownedAccessKeys);
     const { labels: _, ...metadata } = object.metadata;

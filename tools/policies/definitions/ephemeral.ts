@@ -6,7 +6,9 @@ export const ephemeral = mutating({
   name: 'latchkey-ephemeral',
   about: text`
     The operator deletes a credential with this label soon after its end. Only objects made through the gateway, which adds
-    the self-service group to the requests that it has verified, carry it; on an update the label stays as it was.
+    the self-service group to the requests that it has verified, carry it; on an update the label stays as it was. What
+    kubectl apply made is declared, server-side (with another group) or with its annotation: the next apply would make it
+    again, alive.
   `,
   operations: ['CREATE', 'UPDATE'],
   resources: credentials,
