@@ -181,8 +181,8 @@ export const errorCatalogue = {
     httpStatus: 403,
   },
   ERR_CREDENTIAL_KIND: {
-    message: 'access keys, tokens and kubeconfigs are not served through the gateway yet',
-    fix: 'Use the API server of the platform directly.',
+    message: 'the gateway does not serve this request about access keys, tokens and kubeconfigs',
+    fix: 'Send it to /management with an access key, about an object of your own and not about a subresource.',
     httpStatus: 403,
   },
   ...objectErrors,

@@ -1,4 +1,4 @@
-/** The part of the error catalogue that is about bodies and the objects in them. */
+/** The part of the error catalogue that is about bodies, objects and operations on credentials of one's own. */
 export const objectErrors = {
   ERR_BODY_UNREADABLE: {
     message: 'the body cannot be read: {problem}',
@@ -19,5 +19,61 @@ export const objectErrors = {
     message: 'the object in the body does not fit the request: {problem}',
     fix: 'Write what the path says, or leave the field out.',
     httpStatus: 400,
+  },
+  ERR_OBJECT_NOT_FOUND: {
+    message: '{resource}.management.platform.sh "{name}" not found',
+    fix: 'Check the name. You find your own objects only; a name that somebody else has stays taken.',
+    httpStatus: 404,
+  },
+  ERR_OBJECT_CONFLICT: {
+    message: 'the object was changed, or made again, while the request was under way',
+    fix: 'Read it again and repeat the change.',
+    httpStatus: 409,
+  },
+  ERR_OPERATION_UNKNOWN: {
+    message: 'this operation is not served for {resource}',
+    fix: 'Use get, list, create, update, patch or delete of the object itself, without a subresource.',
+    httpStatus: 405,
+  },
+  ERR_NOT_ACCEPTABLE: {
+    message: 'none of the media types in Accept is served here',
+    fix: 'Accept application/json or application/yaml. With JSON also Table and PartialObjectMetadata of meta.k8s.io/v1.',
+    httpStatus: 406,
+  },
+  ERR_QUERY: {
+    message: 'the query cannot be served: {problem}',
+    fix: 'Correct the parameter, or leave it out.',
+    httpStatus: 400,
+  },
+  ERR_CONTINUE_EXPIRED: {
+    message: 'the continue token is too old, or of another credential',
+    fix: 'List again from the beginning.',
+    httpStatus: 410,
+  },
+  ERR_VERSION_EXPIRED: {
+    message: 'what came after this resourceVersion is not known any more',
+    fix: 'List again, and watch from the resourceVersion of that list.',
+    httpStatus: 410,
+  },
+  ERR_KEY_MALFORMED: {
+    message: 'spec.key is neither a plain key nor the SHA-256 of one',
+    fix: 'Leave it out, and one is made. Or write 20 to 512 of the characters A-Z a-z 0-9 . _ ~ + / = -, or sha256: and 64 hex digits.',
+    httpStatus: 422,
+  },
+  ERR_PATCH: {
+    message: 'the patch cannot be applied: {problem}',
+    fix: 'Read the object again and compare. Values that are credentials read as their hash, or are left out.',
+    httpStatus: 422,
+  },
+  ERR_PARENT: {
+    message:
+      'an access key with a scope makes children of its own only, and spec.accessKey names another key',
+    fix: 'Leave spec.accessKey out, or use an access key without a scope.',
+    httpStatus: 403,
+  },
+  ERR_QUOTA: {
+    message: 'User "{user}" has {count} {resource} already, which is the limit',
+    fix: 'Delete what you no longer need, or ask who runs the platform for a higher limit.',
+    httpStatus: 429,
   },
 } as const;

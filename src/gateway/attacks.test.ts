@@ -638,13 +638,8 @@ describe('a scope is not left', () => {
     ['a container in a running pod', wide, 'PATCH /api/v1/namespaces/default/pods/a/ephemeralcontainers'],
     ['a node', wide, 'GET /api/v1/nodes/a/proxy/exec'],
     ['a webhook', wide, 'POST /apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'],
-    ['a new key', wide, `POST ${keys}`],
-    ['its own key', wide, `PATCH ${keys}/ci`, ['Content-Type: application/merge-patch+json']],
-    ['its own key by an apply', wide, `PATCH ${keys}/ci`, ['Content-Type: application/apply-patch+yaml']],
     ['the status of its key', wide, `PUT ${keys}/ci/status`],
     ['keys in another version', wide, `GET /apis/${group}/v9/ownedaccesskeys`],
-    ['tokens', wide, `POST /apis/${group}/v1/directclusterendpointtokens`],
-    ['kubeconfigs', wide, `GET /apis/${group}/v1/namespaces/p-a/virtualclusterinstancekubeconfigs`],
   ])('by way of %s', async (_, scope, line, headers = []) => {
     const { send, seen, know, state } = await start();
     know(key, verdictFor(scope as Record<string, unknown>));

@@ -12,11 +12,13 @@ import type { HealthChecks } from '../telemetry/health.ts';
 import type { GatewayMetrics } from '../telemetry/metrics/gateway.ts';
 import { Endpoints } from './endpoints/endpoints.ts';
 import { IssuerDocuments } from './endpoints/issuer-documents.ts';
+import { Quota } from './endpoints/quota.ts';
 import { Removals } from './endpoints/removals.ts';
 import { EntryPermissions } from './gate/entry-permissions.ts';
 import { Misses } from './gate/misses.ts';
 import { OpenRequests } from './gate/open-requests.ts';
 import { CredentialIndex } from './index/credential-index.ts';
+import { RecentChanges } from './index/recent-changes.ts';
 import { TargetRecords } from './index/target-records.ts';
 import { limitedLog } from './limited-log.ts';
 import { Targets } from './proxy/targets.ts';
@@ -134,19 +136,6 @@ export class Gateway {
     });
   }
 
-  #createEndpoints(misses: Misses): Endpoints {
-    return new Endpoints({
-      ...this.#options,
-      index: this.#index,
-      targetRecords: this.#targetRecords,
-      permissions: this.#permissions,
-      misses,
-      issuer: this.#issuer,
-      issuerReads: createMisses(this.#options),
-      removals: this.#removals,
-    });
-  }
-
   #createTargets(platform: Upstream): Targets {
     const { settings, clock } = this.#options;
     return new Targets({
@@ -156,6 +145,27 @@ export class Gateway {
       connections: this.#targetConnections,
       projectNamespacePrefix: settings.projectNamespacePrefix,
       limits: upstreamLimitsOf(settings),
+    });
+  }
+
+  #createEndpoints(misses: Misses): Endpoints {
+    const { clock, settings } = this.#options;
+    const { records } = this.#index;
+    const limits = {
+      OwnedAccessKey: settings.keysPerUser,
+      DirectClusterEndpointToken: settings.tokensPerUser,
+    };
+    return new Endpoints({
+      ...this.#options,
+      index: this.#index,
+      targetRecords: this.#targetRecords,
+      permissions: this.#permissions,
+      misses,
+      quota: new Quota({ records, now: () => clock.now(), limits }),
+      changes: new RecentChanges(records, (kind) => this.#index.position(kind)),
+      issuer: this.#issuer,
+      issuerReads: createMisses(this.#options),
+      removals: this.#removals,
     });
   }
 

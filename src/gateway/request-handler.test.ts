@@ -116,20 +116,22 @@ describe('a request that gets no further than the gateway', () => {
     ['a backslash', request('GET /kubernetes/management/a\\b'), 400],
     ['NUL', request('GET /kubernetes/management/a%00'), 400],
     ['no target', request('GET /api/v1'), 404],
-    ['keys', request('GET /kubernetes/management/apis/management.platform.sh/v1/ownedaccesskeys'), 403],
+    ['keys', request('GET /kubernetes/management/apis/management.platform.sh/v9/ownedaccesskeys'), 403],
     [
-      'one key',
-      request('DELETE /kubernetes/management/apis/management.platform.sh/v1/ownedaccesskeys/a'),
+      'the status of a key',
+      request('PUT /kubernetes/management/apis/management.platform.sh/v1/ownedaccesskeys/a/status'),
       403,
     ],
     [
       'keys by the old path of watches',
-      request('GET /kubernetes/management/apis/management.platform.sh/v1/watch/ownedaccesskeys'),
+      request('GET /kubernetes/management/apis/management.platform.sh/v9/watch/ownedaccesskeys'),
       403,
     ],
     [
-      'a patch of a token',
-      request('PATCH /kubernetes/management/apis/management.platform.sh/v1/directclusterendpointtokens/a'),
+      'a patch of the status of a token',
+      request(
+        'PATCH /kubernetes/management/apis/management.platform.sh/v1/directclusterendpointtokens/a/status',
+      ),
       403,
     ],
     ['a websocket', request(`GET ${path}`, ['Upgrade: websocket']).replace('close', 'Upgrade'), 501],

@@ -162,15 +162,16 @@ export class RequestHandler {
 
   #send(
     { request, response }: Exchange,
-    { asked, isLong, identity: { user } }: OpenRequest,
+    underway: OpenRequest,
     { sender, target, upstream }: Pick<Passed, 'sender' | 'target'> & { upstream: Upstream },
   ): void {
-    const { clock, log, metrics, settings, endpoints } = this.#options;
+    const { clock, log, metrics, settings, endpoints, open } = this.#options;
     const { method = '', socket, rawHeaders } = request;
+    const { asked, isLong, identity } = underway;
     const impersonation = impersonationIn(target, sender.verdict);
     const clientAddress = socket.remoteAddress ?? 'unknown';
     const headers = requestHeaders(rawHeaders, { clientAddress, impersonation });
-    const send = { method, path: asked.forward, headers, isLong, user };
+    const send = { method, path: asked.forward, headers, isLong, user: identity.user };
     const forwarding = {
       ...{ request, response, upstream, send, clock },
       publicPath: this.#basePath + apiPrefix + (formatTarget(asked.target) ?? ''),
@@ -183,7 +184,8 @@ export class RequestHandler {
     const endpoint = endpoints.find(asked);
     if (endpoint === undefined) return forward(forwarding);
     const refuse = (answer: ErrorAnswer) => this.#refuse(response, answer);
-    const passed = { ...forwarding, asked, sender, spaceNamespace: target.namespace, refuse };
+    const leave = () => open.leave(sender.hash, underway);
+    const passed = { ...forwarding, asked, sender, spaceNamespace: target.namespace, leave, refuse };
     endpoint(passed).catch((error: unknown) => this.#fail(response, error));
   }
 

@@ -35,7 +35,10 @@ export interface InformerSource<R extends StoredRecord>
 
 interface Informer {
   readonly name: string;
-  readonly reflector: Pick<Reflector<StoredRecord>, 'run' | 'synced' | 'hasSynced' | 'freshness'>;
+  readonly reflector: Pick<
+    Reflector<StoredRecord>,
+    'run' | 'synced' | 'hasSynced' | 'freshness' | 'position'
+  >;
 }
 
 /** Everything that one part of a process watches: run, waited for and judged together. */
@@ -67,6 +70,11 @@ export class Informers {
   /** Resolves when every store has held everything at one moment; rejects with the signal's reason. */
   async synced(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#informers.map(({ reflector }) => reflector.synced(signal)));
+  }
+
+  /** Up to which resourceVersion everything of this name is known; undefined while it is read (again). */
+  position(name: string): string | undefined {
+    return this.#informers.find((informer) => informer.name === name)?.reflector.position();
   }
 
   /** For a health check: what has not been read yet. */

@@ -139,6 +139,20 @@ export const gatewaySettingDefinitions = {
     default: '2000',
     documentation: 'Watches and the like at once with all credentials of one user. One more gets 429.',
   }),
+  keysPerUser: setting({
+    name: 'LATCHKEY_KEYS_PER_USER',
+    type: integer(1, 1_000_000),
+    default: '100',
+    documentation:
+      'Access keys that one user may have made through the gateway. One more gets 429. Two replicas may exceed it by what is under way.',
+  }),
+  tokensPerUser: setting({
+    name: 'LATCHKEY_TOKENS_PER_USER',
+    type: integer(1, 1_000_000),
+    default: '50',
+    documentation:
+      'Tokens that one user may have made through the gateway and that have not ended. One more gets 429.',
+  }),
   maxConnections: setting({
     name: 'LATCHKEY_MAX_CONNECTIONS',
     type: integer(1, 100_000),

@@ -6,9 +6,12 @@ import { credentialHash } from '../../src/credentials/keys/credential-hash.ts';
 import type { EndpointServices } from '../../src/gateway/endpoints/endpoint.ts';
 import { Endpoints } from '../../src/gateway/endpoints/endpoints.ts';
 import type { IssuerDocument } from '../../src/gateway/endpoints/issuer-documents.ts';
+import { Quota } from '../../src/gateway/endpoints/quota.ts';
 import { EntryPermissions } from '../../src/gateway/gate/entry-permissions.ts';
 import { Misses } from '../../src/gateway/gate/misses.ts';
 import { OpenRequests } from '../../src/gateway/gate/open-requests.ts';
+import { CredentialRecords } from '../../src/gateway/index/credential-records.ts';
+import { RecentChanges } from '../../src/gateway/index/recent-changes.ts';
 import type { Refused, Verdict } from '../../src/gateway/index/verdict.ts';
 import type { FoundTarget } from '../../src/gateway/proxy/targets.ts';
 import { ApiServerUpstream, type UpstreamLimits } from '../../src/gateway/proxy/upstream.ts';
@@ -103,7 +106,9 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     if (state.isAway) throw new Error('the API server is away');
     return { status: { allowed: state.mayEnter } };
   };
+  const records = new CredentialRecords();
   const index = {
+    records,
     find: (hash: string) => state.verdicts.get(hash),
     problem: () => state.problem,
     used: () => {
@@ -165,8 +170,8 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     permissions,
     misses,
     endpoints: new Endpoints({
+      ...servicesOf(index, records),
       settings,
-      index,
       misses,
       permissions,
       issuer: { find: () => state.published },
@@ -188,6 +193,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
   return {
     seen,
     state,
+    records,
     open,
     port: address.port,
     isSecure: options.isSecure === true,
@@ -202,6 +208,16 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
       await connections.close();
       await new Promise((resolve) => origin.close(resolve));
     },
+  };
+}
+
+function servicesOf(index: EndpointServices['index'], records: CredentialRecords): Partial<EndpointServices> {
+  return {
+    clock: systemClock,
+    log: silentLogger,
+    index,
+    quota: new Quota({ records, now: () => systemClock.now(), limits: { OwnedAccessKey: 3 } }),
+    changes: new RecentChanges(records, () => '1'),
   };
 }
 

@@ -8,10 +8,12 @@ import type { Authenticated } from '../gate/authenticate.ts';
 import type { EntryPermissions } from '../gate/entry-permissions.ts';
 import type { Misses } from '../gate/misses.ts';
 import type { CredentialIndex } from '../index/credential-index.ts';
+import type { RecentChanges } from '../index/recent-changes.ts';
 import type { TargetRecords } from '../index/target-records.ts';
 import type { Forwarding } from '../proxy/forward.ts';
 import type { ErrorAnswer } from '../server/error-answer.ts';
 import type { IssuerDocuments } from './issuer-documents.ts';
+import type { Quota } from './quota.ts';
 import type { Removals } from './removals.ts';
 
 export interface Exchange {
@@ -25,6 +27,8 @@ export interface EndpointRequest extends Omit<Forwarding, 'body'> {
   readonly sender: Authenticated;
   /** The namespace that a space is. */
   readonly spaceNamespace: string | undefined;
+  /** For what may end the credential itself: the request is not cut any more when that is over. */
+  readonly leave: () => void;
   /** Answers with an error of the gateway that no failure led to. */
   readonly refuse: (answer: ErrorAnswer) => void;
 }
@@ -49,6 +53,8 @@ export interface EndpointServices {
   /** Acts as the user of a credential; a request without a user can do nothing. */
   readonly client: KubeClient;
   readonly index: Pick<CredentialIndex, 'records' | 'find' | 'problem'>;
+  readonly quota: Quota;
+  readonly changes: RecentChanges;
   readonly targetRecords: Pick<TargetRecords, 'instances' | 'findProject'>;
   readonly permissions: Pick<EntryPermissions, 'find' | 'ask'>;
   readonly misses: Pick<Misses, 'isTooMany'>;

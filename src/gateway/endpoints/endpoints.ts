@@ -1,12 +1,15 @@
 import { group } from '../../api/names.ts';
 import { issuerDocuments } from '../../credentials/tokens/discovery.ts';
+import { isCredentialRequest } from '../../scope/gate/sensitive.ts';
 import type { RequestMeaning } from '../../scope/requests/resolve-request.ts';
 import { version } from '../../version.ts';
+import { credentialKind } from '../gate/authorise.ts';
 import { hasBody } from '../server/error-answer.ts';
 import { discoveryEndpoints } from './discovery.ts';
 import type { Endpoint, EndpointServices, Exchange, PublicEndpoint } from './endpoint.ts';
 import { publicDocument } from './issuer-documents.ts';
 import { KubeConfigs } from './kubeconfigs.ts';
+import { credentialEndpoints } from './own-endpoints.ts';
 import { answerReview } from './reviews.ts';
 import { selves } from './selves.ts';
 
@@ -24,6 +27,7 @@ const onPlatform = (services: EndpointServices): EndpointTable => ({
   ...Object.fromEntries(everyVerb.map((verb) => [`${verb} selves.${group}`, selves(services)])),
   [`create virtualclusterinstances/kubeconfig.${group}`]: new KubeConfigs(services).answer,
   ...discoveryEndpoints(),
+  ...credentialEndpoints(services),
 });
 
 /** A verb that a kind does not have is refused here, in words of ours. */
@@ -62,7 +66,8 @@ export class Endpoints {
   find(asked: RequestMeaning): Endpoint | undefined {
     if (asked.isResourceRequest && !this.#groups.has(asked.apiGroup)) return undefined;
     const table = asked.target.kind === 'management' ? this.#onPlatform : this.#everywhere;
-    return table.get(questionOf(asked));
+    // What stands here by mistake alone must not reach the API server: administrators hold keys too, and it would show all.
+    return table.get(questionOf(asked)) ?? (isCredentialRequest(asked) ? refuseCredentials : undefined);
   }
 
   /** `path` is that below the base URL, with the query. */
@@ -84,6 +89,8 @@ function questionOf({
   if (!isResourceRequest) return `${verb} ${path.replace(/(?<=.)\/$/, '')}`;
   return `${verb} ${subresource === '' ? resource : `${resource}/${subresource}`}.${apiGroup}`;
 }
+
+const refuseCredentials: Endpoint = async ({ refuse }) => refuse(credentialKind);
 
 const groupOf = (question: string): string => question.replace(/^[^.]*\./, '');
 

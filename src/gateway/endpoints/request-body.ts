@@ -1,8 +1,10 @@
-import { parseDocument, visit } from 'yaml';
+import { isScalar, parseDocument, type Tags, visit, type YAMLMap } from 'yaml';
+import { isObject, type JsonObject } from '../../api/json.ts';
 import { expectsContinue } from '../proxy/forward.ts';
 import { StallGuard } from '../proxy/stall-guard.ts';
-import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
+import { type ErrorAnswer, errorAnswer, hasBody } from '../server/error-answer.ts';
 import type { EndpointRequest } from './endpoint.ts';
+import { Refusal, refuse } from './refusal.ts';
 
 type BodySource = Pick<EndpointRequest, 'request' | 'response' | 'clock' | 'maxStallMs'>;
 
@@ -17,6 +19,7 @@ export async function readBody(
   { request, response, clock, maxStallMs }: BodySource,
   { maxBytes, tooLarge }: BodyLimit,
 ): Promise<Buffer | ErrorAnswer> {
+  if (!hasBody(request)) return Buffer.alloc(0);
   if (expectsContinue(request)) response.writeContinue();
   const { promise, resolve } = Promise.withResolvers<Buffer | ErrorAnswer>();
   const guard = new StallGuard(clock, maxStallMs, () => resolve(tooSlow));
@@ -37,7 +40,40 @@ export async function readBody(
   return body;
 }
 
+/** The body of a request about an object. Throws a Refusal. */
+export async function readWholeBody(source: BodySource): Promise<Buffer> {
+  const encoding = source.request.headers['content-encoding'] ?? 'identity';
+  if (encoding !== 'identity') throw new Refusal(unknownType);
+  const body = await readBody(source, objectLimit);
+  if (!Buffer.isBuffer(body)) throw new Refusal(body);
+  return body;
+}
+
+/** One object in JSON or YAML; undefined where the request has no body. Throws a Refusal. */
+export async function readObject(source: BodySource): Promise<JsonObject | undefined> {
+  const { headers } = source.request;
+  const type = mediaTypeOf(headers['content-type']);
+  if (!hasBody(source.request)) return undefined;
+  if (!isReadable(type)) throw new Refusal(unknownType);
+  const body = await readWholeBody(source);
+  return body.length === 0 ? undefined : parseObject(body, type);
+}
+
 export const mediaTypeOf = (header = ''): string => (header.split(';', 1)[0] ?? '').trim().toLowerCase();
+
+const isReadable = (type: string): boolean => type === '' || /[/+](?:json|yaml)$/.test(type);
+
+/** Throws a Refusal. */
+export function parseObject(body: Buffer, type: string): JsonObject {
+  const value = parseValue(body, type);
+  return isObject(value) ? value : unreadable('it is not one object');
+}
+
+/** Throws a Refusal. */
+export function parseValue(body: Buffer, type: string): unknown {
+  const parsed = parseBody(body, type);
+  return 'problem' in parsed ? unreadable(parsed.problem) : parsed.value;
+}
 
 /** A parser's own message quotes what it could not read, which may be a key. */
 export function parseBody(
@@ -58,38 +94,66 @@ class BodyProblem extends Error {}
 /** Deeper than any schema of ours. */
 const maxDepth = 64;
 
+/** Characters. To read YAML takes a hundred times as long as JSON, and everyone waits for it. */
+const maxYAMLLength = 65_536;
+
 /**
  * YAML 1.1 as the API server reads it, one document. Aliases can grow without bounds, so there may be few. Keys that are collections are
  * refused: the reader writes each of them out again at every level, and 800 bytes of them take it a minute.
  */
-const yamlOptions = {
-  version: '1.1',
-  logLevel: 'error',
-  stringKeys: true,
-  // It would compare each key with all others.
-  uniqueKeys: false,
-  merge: false,
-} as const;
-
 function parseYAML(text: string): unknown {
+  const json = text.trimStart().startsWith('{') ? parseJSONOrNothing(text) : undefined;
+  if (json !== undefined) return json;
+  if (text.length > maxYAMLLength) throw new BodyProblem(`more than ${maxYAMLLength} characters of YAML`);
   const document = parseDocument(text, yamlOptions);
   const [error] = document.errors;
   if (error?.code === 'MULTIPLE_DOCS') throw new BodyProblem('it holds more than one document');
   if (error !== undefined) throw new BodyProblem('it is no YAML');
-  visit(document, { Map: (_, { items }) => checkKeys(items) });
-  // YAML holds values that become texts only in JSON: dates, binary, keys that are numbers.
+  visit(document, { Map: (_, map) => checkKeys(map) });
+  // Keys that are numbers become texts.
   return JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: 100 }) ?? null));
 }
 
-function checkKeys(items: readonly { readonly key: unknown }[]): void {
-  const keys = new Set(items.map(({ key }) => String(key)));
+/** What comes from kubectl is JSON, also under the name of YAML. */
+function parseJSONOrNothing(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The reader would compare each key with all others. */
+function checkKeys({ items }: YAMLMap): void {
+  const keys = new Set(items.map(({ key }) => String(isScalar(key) ? key.value : key)));
   if (keys.size < items.length) throw new BodyProblem('a key stands twice in it');
 }
+
+/** Without dates and the like, which JSON does not have: they stay texts. */
+const plainTags = (tags: Tags): Tags =>
+  tags.filter((tag) => typeof tag === 'string' || !/:(?:binary|omap|pairs|set|timestamp)$/.test(tag.tag));
+
+const yamlOptions = {
+  version: '1.1',
+  logLevel: 'error',
+  uniqueKeys: false,
+  stringKeys: true,
+  customTags: plainTags,
+} as const;
 
 const isTooDeep = (value: unknown, levels: number): boolean =>
   typeof value === 'object' &&
   value !== null &&
   (levels === 0 || Object.values(value).some((item) => isTooDeep(item, levels - 1)));
 
+const maxBytes = 2 ** 20;
+/** Of the body with one object of ours. */
+export const objectLimit: BodyLimit = {
+  maxBytes,
+  tooLarge: errorAnswer('ERR_BODY_TOO_LARGE', { bytes: maxBytes }),
+};
+
 const tooSlow = errorAnswer('ERR_REQUEST_TIMEOUT', {});
 const cutOff = errorAnswer('ERR_REQUEST_MALFORMED', { problem: 'its body is cut off' });
+const unknownType = errorAnswer('ERR_BODY_TYPE', {});
+const unreadable = (problem: string): never => refuse('ERR_BODY_UNREADABLE', { problem });

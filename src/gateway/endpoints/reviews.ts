@@ -1,23 +1,29 @@
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'yaml';
 import { asObject, type JsonObject } from '../../api/json.ts';
-import { type RawResponse, ResponseCollector } from '../../kube/client/response-collector.ts';
+import { version } from '../../api/names.ts';
+import type { RawResponse } from '../../kube/client/response-collector.ts';
 import { badAnswer } from '../../kube/kube-error.ts';
 import { decodeAccessReview } from '../../scope/reviews/protobuf-review.ts';
 import { reviewToRequest } from '../../scope/reviews/review-request.ts';
 import { explainDenial } from '../gate/authorise.ts';
-import { answerTo, expectsContinue, forward, Stalled } from '../proxy/forward.ts';
+import { isOwnRequest } from '../gate/own-objects.ts';
+import { answerTo, forward } from '../proxy/forward.ts';
 import { withoutHeaders } from '../proxy/request-headers.ts';
-import { StallGuard } from '../proxy/stall-guard.ts';
-import type { Sent } from '../proxy/upstream.ts';
 import { type ErrorAnswer, errorAnswer, sendError } from '../server/error-answer.ts';
+import { ask, causeOf } from './ask.ts';
 import type { EndpointRequest } from './endpoint.ts';
+import { sendObject } from './object-answer.ts';
+import { type BodyLimit, readBody } from './request-body.ts';
 
 const accessReviews = 'selfsubjectaccessreviews';
 const rulesReviews = 'selfsubjectrulesreviews';
 
 /** A review is a few names. */
-const maxBytes = 65_536;
+const limit: BodyLimit = {
+  maxBytes: 65_536,
+  tooLarge: errorAnswer('ERR_REQUEST_MALFORMED', { problem: 'the review is too large, or cut off' }),
+};
 /** To read as much YAML takes a hundred times as long, and everyone waits for it. */
 const maxYAMLBytes = 8_192;
 
@@ -26,9 +32,8 @@ const maxYAMLBytes = 8_192;
  * says no, and lets the target answer everything else.
  */
 export async function answerReview(review: EndpointRequest): Promise<void> {
-  const { request, response, asked, sender, send, refuse } = review;
-  if (expectsContinue(request)) response.writeContinue();
-  const body = await readBody(review);
+  const { response, asked, sender, send, refuse } = review;
+  const body = await readBody(review, limit);
   if (response.destroyed) return;
   if ('status' in body) return refuse(body);
   if (asked.resource === accessReviews) return answerAccess(review, body);
@@ -44,6 +49,9 @@ function answerAccess(review: EndpointRequest, body: Buffer): void {
   const read = readReview(request, body);
   if ('status' in read) return refuse(read);
   const question = reviewToRequest(read.spec, asked.target);
+  // A review may leave the version out.
+  if (question !== undefined && isOwnRequest({ ...question, apiVersion: version }, sender.verdict))
+    return sendVerdict(review, read.spec, { allowed: true, reason: ownObjects });
   const reason = question && explainDenial(sender.verdict, question, spaceNamespace);
   if (reason === undefined) {
     const headers = [
@@ -53,34 +61,17 @@ function answerAccess(review: EndpointRequest, body: Buffer): void {
     ];
     return pass(review, read.body, headers);
   }
-  const status = { allowed: false, denied: true, reason };
+  sendVerdict(review, read.spec, { allowed: false, denied: true, reason });
+}
+
+const ownObjects = 'the gateway serves your own objects';
+
+function sendVerdict(review: EndpointRequest, spec: JsonObject, status: object): void {
   const kind = 'SelfSubjectAccessReview';
-  const { spec } = read;
   sendObject(review, 201, { kind, apiVersion: 'authorization.k8s.io/v1', metadata: {}, spec, status });
 }
 
 const bodyHeaders: ReadonlySet<string> = new Set(['content-type', 'content-length', 'content-encoding']);
-
-/** The body, or the answer to one that does not arrive. */
-async function readBody({ request, clock, maxStallMs }: EndpointRequest): Promise<Buffer | ErrorAnswer> {
-  const { promise, resolve } = Promise.withResolvers<Buffer | ErrorAnswer>();
-  const guard = new StallGuard(clock, maxStallMs, () => resolve(tooSlow));
-  const chunks: Buffer[] = [];
-  let size = 0;
-  request
-    .on('data', (chunk: Buffer) => {
-      guard.progress();
-      size += chunk.length;
-      if (size <= maxBytes) chunks.push(chunk);
-      else resolve(tooLarge);
-    })
-    .once('end', () => resolve(Buffer.concat(chunks)))
-    .once('close', () => resolve(tooLarge));
-  const body = await promise;
-  guard.stop();
-  request.pause();
-  return body;
-}
 
 interface ReadReview {
   readonly spec: JsonObject;
@@ -105,7 +96,7 @@ function readReview({ headers }: IncomingMessage, body: Buffer): ReadReview | Er
         return spec === undefined ? unreadable : { spec, body, mediaType: mediaTypes.protobuf };
       }
       case mediaTypes.yaml:
-        if (body.length > maxYAMLBytes) return tooLarge;
+        if (body.length > maxYAMLBytes) return limit.tooLarge;
         return asJSON(parse(body.toString('utf8'), yamlOptions));
       case mediaTypes.json:
       case '':
@@ -159,36 +150,13 @@ async function answerRules(review: EndpointRequest, body: Buffer): Promise<void>
   }
 }
 
-/** What a pool reports comes as the cause of an error of ours. */
-const causeOf = (error: Error): Error => (error.cause instanceof Error ? error.cause : error);
-
-/** A target that refuses our identity is asked once more, where there is another one. */
 async function askForRules(review: EndpointRequest, body: Buffer): Promise<RawResponse> {
-  const first = sendForRules(review, body);
-  const answer = await first.answer;
-  const isRenewed = answer.status === 401 && (await review.upstream.refreshed(first.sent));
-  if (!isRenewed || review.response.destroyed) return answer;
-  return await sendForRules(review, body).answer;
-}
-
-function sendForRules(review: EndpointRequest, body: Buffer): { sent: Sent; answer: Promise<RawResponse> } {
-  const { response, upstream, send, clock, maxStallMs } = review;
   const headers = [
     'accept',
     'application/json',
-    ...withoutHeaders(send.headers, (name) => answerHeaders.has(name)),
+    ...withoutHeaders(review.send.headers, (name) => answerHeaders.has(name)),
   ];
-  const { promise, resolve, reject } = Promise.withResolvers<RawResponse>();
-  const collector = new ResponseCollector({ action: rulesAction, maxBytes: maxRulesBytes, resolve, reject });
-  const sent = upstream.dispatch({ ...send, headers, body }, collector);
-  const end = (error: Error) => {
-    // First: a request that waits for a new connection ends only when that has come or failed.
-    reject(error);
-    sent.abort(error);
-  };
-  const guard = new StallGuard(clock, maxStallMs, () => end(new Stalled('the request stood still')));
-  response.once('close', () => end(new Error('the client is gone')));
-  return { sent, answer: promise.finally(() => guard.stop()) };
+  return await ask(review, { ...review.send, headers, body, maxBytes: maxRulesBytes });
 }
 
 /** What the target said, where it is about the request. */
@@ -215,22 +183,7 @@ function parseObject(text: string): JsonObject {
   }
 }
 
-/**
- * In JSON, and under the name of YAML where the client asks for that and not for JSON: each JSON text is one of YAML, and to write
- * large ones in another way takes seconds.
- */
-function sendObject({ request, response }: EndpointRequest, status: number, body: object): void {
-  const accepted = request.headers.accept ?? '';
-  const isYAML = /\bapplication\/yaml\b/i.test(accepted) && !/\/(?:json|\*)/i.test(accepted);
-  const text = JSON.stringify(body);
-  const type = isYAML ? mediaTypes.yaml : mediaTypes.json;
-  const length = Buffer.byteLength(text);
-  response.writeHead(status, { 'content-type': type, 'content-length': length }).end(text);
-}
-
 const unreadable = errorAnswer('ERR_REVIEW_UNREADABLE', {
   problem: 'its body is not what its Content-Type says',
 });
 const unknownType = errorAnswer('ERR_REVIEW_UNREADABLE', { problem: 'its Content-Type is not served' });
-const tooLarge = errorAnswer('ERR_REQUEST_MALFORMED', { problem: 'the review is too large, or cut off' });
-const tooSlow = errorAnswer('ERR_REQUEST_TIMEOUT', {});

@@ -11,6 +11,7 @@ import {
 } from '../../scope/requests/resolve-request.ts';
 import type { Verdict } from '../index/verdict.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
+import { isOwnRequest } from './own-objects.ts';
 
 /** What a request asks for, as the API server that it is for will understand it; or the answer to it. */
 export function resolve(sent: SentRequest): ResolvedRequest | ErrorAnswer {
@@ -31,6 +32,7 @@ export function findDenial(
   request: RequestMeaning,
   spaceNamespace?: string,
 ): ErrorAnswer | undefined {
+  if (isOwnRequest(request, verdict)) return undefined;
   const problem = explainScope(verdict, request, spaceNamespace);
   if (problem !== undefined) return errorAnswer('ERR_SCOPE', { problem });
   // A patch, a dry-run delete and every read show the credential itself, whatever the target.
@@ -54,4 +56,5 @@ function explainScope(verdict: Verdict, request: RequestMeaning, spaceNamespace:
   return explainScopeDenial(answer, request, owner);
 }
 
-const credentialKind = errorAnswer('ERR_CREDENTIAL_KIND', {});
+/** The answer to every other request about credentials. */
+export const credentialKind = errorAnswer('ERR_CREDENTIAL_KIND', {});

@@ -1,3 +1,4 @@
+import { type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { Logger } from '../../logger.ts';
@@ -62,6 +63,11 @@ export class CredentialIndex {
   /** Works until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#informers.run(signal), this.#activity.run(signal)]);
+  }
+
+  /** Up to which resourceVersion it knows all credentials of a kind; undefined while it does not. */
+  position(kind: CredentialKind): string | undefined {
+    return this.#informers.position(credentialKinds[kind].plural);
   }
 
   /** The verdict on the credential with this hash; `undefined` when there is none. */

@@ -7,11 +7,12 @@ import { Store } from '../../kube/cache/store.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import type { InformerSource, Informers } from '../../platform/informers.ts';
 import { Arrivals } from './arrivals.ts';
+import { ownersOf } from './ownership.ts';
 import { proven } from './proven.ts';
 
 /** What the gateway knows of all credentials. */
 export class CredentialRecords {
-  readonly ofKind = byCredentialKind(() => new Store<LiveRecord>({ hash: hashesOf }));
+  readonly ofKind = byCredentialKind(() => new Store<LiveRecord>({ hash: hashesOf, owner: ownersOf }));
   /** The objects themselves, which are not kept. */
   readonly arrivals = byCredentialKind(() => new Arrivals());
 
@@ -47,9 +48,11 @@ export function hashesOf({ specKey, status }: LiveRecord): readonly string[] {
 }
 
 /** The hash of a certificate is that of a public text: who shows the certificate must not pass for its owner. */
-function projectCredential(object: KubeObject, kind: CredentialKind): LiveRecord | undefined {
+function projectCredential(object: KubeObject, kind: CredentialKind): LiveRecord {
   const auth = asObject((object as { status?: unknown }).status)['auth'];
   const certificate: KubeConfigAuth = 'ClientCertificate';
-  const record = auth === certificate ? undefined : toLiveRecord(object, kind);
-  return record?.kubeConfig?.clientCert ? undefined : record;
+  const record = toLiveRecord(object, kind);
+  if (auth !== certificate && !record.kubeConfig?.clientCert) return record;
+  const { credentialHash: _, previous: __, ...status } = record.status;
+  return { ...record, status };
 }

@@ -12,9 +12,10 @@ import {
 import { formatInstant } from '../../api/instant.ts';
 import { credentialHash } from '../../credentials/keys/credential-hash.ts';
 import { toLiveRecord } from '../../credentials/live-record.ts';
+import type { LiveRecord } from '../../credentials/record.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { toInstanceRecord } from '../../platform/targets/target-record.ts';
-import { CredentialRecords } from './credential-records.ts';
+import { CredentialRecords, hashesOf } from './credential-records.ts';
 import { TargetRecords } from './target-records.ts';
 import { Verdicts } from './verdicts.ts';
 
@@ -256,7 +257,8 @@ describe('the verdict on a kubeconfig', () => {
     const projects = new Map<string, (object: KubeObject) => unknown>();
     new CredentialRecords().addTo({ add: (name, { project }) => void projects.set(name, project) });
     const project = projects.get('virtualclusterinstancekubeconfigs');
-    expect(project?.(kubeConfig() as never)).toBeDefined();
-    expect(project?.(kubeConfig(parts) as never)).toBeUndefined();
+    const hashesIn = (object: unknown) => hashesOf(project?.(object as never) as LiveRecord);
+    expect(hashesIn(kubeConfig())).toHaveLength(1);
+    expect(hashesIn(kubeConfig(parts))).toEqual([]);
   });
 });

@@ -117,6 +117,11 @@ export class Reflector<R extends StoredRecord> {
     return this.#hasSynced ? this.#options.clock.monotonic() - this.#proof : Number.POSITIVE_INFINITY;
   }
 
+  /** The resourceVersion up to which the store is equal to what the server has; undefined while it is read (again). */
+  position(): string | undefined {
+    return this.#resourceVersion;
+  }
+
   /** Works until the signal aborts. Run it once. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {

@@ -66,7 +66,7 @@ describe('a request with a key', () => {
     expect(denied.body.message).toContain(`OwnedAccessKey "${object.metadata.name}"`);
   });
 
-  it('is refused when the key is not known, without one, and when it asks for keys', async () => {
+  it('is refused when the key is not known, without one, and when it asks for the status of keys', async () => {
     const { key } = await world.holder({ user: alice });
     await get(configMaps, key);
     const answers = [
@@ -78,7 +78,7 @@ describe('a request with a key', () => {
       expect([statusCode, headers['www-authenticate']]).toEqual([401, 'Bearer']);
       expect(await body.json()).toMatchObject({ kind: 'Status', code: 401, reason: 'Unauthorized' });
     }
-    const keys = '/kubernetes/management/apis/management.platform.sh/v1/ownedaccesskeys';
+    const keys = '/kubernetes/management/apis/management.platform.sh/v1/ownedaccesskeys/a/status';
     expect(await get(keys, key)).toMatchObject({ status: 403, body: { code: 403 } });
   });
 });

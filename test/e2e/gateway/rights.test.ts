@@ -109,6 +109,16 @@ const uses: Readonly<Record<string, Request>> = {
     body: '{}',
   },
   ...Object.fromEntries(
+    [
+      'ownedaccesskeys',
+      'directclusterendpointtokens',
+      'namespaces/default/virtualclusterinstancekubeconfigs',
+    ].map((resource) => [
+      `${resource.replace(/.*\//, '')} impersonate-on:serviceaccount:get`,
+      { path: `${credentials}/${resource}/none`, headers: account('latchkey-reader') },
+    ]),
+  ),
+  ...Object.fromEntries(
     ['get', 'head', 'options', 'post', 'put', 'patch', 'delete'].map((verb) => [
       `/* impersonate-on:user-info:${verb}`,
       { method: verb.toUpperCase(), path: '/healthz', headers: user },

@@ -64,14 +64,17 @@ describe('the shipped roles', async () => {
     },
   );
 
-  it('are bound to our own accounts alone, each to roles of its name, and to the group that the gateway adds', () => {
+  it('are bound to our own accounts alone, each to roles of its name, and to the groups that the gateway adds', () => {
     const bindings = rbac.flatMap(({ subjects = [], roleRef }) =>
       subjects.map(({ kind, name, namespace }) => [kind, namespace, name, roleRef?.name]),
     );
     const own = Object.values(serviceAccounts).map((name) => ['ServiceAccount', systemNamespace, name, name]);
     const distinct = new Set(bindings.map((binding) => binding.join(' ')));
-    const added = ['Group', undefined, groups.selfService, 'latchkey-self-service'];
-    expect(distinct).toEqual(new Set([...own, added].map((binding) => binding.join(' '))));
+    const added = [
+      ['Group', undefined, groups.selfService, 'latchkey-self-service'],
+      ['Group', undefined, groups.selfServiceApply, 'latchkey-self-service-apply'],
+    ];
+    expect(distinct).toEqual(new Set([...own, ...added].map((binding) => binding.join(' '))));
   });
 
   it('are not aggregated into the roles that Kubernetes ships', () => {

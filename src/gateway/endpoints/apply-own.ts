@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto';
+import { asObject, type JsonObject } from '../../api/json.ts';
+import { groups } from '../../api/names.ts';
+import type { LiveRecord } from '../../credentials/record.ts';
+import { keyOf } from '../../kube/object.ts';
+import { issued } from './create-own.ts';
+import { askAsHolder, findOwn, notFound, type OwnRequest, pathOf } from './own-request.ts';
+import { readWhole } from './read-own.ts';
+import { Refusal } from './refusal.ts';
+import { type Reply, toReply } from './reply.ts';
+import { parseObject, readWholeBody } from './request-body.ts';
+import { fitToPath, type SentKey, withHashedKey, withinScope, withNewKey } from './sent-object.ts';
+import { secretsIn, withStoredSecrets } from './stored-secrets.ts';
+import { isDryRun, writeQuery } from './write-query.ts';
+
+/** Server-side apply: makes the object, or sets the fields that the manifest names. */
+export async function applyOwn(request: OwnRequest): Promise<Reply> {
+  const sent = fitToPath(request, parseObject(await readWholeBody(request), 'yaml'));
+  const record = findOwn(request);
+  if (record !== undefined) return await applyToStored(request, sent, record);
+  const { services, kind, asked } = request;
+  // The name is taken. The API server would say the same, of an object that only its owner may know of.
+  if (services.index.records.ofKind[kind].get(keyOf(asked)) !== undefined) throw notFound(request);
+  return await applyNew(request, sent);
+}
+
+async function applyNew(request: OwnRequest, sent: JsonObject): Promise<Reply> {
+  const { kind, services, sender } = request;
+  const { verdict } = sender;
+  const object = withinScope(sent, verdict);
+  const made = kind === 'OwnedAccessKey' ? withNewKey(object, randomBytes) : { object };
+  const refusal = services.quota.enter(kind, verdict.identity.user);
+  if (refusal !== undefined) throw new Refusal(refusal);
+  try {
+    const reply = await sendApply(request, made);
+    return reply.status === 201 && !isDryRun(request) ? await issued(request, reply, made.plain) : reply;
+  } finally {
+    services.quota.leave(kind, verdict.identity.user);
+  }
+}
+
+async function applyToStored(request: OwnRequest, sent: JsonObject, record: LiveRecord): Promise<Reply> {
+  const stored = await readWhole(request, record);
+  if (stored === undefined) throw notFound(request);
+  const { verdict } = request.sender;
+  const object = record.accessKey === verdict.record.name ? withinScope(sent, verdict) : sent;
+  const { object: hashed, plain } = withHashedKey(object);
+  const applied = isKeyNamed(hashed) || ownsKey(stored, request) ? withStoredSecrets(hashed, stored) : hashed;
+  // Another object of this name must not be changed in its place.
+  const metadata = { ...asObject(applied['metadata']), uid: record.uid };
+  return await sendApply(request, {
+    object: { ...applied, metadata },
+    known: [...secretsIn(stored), ...(plain === undefined ? [] : [plain])],
+  });
+}
+
+const isKeyNamed = (object: JsonObject): boolean => Boolean(asObject(object['spec'])['key']);
+
+/** Who applied the key before would drop it by leaving it out. */
+function ownsKey(stored: JsonObject, { query }: OwnRequest): boolean {
+  const managers = asObject(stored['metadata'])['managedFields'];
+  return (Array.isArray(managers) ? managers : []).map(asObject).some(({ manager, operation, fieldsV1 }) => {
+    const isIts = manager === query.get('fieldManager') && operation === 'Apply';
+    return isIts && asObject(asObject(fieldsV1)['f:spec'])['f:key'] !== undefined;
+  });
+}
+
+async function sendApply(
+  request: OwnRequest,
+  {
+    object,
+    plain,
+    known = plain === undefined ? [] : [plain],
+  }: SentKey & { readonly known?: readonly string[] },
+): Promise<Reply> {
+  const { namespace, name } = request.asked;
+  const path = pathOf(request.kind, { namespace, name }) + writeQuery(request);
+  const contentType = 'application/apply-patch+yaml';
+  request.leave();
+  const group = groups.selfServiceApply;
+  const answer = await askAsHolder(request, { method: 'PATCH', path, body: object, contentType, group });
+  return toReply(answer, known);
+}

@@ -1,0 +1,36 @@
+import { hash } from 'node:crypto';
+import { asObject, asText } from '../../api/json.ts';
+import type { Holder } from '../index/ownership.ts';
+
+/** API servers keep theirs about as long. */
+const lifeMs = 300_000;
+
+/**
+ * Where the next page of a list begins. It names an object of the holder and gives nothing: each page is judged again. It is good
+ * for this holder and for some minutes.
+ */
+export function writeContinue(after: string, holder: Holder, now: number): string {
+  const token = { v: 1, after, holder: markOf(holder), until: now + lifeMs };
+  return Buffer.from(JSON.stringify(token)).toString('base64url');
+}
+
+/** The key that the page before ended with; undefined for a token that is too old, or of another holder. */
+export function readContinue(text: string, holder: Holder, now: number): string | undefined {
+  const token = parse(text);
+  const until = Number(token['until']);
+  const isGood =
+    token['v'] === 1 && token['holder'] === markOf(holder) && until > now && until <= now + lifeMs;
+  return isGood ? asText(token['after']) : undefined;
+}
+
+function parse(text: string) {
+  try {
+    return asObject(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')));
+  } catch {
+    return {};
+  }
+}
+
+/** With a scope it is good for the one credential. */
+const markOf = ({ identity, gates, record }: Holder): string =>
+  hash('sha256', JSON.stringify([identity.user, gates.length === 0 ? '' : record.uid]), 'base64url');

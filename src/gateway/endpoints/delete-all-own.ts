@@ -1,0 +1,40 @@
+import type { JsonObject } from '../../api/json.ts';
+import type { LiveRecord } from '../../credentials/record.ts';
+import { deleteRecord, readDeleteOptions } from './delete-own.ts';
+import { ownIn, readSelection } from './list-own.ts';
+import type { OwnRequest } from './own-request.ts';
+import { readWhole } from './read-own.ts';
+import type { Reply } from './reply.ts';
+
+/** One's own that the selectors select, one after the other. The credential of the request is the last. */
+export async function deleteAllOwn(request: OwnRequest): Promise<Reply> {
+  const options = await readDeleteOptions(request);
+  const { selects } = readSelection(request);
+  const { uid: self } = request.sender.verdict.record;
+  const all = ownIn(request);
+  const ordered = [...all.filter(({ uid }) => uid !== self), ...all.filter(({ uid }) => uid === self)];
+  let deleted = 0;
+  for (const record of ordered) {
+    const stored = await readWhole(request, record);
+    if (stored === undefined || !selects(stored)) continue;
+    const reply = options.isDryRun ? undefined : await deleteRecord(request, record, options);
+    if (reply !== undefined && reply.status >= 400 && reply.status !== 404)
+      return stopped(reply, deleted, record);
+    deleted += 1;
+  }
+  return { status: 200, body: success(deleted) };
+}
+
+const stopped = (reply: Reply, deleted: number, { key }: LiveRecord): Reply => ({
+  ...reply,
+  body: { ...reply.body, message: `deleted ${deleted}, then ${key} was refused: ${reply.body['message']}` },
+});
+
+const success = (deleted: number): JsonObject => ({
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Success',
+  message: `deleted ${deleted}`,
+  code: 200,
+});

@@ -1,0 +1,125 @@
+import type { CredentialKind } from '../../api/credential-kinds.ts';
+import type { JsonObject } from '../../api/json.ts';
+import { apiVersion } from '../../api/names.ts';
+import type { LiveRecord } from '../../credentials/record.ts';
+import { findAllOwn } from '../index/ownership.ts';
+import { type AcceptedForm, metadataOf, rowsOf, withIncluded } from './accepted-form.ts';
+import { readContinue, writeContinue } from './continue-token.ts';
+import { formFor } from './get-own.ts';
+import type { OwnRequest } from './own-request.ts';
+import { type Found, readInForm } from './read-own.ts';
+import { refuse } from './refusal.ts';
+import type { Reply } from './reply.ts';
+import { fieldFilter, labelFilter, type ObjectFilter } from './selectors.ts';
+
+export interface ListSelection {
+  readonly form: AcceptedForm;
+  readonly selects: ObjectFilter;
+}
+
+interface Page extends ListSelection {
+  /** Objects at most. */
+  readonly limit: number;
+  /** Ends the page before. */
+  readonly after: string;
+}
+
+/** All of one's own, or a page of them, in the order of names. */
+export async function listOwn(request: OwnRequest): Promise<Reply> {
+  const page = readPage(request);
+  const { sender, services } = request;
+  const resourceVersion = services.changes.position(request.kind);
+  const records = ownIn(request).filter(({ key }) => key > page.after);
+  const { found, last } = await readPageOf(request, records, page);
+  const isEnd = last === undefined || last === records.at(-1)?.key;
+  const next = isEnd ? {} : { continue: writeContinue(last, sender.verdict, services.clock.now()) };
+  return { status: 200, body: listOf(request, found, { page, metadata: { resourceVersion, ...next } }) };
+}
+
+/** One's own in the namespace of the path, if it names one. */
+export function ownIn({ services, kind, sender, asked }: OwnRequest): readonly LiveRecord[] {
+  const all = findAllOwn(services.index.records, kind, sender.verdict);
+  return asked.namespace === '' ? all : all.filter(({ namespace }) => namespace === asked.namespace);
+}
+
+function readPage(request: OwnRequest): Page {
+  const { query, sender, services } = request;
+  const selection = readSelection(request);
+  const limit = query.get('limit') ?? '0';
+  if (!/^\d{1,9}$/.test(limit)) return invalid('limit is no number');
+  const token = query.get('continue') ?? '';
+  const after = token === '' ? '' : readContinue(token, sender.verdict, services.clock.now());
+  if (after === undefined) return refuse('ERR_CONTINUE_EXPIRED', {});
+  return { ...selection, limit: Number(limit) || Number.POSITIVE_INFINITY, after };
+}
+
+/** What a list or a watch is about, and in what form. */
+export function readSelection(own: OwnRequest): ListSelection {
+  const { query, kind } = own;
+  const ofLabels = labelFilter(query.get('labelSelector') ?? '');
+  if (ofLabels === undefined) return invalid('labelSelector cannot be read');
+  const ofFields = fieldFilter(query.get('fieldSelector') ?? '', selectableFields[kind]);
+  if (ofFields === undefined)
+    return invalid('fieldSelector names a field that objects cannot be selected by');
+  return { form: formFor(own), selects: (object) => ofLabels(object) && ofFields(object) };
+}
+
+const everyKind = ['metadata.name', 'metadata.namespace', 'spec.accessKey', 'status.keyID'];
+
+/** As in `selectableFields` of the schemas. */
+export const selectableFields: Readonly<Record<CredentialKind, ReadonlySet<string>>> = {
+  OwnedAccessKey: new Set([
+    ...everyKind,
+    ...['spec.user', 'spec.team', 'spec.subject', 'spec.type', 'spec.disabled'],
+  ]),
+  DirectClusterEndpointToken: new Set(everyKind),
+  VirtualClusterInstanceKubeConfig: new Set([...everyKind, 'spec.virtualClusterInstance', 'spec.clientCert']),
+};
+
+/** Read at once. */
+const batchSize = 8;
+
+/** Reads from the beginning until the page is full; `last` is the key that it got to. */
+async function readPageOf(
+  request: OwnRequest,
+  records: readonly LiveRecord[],
+  { form, selects, limit }: Page,
+) {
+  const found: Found[] = [];
+  // Each question listens for the end of the connection.
+  request.response.setMaxListeners(2 * batchSize + 8);
+  let last: string | undefined;
+  for (let index = 0; index < records.length; index += batchSize) {
+    const batch = records.slice(index, index + batchSize);
+    const read = await Promise.all(batch.map((record) => readInForm(request, record, form)));
+    for (const [place, one] of read.entries()) {
+      if (found.length >= limit) return { found, last };
+      last = batch[place]?.key;
+      if (one !== undefined && selects(one.object)) found.push(one);
+    }
+  }
+  return { found, last };
+}
+
+interface ListHead {
+  readonly page: ListSelection;
+  readonly metadata: JsonObject;
+}
+
+function listOf(
+  { kind, query }: OwnRequest,
+  found: readonly Found[],
+  { page: { form }, metadata }: ListHead,
+): JsonObject {
+  if (form.isTable) {
+    const rows = found.flatMap(({ body }) => rowsOf(body));
+    const columnDefinitions = found[0]?.body['columnDefinitions'] ?? [];
+    const table = { kind: 'Table', apiVersion: 'meta.k8s.io/v1', metadata, columnDefinitions, rows };
+    return withIncluded(table, query.get('includeObject'));
+  }
+  const items = found.map(({ object }) => (form.isMetadata ? metadataOf(object) : object));
+  if (!form.isMetadata) return { kind: `${kind}List`, apiVersion, metadata, items };
+  return { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata, items };
+}
+
+const invalid = (problem: string): never => refuse('ERR_QUERY', { problem });

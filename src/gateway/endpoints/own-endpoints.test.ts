@@ -1,0 +1,215 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { credentialObject, liveRecord, plainKeyOf, uidOf } from '../../../test/builders/credential-object.ts';
+import {
+  type Behaviour,
+  type GatewayStage,
+  gatewayStage,
+  verdictFor,
+} from '../../../test/builders/gateway-stage.ts';
+import { annotations } from '../../api/names.ts';
+
+const bearer = 'a-key-that-alice-chose-herself';
+const keys = '/apis/management.platform.sh/v1/ownedaccesskeys';
+const running: GatewayStage[] = [];
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((stage) => stage.close()));
+});
+
+const answer = (status: number, body: object): string => {
+  const text = JSON.stringify(body);
+  return `HTTP/1.1 ${status} X\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
+};
+
+/** The API server with one object: it answers each request with it. */
+const withObject =
+  (object: object): Behaviour =>
+  (socket, request) =>
+    void socket.write(answer(request.startsWith('POST') ? 201 : 200, object));
+
+/** A gateway that knows a key of alice, and one of bob. */
+async function start(behaviour: Behaviour = withObject(credentialObject({ name: 'mine' }))) {
+  const stage = await gatewayStage(behaviour);
+  running.push(stage);
+  stage.know(bearer, { ...verdictFor(), record: liveRecord({ name: 'self' }) });
+  const store = stage.records.ofKind.OwnedAccessKey;
+  store.upsert(liveRecord({ name: 'mine' }));
+  const ofBob = { annotations: { [annotations.requester]: 'bob' }, spec: { user: 'bob' } };
+  store.upsert(liveRecord({ name: 'foreign', ...ofBob }));
+  return stage;
+}
+
+const request = (line: string, type = 'application/json', body: unknown = undefined) => {
+  const text = body === undefined ? '' : JSON.stringify(body);
+  const [method = '', path = ''] = line.split(' ');
+  return [
+    `${method} /kubernetes/management${path} HTTP/1.1`,
+    ...['Host: a', 'Connection: close', `Authorization: Bearer ${bearer}`, 'Accept: application/json'],
+    ...['Accept-Encoding: gzip', 'User-Agent: tester', `Content-Type: ${type}`],
+    `Content-Length: ${Buffer.byteLength(text)}`,
+    '',
+    text,
+  ].join('\r\n');
+};
+const statusOf = (text: string): number => Number(text.split(' ')[1]);
+const [json, merge, apply] = [
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  'application/apply-patch+yaml',
+];
+/** The requests that the API server saw, each as its lines in small letters. */
+const sentBy = ({ seen }: GatewayStage) =>
+  seen
+    .join('')
+    .split(/(?=^(?:GET|POST|PUT|PATCH|DELETE) )/m)
+    .map((text) => text.split('\r\n'));
+const groupsIn = (lines: readonly string[]) =>
+  lines.filter((line) => line.startsWith('impersonate-group')).map((line) => line.slice(19));
+
+describe('a request about one’s own', () => {
+  it('is read as the account that may read, without anything of the client', async () => {
+    const stage = await start();
+    expect(await stage.send(request(`GET ${keys}/mine`))).not.toContain(plainKeyOf('mine'));
+    const [lines = []] = sentBy(stage);
+    expect(lines[0]).toBe(`GET ${keys}/mine HTTP/1.1`);
+    expect(lines).toContain('impersonate-user: system:serviceaccount:latchkey-system:latchkey-reader');
+    expect(lines.join('\n')).not.toMatch(/alice|tester|gzip|impersonate-group/);
+  });
+
+  it.each<[string, string, unknown, string]>([
+    [`POST ${keys}`, 'application/json', { spec: {} }, 'POST'],
+    [`PUT ${keys}/mine`, 'application/json', { spec: {} }, 'PUT'],
+    [`PATCH ${keys}/mine`, json, [{ op: 'add', path: '/spec/ttl', value: 5 }], 'PUT'],
+    [`PATCH ${keys}/mine`, merge, { spec: { ttl: 5 } }, 'PUT'],
+    [`DELETE ${keys}/mine`, 'application/json', {}, 'DELETE'],
+  ])('%s %s is written as the holder with the rights to it: a patch never goes out', async (...row) => {
+    const [line, type, body, method] = row;
+    const stage = await start();
+    await stage.send(request(line, type, body));
+    const write = sentBy(stage).find(([first = '']) => !first.startsWith('GET')) ?? [];
+    expect(write[0]).toMatch(new RegExp(`^${method} `));
+    expect(write).toEqual(expect.arrayContaining(['impersonate-user: alice', 'user-agent: tester']));
+    expect(groupsIn(write)).toEqual(['dev', 'management.platform.sh:self-service']);
+    expect(sentBy(stage).filter(([first = '']) => first.startsWith('PATCH'))).toEqual([]);
+  });
+
+  it('is applied with another right, which no other request has', async () => {
+    const stage = await start();
+    await stage.send(request(`PATCH ${keys}/mine?fieldManager=me`, apply, { spec: { ttl: 5 } }));
+    const write = sentBy(stage).at(-1) ?? [];
+    expect(write[0]).toBe(`PATCH ${keys}/mine?fieldManager=me HTTP/1.1`);
+    expect(groupsIn(write)).toEqual(['dev', 'management.platform.sh:self-service-apply']);
+    expect(write).toContain('content-type: application/apply-patch+yaml');
+    expect(write.at(-1)).toContain(uidOf('mine'));
+  });
+
+  it.each([
+    ['another apply', 'application/apply-patch+cbor'],
+    ['a strategic merge', 'application/strategic-merge-patch+json'],
+    ['no type', ''],
+  ])('is not patched by %s', async (_, type) => {
+    const stage = await start();
+    expect(statusOf(await stage.send(request(`PATCH ${keys}/mine`, type, {})))).toBe(415);
+    expect(stage.seen).toEqual([]);
+  });
+
+  it.each([
+    [`GET ${keys}/mine`],
+    [`GET ${keys}`],
+    [`PUT ${keys}/mine`],
+    [`PATCH ${keys}/mine`],
+    [`DELETE ${keys}/mine?dryRun=All`],
+  ])('finds no other object that has the name by now: %s', async (line) => {
+    const taken = credentialObject({ name: 'mine', metadata: { uid: 'other' } });
+    const stage = await start(withObject(taken));
+    const text = await stage.send(request(line, merge, { metadata: { name: 'mine' } }));
+    expect(text).not.toContain('other');
+    expect(statusOf(text)).toBe(line.endsWith('keys') ? 200 : 404);
+    expect(sentBy(stage).every(([first = '']) => first.startsWith('GET'))).toBe(true);
+  });
+
+  it.each([
+    ['GET', ''],
+    ['PUT', 'application/json'],
+    ['PATCH', json],
+    ['PATCH', merge],
+    ['PATCH', apply],
+    ['DELETE', 'application/json'],
+  ])('that is somebody else’s does not reach the API server: %s %s', async (method, type) => {
+    const stage = await start();
+    const [foreign, none] = [
+      await stage.send(request(`${method} ${keys}/foreign`, type, {})),
+      method === 'PATCH' && type === apply
+        ? ''
+        : await stage.send(request(`${method} ${keys}/none`, type, {})),
+    ];
+    expect(statusOf(foreign)).toBe(404);
+    if (none !== '')
+      expect(foreign.replaceAll('foreign', 'none').replace(/length: \d+/, '')).toBe(
+        none.replace(/length: \d+/, ''),
+      );
+    expect(stage.seen).toEqual([]);
+  });
+
+  it.each([
+    ['GET', '/status'],
+    ['PUT', '/status'],
+    ['PATCH', '/status'],
+    ['POST', '/token'],
+  ])('%s of a subresource is refused', async (method, sub) => {
+    const stage = await start();
+    expect(statusOf(await stage.send(request(`${method} ${keys}/mine${sub}`, merge, {})))).toBe(403);
+    expect(stage.seen).toEqual([]);
+  });
+
+  it('with a token or a kubeconfig is refused', async () => {
+    const stage = await start();
+    for (const kind of ['DirectClusterEndpointToken', 'VirtualClusterInstanceKubeConfig'] as const) {
+      stage.know(bearer, { ...verdictFor({ roles: [] }), record: liveRecord({ kind }) });
+      for (const line of [`GET ${keys}`, `POST ${keys}`, `GET ${keys}/mine`])
+        expect(statusOf(await stage.send(request(line, 'application/json', {})))).toBe(403);
+    }
+    expect(stage.seen).toEqual([]);
+  });
+
+  it('of a key with a scope makes its child', async () => {
+    const stage = await start();
+    stage.know(bearer, { ...verdictFor({ rules: [{}] }), record: liveRecord({ name: 'self' }) });
+    await stage.send(request(`POST ${keys}?dryRun=All`, 'application/json', { spec: { ttl: 5 } }));
+    const body = JSON.parse(sentBy(stage)[0]?.at(-1) ?? '');
+    expect(body.spec).toMatchObject({ ttl: 5, accessKey: 'self', key: expect.stringMatching(/^sha256:/) });
+    const other = { spec: { accessKey: 'mine' } };
+    const refused = await stage.send(request(`POST ${keys}`, 'application/json', other));
+    expect(refused).toMatch(/^HTTP\/1\.1 403 [\s\S]*ERR_PARENT/);
+  });
+
+  it('gets no more than the quota', async () => {
+    const stage = await start();
+    for (const name of ['b', 'c']) stage.records.ofKind.OwnedAccessKey.upsert(liveRecord({ name }));
+    const refused = await stage.send(request(`POST ${keys}`, 'application/json', {}));
+    expect(refused).toMatch(/^HTTP\/1\.1 429 [\s\S]*retry-after: 60[\s\S]*ERR_QUOTA/i);
+    expect(stage.seen).toEqual([]);
+  });
+
+  it.each([
+    ['no JSON', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok', 502],
+    ['a refusal of the reader', answer(403, { kind: 'Status', message: plainKeyOf('mine') }), 503],
+    ['a refusal of the gateway', answer(401, {}), 503],
+  ])('is answered with an error of the gateway when the API server gives %s', async (_, text, status) => {
+    const stage = await start((socket) => void socket.write(text));
+    const got = await stage.send(request(`GET ${keys}/mine`));
+    expect(statusOf(got)).toBe(status);
+    expect(got).not.toContain(plainKeyOf('mine'));
+  });
+
+  it('shows no known key in what the API server refuses', async () => {
+    const quoting: Behaviour = (socket, text) => {
+      const message = `Invalid value: "${plainKeyOf('mine')}"`;
+      const refusal = answer(422, { kind: 'Status', message, details: { causes: [{ message }] } });
+      socket.write(text.startsWith('GET') ? answer(200, credentialObject({ name: 'mine' })) : refusal);
+    };
+    const stage = await start(quoting);
+    const got = await stage.send(request(`PATCH ${keys}/mine`, merge, { spec: { ttl: 'x' } }));
+    expect(statusOf(got)).toBe(422);
+    expect(got).not.toContain(plainKeyOf('mine'));
+  });
+});

@@ -1,0 +1,103 @@
+import { allCredentialKinds, type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
+import { group } from '../../api/names.ts';
+import { credentialResources } from '../../api/resources.ts';
+import { answerTo } from '../proxy/forward.ts';
+import { sendError } from '../server/error-answer.ts';
+import { causeOf } from './ask.ts';
+import { createOwn } from './create-own.ts';
+import { deleteAllOwn } from './delete-all-own.ts';
+import { deleteOwn } from './delete-own.ts';
+import type { Endpoint, EndpointRequest, EndpointServices } from './endpoint.ts';
+import { getOwn } from './get-own.ts';
+import { listOwn } from './list-own.ts';
+import { sendObject } from './object-answer.ts';
+import { notFound, type OwnRequest } from './own-request.ts';
+import { patchOwn } from './patch-own.ts';
+import { withoutCredentials } from './redaction.ts';
+import { Refusal } from './refusal.ts';
+import { replaceOwn } from './replace-own.ts';
+import { issueInto, type Reply } from './reply.ts';
+import { watchOwn } from './watch-own.ts';
+
+type Operation = (request: OwnRequest) => Promise<Reply>;
+
+const operations: Readonly<Record<string, Operation>> = {
+  get: getOwn,
+  list: listOwn,
+  create: createOwn,
+  update: replaceOwn,
+  patch: patchOwn,
+  delete: deleteOwn,
+  deletecollection: deleteAllOwn,
+};
+
+/** All that holders can do with credentials of their own, by question. */
+export function credentialEndpoints(services: EndpointServices): Readonly<Record<string, Endpoint>> {
+  const entries = allCredentialKinds.flatMap((kind) => {
+    const { plural } = credentialKinds[kind];
+    const serve = (verb: string, endpoint: Endpoint) => [`${verb} ${plural}.${group}`, endpoint] as const;
+    const served = Object.entries(operations).map(([verb, operation]) =>
+      serve(verb, answering(operation, { kind, services })),
+    );
+    return [...served, serve('watch', watching({ kind, services }))];
+  });
+  return Object.fromEntries(entries);
+}
+
+type Place = { readonly kind: CredentialKind; readonly services: EndpointServices };
+
+function toOwnRequest(request: EndpointRequest, place: Place): OwnRequest {
+  const { forward } = request.asked;
+  const mark = forward.indexOf('?');
+  return { ...request, ...place, query: new URLSearchParams(mark === -1 ? '' : forward.slice(mark)) };
+}
+
+const answering =
+  (operation: Operation, place: Place): Endpoint =>
+  async (endpointRequest) => {
+    const request = toOwnRequest(endpointRequest, place);
+    try {
+      if (isElsewhere(request)) throw notFound(request);
+      sendReply(request, await operation(request));
+    } catch (error) {
+      fail(request, error as Error);
+    }
+  };
+
+const watching =
+  (place: Place): Endpoint =>
+  async (endpointRequest) => {
+    const request = toOwnRequest(endpointRequest, place);
+    try {
+      if (isElsewhere(request)) throw notFound(request);
+      await watchOwn(request);
+    } catch (error) {
+      // Clients watch again from where they got to.
+      if (request.response.headersSent) request.response.destroy();
+      else fail(request, error as Error);
+    }
+  };
+
+/** In a namespace where the kind has none, or without one where it has. Only lists go through all namespaces. */
+function isElsewhere({ kind, asked: { namespace, verb } }: OwnRequest): boolean {
+  const { namespaced } = credentialResources[kind];
+  if (!namespaced) return namespace !== '';
+  return namespace === '' && verb !== 'list' && verb !== 'watch';
+}
+
+/** Every body of our kinds goes out here, or in a watch: without credentials, but for the one that the request made. */
+function sendReply(request: OwnRequest, reply: Reply): void {
+  if (request.response.destroyed) return;
+  const { status, body, known, issued, headers } = reply;
+  const cleaned = withoutCredentials(body, known);
+  sendObject(request, status, issued === undefined ? cleaned : issueInto(cleaned, issued), headers);
+}
+
+function fail({ response, onFailure, refuse }: OwnRequest, error: Error): void {
+  if (response.destroyed) return;
+  if (error instanceof Refusal) return refuse(error.answer);
+  const failure = causeOf(error);
+  const refusal = answerTo(failure);
+  onFailure(failure, refusal);
+  sendError(response, refusal);
+}

@@ -1,0 +1,49 @@
+import { asObject, type JsonObject } from '../../api/json.ts';
+import { serviceAccounts, systemNamespace } from '../../api/names.ts';
+import type { LiveRecord } from '../../credentials/record.ts';
+import { impersonationHeaders } from '../../kube/client/impersonation.ts';
+import { type AcceptedForm, metadataOf, objectsOf, wholeObject, withIncluded } from './accepted-form.ts';
+import { ask } from './ask.ts';
+import { type OwnRequest, pathOf } from './own-request.ts';
+import { parseAnswer } from './reply.ts';
+
+const reader = impersonationHeaders({
+  serviceAccount: { namespace: systemNamespace, name: serviceAccounts.reader },
+});
+
+/** As it was read, and the object in it. */
+export interface Found {
+  readonly body: JsonObject;
+  readonly object: JsonObject;
+}
+
+/** Reads it whole, credentials included. Undefined when another object has its name by now. */
+export async function readInForm(
+  request: OwnRequest,
+  record: LiveRecord,
+  { isTable, accept }: AcceptedForm,
+): Promise<Found | undefined> {
+  const path = pathOf(request.kind, record);
+  const question = isTable ? `${path}?includeObject=Object` : path;
+  const headers = ['accept', isTable ? accept : 'application/json', ...reader];
+  const answer = await ask(request, { method: 'GET', path: question, headers });
+  if (answer.status === 404) return undefined;
+  // A refusal is about our own account, not about the client.
+  if (answer.status !== 200) throw new Error(`the reader got ${answer.status}`);
+  const body = parseAnswer(answer);
+  const object = isTable ? asObject(objectsOf(body)[0]) : body;
+  return asObject(object['metadata'])['uid'] === record.uid ? { body, object } : undefined;
+}
+
+export function shownAs(
+  { body, object }: Found,
+  { isTable, isMetadata }: AcceptedForm,
+  query: URLSearchParams,
+): JsonObject {
+  if (isTable) return withIncluded(body, query.get('includeObject'));
+  return isMetadata ? metadataOf(object) : object;
+}
+
+/** The whole object, credentials included. Undefined when another object has its name by now. */
+export const readWhole = async (request: OwnRequest, record: LiveRecord): Promise<JsonObject | undefined> =>
+  (await readInForm(request, record, wholeObject))?.object;

@@ -1,0 +1,126 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { generateAccessKey } from '../../credentials/keys/access-key.ts';
+import { credentialHash } from '../../credentials/keys/credential-hash.ts';
+import { cleanManifest, lastApplied, withoutCredentials } from './redaction.ts';
+
+/** Found in no other text. */
+const mark = 'MARKED-SECRET-0123456789';
+
+/** A credential in each place that can hold one. */
+const places: Readonly<Record<string, object>> = {
+  'spec.key': { spec: { key: mark } },
+  'a key of another type': { spec: { key: { value: [mark] } } },
+  'status.token': { status: { token: mark } },
+  'status.kubeConfig': { status: { kubeConfig: `users:\n- token: ${mark}\n` } },
+  connectorData: { spec: { identity: { connectorData: mark } } },
+  idToken: { spec: { oidcLogin: { idToken: mark } } },
+  accessToken: { spec: { oidcLogin: { accessToken: mark } } },
+  refreshToken: { spec: { oidcLogin: { refreshToken: mark } } },
+  'last-applied': {
+    metadata: {
+      annotations: { [lastApplied]: JSON.stringify({ spec: { key: mark }, status: { token: mark } }) },
+    },
+  },
+  'a last-applied that cannot be read': {
+    metadata: { annotations: { [lastApplied]: `{"spec":{"key":"${mark}` } },
+  },
+  'a last-applied in a last-applied': {
+    metadata: {
+      annotations: {
+        [lastApplied]: JSON.stringify({
+          metadata: { annotations: { [lastApplied]: JSON.stringify({ spec: { key: mark } }) } },
+        }),
+      },
+    },
+  },
+};
+
+const wraps: Readonly<Record<string, (object: object) => object>> = {
+  'an object': (object) => object,
+  'a list': (object) => ({ kind: 'OwnedAccessKeyList', items: [{}, object] }),
+  'an event of a watch': (object) => ({ type: 'MODIFIED', object }),
+  'a Table': (object) => ({ kind: 'Table', rows: [{ cells: ['a'], object }] }),
+  'a Table in an event': (object) => ({
+    type: 'ADDED',
+    object: { kind: 'Table', rows: [{ cells: [], object }] },
+  }),
+};
+
+const anyText = fc.string().filter((text) => !text.includes(mark));
+const harmless = fc.record(
+  {
+    kind: fc.constantFrom('OwnedAccessKey', 'DirectClusterEndpointToken', 'PartialObjectMetadata'),
+    metadata: fc.record({ name: anyText, labels: fc.dictionary(anyText, anyText) }),
+    spec: fc.record({ displayName: anyText, ttl: fc.integer(), identity: fc.record({ email: anyText }) }),
+    status: fc.record({ keyID: anyText, conditions: fc.array(fc.record({ message: anyText })) }),
+  },
+  { requiredKeys: ['kind'] },
+);
+
+describe('a body that leaves the gateway', () => {
+  it.each(Object.keys(wraps))('holds no credential in any place: %s', (wrap) => {
+    fc.assert(
+      fc.property(harmless, fc.subarray(Object.keys(places), { minLength: 1 }), (object, chosen) => {
+        const whole = chosen.reduce((part: object, place) => merged(part, places[place] ?? {}), object);
+        expect(JSON.stringify(whole)).toContain(mark);
+        const body = wraps[wrap]?.(whole);
+        return !JSON.stringify(withoutCredentials(body)).includes(mark);
+      }),
+    );
+  });
+
+  it.each(Object.keys(wraps))('keeps everything else: %s', (wrap) => {
+    fc.assert(
+      fc.property(harmless, (object) => {
+        const body = wraps[wrap]?.(object);
+        expect(withoutCredentials(body)).toEqual(body);
+      }),
+    );
+  });
+
+  it('is the same when it is cleaned again', () => {
+    const whole = Object.values(places).reduce((part: object, place) => merged(part, place), {});
+    const once = withoutCredentials(whole);
+    expect(withoutCredentials(once)).toEqual(once);
+  });
+
+  it('shows a key by its hash', () => {
+    const hash = `sha256:${credentialHash(mark)}`;
+    expect(withoutCredentials({ spec: { key: mark } })).toEqual({ spec: { key: hash } });
+    expect(withoutCredentials({ spec: { key: hash } })).toEqual({ spec: { key: hash } });
+  });
+
+  it('that is a refusal quotes no known credential, and nothing that looks like one', () => {
+    const key = generateAccessKey(new Uint8Array(32).fill(3));
+    const token = `eyJ${'a'.repeat(20)}.${'b'.repeat(20)}.${'c'.repeat(20)}`;
+    const message = `spec.ttl: Invalid value: "${mark}", "${key}", "${token}"`;
+    const status = {
+      kind: 'Status',
+      message,
+      details: { causes: [{ message, field: 'spec.ttl' }] },
+      code: 422,
+    };
+    const cleaned = withoutCredentials(status, [mark]);
+    expect(cleaned).toMatchObject({ code: 422, details: { causes: [{ field: 'spec.ttl' }] } });
+    for (const secret of [mark, key, token]) expect(JSON.stringify(cleaned)).not.toContain(secret);
+    expect(cleaned['message']).toContain('spec.ttl: Invalid value: "redacted-by-latchkey"');
+  });
+
+  it('has the text that kubectl wrote down byte by byte where nothing was in it', () => {
+    const text = '{"spec":{"ttl": 5},  "kind":"OwnedAccessKey"}\n';
+    expect(cleanManifest(text)).toBe(text);
+  });
+});
+
+type Fields = Record<string, unknown>;
+
+function merged(one: object, other: object): object {
+  const result: Fields = { ...one };
+  for (const [name, value] of Object.entries(other)) {
+    const before = result[name];
+    const isNested = typeof value === 'object' && typeof before === 'object' && before !== null;
+    result[name] = isNested ? merged(before, value as object) : value;
+  }
+  return result;
+}

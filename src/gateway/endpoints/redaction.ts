@@ -1,0 +1,122 @@
+import { asObject, isObject, type JsonObject } from '../../api/json.ts';
+import { parseSpecKey } from '../../credentials/keys/spec-key.ts';
+
+/** What stands where a credential stood in a text. */
+export const redacted = 'redacted-by-latchkey';
+
+export const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/**
+ * The only way out for a body about our kinds: an object, a list, a Table, an event of a watch or a Status, without any
+ * credential. `known`: plain credentials that went into the request, which a refusal could quote.
+ */
+export function withoutCredentials(body: unknown, known: readonly string[] = []): JsonObject {
+  const secrets = known.filter((secret) => secret.length >= minSecretLength);
+  return clean(asObject(body), (text) => withoutKnown(text, secrets));
+}
+
+/** Shorter texts are no credentials of ours, and would be found in the middle of any word. */
+const minSecretLength = 8;
+
+type CleanText = (text: string) => string;
+
+function clean(body: JsonObject, cleanText: CleanText): JsonObject {
+  const kind = String(body['kind']);
+  // Messages quote what was rejected.
+  if (kind === 'Status') return asObject(cleanTexts(body, cleanText));
+  if (kind === 'Table') return cleanTable(body, cleanText);
+  if (Array.isArray(body['items']))
+    return { ...body, items: body['items'].map((item) => clean(asObject(item), cleanText)) };
+  if (isEvent(body)) return { ...body, object: clean(asObject(body['object']), cleanText) };
+  return cleanObject(body);
+}
+
+const isEvent = (body: JsonObject): boolean => body['kind'] === undefined && isObject(body['object']);
+
+function cleanTable(table: JsonObject, cleanText: CleanText): JsonObject {
+  const rows = Array.isArray(table['rows']) ? table['rows'] : [];
+  return { ...table, rows: rows.map((row) => cleanRow(asObject(row), cleanText)) };
+}
+
+function cleanRow(row: JsonObject, cleanText: CleanText): JsonObject {
+  const object = isObject(row['object']) ? { object: cleanObject(row['object']) } : {};
+  return { ...row, cells: cleanTexts(row['cells'], cleanText), ...object };
+}
+
+/** Of one of our kinds, whole or its metadata alone; other objects hold none of these fields. */
+function cleanObject(object: JsonObject): JsonObject {
+  const { metadata, spec, status } = object;
+  return {
+    ...object,
+    ...(isObject(metadata) ? { metadata: cleanMetadata(metadata) } : {}),
+    ...(isObject(spec) ? { spec: cleanSpec(spec) } : {}),
+    ...(isObject(status) ? { status: without(status, ['token', 'kubeConfig']) } : {}),
+  };
+}
+
+/** A key reads as its hash, which says the same as the key and opens nothing. */
+export function cleanSpec(spec: JsonObject): JsonObject {
+  const { identity, oidcLogin } = spec;
+  const key = hashForm(spec['key']);
+  return {
+    ...without(spec, ['key']),
+    ...(key === undefined ? {} : { key }),
+    ...(isObject(identity) ? { identity: without(identity, ['connectorData']) } : {}),
+    ...(isObject(oidcLogin) ? { oidcLogin: without(oidcLogin, loginTokens) } : {}),
+  };
+}
+
+export const loginTokens = ['idToken', 'accessToken', 'refreshToken'];
+
+/** Undefined for what is no key at all. */
+function hashForm(key: unknown): string | undefined {
+  if (typeof key !== 'string') return undefined;
+  if (key === '' || key === redacted) return key;
+  return `sha256:${parseSpecKey(key)?.hash}`;
+}
+
+function cleanMetadata(metadata: JsonObject): JsonObject {
+  const annotations = asObject(metadata['annotations']);
+  if (annotations[lastApplied] === undefined) return metadata;
+  const cleaned = cleanManifest(annotations[lastApplied]);
+  return { ...metadata, annotations: { ...annotations, [lastApplied]: cleaned } };
+}
+
+/** The manifest that kubectl wrote down. One that cannot be read cannot be cleaned, and kubectl writes a new one. */
+export function cleanManifest(text: unknown): string {
+  try {
+    const manifest: unknown = JSON.parse(String(text));
+    if (!isObject(manifest)) return '{}';
+    const cleaned = JSON.stringify(cleanObject(withoutManifest(manifest)));
+    // As long as nothing was taken away it stays byte by byte what kubectl wrote.
+    return cleaned === JSON.stringify(manifest) ? String(text) : `${cleaned}\n`;
+  } catch {
+    return '{}';
+  }
+}
+
+/** A manifest holds no other one; one could be nested in the next without an end. */
+function withoutManifest(manifest: JsonObject): JsonObject {
+  const metadata = asObject(manifest['metadata']);
+  const annotations = asObject(metadata['annotations']);
+  if (annotations[lastApplied] === undefined) return manifest;
+  return { ...manifest, metadata: { ...metadata, annotations: without(annotations, [lastApplied]) } };
+}
+
+export const without = (object: JsonObject, names: readonly string[]): JsonObject =>
+  Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
+
+/** All texts of a value, at any depth but in objects that it is about. */
+function cleanTexts(value: unknown, cleanText: CleanText): unknown {
+  if (typeof value === 'string') return cleanText(value);
+  if (Array.isArray(value)) return value.map((item) => cleanTexts(item, cleanText));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, cleanTexts(item, cleanText)]));
+}
+
+const withoutKnown = (text: string, secrets: readonly string[]): string =>
+  secrets.reduce((rest, secret) => rest.replaceAll(secret, redacted), withoutShapes(text));
+
+/** Access keys and tokens of ours have a form that no name has. */
+const withoutShapes = (text: string): string =>
+  text.replace(/lk_[0-9A-Za-z]{20,}/g, redacted).replace(/eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?/g, redacted);

@@ -1,0 +1,34 @@
+import { asObject, asText, type JsonObject } from '../../api/json.ts';
+import { askAsHolder, findOwn, notFound, type OwnRequest, pathOf } from './own-request.ts';
+import { readWhole } from './read-own.ts';
+import { refuse } from './refusal.ts';
+import { type Reply, toReply } from './reply.ts';
+import { readObject } from './request-body.ts';
+import { fitToPath, withHashedKey } from './sent-object.ts';
+import { secretsIn, withStoredSecrets } from './stored-secrets.ts';
+import { writeQuery } from './write-query.ts';
+
+/** PUT: what the client sends is what is stored, but for credentials that it left as they read. */
+export async function replaceOwn(request: OwnRequest): Promise<Reply> {
+  const record = findOwn(request);
+  if (record === undefined) throw notFound(request);
+  const sent = await readObject(request);
+  if (sent === undefined) return refuse('ERR_BODY_UNREADABLE', { problem: 'it is empty' });
+  const changed = fitToPath(request, sent);
+  const stored = await readWhole(request, record);
+  if (stored === undefined) throw notFound(request);
+  return await putOwn(request, changed, stored);
+}
+
+/** Sends a changed object, for the very one that it was made from: another one of its name must not be changed in its place. */
+export async function putOwn(request: OwnRequest, changed: JsonObject, stored: JsonObject): Promise<Reply> {
+  const { object, plain } = withHashedKey(changed);
+  const { metadata, ...whole } = withStoredSecrets(object, stored);
+  const uid = asText(asObject(metadata)['uid']) ?? asObject(stored['metadata'])['uid'];
+  const body = { ...whole, metadata: { ...asObject(metadata), uid } };
+  const { namespace, name } = request.asked;
+  const path = pathOf(request.kind, { namespace, name }) + writeQuery(request);
+  request.leave();
+  const answer = await askAsHolder(request, { method: 'PUT', path, body });
+  return toReply(answer, [...secretsIn(stored), ...(plain === undefined ? [] : [plain])]);
+}

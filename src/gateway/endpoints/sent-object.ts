@@ -1,0 +1,87 @@
+import { credentialKinds } from '../../api/credential-kinds.ts';
+import { asObject, type JsonObject } from '../../api/json.ts';
+import { apiVersion } from '../../api/names.ts';
+import { accessKeyBytes, generateAccessKey } from '../../credentials/keys/access-key.ts';
+import { credentialHash } from '../../credentials/keys/credential-hash.ts';
+import { parseSpecKey } from '../../credentials/keys/spec-key.ts';
+import type { Verdict } from '../index/verdict.ts';
+import { type OwnRequest, resourceOf } from './own-request.ts';
+import { refuse } from './refusal.ts';
+
+type Place = Pick<OwnRequest, 'kind' | 'asked'>;
+
+/**
+ * The object that a client sent, with what the path says of it, and without a status, which only the operator writes. Throws a Refusal
+ * where it says something else than the path.
+ */
+export function fitToPath(place: Place, sent: JsonObject): JsonObject {
+  const { kind, asked } = place;
+  const metadata = asObject(sent['metadata']);
+  const { name, namespace } = metadata;
+  if (!isLeftOut(sent['kind']) && sent['kind'] !== kind) return mismatch(`its kind is not ${kind}`);
+  if (!isLeftOut(sent['apiVersion']) && sent['apiVersion'] !== apiVersion)
+    return mismatch(`its apiVersion is not ${apiVersion}`);
+  if (!isLeftOut(namespace) && namespace !== asked.namespace)
+    return mismatch('its metadata.namespace is not that of the path');
+  if (asked.name !== '' && !isLeftOut(name) && name !== asked.name)
+    return mismatch('its metadata.name is not that of the path');
+  const { namespace: _, ...rest } = metadata;
+  const { status: __, ...whole } = sent;
+  const { namespaced } = resourceOf(place);
+  return {
+    ...whole,
+    kind,
+    apiVersion,
+    metadata: {
+      ...rest,
+      ...(namespaced ? { namespace: asked.namespace } : {}),
+      ...(asked.name === '' ? nameFor(place, rest) : { name: asked.name }),
+    },
+    spec: sent['spec'] ?? {},
+  };
+}
+
+const isLeftOut = (value: unknown): boolean => value === undefined || value === null || value === '';
+
+/** Clients may leave the name to us altogether. */
+function nameFor({ kind }: Place, { name, generateName }: JsonObject): JsonObject {
+  const isNamed = !isLeftOut(name) || !isLeftOut(generateName);
+  return isNamed ? {} : { generateName: `${credentialKinds[kind].noun}-` };
+}
+
+/** With the parent that a credential with a scope gives to all that it makes, so that they stay within its scope. */
+export function withinScope(
+  object: JsonObject,
+  { record, gates }: Pick<Verdict, 'record' | 'gates'>,
+): JsonObject {
+  if (gates.length === 0) return object;
+  const spec = asObject(object['spec']);
+  const accessKey = isLeftOut(spec['accessKey']) ? record.name : spec['accessKey'];
+  if (accessKey !== record.name) return refuse('ERR_PARENT', {});
+  return { ...object, spec: { ...spec, accessKey } };
+}
+
+export interface SentKey {
+  readonly object: JsonObject;
+  /** The key itself, where it is known here. */
+  readonly plain?: string;
+}
+
+/** With the hash of its key in place of the key: the API server never sees a plain one. */
+export function withHashedKey(object: JsonObject): SentKey {
+  const spec = asObject(object['spec']);
+  const key = parseSpecKey(spec['key']);
+  if (key === undefined || key.form === 'Hash') return { object };
+  if (!key.wellFormed) return refuse('ERR_KEY_MALFORMED', {});
+  return { object: { ...object, spec: { ...spec, key: `sha256:${key.hash}` } }, plain: String(spec['key']) };
+}
+
+/** The same for a new object, with a new key where it has none and asks for no Secret. */
+export function withNewKey(object: JsonObject, random: (bytes: number) => Uint8Array): SentKey {
+  const spec = asObject(object['spec']);
+  if (parseSpecKey(spec['key']) !== undefined || !isLeftOut(spec['secretRef'])) return withHashedKey(object);
+  const plain = generateAccessKey(random(accessKeyBytes));
+  return { object: { ...object, spec: { ...spec, key: `sha256:${credentialHash(plain)}` } }, plain };
+}
+
+const mismatch = (problem: string): never => refuse('ERR_OBJECT_MISMATCH', { problem });

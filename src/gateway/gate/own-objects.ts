@@ -1,0 +1,27 @@
+import { version } from '../../api/names.ts';
+import { isCredentialRequest } from '../../scope/gate/sensitive.ts';
+import type { RequestMeaning } from '../../scope/requests/resolve-request.ts';
+import type { Verdict } from '../index/verdict.ts';
+
+const verbs: ReadonlySet<string> = new Set([
+  'get',
+  'list',
+  'watch',
+  'create',
+  'update',
+  'patch',
+  'delete',
+  'deletecollection',
+]);
+
+/**
+ * Whether a request is about credentials of one's own. For the holder of an access key the gateway answers it itself: no scope
+ * needs to allow it, because a key with a scope has itself and its children only. Tokens and kubeconfigs are for other things.
+ */
+export const isOwnRequest = (request: RequestMeaning, { record }: Pick<Verdict, 'record'>): boolean =>
+  record.kind === 'OwnedAccessKey' &&
+  isCredentialRequest(request) &&
+  request.target.kind === 'management' &&
+  request.apiVersion === version &&
+  request.subresource === '' &&
+  verbs.has(request.verb);

@@ -1,0 +1,266 @@
+import { describe, expect, it } from 'vitest';
+import { until } from '../../../lab/operator/until.ts';
+import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
+import { gatewayWorld } from './gateway-world.ts';
+import { management, OwnClient, ownClient, ownKeys, ownTokens } from './own-client.ts';
+
+const world = await gatewayWorld();
+const { admin, name } = world;
+const alice = name('alice');
+const holder = await ownClient(world, { user: alice });
+const stranger = await ownClient(world, { user: name('bob') });
+const jsonPatch = 'application/json-patch+json';
+const mergePatch = 'application/merge-patch+json';
+const apply = 'application/apply-patch+yaml';
+
+/** A new key of the holder, its path, and a client that sends it. */
+async function make(spec: object = {}) {
+  const { status, body } = await holder.send('POST', ownKeys, { body: { spec } });
+  expect(status).toBe(201);
+  const path = `${ownKeys}/${body.metadata.name}`;
+  return { path, object: body, client: new OwnClient(world, body.spec.key) };
+}
+
+const works = async (client: OwnClient): Promise<boolean> =>
+  (await client.send('GET', `${management}/version`)).status === 200;
+
+describe('a key that is sent back', () => {
+  it('as it was read, and changed, keeps its credential', async () => {
+    const { path, client } = await make();
+    const { body: read } = await holder.send('GET', path);
+    const sent = { ...read, spec: { ...read.spec, displayName: 'new' } };
+    const { status, body } = await holder.send('PUT', path, { body: sent });
+    expect([status, body.spec.displayName, body.spec.key]).toEqual([200, 'new', read.spec.key]);
+    expect(await works(client)).toBe(true);
+  });
+
+  it('without its key keeps it, and with another one has that from now on', async () => {
+    const { path, client } = await make();
+    const { body: read } = await holder.send('GET', path);
+    const { key: _, ...spec } = read.spec;
+    const { status, body } = await holder.send('PUT', path, { body: { ...read, spec } });
+    expect([status, body.spec.key]).toEqual([200, read.spec.key]);
+    expect(await works(client)).toBe(true);
+    const other = `another-key-of-${alice}`;
+    const changed = await holder.send('PUT', path, { body: { ...body, spec: { ...spec, key: other } } });
+    expect([changed.status, changed.body.spec.key]).toEqual([200, `sha256:${credentialHash(other)}`]);
+    const isNew = async () => (await works(new OwnClient(world, other))) && !(await works(client));
+    await until('the other key works', isNew);
+  });
+
+  it('without the key that the operator generated shows nothing of it', async () => {
+    const stored = await admin.untilReady(await admin.createKey({ user: alice }));
+    const key = stored.spec['key'] as string;
+    const path = `${ownKeys}/${stored.metadata.name}`;
+    await until('the gateway has it', async () => (await holder.send('GET', path)).status === 200);
+    const { body: read, text } = await holder.send('GET', path);
+    const spec = { ...read.spec, displayName: 'mine' };
+    const answers = [
+      { text },
+      await holder.send('PUT', path, { body: { ...read, spec } }),
+      await holder.send('PATCH', path, { type: mergePatch, body: { spec: { description: 'x' } } }),
+      await holder.send('PATCH', `${path}?fieldManager=me`, {
+        type: apply,
+        body: { apiVersion: read.apiVersion, kind: read.kind, spec: { description: 'y' } },
+      }),
+      await holder.send('DELETE', `${path}?dryRun=All`),
+      await holder.send('PATCH', path, { type: mergePatch, body: { spec: { ttl: 'x' } } }),
+      await holder.send('DELETE', path),
+    ];
+    for (const answer of answers) expect(answer.text).not.toContain(key);
+    expect(answers.slice(1).map((answer) => 'status' in answer && answer.status)).toEqual([
+      200,
+      200,
+      expect.toSatisfy((status: number) => status === 200 || status === 409),
+      200,
+      422,
+      200,
+    ]);
+  });
+
+  it.each([
+    ['another name', { metadata: { name: 'other' } }, 400],
+    ['no version', { metadata: { resourceVersion: undefined } }, 422],
+    ['an old version', { metadata: { resourceVersion: '1' } }, 409],
+    ['another UID', { metadata: { uid: '00000000-0000-4000-8000-000000000000' } }, 409],
+  ])('with %s is refused', async (_, change, expected) => {
+    const { path, object } = await make();
+    const metadata = { ...object.metadata, ...change.metadata };
+    expect((await holder.send('PUT', path, { body: { ...object, metadata } })).status).toBe(expected);
+  });
+});
+
+describe('a patch', () => {
+  it('of either type changes the object', async () => {
+    const { path, client } = await make();
+    const body = [
+      { op: 'add', path: '/metadata/annotations/example.com~1note', value: 'a' },
+      { op: 'add', path: '/spec/displayName', value: 'first' },
+    ];
+    const first = await holder.send('PATCH', `${path}?fieldManager=tester`, { type: jsonPatch, body });
+    expect(first.status).toBe(200);
+    expect(first.body).toMatchObject({
+      metadata: { annotations: { 'example.com/note': 'a' } },
+      spec: { displayName: 'first' },
+    });
+    expect(first.body.metadata.managedFields).toContainEqual(
+      expect.objectContaining({ manager: 'tester', operation: 'Update' }),
+    );
+    const second = await holder.send('PATCH', path, {
+      type: mergePatch,
+      body: { metadata: { annotations: { 'example.com/note': null } }, spec: { displayName: 'second' } },
+    });
+    expect([second.status, second.body.spec.displayName]).toEqual([200, 'second']);
+    expect(second.body.metadata.annotations).not.toHaveProperty('example.com/note');
+    expect(await works(client)).toBe(true);
+  });
+
+  it('can copy nothing of a credential but its hash', async () => {
+    const stored = await admin.untilReady(await admin.createKey({ user: alice }));
+    const path = `${ownKeys}/${stored.metadata.name}`;
+    await until('the gateway has it', async () => (await holder.send('GET', path)).status === 200);
+    const to = [
+      '/metadata/annotations/note',
+      '/spec/displayName',
+      '/spec/ttl',
+      '/metadata/name',
+      '/spec/user',
+    ];
+    for (const op of ['copy', 'move']) {
+      for (const target of to) {
+        const body = [{ op, from: '/spec/key', path: target }];
+        const { text } = await holder.send('PATCH', path, { type: jsonPatch, body });
+        expect(text).not.toContain(stored.spec['key']);
+      }
+    }
+    const { spec, metadata } = await admin.get(stored);
+    expect(spec['key']).toBe(stored.spec['key']);
+    expect(JSON.stringify([metadata, { ...spec, key: '' }])).not.toContain(stored.spec['key']);
+  });
+
+  it.each([
+    ['a failing test', jsonPatch, [{ op: 'test', path: '/spec/user', value: 'x' }], 422],
+    ['a path that is not there', jsonPatch, [{ op: 'remove', path: '/spec/none' }], 422],
+    ['no list', jsonPatch, {}, 422],
+    ['another name', mergePatch, { metadata: { name: 'x' } }, 400],
+    ['an old version', mergePatch, { metadata: { resourceVersion: '1' } }, 409],
+    ['an unknown type', 'application/strategic-merge-patch+json', {}, 415],
+  ])('with %s is refused', async (_, type, body, expected) => {
+    const { path } = await make();
+    expect((await holder.send('PATCH', path, { type, body })).status).toBe(expected);
+  });
+
+  it('is tried again while others write', async () => {
+    const { path } = await make();
+    const bodies = Array.from({ length: 4 }, (_, index) => ({
+      metadata: { labels: { [`l${index}`]: 'x' } },
+    }));
+    const patched = await Promise.all(
+      bodies.map(async (body) => await holder.send('PATCH', path, { type: mergePatch, body })),
+    );
+    expect(patched.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    const { body } = await holder.send('GET', path);
+    expect(body.metadata.labels).toMatchObject({ l0: 'x', l1: 'x', l2: 'x', l3: 'x' });
+  });
+});
+
+describe('a key that is applied', () => {
+  it('is made once, with its key in that answer, and keeps it afterwards', async () => {
+    const made = name('applied');
+    const path = `${ownKeys}/${made}?fieldManager=kubectl`;
+    const manifest = `apiVersion: management.platform.sh/v1\nkind: OwnedAccessKey\nmetadata:\n  name: ${made}\nspec:\n  ttl: 3600\n`;
+    const first = await holder.send('PATCH', path, { type: apply, body: manifest });
+    expect(first.status).toBe(201);
+    const client = new OwnClient(world, first.body.spec.key);
+    expect(await works(client)).toBe(true);
+    expect(first.body.metadata.labels?.['management.platform.sh/ephemeral']).toBeUndefined();
+    const second = await holder.send('PATCH', path, {
+      type: apply,
+      body: `${manifest}  displayName: again\n`,
+    });
+    expect([second.status, second.body.spec.displayName]).toEqual([200, 'again']);
+    expect(second.body.spec.key).toBe(`sha256:${credentialHash(client.key)}`);
+    expect(await works(client)).toBe(true);
+  });
+});
+
+describe('an object of somebody else', () => {
+  it.each<[string, string, object?]>([
+    ['GET', ''],
+    ['PUT', '', { body: { spec: {} } }],
+    ['PATCH', '', { type: jsonPatch, body: [{ op: 'copy', from: '/spec/key', path: '/metadata/name' }] }],
+    ['PATCH', '', { type: mergePatch, body: { spec: { ttl: 'x' } } }],
+    ['PATCH', '?fieldManager=me', { type: apply, body: { spec: { ttl: 'x' } } }],
+    ['DELETE', ''],
+    ['DELETE', '?dryRun=All'],
+  ])('is not found by %s %s', async (method, query, sent) => {
+    const path = `${ownKeys}/${holder.object.metadata.name}${query}`;
+    const { status, body } = await stranger.send(method, path, sent);
+    expect([status, body.reason]).toEqual([404, 'NotFound']);
+    expect(await works(holder)).toBe(true);
+  });
+
+  it('has a name that is taken', async () => {
+    const body = { metadata: { name: holder.object.metadata.name } };
+    const refused = await stranger.send('POST', ownKeys, { body });
+    expect([refused.status, refused.body.reason]).toEqual([409, 'AlreadyExists']);
+  });
+});
+
+describe('a delete', () => {
+  it('ends one key; a dry run ends none', async () => {
+    const { path, object, client } = await make();
+    const dry = await holder.send('DELETE', `${path}?dryRun=All`);
+    expect([dry.status, dry.body.metadata.name]).toEqual([200, object.metadata.name]);
+    expect(await works(client)).toBe(true);
+    const other = { preconditions: { uid: '00000000-0000-4000-8000-000000000000' } };
+    expect((await holder.send('DELETE', path, { body: other })).status).toBe(409);
+    expect((await holder.send('DELETE', path, { body: {} })).status).toBe(200);
+    await until('the key is dead', async () => !(await works(client)));
+    await until('it is gone', async () => (await holder.send('GET', path)).status === 404);
+  });
+
+  it('of the key that asks for it is answered', async () => {
+    const { path, client } = await make();
+    const { status } = await client.send('DELETE', path, { body: {} });
+    expect(status).toBe(200);
+    await until('the key is dead', async () => !(await works(client)));
+  });
+
+  it('of all leaves what the selector does not select, and what is somebody else’s', async () => {
+    const lister = await ownClient(world, { user: name('lister') });
+    for (const group of ['a', 'a', 'b']) {
+      const body = { metadata: { labels: { group } } };
+      expect((await lister.send('POST', ownKeys, { body })).status).toBe(201);
+    }
+    const { status, body } = await lister.send('DELETE', `${ownKeys}?labelSelector=group%3Da`);
+    expect([status, body.status, body.message]).toEqual([200, 'Success', 'deleted 2']);
+    const remaining = async () => (await lister.send('GET', ownKeys)).body.items.length as number;
+    await until('two are left', async () => (await remaining()) === 2);
+  });
+});
+
+describe('a token', () => {
+  it('is in the answer to its POST and nowhere else', async () => {
+    const { status, body, headers } = await holder.send('POST', ownTokens, {
+      body: { spec: { ttl: 600, scope: { clusters: [{ cluster: 'c' }] } } },
+    });
+    expect(status).toBe(201);
+    expect(body.status.token).toMatch(/^eyJ[\w-]+\.[\w-]+\.[\w-]+$/);
+    expect(String(headers['warning'])).toContain('status.token holds the credential in this answer only');
+    const path = `${ownTokens}/${body.metadata.name}`;
+    const read = await holder.send('GET', path);
+    expect([read.status, read.body.status.token]).toEqual([200, undefined]);
+    const patched = await holder.send('PATCH', path, { type: mergePatch, body: { spec: { ttl: 900 } } });
+    expect(patched.text).not.toContain('eyJ');
+    expect((await stranger.send('GET', path)).status).toBe(404);
+    expect((await holder.send('DELETE', path)).text).not.toContain('eyJ');
+  });
+
+  it('with an empty body is one, and a dry run makes none', async () => {
+    const made = await holder.send('POST', ownTokens, { body: { metadata: {}, spec: {} } });
+    expect([made.status, typeof made.body.status.token]).toEqual([201, 'string']);
+    const dry = await holder.send('POST', `${ownTokens}?dryRun=All`, { body: {} });
+    expect([dry.status, dry.body.status?.token]).toEqual([201, undefined]);
+  });
+});
