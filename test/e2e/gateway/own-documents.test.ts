@@ -1,0 +1,52 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { readDocument } from '../../../tools/reference/document.ts';
+import { gatewayWorld } from './gateway-world.ts';
+import { kubectlWith } from './known-holder.ts';
+
+const world = await gatewayWorld();
+const holder = await kubectlWith(world, { user: world.name('reader') });
+const folder = path.join(world.guard.folder, 'reader');
+const authority = path.join(folder, 'ca.crt');
+mkdirSync(folder);
+writeFileSync(authority, world.gateway.ca);
+writeFileSync(path.join(folder, '.curlrc'), 'fail\nsilent\nshow-error\n');
+const scope = { clusters: [{ cluster: 'shop' }] };
+for (const [name, kind] of [
+  ['shop-ci', 'OwnedAccessKey'],
+  ['shop-deploy', 'OwnedAccessKey'],
+  ['shop-token', 'DirectClusterEndpointToken'],
+] as const) {
+  const spec = { ttl: 86_400, scope };
+  const manifest = { apiVersion: 'management.platform.sh/v1', kind, metadata: { name }, spec };
+  writeFileSync(path.join(folder, `${name}.yaml`), stringify(manifest));
+  holder.track(manifest);
+}
+const kubeconfig = await world.gateway.kubeconfig(holder.key);
+const env = {
+  ...process.env,
+  PATH: `${path.dirname(world.plane.binaries.kubectl)}:${process.env['PATH']}`,
+  ...{ KEY: holder.key, KUBECONFIG: kubeconfig, CURL_CA_BUNDLE: authority, CURL_HOME: folder },
+  KUBECACHEDIR: path.join(world.plane.folder, 'kubectl-cache'),
+};
+
+/** The code blocks with commands, of which one may go on over several lines. */
+const blocks = [...readDocument('docs/guide/own-credentials.md').matchAll(/^```console\n(.*?)^```/gms)].map(
+  ([, block = '']) =>
+    block.replace(/^\$ /gm, '').replaceAll('https://latchkey.example.com', world.gateway.url),
+);
+const exported = blocks.flatMap((block) => block.match(/^export .*$/gm) ?? []).join('\n');
+
+it('the page about your own credentials works as it is written', () => {
+  expect(blocks.length).toBeGreaterThan(7);
+  for (const block of blocks) {
+    // A watch goes on until somebody ends it.
+    const endless = block.replace(/^(?=.*(?:watch=true|--watch))/gm, '! timeout 2 ');
+    const script = `set -e\n${exported}\n${endless}`;
+    const { status, stderr } = spawnSync('bash', ['-c', script], { cwd: folder, env, encoding: 'utf8' });
+    expect([block, status, stderr]).toEqual([block, 0, stderr]);
+  }
+});
