@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { cpuMs } from '../../../test/fakes/cpu-time.ts';
 import { fieldFilter, labelFilter } from './selectors.ts';
 
 const object = {
@@ -22,12 +23,32 @@ describe('a label selector', () => {
     ['none notin (shop)', true],
     ['app in (other),example.com/a_b=x', false],
     ['example.com/a_b = x', true],
+    ['app in (a,b,shop),tier notin (a,b)', true],
+    ['tier in (a,), app notin (a, shop)', false],
   ])('%j selects the object: %s', (selector, selected) => {
     expect(labelFilter(selector)?.(object)).toBe(selected);
   });
 
-  it.each(['app=a b', 'app in', 'app in (a', '=', 'app>1', ','])('%j cannot be read', (selector) => {
-    expect(labelFilter(selector)).toBeUndefined();
+  it.each([
+    'app=a b',
+    'app in',
+    'app in (a',
+    'app in (a,b',
+    'app in (a,(b)',
+    'app)',
+    '=',
+    'app>1',
+    ',',
+    'app,',
+  ])('%j cannot be read', (selector) => expect(labelFilter(selector)).toBeUndefined());
+
+  it.each([
+    ['commas', ','.repeat(100_000)],
+    ['names', 'a,'.repeat(100_000)],
+    ['lists that do not end', 'a in (b,'.repeat(20_000)],
+    ['one long list', `a in (${'b,'.repeat(100_000)})`],
+  ])('with %s is read in the time that its length takes', (_, selector) => {
+    expect(cpuMs(() => labelFilter(selector))).toBeLessThan(1_000);
   });
 });
 

@@ -20,9 +20,20 @@ export function labelFilter(selector: string): ObjectFilter | undefined {
   };
 }
 
-/** Commas in parentheses belong to the list of values. */
-const splitAtCommas = (text: string): readonly string[] =>
-  text.trim() === '' ? [] : text.split(/,(?![^()]*\))/).map((part) => part.trim());
+/** Commas in parentheses belong to the list of values. To look ahead from each comma would take its square. */
+function splitAtCommas(text: string): readonly string[] {
+  if (text.trim() === '') return [];
+  const parts: string[] = [];
+  let start = 0;
+  let isInList = false;
+  for (const { 0: mark, index } of text.matchAll(/[(),]/g)) {
+    if (mark !== ',') isInList = mark === '(';
+    if (mark !== ',' || isInList) continue;
+    parts.push(text.slice(start, index));
+    start = index + 1;
+  }
+  return [...parts, text.slice(start)].map((part) => part.trim());
+}
 
 function readRequirement(text: string): LabelTest | undefined {
   const equal = equality.exec(text);
