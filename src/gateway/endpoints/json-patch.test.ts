@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { cpuMs } from '../../../test/fakes/cpu-time.ts';
 import { applyJsonPatch, applyMergePatch, PatchProblem } from './json-patch.ts';
 
 const document = { a: { b: [1, 2, 3], 'c/d': 'x', 'e~f': 'y' }, g: null };
@@ -42,11 +43,37 @@ describe('a JSON patch', () => {
     ['nothing left', [{ op: 'remove', path: '' }]],
     ['a failing test', [{ op: 'test', path: '/a/b/0', value: 2 }]],
     [
+      'more operations than clients send',
+      Array.from({ length: 1_001 }, () => ({ op: 'add', path: '/h', value: 1 })),
+    ],
+    [
       'copies that grow without bounds',
       Array.from({ length: 40 }, () => ({ op: 'copy', from: '/a', path: '/a/b/-' })),
     ],
   ])('with %s is a problem that repeats no value', (_, patch) => {
     expect(() => applyJsonPatch(document, patch)).toThrow(PatchProblem);
+  });
+
+  it('may have a thousand operations', () => {
+    const patch = Array.from({ length: 1_000 }, (_, value) => ({ op: 'add', path: '/a/b/0', value }));
+    const result = applyJsonPatch(document, patch) as typeof document;
+    expect(result.a.b).toEqual([...Array(1_000).keys()].reverse().concat([1, 2, 3]));
+  });
+
+  it('that moves the items of a long list a thousand times takes no second', () => {
+    const list = { op: 'add', path: '/list', value: Array(400_000).fill(0) };
+    const patch = [list, ...Array.from({ length: 999 }, () => ({ op: 'add', path: '/list/0', value: 1 }))];
+    expect(cpuMs(() => applyJsonPatch(document, patch))).toBeLessThan(1_000);
+  });
+
+  it('does the same when it is applied again', () => {
+    const patch = [
+      { op: 'add', path: '/list', value: [1] },
+      { op: 'add', path: '/list/-', value: 2 },
+    ];
+    const once = applyJsonPatch({}, patch);
+    expect(once).toEqual({ list: [1, 2] });
+    expect(applyJsonPatch({}, patch)).toEqual(once);
   });
 
   it('sets a member of any name without a trace elsewhere', () => {

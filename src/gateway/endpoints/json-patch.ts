@@ -4,8 +4,8 @@ import { isObject, type JsonObject } from '../../api/json.ts';
 /** Why a patch cannot be applied. The problem repeats no value. */
 export class PatchProblem extends Error {}
 
-/** More operations than any client sends; the API server takes as many. */
-const maxOperations = 10_000;
+/** More operations than any client sends. Each can move all items of a list, and everyone waits for it. */
+const maxOperations = 1_000;
 /** Copies of copies grow without bounds. */
 const maxBytes = 2 ** 21;
 
@@ -15,7 +15,8 @@ export function applyJsonPatch(document: JsonObject, patch: unknown): JsonObject
   if (patch.length > maxOperations) throw new PatchProblem(`it has more than ${maxOperations} operations`);
   let result: unknown = structuredClone(document);
   let copied = 0;
-  for (const [index, operation] of patch.entries()) {
+  // What a patch adds, its later operations may change. It is applied again when somebody else wrote in between.
+  for (const [index, operation] of structuredClone(patch).entries()) {
     const { value, bytes } = applyOperation(result, readOperation(operation, index));
     result = value;
     copied += bytes;
