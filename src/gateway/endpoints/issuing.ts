@@ -47,8 +47,9 @@ export async function untilIssued(request: OwnRequest, created: JsonObject, maxM
   }
 }
 
-const isConfirmed = ({ fingerprints, status }: LiveRecord): boolean =>
-  status.credentialHash !== undefined &&
+/** The index holds no hash of a certificate. */
+const isConfirmed = ({ kubeConfig, fingerprints, status }: LiveRecord): boolean =>
+  (status.credentialHash !== undefined || kubeConfig?.clientCert === true) &&
   status.fingerprint !== undefined &&
   fingerprints.includes(status.fingerprint);
 

@@ -1,5 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { credentialObject, liveRecord, plainKeyOf, uidOf } from '../../../test/builders/credential-object.ts';
+import {
+  confirmed,
+  credentialObject,
+  liveRecord,
+  plainKeyOf,
+  recordOf,
+  uidOf,
+} from '../../../test/builders/credential-object.ts';
 import {
   type Behaviour,
   type GatewayStage,
@@ -180,6 +187,29 @@ describe('a request about one’s own', () => {
     const other = { spec: { accessKey: 'mine' } };
     const refused = await stage.send(request(`POST ${keys}`, 'application/json', other));
     expect(refused).toMatch(/^HTTP\/1\.1 403 [\s\S]*ERR_PARENT/);
+  });
+
+  it('shows a new kubeconfig with a client certificate, whose hash the index does not hold', async () => {
+    const parts = {
+      kind: 'VirtualClusterInstanceKubeConfig',
+      name: 'shop',
+      spec: { clientCert: true },
+    } as const;
+    const metadata = { namespace: 'p-a', resourceVersion: '8' };
+    const made = confirmed(
+      credentialObject({ ...parts, metadata, status: { kubeConfig: 'the-kubeconfig' } }),
+    );
+    const stage = await start((socket, text) => {
+      const isNew = text.startsWith('POST');
+      const sent = { ...made, metadata: { ...made.metadata, resourceVersion: '7' }, status: {} };
+      socket.write(isNew ? answer(201, sent) : answer(200, made));
+    });
+    const { credentialHash: _, ...status } = made.status;
+    stage.records.ofKind[parts.kind].upsert(recordOf({ ...made, status }));
+    const collection = keys.replace('ownedaccesskeys', 'namespaces/p-a/virtualclusterinstancekubeconfigs');
+    const got = await stage.send(request(`POST ${collection}`, 'application/json', { spec: parts.spec }));
+    expect(got).toMatch(/^HTTP\/1\.1 201 [\s\S]*"kubeConfig":"the-kubeconfig"/);
+    expect(got).not.toContain('does not work yet');
   });
 
   it('gets no more than the quota', async () => {
