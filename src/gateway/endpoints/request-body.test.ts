@@ -39,8 +39,10 @@ describe('a body', () => {
     [`${'{"a":'.repeat(65)}1${'}'.repeat(65)}`, 'application/json', 'deeper than 64 levels'],
     [`${'{"a":'.repeat(70)}1${'}'.repeat(70)}`, 'application/yaml', 'deeper than 64 levels'],
     [`${'['.repeat(66)}1${']'.repeat(66)}`, 'application/yaml', 'deeper than 64 levels'],
-    ['a: &x [*x]', 'application/yaml', 'not what its Content-Type says'],
-    [aliases(101), 'application/yaml', 'not what its Content-Type says'],
+    ['a: &x [*x]', 'application/yaml', 'an alias stands in what has an anchor'],
+    ['a: &x [1]\nb: &y {c: [*x]}', 'application/yaml', 'an alias stands in what has an anchor'],
+    [aliases(101), 'application/yaml', 'more than 100 aliases'],
+    ['a: &x {b: 1}\nc:\n  <<: *x', 'application/yaml', 'it merges maps'],
   ])('%s of %s is refused: %s', (text, type, problem) => {
     expect(parse(text, type)).toEqual({ problem: expect.stringContaining(problem) });
   });
@@ -67,6 +69,7 @@ describe('a body', () => {
     }
   });
 
+  const anchored = (_: unknown, index: number) => `- &a${index} 1\n- *a${index}\n`;
   const grow = (_: unknown, index: number) => `a${index + 1}: &a${index + 1} [${`*a${index},`.repeat(10)}]`;
   it.each([
     ['levels without end', `a: ${'['.repeat(10_000)}`],
@@ -74,6 +77,10 @@ describe('a body', () => {
     ['keys in keys', '? '.repeat(4_000)],
     ['keys in keys and an end', `${'? '.repeat(2_000)}a`],
     ['aliases that grow', `a0: &a0 [1]\n${Array.from({ length: 12 }, grow).join('\n')}`],
+    ['aliases of many', `a: &a 1\nb: &b\n${'- *a\n'.repeat(12_000)}\nc: *b`],
+    ['aliases of many anchors', `a:\n${Array.from({ length: 2_500 }, anchored).join('')}`],
+    ['lists below many levels', `a: ${'['.repeat(1_000)}${'[],'.repeat(15_000)}${']'.repeat(1_000)}`],
+    ['merged maps', `a: ${'{<<: '.repeat(1_000)}{a: 1}${'}'.repeat(1_000)}`],
     ['a key many times', 'k: 1\n'.repeat(1_600)],
   ])('with %s is refused in less than a second', (_, text) => {
     const ms = cpuMs(() => expect(parse(text)).toHaveProperty('problem'));

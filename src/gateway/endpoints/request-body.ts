@@ -1,4 +1,4 @@
-import { isScalar, parseDocument, type Tags, visit, type YAMLMap } from 'yaml';
+import { type Document, isCollection, isScalar, parseDocument, type Tags, visit, type YAMLMap } from 'yaml';
 import { isObject, type JsonObject } from '../../api/json.ts';
 import { expectsContinue } from '../proxy/forward.ts';
 import { StallGuard } from '../proxy/stall-guard.ts';
@@ -83,7 +83,7 @@ export function parseBody(
   const text = body.toString('utf8');
   try {
     const value = /yaml$/.test(type) ? parseYAML(text) : JSON.parse(text);
-    return isTooDeep(value, maxDepth) ? { problem: `it nests deeper than ${maxDepth} levels` } : { value };
+    return isTooDeep(value, maxDepth) ? { problem: tooDeep } : { value };
   } catch (error) {
     return { problem: error instanceof BodyProblem ? error.message : 'it is not what its Content-Type says' };
   }
@@ -93,13 +93,14 @@ class BodyProblem extends Error {}
 
 /** Deeper than any schema of ours. */
 const maxDepth = 64;
+const tooDeep = `it nests deeper than ${maxDepth} levels`;
 
 /** Characters. To read YAML takes a hundred times as long as JSON, and everyone waits for it. */
 const maxYAMLLength = 65_536;
 
 /**
- * YAML 1.1 as the API server reads it, one document. Aliases can grow without bounds, so there may be few. Keys that are collections are
- * refused: the reader writes each of them out again at every level, and 800 bytes of them take it a minute.
+ * YAML 1.1 as the API server reads it, one document. Keys that are collections are refused: the reader writes each of them out again at
+ * every level, and 800 bytes of them take it a minute.
  */
 function parseYAML(text: string): unknown {
   const json = text.trimStart().startsWith('{') ? parseJSONOrNothing(text) : undefined;
@@ -109,9 +110,9 @@ function parseYAML(text: string): unknown {
   const [error] = document.errors;
   if (error?.code === 'MULTIPLE_DOCS') throw new BodyProblem('it holds more than one document');
   if (error !== undefined) throw new BodyProblem('it is no YAML');
-  visit(document, { Map: (_, map) => checkKeys(map) });
+  checkNodes(document);
   // Keys that are numbers become texts.
-  return JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: 100 }) ?? null));
+  return JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: maxAliases }) ?? null));
 }
 
 /** What comes from kubectl is JSON, also under the name of YAML. */
@@ -123,10 +124,39 @@ function parseJSONOrNothing(text: string): unknown {
   }
 }
 
-/** The reader would compare each key with all others. */
+const maxAliases = 100;
+
+/**
+ * Before values are made of them. Aliases of what holds aliases grow without bounds, and to count them the reader goes through the whole
+ * document for each: with 16,000 of them that takes a minute.
+ */
+function checkNodes(document: Document): void {
+  let aliases = 0;
+  visit(document, {
+    Map: (_, map, above) => {
+      checkDepth(above);
+      checkKeys(map);
+    },
+    Seq: (_key, _list, above) => checkDepth(above),
+    Alias: (_key, _alias, above) => {
+      aliases += 1;
+      if (aliases > maxAliases) throw new BodyProblem(`it holds more than ${maxAliases} aliases`);
+      if (above.some((node) => isCollection(node) && node.anchor !== undefined))
+        throw new BodyProblem('an alias stands in what has an anchor');
+    },
+  });
+}
+
+/** Roughly: a level of a map is two nodes. */
+function checkDepth({ length }: readonly unknown[]): void {
+  if (length > 2 * maxDepth + 2) throw new BodyProblem(tooDeep);
+}
+
+/** The reader would compare each key with all others. Merged maps are written out again at every level. */
 function checkKeys({ items }: YAMLMap): void {
   const keys = new Set(items.map(({ key }) => String(isScalar(key) ? key.value : key)));
   if (keys.size < items.length) throw new BodyProblem('a key stands twice in it');
+  if (keys.has('<<')) throw new BodyProblem('it merges maps');
 }
 
 /** Without dates and the like, which JSON does not have: they stay texts. */
