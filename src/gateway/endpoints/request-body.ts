@@ -1,6 +1,7 @@
 import { type Document, isCollection, isScalar, parseDocument, type Tags, visit, type YAMLMap } from 'yaml';
 import { isObject, type JsonObject } from '../../api/json.ts';
-import { expectsContinue } from '../proxy/forward.ts';
+import { WriteBudget } from '../../kube/queue/write-budget.ts';
+import { expectsContinue, smallPiece, smallPieces, tooManyPieces } from '../proxy/forward.ts';
 import { StallGuard } from '../proxy/stall-guard.ts';
 import { type ErrorAnswer, errorAnswer, hasBody } from '../server/error-answer.ts';
 import type { EndpointRequest } from './endpoint.ts';
@@ -23,13 +24,15 @@ export async function readBody(
   if (expectsContinue(request)) response.writeContinue();
   const { promise, resolve } = Promise.withResolvers<Buffer | ErrorAnswer>();
   const guard = new StallGuard(clock, maxStallMs, () => resolve(tooSlow));
+  const pieces = new WriteBudget(smallPieces);
   const chunks: Buffer[] = [];
   let size = 0;
   request
     .on('data', (chunk: Buffer) => {
       guard.progress();
       size += chunk.length;
-      if (size <= maxBytes) chunks.push(chunk);
+      if (chunk.length < smallPiece && !pieces.tryReserve(clock.monotonic())) resolve(tooManyPieces);
+      else if (size <= maxBytes) chunks.push(chunk);
       else resolve(tooLarge);
     })
     .once('end', () => resolve(Buffer.concat(chunks)))

@@ -50,9 +50,9 @@ const maxRefusalBytes = 65_536;
  * Bytes. Each piece that somebody cuts a body into takes a turn of its own through Node, whatever its size: twenty uploads in
  * pieces of one byte took all of a processor.
  */
-const smallPiece = 64;
+export const smallPiece = 64;
 /** Small pieces of the body of a request: a second, and at once. */
-const smallPieces = { rate: 100, burst: 500 };
+export const smallPieces = { rate: 100, burst: 500 };
 
 class Relay implements Dispatcher.DispatchHandler {
   readonly #forwarding: Forwarding;
@@ -229,7 +229,7 @@ class Relay implements Dispatcher.DispatchHandler {
 const clientGone = new Error('the client is gone');
 const badAnswer = errorAnswer('ERR_UPSTREAM_ANSWER', {});
 const unavailable = errorAnswer('ERR_UPSTREAM_UNAVAILABLE', {}, { headers: ['retry-after', '1'] });
-const tooManyPieces = errorAnswer('ERR_REQUEST_MALFORMED', {
+export const tooManyPieces = errorAnswer('ERR_REQUEST_MALFORMED', {
   problem: 'its body comes in too many small pieces',
 });
 const timedOut = errorAnswer('ERR_UPSTREAM_TIMEOUT', {});

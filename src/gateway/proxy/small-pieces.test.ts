@@ -5,6 +5,7 @@ import { waitFor } from '../../../test/fakes/wait-for.ts';
 
 const key = 'a-key-that-alice-chose-herself';
 const path = '/kubernetes/management/api/v1/namespaces/default/configmaps';
+const selves = '/kubernetes/management/apis/management.platform.sh/v1/selves';
 const running: GatewayStage[] = [];
 afterEach(async () => {
   await Promise.all(running.splice(0).map((stage) => stage.close()));
@@ -34,17 +35,24 @@ const head = (method: string, ...headers: string[]) =>
     '',
   ].join('\r\n');
 const upload = head('POST', 'Transfer-Encoding: chunked');
+const toSelves = upload.replace(path, selves);
 const pieces = (count: number, text: string) => `${text.length.toString(16)}\r\n${text}\r\n`.repeat(count);
 const end = '0\r\n\r\n';
 
 describe('a body in pieces', () => {
-  it('of one byte is refused when there are too many, and its connection closed', async () => {
-    const { send, metrics } = await start(ok);
-    const answer = await send(upload + pieces(5_000, 'a') + end);
-    expect(answer).toMatch(/^HTTP\/1\.1 400 [\s\S]*connection: close[\s\S]*too many small pieces/i);
-    expect(answer.match(/^HTTP\/1\.1 /gm)).toHaveLength(1);
-    expect(await metrics()).toContain('latchkey_gateway_refusals_total{error="ERR_REQUEST_MALFORMED"} 1\n');
-  });
+  it.each([
+    ['goes on', upload],
+    ['the gateway reads itself', toSelves],
+  ])(
+    'of one byte is refused when there are too many, and its connection closed: one that %s',
+    async (_, to) => {
+      const { send, metrics } = await start(ok);
+      const answer = await send(to + pieces(5_000, ' ') + end);
+      expect(answer).toMatch(/^HTTP\/1\.1 400 [\s\S]*connection: close[\s\S]*too many small pieces/i);
+      expect(answer.match(/^HTTP\/1\.1 /gm)).toHaveLength(1);
+      expect(await metrics()).toContain('latchkey_gateway_refusals_total{error="ERR_REQUEST_MALFORMED"} 1\n');
+    },
+  );
 
   it.each([
     ['of one byte passes when there are few', pieces(400, 'a'), 400],
@@ -54,6 +62,15 @@ describe('a body in pieces', () => {
     expect(await send(upload + body + end)).toMatch(/^HTTP\/1\.1 200 /);
     expect(seen.join('').match(/a/g)?.length).toBeGreaterThanOrEqual(bytes);
   });
+});
+
+it('a body in a few pieces of one byte, or none, is read by the gateway', async () => {
+  const { send, seen } = await start(ok);
+  expect(await send(toSelves + pieces(1, '{') + pieces(400, ' ') + pieces(1, '}') + end)).toMatch(
+    /^HTTP\/1\.1 201 /,
+  );
+  expect(await send(head('POST').replace(path, selves))).toMatch(/^HTTP\/1\.1 201 /);
+  expect(seen).toEqual([]);
 });
 
 describe('an answer in pieces', () => {
