@@ -3,6 +3,7 @@ import { apiVersion } from '../../api/names.ts';
 import type { RawResponse } from '../../kube/client/response-collector.ts';
 import { forward } from '../proxy/forward.ts';
 import { withoutHeaders } from '../proxy/request-headers.ts';
+import { leaveRest } from '../server/error-answer.ts';
 import { ask } from './ask.ts';
 import {
   addToGroups,
@@ -56,6 +57,7 @@ class AddedDocument {
     if (accept === undefined) return forward(request);
     try {
       const { document, answer } = await this.#read(request, accept);
+      leaveRest(request.response);
       if (document === undefined) sendAsItIs(request, answer);
       else send(request, document);
     } catch (error) {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { stringify } from 'yaml';
+import { leaveRest } from '../server/error-answer.ts';
 import type { Exchange } from './endpoint.ts';
 
 /** An object in JSON, unless the client asks for YAML and not for JSON. Clients of the API read what the header says it is. */
@@ -13,6 +14,7 @@ export function sendObject(
   const isYAML = prefersYAML(request);
   const json = JSON.stringify(body, null, isPretty(request));
   const text = isYAML && json.length <= maxYAMLLength ? stringify(body, { version: '1.1' }) : json;
+  leaveRest(response);
   response.writeHead(status, {
     'content-type': isYAML ? 'application/yaml' : 'application/json',
     'content-length': Buffer.byteLength(text),

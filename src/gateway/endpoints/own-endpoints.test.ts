@@ -212,6 +212,16 @@ describe('a request about one’s own', () => {
     expect(got).not.toContain('does not work yet');
   });
 
+  it.each([`GET ${keys}/mine`, `GET ${keys}`, `GET ${keys}?watch=true&timeoutSeconds=1`])(
+    'closes the connection after it, where its body is not read: %s',
+    async (line) => {
+      const stage = await start();
+      const head = request(line).replace(/Connection: close\r\n/, '');
+      const got = await stage.send(head.replace(/Content-Length: 0/, 'Content-Length: 1000000'));
+      expect(got).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: close/i);
+    },
+  );
+
   it('gets no more than the quota', async () => {
     const stage = await start();
     for (const name of ['b', 'c']) stage.records.ofKind.OwnedAccessKey.upsert(liveRecord({ name }));

@@ -4,6 +4,7 @@ import type { LiveRecord } from '../../credentials/record.ts';
 import type { StoreChange } from '../../kube/cache/store.ts';
 import { isNewerVersion, parseKey } from '../../kube/object.ts';
 import { type Holder, isOwn } from '../index/ownership.ts';
+import { leaveRest } from '../server/error-answer.ts';
 import { metadataOf } from './accepted-form.ts';
 import { type ListSelection, ownIn, readSelection } from './list-own.ts';
 import type { OwnRequest } from './own-request.ts';
@@ -68,6 +69,7 @@ class OwnWatch {
     const unsubscribe = services.index.records.ofKind[kind].subscribe((change) => this.#onChange(change));
     const timer = services.clock.setTimer(() => this.#end(), this.#seconds() * 1_000);
     response.once('close', () => this.#end());
+    leaveRest(response);
     response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' });
     response.flushHeaders();
     try {

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../kube/clock.ts';
 import { WriteBudget } from '../../kube/queue/write-budget.ts';
-import { type ErrorAnswer, errorAnswer, hasBody, sendError } from '../server/error-answer.ts';
+import { type ErrorAnswer, errorAnswer, hasBody, leaveRest, sendError } from '../server/error-answer.ts';
 import { responseHeaders } from './response-headers.ts';
 import { UpstreamBusy } from './sent-request.ts';
 import { StallGuard } from './stall-guard.ts';
@@ -109,9 +109,7 @@ class Relay implements Dispatcher.DispatchHandler {
     this.#guard?.progress();
     const headers = responseHeaders(raw, this.#forwarding.publicPath);
     if (headers === undefined) return this.#refuseAnswer(controller, 'the answer sends the client elsewhere');
-    // The rest of the body of the request is not read any more, so nothing can follow it.
-    const { request } = this.#forwarding;
-    if (hasBody(request) && !request.complete) this.#response.shouldKeepAlive = false;
+    leaveRest(this.#response);
     this.#response.writeHead(status, headers);
     if (this.#forwarding.send.isLong) this.#response.flushHeaders();
   }

@@ -43,12 +43,17 @@ const statusHeaders = [
 /** Strangers, and clients that speak something else, begin again. Clients that may only not do this keep the connection. */
 const ending: ReadonlySet<number> = new Set([400, 401, 501]);
 
-/** Ends the request with the error. What is left of the body of the request is not read: the connection closes. */
+/** Ends the request with the error. */
 export function sendError(response: ServerResponse, answer: ErrorAnswer): void {
-  const { req: request } = response;
-  if (ending.has(answer.status) || (hasBody(request) && !request.complete)) response.shouldKeepAlive = false;
+  leaveRest(response);
+  if (ending.has(answer.status)) response.shouldKeepAlive = false;
   response.writeHead(answer.status, answer.headers as string[]);
-  response.end(request.method === 'HEAD' ? undefined : answer.body);
+  response.end(response.req.method === 'HEAD' ? undefined : answer.body);
+}
+
+/** What is left of the body of the request is not read, so nothing can follow it: the connection closes after the answer. */
+export function leaveRest(response: ServerResponse): void {
+  if (hasBody(response.req) && !response.req.complete) response.shouldKeepAlive = false;
 }
 
 /** A request is never complete when its head has just arrived, body or not. */
