@@ -1,13 +1,11 @@
 import { allCredentialKinds, type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
 import { group } from '../../api/names.ts';
 import { credentialResources } from '../../api/resources.ts';
-import { answerTo } from '../proxy/forward.ts';
-import { sendError } from '../server/error-answer.ts';
-import { causeOf } from './ask.ts';
 import { createOwn } from './create-own.ts';
 import { deleteAllOwn } from './delete-all-own.ts';
 import { deleteOwn } from './delete-own.ts';
 import type { Endpoint, EndpointRequest, EndpointServices } from './endpoint.ts';
+import { answerFailure } from './failure.ts';
 import { getOwn } from './get-own.ts';
 import { listOwn } from './list-own.ts';
 import { sendObject } from './object-answer.ts';
@@ -93,11 +91,7 @@ function sendReply(request: OwnRequest, reply: Reply): void {
   sendObject(request, status, issued === undefined ? cleaned : issueInto(cleaned, issued), headers);
 }
 
-function fail({ response, onFailure, refuse }: OwnRequest, error: Error): void {
-  if (response.destroyed) return;
-  if (error instanceof Refusal) return refuse(error.answer);
-  const failure = causeOf(error);
-  const refusal = answerTo(failure);
-  onFailure(failure, refusal);
-  sendError(response, refusal);
+function fail(request: OwnRequest, error: Error): void {
+  if (!(error instanceof Refusal)) answerFailure(request, error);
+  else if (!request.response.destroyed) request.refuse(error.answer);
 }

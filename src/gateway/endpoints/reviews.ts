@@ -8,11 +8,12 @@ import { decodeAccessReview } from '../../scope/reviews/protobuf-review.ts';
 import { reviewToRequest } from '../../scope/reviews/review-request.ts';
 import { explainDenial } from '../gate/authorise.ts';
 import { isOwnRequest } from '../gate/own-objects.ts';
-import { answerTo, forward } from '../proxy/forward.ts';
+import { forward } from '../proxy/forward.ts';
 import { withoutHeaders } from '../proxy/request-headers.ts';
-import { type ErrorAnswer, errorAnswer, sendError } from '../server/error-answer.ts';
-import { ask, causeOf } from './ask.ts';
+import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
+import { ask } from './ask.ts';
 import type { EndpointRequest } from './endpoint.ts';
+import { answerFailure } from './failure.ts';
 import { sendObject } from './object-answer.ts';
 import { type BodyLimit, readBody } from './request-body.ts';
 
@@ -137,16 +138,11 @@ const answerHeaders: ReadonlySet<string> = new Set(['accept', 'accept-encoding']
 
 /** The rules are those of the user; the scope takes away from them. */
 async function answerRules(review: EndpointRequest, body: Buffer): Promise<void> {
-  const { response, onFailure } = review;
   try {
     const answer = await askForRules(review, body);
     sendObject(review, answer.status, readRules(answer));
   } catch (error) {
-    if (response.destroyed) return;
-    const failure = causeOf(error as Error);
-    const refusal = answerTo(failure);
-    onFailure(failure, refusal);
-    sendError(response, refusal);
+    answerFailure(review, error as Error);
   }
 }
 
