@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { cpuMs } from '../../../test/fakes/cpu-time.ts';
 import { generateAccessKey } from '../../credentials/keys/access-key.ts';
 import { credentialHash } from '../../credentials/keys/credential-hash.ts';
 import { cleanManifest, lastApplied, withoutCredentials } from './redaction.ts';
@@ -106,6 +107,26 @@ describe('a body that leaves the gateway', () => {
     for (const secret of [mark, key, token]) expect(JSON.stringify(cleaned)).not.toContain(secret);
     expect(cleaned['message']).toContain('spec.ttl: Invalid value: "redacted-by-latchkey"');
   });
+
+  it.each([
+    ['in a path', (token: string) => `status.token.${token}: bad`],
+    ['after other letters', (token: string) => `x_${token}`],
+    ['without a signature', (token: string) => token.replace(/\.c+$/, '.')],
+    ['at the end of a sentence', (token: string) => `no ${token}.`],
+  ])('quotes no token %s', (_, quote) => {
+    const token = `eyJ${'a'.repeat(20)}.${'b'.repeat(20)}.${'c'.repeat(20)}`;
+    const { message } = withoutCredentials({ kind: 'Status', message: quote(token) });
+    expect(message).toContain('redacted-by-latchkey');
+    expect(message).not.toMatch(/a{20}|b{20}|c{20}/);
+  });
+
+  it.each(['eyJ', 'lk_', 'eyJaaaaaaaa.', 'a.', 'aaaaaaaaaaa'])(
+    'takes the time that its length takes: %j again and again',
+    (part) => {
+      const status = { kind: 'Status', message: part.repeat(200_000) };
+      expect(cpuMs(() => withoutCredentials(status))).toBeLessThan(1_000);
+    },
+  );
 
   it('has the text that kubectl wrote down byte by byte where nothing was in it', () => {
     const text = '{"spec":{"ttl": 5},  "kind":"OwnedAccessKey"}\n';

@@ -117,6 +117,15 @@ function cleanTexts(value: unknown, cleanText: CleanText): unknown {
 const withoutKnown = (text: string, secrets: readonly string[]): string =>
   secrets.reduce((rest, secret) => rest.replaceAll(secret, redacted), withoutShapes(text));
 
-/** Access keys and tokens of ours have a form that no name has. */
+/** Access keys and tokens of ours have a form that no name has. Texts can be long, so no expression begins again in the middle of a word. */
 const withoutShapes = (text: string): string =>
-  text.replace(/lk_[0-9A-Za-z]{20,}/g, redacted).replace(/eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?/g, redacted);
+  text.replace(/lk_[0-9A-Za-z]{20,}/g, redacted).replace(/(?<![\w.-])[\w.-]+/g, withoutTokens);
+
+/** `word`: all between two characters that no token has. */
+function withoutTokens(word: string): string {
+  const parts = word.split('.');
+  const first = parts.findIndex(
+    (part, index) => /eyJ[\w-]{8}/.test(part) && (parts[index + 1] ?? '').length >= 8,
+  );
+  return first === -1 ? word : [...parts.slice(0, first), redacted].join('.');
+}
