@@ -99,7 +99,7 @@ const maxDepth = 64;
 const tooDeep = `it nests deeper than ${maxDepth} levels`;
 
 /** Characters. To read YAML takes a hundred times as long as JSON, and everyone waits for it. */
-const maxYAMLLength = 65_536;
+const maxYAMLLength = 16_384;
 
 /**
  * YAML 1.1 as the API server reads it, one document. Keys that are collections are refused: the reader writes each of them out again at
@@ -131,7 +131,7 @@ const maxAliases = 100;
 
 /**
  * Before values are made of them. Aliases of what holds aliases grow without bounds, and to count them the reader goes through the whole
- * document for each: with 16,000 of them that takes a minute.
+ * document for each.
  */
 function checkNodes(document: Document): void {
   let aliases = 0;
