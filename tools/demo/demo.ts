@@ -3,6 +3,8 @@ import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
 import { controlPlaneBinaries } from '../../lab/controlplane/binaries/binaries.ts';
 import { configFolder } from '../../lab/operator/kustomization.ts';
 import { RunningOperator } from '../../lab/operator/running-operator.ts';
+import { healthOf } from '../../lab/operator/telemetry.ts';
+import { until } from '../../lab/operator/until.ts';
 import { applyAs, bindAdministrator, install, untilReady } from './cluster.ts';
 import { chooseBaseURL, type DemoGateway, startGateway } from './gateway.ts';
 import type { Interrupt } from './interrupt.ts';
@@ -100,6 +102,9 @@ async function startLatchkey(started: Started, platform: ControlPlaneAccess, ste
   step(`starting the gateway at ${baseURL}, with the certificate that the operator makes`);
   const starting = startGateway(platform, await started.guard('demo-gateway'), baseURL, env);
   const gateway = await Promise.race([deathOf('operator', operator), starting]);
+  step('waiting until the operator is ready: what is made right after the policies does not count');
+  const isReady = async () => (await healthOf(operator, '/readyz')).status === 200;
+  await Promise.race([deathOf('operator', operator), until('the operator is ready', isReady, { timeoutMs: 30_000 })]);
   return { operator, gateway };
 }
 

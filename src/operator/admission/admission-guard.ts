@@ -67,7 +67,8 @@ export class AdmissionGuard {
   /** For a health check: what is missing, or undefined. */
   problem(): string | undefined {
     const missing = this.#missing();
-    return missing.length === 0 ? undefined : `missing, older or edited: ${missing.join(', ')}`;
+    if (missing.length > 0) return `missing, older or edited: ${missing.join(', ')}`;
+    return this.isStampGap() ? 'new or restored just now: what is made at this moment does not count' : undefined;
   }
 
   /** Resolves when all are known, or when the signal aborts. */

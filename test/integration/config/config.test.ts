@@ -154,6 +154,8 @@ describe('config/default', async () => {
     const warns = 'latchkey-warnings';
     const refusing = policies.filter(({ metadata }) => metadata.name !== warns);
 
+    const aboutConfigMaps = ['latchkey-site-policy-values', 'latchkey-system-objects'];
+
     /** The contract wants a 422 of this one. */
     const reasonOf = (name: string): string =>
       name === 'latchkey-owner-references' ? 'Invalid' : 'Forbidden';
@@ -167,7 +169,7 @@ describe('config/default', async () => {
         expect(spec.paramKind).toEqual(parameterOf.get(metadata.name)?.paramKind);
         expect(
           spec.matchConstraints.resourceRules.map((rule: { apiGroups: string[] }) => rule.apiGroups),
-        ).toEqual([[metadata.name === 'latchkey-site-policy-values' ? '' : 'management.platform.sh']]);
+        ).toEqual([[aboutConfigMaps.includes(metadata.name) ? '' : 'management.platform.sh']]);
         for (const validation of spec.validations ?? []) {
           expect(validation).toMatchObject({ reason, message: expect.stringMatching(/.{20}/) });
         }
