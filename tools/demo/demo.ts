@@ -104,7 +104,10 @@ async function startLatchkey(started: Started, platform: ControlPlaneAccess, ste
   const gateway = await Promise.race([deathOf('operator', operator), starting]);
   step('waiting until the operator is ready: what is made right after the policies does not count');
   const isReady = async () => (await healthOf(operator, '/readyz')).status === 200;
-  await Promise.race([deathOf('operator', operator), until('the operator is ready', isReady, { timeoutMs: 30_000 })]);
+  await Promise.race([
+    deathOf('operator', operator),
+    until('the operator is ready', isReady, { timeoutMs: 30_000 }),
+  ]);
   return { operator, gateway };
 }
 

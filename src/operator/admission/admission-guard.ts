@@ -68,7 +68,9 @@ export class AdmissionGuard {
   problem(): string | undefined {
     const missing = this.#missing();
     if (missing.length > 0) return `missing, older or edited: ${missing.join(', ')}`;
-    return this.isStampGap() ? 'new or restored just now: what is made at this moment does not count' : undefined;
+    return this.isStampGap()
+      ? 'new or restored just now: what is made at this moment does not count'
+      : undefined;
   }
 
   /** Resolves when all are known, or when the signal aborts. */
