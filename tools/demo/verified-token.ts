@@ -5,6 +5,7 @@ import {
   type JWTPayload,
   jwtVerify,
 } from 'jose';
+import { criticalScopes } from '../../src/api/names.ts';
 
 /** Who signs tokens, as those who verify them know it. */
 export interface TokenIssuer {
@@ -20,6 +21,8 @@ export async function verifiedToken(
   const { payload, protectedHeader } = await jwtVerify(token, createLocalJWKSet(keySet), {
     issuer: baseURL,
     algorithms: ['ES256'],
+    // A token for less than whole clusters says in its header that its scopes have to be understood.
+    crit: { [criticalScopes]: true },
   });
   return { header: protectedHeader, claims: payload };
 }
