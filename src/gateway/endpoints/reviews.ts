@@ -6,12 +6,13 @@ import { badAnswer } from '../../kube/kube-error.ts';
 import { decodeAccessReview } from '../../scope/reviews/protobuf-review.ts';
 import { reviewToRequest } from '../../scope/reviews/review-request.ts';
 import { explainDenial } from '../gate/authorise.ts';
-import { answerTo, expectsContinue, forward, Stalled } from '../proxy/forward.ts';
+import { answerTo, forward, Stalled } from '../proxy/forward.ts';
 import { withoutHeaders } from '../proxy/request-headers.ts';
 import { StallGuard } from '../proxy/stall-guard.ts';
 import type { Sent } from '../proxy/upstream.ts';
 import { type ErrorAnswer, errorAnswer, sendError } from '../server/error-answer.ts';
 import type { EndpointRequest } from './endpoint.ts';
+import { readBody } from './request-body.ts';
 
 const accessReviews = 'selfsubjectaccessreviews';
 const rulesReviews = 'selfsubjectrulesreviews';
@@ -26,9 +27,8 @@ const maxYAMLBytes = 8_192;
  * says no, and lets the target answer everything else.
  */
 export async function answerReview(review: EndpointRequest): Promise<void> {
-  const { request, response, asked, sender, send, refuse } = review;
-  if (expectsContinue(request)) response.writeContinue();
-  const body = await readBody(review);
+  const { response, asked, sender, send, refuse } = review;
+  const body = await readBody(review, { maxBytes, tooLarge });
   if (response.destroyed) return;
   if ('status' in body) return refuse(body);
   if (asked.resource === accessReviews) return answerAccess(review, body);
@@ -60,27 +60,6 @@ function answerAccess(review: EndpointRequest, body: Buffer): void {
 }
 
 const bodyHeaders: ReadonlySet<string> = new Set(['content-type', 'content-length', 'content-encoding']);
-
-/** The body, or the answer to one that does not arrive. */
-async function readBody({ request, clock, maxStallMs }: EndpointRequest): Promise<Buffer | ErrorAnswer> {
-  const { promise, resolve } = Promise.withResolvers<Buffer | ErrorAnswer>();
-  const guard = new StallGuard(clock, maxStallMs, () => resolve(tooSlow));
-  const chunks: Buffer[] = [];
-  let size = 0;
-  request
-    .on('data', (chunk: Buffer) => {
-      guard.progress();
-      size += chunk.length;
-      if (size <= maxBytes) chunks.push(chunk);
-      else resolve(tooLarge);
-    })
-    .once('end', () => resolve(Buffer.concat(chunks)))
-    .once('close', () => resolve(tooLarge));
-  const body = await promise;
-  guard.stop();
-  request.pause();
-  return body;
-}
 
 interface ReadReview {
   readonly spec: JsonObject;
@@ -233,4 +212,3 @@ const unreadable = errorAnswer('ERR_REVIEW_UNREADABLE', {
 });
 const unknownType = errorAnswer('ERR_REVIEW_UNREADABLE', { problem: 'its Content-Type is not served' });
 const tooLarge = errorAnswer('ERR_REQUEST_MALFORMED', { problem: 'the review is too large, or cut off' });
-const tooSlow = errorAnswer('ERR_REQUEST_TIMEOUT', {});
