@@ -1,17 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'yaml';
 import { asObject, type JsonObject } from '../../api/json.ts';
-import { type RawResponse, ResponseCollector } from '../../kube/client/response-collector.ts';
+import type { RawResponse } from '../../kube/client/response-collector.ts';
 import { badAnswer } from '../../kube/kube-error.ts';
 import { decodeAccessReview } from '../../scope/reviews/protobuf-review.ts';
 import { reviewToRequest } from '../../scope/reviews/review-request.ts';
 import { explainDenial } from '../gate/authorise.ts';
-import { answerTo, forward, Stalled } from '../proxy/forward.ts';
+import { forward } from '../proxy/forward.ts';
 import { withoutHeaders } from '../proxy/request-headers.ts';
-import { StallGuard } from '../proxy/stall-guard.ts';
-import type { Sent } from '../proxy/upstream.ts';
-import { type ErrorAnswer, errorAnswer, sendError } from '../server/error-answer.ts';
+import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
+import { ask } from './ask.ts';
 import type { EndpointRequest } from './endpoint.ts';
+import { answerFailure } from './failure.ts';
 import { readBody } from './request-body.ts';
 
 const accessReviews = 'selfsubjectaccessreviews';
@@ -125,55 +125,23 @@ const answerHeaders: ReadonlySet<string> = new Set(['accept', 'accept-encoding']
 
 /** The rules are those of the user; the scope takes away from them. */
 async function answerRules(review: EndpointRequest, body: Buffer): Promise<void> {
-  const { response, onFailure } = review;
   try {
     const answer = await askForRules(review, body);
     sendObject(review, answer.status, readRules(answer));
   } catch (error) {
-    if (response.destroyed) return;
-    const failure = causeOf(error as Error);
-    const refusal = answerTo(failure);
-    onFailure(failure, refusal);
-    sendError(response, refusal);
+    answerFailure(review, error as Error);
   }
 }
 
-/** What a pool reports comes as the cause of an error of ours. */
-const causeOf = (error: Error): Error => (error.cause instanceof Error ? error.cause : error);
-
-/** A target that refuses our identity is asked once more, where there is another one. */
 async function askForRules(review: EndpointRequest, body: Buffer): Promise<RawResponse> {
-  const first = sendForRules(review, body);
-  const answer = await first.answer;
-  const isRenewed = answer.status === 401 && (await review.upstream.refreshed(first.sent));
-  if (!isRenewed || review.response.destroyed) return answer;
-  return await sendForRules(review, body).answer;
-}
-
-function sendForRules(review: EndpointRequest, body: Buffer): { sent: Sent; answer: Promise<RawResponse> } {
-  const { response, upstream, send, clock, maxStallMs } = review;
-  const headers = [
-    'accept',
-    'application/json',
-    ...withoutHeaders(send.headers, (name) => answerHeaders.has(name)),
-  ];
-  const { promise, resolve, reject } = Promise.withResolvers<RawResponse>();
-  const collector = new ResponseCollector({ action: rulesAction, maxBytes: maxRulesBytes, resolve, reject });
-  const sent = upstream.dispatch({ ...send, headers, body }, collector);
-  const end = (error: Error) => {
-    // First: a request that waits for a new connection ends only when that has come or failed.
-    reject(error);
-    sent.abort(error);
-  };
-  const guard = new StallGuard(clock, maxStallMs, () => end(new Stalled('the request stood still')));
-  response.once('close', () => end(new Error('the client is gone')));
-  return { sent, answer: promise.finally(() => guard.stop()) };
+  const { method, path, headers: sent } = review.send;
+  const headers = ['accept', 'application/json', ...withoutHeaders(sent, (name) => answerHeaders.has(name))];
+  return await ask(review, { method, path, headers, body, maxBytes: maxRulesBytes });
 }
 
 /** What the target said, where it is about the request. */
 function readRules({ status, body }: RawResponse): JsonObject {
-  if (status === 401 || (status >= 500 && status < 600))
-    throw new Error(`the target answered with ${status}`);
+  if (status >= 500 && status < 600) throw new Error(`the target answered with ${status}`);
   if (status !== 201 && (status < 400 || status > 499)) throw badAnswer(rulesAction, `status ${status}`);
   const object = parseObject(body);
   return status === 201 ? markIncomplete(object) : object;
