@@ -55,6 +55,3 @@ async function askOnce(asking: Asking, question: Question) {
   });
   return { ...answer, sent };
 }
-
-/** What a pool reports comes as the cause of an error of ours. */
-export const causeOf = (error: Error): Error => (error.cause instanceof Error ? error.cause : error);

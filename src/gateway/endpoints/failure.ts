@@ -1,6 +1,5 @@
 import { answerTo } from '../proxy/forward.ts';
 import { sendError } from '../server/error-answer.ts';
-import { causeOf } from './ask.ts';
 import type { EndpointRequest } from './endpoint.ts';
 
 /** Answers a request that a target could not be asked for, or did not answer. */
@@ -11,3 +10,6 @@ export function answerFailure({ response, onFailure }: EndpointRequest, error: E
   onFailure(failure, refusal);
   sendError(response, refusal);
 }
+
+/** What a pool reports comes as the cause of an error of ours. */
+const causeOf = (error: Error): Error => (error.cause instanceof Error ? error.cause : error);

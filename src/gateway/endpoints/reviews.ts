@@ -147,18 +147,14 @@ async function answerRules(review: EndpointRequest, body: Buffer): Promise<void>
 }
 
 async function askForRules(review: EndpointRequest, body: Buffer): Promise<RawResponse> {
-  const headers = [
-    'accept',
-    'application/json',
-    ...withoutHeaders(review.send.headers, (name) => answerHeaders.has(name)),
-  ];
-  return await ask(review, { ...review.send, headers, body, maxBytes: maxRulesBytes });
+  const { method, path, headers: sent } = review.send;
+  const headers = ['accept', 'application/json', ...withoutHeaders(sent, (name) => answerHeaders.has(name))];
+  return await ask(review, { method, path, headers, body, maxBytes: maxRulesBytes });
 }
 
 /** What the target said, where it is about the request. */
 function readRules({ status, body }: RawResponse): JsonObject {
-  if (status === 401 || (status >= 500 && status < 600))
-    throw new Error(`the target answered with ${status}`);
+  if (status >= 500 && status < 600) throw new Error(`the target answered with ${status}`);
   if (status !== 201 && (status < 400 || status > 499)) throw badAnswer(rulesAction, `status ${status}`);
   const object = parseObject(body);
   return status === 201 ? markIncomplete(object) : object;

@@ -1,10 +1,11 @@
 import { group } from '../../api/names.ts';
+import { type ResourceTable, resourceSet } from './resource-set.ts';
 
 /**
  * The resources without a namespace that Kubernetes 1.36 and Latchkey bring along. The path of a list does not tell whether its
  * objects have one; a resource that is not known here counts as one of namespaces, so that a rule never allows too much.
  */
-const clusterScoped: Readonly<Record<string, readonly string[]>> = {
+const clusterScoped: ResourceTable = {
   '': ['componentstatuses', 'namespaces', 'nodes', 'persistentvolumes'],
   'admissionregistration.k8s.io': [
     'mutatingadmissionpolicies',
@@ -37,10 +38,5 @@ const clusterScoped: Readonly<Record<string, readonly string[]>> = {
   [group]: ['clusters', 'directclusterendpointtokens', 'ownedaccesskeys', 'selves'],
 };
 
-const known: ReadonlyMap<string, ReadonlySet<string>> = new Map(
-  Object.entries(clusterScoped).map(([name, resources]) => [name, new Set(resources)]),
-);
-
 /** Whether objects of this resource are known to have no namespace. */
-export const isClusterScoped = (apiGroup: string, resource: string): boolean =>
-  known.get(apiGroup)?.has(resource) === true;
+export const isClusterScoped = resourceSet(clusterScoped);

@@ -1,5 +1,7 @@
+import { type ResourceTable, resourceSet } from './resource-set.ts';
+
 /** The resources of Kubernetes 1.36 of which a PUT makes the object where there is none. */
-const madeByPut: Readonly<Record<string, readonly string[]>> = {
+const madeByPut: ResourceTable = {
   '': ['endpoints', 'events', 'limitranges', 'services'],
   'coordination.k8s.io': ['leases'],
   'events.k8s.io': ['events'],
@@ -7,10 +9,5 @@ const madeByPut: Readonly<Record<string, readonly string[]>> = {
   'rbac.authorization.k8s.io': ['clusterrolebindings', 'clusterroles', 'rolebindings', 'roles'],
 };
 
-const known: ReadonlyMap<string, ReadonlySet<string>> = new Map(
-  Object.entries(madeByPut).map(([name, resources]) => [name, new Set(resources)]),
-);
-
 /** Whether the verb `update` makes an object as well: the API server asks for `create` besides, and so must a scope. */
-export const isMadeByPut = (apiGroup: string, resource: string): boolean =>
-  known.get(apiGroup)?.has(resource) === true;
+export const isMadeByPut = resourceSet(madeByPut);
