@@ -10,9 +10,9 @@ import {
   type Resource,
   virtualClusterInstanceKubeConfigs,
 } from '../../../src/api/resources.ts';
-import { type ApiAnswer, contentTypes } from '../admission/api-client.ts';
-import { credentialKinds, objectOf, pathOf, type TestObject } from '../admission/objects.ts';
-import { admissionWorld, create, resourceOf, strip } from '../admission/world.ts';
+import { type ApiAnswer, contentTypes } from '../../integration/admission/api-client.ts';
+import { credentialKinds, objectOf, pathOf, type TestObject } from '../../integration/admission/objects.ts';
+import { admissionWorld, create, resourceOf, strip } from '../../integration/admission/world.ts';
 import {
   clearPolicy,
   dropGuard,
@@ -21,7 +21,7 @@ import {
   policyPath,
   setPolicy,
   writePolicy,
-} from './site-policy.ts';
+} from '../../integration/ownership/site-policy.ts';
 
 afterAll(clearPolicy);
 

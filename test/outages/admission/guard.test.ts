@@ -9,7 +9,7 @@ import { systemClock } from '../../../src/kube/clock.ts';
 import { silentLogger } from '../../../src/logger.ts';
 import { type AdmissionCheck, AdmissionGuard } from '../../../src/operator/admission/admission-guard.ts';
 import { policyVersion } from '../../../src/operator/admission/generated/shipped-policies.ts';
-import { type Rendered, render } from '../config/render.ts';
+import { type Rendered, render } from '../../integration/config/render.ts';
 
 const plane = await startControlPlane({ name: 'guard' });
 const client = createKubeClient({

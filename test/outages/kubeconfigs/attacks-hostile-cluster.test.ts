@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { secondsAfter, secretAt } from '../../../lab/operator/api.ts';
 import { timeUntil, until } from '../../../lab/operator/until.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
-import { targetSettings } from '../targets/target-world.ts';
-import { PlayedCluster } from './played-cluster.ts';
+import { PlayedCluster } from '../../e2e/kubeconfigs/played-cluster.ts';
+import { targetSettings } from '../../e2e/targets/target-world.ts';
 
 const canary = 'CANARY7f3a';
 // A certificate loses its binding in a fraction of it, unless the cluster prevents that.
