@@ -81,7 +81,8 @@ describe.each(flavours)(
       expect(kept?.status).toMatchObject({ keySource: 'Secret', serial: 2 });
       expect(await verifier.presented(generated?.spec.key)).toBe('Unknown');
       const key = newKey();
-      await admin.patch(kept as Stored, { spec: { secretRef: null, key } });
+      const patch = JSON.stringify({ spec: { secretRef: null, key } });
+      await kubectl.ok(['patch', 'oak', kept?.metadata.name ?? '', '--type=merge', '--patch', patch]);
       const own = await admin.untilReady(kept as Stored);
       expect(own.spec).not.toHaveProperty('secretRef');
       expect(own.status).toMatchObject({ keySource: 'Plain', serial: 3 });
