@@ -7,7 +7,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  */
 const slow = [
   'bench/benchmarks/record-memory',
+  'test/outages/rights/second-look',
   'test/outages/operator/convergence',
+  'test/outages/ownership/object-size',
   'test/e2e/demo/demo',
   'test/e2e/kubeconfigs/attacks-',
   'test/outages/controlplane/npm',

@@ -325,7 +325,10 @@ describe('Argo CD and the operator, two managers of one object', () => {
     expect(owned[argoCD.manager]).toEqual(
       expect.arrayContaining(['.spec.user', '.spec.displayName', '.spec.ttl']),
     );
-    expect(owned[fieldManager]?.filter((field) => !field.startsWith('.status'))).toEqual(['.spec.key']);
+    expect(owned[fieldManager]?.filter((field) => !field.startsWith('.status'))).toEqual([
+      '.spec.disabled',
+      '.spec.key',
+    ]);
     const fields = Object.values(owned).flat();
     expect(fields.filter((field, i) => fields.indexOf(field) !== i)).toEqual([]);
   });

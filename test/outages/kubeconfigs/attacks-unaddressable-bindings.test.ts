@@ -140,10 +140,13 @@ describe.concurrent('a binding that no request can remove', () => {
     await admin.untilGone(object, { timeoutMs: 60_000 });
     expect(await isOnRecord(object)).toBe(true);
     const refused = bindingOf({ subjects: [subjectOf(object, 'User')] });
-    await until('the certificate cannot be bound again', async () => {
-      const status = await holder.call(bindingsPath(), { method: 'POST', body: refused });
-      return status === 422 || status === 403;
-    });
+    let seen: number | undefined;
+    const isRefused = async () => {
+      seen = await holder.call(bindingsPath(), { method: 'POST', body: refused });
+      return seen === 422 || seen === 403;
+    };
+    // The virtual cluster acts on a new policy when its API server has read it.
+    await until('the certificate cannot be bound again', isRefused, { timeoutMs: 60_000, seen: () => seen });
     const isLogged = (line: string) =>
       line.includes(object.metadata.uid) && line.includes('revocation failed');
     const says = async () => (await world.operator.log()).split('\n').some(isLogged);
