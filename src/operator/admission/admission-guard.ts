@@ -106,10 +106,12 @@ export class AdmissionGuard {
     return !isThere || this.#options.clock.now() < this.#stampedSince();
   }
 
+  /** Times of objects are whole seconds, too: one that was made in the second of its policy may have been made before it. */
   #stampedSince(): number {
-    const times = stamping.map(({ kind, name }) =>
-      Math.max(this.#find(kind, name)?.createdAt ?? 0, this.#restored.get(`${kind}/${name}`) ?? 0),
-    );
+    const times = stamping.map(({ kind, name }) => {
+      const { createdAt = 0 } = this.#find(kind, name) ?? {};
+      return Math.max(createdAt + actsAfterMs, this.#restored.get(`${kind}/${name}`) ?? 0);
+    });
     return Math.max(...times);
   }
 

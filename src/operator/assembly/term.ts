@@ -38,6 +38,8 @@ export class Term {
     metrics.leader.set(1);
     try {
       await this.#prepare(watched);
+      // Before the first object comes: whether it was stamped is judged by the policies of that moment.
+      await this.#options.admissionChecked(signal);
       running.push(this.#informers.run(watched));
       await this.#read(signal);
       running.push(this.#controllers.targetSweep.run(watched));
@@ -87,10 +89,8 @@ export class Term {
   }
 
   async #read(signal: AbortSignal): Promise<void> {
-    const { log, admissionChecked } = this.#options;
     await this.#informers.synced(signal);
-    log.info(this.#controllers.stores.sizes, 'synced');
-    await admissionChecked(signal);
+    this.#options.log.info(this.#controllers.stores.sizes, 'synced');
   }
 
   async #work(signal: AbortSignal): Promise<void> {

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import {
   type CredentialParts,
   credentialObject,
+  liveRecord,
   recordOf,
 } from '../../../test/builders/credential-object.ts';
 import { annotations } from '../../api/names.ts';
@@ -52,6 +53,14 @@ describe('what was made or changed while no one stamped', () => {
     expect(changes.has(bring({ spec: { user: 'alice', key: 'example-plain-key-of-ci', ttl: 5 } }))).toBe(
       false,
     );
+  });
+
+  it('what was confirmed is not meant when a new leader meets it for the first time in a gap', () => {
+    gap = true;
+    const record = liveRecord();
+    store.upsert(record);
+    expect(changes.has(record)).toBe(false);
+    expect(changes.has(bring({ spec }))).toBe(true);
   });
 
   it('what is changed again afterwards is stamped', () => {

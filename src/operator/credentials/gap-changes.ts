@@ -1,5 +1,6 @@
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { Store } from '../../kube/cache/store.ts';
+import { isConfirmedSpec } from './review.ts';
 
 /**
  * Which objects were made or changed while the policies that stamp were away. Their stamps may name anyone, so no right of
@@ -28,6 +29,8 @@ export class GapChanges {
     const content = contentOf(current);
     if (this.#marked.get(current.uid) === content) return;
     if (previous?.uid === current.uid && contentOf(previous) === content) return;
+    // A new leader meets everything for the first time. What was confirmed before must not end because a policy is away then.
+    if (previous === undefined && isConfirmedSpec(current)) return;
     if (this.#isGap()) this.#marked.set(current.uid, content);
     else this.#marked.delete(current.uid);
   }

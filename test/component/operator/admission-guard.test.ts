@@ -65,6 +65,8 @@ const label = 'ValidatingAdmissionPolicyBinding/latchkey-requester-integrity';
 
 /** As `put` of the storage says, unless somebody creates it again. */
 const installedAt = Date.parse('2026-01-01T00:00:00Z');
+/** API servers act on a policy some time after it was written, also on one that was there when the operator began. */
+const actsAfterMs = 5_000;
 
 async function startComplete(): Promise<void> {
   for (const policy of shippedPolicies) put(policy);
@@ -84,7 +86,7 @@ describe('the guard of the admission policies', () => {
   it('is content when every policy and binding is there', async () => {
     await startComplete();
     expect(() => guard.assertComplete()).not.toThrow();
-    expect(guard.trustedSince()).toBe(installedAt);
+    expect(guard.trustedSince()).toBe(installedAt + actsAfterMs);
     await waitFor('it was reported', () => checks.length > 0);
     expect(checks).toEqual([{ missing: 0, unknown: 0 }]);
   });
@@ -161,13 +163,23 @@ describe('the guard of the admission policies', () => {
     expect(guard.isStampGap()).toBe(true);
   });
 
+  it('does not trust what was made within seconds after a policy that stamps, also when it began later', async () => {
+    for (const policy of shippedPolicies) put(policy);
+    const justNow = new Date(Date.now() - 1_000).toISOString();
+    put(binding, { metadata: { creationTimestamp: justNow } });
+    running = guard.run(abort.signal);
+    await guard.firstCheck(abort.signal);
+    expect(guard.trustedSince()).toBe(Date.parse(justNow) + actsAfterMs);
+    expect(guard.isStampGap()).toBe(true);
+  });
+
   it('takes one of an older release for missing, and does not distrust what was made under it', async () => {
     await startComplete();
     put(binding, { version: policyVersion - 1 });
     await untilMissing(label);
     put(binding);
     await waitFor('it is of this release', () => guard.problem() === undefined);
-    expect(guard.trustedSince()).toBe(installedAt);
+    expect(guard.trustedSince()).toBe(installedAt + actsAfterMs);
   });
 
   it('counts one of a newer release as there, whatever it says: the operator that comes next brought it', async () => {
