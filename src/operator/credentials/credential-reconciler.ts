@@ -84,6 +84,8 @@ export class CredentialReconciler<I extends DecisionInput, S extends { readonly 
       if (step.step === 'wait') return { requeueAfterMs: Math.max(0, step.requeueAt - now()) };
       return void (await writer.delete(record));
     }
+    // The keys above it have changed since: it is not a loop, and their change brings it again.
+    if (step.step === 'review' && done.includes('review')) return { requeueAfterMs: 0 };
     // A status that does not keep what was written must not mint credentials in a loop.
     if (done.includes(step.step))
       throw new RangeError(`the policy for ${credentialKinds[kind].noun}s repeats the step ${step.step}`);
@@ -104,7 +106,7 @@ export class CredentialReconciler<I extends DecisionInput, S extends { readonly 
   async #review(input: I, review: Review): Promise<Outcome<I>> {
     const { record } = input;
     const denied = await this.#options.reviews.ask(record, review);
-    if (denied === undefined) return { record, found: { reviewed: true } as Partial<I> };
+    if (denied === undefined) return { record, found: { reviewed: review } as Partial<I> };
     if (review.ofNewGroups)
       return { record, found: { withoutNewGroups: { retryMs: denied.waitMs } } as Partial<I> };
     return { record, commit: refuse(input, denied.refusal), retryMs: denied.waitMs };

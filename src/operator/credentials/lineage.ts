@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { conditionTypes, findCondition } from '../../api/conditions.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import { resolveAncestors } from '../../credentials/ancestors.ts';
@@ -40,8 +41,8 @@ export interface LineageInput extends CreatorInput {
   /** True when it was made or changed while the policies that stamp were away. */
   readonly isUnstamped: boolean;
   readonly limits: { readonly activityInterval: number };
-  /** Set once the one who asked for the present spec was found to be permitted. */
-  readonly reviewed?: true;
+  /** What the one who asked for the present spec was found to be permitted. The keys above may have got more since. */
+  readonly reviewed?: Review;
   /** Set once they were found not to be permitted to have the groups that the keys above got since. */
   readonly withoutNewGroups?: { readonly retryMs: number };
 }
@@ -146,9 +147,10 @@ function identified(input: LineageInput, ancestors: readonly CredentialRecord[],
   const lineage = judgedBy(ancestors, identity, input);
   if (isPinning(record, ancestors, naming))
     return { kind: 'blocked', ancestors, message: messages.default, tooEarly: true };
-  if (input.reviewed || withoutNewGroups || (lineage.kind === 'blocked' && lineage.tooEarly)) return lineage;
+  if (withoutNewGroups || (lineage.kind === 'blocked' && lineage.tooEarly)) return lineage;
   const review = reviewOf(record, identity, naming);
-  return review === undefined ? lineage : { kind: 'unreviewed', review };
+  const isDone = review === undefined || isDeepStrictEqual(review, input.reviewed);
+  return isDone ? lineage : { kind: 'unreviewed', review };
 }
 
 function judgedBy(

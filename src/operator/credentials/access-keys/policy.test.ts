@@ -107,13 +107,33 @@ describe('the policy for a new access key', () => {
 
   it('writes the key to the Secret that spec.secretRef names, with the next serial', () => {
     const spec = { user: 'alice', secretRef: { namespace: 'default', name: 'out' } };
-    const input = { reviewed: true } as const;
-    expect(decide(key({ spec }))).toMatchObject({ step: 'review', review: { asker: { user: 'alice' } } });
+    const { review } = stepOf(decide(key({ spec })), 'review');
+    expect(review.asker.user).toBe('alice');
+    const input = { reviewed: review };
     expect(decide(key({ spec }), { input })).toEqual({ step: 'writeSecret', serial: 1 });
     expect(decide(key({ spec, status: { serial: 4 } }), { input })).toEqual({
       step: 'writeSecret',
       serial: 5,
     });
+  });
+
+  it('is reviewed again when the key above it has got a group meanwhile', () => {
+    const parent = (groups: readonly string[]) =>
+      recordOf(
+        confirmed(
+          credentialObject({
+            name: 'parent',
+            spec: { user: 'alice', groups, key: plainKeyOf('parent') },
+            status: { observedGeneration: 1 },
+          }),
+        ),
+      );
+    const child = key({ spec: { accessKey: 'parent', key: plainKeyOf('ci') } });
+    const { review } = stepOf(decide(child, { others: [parent(['ops'])] }), 'review');
+    const input = { reviewed: review };
+    expect(decide(child, { others: [parent(['ops'])], input }).step).toBe('commit');
+    const later = stepOf(decide(child, { others: [parent(['ops', 'admins'])], input }), 'review');
+    expect(later.review.questions).toContainEqual(expect.objectContaining({ name: 'admins' }));
   });
 
   it.each([

@@ -14,6 +14,7 @@ import { annotations, finalizers } from '../../../api/names.ts';
 import { reasons } from '../../../api/reasons.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
+import { lineageOf } from '../lineage.ts';
 import { type Destination, type KubeConfigInput, targetHashOf } from './destination.ts';
 import { afterFailedIssue, decideKubeConfig } from './policy.ts';
 
@@ -89,7 +90,7 @@ function inputOf(record: CredentialRecord, surroundings: Surroundings = {}): Kub
   const { gatewayCA, earlierCAs = [], isCAPending = false } = surroundings;
   const present = 'instance' in surroundings ? surroundings.instance : instance;
   const known = 'targetCA' in surroundings ? surroundings.targetCA : ca;
-  return {
+  return reviewedInput({
     record,
     lookup: (name) => keys.find((key) => key.name === name),
     isPublished: () => true,
@@ -97,7 +98,6 @@ function inputOf(record: CredentialRecord, surroundings: Surroundings = {}): Kub
     now,
     trustedSince: 0,
     isUnstamped: false,
-    reviewed: true,
     hasRoom: () => true,
     limits,
     ...(present === undefined ? {} : { instance: present }),
@@ -110,7 +110,13 @@ function inputOf(record: CredentialRecord, surroundings: Surroundings = {}): Kub
       ...(gatewayCA === undefined ? {} : { ca: gatewayCA }),
     },
     credentialByUID: (uid) => [...keys, ...others].find((other) => other.uid === uid),
-  };
+  });
+}
+
+/** The one who asked may have all that is asked about. */
+function reviewedInput(input: KubeConfigInput): KubeConfigInput {
+  const lineage = lineageOf(input);
+  return lineage.kind === 'unreviewed' ? { ...input, reviewed: lineage.review } : input;
 }
 
 const decide = (record: CredentialRecord, surroundings?: Surroundings) =>
