@@ -97,6 +97,38 @@ describe('lanes with a bound on what is taken', () => {
   });
 });
 
+describe('lanes in a lane', () => {
+  it('take turns in the turn of the lane that they are in, however many they are', () => {
+    const lanes = new FairLanes();
+    for (const user of ['a', 'b', 'c']) for (const nr of [0, 1]) lanes.push(`${user}-${nr}`, ['robot', user]);
+    lanes.push('p-0', 'person');
+    lanes.push('p-1', 'person');
+    const taken = Array.from({ length: 8 }, () => lanes.take());
+    expect(taken).toEqual(['a-0', 'p-0', 'b-0', 'p-1', 'c-0', 'a-1', 'b-1', 'c-1']);
+    expect([lanes.length, lanes.take()]).toEqual([0, undefined]);
+  });
+
+  it('have the bound of the lane together, and each its own while another has any', () => {
+    const lanes = new FairLanes(1);
+    for (const key of ['a-0', 'a-1', 'b-0']) lanes.push(key, ['robot', key.charAt(0)]);
+    expect([lanes.take(), lanes.take(), lanes.take()]).toEqual(['a-0', 'b-0', undefined]);
+    lanes.push('p-0', 'person');
+    expect([lanes.take(), lanes.take()]).toEqual(['p-0', undefined]);
+    for (const key of ['a-0', 'b-0', 'p-0']) lanes.done(key);
+    expect([lanes.take(), lanes.take(), lanes.length]).toEqual(['a-1', undefined, 0]);
+  });
+
+  it('are empty after they are cleared', () => {
+    const lanes = new FairLanes();
+    lanes.push('a-0', ['robot', 'a']);
+    lanes.push('a-1', ['robot', 'a']);
+    lanes.take();
+    lanes.clear();
+    lanes.push('b-0', ['robot', 'b']);
+    expect([lanes.length, lanes.take(), lanes.take()]).toEqual([1, 'b-0', undefined]);
+  });
+});
+
 /** How often `name` had its turn from here on while `other` waited without one. */
 function turnsWithout(other: string, name: string, taken: readonly Taken[]): number {
   if (other === name) return 0;

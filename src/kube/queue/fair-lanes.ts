@@ -1,15 +1,44 @@
+/** Whose key it is. Two names: the second one has a turn among those that share the first. */
+export type LaneName = string | readonly [name: string, within: string];
+
 interface Lane {
   readonly name: string;
-  /** In order of arrival; those before `head` are taken. */
-  keys: string[];
-  head: number;
+  readonly waiting: KeyQueue | FairLanes;
   /** Keys that were taken and are not done. */
   busy: number;
 }
 
+/** Keys in order of arrival. */
+class KeyQueue {
+  #keys: string[] = [];
+  #head = 0;
+
+  get length(): number {
+    return this.#keys.length - this.#head;
+  }
+
+  push(key: string): void {
+    this.#keys.push(key);
+  }
+
+  take(): string | undefined {
+    if (this.length === 0) return undefined;
+    const key = this.#keys[this.#head++];
+    [this.#keys, this.#head] = compacted(this.#keys, this.#head);
+    return key;
+  }
+
+  done(): void {}
+
+  clear(): void {
+    [this.#keys, this.#head] = [[], 0];
+  }
+}
+
 /**
  * Keys in lanes, which take turns: a lane with thousands of keys delays a key of another by one key at most. Within a lane
- * the first to arrive goes first. With one lane it is a plain queue. No operation costs more for more keys.
+ * the first to arrive goes first, unless it has lanes of its own. With one lane it is a plain queue. No operation costs more
+ * for more keys.
  */
 export class FairLanes {
   readonly #maxBusy: number;
@@ -31,26 +60,27 @@ export class FairLanes {
     return this.#length;
   }
 
-  /** The key must not wait in any lane. */
-  push(key: string, name: string): void {
-    const lane = this.#lanes.get(name) ?? { name, keys: [], head: 0, busy: 0 };
-    this.#lanes.set(name, lane);
-    if (lane.head === lane.keys.length) this.#turns.push(lane);
-    lane.keys.push(key);
+  /** The key must not wait in any lane. A lane keeps the form that its first key gave it. */
+  push(key: string, laneName: LaneName): void {
+    const [name, within] = typeof laneName === 'string' ? [laneName] : laneName;
+    const lane = this.#lanes.get(name) ?? this.#open(name, within !== undefined);
+    if (lane.waiting.length === 0) this.#turns.push(lane);
+    lane.waiting.push(key, within ?? '');
     this.#length++;
   }
 
   /** The first key of the lane whose turn it is; undefined when none waits, or none may be taken now. */
   take(): string | undefined {
-    const lane = this.#nextLane();
-    if (lane === undefined) return undefined;
-    const key = lane.keys[lane.head++] as string;
-    this.#length--;
-    lane.busy++;
-    this.#taken.set(key, lane);
-    if (lane.head < lane.keys.length) this.#turns.push(lane);
-    [lane.keys, lane.head] = compacted(lane.keys, lane.head);
-    return key;
+    const maxBusy = this.#lanes.size > 1 ? this.#maxBusy : Number.POSITIVE_INFINITY;
+    // A lane that has as many as it may is passed over; there are never more of them than workers.
+    for (let left = this.#turns.length - this.#head; left > 0; left--) {
+      const lane = this.#turns[this.#head++] as Lane;
+      [this.#turns, this.#head] = compacted(this.#turns, this.#head);
+      const key = lane.busy < maxBusy ? lane.waiting.take() : undefined;
+      if (key === undefined || lane.waiting.length > 0) this.#turns.push(lane);
+      if (key !== undefined) return this.#took(key, lane);
+    }
+    return undefined;
   }
 
   /** The key is not worked on any more. */
@@ -58,27 +88,30 @@ export class FairLanes {
     const lane = this.#taken.get(key);
     if (lane === undefined) return;
     this.#taken.delete(key);
+    lane.waiting.done(key);
     lane.busy--;
-    if (lane.busy === 0 && lane.head === lane.keys.length) this.#lanes.delete(lane.name);
+    if (lane.busy === 0 && lane.waiting.length === 0) this.#lanes.delete(lane.name);
   }
 
   /** Drops what waits. */
   clear(): void {
-    for (const lane of this.#lanes.values()) [lane.keys, lane.head] = [[], 0];
+    for (const lane of this.#lanes.values()) lane.waiting.clear();
     for (const lane of this.#lanes.values()) if (lane.busy === 0) this.#lanes.delete(lane.name);
     [this.#turns, this.#head, this.#length] = [[], 0, 0];
   }
 
-  /** A lane that has as many as it may is passed over; there are never more of them than workers. */
-  #nextLane(): Lane | undefined {
-    const maxBusy = this.#lanes.size > 1 ? this.#maxBusy : Number.POSITIVE_INFINITY;
-    for (let left = this.#turns.length - this.#head; left > 0; left--) {
-      const lane = this.#turns[this.#head++] as Lane;
-      [this.#turns, this.#head] = compacted(this.#turns, this.#head);
-      if (lane.busy < maxBusy) return lane;
-      this.#turns.push(lane);
-    }
-    return undefined;
+  #open(name: string, hasLanes: boolean): Lane {
+    const waiting = hasLanes ? new FairLanes(this.#maxBusy) : new KeyQueue();
+    const lane: Lane = { name, waiting, busy: 0 };
+    this.#lanes.set(name, lane);
+    return lane;
+  }
+
+  #took(key: string, lane: Lane): string {
+    this.#length--;
+    lane.busy++;
+    this.#taken.set(key, lane);
+    return key;
   }
 }
 

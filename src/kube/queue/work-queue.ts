@@ -1,7 +1,7 @@
 import { backOffDelay } from '../back-off.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { DelayHeap } from './delay-heap.ts';
-import { FairLanes } from './fair-lanes.ts';
+import { FairLanes, type LaneName } from './fair-lanes.ts';
 
 export interface WorkQueueOptions {
   readonly clock: Clock;
@@ -14,7 +14,7 @@ export interface WorkQueueOptions {
   /** Hears of each key that is put into the queue; not of one that stands there already. For metrics. */
   readonly onAdd?: () => void;
   /** Whose key it is: owners take turns. Asked when the key begins to wait. Default: all keys are of one owner. */
-  readonly ownerOf?: (key: string) => string;
+  readonly ownerOf?: (key: string) => LaneName;
   /** How many keys of one owner are worked on at a time while another owner has any. Default: as many as there are workers. */
   readonly maxBusyPerOwner?: number;
 }
@@ -30,7 +30,7 @@ export class WorkQueue {
   readonly #initialBackOffMs: number;
   readonly #maxBackOffMs: number;
   readonly #onAdd: (() => void) | undefined;
-  readonly #ownerOf: (key: string) => string;
+  readonly #ownerOf: (key: string) => LaneName;
   readonly #waiting: FairLanes;
   /** Needs work; once taken no longer, unless added again meanwhile. */
   readonly #dirty = new Set<string>();

@@ -8,6 +8,7 @@ import type { CredentialRecord } from '../../credentials/record.ts';
 import { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import { Store, type StoreIndex } from '../../kube/cache/store.ts';
 import type { Clock } from '../../kube/clock.ts';
+import type { LaneName } from '../../kube/queue/fair-lanes.ts';
 import { OwnerQuota, ownerOf } from './owner-quota.ts';
 import type { SecretRecord } from './secret-record.ts';
 
@@ -56,7 +57,7 @@ export class CredentialStores {
   }
 
   /** Whose object it is, so that owners take turns; empty when it is gone. */
-  ownerOf(kind: CredentialKind, key: string): string {
+  ownerOf(kind: CredentialKind, key: string): LaneName {
     const record = this.ofKind[kind].store.get(key);
     return record === undefined ? '' : ownerOf(record, (name) => this.keys.get(name));
   }

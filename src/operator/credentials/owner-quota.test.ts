@@ -100,6 +100,13 @@ describe('the bound of an owner', () => {
     expect(records.every((record) => quota.hasRoom(record))).toBe(true);
   });
 
+  it('is not filled by objects with forged stamps', () => {
+    const { quota, put } = stageOf(1);
+    const ready = { type: conditionTypes.ready, status: 'False', reason: reasons.requesterUnknown };
+    put(recordOf(credentialObject({ name: 'forged', status: { conditions: [ready] } })));
+    expect(quota.hasRoom(put(keyOf('a', 'waiting', { age: 5 })))).toBe(true);
+  });
+
   it('is none with a limit of 0', () => {
     const { quota, put } = stageOf(0);
     const records = ['a', 'b'].map((name) => put(keyOf(name, 'waiting')));
@@ -161,22 +168,25 @@ describe('the owner of an object', () => {
     expect(ownerOf(recordOf(credentialObject({ spec: { user: 'bob' } })), lookup())).toBe('alice');
   });
 
-  it('is the user that it speaks for when a system: requester made it', () => {
+  it('is the user that it speaks for in the turn of a system: requester that made it, and never in the turn of that user', () => {
     const key = recordOf(credentialObject({ annotations: argo, spec: { user: 'bob' } }));
-    expect(ownerOf(key, lookup())).toBe('bob');
+    expect(ownerOf(key, lookup())).toEqual([argo[annotations.requester], 'bob']);
   });
 
   it('is the user of the key at the top when it has its identity from there', () => {
     const top = recordOf(credentialObject({ name: 'top', spec: { team: 'ops' } }));
     const middle = recordOf(credentialObject({ name: 'middle', spec: { accessKey: 'top' } }));
     const child = recordOf(credentialObject({ annotations: argo, spec: { accessKey: 'middle' } }));
-    expect(ownerOf(child, lookup(top, middle))).toBe('team:ops');
+    expect(ownerOf(child, lookup(top, middle))).toEqual([argo[annotations.requester], 'team:ops']);
   });
 
   it('is the requester when the chain of keys has a loop, or nothing else is known', () => {
     const loop = recordOf(credentialObject({ name: 'ci', annotations: argo, spec: { accessKey: 'ci' } }));
-    expect(ownerOf(loop, lookup(loop))).toBe(argo[annotations.requester]);
+    expect(ownerOf(loop, lookup(loop))).toEqual([argo[annotations.requester], '']);
     const unstamped = { [annotations.requester]: '' };
-    expect(ownerOf(recordOf(credentialObject({ annotations: unstamped, spec: {} })), lookup())).toBe('');
+    expect(ownerOf(recordOf(credentialObject({ annotations: unstamped, spec: {} })), lookup())).toEqual([
+      '',
+      '',
+    ]);
   });
 });

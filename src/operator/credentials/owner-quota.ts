@@ -3,18 +3,20 @@ import { reasons } from '../../api/reasons.ts';
 import type { AccessKeyLookup } from '../../credentials/ancestors.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { Store, StoreChange } from '../../kube/cache/store.ts';
+import type { LaneName } from '../../kube/queue/fair-lanes.ts';
 
 const systemPrefix = 'system:';
 const maxLookups = 8;
 
 /**
  * Whose turn it is when the object needs work: its requester. Argo CD and other `system:` requesters apply everybody's
- * objects, so theirs are told apart by the user that they speak for.
+ * objects, so theirs take turns by the user that they speak for, in the turn of the requester: every ServiceAccount is a
+ * `system:` requester, and may name keys of others.
  */
-export function ownerOf(record: CredentialRecord, lookup: AccessKeyLookup): string {
+export function ownerOf(record: CredentialRecord, lookup: AccessKeyLookup): LaneName {
   const requester = record.requester?.user ?? '';
   return requester === '' || requester.startsWith(systemPrefix)
-    ? (speaksFor(record, lookup) ?? requester)
+    ? [requester, speaksFor(record, lookup) ?? '']
     : requester;
 }
 
@@ -112,9 +114,11 @@ function boundedOwner(record: CredentialRecord | undefined): string | undefined 
   return user === undefined || user.startsWith(systemPrefix) ? undefined : user;
 }
 
+/** Of one whose stamps may be forged no one knows who made it: it must not take the place of the one that it names. */
 function placeOf({ deleted, conditions, status }: CredentialRecord): Place | undefined {
-  const ended = findCondition(conditions, conditionTypes.ready)?.reason === reasons.expired;
-  if (deleted !== undefined || ended) return undefined;
+  const reason = findCondition(conditions, conditionTypes.ready)?.reason;
+  if (deleted !== undefined || reason === reasons.expired) return undefined;
+  if (reason === reasons.requesterUnknown && status.credentialHash === undefined) return undefined;
   return status.credentialHash === undefined ? 'waiting' : 'granted';
 }
 
