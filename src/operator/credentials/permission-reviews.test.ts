@@ -67,6 +67,15 @@ describe('a review of permissions', () => {
     expect(await reviews.ask(object, review)).toBeUndefined();
   });
 
+  it('asks again what was denied before anything else: who may never have it costs one question a time', async () => {
+    allowed = (name) => name !== 'admins';
+    const denied = await reviews.ask(object, review);
+    clock.advance(denied?.waitMs ?? 0);
+    sent.length = 0;
+    expect(await reviews.ask(object, review)).toMatchObject({ refusal: denied?.refusal });
+    expect(sent.map(({ resourceAttributes }) => resourceAttributes.name)).toEqual(['admins']);
+  });
+
   it('asks at once about another spec', async () => {
     allowed = () => false;
     await reviews.ask(object, review);

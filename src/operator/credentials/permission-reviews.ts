@@ -1,9 +1,9 @@
 import { namespaces } from '../../api/resources.ts';
-import type { CredentialRecord } from '../../credentials/record.ts';
+import type { CredentialRecord, Requester } from '../../credentials/record.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { ignoreNotFound } from '../../kube/kube-error.ts';
-import { isAllowed } from '../../platform/access-review.ts';
+import { type AccessQuestion, isAllowed } from '../../platform/access-review.ts';
 import { RetrySchedule } from '../shared/retry-schedule.ts';
 import type { CredentialRefusal } from './desired-status.ts';
 import { notPermitted, otherNamespace, type Review } from './review.ts';
@@ -15,10 +15,13 @@ export interface PermissionReviewsOptions {
   readonly random: () => number;
 }
 
-/** Asks the API server what reviews ask for, and does not ask again at once after a no. */
+/**
+ * Asks the API server what reviews ask for, and does not ask again at once after a no. Then that question comes first: one user may
+ * have thousands of objects that stay refused, with many questions each.
+ */
 export class PermissionReviews {
   readonly #client: PermissionReviewsOptions['client'];
-  readonly #retries: RetrySchedule;
+  readonly #retries: RetrySchedule<CredentialRefusal & { readonly denied?: AccessQuestion }>;
 
   constructor({ client, clock, random }: PermissionReviewsOptions) {
     this.#client = client;
@@ -29,17 +32,25 @@ export class PermissionReviews {
   async ask({ uid }: Pick<CredentialRecord, 'uid'>, review: Review): Promise<Denial | undefined> {
     const attempt = JSON.stringify(review);
     const waiting = this.#retries.waiting(uid, attempt);
-    if (waiting !== undefined)
-      return { refusal: { ...waiting.problem, final: false }, waitMs: waiting.waitMs };
+    if (waiting !== undefined) return { refusal: toRefusal(waiting.problem), waitMs: waiting.waitMs };
     const { asker, invitation } = review;
     const isOther = invitation !== undefined && !(await this.#isSame(invitation));
     if (isOther && invitation.otherwise === undefined) return { refusal: otherNamespace, waitMs: recheckMs };
     const questions = [...((isOther && invitation.otherwise) || []), ...review.questions];
-    const answers = await Promise.all(questions.map((question) => isAllowed(this.#client, asker, question)));
-    const denied = questions.find((_, index) => answers[index] !== true);
+    const before = JSON.stringify(this.#retries.last(uid, attempt)?.denied);
+    const again = questions.filter((question) => JSON.stringify(question) === before);
+    const denied = (await this.#firstDenied(asker, again)) ?? (await this.#firstDenied(asker, questions));
     if (denied === undefined) return void this.#retries.succeeded(uid);
     const refusal = notPermitted(asker, denied);
-    return { refusal, waitMs: this.#retries.failed(uid, attempt, refusal).waitMs };
+    return { refusal, waitMs: this.#retries.failed(uid, attempt, { ...refusal, denied }).waitMs };
+  }
+
+  async #firstDenied(
+    asker: Requester,
+    questions: readonly AccessQuestion[],
+  ): Promise<AccessQuestion | undefined> {
+    const answers = await Promise.all(questions.map((question) => isAllowed(this.#client, asker, question)));
+    return questions.find((_, index) => answers[index] !== true);
   }
 
   async #isSame({ namespace: name, uid }: NonNullable<Review['invitation']>): Promise<boolean> {
@@ -52,5 +63,11 @@ export interface Denial {
   readonly refusal: CredentialRefusal;
   readonly waitMs: number;
 }
+
+const toRefusal = ({ reason, message }: CredentialRefusal): CredentialRefusal => ({
+  reason,
+  message,
+  final: false,
+});
 
 const recheckMs = 60_000;

@@ -3,15 +3,15 @@ import type { Clock } from '../../kube/clock.ts';
 import type { TargetProblem } from '../../platform/targets/target-problem.ts';
 
 /** A try that failed. */
-export interface FailedTry {
-  readonly problem: TargetProblem;
+export interface FailedTry<P extends TargetProblem = TargetProblem> {
+  readonly problem: P;
   /** Milliseconds until the next one. */
   readonly waitMs: number;
 }
 
-interface Entry {
+interface Entry<P> {
   readonly attemptKey: string;
-  readonly problem: TargetProblem;
+  readonly problem: P;
   readonly failures: number;
   /** On the monotonic clock. */
   readonly notBefore: number;
@@ -24,10 +24,10 @@ const maxEntries = 20_000;
  * When to try again what failed in a target, by UID. A reconcile for another reason, as our own write, must not be a further
  * try. A change of what the try depends on (its `attemptKey`) must.
  */
-export class RetrySchedule {
+export class RetrySchedule<P extends TargetProblem = TargetProblem> {
   readonly #clock: Clock;
   readonly #options: BackOffOptions;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, Entry<P>>();
 
   constructor(clock: Clock, options: BackOffOptions) {
     this.#clock = clock;
@@ -35,14 +35,20 @@ export class RetrySchedule {
   }
 
   /** The last try, as long as it is too early for the next. */
-  waiting(uid: string, attemptKey: string): FailedTry | undefined {
+  waiting(uid: string, attemptKey: string): FailedTry<P> | undefined {
     const entry = this.#entries.get(uid);
     if (entry === undefined || entry.attemptKey !== attemptKey) return undefined;
     const waitMs = entry.notBefore - this.#clock.monotonic();
     return waitMs > 0 ? { problem: entry.problem, waitMs } : undefined;
   }
 
-  failed(uid: string, attemptKey: string, problem: TargetProblem): FailedTry {
+  /** Why the last try failed, however long ago that was. */
+  last(uid: string, attemptKey: string): P | undefined {
+    const entry = this.#entries.get(uid);
+    return entry?.attemptKey === attemptKey ? entry.problem : undefined;
+  }
+
+  failed(uid: string, attemptKey: string, problem: P): FailedTry<P> {
     const before = this.#entries.get(uid);
     const failures = before?.attemptKey === attemptKey ? before.failures : 0;
     const waitMs = backOffDelay(failures, this.#options);
