@@ -109,6 +109,24 @@ describe('a body that leaves the gateway', () => {
   });
 
   it.each([
+    ['in JSON', (secret: string) => JSON.stringify({ spec: { identity: { connectorData: secret } } })],
+    [
+      'in JSON of Go',
+      (secret: string) =>
+        JSON.stringify(secret)
+          .replaceAll('<', '\\u003c')
+          .replaceAll('>', '\\u003e')
+          .replaceAll('&', '\\u0026'),
+    ],
+    ['as it is', (secret: string) => secret],
+  ])('that is a refusal quotes no credential with characters that are escaped: %s', (_, quote) => {
+    const secret = `{"refresh":"${mark}","at":"<https://idp/?a&b>"}\n`;
+    const message = `spec: Invalid value: ${quote(secret)}: no`;
+    const cleaned = withoutCredentials({ kind: 'Status', message }, [secret]);
+    expect(cleaned['message']).not.toContain(mark);
+  });
+
+  it.each([
     ['in a path', (token: string) => `status.token.${token}: bad`],
     ['after other letters', (token: string) => `x_${token}`],
     ['without a signature', (token: string) => token.replace(/\.c+$/, '.')],

@@ -11,12 +11,22 @@ export const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
  * credential. `known`: plain credentials that went into the request, which a refusal could quote.
  */
 export function withoutCredentials(body: unknown, known: readonly string[] = []): JsonObject {
-  const secrets = known.filter((secret) => secret.length >= minSecretLength);
+  const secrets = known.filter((secret) => secret.length >= minSecretLength).flatMap(quotedForms);
   return clean(asObject(body), (text) => withoutKnown(text, secrets));
 }
 
 /** Shorter texts are no credentials of ours, and would be found in the middle of any word. */
 const minSecretLength = 8;
+
+/** As it is, and as Go quotes it in texts and in JSON: what a provider of single sign-on gave may hold any character. */
+function quotedForms(secret: string): readonly string[] {
+  const json = JSON.stringify(secret).slice(1, -1);
+  const escaped = json.replace(
+    /[<>&\u2028\u2029]/g,
+    (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  return [...new Set([secret, json, escaped])];
+}
 
 type CleanText = (text: string) => string;
 
