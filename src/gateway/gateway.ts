@@ -154,6 +154,7 @@ export class Gateway {
     const limits = {
       OwnedAccessKey: settings.keysPerUser,
       DirectClusterEndpointToken: settings.tokensPerUser,
+      VirtualClusterInstanceKubeConfig: settings.kubeConfigsPerUser,
     };
     return new Endpoints({
       ...this.#options,

@@ -153,6 +153,13 @@ export const gatewaySettingDefinitions = {
     documentation:
       'Tokens that one user may have made through the gateway and that have not ended. One more gets 429.',
   }),
+  kubeConfigsPerUser: setting({
+    name: 'LATCHKEY_KUBECONFIGS_PER_USER',
+    type: integer(1, 1_000_000),
+    default: '100',
+    documentation:
+      'Kubeconfigs that one user may have made through the gateway and that have not ended. One more gets 429.',
+  }),
   maxConnections: setting({
     name: 'LATCHKEY_MAX_CONNECTIONS',
     type: integer(1, 100_000),

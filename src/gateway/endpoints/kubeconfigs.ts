@@ -34,7 +34,7 @@ import type { MadeObject } from './removals.ts';
 
 export type KubeConfigsOptions = Pick<
   EndpointServices,
-  'index' | 'targetRecords' | 'permissions' | 'removals'
+  'index' | 'targetRecords' | 'permissions' | 'removals' | 'quota'
 >;
 
 /** How long a client waits for the operator, milliseconds. */
@@ -71,7 +71,7 @@ export class KubeConfigs {
       const order = await this.#read(request);
       if (request.response.destroyed) return;
       if ('refusal' in order) return request.refuse(order.refusal);
-      await this.#make(order);
+      await this.#makeWithinQuota(order);
     } catch (error) {
       answerFailure(request, error as Error);
     }
@@ -107,6 +107,19 @@ export class KubeConfigs {
   #instanceAt({ namespace, name }: InstancePlace) {
     const instance = this.#options.targetRecords.instances.get(`${namespace}/${name}`);
     return instance?.deleted === undefined ? instance : undefined;
+  }
+
+  async #makeWithinQuota(order: Order): Promise<void> {
+    const { request } = order;
+    const { user } = request.sender.verdict.identity;
+    const { quota } = this.#options;
+    const refusal = quota.enter(kind, user);
+    if (refusal !== undefined) return request.refuse(refusal);
+    try {
+      await this.#make(order);
+    } finally {
+      quota.leave(kind, user);
+    }
   }
 
   async #make(order: Order): Promise<void> {

@@ -25,6 +25,24 @@ it('counts what a user made, and what is under way', () => {
   expect(quota.enter('OwnedAccessKey', 'alice')).toBeUndefined();
 });
 
+it('counts what is being deleted: a finalizer of its maker keeps it there', () => {
+  const { put, quota } = start();
+  const metadata = { deletionTimestamp: '2026-11-21T10:00:00Z', finalizers: ['example.com/hold'] };
+  for (const name of ['a', 'b']) put(liveRecord({ name, metadata }));
+  expect(quota.enter('OwnedAccessKey', 'alice')).toMatchObject({ code: 'ERR_QUOTA' });
+});
+
+it('counts tokens that have ended once there are twenty times as many as may live: declared ones stay', () => {
+  const { put, clock, quota } = start();
+  const token = { kind: 'DirectClusterEndpointToken', spec: { ttl: 600 } } as const;
+  clock.now += 600_000;
+  for (let index = 0; index < 19; index++) put(liveRecord({ ...token, name: `t${index}` }));
+  expect(quota.enter(token.kind, 'alice')).toBeUndefined();
+  quota.leave(token.kind, 'alice');
+  put(liveRecord({ ...token, name: 't19' }));
+  expect(quota.enter(token.kind, 'alice')).toMatchObject({ code: 'ERR_QUOTA' });
+});
+
 it('counts no token that has ended, and no kubeconfig at all', () => {
   const { put, clock, quota } = start();
   put(liveRecord({ kind: 'DirectClusterEndpointToken', spec: { ttl: 600 } }));

@@ -28,9 +28,12 @@ export class Quota {
     if (limit === undefined) return undefined;
     const key = `${kind} ${user}`;
     const underway = this.#underway.get(key) ?? 0;
-    const count = this.#count(kind, user) + underway;
+    const made = this.#madeBy(kind, user);
+    const held = made.filter((record) => isHeld(record, this.#options.now()));
+    const isFull = held.length + underway >= limit || made.length + underway >= limit * maxPresent;
+    const count = made.length + underway;
     const { plural: resource } = credentialKinds[kind];
-    if (count >= limit)
+    if (isFull)
       return errorAnswer('ERR_QUOTA', { user, count, resource }, { headers: ['retry-after', '60'] });
     this.#underway.set(key, underway + 1);
     return undefined;
@@ -43,15 +46,19 @@ export class Quota {
     else this.#underway.delete(key);
   }
 
-  #count(kind: CredentialKind, user: string): number {
-    const now = this.#options.now();
-    const made = this.#options.records.ofKind[kind].byIndex('owner', user);
-    return made.filter((record) => record.requester?.user === user && isHeld(record, now)).length;
+  #madeBy(kind: CredentialKind, user: string): readonly LiveRecord[] {
+    const known = this.#options.records.ofKind[kind].byIndex('owner', user);
+    return known.filter((record) => record.requester?.user === user);
   }
 }
 
-/** A token that has ended is of no use to anybody. A key can be given life again. */
-function isHeld({ kind, deleted, status: { notAfter } }: LiveRecord, now: number): boolean {
-  if (deleted !== undefined) return false;
+/** For each one that has not ended, so many may be there in all: what has ended goes some time later, and what was declared stays. */
+const maxPresent = 20;
+
+/**
+ * A token that has ended is of no use to anybody. A key can be given life again. What is being deleted is still there, for as long
+ * as its maker likes: with a finalizer of their own.
+ */
+function isHeld({ kind, status: { notAfter } }: LiveRecord, now: number): boolean {
   return kind === 'OwnedAccessKey' || notAfter === undefined || notAfter > now;
 }
