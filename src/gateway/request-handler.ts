@@ -165,7 +165,7 @@ export class RequestHandler {
     underway: OpenRequest,
     { sender, target, upstream }: Pick<Passed, 'sender' | 'target'> & { upstream: Upstream },
   ): void {
-    const { clock, log, metrics, settings, endpoints, open } = this.#options;
+    const { clock, log, metrics, settings, endpoints } = this.#options;
     const { method = '', socket, rawHeaders } = request;
     const { asked, isLong, identity } = underway;
     const impersonation = impersonationIn(target, sender.verdict);
@@ -184,8 +184,10 @@ export class RequestHandler {
     const endpoint = endpoints.find(asked);
     if (endpoint === undefined) return forward(forwarding);
     const refuse = (answer: ErrorAnswer) => this.#refuse(response, answer);
-    const leave = () => open.leave(sender.hash, underway);
-    const passed = { ...forwarding, asked, sender, spaceNamespace: target.namespace, leave, refuse };
+    const finish = () => {
+      underway.isFinishing = true;
+    };
+    const passed = { ...forwarding, asked, sender, spaceNamespace: target.namespace, finish, refuse };
     endpoint(passed).catch((error: unknown) => this.#fail(response, error));
   }
 

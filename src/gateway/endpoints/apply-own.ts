@@ -76,7 +76,7 @@ async function sendApply(
   const { namespace, name } = request.asked;
   const path = pathOf(request.kind, { namespace, name }) + writeQuery(request);
   const contentType = 'application/apply-patch+yaml';
-  request.leave();
+  request.finish();
   const group = groups.selfServiceApply;
   const answer = await askAsHolder(request, { method: 'PATCH', path, body: object, contentType, group });
   return toReply(answer, known);

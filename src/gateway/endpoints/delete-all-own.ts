@@ -1,20 +1,22 @@
 import type { JsonObject } from '../../api/json.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
-import { deleteRecord, readDeleteOptions } from './delete-own.ts';
+import { deleteRecord, isSelfOrAbove, readDeleteOptions } from './delete-own.ts';
 import { ownIn, readSelection } from './list-own.ts';
 import type { OwnRequest } from './own-request.ts';
 import { readWhole } from './read-own.ts';
 import type { Reply } from './reply.ts';
 
-/** One's own that the selectors select, one after the other. The credential of the request is the last. */
+/** One's own that the selectors select, one after the other. The credential of the request and those above it are the last. */
 export async function deleteAllOwn(request: OwnRequest): Promise<Reply> {
   const options = await readDeleteOptions(request);
   const { selects } = readSelection(request);
-  const { uid: self } = request.sender.verdict.record;
   const all = ownIn(request);
-  const ordered = [...all.filter(({ uid }) => uid !== self), ...all.filter(({ uid }) => uid === self)];
+  const last = all.filter((record) => isSelfOrAbove(request, record));
+  const first = all.filter((record) => !last.includes(record));
   let deleted = 0;
-  for (const record of ordered) {
+  for (const record of [...first, ...last]) {
+    // The credential may have ended meanwhile.
+    if (request.response.destroyed) break;
     const stored = await readWhole(request, record);
     if (stored === undefined || !selects(stored)) continue;
     const reply = options.isDryRun ? undefined : await deleteRecord(request, record, options);

@@ -1,4 +1,4 @@
-import { asObject, defined, type JsonObject } from '../../api/json.ts';
+import { asObject, defined, isObject, type JsonObject } from '../../api/json.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
 import { askAsHolder, findOwn, notFound, type OwnRequest, pathOf } from './own-request.ts';
 import { readWhole } from './read-own.ts';
@@ -31,14 +31,25 @@ export async function readDeleteOptions(request: OwnRequest): Promise<GivenDelet
   const { query } = request;
   const seconds = query.get('gracePeriodSeconds');
   return {
-    isDryRun: isDryRun(request) || (Array.isArray(body['dryRun']) && body['dryRun'].length > 0),
-    preconditions: asObject(body['preconditions']),
+    isDryRun: isDryRun(request) || asList(body, 'dryRun').length > 0,
+    preconditions: asPart(body, 'preconditions'),
     rest: defined({
       propagationPolicy: body['propagationPolicy'] ?? query.get('propagationPolicy') ?? undefined,
       orphanDependents: body['orphanDependents'],
       gracePeriodSeconds: body['gracePeriodSeconds'] ?? (seconds === null ? undefined : Number(seconds)),
     }),
   };
+}
+
+/** What asks for less than a deletion must never be passed over: an API server refuses it in another form. */
+function asList(options: JsonObject, name: string): readonly unknown[] {
+  const value = options[name] ?? [];
+  return Array.isArray(value) ? value : refuse('ERR_BODY_UNREADABLE', { problem: `its ${name} is no list` });
+}
+
+function asPart(options: JsonObject, name: string): JsonObject {
+  const value = options[name] ?? {};
+  return isObject(value) ? value : refuse('ERR_BODY_UNREADABLE', { problem: `its ${name} is no object` });
 }
 
 /** By its UID: another object of the name stays. */
@@ -50,10 +61,13 @@ export async function deleteRecord(
   const { uid } = record;
   if ((preconditions['uid'] ?? uid) !== uid) return refuse('ERR_OBJECT_CONFLICT', {});
   const body = { kind: 'DeleteOptions', apiVersion: 'v1', ...rest, preconditions: { ...preconditions, uid } };
-  // It may be the credential of this very request.
-  request.leave();
+  if (isSelfOrAbove(request, record)) request.finish();
   return toReply(await askAsHolder(request, { method: 'DELETE', path: pathOf(request.kind, record), body }));
 }
+
+/** Without it the credential of this very request works no longer. */
+export const isSelfOrAbove = ({ sender: { verdict } }: OwnRequest, { uid }: LiveRecord): boolean =>
+  [verdict.record, ...verdict.ancestors].some((record) => record.uid === uid);
 
 function checkPreconditions(stored: JsonObject, { preconditions }: GivenDeleteOptions): void {
   const metadata = asObject(stored['metadata']);

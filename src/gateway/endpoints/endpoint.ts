@@ -27,8 +27,8 @@ export interface EndpointRequest extends Omit<Forwarding, 'body'> {
   readonly sender: Authenticated;
   /** The namespace that a space is. */
   readonly spaceNamespace: string | undefined;
-  /** For what may end the credential itself: the request is not cut any more when that is over. */
-  readonly leave: () => void;
+  /** For what may end the credential itself: the request is not cut any more when that is over. It counts until its answer. */
+  readonly finish: () => void;
   /** Answers with an error of the gateway that no failure led to. */
   readonly refuse: (answer: ErrorAnswer) => void;
 }

@@ -11,9 +11,12 @@ import {
   type Behaviour,
   type GatewayStage,
   gatewayStage,
+  type StageOptions,
   verdictFor,
 } from '../../../test/builders/gateway-stage.ts';
+import { waitFor } from '../../../test/fakes/wait-for.ts';
 import { annotations } from '../../api/names.ts';
+import { credentialHash } from '../../credentials/keys/credential-hash.ts';
 
 const bearer = 'a-key-that-alice-chose-herself';
 const keys = '/apis/management.platform.sh/v1/ownedaccesskeys';
@@ -34,8 +37,11 @@ const withObject =
     void socket.write(answer(request.startsWith('POST') ? 201 : 200, object));
 
 /** A gateway that knows a key of alice, and one of bob. */
-async function start(behaviour: Behaviour = withObject(credentialObject({ name: 'mine' }))) {
-  const stage = await gatewayStage(behaviour);
+async function start(
+  behaviour: Behaviour = withObject(credentialObject({ name: 'mine' })),
+  options: StageOptions = {},
+) {
+  const stage = await gatewayStage(behaviour, options);
   running.push(stage);
   stage.know(bearer, { ...verdictFor(), record: liveRecord({ name: 'self' }) });
   const store = stage.records.ofKind.OwnedAccessKey;
@@ -221,6 +227,50 @@ describe('a request about one’s own', () => {
       expect(got).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: close/i);
     },
   );
+
+  it.each([{ dryRun: 'All' }, { dryRun: true }, { preconditions: 'uid' }, { preconditions: ['a'] }])(
+    'deletes nothing when it asks in a form that is not served: %j',
+    async (options) => {
+      const stage = await start();
+      for (const line of [`DELETE ${keys}/mine`, `DELETE ${keys}`])
+        expect(statusOf(await stage.send(request(line, 'application/json', options)))).toBe(400);
+      expect(sentBy(stage).filter(([first = '']) => first.startsWith('DELETE'))).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['PUT', 'application/json', {}],
+    ['PATCH', merge, { spec: { ttl: 5 } }],
+    ['PATCH', apply, { spec: { ttl: 5 } }],
+    ['DELETE', 'application/json', {}],
+  ])('keeps its place among the requests of the credential until its answer: %s %s', async (...row) => {
+    const [method, type, body] = row;
+    const reads: Behaviour = (socket, text) => {
+      if (text.startsWith('GET')) socket.write(answer(200, credentialObject({ name: 'mine' })));
+    };
+    const stage = await start(reads, { maxShort: 1 });
+    const first = stage.send(request(`${method} ${keys}/mine`, type, body));
+    const isWrite = ([line = '']: readonly string[]) => line !== '' && !line.startsWith('GET');
+    await waitFor('it was sent on', () => sentBy(stage).some(isWrite));
+    expect(statusOf(await stage.send(request(`GET ${keys}/mine`)))).toBe(429);
+    stage.state.verdicts.clear();
+    await stage.close();
+    await first.catch(() => undefined);
+  });
+
+  it('deletes no more of them once the credential has ended', async () => {
+    const stage: GatewayStage = await start((socket, text) => {
+      const name = /\/ownedaccesskeys\/(\w+)/.exec(text)?.[1] ?? '';
+      if (text.startsWith('DELETE')) {
+        stage.state.verdicts.clear();
+        stage.open.recheck(credentialHash(bearer));
+      }
+      socket.write(answer(200, credentialObject({ name })));
+    });
+    for (const name of ['a', 'b']) stage.records.ofKind.OwnedAccessKey.upsert(liveRecord({ name }));
+    expect(await stage.send(request(`DELETE ${keys}`, 'application/json', {}))).toBe('');
+    expect(sentBy(stage).filter(([first = '']) => first.startsWith('DELETE'))).toHaveLength(1);
+  });
 
   it('gets no more than the quota', async () => {
     const stage = await start();

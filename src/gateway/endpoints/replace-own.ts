@@ -28,7 +28,7 @@ export async function putOwn(request: OwnRequest, changed: JsonObject, stored: J
   const body = { ...whole, metadata: { ...asObject(metadata), uid } };
   const { namespace, name } = request.asked;
   const path = pathOf(request.kind, { namespace, name }) + writeQuery(request);
-  request.leave();
+  request.finish();
   const answer = await askAsHolder(request, { method: 'PUT', path, body });
   return toReply(answer, [...secretsIn(stored), ...(plain === undefined ? [] : [plain])]);
 }

@@ -24,6 +24,8 @@ export interface OpenRequest {
   readonly isLong: boolean;
   /** Ends it at once, with the answer half sent. */
   readonly cut: () => void;
+  /** It was sent on, and may be what ends the credential: it gets its answer. It keeps its place until then. */
+  isFinishing?: boolean;
 }
 
 export interface OpenRequestsOptions {
@@ -107,6 +109,7 @@ export class OpenRequests {
     const verdict = this.#options.problem() === undefined ? this.#options.find(hash) : undefined;
     const good = verdict !== undefined && 'record' in verdict ? verdict : undefined;
     for (const request of [...share.open]) {
+      if (request.isFinishing === true) continue;
       if (good === undefined || !this.#isAllowed(good, request)) request.cut();
     }
   }
