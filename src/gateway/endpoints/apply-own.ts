@@ -5,8 +5,8 @@ import type { LiveRecord } from '../../credentials/record.ts';
 import { keyOf } from '../../kube/object.ts';
 import { issued } from './create-own.ts';
 import { askAsHolder, findOwn, notFound, type OwnRequest, pathOf } from './own-request.ts';
-import { readWhole } from './read-own.ts';
-import { Refusal } from './refusal.ts';
+import { isThere, readWhole } from './read-own.ts';
+import { Refusal, refuse } from './refusal.ts';
 import { type Reply, toReply } from './reply.ts';
 import { parseObject, readWholeBody } from './request-body.ts';
 import { fitToPath, type SentKey, withHashedKey, withinScope, withNewKey } from './sent-object.ts';
@@ -28,12 +28,16 @@ async function applyNew(request: OwnRequest, sent: JsonObject): Promise<Reply> {
   const { kind, services, sender } = request;
   const { verdict } = sender;
   const object = withinScope(sent, verdict);
+  // The index may be behind: a new key would end the one that was made a moment ago through another replica.
+  if (await isThere(request)) return refuse('ERR_OBJECT_CONFLICT', {});
   const made = kind === 'OwnedAccessKey' ? withNewKey(object, randomBytes) : { object };
   const refusal = services.quota.enter(kind, verdict.identity.user);
   if (refusal !== undefined) throw new Refusal(refusal);
   try {
     const reply = await sendApply(request, made);
-    return reply.status === 201 && !isDryRun(request) ? await issued(request, reply, made.plain) : reply;
+    // 200: someone was faster, and the object has this key now.
+    const isMade = reply.status === 201 || (reply.status === 200 && made.plain !== undefined);
+    return isMade && !isDryRun(request) ? await issued(request, reply, made.plain) : reply;
   } finally {
     services.quota.leave(kind, verdict.identity.user);
   }

@@ -272,6 +272,13 @@ describe('a request about one’s own', () => {
     expect(sentBy(stage).filter(([first = '']) => first.startsWith('DELETE'))).toHaveLength(1);
   });
 
+  it('is not applied as a new one while the index does not know the one that is there', async () => {
+    const stage = await start();
+    const got = await stage.send(request(`PATCH ${keys}/unseen?fieldManager=me`, apply, { spec: {} }));
+    expect(got).toMatch(/^HTTP\/1\.1 409 [\s\S]*ERR_OBJECT_CONFLICT/);
+    expect(sentBy(stage).filter(([first = '']) => first.startsWith('PATCH'))).toEqual([]);
+  });
+
   it('gets no more than the quota', async () => {
     const stage = await start();
     for (const name of ['b', 'c']) stage.records.ofKind.OwnedAccessKey.upsert(liveRecord({ name }));

@@ -43,6 +43,18 @@ export function shownAs(
   if (isTable) return withIncluded(body, query.get('includeObject'));
   return isMetadata ? metadataOf(object) : object;
 }
+/** Whether any object has the name of the path. Nothing of it is shown. */
+export async function isThere(request: OwnRequest): Promise<boolean> {
+  const { namespace, name } = request.asked;
+  const headers = ['accept', metadataOnly, ...reader];
+  const path = pathOf(request.kind, { namespace, name });
+  const { status } = await ask(request, { method: 'GET', path, headers });
+  if (status !== 200 && status !== 404) throw new Error(`the reader got ${status}`);
+  return status === 200;
+}
+
+const metadataOnly = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io';
+
 
 /** The whole object, credentials included. Undefined when another object has its name by now. */
 export const readWhole = async (request: OwnRequest, record: LiveRecord): Promise<JsonObject | undefined> =>
