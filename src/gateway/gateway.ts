@@ -11,6 +11,7 @@ import type { GatewaySettings } from '../settings/gateway.ts';
 import type { HealthChecks } from '../telemetry/health.ts';
 import type { GatewayMetrics } from '../telemetry/metrics/gateway.ts';
 import { Endpoints } from './endpoints/endpoints.ts';
+import { HeldBytes } from './endpoints/held-bytes.ts';
 import { IssuerDocuments } from './endpoints/issuer-documents.ts';
 import { Quota } from './endpoints/quota.ts';
 import { Removals } from './endpoints/removals.ts';
@@ -162,6 +163,7 @@ export class Gateway {
       targetRecords: this.#targetRecords,
       permissions: this.#permissions,
       misses,
+      held: new HeldBytes({ ofUser: 48 * 2 ** 20, ofAll: 144 * 2 ** 20 }),
       quota: new Quota({ records, now: () => clock.now(), limits }),
       changes: new RecentChanges(records, (kind) => this.#index.position(kind)),
       issuer: this.#issuer,

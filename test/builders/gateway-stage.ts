@@ -5,6 +5,7 @@ import { createAuthority, createServer as createServingPair } from '../../lab/co
 import { credentialHash } from '../../src/credentials/keys/credential-hash.ts';
 import type { EndpointServices } from '../../src/gateway/endpoints/endpoint.ts';
 import { Endpoints } from '../../src/gateway/endpoints/endpoints.ts';
+import { HeldBytes } from '../../src/gateway/endpoints/held-bytes.ts';
 import type { IssuerDocument } from '../../src/gateway/endpoints/issuer-documents.ts';
 import { Quota } from '../../src/gateway/endpoints/quota.ts';
 import { EntryPermissions } from '../../src/gateway/gate/entry-permissions.ts';
@@ -217,6 +218,7 @@ function servicesOf(index: EndpointServices['index'], records: CredentialRecords
     log: silentLogger,
     index,
     quota: new Quota({ records, now: () => systemClock.now(), limits: { OwnedAccessKey: 3 } }),
+    held: new HeldBytes({ ofUser: 48 * 2 ** 20, ofAll: 144 * 2 ** 20 }),
     changes: new RecentChanges(records, () => '1'),
   };
 }

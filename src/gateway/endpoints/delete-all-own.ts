@@ -18,6 +18,7 @@ export async function deleteAllOwn(request: OwnRequest): Promise<Reply> {
     // The credential may have ended meanwhile.
     if (request.response.destroyed) break;
     const stored = await readWhole(request, record);
+    request.held.giveBack(request.held.size);
     if (stored === undefined || !selects(stored)) continue;
     const reply = options.isDryRun ? undefined : await deleteRecord(request, record, options);
     if (reply !== undefined && reply.status >= 400 && reply.status !== 404)

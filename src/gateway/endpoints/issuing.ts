@@ -33,6 +33,8 @@ export async function untilIssued(request: OwnRequest, created: JsonObject, maxM
     for await (const record of changes) {
       if (record.uid !== uid || record.resourceVersion === seen) continue;
       seen = record.resourceVersion;
+      // Each reading takes the place of the one before.
+      request.held.giveBack(request.held.size);
       const object = await readWhole(request, record);
       if (object === undefined) break;
       if (isConfirmed(record)) return { object };

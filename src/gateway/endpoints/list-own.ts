@@ -78,6 +78,8 @@ export const selectableFields: Readonly<Record<CredentialKind, ReadonlySet<strin
 
 /** Read at once. */
 const batchSize = 8;
+/** Texts of one answer: a page ends there. */
+const maxPageBytes = 4 * 2 ** 20;
 
 /** Reads from the beginning until the page is full; `last` is the key that it got to. */
 async function readPageOf(
@@ -95,11 +97,23 @@ async function readPageOf(
     for (const [place, one] of read.entries()) {
       if (found.length >= limit) return { found, last };
       last = batch[place]?.key;
-      if (one !== undefined && selects(one.object)) found.push(one);
+      if (isSelected(request, one, selects)) found.push(one);
     }
+    if (request.held.size > maxPageBytes) return endEarly({ found, last }, limit);
   }
   return { found, last };
 }
+
+/** What is not selected is not kept. */
+function isSelected({ held }: OwnRequest, one: Found | undefined, selects: ObjectFilter): one is Found {
+  if (one === undefined || selects(one.object)) return one !== undefined;
+  held.giveBack(one.bytes);
+  return false;
+}
+
+/** A client that asked for no pages would take the first one for everything. */
+const endEarly = <T>(page: T, limit: number): T =>
+  Number.isFinite(limit) ? page : invalid('the list is too large for one answer, so set limit');
 
 interface ListHead {
   readonly page: ListSelection;

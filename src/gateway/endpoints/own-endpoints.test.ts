@@ -17,6 +17,7 @@ import {
 import { waitFor } from '../../../test/fakes/wait-for.ts';
 import { annotations } from '../../api/names.ts';
 import { credentialHash } from '../../credentials/keys/credential-hash.ts';
+import { HeldBytes } from './held-bytes.ts';
 
 const bearer = 'a-key-that-alice-chose-herself';
 const keys = '/apis/management.platform.sh/v1/ownedaccesskeys';
@@ -278,6 +279,39 @@ describe('a request about one’s own', () => {
     expect(got).toMatch(/^HTTP\/1\.1 409 [\s\S]*ERR_OBJECT_CONFLICT/);
     expect(sentBy(stage).filter(([first = '']) => first.startsWith('PATCH'))).toEqual([]);
   });
+
+  const annotated = (name: string, size: number) =>
+    credentialObject({ name, annotations: { note: 'x'.repeat(size) } });
+
+  it('comes in pages when the list is large, and only so', async () => {
+    const stage = await start((socket, text) => {
+      const name = /\/ownedaccesskeys\/(\w+)/.exec(text)?.[1] ?? '';
+      socket.write(answer(200, annotated(name, 700_000)));
+    });
+    const names = Array.from({ length: 12 }, (_, index) => `k${10 + index}`);
+    for (const name of names) stage.records.ofKind.OwnedAccessKey.upsert(liveRecord({ name }));
+    const whole = await stage.send(request(`GET ${keys}`));
+    expect(whole).toMatch(/^HTTP\/1\.1 400 [\s\S]*set limit/);
+    const page = JSON.parse((await stage.send(request(`GET ${keys}?limit=500`))).split('\r\n\r\n')[1] ?? '');
+    expect(page.items).toHaveLength(8);
+    const rest = await stage.send(request(`GET ${keys}?limit=500&continue=${page.metadata.continue}`));
+    expect(JSON.parse(rest.split('\r\n\r\n')[1] ?? '').items).toHaveLength(6);
+  });
+
+  it.each(['PUT', 'GET'])(
+    'is refused while the user keeps as much memory as one user may: %s',
+    async (method) => {
+      const held = new HeldBytes({ ofUser: 40_000, ofAll: 40_000 });
+      const stage = await start(withObject(annotated('mine', 5_000)), { services: { held } });
+      const other = held.hold('alice');
+      expect(other.take(5_000)).toBe(true);
+      const send = async () => statusOf(await stage.send(request(`${method} ${keys}/mine`, undefined, {})));
+      expect(await send()).toBe(429);
+      other.release();
+      expect(await send()).toBe(200);
+      expect(await send()).toBe(200);
+    },
+  );
 
   it('gets no more than the quota', async () => {
     const stage = await start();

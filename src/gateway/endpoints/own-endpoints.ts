@@ -47,7 +47,10 @@ type Place = { readonly kind: CredentialKind; readonly services: EndpointService
 function toOwnRequest(request: EndpointRequest, place: Place): OwnRequest {
   const { forward } = request.asked;
   const mark = forward.indexOf('?');
-  return { ...request, ...place, query: new URLSearchParams(mark === -1 ? '' : forward.slice(mark)) };
+  const held = place.services.held.hold(request.sender.verdict.identity.user);
+  if (request.response.destroyed) held.release();
+  else request.response.once('close', () => held.release());
+  return { ...request, ...place, held, query: new URLSearchParams(mark === -1 ? '' : forward.slice(mark)) };
 }
 
 const answering =

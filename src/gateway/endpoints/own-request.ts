@@ -10,6 +10,7 @@ import { withoutHeaders } from '../proxy/request-headers.ts';
 import { errorAnswer } from '../server/error-answer.ts';
 import { ask } from './ask.ts';
 import type { EndpointRequest, EndpointServices } from './endpoint.ts';
+import type { Holding } from './held-bytes.ts';
 import { Refusal } from './refusal.ts';
 
 /** A request about credentials of one's own. */
@@ -17,6 +18,8 @@ export interface OwnRequest extends EndpointRequest {
   readonly services: EndpointServices;
   readonly kind: CredentialKind;
   readonly query: URLSearchParams;
+  /** What it keeps in memory. */
+  readonly held: Holding;
 }
 
 /** The object that the path names; undefined where there is none, and where it is somebody else's. */

@@ -35,7 +35,9 @@ const maxTries = 5;
  * gateway applies it to what the holder may see and sends the result as a whole.
  */
 async function patchStored(request: OwnRequest, patch: (shown: JsonObject) => unknown): Promise<Reply> {
+  const before = request.held.size;
   for (let tries = 1; ; tries++) {
+    request.held.giveBack(request.held.size - before);
     const record = findOwn(request);
     const stored = record && (await readWhole(request, record));
     if (stored === undefined) throw notFound(request);

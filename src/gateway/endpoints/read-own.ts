@@ -5,7 +5,9 @@ import { impersonationHeaders } from '../../kube/client/impersonation.ts';
 import { type AcceptedForm, metadataOf, objectsOf, wholeObject, withIncluded } from './accepted-form.ts';
 import { ask } from './ask.ts';
 import { type OwnRequest, pathOf } from './own-request.ts';
+import { Refusal } from './refusal.ts';
 import { parseAnswer } from './reply.ts';
+import { tooManyBytes } from './request-body.ts';
 
 const reader = impersonationHeaders({
   serviceAccount: { namespace: systemNamespace, name: serviceAccounts.reader },
@@ -15,6 +17,8 @@ const reader = impersonationHeaders({
 export interface Found {
   readonly body: JsonObject;
   readonly object: JsonObject;
+  /** Of the text. */
+  readonly bytes: number;
 }
 
 /** Reads it whole, credentials included. Undefined when another object has its name by now. */
@@ -30,19 +34,15 @@ export async function readInForm(
   if (answer.status === 404) return undefined;
   // A refusal is about our own account, not about the client.
   if (answer.status !== 200) throw new Error(`the reader got ${answer.status}`);
+  const bytes = answer.body.length;
+  if (!request.held.take(bytes)) throw new Refusal(tooManyBytes);
   const body = parseAnswer(answer);
   const object = isTable ? asObject(objectsOf(body)[0]) : body;
-  return asObject(object['metadata'])['uid'] === record.uid ? { body, object } : undefined;
+  if (asObject(object['metadata'])['uid'] === record.uid) return { body, object, bytes };
+  request.held.giveBack(bytes);
+  return undefined;
 }
 
-export function shownAs(
-  { body, object }: Found,
-  { isTable, isMetadata }: AcceptedForm,
-  query: URLSearchParams,
-): JsonObject {
-  if (isTable) return withIncluded(body, query.get('includeObject'));
-  return isMetadata ? metadataOf(object) : object;
-}
 /** Whether any object has the name of the path. Nothing of it is shown. */
 export async function isThere(request: OwnRequest): Promise<boolean> {
   const { namespace, name } = request.asked;
@@ -55,6 +55,14 @@ export async function isThere(request: OwnRequest): Promise<boolean> {
 
 const metadataOnly = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io';
 
+export function shownAs(
+  { body, object }: Found,
+  { isTable, isMetadata }: AcceptedForm,
+  query: URLSearchParams,
+): JsonObject {
+  if (isTable) return withIncluded(body, query.get('includeObject'));
+  return isMetadata ? metadataOf(object) : object;
+}
 
 /** The whole object, credentials included. Undefined when another object has its name by now. */
 export const readWhole = async (request: OwnRequest, record: LiveRecord): Promise<JsonObject | undefined> =>

@@ -5,6 +5,7 @@ import { expectsContinue, smallPiece, smallPieces, tooManyPieces } from '../prox
 import { StallGuard } from '../proxy/stall-guard.ts';
 import { type ErrorAnswer, errorAnswer, hasBody } from '../server/error-answer.ts';
 import type { EndpointRequest } from './endpoint.ts';
+import type { Holding } from './held-bytes.ts';
 import { Refusal, refuse } from './refusal.ts';
 
 type BodySource = Pick<EndpointRequest, 'request' | 'response' | 'clock' | 'maxStallMs'>;
@@ -15,10 +16,14 @@ export interface BodyLimit {
   readonly tooLarge: ErrorAnswer;
 }
 
+/** A request that counts what it keeps. */
+export type HoldingSource = BodySource & { readonly held: Pick<Holding, 'take'> };
+
 /** The body, or the answer to one that does not arrive. */
 export async function readBody(
   { request, response, clock, maxStallMs }: BodySource,
   { maxBytes, tooLarge }: BodyLimit,
+  mayHold: (bytes: number) => boolean = () => true,
 ): Promise<Buffer | ErrorAnswer> {
   if (!hasBody(request)) return Buffer.alloc(0);
   if (expectsContinue(request)) response.writeContinue();
@@ -32,8 +37,9 @@ export async function readBody(
       guard.progress();
       size += chunk.length;
       if (chunk.length < smallPiece && !pieces.tryReserve(clock.monotonic())) resolve(tooManyPieces);
-      else if (size <= maxBytes) chunks.push(chunk);
-      else resolve(tooLarge);
+      else if (size > maxBytes) resolve(tooLarge);
+      else if (mayHold(chunk.length)) chunks.push(chunk);
+      else resolve(tooManyBytes);
     })
     .once('end', () => resolve(Buffer.concat(chunks)))
     .once('close', () => resolve(cutOff));
@@ -44,16 +50,16 @@ export async function readBody(
 }
 
 /** The body of a request about an object. Throws a Refusal. */
-export async function readWholeBody(source: BodySource): Promise<Buffer> {
+export async function readWholeBody(source: HoldingSource): Promise<Buffer> {
   const encoding = source.request.headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity') throw new Refusal(unknownType);
-  const body = await readBody(source, objectLimit);
+  const body = await readBody(source, objectLimit, (bytes) => source.held.take(bytes));
   if (!Buffer.isBuffer(body)) throw new Refusal(body);
   return body;
 }
 
 /** One object in JSON or YAML; undefined where the request has no body. Throws a Refusal. */
-export async function readObject(source: BodySource): Promise<JsonObject | undefined> {
+export async function readObject(source: HoldingSource): Promise<JsonObject | undefined> {
   const { headers } = source.request;
   const type = mediaTypeOf(headers['content-type']);
   if (!hasBody(source.request)) return undefined;
@@ -186,6 +192,12 @@ export const objectLimit: BodyLimit = {
   tooLarge: errorAnswer('ERR_BODY_TOO_LARGE', { bytes: maxBytes }),
 };
 
+/** Others need the memory, too. */
+export const tooManyBytes = errorAnswer(
+  'ERR_TOO_MANY_REQUESTS',
+  { owner: 'this user' },
+  { headers: ['retry-after', '1'] },
+);
 const tooSlow = errorAnswer('ERR_REQUEST_TIMEOUT', {});
 const cutOff = errorAnswer('ERR_REQUEST_MALFORMED', { problem: 'its body is cut off' });
 const unknownType = errorAnswer('ERR_BODY_TYPE', {});

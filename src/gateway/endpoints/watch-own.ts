@@ -5,7 +5,7 @@ import type { StoreChange } from '../../kube/cache/store.ts';
 import { isNewerVersion, parseKey } from '../../kube/object.ts';
 import { type Holder, isOwn } from '../index/ownership.ts';
 import { leaveRest } from '../server/error-answer.ts';
-import { metadataOf } from './accepted-form.ts';
+import { metadataOf, rowsOf } from './accepted-form.ts';
 import { type ListSelection, ownIn, readSelection } from './list-own.ts';
 import type { OwnRequest } from './own-request.ts';
 import { readInForm, shownAs } from './read-own.ts';
@@ -171,11 +171,12 @@ class OwnWatch {
     const isAnother = uidOf(shown) !== '' && record?.uid !== uidOf(shown);
     const isSelected = found !== undefined && selects(found.object);
     if (shown !== undefined && (isAnother || !isSelected)) await this.#sendEnd(key, shown);
-    if (!isSelected) return;
+    if (!isSelected) return this.#request.held.giveBack(found?.bytes ?? 0);
     const type = this.#shown.has(key) ? 'MODIFIED' : 'ADDED';
     const body = shownAs(found, form, query);
-    this.#shown.set(key, form.isTable ? body : tombstone(body));
+    this.#shown.set(key, form.isTable ? tableTombstone(body, found.object) : tombstone(body));
     await this.#write(type, body);
+    this.#request.held.giveBack(found.bytes);
   }
 
   #remember(key: string, uid = ''): void {
@@ -222,6 +223,18 @@ class OwnWatch {
     this.#isOver = true;
     this.#next.resolve();
   }
+}
+
+/** The row, with as much of the object. */
+function tableTombstone(table: JsonObject, object: JsonObject): JsonObject {
+  const { metadata } = tombstone(object);
+  const rows = rowsOf(table).map(({ cells }) => ({ cells, object: metadataOf({ metadata }) }));
+  return {
+    kind: table['kind'],
+    apiVersion: table['apiVersion'],
+    columnDefinitions: table['columnDefinitions'],
+    rows,
+  };
 }
 
 const uidOf = (object: JsonObject | undefined): string => String(asObject(object?.['metadata'])['uid'] ?? '');
