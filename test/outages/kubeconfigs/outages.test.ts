@@ -35,9 +35,15 @@ async function recordOf({ metadata }: Stored): Promise<Stored | undefined> {
   return items[0];
 }
 
-async function untilForgotten(object: Stored): Promise<void> {
+/**
+ * A revocation that has failed since then is tried again within twice that time: its pauses double, and chance may halve
+ * each of them. A try may take half a minute.
+ */
+const withNextTry = (since: number) => ({ timeoutMs: 2 * (Date.now() - since) + 40_000 });
+
+async function untilForgotten(object: Stored, since = Date.now()): Promise<void> {
   const gone = async () => (await recordOf(object)) === undefined;
-  await until('no record is left', gone, { timeoutMs: 20_000 });
+  await until('no record is left', gone, withNextTry(since));
 }
 
 async function holderOf({ status }: Stored): Promise<Holder> {
@@ -108,6 +114,7 @@ describe('the administrator kubeconfig', () => {
     await admin.delete(other.made.secret);
     await world.startOperator();
     await admin.delete(object);
+    const since = Date.now();
     await admin.untilGone(object);
     expect(await recordOf(object)).toBeDefined();
     expect(await holder.call()).toBe(200);
@@ -118,8 +125,8 @@ describe('the administrator kubeconfig', () => {
       metadata: { name, namespace: other.namespace, labels: marks },
     };
     await admin.createObject(secrets, { ...again, data });
-    await until('it is revoked', async () => (await holder.call()) === 403, { timeoutMs: 40_000 });
-    await untilForgotten(object);
+    await until('it is revoked', async () => (await holder.call()) === 403, withNextTry(since));
+    await untilForgotten(object, since);
     expect(await tracesOf(object, cluster)).toEqual([]);
     await holder.close();
   });
@@ -151,13 +158,14 @@ describe('a virtual cluster that is away', () => {
     const holder = await holderOf(deleted);
     const releasedBefore = await metricOf(world.operator, released);
     await cluster.plane.stopApiServer();
-    await admin.untilCondition(project.instance, { status: 'False' });
+    // A request that was under way may take its time limit, three times.
+    await admin.untilCondition(project.instance, { status: 'False' }, { timeoutMs: 30_000 });
 
     await admin.delete(deleted);
     const since = Date.now();
     await admin.annotate(unlucky, { 'management.platform.sh/rotate': 'now' });
     const away = { type: 'Reconciling', status: 'True', reason: 'TargetUnreachable' } as const;
-    const refused = await admin.untilCondition(unlucky, away, { timeoutMs: 20_000 });
+    const refused = await admin.untilCondition(unlucky, away, { timeoutMs: 30_000 });
     expect(conditionOf(refused)?.status).toBe('False');
     expect(refused.status).toMatchObject({ boundSerials: [1] });
     expect(refused.status).not.toHaveProperty('kubeConfig');
@@ -174,8 +182,8 @@ describe('a virtual cluster that is away', () => {
 
     await cluster.plane.startApiServer();
 
-    await until('it is revoked', async () => (await holder.call()) === 403, { timeoutMs: 60_000 });
-    await untilForgotten(deleted);
+    await until('it is revoked', async () => (await holder.call()) === 403, withNextTry(since));
+    await untilForgotten(deleted, since);
     expect(await tracesOf(deleted, cluster)).toEqual([]);
     const again = ({ status }: Stored) => status.serial > 1 && status.credentialHash;
     // A signer that has lost its API server for a minute takes its time to come back.
