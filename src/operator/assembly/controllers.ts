@@ -17,7 +17,11 @@ import type { OperatorMetrics } from '../../telemetry/metrics/operator.ts';
 import { version } from '../../version.ts';
 import { CertificateRevoker } from '../certificates/certificate-revoker.ts';
 import { RecordSignatures } from '../certificates/record-signatures.ts';
-import { type RevocationRecord, RevocationRecords } from '../certificates/revocation-records.ts';
+import {
+  caFingerprint,
+  type RevocationRecord,
+  RevocationRecords,
+} from '../certificates/revocation-records.ts';
 import { CredentialStores } from '../credentials/credential-stores.ts';
 import { ExpiryBudget } from '../credentials/expiry-budget.ts';
 import { GapChanges } from '../credentials/gap-changes.ts';
@@ -54,7 +58,10 @@ export class Controllers {
     discovery: new Store<StoredRecord>(),
     gatewayCertificate: new Store<StoredRecord>(),
     gatewayAuthority: new Store<StoredRecord>(),
-    revocations: new Store<RevocationRecord>({ owner: ({ ownerUID }) => [ownerUID] }),
+    revocations: new Store<RevocationRecord>({
+      owner: ({ ownerUID }) => [ownerUID],
+      instance: ({ instance }) => [instance.uid],
+    }),
   };
   readonly all: readonly Controller[];
   /** To be run while this process leads, from when all reflectors have synced. */
@@ -107,7 +114,7 @@ export class Controllers {
     const { client, clock, random, events, metrics, settings, assertAdmission, trustedSince } = options;
     const onWaiting = (count: number) => metrics.expiryWaiting.set(count);
     const expiryBudget = new ExpiryBudget(clock, settings.expiryWritesPerSecond, onWaiting);
-    const targetClients = targetClientsOf(options);
+    const targetClients = targetClientsOf(options, this.system.revocations);
     return {
       ...options,
       stores: this.stores,
@@ -216,7 +223,10 @@ function queuesOf(
   return Object.fromEntries(controllerNames.map((name) => [name, create(name)])) as OperatorContext['queues'];
 }
 
-function targetClientsOf({ client, clock, random, log, settings, assertLeading }: ControllersOptions) {
+function targetClientsOf(
+  { client, clock, random, log, settings, assertLeading }: ControllersOptions,
+  revocations: Store<RevocationRecord>,
+): TargetClients {
   return new TargetClients({
     platform: client,
     addresses: new TargetAddresses(settings.targetAddresses),
@@ -225,6 +235,10 @@ function targetClientsOf({ client, clock, random, log, settings, assertLeading }
     log,
     userAgent: `latchkey-operator/${version}`,
     writeGuard: assertLeading,
+    isOwed: (uid, config) => {
+      const authority = caFingerprint(config);
+      return revocations.byIndex('instance', uid).some((record) => record.caFingerprint === authority);
+    },
   });
 }
 

@@ -8,7 +8,7 @@ import type { OperatorContext } from './operator-context.ts';
 const workers = 4;
 
 export function createRevocationController(context: OperatorContext): Controller {
-  const { targetClients: clients, clock, random, log, queues, stores, events, metrics } = context;
+  const { targetClients: clients, targets, clock, random, log, queues, stores, events, metrics } = context;
   const { recorded: store, records, revoker } = context.certificates;
   const controller = new RevocationController({
     ...{ store, records, revoker },
@@ -23,6 +23,11 @@ export function createRevocationController(context: OperatorContext): Controller
   stores.kubeConfigs.subscribe(({ previous, current }) => {
     const uid = (current ?? previous)?.uid ?? '';
     for (const { key } of store.byIndex('owner', uid)) queues.revocations.add(key);
+  });
+  store.subscribe(({ previous, current }) => {
+    // A target that is there is forgotten when it goes.
+    const uid = current === undefined ? previous?.instance.uid : undefined;
+    if (uid !== undefined && targets.instances.byIndex('uid', uid).length === 0) clients.forget(uid);
   });
   return {
     name: 'revocations',

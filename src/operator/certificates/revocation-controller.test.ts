@@ -2,20 +2,27 @@ import { describe, expect, it } from 'vitest';
 import { credentialObject, recordOf } from '../../../test/builders/credential-object.ts';
 import { finalizers } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
 import { FakeClock } from '../../kube/fake-clock.ts';
 import { silentLogger } from '../../logger.ts';
 import type { TargetProblem } from '../../platform/targets/target-problem.ts';
+import type { CertificateRevoker } from './certificate-revoker.ts';
 import { RevocationController } from './revocation-controller.ts';
 import type { RevocationRecord } from './revocation-records.ts';
 
 const kind = 'VirtualClusterInstanceKubeConfig';
-const owner = recordOf(
-  credentialObject({ kind, metadata: { namespace: 'default', finalizers: [finalizers[kind]] } }),
-);
+/** The object of a record. */
+const ownerWith = (status: Record<string, unknown>, change: Partial<CredentialRecord> = {}) => ({
+  ...recordOf(
+    credentialObject({ kind, metadata: { namespace: 'default', finalizers: [finalizers[kind]] }, status }),
+  ),
+  ...change,
+});
+const owner = ownerWith({});
 
 interface Setting {
   readonly record?: Partial<RevocationRecord>;
-  readonly owner?: typeof owner | undefined;
+  readonly owner?: CredentialRecord | undefined;
   /** What the virtual cluster answers to each try. */
   readonly problems?: (TargetProblem | undefined)[];
 }
@@ -23,6 +30,7 @@ interface Setting {
 function setUp(setting: Setting = {}) {
   const clock = new FakeClock();
   const revoked: (readonly number[])[] = [];
+  const tries: Parameters<CertificateRevoker['tryRevoke']>[] = [];
   const notes: string[] = [];
   const pending: string[] = [];
   let completed = 0;
@@ -45,8 +53,9 @@ function setUp(setting: Setting = {}) {
     findOwner: () => ('owner' in setting ? setting.owner : owner),
     records: { complete: async () => void completed++ },
     revoker: {
-      tryRevoke: async (_, { serials }) => {
-        revoked.push(serials);
+      tryRevoke: async (...all) => {
+        tries.push(all);
+        revoked.push(all[1].serials);
         return setting.problems?.shift();
       },
     },
@@ -64,8 +73,38 @@ function setUp(setting: Setting = {}) {
     record = { ...record, serials, resourceVersion: `${Number(record.resourceVersion) + 1}` };
   };
   const outcome = () => ({ notes, pending, completed });
-  return { clock, revoked, write, outcome, reconcile: () => controller.reconcile(record.key) };
+  return { clock, revoked, tries, write, outcome, reconcile: () => controller.reconcile(record.key) };
 }
+
+describe('a record is acted on', () => {
+  const deleted = 1;
+  const bound = { serial: 1, boundSerials: [1] };
+
+  it.each<[string, CredentialRecord | undefined]>([
+    ['its object is gone', undefined],
+    [
+      'its object has lost its finalizer and another one keeps it',
+      ownerWith(bound, { deleted, finalizers: ['a/b'] }),
+    ],
+    ['the instance went first, and status names no certificate any more', ownerWith({ serial: 1 })],
+    ['that is so, and the object is being deleted', ownerWith({ serial: 1 }, { deleted })],
+  ])('at once when %s', async (_, present) => {
+    const { revoked, outcome, reconcile } = setUp({ owner: present });
+    expect(await reconcile()).toBeUndefined();
+    expect(revoked).toEqual([[1]]);
+    expect(outcome().completed).toBe(1);
+  });
+
+  it.each<[string, CredentialRecord]>([
+    ['lives', ownerWith(bound)],
+    ['is being deleted, and has its finalizer', ownerWith(bound, { deleted })],
+  ])('not while its object names the certificate and %s', async (_, present) => {
+    const { revoked, outcome, reconcile } = setUp({ owner: present });
+    expect(await reconcile()).toBeUndefined();
+    expect(revoked).toEqual([]);
+    expect(outcome().completed).toBe(0);
+  });
+});
 
 describe('a record that is ahead of its status', () => {
   it('is acted on when the status has not followed in half a minute', async () => {
@@ -92,6 +131,14 @@ describe('a record whose object is gone', () => {
   const refused = { reason: reasons.targetForbidden, message: 'A policy there says no.' };
   const silent = { reason: reasons.targetUnreachable, message: 'No answer.' };
 
+  it('is acted on by its Secret, and by what was read for the instance before', async () => {
+    const { tries, reconcile } = setUp({ owner: undefined });
+    await reconcile();
+    const request = { uid: owner.uid, serials: [1], live: [], caFingerprint: 'f' };
+    const secret = { namespace: 'default', name: 'vc-shop', key: 'config' };
+    expect(tries).toEqual([[{ uid: 'record', secret }, request, 'i']]);
+  });
+
   it('says once for each cause until when the certificate works, counts it, and is tried until it is done', async () => {
     const problems = [refused, refused, silent, undefined];
     const { clock, outcome, reconcile } = setUp({ owner: undefined, problems });
@@ -108,6 +155,14 @@ describe('a record whose object is gone', () => {
       pending: ['+TargetForbidden', '-TargetForbidden', '+TargetUnreachable', '-TargetUnreachable'],
       completed: 1,
     });
+  });
+
+  it('goes without a try when the certificates have ended by themselves', async () => {
+    const { clock, revoked, outcome, reconcile } = setUp({ owner: undefined });
+    clock.advance(86_400_000);
+    await reconcile();
+    expect(revoked).toEqual([]);
+    expect(outcome().completed).toBe(1);
   });
 
   it('is worked on without an end that can be read, and never given up', async () => {

@@ -43,6 +43,8 @@ export interface TargetClientsOptions {
   readonly userAgent: string;
   /** As for {@link KubeClient}: nothing is written to a target without leading. */
   readonly writeGuard: () => void;
+  /** Whether something is still to be revoked in the target of this UID that is reached by this. */
+  readonly isOwed: (uid: string, config: AdminKubeConfig) => boolean;
 }
 
 /** Small, because there may be thousands of targets, and each of them may mean harm. */
@@ -65,20 +67,35 @@ const limits = {
  */
 const largeAnswers = { bytesPerSecond: 4 * 2 ** 20, maxBurst: 16 * 2 ** 20 } as const;
 
+/** What leads into a target. */
+interface TargetMemory {
+  /** Where its Secret is, or was. */
+  readonly namespace: string;
+  /** What was found before and since, the latest first, one for each authority. */
+  readonly former: readonly AdminKubeConfig[];
+}
+
 /** What is known of one target. */
-class TargetState {
+class TargetState implements TargetMemory {
+  readonly namespace: string;
+  former: readonly AdminKubeConfig[];
   /** Opens follow one another, so that an old answer of the API server never replaces a newer one. */
   turn: Promise<unknown> = Promise.resolve();
   /** The hash of the document, or why there is none. */
   content: string | undefined;
   result: OpenResult | undefined;
   known: AdminKubeConfig | undefined;
-  /** What was found before and since, the latest first, one for each authority. */
-  former: readonly AdminKubeConfig[] = [];
+
+  constructor({ namespace, former }: TargetMemory) {
+    this.namespace = namespace;
+    this.former = former;
+  }
 }
 
 /** Authorities of one target that are remembered. */
 const maxFormer = 4;
+/** Forgotten targets of one namespace. Without a bound, a tenant could fill the memory with instances made and deleted. */
+const maxKept = 200;
 
 /**
  * The clients of targets, by the administrator kubeconfigs in Secrets. A client is kept until its Secret holds something
@@ -87,6 +104,8 @@ const maxFormer = 4;
 export class TargetClients {
   readonly #options: TargetClientsOptions;
   readonly #states = new Map<string, TargetState>();
+  /** Of targets that are gone, for what is still to be revoked in them; nothing else may be done with it. */
+  readonly #kept = new Map<string, TargetMemory>();
   readonly #listeners = new Set<(uid: string) => void>();
   readonly #budget: ByteBudget;
   #closed = false;
@@ -103,7 +122,10 @@ export class TargetClients {
    */
   open(source: TargetSource): Promise<OpenResult> {
     if (this.#closed) return Promise.reject(new Error('the clients of targets are closed'));
-    const state = this.#states.get(source.uid) ?? new TargetState();
+    const { namespace } = source.secret;
+    const state =
+      this.#states.get(source.uid) ??
+      new TargetState(this.#kept.get(source.uid) ?? { namespace, former: [] });
     this.#states.set(source.uid, state);
     const opening = state.turn.then(() => this.#open(source, state));
     state.turn = opening.catch(() => undefined);
@@ -123,7 +145,7 @@ export class TargetClients {
     uid: string,
     isMeant: (config: AdminKubeConfig) => boolean = () => true,
   ): KubeClient | undefined {
-    const config = this.#states.get(uid)?.former.find(isMeant);
+    const config = this.#memoryOf(uid)?.former.find(isMeant);
     return config === undefined || this.#closed ? undefined : this.#client(config);
   }
 
@@ -143,9 +165,13 @@ export class TargetClients {
     return this.#client({ server, ca, token });
   }
 
-  /** Closes the client of a target that is gone. */
+  /**
+   * Closes the client of a target that is gone. What leads into it stays as long as something is to be revoked there: its
+   * Secret is often gone as well, and then nothing else ends the rights of those who hold a certificate.
+   */
   forget(uid: string): void {
     const state = this.#states.get(uid);
+    this.#keep(uid, this.#memoryOf(uid));
     this.#states.delete(uid);
     if (state !== undefined) void closeClient(state);
   }
@@ -154,7 +180,24 @@ export class TargetClients {
     this.#closed = true;
     const states = [...this.#states.values()];
     this.#states.clear();
+    this.#kept.clear();
     await Promise.all(states.map(closeClient));
+  }
+
+  #memoryOf(uid: string): TargetMemory | undefined {
+    return this.#states.get(uid) ?? this.#kept.get(uid);
+  }
+
+  #keep(uid: string, memory: TargetMemory | undefined): void {
+    this.#kept.delete(uid);
+    const former = memory?.former.filter((config) => this.#options.isOwed(uid, config)) ?? [];
+    if (memory === undefined || former.length === 0) return;
+    const { namespace } = memory;
+    const neighbours = [...this.#kept].filter(([, other]) => other.namespace === namespace);
+    // The virtual cluster of the oldest is the one that is most likely gone as well.
+    for (const [oldest] of neighbours.slice(0, Math.max(0, neighbours.length + 1 - maxKept)))
+      this.#kept.delete(oldest);
+    this.#kept.set(uid, { namespace, former });
   }
 
   async #open({ uid, secret }: TargetSource, state: TargetState): Promise<OpenResult> {

@@ -137,6 +137,7 @@ export class TargetStage {
       addresses: new TargetAddresses(['127.0.0.0/8']),
       log: silentLogger,
       writeGuard: () => this.guard(),
+      isOwed: () => false,
     });
     const secrets = new TargetSecrets(client);
     const isOther = (uid: string) => this.others.has(uid);

@@ -234,6 +234,62 @@ describe('forgetting', () => {
     expect(world.clients.known(world.source.uid)).toBeUndefined();
   });
 
+  it('keeps what leads into the target until nothing is to be revoked there any more, and only for that', async () => {
+    const { uid } = world.source;
+    world.put(document());
+    const { client, config } = await world.openTarget();
+    await client.list(configMaps);
+    world.owed.set(uid, config.ca);
+    world.clients.forget(uid);
+    await waitFor('sockets closed', () => server.openSockets === 0);
+    expect(world.clients.known(uid)).toBeUndefined();
+    world.data = undefined;
+    expect((await world.openProblem()).reason).toBe('KubeConfigNotFound');
+    world.clients.forget(uid);
+    const remembered = world.clients.remembered(uid);
+    await remembered?.list(configMaps);
+    expect(server.exchanges).toHaveLength(2);
+    expect(authorization()).toBe('Bearer admin-token');
+    await remembered?.close();
+    world.owed.delete(uid);
+    world.clients.forget(uid);
+    expect(world.clients.remembered(uid)).toBeUndefined();
+  });
+
+  it('keeps nothing that leads elsewhere', async () => {
+    const { uid } = world.source;
+    world.put(document());
+    await world.openTarget();
+    world.owed.set(uid, 'another authority');
+    world.clients.forget(uid);
+    expect(world.clients.remembered(uid)).toBeUndefined();
+  });
+
+  it('keeps what leads into the last 200 targets of one namespace, and no more', async () => {
+    world.put(document());
+    const { config } = await world.openTarget();
+    const goes = async (uid: string, namespace: string) => {
+      world.owed.set(uid, config.ca);
+      await world.clients.open({ uid, secret: { ...world.source.secret, namespace } });
+      world.clients.forget(uid);
+    };
+    const isKept = async (uid: string) => {
+      const client = world.clients.remembered(uid);
+      await client?.close();
+      return client !== undefined;
+    };
+    await goes('other', 'p-other');
+    for (let count = 1; count <= 200; count++) await goes(`full-${count}`, 'p-full');
+    expect(await isKept('full-1')).toBe(true);
+    await goes('full-201', 'p-full');
+    expect(await Promise.all(['full-1', 'full-2', 'full-201', 'other'].map(isKept))).toEqual([
+      false,
+      true,
+      true,
+      true,
+    ]);
+  });
+
   it('leaves no client behind for a target that is being opened', async () => {
     const late = Promise.withResolvers<unknown>();
     world.put(document());

@@ -34,6 +34,8 @@ export class TargetWorld {
   };
   readonly logged: string[] = [];
   readonly changes: string[] = [];
+  /** By UID: the authorities of targets in which something is still to be revoked. */
+  readonly owed = new Map<string, string>();
   /** What the Secret holds; `undefined`: there is none. */
   data: Record<string, string> | undefined;
   /** Replaces the platform's answer. */
@@ -54,6 +56,7 @@ export class TargetWorld {
       log,
       userAgent: 'tester/1',
       writeGuard,
+      isOwed: (uid, { ca }) => this.owed.get(uid) === ca,
     });
     this.clients.subscribe((uid) => this.changes.push(uid));
   }
