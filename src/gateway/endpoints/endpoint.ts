@@ -63,5 +63,5 @@ export interface EndpointServices {
   readonly issuer: Pick<IssuerDocuments, 'find'>;
   /** Of reads of what the issuer publishes, which take no credential. */
   readonly issuerReads: Pick<Misses, 'isTooMany'>;
-  readonly removals: Pick<Removals, 'remove' | 'removeWhenItComes'>;
+  readonly removals: Pick<Removals, 'during' | 'remove' | 'removeWhenItComes'>;
 }

@@ -116,7 +116,7 @@ export class KubeConfigs {
     const refusal = quota.enter(kind, user);
     if (refusal !== undefined) return request.refuse(refusal);
     try {
-      await this.#make(order);
+      await this.#options.removals.during(this.#make(order));
     } finally {
       quota.leave(kind, user);
     }
@@ -157,10 +157,11 @@ export class KubeConfigs {
     const { response } = request;
     const remove = async () => await this.#options.removals.remove(toMade(order, made as never));
     if (outcome.state === 'issued' && !response.destroyed) {
-      response.once('close', () => {
-        if (!response.writableFinished) void remove();
-      });
-      return send(order, answer, made, outcome.kubeConfig);
+      const closed = Promise.withResolvers<void>();
+      response.once('close', closed.resolve);
+      send(order, answer, made, outcome.kubeConfig);
+      await closed.promise;
+      return response.writableFinished ? undefined : await remove();
     }
     await remove();
     if (response.destroyed) return;

@@ -44,6 +44,12 @@ export class Removals {
     this.#options = options;
   }
 
+  /** Settles as the work does, which may find out at its end that there is something to remove: `drain` waits for it. */
+  async during(work: Promise<void>): Promise<void> {
+    this.#track(work.catch(() => undefined));
+    await work;
+  }
+
   /** Resolves when it was tried once. It is tried again in the background where that failed. */
   async remove(made: MadeObject): Promise<void> {
     if (!(await this.#try(made))) this.#track(this.#goOn(made));
