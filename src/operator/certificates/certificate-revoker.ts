@@ -100,17 +100,22 @@ export class CertificateRevoker {
     });
   }
 
-  /** Where the second pass finds something again, the holder may be binding the certificate faster than a pass takes. */
+  /**
+   * What is found here was not made by us: the holder may be binding the certificate faster than a pass takes, and a pass takes
+   * long where the list is large. So it is denied before the removal.
+   */
   async #removeStray(
     client: KubeClient,
     dead: DeadCertificates,
     { removed, assertTime }: Progress,
   ): Promise<void> {
     let before = removed;
+    let isDenied = false;
     for (let pass = 1; ; pass++) {
       const found = await findStrayBindings(client, dead, assertTime);
       if (found.length + before === 0) return;
-      if (found.length > 0 && pass === 2) await denyRebinding(client, dead);
+      if (found.length > 0 && !isDenied) await denyRebinding(client, dead);
+      isDenied ||= found.length > 0;
       const irremovable = await removeStrayBindings(client, found, assertTime);
       if (pass > 1 && irremovable > 0 && irremovable === found.length) throw inForce();
       before = 0;

@@ -132,26 +132,33 @@ describe.concurrent('a binding that no request can remove', () => {
     ['is held by a finalizer', { name: bytes('d', 0xff), finalizers: ['example.com/never'] }, []],
     ['names somebody else too', { name: bytes('e', 0xff) }, ['somebody-else']],
     ['stands behind one of a stranger', { name: bytes('f', 0xff) }, [], { name: bytes('f', 0xfe) }],
-  ])('because it %s is never taken for removed', async (_, binding, others, shield) => {
-    const { object, holder, user } = await issued();
-    if (shield !== undefined) await plant(holder, { ...shield, users: ['somebody-else'] });
-    await plant(holder, { ...binding, users: [user, ...others] });
-    await admin.delete(object);
-    await admin.untilGone(object, { timeoutMs: 60_000 });
-    expect(await isOnRecord(object)).toBe(true);
-    const refused = bindingOf({ subjects: [subjectOf(object, 'User')] });
-    let seen: number | undefined;
-    const isRefused = async () => {
-      seen = await holder.call(bindingsPath(), { method: 'POST', body: refused });
-      return seen === 422 || seen === 403;
-    };
-    // The virtual cluster acts on a new policy when its API server has read it.
-    await until('the certificate cannot be bound again', isRefused, { timeoutMs: 60_000, seen: () => seen });
-    const isLogged = (line: string) =>
-      line.includes(object.metadata.uid) && line.includes('revocation failed');
-    const says = async () => (await world.operator.log()).split('\n').some(isLogged);
-    // The record is tried with a back-off.
-    await until('the log says so', says, { timeoutMs: 60_000 });
-    expect(await isOnRecord(object)).toBe(true);
-  });
+  ])(
+    'because it %s is never taken for removed',
+    async (_, binding, others, shield) => {
+      const { object, holder, user } = await issued();
+      if (shield !== undefined) await plant(holder, { ...shield, users: ['somebody-else'] });
+      await plant(holder, { ...binding, users: [user, ...others] });
+      await admin.delete(object);
+      await admin.untilGone(object, { timeoutMs: 60_000 });
+      expect(await isOnRecord(object)).toBe(true);
+      const refused = bindingOf({ subjects: [subjectOf(object, 'User')] });
+      let seen: number | undefined;
+      const isRefused = async () => {
+        seen = await holder.call(bindingsPath(), { method: 'POST', body: refused });
+        return seen === 422 || seen === 403;
+      };
+      // Each record has its turn at the virtual cluster, and large lists are read slowly; then its API server reads the policy.
+      await until('the certificate cannot be bound again', isRefused, {
+        timeoutMs: 120_000,
+        seen: () => seen,
+      });
+      const isLogged = (line: string) =>
+        line.includes(object.metadata.uid) && line.includes('revocation failed');
+      const says = async () => (await world.operator.log()).split('\n').some(isLogged);
+      // The record is tried with a back-off.
+      await until('the log says so', says, { timeoutMs: 60_000 });
+      expect(await isOnRecord(object)).toBe(true);
+    },
+    300_000,
+  );
 });
