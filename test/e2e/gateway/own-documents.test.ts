@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { stringify } from 'yaml';
+import { parse } from 'yaml';
+import type { Applied } from '../../../lab/operator/kubectl.ts';
 import { readDocument } from '../../../tools/reference/document.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { kubectlWith } from './known-holder.ts';
@@ -14,15 +15,10 @@ const authority = path.join(folder, 'ca.crt');
 mkdirSync(folder);
 writeFileSync(authority, world.gateway.ca);
 writeFileSync(path.join(folder, '.curlrc'), 'fail\nsilent\nshow-error\n');
-const scope = { clusters: [{ cluster: 'shop' }] };
-for (const [name, kind] of [
-  ['shop-ci', 'OwnedAccessKey'],
-  ['shop-deploy', 'OwnedAccessKey'],
-  ['shop-token', 'DirectClusterEndpointToken'],
-] as const) {
-  const spec = { ttl: 86_400, scope };
-  const manifest = { apiVersion: 'management.platform.sh/v1', kind, metadata: { name }, spec };
-  writeFileSync(path.join(folder, `${name}.yaml`), stringify(manifest));
+const page = readDocument('docs/guide/own-credentials.md');
+for (const [, text = ''] of page.matchAll(/^```yaml\n(.*?)^```/gms)) {
+  const manifest = parse(text) as Applied;
+  writeFileSync(path.join(folder, `${manifest.metadata.name}.yaml`), text);
   holder.track(manifest);
 }
 const kubeconfig = await world.gateway.kubeconfig(holder.key);
@@ -34,9 +30,8 @@ const env = {
 };
 
 /** The code blocks with commands, of which one may go on over several lines. */
-const blocks = [...readDocument('docs/guide/own-credentials.md').matchAll(/^```console\n(.*?)^```/gms)].map(
-  ([, block = '']) =>
-    block.replace(/^\$ /gm, '').replaceAll('https://latchkey.example.com', world.gateway.url),
+const blocks = [...page.matchAll(/^```console\n(.*?)^```/gms)].map(([, block = '']) =>
+  block.replace(/^\$ /gm, '').replaceAll('https://latchkey.example.com', world.gateway.url),
 );
 const exported = blocks.flatMap((block) => block.match(/^export .*$/gm) ?? []).join('\n');
 
