@@ -69,7 +69,8 @@ export class LeaderElector {
         reported = attempt.holder;
         this.#options.log.info({ holder: attempt.holder }, 'another process leads');
       }
-      await sleep(this.#options.clock, this.#pause(), signal);
+      const freeInMs = attempt?.freeInMs ?? Number.POSITIVE_INFINITY;
+      await sleep(this.#options.clock, Math.min(this.#pause(), freeInMs), signal);
     }
   }
 

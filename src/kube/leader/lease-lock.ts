@@ -15,7 +15,9 @@ export interface LeaseLockOptions {
 
 export type Attempt =
   /** We hold it, from before the request went out. */
-  { readonly held: true; readonly since: number } | { readonly held: false; readonly holder: string };
+  | { readonly held: true; readonly since: number }
+  /** Others may take it in so many milliseconds at the earliest: sooner only where the holder gives it back. */
+  | { readonly held: false; readonly holder: string; readonly freeInMs: number };
 
 /**
  * One candidate's view of the lease. It never compares a time in the lease with its own clock: another holder has
@@ -39,11 +41,12 @@ export class LeaseLock {
     }
     await this.#observe(timeoutMs);
     const holder = this.#lease?.spec?.holderIdentity ?? '';
-    if (!this.#isFree()) return { held: false, holder };
+    const freeInMs = this.#freeInMs();
+    if (freeInMs > 0) return { held: false, holder, freeInMs };
     try {
       return await this.#claim(timeoutMs);
     } catch (error) {
-      if (isLostRace(error)) return { held: false, holder };
+      if (isLostRace(error)) return { held: false, holder, freeInMs: this.#options.leaseDurationMs };
       throw error;
     }
   }
@@ -59,11 +62,12 @@ export class LeaseLock {
     return this.#lease?.spec?.holderIdentity === this.#options.identity;
   }
 
-  #isFree(): boolean {
+  #freeInMs(): number {
     const { identity, leaseDurationMs, clock } = this.#options;
     const { holderIdentity = '', leaseDurationSeconds = 0 } = this.#lease?.spec ?? {};
-    if (holderIdentity === '' || holderIdentity === identity) return true;
-    return clock.monotonic() - this.#observedAt >= Math.max(leaseDurationMs, leaseDurationSeconds * 1000);
+    if (holderIdentity === '' || holderIdentity === identity) return 0;
+    const silentMs = clock.monotonic() - this.#observedAt;
+    return Math.max(leaseDurationMs, leaseDurationSeconds * 1000) - silentMs;
   }
 
   async #claim(timeoutMs: number): Promise<Attempt> {

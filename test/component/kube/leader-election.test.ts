@@ -108,9 +108,21 @@ describe('taking the lease', () => {
     }
     await pass(14_900);
     expect(b.leads).toBe(false);
-    await pass(4_100);
+    await pass(2_100);
     expect(b.leads).toBe(true);
     expect(spec()).toMatchObject({ holderIdentity: 'b', leaseTransitions: 5 });
+  });
+
+  it('asks at the very moment at which the lease is free, and not up to a retry period later', async () => {
+    leases.lease = {
+      metadata: { name: 'leader', uid: 'u', resourceVersion: '1', creationTimestamp: '' },
+      spec: { holderIdentity: 'old', leaseDurationSeconds: 15 },
+    };
+    const b = await candidate('b');
+    await pass(14_900);
+    expect(b.leads).toBe(false);
+    await pass(100);
+    expect(b.leads).toBe(true);
   });
 
   it('honours a longer lease duration of the present holder', async () => {
