@@ -73,7 +73,7 @@ function createKubeConfigs(context: OperatorContext, kind: CredentialKind) {
     ...credentials.of(kind, (record) => cleanUpCertificates(record, inside)),
     ...{ client, targets, clients, revoker, ring, clock, random, assertMayIssue },
     issuer: new CertificateIssuer({
-      ...{ revoker, revocations, clock, assertMayIssue },
+      ...{ revoker, revocations, clock, random, assertMayIssue },
       recordedSerials: (uid) => recorded.byIndex('owner', uid).flatMap(({ serials }) => serials),
     }),
     gateway: gatewayOf(context),

@@ -6,11 +6,13 @@ import {
 } from '../../credentials/certificates/issued-certificate.ts';
 import { certificateSubject } from '../../credentials/certificates/subject.ts';
 import type { Confirmation } from '../../credentials/record.ts';
+import { BackOff } from '../../kube/back-off.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
+import { sleep } from '../../kube/sleep.ts';
 import type { OpenTarget } from '../../platform/targets/target-clients.ts';
-import { targetFailure } from '../targets/target-failure.ts';
-import { bindCertificate } from './certificate-binding.ts';
+import { TargetFailure, targetFailure } from '../targets/target-failure.ts';
+import { bindCertificate, type CertificateBinding } from './certificate-binding.ts';
 import type { CertificateRevoker } from './certificate-revoker.ts';
 import { CertificateSigning } from './certificate-signing.ts';
 import { caFingerprint, type Revocation, type RevocationRecords } from './revocation-records.ts';
@@ -23,6 +25,8 @@ export interface CertificateIssuerOptions {
   /** Serials that records of this UID name, as far as the watch has brought them. */
   readonly recordedSerials: (uid: string) => readonly number[];
   readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
   /** Throws when nothing may be issued now. */
   readonly assertMayIssue: () => void;
 }
@@ -66,6 +70,8 @@ const minExpirationSeconds = 600;
 const oneYearSeconds = 31_536_000;
 /** A certificate may outlive the end in status by the least life that an API server grants. */
 const beyondEndMs = 15 * 60_000;
+/** For how long a target is asked again that may still refuse bindings because of the predecessor. */
+const maxDeniedMs = 5_000;
 
 /**
  * Issues client certificates of virtual clusters. What a sudden death leaves behind there has a serial that status has
@@ -86,8 +92,9 @@ export class CertificateIssuer {
     const { uid, live, end, requester, clusterRole, nameSerials } = request;
     const ca = caFingerprint(config);
     let { status } = request;
+    let wasDenied = false;
     for (let tries = 0; tries < maxSerials; tries++) {
-      await this.#revokeDead(client, { ...request, status });
+      if (await this.#revokeDead(client, { ...request, status })) wasDenied = true;
       const serial = nextSerial(status, recordedSerials(uid));
       status = { ...status, boundSerials: [...live, serial] };
       const revocation = revocationOf({ ...request, status }, ca, end);
@@ -99,16 +106,34 @@ export class CertificateIssuer {
       // A signer may give more than was asked for. Bound before the record says so, a certificate could outlive its record.
       if (notAfter > revocation.notAfter)
         await revocations.write(revocationOf({ ...request, status }, ca, notAfter));
-      await bindCertificate(client, { uid, serial, requester, clusterRole });
+      await this.#bind(client, { uid, serial, requester, clusterRole }, wasDenied ? maxDeniedMs : 0);
       return signed;
     }
     throw targetFailure(reasons.certificateFailed, namesTaken);
   }
 
-  /** The predecessor first of all, unless it is to be valid a while longer: what narrows comes before what widens. */
-  async #revokeDead(client: KubeClient, { uid, status, live }: IssueRequest): Promise<void> {
+  /**
+   * The predecessor first of all, unless it is to be valid a while longer: what narrows comes before what widens. Resolves
+   * with true when the target may refuse bindings of this object for a moment more.
+   */
+  async #revokeDead(client: KubeClient, { uid, status, live }: IssueRequest): Promise<boolean> {
     const serials = deadSerials(status, live);
-    if (serials.length > 0) await this.#options.revoker.revoke(client, { uid, serials, live });
+    return serials.length > 0 && (await this.#options.revoker.revoke(client, { uid, serials, live }));
+  }
+
+  async #bind(client: KubeClient, binding: CertificateBinding, patienceMs: number): Promise<void> {
+    const { clock, random, assertMayIssue } = this.#options;
+    const deadline = clock.monotonic() + patienceMs;
+    const backOff = new BackOff({ initialMs: 200, maxMs: 1_000, random });
+    for (;;) {
+      try {
+        return await bindCertificate(client, binding);
+      } catch (error) {
+        if (!(error instanceof TargetFailure) || clock.monotonic() >= deadline) throw error;
+      }
+      await sleep(clock, backOff.next());
+      assertMayIssue();
+    }
   }
 
   /** Undefined when the name of the request is taken. */

@@ -85,18 +85,20 @@ export class CertificateRevoker {
   /**
    * Removes the requests of dead certificates and every binding that names one. It has ended well only when a whole
    * pass found none, made after the API server had time to act on the last deletion: until then the holder may still
-   * have been able to bind the certificate again. Rejects with a TargetFailure.
+   * have been able to bind the certificate again. Resolves with true when bindings of this object were denied, and may be for
+   * a second or so more. Rejects with a TargetFailure.
    */
-  async revoke(client: KubeClient, request: RevokeRequest): Promise<void> {
+  async revoke(client: KubeClient, request: RevokeRequest): Promise<boolean> {
     const deadline = this.#clock.monotonic() + maxDurationMs;
     const assertTime = () => {
       if (this.#clock.monotonic() > deadline) throw endless();
     };
-    await atTarget(async () => {
+    return await atTarget(async () => {
       const removed = await removeOwnBindings(client, request);
       await this.#removeStray(client, request, { removed, assertTime });
-      await allowRebinding(client, request);
+      const wasDenied = await allowRebinding(client, request);
       await removeSigningRequests(client, request, assertTime);
+      return wasDenied;
     });
   }
 

@@ -18,7 +18,7 @@ function refusing(status: number): { readonly client: KubeClient; readonly asked
 
 it.each([403, 404])('a denial that was never made stands in no way: %i', async (status) => {
   const { client, asked } = refusing(status);
-  await allowRebinding(client, dead);
+  expect(await allowRebinding(client, dead)).toBe(false);
   expect(asked).toEqual([`latchkey-${dead.uid}`, `latchkey-${dead.uid}`]);
 });
 

@@ -35,12 +35,21 @@ export async function denyRebinding(client: KubeClient, dead: DeadCertificates):
   await create(client, policyBindings, binding);
 }
 
-/** Also after a process that died before it could. Without the right to touch policies there, none was made either. */
-export async function allowRebinding(client: KubeClient, { uid }: DeadCertificates): Promise<void> {
-  for (const resource of [policyBindings, policies])
-    await client.delete(resource, { name: policyName(uid) }).catch((error: unknown) => {
+/**
+ * Also after a process that died before it could. Without the right to touch policies there, none was made either. Resolves with
+ * true when there was one: the API server may refuse by it for a second or so more.
+ */
+export async function allowRebinding(client: KubeClient, { uid }: DeadCertificates): Promise<boolean> {
+  let wasDenied = false;
+  for (const resource of [policyBindings, policies]) {
+    try {
+      await client.delete(resource, { name: policyName(uid) });
+      wasDenied = true;
+    } catch (error) {
       if (!isNotFound(error) && !isForbidden(error)) throw error;
-    });
+    }
+  }
+  return wasDenied;
 }
 
 const policyName = (uid: string): string => `latchkey-${uid}`;

@@ -31,7 +31,7 @@ function withStrayBindings(names: readonly string[]): MemoryTarget {
   return target;
 }
 
-const revokeIn = (target: MemoryTarget): Promise<void> =>
+const revokeIn = (target: MemoryTarget): Promise<boolean> =>
   new CertificateRevoker({} as never, new HastyClock(0)).revoke(target.client, {
     uid,
     serials: [1],

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { reasons } from '../../../src/api/reasons.ts';
 import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
-import { timedOut } from '../../../src/kube/kube-error.ts';
+import { kubeErrorFromStatus, timedOut } from '../../../src/kube/kube-error.ts';
 import { toUntrustedServerError } from '../../../src/kube/untrusted/untrusted-server-error.ts';
 import { KubeConfigSimulation } from './kubeconfig-simulation.ts';
 
@@ -70,6 +70,25 @@ describe('the bindings of a revoked certificate', () => {
     plant(simulation, clusterWide, [subjectOf(simulation, 'User', 2)]);
     rotate(simulation);
     await simulation.runUntilIdle();
+    expect(simulation.target.names(clusterWide)).toEqual([`latchkey-${simulation.record.uid}-2`]);
+  });
+
+  it('are denied for a moment longer than the denial stands there: the successor waits, and no serial is lost', async () => {
+    const simulation = await issued();
+    plant(simulation, clusterWide, [subjectOf(simulation, 'User')]);
+    let allowedAt = Number.POSITIVE_INFINITY;
+    let refused = 0;
+    simulation.target.onRequest = ({ method, path }) => {
+      const now = simulation.clock.monotonic();
+      if (method === 'DELETE' && path.includes('/validatingadmissionpolicies/')) allowedAt = now + 1_500;
+      if (method !== 'POST' || !path.endsWith(`/${clusterWide}`) || now >= allowedAt) return;
+      refused++;
+      throw untrusted(kubeErrorFromStatus(action, 422, { kind: 'Status', reason: 'Invalid', code: 422 }));
+    };
+    rotate(simulation);
+    await simulation.runUntilIdle();
+    expect(refused).toBeGreaterThan(1);
+    expect(simulation.record.status).toMatchObject({ serial: 2, boundSerials: [2] });
     expect(simulation.target.names(clusterWide)).toEqual([`latchkey-${simulation.record.uid}-2`]);
   });
 

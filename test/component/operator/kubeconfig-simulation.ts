@@ -254,7 +254,7 @@ export class KubeConfigSimulation {
       assertAdmission: nothing,
     }).of('VirtualClusterInstanceKubeConfig', (record) => cleanUpCertificates(record, inside));
     const issuer = new CertificateIssuer({
-      ...{ revoker, revocations: records, clock: this.clock },
+      ...{ revoker, revocations: records, clock: this.clock, random: () => 0.5 },
       assertMayIssue: nothing,
       recordedSerials: (uid) => revocations.byIndex('owner', uid).flatMap(({ serials }) => serials),
     });
