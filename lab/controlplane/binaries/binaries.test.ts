@@ -449,10 +449,20 @@ function startInstall(): ChildProcessWithoutNullStreams {
 
 describe('several processes at once', () => {
   it('do the work once', async () => {
-    const found = await Promise.all([1, 2, 3].map(async () => await find(downloads(limits))));
+    const answer = new Promise<() => void>((resolve) => {
+      releases.faults.set('kubectl', (response, content) => resolve(() => response.end(content)));
+    });
+    const patient = downloads({ ...limits, connectMs: 25_000, silenceMs: 25_000 });
+    const finding = Promise.all([1, 2, 3].map(async () => await find(patient)));
+    const give = await answer;
+    await vi.waitFor(
+      () => expect(reports).toContain('another process is fetching the programs, waiting for it'),
+      20_000,
+    );
+    give();
+    const found = await finding;
     expect(new Set(found.map((binaries) => binaries.etcd)).size).toBe(1);
     expect(releases.requests.filter((url) => url.endsWith('/kubectl'))).toHaveLength(1);
-    expect(reports).toContain('another process is fetching the programs, waiting for it');
     expect(inCache()).toEqual([cacheKey]);
   });
 
