@@ -140,6 +140,7 @@ export class Controllers {
         gapChanges: new GapChanges(this.stores.credentials, options.isStampGap),
         finalizerLimitMs: settings.finalizerLimitMs,
         onReleased: (kind) => metrics.finalizersReleased.inc({ kind }),
+        onEndRecorded: (kind, seconds) => metrics.endDelay.observe({ kind }, seconds),
       }),
       ring: new KeyRing(() => this.#enqueueSigned()),
       gatewayAuthority: new GatewayAuthority(() => this.#enqueueKind('VirtualClusterInstanceKubeConfig')),

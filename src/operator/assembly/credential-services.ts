@@ -7,6 +7,7 @@ import type { Clock } from '../../kube/clock.ts';
 import type { ReconcilerServices } from '../credentials/credential-reconciler.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
 import { CredentialWriter } from '../credentials/credential-writer.ts';
+import { EndDelays, type EndDelaysOptions } from '../credentials/end-delays.ts';
 import type { ExpiryBudget } from '../credentials/expiry-budget.ts';
 import { type CleanUp, Finalizer } from '../credentials/finalizer.ts';
 import type { GapChanges } from '../credentials/gap-changes.ts';
@@ -25,6 +26,7 @@ export interface CredentialServicesOptions {
   /** How long a deleted object may wait for its clean-up. */
   readonly finalizerLimitMs: number;
   readonly onReleased: (kind: string) => void;
+  readonly onEndRecorded: EndDelaysOptions['onRecorded'];
   /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
   readonly trustedSince: () => number;
   readonly gapChanges: Pick<GapChanges, 'has'>;
@@ -37,11 +39,14 @@ export class CredentialServices {
   readonly #options: CredentialServicesOptions;
   readonly #secrets: SecretWriter;
   readonly #reviews: PermissionReviews;
+  readonly #endDelays: EndDelays;
   readonly #writers: Readonly<Record<CredentialKind, CredentialWriter>>;
 
   constructor(options: CredentialServicesOptions) {
     this.#options = options;
-    const { client, stores, events, clock, assertAdmission } = options;
+    const { client, stores, events, clock, assertAdmission, onEndRecorded } = options;
+    const now = () => clock.now();
+    this.#endDelays = new EndDelays({ stores: stores.credentials, now, onRecorded: onEndRecorded });
     this.#reviews = new PermissionReviews(options);
     this.#secrets = new SecretWriter(client, stores.writtenSecrets);
     this.#writers = byCredentialKind(
@@ -63,7 +68,8 @@ export class CredentialServices {
     const limitMs = Math.min(credentialKinds[kind].maxFinalizationMs ?? finalizerLimitMs, finalizerLimitMs);
     const options = { ...shared, events, limitMs, onReleased: () => onReleased(kind) };
     const finalizer = new Finalizer(options, cleanUp);
-    return { ...shared, finalizer, expiryBudget, reviews: this.#reviews, trustedSince, gapChanges };
+    const common = { reviews: this.#reviews, endDelays: this.#endDelays, expiryBudget };
+    return { ...shared, ...common, finalizer, trustedSince, gapChanges };
   }
 
   /** Deletes a credential, whatever its kind. */

@@ -13,6 +13,7 @@ import {
   refuse,
 } from './decision.ts';
 import type { DesiredStatus } from './desired-status.ts';
+import type { EndDelays } from './end-delays.ts';
 import type { ExpiryBudget } from './expiry-budget.ts';
 import type { PermissionReviews } from './permission-reviews.ts';
 import type { Review } from './review.ts';
@@ -24,6 +25,7 @@ export interface ReconcilerServices extends DecisionSources {
   readonly secrets: SecretWriter;
   readonly finalizer: { finalize(record: CredentialRecord): Promise<WorkResult | undefined> };
   readonly expiryBudget: ExpiryBudget;
+  readonly endDelays: Pick<EndDelays, 'recorded'>;
   readonly reviews: Pick<PermissionReviews, 'ask'>;
 }
 
@@ -114,15 +116,16 @@ export class CredentialReconciler<I extends DecisionInput, S extends { readonly 
 
   async #commit(
     record: CredentialRecord,
-    { desired: wanted, successor, staleSecrets, requeueAt = Number.POSITIVE_INFINITY }: Commit,
+    { desired: wanted, successor, endedAt, staleSecrets, requeueAt = Number.POSITIVE_INFINITY }: Commit,
     retryMs = Number.POSITIVE_INFINITY,
   ): Promise<WorkResult | undefined> {
-    const { writer, secrets, expiryBudget, revokeBeforeCommit, now } = this.#options;
+    const { writer, secrets, expiryBudget, endDelays, revokeBeforeCommit, now } = this.#options;
     const revoked = await revokeBeforeCommit?.(record, wanted);
     const desired = revoked?.desired ?? wanted;
     const waitMs = isNewEnd(record, desired) ? expiryBudget.reserve(record.uid) : 0;
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     await writer.writeStatus(record, desired, successor);
+    endDelays.recorded(record, desired.ready.reason, endedAt);
     await secrets.deleteAll(staleSecrets);
     expiryBudget.forget(record.uid);
     const nextMs = Math.min(Math.max(0, requeueAt - now()), revoked?.retryMs ?? retryMs, retryMs);

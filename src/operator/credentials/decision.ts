@@ -33,6 +33,8 @@ export interface Commit {
   readonly desired: DesiredStatus;
   /** Why there is a new credential, when there is one. */
   readonly successor?: Reason;
+  /** When the life ended, if it has; epoch milliseconds. */
+  readonly endedAt?: number;
   /** Secrets made for this credential that are not needed any more; deleted after the status is written. */
   readonly staleSecrets: readonly SecretRecord[];
   /** When to check again, epoch milliseconds. */

@@ -72,6 +72,19 @@ describe('the metrics of an operator', () => {
     expect(text).toContain('latchkey_client_requests_total{verb="get",resource="none",code="0"} 1');
   });
 
+  it('times ends by kind, from 10 milliseconds to 10 minutes', async () => {
+    const { metrics, text: textOf } = start();
+    const name = 'latchkey_credential_end_delay_seconds';
+    expect(await textOf()).toContain(`${name}_count{kind="OwnedAccessKey"} 0`);
+    metrics.endDelay.observe({ kind: 'OwnedAccessKey' }, 0.004);
+    metrics.endDelay.observe({ kind: 'OwnedAccessKey' }, 599);
+    const text = await textOf();
+    expect(text).toContain(`${name}_bucket{le="0.01",kind="OwnedAccessKey"} 1`);
+    expect(text).toContain(`${name}_bucket{le="300",kind="OwnedAccessKey"} 1`);
+    expect(text).toContain(`${name}_bucket{le="600",kind="OwnedAccessKey"} 2`);
+    expect(text).toContain(`${name}_count{kind="DirectClusterEndpointToken"} 0`);
+  });
+
   it('keeps the newest reading when a part is made again', async () => {
     const { metrics, text: textOf } = start();
     metrics.controllers.for('a').readDepth(() => 1);

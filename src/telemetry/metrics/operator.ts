@@ -1,4 +1,5 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { allCredentialKinds } from '../../api/credential-kinds.ts';
 import { ControllerMetrics } from './controllers.ts';
 import { InformerMetrics } from './informers.ts';
 
@@ -10,6 +11,7 @@ export class OperatorMetrics {
   readonly credentials: Gauge<'kind' | 'state'>;
   readonly targets: Gauge<'kind' | 'state'>;
   readonly expiryWaiting: Gauge;
+  readonly endDelay: Histogram<'kind'>;
   readonly finalizersReleased: Counter<'kind'>;
   readonly revocationsPending: Gauge<'reason'>;
   readonly eventsDropped: Counter;
@@ -38,6 +40,7 @@ export class OperatorMetrics {
       'latchkey_expiry_budget_waiting',
       'Ended credentials that wait for the budget of writes. They are refused already.',
     );
+    this.endDelay = endDelay(registers);
     this.finalizersReleased = new Counter({
       registers,
       name: 'latchkey_finalizers_released_total',
@@ -77,6 +80,19 @@ export class OperatorMetrics {
 }
 
 type NewGauge = (name: string, help: string) => Gauge;
+
+/** Every series exists from the start, with 0, so that rates are right. */
+function endDelay(registers: Registry[]): Histogram<'kind'> {
+  const histogram = new Histogram({
+    registers,
+    name: 'latchkey_credential_end_delay_seconds',
+    help: 'Time from the end of a credential, or from the news that someone disabled it, to the write that records it. It is refused already.',
+    labelNames: ['kind'],
+    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600],
+  });
+  for (const kind of allCredentialKinds) histogram.zero({ kind });
+  return histogram;
+}
 
 const revocationsPending = (registers: Registry[]) =>
   new Gauge({

@@ -249,6 +249,7 @@ export class KubeConfigSimulation {
       expiryBudget: new ExpiryBudget(this.clock, 1_000, nothing),
       random: () => 0.5,
       onReleased: nothing,
+      onEndRecorded: nothing,
       trustedSince: () => 0,
       gapChanges: { has: () => false },
       assertAdmission: nothing,

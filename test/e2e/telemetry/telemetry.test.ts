@@ -132,6 +132,22 @@ describe('the metrics of a running operator', () => {
     await untilCounted();
   });
 
+  it('time how late the ends of keys are recorded, by the clock and by disabling', async () => {
+    const before = await scrape();
+    const disabled = await admin.untilReady(await admin.createKey());
+    await Promise.all([
+      admin.untilRefused(await admin.createKey({ user: 'alice', ttl: 1 }), 'Expired'),
+      admin.untilRefused(await admin.patch(disabled, { spec: { disabled: true } }), 'Disabled'),
+    ]);
+    const after = await untilQuiet();
+    const name = 'latchkey_credential_end_delay_seconds';
+    const labels = { kind: 'OwnedAccessKey' };
+    expect(after.rise(before, `${name}_count`, labels)).toBe(2);
+    // Only a machine that stands still takes so long.
+    expect(after.rise(before, `${name}_sum`, labels)).toBeLessThan(60);
+    expect(after.value(`${name}_count`, { kind: 'VirtualClusterInstanceKubeConfig' })).toBe(0);
+  });
+
   it('count reconciles, and what goes into the queues, without a gap', async () => {
     const before = await untilQuiet();
     const names = Array.from({ length: 5 }, () => world.name('counted'));

@@ -49,6 +49,7 @@ function commit(input: KeyInput, lineage: Lineage, credential: KeyCredential): K
     step: 'commit',
     desired: confirmedStatus(input, lineage, credential, life),
     successor: successorReason(record),
+    ...(life.expired ? { endedAt: life.end } : {}),
     staleSecrets: staleSecrets(record, input.ownSecrets),
     ...(requeueAt === undefined ? {} : { requeueAt }),
   };

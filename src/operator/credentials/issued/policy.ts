@@ -73,6 +73,7 @@ function commitIssued(input: IssuedInput, lineage: GrantedLineage, life: Credent
   return {
     step: 'commit',
     desired: ended ? endedStatus(record, life) : keptStatus(input, lineage, life),
+    ...(ended && life.end !== undefined ? { endedAt: life.end } : {}),
     staleSecrets: ended ? input.ownSecrets : staleSecrets(record, input.ownSecrets),
     ...(upcoming.length === 0 ? {} : { requeueAt: Math.min(...upcoming) }),
   };
