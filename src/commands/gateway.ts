@@ -25,7 +25,7 @@ export const run: Command = async ({ environment, signal }) => {
     clock,
     random: Math.random,
     log: host.log,
-    metrics: new GatewayMetrics(host.registry),
+    metrics: createMetrics(host),
     client,
     reader: as(serviceAccounts.reader),
     activity: as(serviceAccounts.activity),
@@ -39,6 +39,13 @@ export const run: Command = async ({ environment, signal }) => {
   await host.run({ readiness: gateway.readiness, run: work }, signal);
   return exitCodes.success;
 };
+
+/** What an alert counts exists with 0 from the start, or the first one would be no increase. */
+function createMetrics({ registry }: Host): GatewayMetrics {
+  const metrics = new GatewayMetrics(registry);
+  metrics.refusals.inc({ error: 'ERR_INTERNAL' }, 0);
+  return metrics;
+}
 
 /** Keys must never cross a network unencrypted, not even by mistake. */
 function checkPlainHTTP({ plainHTTP, listenAddress: { host = '' } }: GatewaySettings): void {
