@@ -9,7 +9,7 @@ import { LeaderElector } from '../kube/leader/leader-election.ts';
 import { AdmissionEvents } from '../operator/admission/admission-events.ts';
 import { type AdmissionCheck, AdmissionGuard } from '../operator/admission/admission-guard.ts';
 import { informerNames } from '../operator/assembly/informers.ts';
-import { controllerNames } from '../operator/assembly/operator-context.ts';
+import { connectionsFor, controllerNames } from '../operator/assembly/operator-context.ts';
 import { staleAfterMs, Term } from '../operator/assembly/term.ts';
 import { ObjectEvents } from '../operator/shared/events.ts';
 import { Host, type Work } from '../process/host.ts';
@@ -47,7 +47,10 @@ class OperatorProcess implements Work {
     this.#host = host;
     this.#settings = settings;
     this.#metrics = createMetrics(host);
-    this.#client = host.connect({ connections: 32, writeGuard: () => this.#assertLeading() });
+    this.#client = host.connect({
+      connections: connectionsFor(settings),
+      writeGuard: () => this.#assertLeading(),
+    });
     const { identity, leaseDurationMs } = settings;
     const shared = { client: this.#client, clock, log: host.log };
     this.#elector = new LeaderElector({

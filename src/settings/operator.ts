@@ -22,7 +22,8 @@ export const operatorSettingDefinitions = {
     name: 'LATCHKEY_CONCURRENCY',
     type: integer(1, 256),
     default: '16',
-    documentation: 'How many objects each controller reconciles at the same time.',
+    documentation:
+      'How many objects each controller reconciles at the same time. Of credentials: how many of one requester; a quarter more workers are free for others.',
   }),
   maxObjectsPerOwner: setting({
     name: 'LATCHKEY_MAX_OBJECTS_PER_OWNER',

@@ -95,6 +95,18 @@ describe('lanes with a bound on what is taken', () => {
     lanes.done('b-0');
     expect([lanes.take(), lanes.take(), lanes.length]).toEqual(['a-1', 'a-2', 0]);
   });
+
+  it('give a lane that is alone its own bound, so that the next lane finds a place', () => {
+    const lanes = new FairLanes(1, 2);
+    for (const key of ['a-0', 'a-1', 'a-2']) lanes.push(key, 'a');
+    expect([lanes.take(), lanes.take(), lanes.take()]).toEqual(['a-0', 'a-1', undefined]);
+    lanes.push('b-0', 'b');
+    expect([lanes.take(), lanes.take()]).toEqual(['b-0', undefined]);
+    lanes.done('b-0');
+    expect(lanes.take()).toBeUndefined();
+    lanes.done('a-0');
+    expect(lanes.take()).toBe('a-2');
+  });
 });
 
 describe('lanes in a lane', () => {

@@ -42,6 +42,7 @@ class KeyQueue {
  */
 export class FairLanes {
   readonly #maxBusy: number;
+  readonly #maxBusyAlone: number;
   /** Those with keys that wait or are taken. */
   readonly #lanes = new Map<string, Lane>();
   /** The lanes with keys that wait, the next one first; those before `#head` had their turn. */
@@ -50,9 +51,13 @@ export class FairLanes {
   #length = 0;
   readonly #taken = new Map<string, Lane>();
 
-  /** `maxBusy`: how many keys of one lane may be taken at a time while another lane has any, waiting or taken. */
-  constructor(maxBusy = Number.POSITIVE_INFINITY) {
+  /**
+   * `maxBusy`: how many keys of one lane may be taken at a time while another lane has any, waiting or taken. `maxBusyAlone`:
+   * the same while no other has.
+   */
+  constructor(maxBusy = Number.POSITIVE_INFINITY, maxBusyAlone = Number.POSITIVE_INFINITY) {
     this.#maxBusy = maxBusy;
+    this.#maxBusyAlone = maxBusyAlone;
   }
 
   /** Keys that wait. */
@@ -71,7 +76,7 @@ export class FairLanes {
 
   /** The first key of the lane whose turn it is; undefined when none waits, or none may be taken now. */
   take(): string | undefined {
-    const maxBusy = this.#lanes.size > 1 ? this.#maxBusy : Number.POSITIVE_INFINITY;
+    const maxBusy = this.#lanes.size > 1 ? this.#maxBusy : this.#maxBusyAlone;
     // A lane that has as many as it may is passed over; there are never more of them than workers.
     for (let left = this.#turns.length - this.#head; left > 0; left--) {
       const lane = this.#turns[this.#head++] as Lane;
@@ -101,7 +106,7 @@ export class FairLanes {
   }
 
   #open(name: string, hasLanes: boolean): Lane {
-    const waiting = hasLanes ? new FairLanes(this.#maxBusy) : new KeyQueue();
+    const waiting = hasLanes ? new FairLanes(this.#maxBusy, this.#maxBusyAlone) : new KeyQueue();
     const lane: Lane = { name, waiting, busy: 0 };
     this.#lanes.set(name, lane);
     return lane;

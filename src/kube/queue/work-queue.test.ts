@@ -64,6 +64,17 @@ describe('a queue with a bound on what is worked on for one owner', () => {
     expect(got).toEqual(['m1', 'a1', 'm2', 'm3', 'm4']);
   });
 
+  it('keeps a worker free of an owner without another, who gets it at once', async () => {
+    queue = new WorkQueue({ clock, random: () => 1, ownerOf, maxBusyPerOwner: 1, maxBusyAlone: 2 });
+    for (const key of ['m1', 'm2', 'm3', 'm4']) queue.add(key);
+    const got = startWorkers(3);
+    await Promise.resolve();
+    expect(got).toEqual(['m1', 'm2']);
+    queue.add('a1');
+    await Promise.resolve();
+    expect(got).toEqual(['m1', 'm2', 'a1']);
+  });
+
   it('still gives what is queued after the shut-down, and then tells every worker that there is no more', async () => {
     for (const key of ['m1', 'm2', 'a1', 'm3']) queue.add(key);
     const got = startWorkers(5);

@@ -17,6 +17,8 @@ export interface WorkQueueOptions {
   readonly ownerOf?: (key: string) => LaneName;
   /** How many keys of one owner are worked on at a time while another owner has any. Default: as many as there are workers. */
   readonly maxBusyPerOwner?: number;
+  /** The same while no other owner has any: below the number of workers, one is free for whose key comes next. Default: all. */
+  readonly maxBusyAlone?: number;
 }
 
 /**
@@ -50,7 +52,7 @@ export class WorkQueue {
     this.#maxBackOffMs = maxBackOffMs;
     this.#onAdd = onAdd;
     this.#ownerOf = options.ownerOf ?? (() => '');
-    this.#waiting = new FairLanes(options.maxBusyPerOwner);
+    this.#waiting = new FairLanes(options.maxBusyPerOwner, options.maxBusyAlone);
   }
 
   /** Keys that wait for a worker. */

@@ -47,6 +47,7 @@ import {
   controllerNames,
   type OperatorContext,
   queueOf,
+  shareWorkers,
 } from './operator-context.ts';
 
 /** The controllers of one term of leadership, with stores of their own: nothing is carried over from an earlier term. */
@@ -213,11 +214,12 @@ function queuesOf(
   { clock, random, metrics, settings }: ControllersOptions,
   stores: CredentialStores,
 ): OperatorContext['queues'] {
-  // Their writes would fill the API server, and another owner's would wait there instead of here.
-  const maxBusyPerOwner = Math.ceil(settings.concurrency / 4);
   const create = (name: ControllerName) => {
     const kind = allCredentialKinds.find((candidate) => credentialKinds[candidate].plural === name);
-    const owners = kind && { ownerOf: (key: string) => stores.ownerOf(kind, key), maxBusyPerOwner };
+    const owners = kind && {
+      ownerOf: (key: string) => stores.ownerOf(kind, key),
+      ...shareWorkers(settings, kind),
+    };
     const onAdd = metrics.controllers.for(name).added;
     return new WorkQueue({ clock, random, maxBackOffMs: 60_000, onAdd, ...owners });
   };

@@ -11,7 +11,7 @@ import { KubeConfigController } from '../credentials/kubeconfigs/controller.ts';
 import type { GatewayPlace } from '../credentials/kubeconfigs/destination.ts';
 import { TokenController } from '../credentials/tokens/controller.ts';
 import type { Controller } from '../shared/controller.ts';
-import { issuedLimits, mayIssue, type OperatorContext, queueOf } from './operator-context.ts';
+import { issuedLimits, mayIssue, type OperatorContext, queueOf, shareWorkers } from './operator-context.ts';
 
 /** Makes what reconciles the credentials of one kind. */
 type CreateReconciler = (context: OperatorContext, kind: CredentialKind) => Pick<Controller, 'reconcile'>;
@@ -29,7 +29,7 @@ export function createCredentialControllers(context: OperatorContext): readonly 
     const reconciler = reconcilers[kind](context, kind);
     return {
       ...{ name: resource.plural, resource, queue: queueOf(context.queues, kind) },
-      workers: context.settings.concurrency,
+      workers: shareWorkers(context.settings, kind).workers,
       reconcile: (key) => reconciler.reconcile(key),
     };
   });

@@ -11,7 +11,7 @@ interface Dialling {
   readonly perTarget: number;
   readonly perTenant: number;
   /** Besides those that the controller has for what dials nothing. */
-  readonly moreWorkers: number;
+  readonly moreWorkers?: number;
 }
 
 /** Gives controllers that dial targets more workers, and none of them to one tenant alone. */
@@ -29,7 +29,7 @@ export function limitDialling(
         const record = stores.kubeConfig(key);
         return record?.kubeConfig?.clientCert === true ? namespaced(instanceKeyOf(record)) : undefined;
       },
-      ...{ perTarget: 4, perTenant: 12, moreWorkers: 48 },
+      ...{ perTarget: 4, perTenant: 12 },
     },
     virtualclusterinstances: { placeOf: namespaced, ...{ perTarget: 1, perTenant: 12, moreWorkers: 32 } },
     revocations: {
@@ -44,7 +44,7 @@ export function limitDialling(
     const found = dialling[controller.name as ControllerName];
     if (found === undefined) return controller;
     const slots = new DialSlots(found, random);
-    const workers = controller.workers + found.moreWorkers;
+    const workers = controller.workers + (found.moreWorkers ?? 0);
     return { ...controller, workers, reconcile: slots.guarded(found.placeOf, controller.reconcile) };
   };
 }

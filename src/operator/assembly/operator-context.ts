@@ -78,6 +78,25 @@ export function issuedLimits(settings: OperatorSettings, maxTTL: number) {
   };
 }
 
+/** Kubeconfigs with a certificate dial their target, and one that is slow holds its workers for many seconds. */
+const diallingWorkers: Readonly<Partial<Record<CredentialKind, number>>> = {
+  VirtualClusterInstanceKubeConfig: 48,
+};
+
+/** How the workers of a kind of credential are shared by owners. */
+export function shareWorkers({ concurrency }: Pick<OperatorSettings, 'concurrency'>, kind: CredentialKind) {
+  const maxBusyAlone = concurrency + (diallingWorkers[kind] ?? 0);
+  // Their writes would fill the API server, and another owner's would wait there instead of here.
+  const maxBusyPerOwner = Math.ceil(maxBusyAlone / 4);
+  return { maxBusyAlone, maxBusyPerOwner, workers: maxBusyAlone + maxBusyPerOwner };
+}
+
+/** A write of one owner, and the lease, must never wait for a connection because those of another are slow. */
+export function connectionsFor(settings: Pick<OperatorSettings, 'concurrency'>): number {
+  const others = 16;
+  return allCredentialKinds.reduce((sum, kind) => sum + shareWorkers(settings, kind).workers, others);
+}
+
 export function queueOf(queues: OperatorContext['queues'], kind: CredentialKind): WorkQueue {
   return queues[credentialKinds[kind].plural];
 }
