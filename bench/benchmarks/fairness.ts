@@ -1,25 +1,28 @@
+import type { Resource } from '../../src/api/resources.ts';
 import { createKubeClient, type KubeClient } from '../../src/kube/client/client.ts';
 import { kubeConfigSource } from '../../src/kube/client/kube-config.ts';
 import type { Benchmark, BenchmarkContext, Section } from '../benchmark.ts';
-import { interleave, type Sample } from '../measure/rounds.ts';
+import { type Contender, interleave, type Sample } from '../measure/rounds.ts';
 import { percentile } from '../measure/statistics.ts';
-import { tableOf } from '../measure/table.ts';
+import { figure, tableOf } from '../measure/table.ts';
 import { kubectl } from '../world/kubectl.ts';
-import { createMany, createOne, nameOf, templates } from '../world/objects.ts';
+import { createOne, makeMany, nameOf, templates } from '../world/objects.ts';
 import { withOperator } from '../world/operator.ts';
-import type { Platform } from '../world/platform.ts';
-import { ReadyWatch } from '../world/ready-watch.ts';
+import { installPlainKind, isWritten, plainObjects, writeByHand } from '../world/plain-kind.ts';
+import { benchUser, type Platform } from '../world/platform.ts';
+import { hasReadyCondition, type IsReady, ReadyWatch, type Seen } from '../world/ready-watch.ts';
 
 const neighbour = 'bench-neighbour';
-const floodSize = 3_000;
-const template = templates.generatedKey;
+const stormSize = 3_000;
+const keys = templates.generatedKey;
 
 const measures = [
   { key: 'readyMedian', title: 'create to ready, p50 ms' },
   { key: 'readyLate', title: 'p99 ms' },
-  { key: 'readyLongest', title: 'longest ms' },
   { key: 'addedMedian', title: 'of it after the first event, p50 ms' },
   { key: 'addedLate', title: 'p99 ms' },
+  { key: 'handMedian', title: 'the same writes by hand, p50 ms' },
+  { key: 'handLate', title: 'p99 ms' },
 ];
 
 /** What the keys of one user cost another, who makes one key after the other meanwhile. */
@@ -29,106 +32,178 @@ async function run(context: BenchmarkContext): Promise<Section> {
   const { options, progress } = context;
   const runsOfRound = Math.ceil(options.runs / options.rounds);
   return await withOperator(context, async (platform) => {
+    await installPlainKind(platform.plane, [benchUser, neighbour]);
     const client = await clientOfNeighbour(platform);
-    const subject = new Subject(platform);
-    const flood = new Flood(client);
+    const user = new MeasuredUser(platform);
     try {
-      await subject.measure(Math.ceil(runsOfRound / 4));
-      const alone = { name: 'alone', measure: async () => await subject.measure(runsOfRound) };
-      const beside = {
-        name: `beside ${floodSize} new keys of another user`,
-        measure: async () => await flood.during(async (ended) => await subject.measure(runsOfRound, ended)),
-      };
-      const samples = await interleave([alone, beside], options.rounds, progress);
-      return section(tableOf(samples, measures), context);
+      await user.measure(Math.ceil(runsOfRound / 4));
+      const subjects = [
+        new Subject('alone', (work) => work(() => false)),
+        new Subject(`beside ${stormSize} objects without a controller`, beside(client, byHand(client))),
+        new Subject(`beside ${stormSize} new keys of another user`, beside(client, newKeys(client))),
+      ];
+      const contenders = subjects.map((subject) => subject.contender(user, runsOfRound));
+      const table = tableOf(await interleave(contenders, options.rounds, progress), measures);
+      return section(table, subjects, context);
     } finally {
-      subject.close();
+      user.close();
       await client.close();
     }
   });
 }
 
-function section(table: string, { options }: BenchmarkContext): Section {
+function section(table: string, subjects: readonly Subject[], { options }: BenchmarkContext): Section {
   return {
     title: 'fairness',
-    about: `One user makes one key after the other, ${options.runs} in ${options.rounds} rounds; another makes ${floodSize} keys at once, sixteen at a time, in each second round. Measured only while that flood is not all ready.`,
+    about: `One user makes one key after the other, and after each a plain object with as many writes by hand, at most ${options.runs} in ${options.rounds} rounds. Another makes ${stormSize} objects meanwhile, sixteen at a time. Measured only while those are not all ready.`,
     table,
     notes: [
-      'To reach: p99 beside the flood at most twice the p99 alone.',
-      'Both users share the two cores with the API server, etcd and the program that measures. What comes before the first event is the API server alone; what comes after it is the operator too.',
+      'To reach: p99 beside the keys at most twice the p99 alone.',
+      'Both users share the two cores with the API server, etcd and the program that measures. The writes by hand have no controller, so they show what the API server takes at that moment: a create, two changes, and the event of the last.',
+      'The objects without a controller are changed twice too, by the one who makes them.',
+      ...subjects.map((subject) => subject.outline()),
     ],
   };
 }
 
-/** Keys of the neighbour, as many as wanted at once. */
-class Flood {
-  readonly #client: KubeClient;
-  #floods = 0;
+/** Does the work beside something else, and tells it when that is over. */
+type During = (work: (isOver: () => boolean) => Promise<Sample>) => Promise<Sample>;
 
-  constructor(client: KubeClient) {
-    this.#client = client;
+/** A row: what the measured user meets. */
+class Subject {
+  readonly #name: string;
+  readonly #during: During;
+  readonly #times: Times[] = [];
+
+  constructor(name: string, during: During) {
+    this.#name = name;
+    this.#during = during;
   }
 
-  /** Makes a flood, and does `work` until all of it is ready. */
-  async during<Result>(work: (ended: () => boolean) => Promise<Result>): Promise<Result> {
-    const watch = await ReadyWatch.open(this.#client, template.resource);
-    let isOver = false;
-    try {
-      const making = createMany(this.#client, template, `flood-${this.#floods++}`, floodSize);
-      const ready = watch.untilReady(floodSize, 600_000).finally(() => {
-        isOver = true;
-      });
-      const result = await work(() => isOver);
-      await Promise.all([making, ready]);
-      return result;
-    } finally {
-      watch.close();
-    }
+  contender(user: MeasuredUser, runs: number): Contender {
+    const measure = (isOver: () => boolean) => this.#measure(user, runs, isOver);
+    return { name: this.#name, measure: () => this.#during(measure) };
+  }
+
+  /** Over all rounds: the 99th percentile of one round is its second or third longest. */
+  outline(): string {
+    const of = (key: keyof Times) => {
+      const values = this.#times.map((times) => times[key]);
+      return [50, 90, 99, 100].map((percent) => figure(percentile(values, percent))).join(', ');
+    };
+    return `All ${this.#times.length} runs ${this.#name}, p50, p90, p99 and longest: create to ready ${of('ready')} ms; by hand ${of('hand')} ms.`;
+  }
+
+  async #measure(user: MeasuredUser, runs: number, isOver: () => boolean): Promise<Sample> {
+    const times = await user.measure(runs, isOver);
+    this.#times.push(...times);
+    const of = (key: keyof Times, percent: number) =>
+      percentile(
+        times.map((each) => each[key]),
+        percent,
+      );
+    return {
+      readyMedian: of('ready', 50),
+      readyLate: of('ready', 99),
+      addedMedian: of('added', 50),
+      addedLate: of('added', 99),
+      handMedian: of('hand', 50),
+      handLate: of('hand', 99),
+    };
   }
 }
 
-/** The keys of the user who is measured. */
-class Subject {
+/** Milliseconds. */
+interface Times {
+  /** From the start of the create request until the key is ready. */
+  readonly ready: number;
+  /** Of it after the first event. */
+  readonly added: number;
+  /** The same number of writes to an object without a controller. */
+  readonly hand: number;
+}
+
+class MeasuredUser {
   readonly #client: KubeClient;
-  #watch: ReadyWatch | undefined;
+  #watches: { readonly keys: ReadyWatch; readonly plain: ReadyWatch } | undefined;
   #created = 0;
 
   constructor({ client }: Platform) {
     this.#client = client;
   }
 
-  /** Until that many keys are ready, or `ended` says that there is nothing to measure any more. */
-  async measure(runs: number, ended: () => boolean = () => false): Promise<Sample> {
-    const ready: number[] = [];
-    const added: number[] = [];
-    for (let index = 0; index < runs && !ended(); index++) {
-      const times = await this.#once();
-      ready.push(times.ready);
-      added.push(times.ready - times.first);
-    }
-    return {
-      readyMedian: percentile(ready, 50),
-      readyLate: percentile(ready, 99),
-      readyLongest: percentile(ready, 100),
-      addedMedian: percentile(added, 50),
-      addedLate: percentile(added, 99),
-    };
+  /** That many times, or until there is nothing to measure any more. */
+  async measure(runs: number, isOver: () => boolean = () => false): Promise<readonly Times[]> {
+    const times: Times[] = [];
+    for (let index = 0; index < runs && !isOver(); index++) times.push(await this.#once());
+    return times;
   }
 
   close(): void {
-    this.#watch?.close();
+    this.#watches?.keys.close();
+    this.#watches?.plain.close();
   }
 
-  /** Milliseconds from the start of the create request. */
-  async #once(): Promise<{ readonly first: number; readonly ready: number }> {
-    this.#watch ??= await ReadyWatch.open(this.#client, template.resource);
+  async #once(): Promise<Times> {
+    const client = this.#client;
+    this.#watches ??= {
+      keys: await ReadyWatch.open(client, keys.resource),
+      plain: await ReadyWatch.open(client, plainObjects, isWritten),
+    };
     const name = nameOf('fair', this.#created++);
-    const seen = this.#watch.expect(name);
-    const start = performance.now();
-    await createOne(this.#client, template, name);
-    const { first, ready } = await seen;
-    return { first: first - start, ready: ready - start };
+    const made = await timed(this.#watches.keys.expect(name), () => createOne(client, keys, name));
+    const written = await timed(this.#watches.plain.expect(name), () => writeByHand(client, name));
+    return { ready: made.ready, added: made.ready - made.first, hand: written.ready };
   }
+}
+
+/** When the watch brought it, milliseconds after the start of the work. */
+async function timed(seen: Promise<Seen>, work: () => Promise<void>): Promise<Omit<Seen, 'object'>> {
+  const start = performance.now();
+  await work();
+  const { first, ready } = await seen;
+  return { first: first - start, ready: ready - start };
+}
+
+/** Objects of the neighbour, as many as wanted at once. */
+interface Storm {
+  readonly resource: Resource;
+  readonly make: (name: string) => Promise<void>;
+  readonly isReady: IsReady;
+}
+
+const newKeys = (client: KubeClient): Storm => ({
+  resource: keys.resource,
+  make: (name) => createOne(client, keys, name),
+  isReady: hasReadyCondition,
+});
+
+/** Its writes are those that the operator has with a key. */
+const byHand = (client: KubeClient): Storm => ({
+  resource: plainObjects,
+  make: (name) => writeByHand(client, name),
+  isReady: isWritten,
+});
+
+/** Makes a storm, and does `work` until all of it is ready. */
+function beside(client: KubeClient, { resource, make, isReady }: Storm): During {
+  let storms = 0;
+  return async (work) => {
+    const prefix = `storm-${storms++}`;
+    const isOfStorm: IsReady = (object) => object.metadata.name.startsWith(prefix) && isReady(object);
+    const watch = await ReadyWatch.open(client, resource, isOfStorm);
+    let isOver = false;
+    try {
+      const making = makeMany(prefix, stormSize, make);
+      const ready = watch.untilReady(stormSize, 600_000).finally(() => {
+        isOver = true;
+      });
+      const [sample] = await Promise.all([work(() => isOver), making, ready]);
+      return sample;
+    } finally {
+      watch.close();
+    }
+  };
 }
 
 async function clientOfNeighbour({ plane }: Platform): Promise<KubeClient> {

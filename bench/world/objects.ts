@@ -42,15 +42,24 @@ export const nameOf = (prefix: string, index: number): string =>
   `${prefix}-${String(index).padStart(6, '0')}`;
 
 /** Creates that many objects, names from `nameOf`, sixteen at a time. */
-export async function createMany(
+export function createMany(
   client: KubeClient,
   template: Template,
   prefix: string,
   count: number,
 ): Promise<void> {
+  return makeMany(prefix, count, (name) => createOne(client, template, name));
+}
+
+/** Makes one thing for each name, sixteen at a time. */
+export async function makeMany(
+  prefix: string,
+  count: number,
+  make: (name: string) => Promise<void>,
+): Promise<void> {
   let next = 0;
   const workers = Array.from({ length: 16 }, async () => {
-    while (next < count) await createOne(client, template, nameOf(prefix, next++));
+    while (next < count) await make(nameOf(prefix, next++));
   });
   await Promise.all(workers);
 }

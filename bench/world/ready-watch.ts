@@ -142,7 +142,8 @@ export class ReadyWatch {
   }
 }
 
-function hasReadyCondition({
+/** For kinds without conditions it is always so. */
+export function hasReadyCondition({
   status,
 }: KubeObject & { readonly status?: { conditions?: readonly Condition[] } }): boolean {
   const ready = status?.conditions?.find(({ type }) => type === conditionTypes.ready);
