@@ -53,16 +53,7 @@ class OperatorProcess implements Work {
     });
     const { identity, leaseDurationMs } = settings;
     const shared = { client: this.#client, clock, log: host.log };
-    this.#elector = new LeaderElector({
-      ...shared,
-      namespace: systemNamespace,
-      name: systemObjects.lease,
-      identity,
-      random: Math.random,
-      leaseDurationMs,
-      renewDeadlineMs: (leaseDurationMs * 2) / 3,
-      retryPeriodMs: Math.min(1_000, leaseDurationMs / 10),
-    });
+    this.#elector = this.#createElector(identity, leaseDurationMs);
     this.#recorder = new EventRecorder({
       ...shared,
       reportingController: fieldManager,
@@ -94,6 +85,22 @@ class OperatorProcess implements Work {
     } finally {
       await this.#recorder.drain();
     }
+  }
+
+  #createElector(identity: string, leaseDurationMs: number): LeaderElector {
+    return new LeaderElector({
+      // While all work waits for a slow API server, a renewal must not wait for a connection.
+      client: this.#host.connect({ connections: 2 }),
+      clock,
+      log: this.#host.log,
+      namespace: systemNamespace,
+      name: systemObjects.lease,
+      identity,
+      random: Math.random,
+      leaseDurationMs,
+      renewDeadlineMs: (leaseDurationMs * 2) / 3,
+      retryPeriodMs: Math.min(1_000, leaseDurationMs / 10),
+    });
   }
 
   async #lead(signal: AbortSignal): Promise<void> {

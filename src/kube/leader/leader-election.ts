@@ -23,6 +23,12 @@ export interface LeaderElectorOptions {
 }
 
 /**
+ * With less left, a renewal often succeeds after it was given up. Then no one leads until that lease has run out;
+ * milliseconds.
+ */
+const minAttemptMs = 500;
+
+/**
  * One leader at a time by a Lease. Only the monotonic clock decides, from the moment before the last successful
  * renewal went out; so `mayWrite` ends at least `leaseDuration - renewDeadline` before another process may begin,
  * however clocks jump or requests hang.
@@ -93,11 +99,12 @@ export class LeaderElector {
 
   /** Renews until the work has ended or the deadline has passed. */
   async #renewUntil(finished: AbortSignal, lost: AbortController): Promise<void> {
-    const { clock, log } = this.#options;
+    const { clock, log, renewDeadlineMs } = this.#options;
+    const minLeftMs = Math.min(minAttemptMs, renewDeadlineMs / 4);
     while (!finished.aborted) {
-      await sleep(clock, Math.min(this.#pause(), Math.max(0, this.#deadline - clock.monotonic())), finished);
+      await sleep(clock, Math.min(this.#pause(), this.#leftMs()), finished);
       if (finished.aborted) return;
-      const attempt = this.mayWrite() ? await this.#attempt() : undefined;
+      const attempt = this.#leftMs() >= minLeftMs ? await this.#attempt() : undefined;
       if (this.mayWrite() && attempt?.held !== false) continue;
       this.#deadline = Number.NEGATIVE_INFINITY;
       log.warn({ holder: attempt?.held === false ? attempt.holder : undefined }, 'leadership lost');
@@ -106,11 +113,15 @@ export class LeaderElector {
     }
   }
 
+  #leftMs(): number {
+    return Math.max(0, this.#deadline - this.#options.clock.monotonic());
+  }
+
   /** `undefined` where the API server did not answer. */
   async #attempt(): Promise<Attempt | undefined> {
-    const { renewDeadlineMs, clock, log } = this.#options;
+    const { renewDeadlineMs, log } = this.#options;
     // A request that hangs must not keep the work from hearing that the deadline has passed.
-    const left = this.mayWrite() ? this.#deadline - clock.monotonic() : Number.POSITIVE_INFINITY;
+    const left = this.mayWrite() ? this.#leftMs() : Number.POSITIVE_INFINITY;
     try {
       const attempt = await this.#lock.attempt(Math.min(left, renewDeadlineMs / 2));
       if (attempt.held) this.#deadline = attempt.since + renewDeadlineMs;

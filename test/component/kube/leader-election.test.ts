@@ -169,6 +169,20 @@ describe('losing the lease', () => {
     expect([a.leads, a.term.signal.aborted]).toEqual([false, true]);
   });
 
+  it('begins no attempt with less than half a second left', async () => {
+    // It pauses for 1,600 ms each time, so that an attempt would begin with 400 ms left.
+    const a = new Candidate('a', clock, leases, () => 0);
+    await pass(2_000);
+    const deadline = Date.parse(spec()!.renewTime!) + 10_000;
+    leases.refusal = [500, 'InternalError'];
+    await clock.advanceAsync(deadline - 500 - clock.now(), 50);
+    const asked = leases.requests.length;
+    await clock.advanceAsync(490, 10);
+    expect([a.leads, leases.requests.length - asked]).toEqual([true, 0]);
+    await clock.advanceAsync(20, 10);
+    expect([a.leads, a.term.signal.aborted]).toEqual([false, true]);
+  });
+
   it('keeps leading through failures shorter than the deadline', async () => {
     const a = await candidate('a');
     leases.refusal = [500, 'InternalError'];
