@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import type { ControlPlaneAccess } from '../controlplane/access.ts';
 import { createAuthority, createServer as createServerIdentity } from '../controlplane/certificates.ts';
 import { base64, writeKubeconfig } from '../controlplane/kubeconfig.ts';
+import { type Disturb, passes } from './disturbance.ts';
 import { type Write, writeOf } from './write.ts';
 
 /** What becomes of a write: it passes, never reaches the API server, or takes effect although its answer is lost. */
@@ -37,6 +38,8 @@ export class WriteGate {
   /** Method and target of every request, in the order in which they came in. */
   readonly requests: string[] = [];
   judge: Judge = () => 'pass';
+  /** Asked about every request, reads included, before anything else. */
+  disturb: Disturb = () => undefined;
   /** Hears of each write that is lost or stays unanswered; its connection is cut when this is done. */
   onFailing: (write: Write) => void | Promise<void> = () => undefined;
   readonly #server: Server;
@@ -72,7 +75,7 @@ export class WriteGate {
     server.on('request', (incoming, outgoing) => {
       this.requests.push(`${incoming.method} ${incoming.url}`);
       const isRead = incoming.method === 'GET' || incoming.method === 'HEAD';
-      const serving = isRead ? this.#read(incoming, outgoing) : this.#write(incoming, outgoing);
+      const serving = this.#serve(incoming, outgoing, isRead);
       const served = serving.catch(() => void outgoing.destroy());
       if (!isRead) this.#present.add(served);
       void served.then(() => this.#present.delete(served));
@@ -125,6 +128,12 @@ export class WriteGate {
     socket.once('close', () => this.#sockets.delete(socket));
   }
 
+  async #serve(incoming: IncomingMessage, outgoing: ServerResponse, isRead: boolean): Promise<void> {
+    const disturbance = this.disturb(`${incoming.method} ${incoming.url}`);
+    if (disturbance !== undefined && !(await passes(disturbance, incoming, outgoing))) return;
+    await (isRead ? this.#read(incoming, outgoing) : this.#write(incoming, outgoing));
+  }
+
   async #read(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const { searchParams } = new URL(incoming.url ?? '', this.#target);
     if (this.refusesStreamingLists && searchParams.has('sendInitialEvents')) {
@@ -133,6 +142,8 @@ export class WriteGate {
     }
     const answer = await this.#forward(incoming, undefined, outgoing);
     outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+    // A watch is open before the first thing happens in it.
+    outgoing.flushHeaders();
     const transform: TransformOptions['transform'] = (chunk, _encoding, done) =>
       void this.#flowing.promise.then(() => done(null, chunk));
     const through = searchParams.has('watch') ? new Transform({ transform }) : new PassThrough();
