@@ -12,6 +12,7 @@ import { informerNames } from '../operator/assembly/informers.ts';
 import { connectionsFor, controllerNames } from '../operator/assembly/operator-context.ts';
 import { staleAfterMs, Term } from '../operator/assembly/term.ts';
 import { ObjectEvents } from '../operator/shared/events.ts';
+import { failingAfterMs } from '../platform/informers.ts';
 import { Host, type Work } from '../process/host.ts';
 import { checkInstallation } from '../process/installation-check.ts';
 import { allOperatorSettings, type OperatorSettings } from '../settings/operator.ts';
@@ -19,6 +20,9 @@ import { readSettings } from '../settings/read.ts';
 import type { HealthChecks } from '../telemetry/health.ts';
 import { OperatorMetrics } from '../telemetry/metrics/operator.ts';
 import type { Command } from './command.ts';
+
+/** Without a successful lease request for longer than this it is not ready, milliseconds. They go out every second. */
+const silentAfterMs = 15_000;
 
 /** Runs the operator until the signal aborts. */
 export const run: Command = async ({ environment, signal }) => {
@@ -42,6 +46,7 @@ class OperatorProcess implements Work {
   readonly #admissionEvents: AdmissionEvents;
   #term: Term | undefined;
   #missing = 0;
+  #isInstalled = false;
 
   constructor(host: Host, settings: OperatorSettings) {
     this.#host = host;
@@ -68,9 +73,11 @@ class OperatorProcess implements Work {
     });
     // A replica that does not lead is ready: it stands by.
     this.readiness = {
+      api: () => this.#unreachable(),
       admission: () => this.#guard.problem(),
       sync: () => this.#term?.unsynced(),
-      freshness: () => this.#term?.stale() ?? this.#staleAdmission(),
+      watches: () => allOf(this.#term?.failing(), this.#failingAdmission()),
+      freshness: () => allOf(this.#term?.stale(), this.#staleAdmission()),
       'signing-key': () => this.#term?.unsigned(),
     };
   }
@@ -79,6 +86,7 @@ class OperatorProcess implements Work {
     const self = { component: 'operator', account: serviceAccounts.operator };
     try {
       await checkInstallation(this.#client, self, signal);
+      this.#isInstalled = true;
       const guarding = this.#guard.run(signal);
       await this.#elector.run(signal, (leading) => this.#lead(leading));
       await guarding;
@@ -141,6 +149,18 @@ class OperatorProcess implements Work {
     if (this.#term !== undefined) this.#reportAdmission();
   }
 
+  /** Leader and standby ask for the lease every second, so this hears of an outage first. */
+  #unreachable(): string | undefined {
+    if (!this.#isInstalled) return 'not reached yet; the log says why';
+    const outage = this.#elector.outage(silentAfterMs);
+    return outage === undefined ? undefined : `no lease request succeeded ${outage}`;
+  }
+
+  #failingAdmission(): string | undefined {
+    const outage = this.#guard.outage(failingAfterMs);
+    return outage === undefined ? undefined : `failing: admission policies ${outage}`;
+  }
+
   #staleAdmission(): string | undefined {
     const isStale = this.#guard.hasSynced() && this.#guard.freshness() > staleAfterMs;
     return isStale ? 'stale: admission policies' : undefined;
@@ -156,6 +176,9 @@ class OperatorProcess implements Work {
     if (!this.#elector.mayWrite()) throw new LatchkeyError('ERR_LEADERSHIP_LOST', { action: 'a write' });
   }
 }
+
+const allOf = (...problems: readonly (string | undefined)[]): string | undefined =>
+  problems.filter((problem) => problem !== undefined).join('; ') || undefined;
 
 /** What may rise exists with 0 from the start, also in a process that never leads. */
 function createMetrics({ registry }: Host): OperatorMetrics {

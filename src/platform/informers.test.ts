@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { configMaps, type Resource, secrets } from '../api/resources.ts';
+import { configMaps, namespaces, type Resource, secrets } from '../api/resources.ts';
 import { Store, type StoredRecord } from '../kube/cache/store.ts';
 import type { WatchEvent } from '../kube/client/watch-stream.ts';
 import { FakeClock } from '../kube/fake-clock.ts';
+import { kubeErrorFromStatus } from '../kube/kube-error.ts';
 import { type KubeObject, keyOf } from '../kube/object.ts';
 import { silentLogger } from '../logger.ts';
 import { type InformerSource, Informers } from './informers.ts';
@@ -14,7 +15,7 @@ const endOfList = {
   object: { metadata: { resourceVersion: '1', annotations: { 'k8s.io/initial-events-end': 'true' } } },
 } as unknown as WatchEvent;
 
-/** An API server that shows two ConfigMaps and keeps silent about Secrets. */
+/** An API server that shows two ConfigMaps, keeps silent about Secrets, and knows no Namespaces. */
 const client = {
   list: () => Promise.reject(new Error('streaming lists are used')),
   /** Cut off from its etcd: it gives no list. */
@@ -24,6 +25,7 @@ const client = {
     close: async () => undefined,
   }),
   async *watch(path: string, query: URLSearchParams, { signal }: { signal: AbortSignal }) {
+    if (path.endsWith('namespaces')) throw kubeErrorFromStatus({ verb: 'WATCH', path }, 404, {});
     if (path.endsWith('configmaps') && query.get('sendInitialEvents') === 'true')
       yield* [added('a'), added('b'), endOfList];
     else await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
@@ -88,6 +90,16 @@ describe('Informers', () => {
     clock.advance(60_001);
     expect(informers.stale(60_000)).toBe('stale: configmaps');
     expect(informers.stale(60_001)).toBeUndefined();
+    stop.abort();
+    await running;
+  });
+
+  it('say which of them could not be watched for too long, and why', async () => {
+    const { clock, informers, stop, running } = start(configMaps, namespaces);
+    await clock.settle();
+    expect(informers.failing(30_000)).toBeUndefined();
+    await clock.advanceAsync(31_000, 500);
+    expect(informers.failing(30_000)).toBe('failing: namespaces for 31 s (404 NotFound)');
     stop.abort();
     await running;
   });

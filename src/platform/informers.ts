@@ -5,6 +5,9 @@ import type { Clock } from '../kube/clock.ts';
 import type { KubeObject } from '../kube/object.ts';
 import type { Logger } from '../logger.ts';
 
+/** A watch that fails for longer than this is reported, milliseconds: the longest pause between two tries. */
+export const failingAfterMs = 30_000;
+
 /** Where an informer reports to. */
 export interface InformerReport {
   readonly restarted: () => void;
@@ -37,7 +40,7 @@ interface Informer {
   readonly name: string;
   readonly reflector: Pick<
     Reflector<StoredRecord>,
-    'run' | 'synced' | 'hasSynced' | 'freshness' | 'position'
+    'run' | 'synced' | 'hasSynced' | 'freshness' | 'outage' | 'position'
   >;
 }
 
@@ -91,6 +94,15 @@ export class Informers {
       'stale',
       this.#informers.filter(({ reflector }) => reflector.hasSynced() && reflector.freshness() > maxAgeMs),
     );
+  }
+
+  /** For a health check: what could not be watched for longer than this, and why. */
+  failing(maxMs: number): string | undefined {
+    const failing = this.#informers.flatMap(({ name, reflector }) => {
+      const outage = reflector.outage(maxMs);
+      return outage === undefined ? [] : [`${name} ${outage}`];
+    });
+    return failing.length === 0 ? undefined : `failing: ${failing.join(', ')}`;
   }
 }
 

@@ -1,21 +1,20 @@
 import type { Resource } from '../../api/resources.ts';
 import type { Logger } from '../../logger.ts';
-import { BackOff } from '../back-off.ts';
 import type { KubeClient } from '../client/client.ts';
 import type { WatchEvent, WatchStreamOptions } from '../client/watch-stream.ts';
-import type { Clock } from '../clock.ts';
 import { badAnswer, type KubeError, kubeErrorFromStatus, timedOut, unreachable } from '../kube-error.ts';
 import { isNewerVersion, type KubeObject, keyOf } from '../object.ts';
 import { collectionPath } from '../resource-path.ts';
 import { sleep } from '../sleep.ts';
 import { TimeSlice } from '../time-slice.ts';
+import { Retries, type RetriesOptions } from './retries.ts';
 import type { Store, StoredRecord } from './store.ts';
-import { isRefusalOfStreaming, isResumable, retryAfterOf } from './watch-recovery.ts';
+import { isRefusalOfStreaming, isResumable } from './watch-recovery.ts';
 import { isEndOfList, provenWatch, type Selection, selectionOf, watchQuery } from './watch-requests.ts';
 
 export type ReflectorClient = Pick<KubeClient, 'list' | 'watch' | 'overOneConnection'>;
 
-export interface ReflectorOptions<R extends StoredRecord> {
+export interface ReflectorOptions<R extends StoredRecord> extends RetriesOptions {
   readonly client: ReflectorClient;
   readonly resource: Resource;
   /** Absent: all namespaces. */
@@ -28,9 +27,6 @@ export interface ReflectorOptions<R extends StoredRecord> {
    */
   readonly project: (object: KubeObject) => R | undefined;
   readonly store: Store<R>;
-  readonly clock: Clock;
-  /** Uniform in [0, 1). */
-  readonly random: () => number;
   readonly log: Logger;
   /** How long the server keeps a watch open, in seconds; a random time between both. Default 300 to 600. */
   readonly watchSeconds?: readonly [number, number];
@@ -51,8 +47,6 @@ export interface ReflectorOptions<R extends StoredRecord> {
   readonly pageSize?: number;
   /** Called after each failure, for metrics. */
   readonly onRestart?: () => void;
-  /** First and longest delay after a failure. Default 200 ms and 30 s. */
-  readonly backOffMs?: readonly [number, number];
 }
 
 /** A watch that ends sooner, without an event, is a failure: opening the next at once would be a busy loop. */
@@ -73,8 +67,7 @@ export class Reflector<R extends StoredRecord> {
   readonly #options: ReflectorOptions<R>;
   readonly #path: string;
   readonly #selection: Selection;
-  readonly #backOff: BackOff;
-  readonly #resetAfterMs: number;
+  readonly #retries: Retries;
   readonly #slice: TimeSlice;
   readonly #firstSync = Promise.withResolvers<void>();
   /** Where the next watch begins; absent: list first. */
@@ -84,15 +77,12 @@ export class Reflector<R extends StoredRecord> {
   #seen: Set<string> | undefined;
   #hasSynced = false;
   #proof = 0;
-  #failedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReflectorOptions<R>) {
-    const [initialMs, maxMs] = options.backOffMs ?? [200, 30_000];
     this.#options = options;
     this.#path = collectionPath(options.resource, options.namespace);
     this.#selection = selectionOf(options);
-    this.#backOff = new BackOff({ initialMs, maxMs, random: options.random });
-    this.#resetAfterMs = 2 * maxMs;
+    this.#retries = new Retries(options);
     this.#slice = new TimeSlice(options.clock);
   }
 
@@ -115,6 +105,11 @@ export class Reflector<R extends StoredRecord> {
   /** Milliseconds since the server last showed that the store is up to date; infinite before the first sync. */
   freshness(): number {
     return this.#hasSynced ? this.#options.clock.monotonic() - this.#proof : Number.POSITIVE_INFINITY;
+  }
+
+  /** For a health check: how long each try has failed, and why, where that is longer than this. */
+  outage(maxMs: number): string | undefined {
+    return this.#retries.outage(maxMs);
   }
 
   /** The resourceVersion up to which the store is equal to what the server has; undefined while it is read (again). */
@@ -283,6 +278,7 @@ export class Reflector<R extends StoredRecord> {
 
   #prove(since = this.#options.clock.monotonic()): void {
     this.#proof = since;
+    this.#retries.succeeded();
   }
 
   get #isStrict(): boolean {
@@ -295,9 +291,7 @@ export class Reflector<R extends StoredRecord> {
     if (this.#seen !== undefined && isRefusalOfStreaming(error)) this.#streamingLists = false;
     this.#seen = undefined;
     if (!isResumable(error)) this.#resourceVersion = undefined;
-    if (clock.monotonic() - this.#failedAt > this.#resetAfterMs) this.#backOff.reset();
-    this.#failedAt = clock.monotonic();
-    const delayMs = Math.max(this.#backOff.next(), 1000 * (retryAfterOf(error) ?? 0));
+    const delayMs = this.#retries.failed(error);
     const relist = this.#resourceVersion === undefined;
     log.warn({ kind: resource.kind, err: error, relist, delayMs }, 'watch failed; it will be tried again');
     await sleep(clock, delayMs, signal);

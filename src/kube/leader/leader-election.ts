@@ -1,6 +1,7 @@
 import type { Logger } from '../../logger.ts';
 import type { KubeClient } from '../client/client.ts';
 import type { Clock } from '../clock.ts';
+import { Outage } from '../outage.ts';
 import { sleep } from '../sleep.ts';
 import { type Attempt, LeaseLock } from './lease-lock.ts';
 
@@ -36,6 +37,7 @@ const minAttemptMs = 500;
 export class LeaderElector {
   readonly #options: Required<LeaderElectorOptions>;
   readonly #lock: LeaseLock;
+  readonly #outage: Outage;
   /** Monotonic; writes may start before it. */
   #deadline = Number.NEGATIVE_INFINITY;
 
@@ -43,11 +45,17 @@ export class LeaderElector {
     this.#options = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000, ...options };
     checkDurations(this.#options);
     this.#lock = new LeaseLock(this.#options);
+    this.#outage = new Outage(options.clock);
   }
 
   /** True while this process surely leads. Ask right before each write. */
   mayWrite(): boolean {
     return this.#options.clock.monotonic() < this.#deadline;
+  }
+
+  /** For a health check: how long no attempt has succeeded, and why, where that is longer than this. */
+  outage(maxMs: number): string | undefined {
+    return this.#outage.problem(maxMs);
   }
 
   /**
@@ -122,11 +130,14 @@ export class LeaderElector {
     const { renewDeadlineMs, log } = this.#options;
     // A request that hangs must not keep the work from hearing that the deadline has passed.
     const left = this.mayWrite() ? this.#leftMs() : Number.POSITIVE_INFINITY;
+    this.#outage.began();
     try {
       const attempt = await this.#lock.attempt(Math.min(left, renewDeadlineMs / 2));
+      this.#outage.ended();
       if (attempt.held) this.#deadline = attempt.since + renewDeadlineMs;
       return attempt;
     } catch (error) {
+      this.#outage.failed(error);
       log.warn({ err: error }, 'lease request failed');
       return undefined;
     }

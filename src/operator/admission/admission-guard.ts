@@ -125,6 +125,13 @@ export class AdmissionGuard {
     return Math.max(...this.#reflectors.map((reflector) => reflector.freshness()));
   }
 
+  /** For a health check: how long the policies could not be watched, and why, where that is longer than this. */
+  outage(maxMs: number): string | undefined {
+    return this.#reflectors
+      .map((reflector) => reflector.outage(maxMs))
+      .find((outage) => outage !== undefined);
+  }
+
   /** Works until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const watching = this.#reflectors.map((reflector) => reflector.run(signal));

@@ -1,6 +1,6 @@
 import { BackOff } from '../../kube/back-off.ts';
 import { sleep } from '../../kube/sleep.ts';
-import { Informers } from '../../platform/informers.ts';
+import { failingAfterMs, Informers } from '../../platform/informers.ts';
 import { Controllers } from './controllers.ts';
 import { addInformers } from './informers.ts';
 import { LatchkeyOperator } from './operator.ts';
@@ -67,6 +67,11 @@ export class Term {
   /** For a health check. */
   stale(): string | undefined {
     return this.#informers.stale(staleAfterMs);
+  }
+
+  /** For a health check. */
+  failing(): string | undefined {
+    return this.#informers.failing(failingAfterMs);
   }
 
   /** For a health check. */

@@ -234,6 +234,29 @@ describe('losing the lease', () => {
   });
 });
 
+describe('an API server that does not answer', () => {
+  it.each([
+    ['a leader', 'a'],
+    ['a standby', 'b'],
+  ])(
+    'is noticed by %s, also while a request hangs, and forgotten with the next answer',
+    async (_who, name) => {
+      const candidates = { a: await candidate('a'), b: await candidate('b') };
+      const { elector } = candidates[name as 'a' | 'b'];
+      await pass(4_000);
+      expect(elector.outage(2_000)).toBeUndefined();
+      leases.delays = () => undefined;
+      await pass(15_000);
+      expect(elector.outage(15_000)).toBeUndefined();
+      await pass(2_100);
+      expect(elector.outage(15_000)).toMatch(/^for 1[5-7] s \(ERR_KUBE_TIMEOUT\)$/);
+      leases.delays = () => ({ acts: 0, answers: 0 });
+      await pass(7_000);
+      expect(elector.outage(0)).toBeUndefined();
+    },
+  );
+});
+
 describe('stopping', () => {
   it('gives the lease back, so that the next takes over within a retry period', async () => {
     const [a, b] = [await candidate('a'), await candidate('b')];

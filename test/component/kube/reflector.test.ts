@@ -489,6 +489,21 @@ describe('failures that a pause repairs', () => {
     expect(delays).toEqual([100, 200, 400, 400, 400, 100]);
   });
 
+  it('says since when each try has failed and why, until one succeeds', async () => {
+    const clock = new FakeClock();
+    start({ client: createClientWith(clock), clock, backOffMs: [100, 400] });
+    await waitFor('the watch', () => resumed().length === 1);
+    await server.stop();
+    await waitFor('a failure', () => logged.length === 1);
+    clock.advance(2_000);
+    await waitFor('another failure', () => logged.length === 2);
+    expect(reflector.outage(2_000)).toBeUndefined();
+    expect(reflector.outage(1_999)).toBe('for 2 s (ERR_KUBE_UNREACHABLE)');
+    await server.listen();
+    clock.advance(400);
+    await waitFor('a watch', () => reflector.outage(0) === undefined);
+  });
+
   it('takes a watch that ends at once for a failure, not for an invitation to loop', async () => {
     server.script((exchange) => {
       if (!isResumed(exchange)) return false;

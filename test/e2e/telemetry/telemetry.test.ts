@@ -43,10 +43,12 @@ describe('the probes of a running operator', () => {
     { path: '/livez?verbose', text: '[+]process ok\nlivez check passed\n' },
     {
       path: '/readyz?verbose',
-      text: '[+]admission ok\n[+]sync ok\n[+]freshness ok\n[+]signing-key ok\nreadyz check passed\n',
+      text: '[+]api ok\n[+]admission ok\n[+]sync ok\n[+]watches ok\n[+]freshness ok\n[+]signing-key ok\nreadyz check passed\n',
     },
+    { path: '/readyz/api', text: 'ok\n' },
     { path: '/readyz/admission', text: 'ok\n' },
     { path: '/readyz/sync', text: 'ok\n' },
+    { path: '/readyz/watches', text: 'ok\n' },
     { path: '/readyz/freshness', text: 'ok\n' },
     { path: '/readyz/signing-key', text: 'ok\n' },
   ])('answer $path', async ({ path, text }) => {

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
+import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
+import { FaultProxy } from '../../../lab/operator/fault-proxy.ts';
+import { RunningOperator } from '../../../lab/operator/running-operator.ts';
+import { healthOf } from '../../../lab/operator/telemetry.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { operatorWorld, untilLeading, untilStandingBy } from '../../../lab/operator/world.ts';
+import { WriteGate } from '../../../lab/operator/write-gate.ts';
+
+const plane = await sharedControlPlane();
+const network = await FaultProxy.start(plane);
+const gates = { leader: await WriteGate.start(plane), standby: await WriteGate.start(plane) };
+afterAll(async () => {
+  await network.close();
+  await Promise.all(Object.values(gates).map(async (gate) => await gate.close()));
+});
+const world = await operatorWorld({ plane, operator: false });
+
+let leader: RunningOperator;
+let standby: RunningOperator;
+let distant: RunningOperator;
+
+const start = async (name: string, access: ControlPlaneAccess): Promise<RunningOperator> => {
+  const env = { LATCHKEY_LEASE_DURATION: '3s' };
+  return await RunningOperator.start(access, world.guard, { name: world.name(name), env });
+};
+
+beforeAll(async () => {
+  leader = await start('leader', gates.leader.access);
+  await untilLeading(leader);
+  [standby, distant] = await Promise.all([
+    start('standby', gates.standby.access),
+    start('distant', network.access),
+  ]);
+  await Promise.all([standby, distant].map(untilStandingBy));
+});
+
+const untilReadyz = async (operator: RunningOperator, status: number, text: RegExp): Promise<void> => {
+  let last = '';
+  const says = async () => {
+    const answer = await healthOf(operator, '/readyz?verbose');
+    last = answer.text;
+    return answer.status === status && text.test(answer.text);
+  };
+  await until(`readyz says ${status} ${text}`, says, { timeoutMs: 90_000, everyMs: 100, seen: () => last });
+  expect(await healthOf(operator, '/livez')).toEqual({ status: 200, text: 'ok\n' });
+};
+const untilReady = async (operator: RunningOperator): Promise<void> =>
+  await untilReadyz(operator, 200, /readyz check passed/);
+
+describe.concurrent('an operator that does not get through to the API server', () => {
+  it('stays ready while that is short; is not ready when nothing comes back, and when all is refused', async () => {
+    const failures = async () => (await distant.log()).split('lease request failed').length - 1;
+    await network.refuse();
+    await until('lease requests fail', async () => (await failures()) >= 2, { timeoutMs: 30_000 });
+    expect((await healthOf(distant, '/readyz')).status).toBe(200);
+    await network.heal();
+    await untilReady(distant);
+    network.blackhole();
+    await untilReadyz(
+      distant,
+      503,
+      /\[-\]api failed: no lease request succeeded for \d+ s \(ERR_KUBE_TIMEOUT\)/,
+    );
+    await network.refuse();
+    await untilReadyz(distant, 503, /\[-\]api failed: .* \(ERR_KUBE_UNREACHABLE\)/);
+    await network.heal();
+    await untilReady(distant);
+  });
+
+  it('is not ready as leader whose lease requests are answered with errors', async () => {
+    gates.leader.disturb = (request) => (request.includes('/leases') ? { status: 500 } : undefined);
+    await untilReadyz(
+      leader,
+      503,
+      /\[-\]api failed: no lease request succeeded for \d+ s \(500 InternalError\)/,
+    );
+    gates.leader.disturb = () => undefined;
+    await untilReady(leader);
+  });
+
+  it('is not ready as standby that cannot watch the policies any more', async () => {
+    gates.standby.disturb = (request) => (request.includes('/mutatingadm') ? { status: 403 } : undefined);
+    gates.standby.shut();
+    gates.standby.open();
+    await untilReadyz(
+      standby,
+      503,
+      /\[-\]watches failed: failing: admission policies for \d+ s \(403 Forbidden\)/,
+    );
+    gates.standby.disturb = () => undefined;
+    gates.standby.shut();
+    gates.standby.open();
+    await untilReady(standby);
+  });
+});
