@@ -3,7 +3,7 @@ import { exitCodes, LatchkeyError } from '../errors.ts';
 import { Gateway } from '../gateway/gateway.ts';
 import { systemClock as clock } from '../kube/clock.ts';
 import { Host } from '../process/host.ts';
-import { checkInstallation } from '../process/installation-check.ts';
+import { untilInstalled } from '../process/installation-check.ts';
 import { allGatewaySettings, type GatewaySettings } from '../settings/gateway.ts';
 import { readSettings } from '../settings/read.ts';
 import { GatewayMetrics } from '../telemetry/metrics/gateway.ts';
@@ -33,7 +33,7 @@ export const run: Command = async ({ environment, signal }) => {
   });
   const self = { component: 'gateway', account: serviceAccounts.gateway };
   const work = async (stop: AbortSignal) => {
-    await checkInstallation(client, self, stop);
+    await untilInstalled(client, self, { clock, random: Math.random, log: host.log }, stop);
     await gateway.run(stop);
   };
   await host.run({ readiness: gateway.readiness, run: work }, signal);

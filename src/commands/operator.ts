@@ -14,7 +14,7 @@ import { staleAfterMs, Term } from '../operator/assembly/term.ts';
 import { ObjectEvents } from '../operator/shared/events.ts';
 import { failingAfterMs } from '../platform/informers.ts';
 import { Host, type Work } from '../process/host.ts';
-import { checkInstallation } from '../process/installation-check.ts';
+import { untilInstalled } from '../process/installation-check.ts';
 import { allOperatorSettings, type OperatorSettings } from '../settings/operator.ts';
 import { readSettings } from '../settings/read.ts';
 import type { HealthChecks } from '../telemetry/health.ts';
@@ -85,7 +85,8 @@ class OperatorProcess implements Work {
   async run(signal: AbortSignal): Promise<void> {
     const self = { component: 'operator', account: serviceAccounts.operator };
     try {
-      await checkInstallation(this.#client, self, signal);
+      const waiting = { clock, random: Math.random, log: this.#host.log };
+      await untilInstalled(this.#client, self, waiting, signal);
       this.#isInstalled = true;
       const guarding = this.#guard.run(signal);
       await this.#elector.run(signal, (leading) => this.#lead(leading));

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { checkInstallation } from './installation-check.ts';
+import { FakeClock } from '../kube/fake-clock.ts';
+import { kubeErrorFromStatus, unreachable } from '../kube/kube-error.ts';
+import { silentLogger } from '../logger.ts';
+import { checkInstallation, untilInstalled } from './installation-check.ts';
 
 const self = { component: 'operator', account: 'latchkey-operator' };
 const signal = new AbortController().signal;
@@ -32,4 +35,73 @@ describe('checkInstallation', () => {
       });
     },
   );
+});
+
+describe('untilInstalled', () => {
+  const action = { verb: 'GET', path: '/version' };
+  const away = unreachable(action, new Error('connect ECONNREFUSED'));
+
+  /** An API server that fails in these ways, one after the other, before it answers. */
+  function failing(failures: readonly Error[], minor = '36') {
+    const server = apiServer(minor, operator);
+    const asked: number[] = [];
+    const clock = new FakeClock();
+    const request = async <T>(method: string, path: string): Promise<T> => {
+      asked.push(clock.monotonic());
+      const failure = failures[asked.length - 1];
+      if (failure !== undefined) throw failure;
+      return await server.request<T>(method, path);
+    };
+    return { clock, asked, client: { request } };
+  }
+
+  it('waits longer and longer for an API server that is away, and goes on when it is there', async () => {
+    const { clock, asked, client } = failing(Array.from({ length: 7 }, () => away));
+    const waiting = { clock, random: () => 1, log: silentLogger };
+    const done = untilInstalled(client, self, waiting, signal);
+    await clock.settle();
+    await clock.advanceAsync(40_000, 100);
+    await done;
+    expect(asked.slice(0, 8)).toEqual([0, 500, 1_500, 3_500, 7_500, 15_500, 25_500, 35_500]);
+  });
+
+  it('does not ask in step with other replicas', async () => {
+    const { clock, asked, client } = failing([away, away]);
+    const done = untilInstalled(client, self, { clock, random: () => 0, log: silentLogger }, signal);
+    await clock.settle();
+    await clock.advanceAsync(1_000, 50);
+    await done;
+    expect(asked.slice(0, 3)).toEqual([0, 250, 750]);
+  });
+
+  it.each([403, 429, 500])('waits also while the answer is %i', async (status) => {
+    const { clock, client } = failing([kubeErrorFromStatus(action, status, {})]);
+    const done = untilInstalled(client, self, { clock, random: Math.random, log: silentLogger }, signal);
+    await clock.advanceAsync(1_000, 100);
+    await done;
+  });
+
+  it('does not wait for what no time repairs', async () => {
+    const { clock, client } = failing([], '35');
+    const waiting = { clock, random: () => 1, log: silentLogger };
+    await expect(untilInstalled(client, self, waiting, signal)).rejects.toMatchObject({
+      code: 'ERR_KUBERNETES_VERSION',
+    });
+  });
+
+  it('ends when it is told to stop', async () => {
+    const { clock, client } = failing([away]);
+    const stop = new AbortController();
+    const stopped = new Error('stopped');
+    const request = async <T>(method: string, path: string): Promise<T> => {
+      stop.signal.throwIfAborted();
+      return await client.request<T>(method, path);
+    };
+    const waiting = { clock, random: () => 1, log: silentLogger };
+    const done = untilInstalled({ request }, self, waiting, stop.signal);
+    await clock.settle();
+    stop.abort(stopped);
+    await expect(done).rejects.toBe(stopped);
+    expect(clock.pendingTimers).toBe(0);
+  });
 });

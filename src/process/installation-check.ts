@@ -1,6 +1,11 @@
 import { systemNamespace } from '../api/names.ts';
 import { LatchkeyError } from '../errors.ts';
+import { BackOff } from '../kube/back-off.ts';
 import type { KubeClient } from '../kube/client/client.ts';
+import type { Clock } from '../kube/clock.ts';
+import { KubeError } from '../kube/kube-error.ts';
+import { sleep } from '../kube/sleep.ts';
+import type { Logger } from '../logger.ts';
 
 type Requests = Pick<KubeClient, 'request'>;
 
@@ -8,6 +13,13 @@ type Requests = Pick<KubeClient, 'request'>;
 interface Self {
   readonly component: string;
   readonly account: string;
+}
+
+interface Waiting {
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly log: Logger;
 }
 
 const minimum = { major: 1, minor: 36 };
@@ -19,6 +31,29 @@ const minimum = { major: 1, minor: 36 };
 export async function checkInstallation(client: Requests, self: Self, signal: AbortSignal): Promise<void> {
   await checkVersion(client, signal);
   await checkIdentity(client, self, signal);
+}
+
+/**
+ * The same, and waits for as long as the API server is away or refuses to answer: a process that ended would be started
+ * again with longer and longer pauses, and come minutes after the API server.
+ */
+export async function untilInstalled(
+  client: Requests,
+  self: Self,
+  { clock, random, log }: Waiting,
+  signal: AbortSignal,
+): Promise<void> {
+  const backOff = new BackOff({ initialMs: 500, maxMs: 10_000, random });
+  for (;;) {
+    try {
+      return await checkInstallation(client, self, signal);
+    } catch (error) {
+      if (signal.aborted || !(error instanceof KubeError)) throw error;
+      const delayMs = backOff.next();
+      log.warn({ err: error, delayMs }, 'the API server does not answer yet; it will be asked again');
+      await sleep(clock, delayMs, signal);
+    }
+  }
 }
 
 async function checkVersion(client: Requests, signal: AbortSignal): Promise<void> {

@@ -49,6 +49,23 @@ const untilReadyz = async (operator: RunningOperator, status: number, text: RegE
 const untilReady = async (operator: RunningOperator): Promise<void> =>
   await untilReadyz(operator, 200, /readyz check passed/);
 
+it('an operator waits for an API server that is away when it starts, not ready, and begins when it is there', async () => {
+  const away = await FaultProxy.start(plane);
+  try {
+    await away.refuse();
+    const early = await start('early', away.access);
+    const failures = async () => (await early.log()).split('"err":').length - 1;
+    await until('it has tried twice', async () => (await failures()) >= 2, { timeoutMs: 30_000 });
+    await untilReadyz(early, 503, /\[-\]api failed: not reached yet/);
+    expect(early.exited).toBe(false);
+    await away.heal();
+    await untilStandingBy(early);
+    expect(await early.end()).toBe(0);
+  } finally {
+    await away.close();
+  }
+});
+
 describe.concurrent('an operator that does not get through to the API server', () => {
   it('stays ready while that is short; is not ready when nothing comes back, and when all is refused', async () => {
     const failures = async () => (await distant.log()).split('lease request failed').length - 1;
