@@ -4,6 +4,7 @@ import { Authentication } from '../kube/client/authentication.ts';
 import { createKubeClient, type KubeClient, type KubeClientOptions } from '../kube/client/client.ts';
 import type { IdentitySource } from '../kube/client/client-identity.ts';
 import { kubeConfigSource } from '../kube/client/kube-config.ts';
+import { SilenceReports } from '../kube/client/silence-reports.ts';
 import { systemClock } from '../kube/clock.ts';
 import type { Logger } from '../logger.ts';
 import type { CommonSettings } from '../settings/common.ts';
@@ -41,6 +42,7 @@ export class Host {
   readonly #options: HostOptions;
   readonly #requests: ClientMetrics;
   readonly #clients: KubeClient[] = [];
+  readonly #reports = new SilenceReports(systemClock);
 
   constructor(options: HostOptions) {
     const { component, environment, settings } = options;
@@ -61,6 +63,7 @@ export class Host {
       userAgent: `latchkey-${component}/${version}`,
       log: this.log,
       observe: (request) => this.#requests.observe(request),
+      reports: this.#reports,
     });
     this.#clients.push(client);
     return client;

@@ -31,7 +31,7 @@ export interface ReflectorOptions<R extends StoredRecord> extends RetriesOptions
   /** How long the server keeps a watch open, in seconds; a random time between both. Default 300 to 600. */
   readonly watchSeconds?: readonly [number, number];
   /**
-   * A watch without a byte for this long is opened again. Default 240 s, because bookmarks come every 1 to 2 minutes; with
+   * A watch without a byte for this long is opened again. Default 130 s, because bookmarks come every 1 to 2 minutes; with
    * `proofTimeoutMs` a few seconds more than the server keeps the watch.
    */
   readonly idleMs?: number;
@@ -192,7 +192,7 @@ export class Reflector<R extends StoredRecord> {
     const query = watchQuery(selection, seconds);
     query.set('resourceVersion', resourceVersion);
     if (proofTimeoutMs === undefined)
-      return this.#open(query, { signal, idleMs: idleMs ?? 240_000, onOpen: () => this.#prove() });
+      return this.#open(query, { signal, idleMs: idleMs ?? 130_000, onOpen: () => this.#prove() });
     const { client, clock, resource, maxLineBytes = defaultLineBytes } = this.#options;
     return provenWatch({
       ...{ client, clock, resource, selection, query, resourceVersion, signal, maxLineBytes },

@@ -28,6 +28,7 @@ import {
 import { type Impersonation, impersonating } from './impersonation.ts';
 import { fixedSource, type KubeConfigSource } from './kube-config.ts';
 import { type ObservedRequest, type RequestInit, RequestSender } from './request-sender.ts';
+import type { SilenceReports } from './silence-reports.ts';
 import { type RequestTransport, Transport } from './transport.ts';
 import { type WatchEvent, type WatchStreamOptions, watchEvents } from './watch-stream.ts';
 
@@ -67,6 +68,8 @@ interface ClientOptions {
   readonly transport?: RequestTransport;
   /** Called after each short request, for metrics. */
   readonly observe?: (request: ObservedRequest) => void;
+  /** Shared with the other clients of the same API server. */
+  readonly reports?: SilenceReports;
 }
 
 export interface KubeClientOptions extends ClientOptions {
@@ -234,10 +237,11 @@ export class KubeClient {
   watch(
     path: string,
     query: URLSearchParams,
-    options: Omit<WatchStreamOptions, 'clock'>,
+    options: Omit<WatchStreamOptions, 'clock' | 'reports'>,
   ): AsyncIterable<WatchEvent> {
     const open = (signal: AbortSignal) => this.#transport.stream({ path, query: query.toString(), signal });
-    const events = watchEvents(open, path, { ...options, clock: this.#clock });
+    const { reports } = this.#options;
+    const events = watchEvents(open, path, { ...options, clock: this.#clock, reports });
     return this.#isUntrusted ? withUntrustedErrors({ verb: 'WATCH', path }, events, options.signal) : events;
   }
 
@@ -285,6 +289,7 @@ function transportOf(options: KubeClientOptions | UntrustedClientOptions, clock:
     connections: options.connections ?? 16,
     watchConnections: options.watchConnections ?? 128,
     maxWaiting: options.maxWaiting ?? 1_000,
+    ...defined({ reports: options.reports }),
     ...('identity' in options ? defined({ lookup: options.lookup, budget: options.budget }) : {}),
   });
 }

@@ -1,6 +1,7 @@
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector, Client, type Dispatcher, Pool } from 'undici';
 import type { ClientIdentity } from './client-identity.ts';
+import type { SilenceReports } from './silence-reports.ts';
 
 export interface ConnectionOptions {
   /** Connections for short requests. More requests than these wait. */
@@ -9,6 +10,8 @@ export interface ConnectionOptions {
   readonly watchConnections: number;
   /** Resolves host names in place of the system, and is asked about hosts that are addresses already. */
   readonly lookup?: LookupFunction;
+  /** When a request got no answer, the next ones go out over new connections. */
+  readonly reports?: SilenceReports;
 }
 
 /** Connections opened as one identity. */
@@ -37,16 +40,18 @@ export class ConnectionSet implements ConnectionSource {
   #current: Connections | undefined;
   readonly #open = new Set<Connections>();
   readonly #single = new Set<Client>();
+  readonly #unsubscribe: (() => void) | undefined;
   #closed = false;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
+    this.#unsubscribe = options.reports?.subscribe(() => this.#renew());
   }
 
   for(identity: ClientIdentity): Connections {
     if (this.#closed) throw new Error('the Kubernetes client is closed');
     if (this.#current !== undefined && this.#key === identity.connectionKey) return this.#current;
-    if (this.#current !== undefined) void this.#retire(this.#current);
+    this.#renew();
     this.#key = identity.connectionKey;
     this.#current = openConnections(identity, this.#options);
     this.#open.add(this.#current);
@@ -70,6 +75,7 @@ export class ConnectionSet implements ConnectionSource {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#unsubscribe?.();
     const pools = [...this.#open].flatMap(({ requests, watches }) => [requests, watches]);
     await Promise.all([...pools, ...this.#single].map((open) => open.destroy()));
     this.#open.clear();
@@ -82,6 +88,12 @@ export class ConnectionSet implements ConnectionSource {
     const client = new Client(identity.server.origin, { ...common, connect });
     this.#single.add(client);
     return client;
+  }
+
+  /** What is on its way ends where it is. */
+  #renew(): void {
+    if (this.#current !== undefined) void this.#retire(this.#current);
+    this.#current = undefined;
   }
 
   async #retire(connections: Connections): Promise<void> {

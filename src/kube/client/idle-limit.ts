@@ -28,6 +28,13 @@ export class IdleLimit {
     return this.#expired;
   }
 
+  /** Ends the wait now, unless something came after that monotonic time. True when this has ended it. */
+  abortIfSilentSince(since: number): boolean {
+    if (this.#last > since || this.#controller.signal.aborted) return false;
+    this.abort();
+    return true;
+  }
+
   /** Something came. */
   touch(): void {
     this.#last = this.#clock.monotonic();

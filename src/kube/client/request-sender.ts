@@ -1,12 +1,13 @@
 import type { Resource } from '../../api/resources.ts';
 import type { Clock } from '../clock.ts';
-import { badAnswer, type KubeError, kubeErrorFromStatus } from '../kube-error.ts';
+import { badAnswer, KubeError, kubeErrorFromStatus } from '../kube-error.ts';
 import { sleep } from '../sleep.ts';
 import { isStatus } from '../status.ts';
 import type { RequestOptions } from './client-options.ts';
 import { withinJsonBounds } from './json-bounds.ts';
 import type { RawResponse } from './response-collector.ts';
 import { retryAfterSeconds, retryDelay } from './retry.ts';
+import type { SilenceReports } from './silence-reports.ts';
 import type { RequestTransport } from './transport.ts';
 
 export interface RequestInit {
@@ -35,6 +36,7 @@ export interface RequestSenderOptions {
    */
   readonly isUntrusted?: boolean;
   readonly observe?: (request: ObservedRequest) => void;
+  readonly reports?: SilenceReports;
 }
 
 export interface ObservedRequest {
@@ -48,6 +50,8 @@ export interface ObservedRequest {
 
 const defaultTimeoutMs = 10_000;
 const defaultRetries = 4;
+/** A request that may wait for less than this tells nothing when it got no answer. */
+const minSilenceMs = 1_000;
 
 /** JSON requests with a deadline, the write guard, and retries where a repetition does no harm. */
 export class RequestSender {
@@ -102,6 +106,9 @@ export class RequestSender {
       });
       status = response.status;
       return response;
+    } catch (error) {
+      if (isTimeout(error) && timeoutMs >= minSilenceMs) this.#options.reports?.report(started);
+      throw error;
     } finally {
       observe?.({ method, resource, status, durationMs: clock.monotonic() - started });
     }
@@ -114,6 +121,9 @@ export class RequestSender {
     return this.#options.writeGuard;
   }
 }
+
+const isTimeout = (error: unknown): boolean =>
+  error instanceof KubeError && error.code === 'ERR_KUBE_TIMEOUT';
 
 function isRead(method: string): boolean {
   return method === 'GET' || method === 'HEAD';

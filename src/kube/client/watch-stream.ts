@@ -4,6 +4,7 @@ import type { KubeObject } from '../object.ts';
 import { IdleLimit } from './idle-limit.ts';
 import { LineSplitter, LineTooLong } from './line-splitter.ts';
 import { retryAfterSeconds } from './retry.ts';
+import type { SilenceReports } from './silence-reports.ts';
 import type { StreamResponse } from './transport.ts';
 
 export interface ObjectEvent {
@@ -20,6 +21,8 @@ export interface WatchStreamOptions {
   readonly idleMs: number;
   /** A longer line ends the watch: no object is that large, so the server is broken. */
   readonly maxLineBytes: number;
+  /** A watch that is silent while a request to the same server waits in vain counts as dead at once. */
+  readonly reports?: SilenceReports | undefined;
   /** The server has accepted the watch. */
   readonly onOpen?: () => void;
 }
@@ -36,22 +39,30 @@ export async function* watchEvents(
   path: string,
   options: WatchStreamOptions,
 ): AsyncGenerator<WatchEvent> {
-  const { clock, signal, idleMs } = options;
+  const { clock, signal, idleMs, reports } = options;
   signal.throwIfAborted();
   const idle = new IdleLimit(clock, idleMs);
+  let isDead = false;
+  const unsubscribe = reports?.subscribe((since) => {
+    isDead ||= idle.abortIfSilentSince(since);
+  });
   const onAbort = () => idle.abort(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
   try {
     yield* eventsOf(await open(idle.signal), idle, path, options);
   } catch (error) {
     signal.throwIfAborted();
+    if (isDead) throw unreachable({ verb: 'WATCH', path }, new Error(silent));
     if (idle.expired) throw timedOut({ verb: 'WATCH', path }, idleMs);
     throw toKubeError(error, path);
   } finally {
+    unsubscribe?.();
     signal.removeEventListener('abort', onAbort);
     idle.abort();
   }
 }
+
+const silent = 'it was silent while a request to the same server got no answer';
 
 async function* eventsOf(
   response: StreamResponse,

@@ -5,6 +5,8 @@ import {
   type KubeClient,
   type KubeClientOptions,
 } from '../../../src/kube/client/client.ts';
+import { SilenceReports } from '../../../src/kube/client/silence-reports.ts';
+import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import {
   isAlreadyExists,
   isConflict,
@@ -454,6 +456,78 @@ describe('errors', () => {
     );
     await client.list(configMaps);
     expect(server.exchanges.map(({ path }) => path)).toEqual(['/slow', '/api/v1/configmaps']);
+  });
+});
+
+describe('a request that gets no answer in time', () => {
+  let clock: FakeClock;
+  let watching: KubeClient;
+  let asking: KubeClient;
+  let abort: AbortController;
+  let seen: number;
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    const reports = new SilenceReports(clock);
+    [watching, asking] = [makeClient({ clock, reports }), makeClient({ clock, reports })];
+    abort = new AbortController();
+    seen = 0;
+    server.script(({ path }) => path === '/slow');
+  });
+
+  /** Resolves when the watch is open. It ends with what it fails with. */
+  const open = async (path: string): Promise<{ readonly ended: Promise<unknown> }> => {
+    const opened = Promise.withResolvers<void>();
+    const { signal } = abort;
+    const options = { signal, idleMs: 130_000, maxLineBytes: 10_000, onOpen: opened.resolve };
+    const query = new URLSearchParams({ watch: 'true' });
+    const ended = (async () => {
+      for await (const _ of watching.watch(path, query, options)) seen++;
+    })().catch((error: unknown) => error);
+    await opened.promise;
+    return { ended };
+  };
+
+  /** Resolves when it was given up. */
+  const askInVain = async (timeoutMs: number, meanwhile: () => Promise<void> = async () => undefined) => {
+    const answer = thrown(asking.request('GET', '/slow', { timeoutMs }));
+    await waitFor('the request', () => last().path === '/slow');
+    await meanwhile();
+    clock.advance(timeoutMs);
+    expect((await answer).code).toBe('ERR_KUBE_TIMEOUT');
+  };
+
+  it('ends the watches of that server on which nothing came meanwhile, and no others', async () => {
+    const silent = await open('/api/v1/configmaps');
+    await open('/api/v1/secrets');
+    await askInVain(5_000, async () => {
+      clock.advance(100);
+      server.storage('secrets').put({ metadata: { name: 'a' } });
+      await waitFor('the event', () => seen === 1);
+    });
+    expect(await silent.ended).toMatchObject({ code: 'ERR_KUBE_UNREACHABLE' });
+    server.storage('secrets').put({ metadata: { name: 'b' } });
+    await waitFor('the next event', () => seen === 2);
+    abort.abort();
+  });
+
+  it('lets the next requests go out over new connections', async () => {
+    await Promise.all([asking.list(configMaps), asking.list(configMaps)]);
+    const before = server.handshakes;
+    await asking.list(configMaps);
+    expect(server.handshakes).toBe(before);
+    await askInVain(5_000);
+    await asking.list(configMaps);
+    expect(server.handshakes).toBe(before + 1);
+  });
+
+  it('means nothing when it was given less than a second', async () => {
+    const silent = await open('/api/v1/configmaps');
+    await askInVain(900);
+    server.storage('configmaps').put({ metadata: { name: 'a' } });
+    await waitFor('the event', () => seen === 1);
+    abort.abort();
+    await silent.ended;
   });
 });
 

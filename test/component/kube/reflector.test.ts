@@ -3,6 +3,7 @@ import { configMaps } from '../../../src/api/resources.ts';
 import { Reflector, type ReflectorOptions } from '../../../src/kube/cache/reflector.ts';
 import { Store, type StoredRecord } from '../../../src/kube/cache/store.ts';
 import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
+import { SilenceReports } from '../../../src/kube/client/silence-reports.ts';
 import type { Clock } from '../../../src/kube/clock.ts';
 import { systemClock } from '../../../src/kube/clock.ts';
 import { FakeClock } from '../../../src/kube/fake-clock.ts';
@@ -532,6 +533,35 @@ describe('silence', () => {
     expect(lists().length).toBe(1);
   });
 
+  it('goes on at once when a request to the same server gets no answer, and lists no second time', async () => {
+    const clock = new FakeClock();
+    const reports = new SilenceReports(clock);
+    start({ client: createClientWith(clock, reports), clock });
+    await waitFor('the watch', () => resumed().length === 1);
+    put('a');
+    await waitFor('the event', () => store.size === 1);
+    clock.advance(5_000);
+    reports.report(1_000);
+    await waitFor('the failure', () => logged.length === 1);
+    clock.advance(50);
+    await waitFor('the second watch', () => resumed().length === 2);
+    expect(logged[0]).toContain('it was silent while a request to the same server got no answer');
+    expect(lists().length).toBe(1);
+  });
+
+  it('counts as the end of the connection a little after two minutes, when a bookmark is overdue', async () => {
+    const clock = new FakeClock();
+    start({ client: createClientWith(clock), clock });
+    await waitFor('the watch', () => resumed().length === 1);
+    clock.advance(129_999);
+    resumed()[0]!.bookmark('200');
+    await waitFor('the bookmark', () => reflector.freshness() === 0);
+    clock.advance(130_000);
+    await waitFor('the failure', () => logged.length === 1);
+    clock.advance(50);
+    await waitFor('the second watch', () => resumed().length === 2);
+  });
+
   it('keeps a watch open on which only bookmarks come', async () => {
     const clock = new FakeClock();
     start({ client: createClientWith(clock), clock, idleMs: 240_000 });
@@ -617,8 +647,8 @@ describe('large lists', () => {
   });
 });
 
-function createClientWith(clock: Clock): KubeClient {
+function createClientWith(clock: Clock, reports = new SilenceReports(clock)): KubeClient {
   void client.close();
-  client = createKubeClient({ kubeConfig: server.kubeConfig(), userAgent: 'tester', clock });
+  client = createKubeClient({ kubeConfig: server.kubeConfig(), userAgent: 'tester', clock, reports });
   return client;
 }

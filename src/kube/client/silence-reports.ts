@@ -1,0 +1,34 @@
+import type { Clock } from '../clock.ts';
+
+/** Hears since when, monotonic, a request waited in vain. */
+type Listener = (since: number) => void;
+
+/** A slow API server gives no answer either, and must not be asked to open everything again all the time; milliseconds. */
+const pauseMs = 30_000;
+
+/**
+ * What the clients of one API server tell each other: a request got no answer in time. Where a balancer has lost its
+ * backend, the connections that are open bring nothing any more, watches included, while new ones work.
+ */
+export class SilenceReports {
+  readonly #clock: Clock;
+  readonly #listeners = new Set<Listener>();
+  #last = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Returns what ends it. */
+  subscribe(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  report(since: number): void {
+    const now = this.#clock.monotonic();
+    if (now - this.#last < pauseMs) return;
+    this.#last = now;
+    for (const listener of this.#listeners) listener(since);
+  }
+}
