@@ -3,7 +3,7 @@ import type { KubeClient } from '../client/client.ts';
 import type { Clock } from '../clock.ts';
 import { Outage } from '../outage.ts';
 import { sleep } from '../sleep.ts';
-import { type Attempt, LeaseLock } from './lease-lock.ts';
+import { type Attempt, LeaseLock, type Moment } from './lease-lock.ts';
 
 export interface LeaderElectorOptions {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'replace'>;
@@ -29,17 +29,19 @@ export interface LeaderElectorOptions {
  */
 const minAttemptMs = 500;
 
+const never: Moment = { monotonic: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
+
 /**
- * One leader at a time by a Lease. Only the monotonic clock decides, from the moment before the last successful
- * renewal went out; so `mayWrite` ends at least `leaseDuration - renewDeadline` before another process may begin,
- * however clocks jump or requests hang.
+ * One leader at a time by a Lease. The clock decides on which more time has passed since the moment before the last
+ * successful renewal went out; so `mayWrite` ends at least `leaseDuration - renewDeadline` before another process may
+ * begin, however clocks jump, requests hang, or the machine sleeps.
  */
 export class LeaderElector {
   readonly #options: Required<LeaderElectorOptions>;
   readonly #lock: LeaseLock;
   readonly #outage: Outage;
-  /** Monotonic; writes may start before it. */
-  #deadline = Number.NEGATIVE_INFINITY;
+  /** Writes may start before it. */
+  #deadline = never;
 
   constructor(options: LeaderElectorOptions) {
     this.#options = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000, ...options };
@@ -50,7 +52,7 @@ export class LeaderElector {
 
   /** True while this process surely leads. Ask right before each write. */
   mayWrite(): boolean {
-    return this.#options.clock.monotonic() < this.#deadline;
+    return this.#leftMs() > 0;
   }
 
   /** For a health check: how long no attempt has succeeded, and why, where that is longer than this. */
@@ -112,29 +114,41 @@ export class LeaderElector {
     while (!finished.aborted) {
       await sleep(clock, Math.min(this.#pause(), this.#leftMs()), finished);
       if (finished.aborted) return;
-      const attempt = this.#leftMs() >= minLeftMs ? await this.#attempt() : undefined;
-      if (this.mayWrite() && attempt?.held !== false) continue;
-      this.#deadline = Number.NEGATIVE_INFINITY;
+      const before = this.#deadline;
+      const attempt = this.#steadyLeftMs() >= minLeftMs ? await this.#attempt() : undefined;
+      if (this.mayWrite() && this.#leadsOn(attempt, before)) continue;
+      this.#deadline = never;
       log.warn({ holder: attempt?.held === false ? attempt.holder : undefined }, 'leadership lost');
       lost.abort();
       return;
     }
   }
 
-  #leftMs(): number {
-    return Math.max(0, this.#deadline - this.#options.clock.monotonic());
+  /** After a sleep of the machine another may have led meanwhile, and given the lease back. */
+  #leadsOn(attempt: Attempt | undefined, before: Moment): boolean {
+    return attempt?.held === true ? attempt.isRenewal || this.#leftMs(before) > 0 : attempt === undefined;
+  }
+
+  #leftMs(deadline = this.#deadline): number {
+    const { clock } = this.#options;
+    return Math.max(0, Math.min(deadline.monotonic - clock.monotonic(), deadline.wall - clock.now()));
+  }
+
+  /** By the monotonic clock alone. A wall clock that was set says nothing about the lease: one more request does. */
+  #steadyLeftMs(): number {
+    return Math.max(0, this.#deadline.monotonic - this.#options.clock.monotonic());
   }
 
   /** `undefined` where the API server did not answer. */
   async #attempt(): Promise<Attempt | undefined> {
     const { renewDeadlineMs, log } = this.#options;
     // A request that hangs must not keep the work from hearing that the deadline has passed.
-    const left = this.mayWrite() ? this.#leftMs() : Number.POSITIVE_INFINITY;
+    const left = this.#steadyLeftMs() || Number.POSITIVE_INFINITY;
     this.#outage.began();
     try {
       const attempt = await this.#lock.attempt(Math.min(left, renewDeadlineMs / 2));
       this.#outage.ended();
-      if (attempt.held) this.#deadline = attempt.since + renewDeadlineMs;
+      if (attempt.held) this.#deadline = later(attempt.since, renewDeadlineMs);
       return attempt;
     } catch (error) {
       this.#outage.failed(error);
@@ -146,7 +160,7 @@ export class LeaderElector {
   async #release(): Promise<void> {
     const { renewDeadlineMs, log } = this.#options;
     const led = this.mayWrite();
-    this.#deadline = Number.NEGATIVE_INFINITY;
+    this.#deadline = never;
     if (!led) return;
     try {
       await this.#lock.release(renewDeadlineMs / 2);
@@ -162,6 +176,11 @@ export class LeaderElector {
     return retryPeriodMs * (0.8 + 0.2 * random());
   }
 }
+
+const later = ({ monotonic, wall }: Moment, ms: number): Moment => ({
+  monotonic: monotonic + ms,
+  wall: wall + ms,
+});
 
 function checkDurations(options: Required<LeaderElectorOptions>): void {
   const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = options;

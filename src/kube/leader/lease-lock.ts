@@ -13,9 +13,15 @@ export interface LeaseLockOptions {
   readonly clock: Clock;
 }
 
+/** One moment on both clocks: the monotonic one stands still while the machine sleeps, the wall clock may jump. */
+export interface Moment {
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
 export type Attempt =
-  /** We hold it, from before the request went out. */
-  | { readonly held: true; readonly since: number }
+  /** We hold it, from before the request went out. `isRenewal`: for certain no other has held it since the attempt before. */
+  | { readonly held: true; readonly since: Moment; readonly isRenewal: boolean }
   /** Others may take it in so many milliseconds at the earliest: sooner only where the holder gives it back. */
   | { readonly held: false; readonly holder: string; readonly freeInMs: number };
 
@@ -35,7 +41,7 @@ export class LeaseLock {
   /** Takes or renews the lease where that is allowed, by up to three requests, each with this time limit. Rejects without an answer in time. */
   async attempt(timeoutMs: number): Promise<Attempt> {
     try {
-      if (this.#heldByUs()) return await this.#claim(timeoutMs);
+      if (this.#heldByUs()) return await this.#claim(timeoutMs, true);
     } catch (error) {
       if (!isLostRace(error)) throw error;
     }
@@ -44,7 +50,7 @@ export class LeaseLock {
     const freeInMs = this.#freeInMs();
     if (freeInMs > 0) return { held: false, holder, freeInMs };
     try {
-      return await this.#claim(timeoutMs);
+      return await this.#claim(timeoutMs, false);
     } catch (error) {
       if (isLostRace(error)) return { held: false, holder, freeInMs: this.#options.leaseDurationMs };
       throw error;
@@ -70,14 +76,14 @@ export class LeaseLock {
     return Math.max(leaseDurationMs, leaseDurationSeconds * 1000) - silentMs;
   }
 
-  async #claim(timeoutMs: number): Promise<Attempt> {
+  async #claim(timeoutMs: number, isRenewal: boolean): Promise<Attempt> {
     const { identity, leaseDurationMs, clock } = this.#options;
-    const since = clock.monotonic();
+    const since = { monotonic: clock.monotonic(), wall: clock.now() };
     await this.#write(
-      claimedSpec(this.#lease?.spec, { identity, leaseDurationMs, now: clock.now() }),
+      claimedSpec(this.#lease?.spec, { identity, leaseDurationMs, now: since.wall }),
       timeoutMs,
     );
-    return { held: true, since };
+    return { held: true, since, isRenewal };
   }
 
   async #observe(timeoutMs: number): Promise<void> {

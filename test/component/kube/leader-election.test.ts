@@ -347,6 +347,35 @@ describe('clocks that jump', () => {
     await pass(60_000);
     expect([a.leads, a.terms.length, b.terms.length]).toEqual([true, 1, 0]);
   });
+
+  it('writes nothing after a jump forward until its lease is renewed: the machine may have slept', async () => {
+    const a = await candidate('a');
+    clock.set(clock.now() + 9_999);
+    expect(a.leads).toBe(true);
+    clock.set(clock.now() + 1);
+    expect(a.leads).toBe(false);
+    await pass(2_000);
+    expect([a.leads, a.terms.length, a.term.signal.aborted]).toEqual([true, 1, false]);
+  });
+
+  it('loses its lease when no renewal succeeds after the jump', async () => {
+    const a = await candidate('a');
+    leases.refusal = [500, 'InternalError'];
+    clock.set(clock.now() + 3_600_000);
+    await pass(2_000);
+    expect([a.leads, a.term.signal.aborted]).toEqual([false, true]);
+  });
+
+  it('begins a new term when another led while the machine slept, although the lease is free again', async () => {
+    const a = await candidate('a');
+    const { metadata } = leases.lease!;
+    leases.lease = { metadata: { ...metadata, resourceVersion: '99' }, spec: { holderIdentity: '' } };
+    clock.set(clock.now() + 3_600_000);
+    await pass(2_000);
+    expect(a.terms[0]?.signal.aborted).toBe(true);
+    await pass(2_000);
+    expect([a.leads, a.terms.length]).toEqual([true, 2]);
+  });
 });
 
 describe('durations', () => {
