@@ -4,6 +4,7 @@ import { fieldManager, finalizers, serviceAccounts, systemNamespace, systemObjec
 import { exitCodes, LatchkeyError } from '../errors.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { systemClock as clock } from '../kube/clock.ts';
+import { followClockSteps } from '../kube/clock-steps.ts';
 import { EventRecorder } from '../kube/events/event-recorder.ts';
 import { LeaderElector } from '../kube/leader/leader-election.ts';
 import { AdmissionEvents } from '../operator/admission/admission-events.ts';
@@ -89,8 +90,9 @@ class OperatorProcess implements Work {
       await untilInstalled(this.#client, self, waiting, signal);
       this.#isInstalled = true;
       const guarding = this.#guard.run(signal);
+      const following = followClockSteps(clock, (stepMs) => this.#onClockStep(stepMs), signal);
       await this.#elector.run(signal, (leading) => this.#lead(leading));
-      await guarding;
+      await Promise.all([guarding, following]);
     } finally {
       await this.#recorder.drain();
     }
@@ -148,6 +150,11 @@ class OperatorProcess implements Work {
     if (missing === 0 && this.#missing > 0) this.#term?.enqueueAll();
     this.#missing = missing;
     if (this.#term !== undefined) this.#reportAdmission();
+  }
+
+  #onClockStep(stepMs: number): void {
+    this.#host.log.warn({ stepMs }, 'the clock was set, or the machine slept: everything is checked again');
+    this.#term?.enqueueDelayed();
   }
 
   /** Leader and standby ask for the lease every second, so this hears of an outage first. */

@@ -16,6 +16,20 @@ const takeAll = async () => {
   return keys;
 };
 
+it('what waits for its time is added at once when the clock was set, and what comes later waits again', async () => {
+  queue.addAfter('hour', 3_600_000);
+  queue.addAfter('day', 86_400_000);
+  queue.addDelayed();
+  expect(await takeAll()).toEqual(['hour', 'day']);
+  expect([queue.delayed, clock.pendingTimers]).toEqual([0, 0]);
+  for (const key of ['hour', 'day']) queue.done(key);
+  queue.addAfter('hour', 5_000);
+  clock.advance(4_999);
+  expect(queue.length).toBe(0);
+  clock.advance(1);
+  expect(await takeAll()).toEqual(['hour']);
+});
+
 describe('a queue with owners', () => {
   it('gives the key of another owner after one key of the owner who has thousands', async () => {
     queue = new WorkQueue({ clock, random: () => 1, ownerOf: (key) => key.charAt(0) });

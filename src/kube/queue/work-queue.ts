@@ -95,6 +95,12 @@ export class WorkQueue {
     this.addAfter(key, backOffDelay(failures, options));
   }
 
+  /** Adds what waits for its time: the clock by which it was counted has been set. */
+  addDelayed(): void {
+    this.#timer?.cancel();
+    this.#addDue(Number.POSITIVE_INFINITY);
+  }
+
   /** How often `addRateLimited` was called since the last `forget`. */
   failures(key: string): number {
     return this.#failures.get(key) ?? 0;
@@ -174,9 +180,8 @@ export class WorkQueue {
     this.#timer = this.#clock.setTimer(() => this.#addDue(), due - this.#clock.monotonic());
   }
 
-  #addDue(): void {
+  #addDue(now = this.#clock.monotonic()): void {
     this.#timerDue = Number.POSITIVE_INFINITY;
-    const now = this.#clock.monotonic();
     for (let key = this.#delayed.takeDue(now); key !== undefined; key = this.#delayed.takeDue(now))
       this.add(key);
     this.#setTimer();

@@ -106,6 +106,11 @@ export class Controllers {
     for (const kind of allCredentialKinds) this.#enqueueKind(kind);
   }
 
+  /** Everything that waits for a time is reconciled now. */
+  enqueueDelayed(): void {
+    for (const queue of Object.values(this.#context.queues)) queue.addDelayed();
+  }
+
   /** Ends the connections to targets. */
   async close(): Promise<void> {
     await this.#context.targetClients.close();

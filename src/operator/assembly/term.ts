@@ -59,6 +59,11 @@ export class Term {
     this.#controllers.enqueueAll();
   }
 
+  /** Checks everything now that waits for a time. */
+  enqueueDelayed(): void {
+    this.#controllers.enqueueDelayed();
+  }
+
   /** For a health check. */
   unsynced(): string | undefined {
     return this.#informers.unsynced();
