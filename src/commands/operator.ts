@@ -111,6 +111,7 @@ class OperatorProcess implements Work {
       leaseDurationMs,
       renewDeadlineMs: (leaseDurationMs * 2) / 3,
       retryPeriodMs: Math.min(1_000, leaseDurationMs / 10),
+      onRecovery: () => this.#retryWatches(),
     });
   }
 
@@ -150,6 +151,11 @@ class OperatorProcess implements Work {
     if (missing === 0 && this.#missing > 0) this.#term?.enqueueAll();
     this.#missing = missing;
     if (this.#term !== undefined) this.#reportAdmission();
+  }
+
+  #retryWatches(): void {
+    this.#guard.retryNow();
+    this.#term?.retryNow();
   }
 
   #onClockStep(stepMs: number): void {

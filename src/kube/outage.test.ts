@@ -18,8 +18,10 @@ describe('an outage', () => {
     clock.advance(4_000);
     expect(outage.problem(8_000)).toBeUndefined();
     expect(outage.problem(7_999)).toBe('for 8 s (ERR_KUBE_TIMEOUT)');
-    outage.ended();
+    expect(outage.ended()).toBe(true);
     expect(outage.problem(0)).toBeUndefined();
+    outage.began();
+    expect(outage.ended()).toBe(false);
     outage.failed(timedOut(action, 4_000));
     clock.advance(1_000);
     expect(outage.problem(0)).toBe('for 1 s (ERR_KUBE_TIMEOUT)');

@@ -21,9 +21,12 @@ export class Outage {
     this.#error = error;
   }
 
-  ended(): void {
+  /** A try has succeeded. True when one before it had failed. */
+  ended(): boolean {
+    const hadFailed = this.#error !== undefined;
     this.#since = undefined;
     this.#error = undefined;
+    return hadFailed;
   }
 
   /** For a health check: how long it has lasted, and why; undefined until it has lasted longer than this. */

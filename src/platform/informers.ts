@@ -40,7 +40,7 @@ interface Informer {
   readonly name: string;
   readonly reflector: Pick<
     Reflector<StoredRecord>,
-    'run' | 'synced' | 'hasSynced' | 'freshness' | 'outage' | 'position'
+    'run' | 'synced' | 'hasSynced' | 'freshness' | 'outage' | 'retryNow' | 'position'
   >;
 }
 
@@ -68,6 +68,11 @@ export class Informers {
   /** Works until the signal aborts. Run it once, when all are added. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#informers.map(({ reflector }) => reflector.run(signal)));
+  }
+
+  /** Ends the pauses after failures. */
+  retryNow(): void {
+    for (const { reflector } of this.#informers) reflector.retryNow();
   }
 
   /** Resolves when every store has held everything at one moment; rejects with the signal's reason. */

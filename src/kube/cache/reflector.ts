@@ -5,7 +5,6 @@ import type { WatchEvent, WatchStreamOptions } from '../client/watch-stream.ts';
 import { badAnswer, type KubeError, kubeErrorFromStatus, timedOut, unreachable } from '../kube-error.ts';
 import { isNewerVersion, type KubeObject, keyOf } from '../object.ts';
 import { collectionPath } from '../resource-path.ts';
-import { sleep } from '../sleep.ts';
 import { TimeSlice } from '../time-slice.ts';
 import { Retries, type RetriesOptions } from './retries.ts';
 import type { Store, StoredRecord } from './store.ts';
@@ -115,6 +114,11 @@ export class Reflector<R extends StoredRecord> {
   /** The resourceVersion up to which the store is equal to what the server has; undefined while it is read (again). */
   position(): string | undefined {
     return this.#resourceVersion;
+  }
+
+  /** The server is back, as far as others know: what waits after a failure is tried now. */
+  retryNow(): void {
+    this.#retries.hurry();
   }
 
   /** Works until the signal aborts. Run it once. */
@@ -286,14 +290,15 @@ export class Reflector<R extends StoredRecord> {
   }
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
-    const { clock, log, resource, onRestart } = this.#options;
+    const { log, resource, onRestart } = this.#options;
     onRestart?.();
     if (this.#seen !== undefined && isRefusalOfStreaming(error)) this.#streamingLists = false;
     this.#seen = undefined;
     if (!isResumable(error)) this.#resourceVersion = undefined;
-    const delayMs = this.#retries.failed(error);
+    const pause = this.#retries.failed(error);
     const relist = this.#resourceVersion === undefined;
+    const { delayMs } = pause;
     log.warn({ kind: resource.kind, err: error, relist, delayMs }, 'watch failed; it will be tried again');
-    await sleep(clock, delayMs, signal);
+    await this.#retries.wait(pause, signal);
   }
 }

@@ -1,6 +1,7 @@
 import { BackOff } from '../back-off.ts';
 import type { Clock } from '../clock.ts';
 import { Outage } from '../outage.ts';
+import { sleep } from '../sleep.ts';
 import { retryAfterOf } from './watch-recovery.ts';
 
 export interface RetriesOptions {
@@ -11,6 +12,13 @@ export interface RetriesOptions {
   readonly backOffMs?: readonly [number, number];
 }
 
+/** Before the next try, in milliseconds. */
+interface Pause {
+  readonly delayMs: number;
+  /** By the server, as part of it. */
+  readonly askedForMs: number;
+}
+
 /** The pauses of something that never gives up, longer after each failure, and how long it has been failing. */
 export class Retries {
   readonly #clock: Clock;
@@ -18,6 +26,7 @@ export class Retries {
   readonly #resetAfterMs: number;
   readonly #outage: Outage;
   #failedAt = Number.NEGATIVE_INFINITY;
+  #waiting = new AbortController();
 
   constructor({ clock, random, backOffMs: [initialMs, maxMs] = [200, 30_000] }: RetriesOptions) {
     this.#clock = clock;
@@ -26,17 +35,30 @@ export class Retries {
     this.#outage = new Outage(clock);
   }
 
-  /** How long to wait before the next try, in milliseconds. */
-  failed(error: unknown): number {
+  failed(error: unknown): Pause {
     const now = this.#clock.monotonic();
     this.#outage.failed(error);
     if (now - this.#failedAt > this.#resetAfterMs) this.#backOff.reset();
     this.#failedAt = now;
-    return Math.max(this.#backOff.next(), 1000 * (retryAfterOf(error) ?? 0));
+    const askedForMs = 1000 * (retryAfterOf(error) ?? 0);
+    return { delayMs: Math.max(this.#backOff.next(), askedForMs), askedForMs };
   }
 
   succeeded(): void {
     this.#outage.ended();
+  }
+
+  async wait({ delayMs, askedForMs }: Pause, signal: AbortSignal): Promise<void> {
+    if (askedForMs > 0) await sleep(this.#clock, askedForMs, signal);
+    this.#waiting = new AbortController();
+    const leftMs = delayMs - askedForMs;
+    if (leftMs > 0) await sleep(this.#clock, leftMs, AbortSignal.any([signal, this.#waiting.signal]));
+  }
+
+  /** Ends the pause, except for what the server asked for. The next ones are short again. */
+  hurry(): void {
+    this.#backOff.reset();
+    this.#waiting.abort();
   }
 
   /** For a health check: how long each try has failed, and why, where that is longer than this. */

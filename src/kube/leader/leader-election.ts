@@ -21,7 +21,13 @@ export interface LeaderElectorOptions {
   readonly renewDeadlineMs?: number;
   /** Between two attempts. Default 2 s. */
   readonly retryPeriodMs?: number;
+  /** Called when an attempt succeeds after one that failed: the API server is back. */
+  readonly onRecovery?: () => void;
 }
+
+type Durations = Required<
+  Pick<LeaderElectorOptions, 'leaseDurationMs' | 'renewDeadlineMs' | 'retryPeriodMs'>
+>;
 
 /**
  * With less left, a renewal often succeeds after it was given up. Then no one leads until that lease has run out;
@@ -37,7 +43,7 @@ const never: Moment = { monotonic: Number.NEGATIVE_INFINITY, wall: Number.NEGATI
  * begin, however clocks jump, requests hang, or the machine sleeps.
  */
 export class LeaderElector {
-  readonly #options: Required<LeaderElectorOptions>;
+  readonly #options: LeaderElectorOptions & Durations;
   readonly #lock: LeaseLock;
   readonly #outage: Outage;
   /** Writes may start before it. */
@@ -141,13 +147,13 @@ export class LeaderElector {
 
   /** `undefined` where the API server did not answer. */
   async #attempt(): Promise<Attempt | undefined> {
-    const { renewDeadlineMs, log } = this.#options;
+    const { renewDeadlineMs, log, onRecovery } = this.#options;
     // A request that hangs must not keep the work from hearing that the deadline has passed.
     const left = this.#steadyLeftMs() || Number.POSITIVE_INFINITY;
     this.#outage.began();
     try {
       const attempt = await this.#lock.attempt(Math.min(left, renewDeadlineMs / 2));
-      this.#outage.ended();
+      if (this.#outage.ended()) onRecovery?.();
       if (attempt.held) this.#deadline = later(attempt.since, renewDeadlineMs);
       return attempt;
     } catch (error) {
@@ -182,7 +188,7 @@ const later = ({ monotonic, wall }: Moment, ms: number): Moment => ({
   wall: wall + ms,
 });
 
-function checkDurations(options: Required<LeaderElectorOptions>): void {
+function checkDurations(options: Durations): void {
   const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = options;
   if (leaseDurationMs <= renewDeadlineMs)
     throw new RangeError('leaseDurationMs must be above renewDeadlineMs');

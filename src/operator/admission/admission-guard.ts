@@ -132,6 +132,11 @@ export class AdmissionGuard {
       .find((outage) => outage !== undefined);
   }
 
+  /** Ends the pauses after failures. */
+  retryNow(): void {
+    for (const reflector of this.#reflectors) reflector.retryNow();
+  }
+
   /** Works until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const watching = this.#reflectors.map((reflector) => reflector.run(signal));

@@ -64,6 +64,11 @@ export class Term {
     this.#controllers.enqueueDelayed();
   }
 
+  /** Ends the pauses after failed watches. */
+  retryNow(): void {
+    this.#informers.retryNow();
+  }
+
   /** For a health check. */
   unsynced(): string | undefined {
     return this.#informers.unsynced();

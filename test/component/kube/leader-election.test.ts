@@ -257,6 +257,28 @@ describe('an API server that does not answer', () => {
   );
 });
 
+it('says that the API server is back, once, when an attempt succeeds after one that failed', async () => {
+  let recoveries = 0;
+  const options = { client: leases, namespace: 'system', name: 'leader', identity: 'a', log: silentLogger };
+  const onRecovery = () => void recoveries++;
+  const elector = new LeaderElector({ ...options, clock, random: () => 0.5, onRecovery });
+  const stop = new AbortController();
+  const running = elector.run(
+    stop.signal,
+    (signal) => new Promise<void>((end) => signal.addEventListener('abort', () => end())),
+  );
+  await pass(10_000);
+  leases.refusal = [500, 'InternalError'];
+  await pass(6_000);
+  expect(recoveries).toBe(0);
+  leases.refusal = undefined;
+  await pass(10_000);
+  expect(recoveries).toBe(1);
+  stop.abort();
+  await pass(1_000);
+  await running;
+});
+
 describe('stopping', () => {
   it('gives the lease back, so that the next takes over within a retry period', async () => {
     const [a, b] = [await candidate('a'), await candidate('b')];

@@ -505,6 +505,28 @@ describe('failures that a pause repairs', () => {
     await waitFor('a watch', () => reflector.outage(0) === undefined);
   });
 
+  it('tries at once when it hears that the server is back, but not before the time that the server asked for', async () => {
+    const clock = new FakeClock();
+    start({ client: createClientWith(clock), clock, backOffMs: [20_000, 30_000] });
+    await waitFor('the watch', () => resumed().length === 1);
+    resumed()[0]!.reset();
+    await waitFor('the failure', () => logged.length === 1);
+    reflector.retryNow();
+    await waitFor('the second watch', () => resumed().length === 2);
+    server.once(isResumed, (exchange) => exchange.refuse(429, 'TooManyRequests', { retryAfter: 7 }));
+    resumed()[1]!.reset();
+    await waitFor('the next failure', () => logged.length === 2);
+    reflector.retryNow();
+    await waitFor('the refusal', () => logged.length === 3);
+    reflector.retryNow();
+    await clock.advanceAsync(6_900, 100);
+    reflector.retryNow();
+    expect(resumed().length).toBe(3);
+    await clock.advanceAsync(100);
+    reflector.retryNow();
+    await waitFor('the next try', () => resumed().length === 4);
+  });
+
   it('takes a watch that ends at once for a failure, not for an invitation to loop', async () => {
     server.script((exchange) => {
       if (!isResumed(exchange)) return false;
