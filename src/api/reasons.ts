@@ -31,6 +31,7 @@ export const reasons = {
   tokenTooLarge: 'TokenTooLarge',
   objectTooLarge: 'ObjectTooLarge',
   signingKeyRevoked: 'SigningKeyRevoked',
+  signingKeyUnreadable: 'SigningKeyUnreadable',
   finalizerReleased: 'FinalizerReleased',
   secretsMoved: 'SecretsMoved',
   storm: 'ManyEvents',

@@ -13,6 +13,7 @@ import {
   certificateNotRevoked,
   finalizerReleased,
   revocationUnreadable,
+  signingKeyUnreadable,
   type TransitionEvent,
 } from '../../src/operator/shared/events.ts';
 import { targetTransitions } from '../../src/operator/targets/target-status.ts';
@@ -84,6 +85,7 @@ const scenarios: Readonly<Record<string, (reason: Reason) => readonly Transition
   ],
   Wait: () => admissionEvents.slice(0, 1),
   Resume: () => admissionEvents.slice(1),
+  Keep: () => [signingKeyUnreadable('a.pem')],
   Move: () => [loginSecretsMoved],
 };
 

@@ -3,7 +3,7 @@ import { calculateJwkThumbprint } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createKeySet, discoveryDocument } from './discovery.ts';
 import { generateSigningKey, type SigningKey } from './signing-key.ts';
-import { fromSecretData, type SecretData, toSecretData } from './signing-key-secret.ts';
+import { fromSecretData, keptEntries, type SecretData, toSecretData } from './signing-key-secret.ts';
 
 const dates = { createdAt: 1000, activeFrom: 2000, longestLife: 86_400 };
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -112,6 +112,35 @@ describe('toSecretData and fromSecretData', () => {
     const stored = await fromSecretData({ ...data, [`${one.kid}.pem`]: base64(pem()) }, longest);
     expect(kids(stored.keys)).toEqual([two.kid]);
     expect(stored).toMatchObject({ unusable: [`${one.kid}.pem`], revoked: [one.kid] });
+  });
+});
+
+describe('keptEntries', () => {
+  const spoilt = { 'a.pem': base64('garbage'), 'keys.json': base64('{}') };
+
+  it('keeps an entry without a usable key under a name that is not read', async () => {
+    const kept = keptEntries(spoilt, ['a.pem']);
+    expect(kept).toEqual({ 'a.pem.unreadable': base64('garbage') });
+    expect(await fromSecretData({ ...data, ...kept }, longest)).toMatchObject({ revoked: [], unusable: [] });
+  });
+
+  it('keeps what was kept before, and nothing else', () => {
+    const before = { ...data, 'b.pem.unreadable': base64('b') };
+    expect(keptEntries(before, [])).toEqual({ 'b.pem.unreadable': base64('b') });
+    expect(keptEntries({ ...before, ...spoilt }, ['a.pem'])).toEqual({
+      'a.pem.unreadable': base64('garbage'),
+      'b.pem.unreadable': base64('b'),
+    });
+    expect(keptEntries(undefined, [])).toEqual({});
+  });
+
+  it('keeps no more than the newest twenty, and nothing large', () => {
+    const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`${n}.pem`, base64(`${n}`)]));
+    const kept = keptEntries({ ...many, 'large.pem': 'A'.repeat(20_000) }, [
+      ...Object.keys(many),
+      'large.pem',
+    ]);
+    expect(Object.keys(kept)).toEqual(Array.from({ length: 20 }, (_, n) => `${n + 10}.pem.unreadable`));
   });
 });
 

@@ -6,6 +6,10 @@ export type SecretData = Readonly<Record<string, string>>;
 
 const datesEntry = 'keys.json';
 const pemSuffix = '.pem';
+const keptSuffix = '.unreadable';
+/** So that the Secret stays far below its limit of a mebibyte. */
+const maxKept = 20;
+const maxKeptChars = 2 ** 14;
 
 /**
  * The data of the Secret that keeps the signing keys: `<kid>.pem` (PKCS#8) for each, and `keys.json` with their dates.
@@ -54,6 +58,17 @@ export async function fromSecretData(
     revoked: Object.keys(dates).filter((kid) => !keys.some((key) => key.kid === kid)),
     unusable: read.filter(({ key }) => key === undefined).map(({ name }) => name),
   };
+}
+
+/**
+ * Entries that hold no usable key, under names that are not read: what an editor or a restore has spoilt may be all that is
+ * left of the key behind the tokens that are out.
+ */
+export function keptEntries(data: SecretData | undefined, unusable: readonly string[]): SecretData {
+  const earlier = Object.entries(data ?? {}).filter(([name]) => name.endsWith(keptSuffix));
+  const spoilt = unusable.map((name): [string, string] => [name + keptSuffix, data?.[name] ?? '']);
+  const kept = [...earlier, ...spoilt].filter(([, value]) => value.length <= maxKeptChars);
+  return Object.fromEntries(kept.slice(-maxKept));
 }
 
 function parseDates(value: unknown, longestLife: number): SigningKeyDates {

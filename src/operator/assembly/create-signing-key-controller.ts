@@ -15,6 +15,7 @@ export function createSigningKeyController({
   metrics,
   clock,
   log,
+  events,
   ring,
   queues,
 }: OperatorContext): Controller {
@@ -25,6 +26,7 @@ export function createSigningKeyController({
     policy: signingKeyPolicy(settings),
     now: () => clock.now(),
     log,
+    events,
     onActive: (active) => {
       metrics.signingKeyCreated.set(active.createdAt / 1000);
       metrics.signingKeyRotation.set((active.activeFrom + settings.signingKeyRotationMs) / 1000);

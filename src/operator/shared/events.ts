@@ -56,6 +56,16 @@ export const revocationUnreadable: TransitionEvent = {
   note: 'This record of certificates to be revoked cannot be read, so nothing is done about them: look at its data, and at what the virtual cluster of that time has bound to management.platform.sh:kubeconfig:… users.',
 };
 
+/** Of an entry in the Secret of the signing keys. */
+export function signingKeyUnreadable(entry: string): TransitionEvent {
+  return {
+    type: 'Warning',
+    reason: reasons.signingKeyUnreadable,
+    action: 'Keep',
+    note: `The entry ${entry} holds no signing key of that name. It is kept as ${entry}.unreadable and signs nothing; tokens of that key are issued again.`,
+  };
+}
+
 const refusals: readonly Reason[] = [reasons.targetForbidden, reasons.targetAnswer];
 
 /** `left`: what may still be there, e.g. `something that Latchkey made in the target`. */

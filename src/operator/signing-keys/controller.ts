@@ -16,6 +16,7 @@ import {
 } from '../../credentials/tokens/signing-key-plan.ts';
 import {
   fromSecretData,
+  keptEntries,
   type SecretData,
   toSecretData,
 } from '../../credentials/tokens/signing-key-secret.ts';
@@ -25,6 +26,7 @@ import type { KubeObject } from '../../kube/object.ts';
 import type { WorkResult } from '../../kube/queue/workers.ts';
 import type { Logger } from '../../logger.ts';
 import { requeueAt } from '../shared/controller.ts';
+import { type ObjectEvents, signingKeyUnreadable } from '../shared/events.ts';
 import type { KeyRing } from './key-ring.ts';
 
 export interface SigningKeyControllerOptions {
@@ -35,6 +37,7 @@ export interface SigningKeyControllerOptions {
   readonly policy: SigningKeyPolicy;
   readonly now: () => number;
   readonly log: Logger;
+  readonly events: Pick<ObjectEvents, 'publish'>;
   /** Called with the signing key after each reconcile, for metrics. */
   readonly onActive: (active: SigningKey) => void;
 }
@@ -60,8 +63,12 @@ export class SigningKeyController {
     const stored = await this.#parse(secret);
     ring.retain(new Set(stored.keys.map(({ kid }) => kid)));
     const plan = planSigningKeys(stored.keys, now(), policy);
-    const changed = needsWrite(plan) || stored.revoked.length > 0 || stored.isOfOtherIssuer;
-    const keys = changed ? await this.#write(secret, await applyPlan(stored.keys, plan)) : stored.keys;
+    const isSpoilt = stored.revoked.length > 0 || stored.unusable.length > 0;
+    const changed = needsWrite(plan) || isSpoilt || stored.isOfOtherIssuer;
+    const keys = changed
+      ? await this.#write(secret, await applyPlan(stored.keys, plan), stored.kept)
+      : stored.keys;
+    this.#reportUnusable(secret, stored.unusable);
     await this.#publish(keys);
     const { active = keys[0], nextChange } = planSigningKeys(keys, now(), policy);
     if (active === undefined) throw new RangeError('a plan without a signing key');
@@ -78,21 +85,31 @@ export class SigningKeyController {
     const { policy, issuer, log } = this.#options;
     const isOfOtherIssuer =
       secret !== undefined && secret.metadata.annotations?.[annotations.issuer] !== issuer;
-    const stored = await fromSecretData(isOfOtherIssuer ? undefined : secret?.data, policy.maxTokenLife);
+    const data = isOfOtherIssuer ? undefined : secret?.data;
+    const stored = await fromSecretData(data, policy.maxTokenLife);
     if (stored.unusable.length > 0)
-      log.warn({ entries: stored.unusable }, 'signing keys that cannot be read are ignored');
+      log.warn({ entries: stored.unusable }, 'signing keys that cannot be read are kept under other names');
     if (stored.revoked.length > 0) log.warn({ keyIDs: stored.revoked }, 'signing keys were revoked');
     if (isOfOtherIssuer) log.warn({ issuer }, 'the signing keys belong to another issuer and are replaced');
-    return { ...stored, isOfOtherIssuer };
+    return { ...stored, kept: keptEntries(data, stored.unusable), isOfOtherIssuer };
+  }
+
+  #reportUnusable(secret: StoredSecret | undefined, entries: readonly string[]): void {
+    if (secret === undefined) return;
+    const { uid, resourceVersion } = secret.metadata;
+    const key = `${secretKey.namespace}/${secretKey.name}`;
+    const subject = { apiVersion: 'v1', kind: 'Secret', ...secretKey, key, uid, resourceVersion };
+    this.#options.events.publish(subject, entries.map(signingKeyUnreadable));
   }
 
   /** Creating, and replacing with a resourceVersion, let one of two writers win: the other fails and reads its keys. */
   async #write(
     present: StoredSecret | undefined,
     keys: readonly SigningKey[],
+    kept: SecretData,
   ): Promise<readonly SigningKey[]> {
     const { client, log } = this.#options;
-    const secret = this.#render(keys);
+    const secret = this.#render(keys, kept);
     if (present === undefined) {
       await client.create(secrets, secret, { namespace: systemNamespace, fieldManager });
     } else {
@@ -104,7 +121,7 @@ export class SigningKeyController {
     return keys;
   }
 
-  #render(keys: readonly SigningKey[]) {
+  #render(keys: readonly SigningKey[], kept: SecretData) {
     return {
       apiVersion: 'v1',
       kind: 'Secret',
@@ -114,7 +131,7 @@ export class SigningKeyController {
         labels: { [labels.purpose]: purposes.signingKeys },
         annotations: { [annotations.issuer]: this.#options.issuer },
       },
-      data: toSecretData(keys),
+      data: { ...kept, ...toSecretData(keys) },
     };
   }
 

@@ -5,7 +5,7 @@ import { baseURL } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { Verifier } from '../../../lab/operator/verifier.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
-import { group } from '../../../src/api/names.ts';
+import { group, systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { Issuer, signingKeyOf } from './issuer.ts';
 
@@ -135,6 +135,22 @@ describe('the revocation of a signing key', () => {
       expect(await verifier.presented(predecessor)).toBe('Unknown');
     }
     expect(status.previous).toBeUndefined();
+  });
+
+  it('by an entry that cannot be read keeps the entry under another name, and says so', async () => {
+    const before = await admin.untilReady(await admin.createToken());
+    const entry = `${signingKeyOf(before.status.token)}.pem`;
+    const secret = await admin.get(secretAt(systemNamespace, systemObjects.signingKeys));
+    const spoilt = Buffer.from('spoilt').toString('base64');
+
+    await admin.patch(secret, { data: { [entry]: spoilt } });
+
+    await admin.until(before, 'a successor', ({ status }) => status.serial === 2);
+    await issuer.verify((await admin.untilReady(before)).status.token);
+    const { data } = await admin.get(secret);
+    expect(data).toMatchObject({ [`${entry}.unreadable`]: spoilt });
+    expect(data).not.toHaveProperty([entry]);
+    await admin.untilEvent(secret, reasons.signingKeyUnreadable);
   });
 
   it('of all of them, by deleting their Secret, replaces every token', async () => {
