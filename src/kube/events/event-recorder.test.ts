@@ -214,6 +214,7 @@ describe('failures', () => {
   });
 
   it('gives up after the third try and goes on with the next event', async () => {
+    recorder = make({ lanes: 1 });
     api.refusals.push(busy(), busy(), busy());
     recorder.record(event('a'));
     recorder.record(event('b'));
@@ -242,12 +243,57 @@ describe('failures', () => {
     expect(api.sent.map(({ verb }) => verb)).toEqual(['patch']);
   });
 
-  it('drops events beyond the bound and counts them', async () => {
-    api.gate = new Promise(() => {});
+  it('sums up what comes while too many wait, as soon as there is room, and loses none', async () => {
+    const open = Promise.withResolvers<void>();
+    api.gate = open.promise;
     recorder = make({ maxWaiting: 5 });
     for (let n = 0; n < 8; n++) recorder.record(event(`key-${n}`));
+    await clock.advanceAsync(25_000, 500);
+    recorder.record(event('key-8'));
+    open.resolve();
+    await clock.advanceAsync(10_000, 500);
     await settled();
-    expect(dropped).toBe(3);
+    expect(api.sent.length).toBe(6);
+    expect(api.sent[5]?.body).toMatchObject({
+      reason: 'ManyEvents',
+      note: '4 more events with reason Issued were not written one by one; the newest was about ConfigMap ns/key-8',
+    });
+    expect([dropped, clock.pendingTimers]).toEqual([0, 0]);
+  });
+
+  it('writes the repetitions of an event later when too many wait', async () => {
+    recorder = make({ maxWaiting: 2 });
+    recorder.record(event('a'));
+    await settled();
+    const open = Promise.withResolvers<void>();
+    api.gate = open.promise;
+    for (const name of ['b', 'c', 'a']) recorder.record(event(name));
+    await clock.advanceAsync(15_000, 500);
+    open.resolve();
+    await clock.advanceAsync(10_000, 500);
+    await settled();
+    expect(api.sent.map(({ verb, name }) => `${verb} ${name.split('.')[0]}`)).toEqual([
+      'create a',
+      'create b',
+      'create c',
+      'patch a',
+    ]);
+    expect(dropped).toBe(0);
+  });
+
+  it('does not let one event that hangs keep the others waiting', async () => {
+    const [first, ...later] = ['slow', 'b', 'c', 'd'];
+    const open = Promise.withResolvers<void>();
+    api.gate = open.promise;
+    recorder.record(event(first));
+    await settled();
+    api.gate = Promise.resolve();
+    for (const name of later) recorder.record(event(name));
+    await settled();
+    expect(api.sent.map(({ name }) => name.split('.')[0])).toEqual(later);
+    open.resolve();
+    await settled();
+    expect(api.sent.length).toBe(4);
   });
 });
 
@@ -274,6 +320,16 @@ describe('drain', () => {
     await clock.advanceAsync(3_000);
     await draining;
     expect(dropped).toBe(2);
+  });
+
+  it('counts what had no room as lost when it gives up, and leaves no timer', async () => {
+    api.gate = new Promise(() => {});
+    recorder = make({ maxWaiting: 2 });
+    for (let n = 0; n < 5; n++) recorder.record(event(`key-${n}`));
+    const draining = recorder.drain(3_000);
+    await clock.advanceAsync(3_000);
+    await draining;
+    expect([dropped, clock.pendingTimers]).toEqual([5, 0]);
   });
 
   it('ends at once when nothing waits', async () => {

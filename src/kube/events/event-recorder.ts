@@ -25,15 +25,17 @@ export interface EventRecorderOptions extends Reporter {
   readonly log: Logger;
   /** Uniform in [0, 1). Default `Math.random`. */
   readonly random?: () => number;
-  /** Events that wait to be sent; one more is dropped. Default 1,000. */
+  /** Events that wait to be sent; what comes then goes into the summary of its reason. Default 1,000. */
   readonly maxWaiting?: number;
+  /** Events that are sent at a time. Default 4. */
+  readonly lanes?: number;
   /** Of one reason: at once, and a second after that. Above it they are summed up. Default 100 and 10. */
   readonly stormBudget?: { readonly burst: number; readonly rate: number };
   /** Between two summaries of one reason. Default 10 s. */
   readonly summaryMs?: number;
   /** Between two updates of one series. Default 10 s. */
   readonly seriesMs?: number;
-  /** Called for each event that was lost because too many waited or the API server refused it. */
+  /** Called for each event that was lost because the API server refused it, or the process ends. */
   readonly onDropped?: () => void;
 }
 
@@ -49,8 +51,8 @@ const maxSeries = 4096;
 const tries = 3;
 
 /**
- * Writes events in the background. The same event again updates one object; too many of one reason become a summary;
- * when too many wait, further ones are dropped and counted. Nothing here ever fails or delays the caller.
+ * Writes events in the background. The same event again updates one object; too many of one reason become a summary,
+ * and so do those for which the queue has no room. Nothing here ever fails or delays the caller.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
@@ -58,10 +60,12 @@ export class EventRecorder {
   readonly #storms: EventStorms;
   readonly #series = new Map<string, Entry>();
   readonly #waiting = new Set<Entry>();
+  /** Those of them that no lane has taken yet, the oldest first. */
+  readonly #untaken = new Set<Entry>();
+  readonly #lanes = new Set<Promise<void>>();
   /** Known series that happened again and wait for their next update. */
   readonly #repeated = new Set<Entry>();
   #repeatTimer: Timer | undefined;
-  #sending: Promise<void> | undefined;
 
   constructor(options: EventRecorderOptions) {
     const {
@@ -81,7 +85,7 @@ export class EventRecorder {
     const known = this.#series.get(seriesKey(input));
     const now = this.#options.clock.now();
     if (known !== undefined && now - known.last < seriesLifeMs) this.#repeat(known, now);
-    else if (this.#storms.admit(input)) this.#begin(input);
+    else if (this.#storms.admit(input) && !this.#begin(input)) this.#storms.leaveOut(input);
   }
 
   /** Sends what waits, summaries and series included; gives up after the time limit. Never rejects. */
@@ -91,9 +95,13 @@ export class EventRecorder {
     const everything = this.#sendEverything(ended.signal).finally(() => ended.abort());
     await Promise.race([everything, sleep(clock, timeoutMs, ended.signal)]);
     ended.abort();
-    if (this.#waiting.size === 0) return;
-    log.warn({ count: this.#waiting.size }, 'events were not sent in time');
+    this.#repeatTimer?.cancel();
+    const leftOut = this.#storms.discard();
+    const count = this.#waiting.size + leftOut;
+    if (count === 0) return;
+    log.warn({ count }, 'events were not sent in time');
     for (const entry of this.#waiting) this.#drop(entry);
+    for (let lost = 0; lost < leftOut; lost++) this.#options.onDropped?.();
   }
 
   /** Again and again, because an event may repeat while it is on its way. */
@@ -101,16 +109,17 @@ export class EventRecorder {
     while (!ended.aborted) {
       this.#storms.flush();
       this.#flushRepeated();
-      if (this.#sending === undefined) return;
-      await this.#sending;
+      if (this.#lanes.size === 0) return;
+      await Promise.all(this.#lanes);
     }
   }
 
-  #begin(input: EventInput): void {
+  /** False when there is no room. */
+  #begin(input: EventInput): boolean {
     const now = this.#options.clock.now();
     const name = eventName(input, this.#suffix());
     const entry: Entry = { input, name, first: now, last: now, count: 1, stored: false, sent: 0 };
-    if (!this.#send(entry)) return;
+    if (!this.#send(entry)) return false;
     const key = seriesKey(input);
     this.#series.delete(key);
     this.#series.set(key, entry);
@@ -118,6 +127,7 @@ export class EventRecorder {
       if (this.#series.size <= maxSeries) break;
       this.#series.delete(oldest);
     }
+    return true;
   }
 
   #repeat(entry: Entry, now: number): void {
@@ -135,25 +145,29 @@ export class EventRecorder {
   #flushRepeated(): void {
     this.#repeatTimer?.cancel();
     this.#repeatTimer = undefined;
-    for (const entry of this.#repeated) this.#send(entry);
-    this.#repeated.clear();
+    for (const entry of this.#repeated) {
+      if (!this.#send(entry)) return this.#updateLater(entry);
+      this.#repeated.delete(entry);
+    }
   }
 
   #send(entry: Entry): boolean {
-    const { maxWaiting = 1_000 } = this.#options;
-    if (this.#waiting.size >= maxWaiting) {
-      this.#options.onDropped?.();
-      return false;
-    }
+    const { maxWaiting = 1_000, lanes = 4 } = this.#options;
+    if (this.#waiting.size >= maxWaiting) return false;
     this.#waiting.add(entry);
-    this.#sending ??= this.#sendAll().finally(() => {
-      this.#sending = undefined;
-    });
+    this.#untaken.add(entry);
+    if (this.#lanes.size < lanes) this.#openLane();
     return true;
   }
 
+  #openLane(): void {
+    const lane: Promise<void> = this.#sendAll().finally(() => this.#lanes.delete(lane));
+    this.#lanes.add(lane);
+  }
+
   async #sendAll(): Promise<void> {
-    for (const entry of this.#waiting) {
+    for (const entry of this.#untaken) {
+      this.#untaken.delete(entry);
       await this.#sendOne(entry);
       this.#waiting.delete(entry);
       // It happened again while its event was on the way.
@@ -206,6 +220,7 @@ export class EventRecorder {
 
   #drop(entry: Entry): void {
     this.#waiting.delete(entry);
+    this.#untaken.delete(entry);
     this.#series.delete(seriesKey(entry.input));
     this.#options.onDropped?.();
   }

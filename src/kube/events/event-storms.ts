@@ -11,7 +11,8 @@ export interface EventStormsOptions {
   readonly rate: number;
   /** Between two summaries of one reason. */
   readonly summaryMs: number;
-  readonly onSummary: (summary: EventInput) => void;
+  /** False when there is no room for it now: it comes again, with what is left out meanwhile. */
+  readonly onSummary: (summary: EventInput) => boolean;
 }
 
 interface Storm {
@@ -32,17 +33,35 @@ export class EventStorms {
 
   /** True when the event may be written; otherwise it counts in the next summary. */
   admit(input: EventInput): boolean {
+    if (this.#stormOf(input.reason).budget.tryReserve(this.#options.clock.monotonic())) return true;
+    this.leaveOut(input);
+    return false;
+  }
+
+  /** The event counts in the next summary of its reason. */
+  leaveOut(input: EventInput): void {
     const storm = this.#stormOf(input.reason);
-    if (storm.budget.tryReserve(this.#options.clock.monotonic())) return true;
     storm.leftOut++;
     storm.last = input;
-    storm.timer ??= this.#options.clock.setTimer(() => this.#summarise(storm), this.#options.summaryMs);
-    return false;
+    this.#summariseLater(storm);
   }
 
   /** Summarises what was left out so far. */
   flush(): void {
     for (const storm of this.#storms.values()) this.#summarise(storm);
+  }
+
+  /** Forgets what was left out and not summarised, and returns how much that is. */
+  discard(): number {
+    let count = 0;
+    for (const storm of this.#storms.values()) {
+      storm.timer?.cancel();
+      storm.timer = undefined;
+      count += storm.leftOut;
+      storm.leftOut = 0;
+      storm.last = undefined;
+    }
+    return count;
   }
 
   #stormOf(reason: string): Storm {
@@ -59,14 +78,19 @@ export class EventStorms {
     return storm;
   }
 
+  #summariseLater(storm: Storm): void {
+    storm.timer ??= this.#options.clock.setTimer(() => this.#summarise(storm), this.#options.summaryMs);
+  }
+
   #summarise(storm: Storm): void {
     storm.timer?.cancel();
     storm.timer = undefined;
     const { last, leftOut } = storm;
     if (last === undefined) return;
+    const summary = { ...last, reason: reasons.storm, note: noteOf(last, leftOut) };
+    if (!this.#options.onSummary(summary)) return this.#summariseLater(storm);
     storm.last = undefined;
     storm.leftOut = 0;
-    this.#options.onSummary({ ...last, reason: reasons.storm, note: noteOf(last, leftOut) });
   }
 }
 

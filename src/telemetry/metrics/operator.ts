@@ -51,7 +51,7 @@ export class OperatorMetrics {
     this.eventsDropped = new Counter({
       registers,
       name: 'latchkey_events_dropped_total',
-      help: 'Events not written: the queue was full or the API server refused them.',
+      help: 'Events not written: the API server refused them, or the process ended before.',
     });
     this.signingKeyCreated = gauge(
       'latchkey_signing_key_created_timestamp_seconds',
