@@ -5,13 +5,18 @@ const run = promisify(execFile);
 
 /** In place of settings of the user that would make another build of it, or none. */
 const settings = { CGO_ENABLED: '0', GOFLAGS: '-mod=readonly -buildvcs=false', GOWORK: 'off' };
-const timeoutMs = 170_000;
+/** Below the limit of a hook, so that the error says what took so long. */
+const standardTimeoutMs = 170_000;
 
 /**
  * Builds the Go program in `source` with the machine's `go`; Go's own cache makes that a matter of a second after the first time.
- * @returns false when there is no command `go`. @throws Error when the build fails.
+ * @returns false when there is no command `go`. @throws Error when the build fails, or takes longer than `timeoutMs`.
  */
-export async function buildGoProgram(source: string, program: string): Promise<boolean> {
+export async function buildGoProgram(
+  source: string,
+  program: string,
+  timeoutMs: number = standardTimeoutMs,
+): Promise<boolean> {
   try {
     const args = ['build', '-trimpath', '-ldflags=-s -w', '-o', program, '.'];
     await run('go', args, { cwd: source, env: { ...process.env, ...settings }, timeout: timeoutMs });

@@ -2,6 +2,9 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { buildGoProgram } from '../../lab/go/build-program.ts';
 
+/** The first time it compiles much of Prometheus: two minutes of two idle cores. */
+const maxBuildMs = 900_000;
+
 /** Something that Prometheus scrapes. */
 export interface Target {
   /** Those that Prometheus adds to each series. */
@@ -47,7 +50,7 @@ export class Prometheus {
   /** Builds it into `folder`. @throws Error where there is no `go`: nothing else judges alerts as Prometheus does. */
   static async build(folder: string): Promise<Prometheus> {
     const program = path.join(folder, 'prometheus');
-    const hasGo = await buildGoProgram(import.meta.dirname, program);
+    const hasGo = await buildGoProgram(import.meta.dirname, program, maxBuildMs);
     if (!hasGo) throw new Error('there is no command "go": install Go 1.26, see CONTRIBUTING.md');
     return new Prometheus(program);
   }

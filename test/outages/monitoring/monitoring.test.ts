@@ -9,6 +9,8 @@ import { healthOf, metricsOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { systemNamespace } from '../../../src/api/names.ts';
 import { readDocument, sectionOf } from '../../../tools/reference/document.ts';
+import { gatewayWorld } from '../../e2e/gateway/gateway-world.ts';
+import { untilKnown } from '../../e2e/gateway/known-holder.ts';
 import { type Rendered, render } from '../../integration/config/render.ts';
 import {
   type Firing,
@@ -17,8 +19,6 @@ import {
   type Target,
   type Verdict,
 } from '../../prometheus/prometheus.ts';
-import { gatewayWorld } from '../gateway/gateway-world.ts';
-import { untilKnown } from '../gateway/known-holder.ts';
 import { everyday, type TargetName, troubles } from './scenarios.ts';
 
 // Its own, so that no object of other tests is in the figures.
