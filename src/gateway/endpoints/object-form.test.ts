@@ -14,6 +14,7 @@ describe('an object', () => {
     {},
     { kind: 'Self' },
     { apiVersion },
+    { kind: '', apiVersion: null },
     { metadata: null, spec: null },
     { metadata: { name: 'a', anything: 1 }, spec: { accessKey: 'a' }, status: {} },
   ])('%j is of the kind of the path', (object) => {

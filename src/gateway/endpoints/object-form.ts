@@ -45,9 +45,9 @@ export function checkForm(
   fieldValidation: string | null,
 ): SentObject {
   if (!isObject(object)) return mismatch('it is not one object');
-  const { kind: sentKind = kind, apiVersion: sentVersion = apiVersion, metadata, spec } = object;
-  if (sentKind !== kind) return mismatch(`kind must be ${kind}`);
-  if (sentVersion !== apiVersion) return mismatch(`apiVersion must be ${apiVersion}`);
+  const { metadata, spec } = object;
+  if (differs(object['kind'], kind)) return mismatch(`kind must be ${kind}`);
+  if (differs(object['apiVersion'], apiVersion)) return mismatch(`apiVersion must be ${apiVersion}`);
   if (!isObject(metadata ?? {})) return mismatch('metadata must be an object');
   if (!isObject(spec ?? {})) return mismatch('spec must be an object');
   const unknown = [
@@ -59,6 +59,10 @@ export function checkForm(
   if (fieldValidation === 'Strict') return mismatch(`strict decoding error: ${unknown.join(', ')}`);
   return { object, warnings: unknown };
 }
+
+/** Clients also leave a field out by sending it empty. */
+const differs = (sent: unknown, expected: string): boolean =>
+  sent !== undefined && sent !== null && sent !== '' && sent !== expected;
 
 function limitOf(maxBytes: number): BodyLimit {
   return { maxBytes, tooLarge: errorAnswer('ERR_BODY_TOO_LARGE', { bytes: maxBytes }) };
