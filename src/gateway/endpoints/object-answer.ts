@@ -13,7 +13,7 @@ export function sendObject(
   if (response.destroyed) return;
   const isYAML = prefersYAML(request);
   const json = JSON.stringify(body, null, isPretty(request));
-  const text = isYAML && json.length <= maxYAMLLength ? stringify(body, { version: '1.1' }) : json;
+  const text = isYAML && json.length <= maxYAMLLength ? stringify(body, yamlForm) : json;
   leaveRest(response);
   response.writeHead(status, {
     'content-type': isYAML ? 'application/yaml' : 'application/json',
@@ -23,6 +23,9 @@ export function sendObject(
   });
   response.end(request.method === 'HEAD' ? undefined : text);
 }
+
+/** Folded lines would be hard to read in a kubeconfig, and to take out of it. */
+const yamlForm = { version: '1.1', lineWidth: 0 } as const;
 
 /** To write more in this way takes long, and everyone waits for it. Each JSON text is one of YAML, too. */
 const maxYAMLLength = 32_768;

@@ -130,7 +130,7 @@ describe('POST virtualclusterinstances/<name>/kubeconfig', () => {
     expect([status, headers['content-type']]).toEqual([200, 'application/json']);
     const yaml = await post({ body, headers: { ...type, accept: 'application/yaml' } });
     expect([yaml.status, yaml.headers['content-type']]).toEqual([200, 'application/yaml']);
-    expect(yaml.text).toMatch(/\n {2}kubeConfig: [|>]/);
+    expect(yaml.text).toMatch(/\n {2}kubeConfig: \|\n {4}apiVersion: v1\n/);
     expect(yaml.body.metadata.name).toBe(name);
   });
 
