@@ -66,6 +66,7 @@ export function apiServerArgs(
     `--service-account-signing-key-file=${files.serviceAccountKey}`,
     ...((options.users ?? []).length > 0 ? [`--token-auth-file=${files.tokens}`] : []),
     ...auditArgs(files, options),
+    ...(options.authentication === undefined ? [] : [`--authentication-config=${files.authentication}`]),
     ...(options.extraApiServerArgs ?? []),
   ];
 }

@@ -57,7 +57,7 @@ export class Components {
 
   static async prepare(guard: Guard, binaries: Binaries, options: ControlPlaneOptions): Promise<Components> {
     const port = await (options.choosePort ?? freePort)();
-    const prepared = await prepareFiles(guard.folder, options.users ?? [], options.auditPolicy);
+    const prepared = await prepareFiles(guard.folder, options);
     return new Components({ guard, binaries, options, port, prepared });
   }
 

@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createAuthority, createServer, type Identity } from './certificates.ts';
-import type { TokenUser } from './options.ts';
+import type { ControlPlaneOptions, TokenUser } from './options.ts';
 
 export interface IdentityFiles {
   readonly certificate: string;
@@ -18,6 +18,7 @@ export interface ControlPlaneFiles {
   readonly serviceAccountPublicKey: string;
   readonly tokens: string;
   readonly auditPolicy: string;
+  readonly authentication: string;
   readonly auditLog: string;
   readonly etcdData: string;
 }
@@ -27,6 +28,9 @@ export interface PreparedFiles {
   readonly authority: Identity;
   readonly tokens: ReadonlyMap<string, string>;
 }
+
+/** In the folder of the control plane. */
+export const authenticationFile = 'authentication.yaml';
 
 const serverNames = [
   'localhost',
@@ -39,8 +43,7 @@ const serverNames = [
 /** Makes the keys, certificates and tokens that do not depend on the ports. */
 export async function prepareFiles(
   folder: string,
-  users: readonly TokenUser[],
-  auditPolicy: object | undefined,
+  { users = [], auditPolicy, authentication }: ControlPlaneOptions,
 ): Promise<PreparedFiles> {
   const files = pathsIn(folder);
   const authority = createAuthority('latchkey-local-control-plane');
@@ -52,6 +55,9 @@ export async function prepareFiles(
     writeServiceAccountKeys(files),
     writeFile(files.tokens, users.map((user) => tokenLine(user, tokens)).join('')),
     auditPolicy === undefined ? undefined : writeFile(files.auditPolicy, JSON.stringify(auditPolicy)),
+    authentication === undefined
+      ? undefined
+      : writeFile(files.authentication, JSON.stringify(authentication)),
   ]);
   return { files, authority, tokens };
 }
@@ -66,6 +72,7 @@ function pathsIn(folder: string): ControlPlaneFiles {
     serviceAccountPublicKey: inFolder('pki', 'service-account.pub'),
     tokens: inFolder('pki', 'tokens.csv'),
     auditPolicy: inFolder('audit-policy.json'),
+    authentication: inFolder(authenticationFile),
     auditLog: inFolder('audit.jsonl'),
     etcdData: inFolder('etcd-data'),
   };

@@ -18,6 +18,8 @@ export interface ControlPlaneOptions {
   readonly controllers?: readonly string[];
   /** An `audit.k8s.io/v1` Policy; what it selects goes to the file `auditLog`. Default: no audit log. */
   readonly auditPolicy?: object;
+  /** An `apiserver.config.k8s.io` AuthenticationConfiguration. The API server notices when the file `authentication.yaml` changes. */
+  readonly authentication?: object;
   /** Users that get a static bearer token, see `tokenOf`. Default: none. */
   readonly users?: readonly TokenUser[];
   /** Gives a free port of 127.0.0.1 for the API server. Default: one that the system says is free. */

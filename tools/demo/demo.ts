@@ -12,6 +12,7 @@ import type { Say } from './progress.ts';
 import { Started } from './started.ts';
 import { collectSummary } from './summary.ts';
 import { type Logs, renderSummary } from './summary-text.ts';
+import { noIssuer, trustGateway } from './trusting-cluster.ts';
 import { type Planes, prepareProject, virtualClusterSamples } from './virtual-cluster.ts';
 
 export interface DemoOptions {
@@ -75,7 +76,7 @@ async function startAndShow(started: Started, stage: Stage): Promise<Running> {
   step(`found them in ${path.dirname(binaries.etcd)}; starting two control planes`);
   const [platform, virtual] = await Promise.all([
     started.controlPlane('demo', binaries),
-    started.controlPlane('demo-virtual', binaries),
+    started.controlPlane('demo-virtual', binaries, { authentication: noIssuer }),
   ]);
   step(
     `the platform's API server answers at ${platform.server}, that of a virtual cluster at ${virtual.server}`,
@@ -125,8 +126,10 @@ async function tailOf(part: Part): Promise<string> {
 
 async function use(planes: Planes, latchkey: Latchkey, stage: Stage): Promise<void> {
   const { platform } = planes;
-  const { operator } = latchkey;
+  const { operator, gateway } = latchkey;
   const { once, step, print } = stage;
+  step('pointing the second API server at the gateway, so that it takes tokens for the cluster staging');
+  await trustGateway(planes.virtual, gateway);
   step('binding the user alice to the shipped role latchkey-admin');
   const alice = await bindAdministrator(platform, 'alice');
   step("applying config/samples/project: a project, alice's rights in it and over other identities");
@@ -143,7 +146,7 @@ async function use(planes: Planes, latchkey: Latchkey, stage: Stage): Promise<vo
     throw new Error(`not everything got Ready:\n${listing}\nThe operator runs. ${await tailOf(operator)}`);
   }
   step('everything is ready; going through the gateway with curl and kubectl');
-  const summary = await collectSummary(platform, alice, latchkey.gateway);
+  const summary = await collectSummary(planes, alice, gateway);
   print(once ? renderSummary(summary) : renderSummary(summary, logsOf(latchkey)));
 }
 

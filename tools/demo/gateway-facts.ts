@@ -20,8 +20,9 @@ export interface GatewayFacts {
 }
 
 /** The sample that speaks for the user who applies it, without a scope. */
-const sampleKey = 'sample-me';
-const curlSeconds = 10;
+export const sampleKey = 'sample-me';
+/** A kubeconfig may take the operator a while. */
+const curlSeconds = 40;
 
 /** Uses an access key of the user of the kubeconfig at the gateway, with curl and with kubectl. */
 export async function collectGateway(
@@ -38,15 +39,27 @@ export async function collectGateway(
     file,
     namespaces: await readSoon(platform, ['get', 'ns'], file),
     whoAmI: await read(platform, ['auth', 'whoami'], file),
-    version: await curl(platformVersion(baseURL), caFile, secret),
+    version: (await curl({ url: platformVersion(baseURL), caFile, key: secret })) ?? noCurl,
   };
 }
 
 export const platformVersion = (baseURL: string): string => `${baseURL}/kubernetes/management/version`;
 
-/** The key goes through a pipe: everybody on a machine sees the arguments of a command. */
-async function curl(url: string, caFile: string, key: string): Promise<string> {
-  const args = ['--silent', '--show-error', '--fail', '--max-time', String(curlSeconds), '--cacert', caFile];
+export const noCurl = '(there is no curl on this machine)';
+
+interface CurlRequest {
+  readonly url: string;
+  readonly caFile: string;
+  readonly key: string;
+  /** In YAML; sent by POST. */
+  readonly body?: string;
+}
+
+/** What curl printed; undefined without one. The key goes through a pipe: everybody on a machine sees the arguments of a command. */
+export async function curl({ url, caFile, key, body }: CurlRequest): Promise<string | undefined> {
+  const sent = body === undefined ? [] : ['--header', 'Content-Type: application/yaml', '--data', body];
+  const limits = ['--silent', '--show-error', '--fail', '--max-time', String(curlSeconds)];
+  const args = [...limits, '--cacert', caFile, ...sent];
   const child = spawn('curl', [...args, '--config', '-', url], { stdio: ['pipe', 'pipe', 'pipe'] });
   child.stdin.on('error', () => undefined);
   child.stdin.end(`header = "Authorization: Bearer ${key}"\n`);
@@ -55,7 +68,7 @@ async function curl(url: string, caFile: string, key: string): Promise<string> {
     child.once('close', resolve);
   });
   const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-  if (code === 'ENOENT') return '(there is no curl on this machine)';
+  if (code === 'ENOENT') return undefined;
   if (code !== 0) throw new Error(`curl ended with ${code}: ${stderr}`);
   return stdout.trimEnd();
 }

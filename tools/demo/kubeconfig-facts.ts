@@ -17,7 +17,7 @@ export interface KubeConfigFacts {
 }
 
 /** An issued kubeconfig that was put to use. */
-interface Used {
+export interface Used {
   /** Where it stands, readable by this user only. */
   readonly file: string;
   /** What `kubectl get ns` printed with nothing but that file. */
@@ -93,7 +93,7 @@ function certificateFacts({ name, text }: Issued): CertificateFacts {
 }
 
 /** Writes the kubeconfig to a file, and lists the namespaces of the virtual cluster with nothing but that file. */
-async function use(platform: ControlPlaneAccess, { name, text }: Issued): Promise<Used> {
+export async function use(platform: ControlPlaneAccess, { name, text }: Issued): Promise<Used> {
   const folder = path.join(platform.folder, 'issued');
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const file = path.join(folder, `${name}.yaml`);
@@ -101,7 +101,7 @@ async function use(platform: ControlPlaneAccess, { name, text }: Issued): Promis
   return { file, namespaces: await readSoon(platform, ['get', 'ns'], file) };
 }
 
-interface Issued {
+export interface Issued {
   readonly name: string;
   readonly text: string;
 }

@@ -1,5 +1,5 @@
 import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
-import { startControlPlane } from '../../lab/controlplane/control-plane.ts';
+import { type ControlPlaneOptions, startControlPlane } from '../../lab/controlplane/control-plane.ts';
 import { Guard } from '../../lab/controlplane/guard.ts';
 import type { Binaries } from '../../lab/controlplane/versions.ts';
 
@@ -19,8 +19,12 @@ export class Started {
   }
 
   /** `name` is for people. @throws Error with the end of a log when a component does not start. */
-  async controlPlane(name: string, binaries: Binaries): Promise<ControlPlaneAccess> {
-    const plane = await this.#keep(this.#start({ name, binaries }));
+  async controlPlane(
+    name: string,
+    binaries: Binaries,
+    options: Pick<ControlPlaneOptions, 'authentication'> = {},
+  ): Promise<ControlPlaneAccess> {
+    const plane = await this.#keep(this.#start({ name, binaries, ...options }));
     const { signal } = this.#ending;
     return {
       ...plane,

@@ -1,6 +1,7 @@
 import { credentialKinds, targetKinds } from './cluster.ts';
-import { type GatewayFacts, platformVersion } from './gateway-facts.ts';
+import { type GatewayFacts, noCurl, platformVersion } from './gateway-facts.ts';
 import type { KubeConfigFacts } from './kubeconfig-facts.ts';
+import { apiURL, type PostedFacts } from './posted-facts.ts';
 import type { KeyFacts, Summary, TokenFacts } from './summary.ts';
 import { projectNamespace } from './virtual-cluster.ts';
 
@@ -30,6 +31,8 @@ export function renderSummary(summary: Summary, logs?: Logs): string {
     ...aboutGateway(summary.gateway),
     '',
     ...aboutGatewayToken(summary.kubeConfigs.token),
+    '',
+    ...aboutPosted(summary),
     '',
     ...toTry,
     '',
@@ -97,13 +100,38 @@ const aboutGatewayToken = ({
   namespaces,
 ];
 
+function aboutPosted({ posted, gateway, trusting }: Summary): string[] {
+  const first = 'Made by POST through the gateway, each credential in one answer and in no other:';
+  if (posted === undefined) return [first, noCurl];
+  const { key, token, kubeConfig } = posted;
+  const request = `curl --cacert ${gateway.caFile} -H "Authorization: Bearer $KEY" -H "Content-Type: application/yaml"`;
+  const made = ({ body, url, made: what }: PostedFacts['key']) => [
+    `$ ${request} -d '${body}' ${url}`,
+    `  made: ${what}`,
+  ];
+  const staging = `--server=${trusting.server} --certificate-authority=${trusting.caFile}`;
+  return [
+    first,
+    ...made(key),
+    `$ kubectl --kubeconfig=${key.file} auth whoami`,
+    key.output,
+    ...made(token),
+    'The second API server takes the token by itself, as the cluster staging:',
+    `$ kubectl --kubeconfig=/dev/null ${staging} --token="$TOKEN" auth whoami`,
+    token.output,
+    ...made(kubeConfig),
+    `$ kubectl --kubeconfig=${kubeConfig.file} get ns`,
+    kubeConfig.output,
+  ];
+}
+
 const aboutClaims = (claims: object): string[] => [
   '  claims',
   JSON.stringify(claims, undefined, 2).replaceAll(/^/gm, '    '),
 ];
 
 const environment = (
-  { kubeconfig, adminKubeconfig, kubectl, kubeConfigs, gateway }: Summary,
+  { kubeconfig, adminKubeconfig, kubectl, kubeConfigs, gateway, trusting }: Summary,
   logs: Logs,
 ): string[] => [
   'To try things, in another terminal, as alice:',
@@ -116,6 +144,9 @@ const environment = (
   `  export CA=${gateway.caFile}`,
   `  export KEY=$(kubectl get oak ${gateway.key} -o jsonpath={.spec.key})`,
   `  export PLATFORM=${gateway.file}`,
+  `  export API=${apiURL(gateway.baseURL)}`,
+  `  export STAGING=${trusting.server}`,
+  `  export STAGING_CA=${trusting.caFile}`,
   '',
   '  as cluster administrator  kubectl --kubeconfig=$ADMIN …',
   '  with the access key       kubectl --kubeconfig=$PLATFORM …',

@@ -82,6 +82,11 @@ it('offers a key to try things with that tokens, or else keys, name as theirs', 
   expect(() => parentIn([key])).toThrow('no sample names an access key');
 });
 
+const posted = (place: string, output: string) => ({
+  ...{ body: 'spec: {}', url: `https://127.0.0.1:8443/${place}`, made: `a ${place}` },
+  ...{ file: `/x/${place}.yaml`, output },
+});
+
 it('shows everything but the credentials, and what to try only where something goes on running', async () => {
   const token = await tokenFrom(baseURL);
   const summary: Summary = {
@@ -115,6 +120,12 @@ it('shows everything but the credentials, and what to try only where something g
       whoAmI: 'Username  alice',
       namespaces: 'p-demo  Active',
     },
+    posted: {
+      key: posted('ownedaccesskeys', 'Username  carol'),
+      token: posted('directclusterendpointtokens', 'Username  dave'),
+      kubeConfig: posted('kubeconfig', 'shop-api  Active'),
+    },
+    trusting: { server: 'https://127.0.0.1:6443', caFile: '/x/staging.crt' },
     kubeconfig: '/x/alice.yaml',
     adminKubeconfig: '/x/admin.yaml',
     kubectl: { folder: '/bin', cache: '/x/cache' },
@@ -146,10 +157,19 @@ it('shows everything but the credentials, and what to try only where something g
     '$ kubectl --kubeconfig=/x/holder.yaml auth whoami\nUsername  alice',
     '$ kubectl --kubeconfig=/x/holder.yaml get ns\np-demo  Active',
     '$ kubectl --kubeconfig=/x/issued/shop.yaml get ns\nshop-web  Active',
+    `-d 'spec: {}' https://127.0.0.1:8443/ownedaccesskeys\n  made: a ownedaccesskeys\n`,
+    '$ kubectl --kubeconfig=/x/ownedaccesskeys.yaml auth whoami\nUsername  carol',
+    '--server=https://127.0.0.1:6443 --certificate-authority=/x/staging.crt --token="$TOKEN" auth whoami\nUsername  dave',
+    '$ kubectl --kubeconfig=/x/kubeconfig.yaml get ns\nshop-api  Active',
+    'export API=https://127.0.0.1:8443/kubernetes/management/apis/management.platform.sh/v1',
+    'export STAGING=https://127.0.0.1:6443',
+    'export STAGING_CA=/x/staging.crt',
   ]) {
     expect(text).toContain(shown);
   }
   const brief = renderSummary(summary);
+  const without = renderSummary({ ...summary, posted: undefined });
+  expect(without).toContain('in no other:\n(there is no curl on this machine)');
   expect(brief).toContain('Kubeconfig "shop-admin" (client certificate)');
   expect(brief).toContain('npm run demo, without --once');
   expect(brief).toContain('Through the gateway at https://127.0.0.1:8443');

@@ -1,12 +1,13 @@
 import { hash } from 'node:crypto';
 import path from 'node:path';
 import type { JSONWebKeySet, JWTHeaderParameters, JWTPayload } from 'jose';
-import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
 import { credentialKinds, read } from './cluster.ts';
 import type { DemoGateway } from './gateway.ts';
 import { collectGateway, type GatewayFacts } from './gateway-facts.ts';
 import { collectKubeConfigs, type KubeConfigFacts } from './kubeconfig-facts.ts';
+import { collectPosted, type PostedFacts, type TrustingFacts, trustingFacts } from './posted-facts.ts';
 import { type TokenIssuer, verifiedToken } from './verified-token.ts';
+import type { Planes } from './virtual-cluster.ts';
 
 /** What the demo shows. No key and no token is in it. */
 export interface Summary {
@@ -18,6 +19,9 @@ export interface Summary {
   readonly parent: string;
   readonly kubeConfigs: KubeConfigFacts;
   readonly gateway: GatewayFacts;
+  /** Undefined where there is no curl. */
+  readonly posted: PostedFacts | undefined;
+  readonly trusting: TrustingFacts;
   /** Of the user who applied the samples. */
   readonly kubeconfig: string;
   /** Of the administrator of the control plane. */
@@ -54,10 +58,11 @@ interface Listed {
 
 /** @throws Error when something shown would not be true: a hash that differs, or a token that does not verify. */
 export async function collectSummary(
-  platform: ControlPlaneAccess,
+  planes: Planes,
   kubeconfig: string,
   gateway: DemoGateway,
 ): Promise<Summary> {
+  const { platform } = planes;
   const listing = await read(platform, ['get', credentialKinds, '-o', 'wide'], kubeconfig);
   const list = await read(platform, ['get', credentialKinds, '-o', 'json'], kubeconfig);
   const { items } = JSON.parse(list) as { items: Listed[] };
@@ -73,6 +78,8 @@ export async function collectSummary(
     parent: parentIn(items),
     kubeConfigs: await collectKubeConfigs(platform, kubeconfig, issuer),
     gateway: await collectGateway(platform, kubeconfig, gateway),
+    posted: await collectPosted(planes, kubeconfig, gateway),
+    trusting: trustingFacts(planes),
     kubeconfig,
     adminKubeconfig: platform.adminKubeconfig,
     kubectl: {

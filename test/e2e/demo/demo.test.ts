@@ -31,7 +31,7 @@ const commandsOf = (section: string): string[] =>
 /** Runs a command in a terminal in which the lines were run that the demo prints for that. */
 async function asReader(command: string): Promise<{ exitCode: number; stderr: string }> {
   const lines = demo.output.match(/^ {2}export .*$/gm) ?? [];
-  const script = ['set -e', ...lines, command].join('\n');
+  const script = ['set -e -o pipefail', ...lines, command].join('\n');
   const child = spawn('bash', ['-c', script], { cwd: demo.folder, stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)));
   const [stderr, exitCode] = await Promise.all([text(child.stderr), ended]);
@@ -71,8 +71,10 @@ describe('npm run demo', () => {
     // Two plain keys, a token, that of a kubeconfig, and certificate and key of another.
     expect(credentials.length).toBeGreaterThanOrEqual(6);
     expect(statSync(issuedInOutput()).mode & 0o777).toBe(0o600);
-    const commands = commandsOf(sectionOf(readDocument('README.md'), 'Through the gateway'));
-    expect(commands.length).toBeGreaterThan(3);
+    const commands = ['Through the gateway', 'Credentials by POST'].flatMap((title) =>
+      commandsOf(sectionOf(readDocument('README.md'), title)),
+    );
+    expect(commands.length).toBeGreaterThan(10);
     for (const command of commands) expect(await asReader(command), command).toMatchObject({ exitCode: 0 });
     const [, disabling = ''] = /^ {2}(kubectl patch oak .*\$PLATFORM get ns)$/m.exec(demo.output) ?? [];
     expect(await asReader(disabling)).toMatchObject({ stderr: expect.stringContaining('is disabled') });

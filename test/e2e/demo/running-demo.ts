@@ -95,6 +95,24 @@ export function expectEverythingShown(output: string): void {
   expect(output).toMatch(
     /^\$ kubectl --kubeconfig=\S+\/shop\.yaml get ns\nNAME .*\n(?:\S+ +Active .*\n)*shop-web +Active /m,
   );
+  expectPosted(output);
+}
+
+/** Each credential with the command that made it and the one that used it. */
+function expectPosted(output: string): void {
+  const [, key = '', token = '', kubeConfig = ''] = output.split(/^(?=\$ curl .* -d 'spec: )/m);
+  expect(key).toMatch(/^\$ curl .* -d '.*' https:\S+\/ownedaccesskeys\n {2}made: OwnedAccessKey "key-/);
+  const [, made = ''] = /"(key-\S+)"/.exec(key) ?? [];
+  expect(key).toMatch(/^\$ kubectl \S+ auth whoami\nATTRIBUTE .*\nUsername +alice\n/m);
+  expect(key).toContain(`[${made}/`);
+  expect(token).toMatch(/\/directclusterendpointtokens\n {2}made: DirectClusterEndpointToken "token-/);
+  expect(token).toMatch(
+    /^\$ kubectl .* --token="\$TOKEN" auth whoami\nATTRIBUTE .*\nUsername +alice\n(?:.*\n)*?.*JTI=/m,
+  );
+  expect(kubeConfig).toMatch(
+    /\/virtualclusterinstances\/shop\/kubeconfig\n {2}made: VirtualClusterInstanceKubeConfig "shop"\n/,
+  );
+  expect(kubeConfig).toMatch(/^\$ kubectl \S+ get ns\nNAME .*\n(?:\S+ +Active .*\n)*shop-web +Active /m);
 }
 
 function read(pid: string, file: string): string {

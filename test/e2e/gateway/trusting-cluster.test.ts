@@ -1,9 +1,33 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { trustingClusterName } from '../../../lab/gateway/trusting-configuration.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { trustingCluster, trustingClusterName } from './trusting-cluster.ts';
+import { readDocument, sectionOf } from '../../../tools/reference/document.ts';
+import { trustingCluster } from './trusting-cluster.ts';
 
-const { world, whoAmI } = await trustingCluster();
-const { admin } = world;
+const { world, whoAmI, cluster } = await trustingCluster();
+const { admin, plane } = world;
+const page = readDocument('docs/guide/trusting-clusters.md');
+
+const commandsOf = (section: string): string =>
+  [...section.matchAll(/^\$ (.*)$/gm)].map(([, command = '']) => command).join('\n');
+
+/** Runs commands in a shell with kubectl, for the cluster of the test. */
+async function asReader(commands: string) {
+  const script = commands
+    .replaceAll('https://staging.example.com:6443', cluster.plane.server)
+    .replaceAll('staging-ca.crt', path.join(cluster.plane.folder, 'pki', 'ca.crt'));
+  const env = {
+    ...process.env,
+    PATH: `${path.dirname(plane.binaries.kubectl)}:${process.env['PATH']}`,
+    KUBECONFIG: plane.adminKubeconfig,
+    KUBECACHEDIR: path.join(plane.folder, 'kubectl-cache'),
+  };
+  return await promisify(execFile)('bash', ['-e', '-c', script], { env });
+}
+
 const alice = world.name('alice');
 const clusters = (...names: string[]) => ({ clusters: names.map((cluster) => ({ cluster })) });
 const narrow = { rules: [{ verbs: ['get'], cluster: trustingClusterName }] };
@@ -27,6 +51,13 @@ describe('an API server that is pointed at the discovery of the gateway', () => 
       timeoutMs: 30_000,
     });
     expect(user).toMatchObject({ username: alice, groups: ['dev', 'system:authenticated'] });
+  });
+
+  it('shows the user to the commands of the page', async () => {
+    const scope = clusters(trustingClusterName);
+    await admin.untilReady(await admin.createToken({ ttl: 600, scope }, { name: 'rollout-staging' }));
+    const { stdout } = await asReader(commandsOf(sectionOf(page, 'In 60 seconds')));
+    expect(stdout).toMatch(/^Username +platform-admin$/m);
   });
 
   it('names the token in its audit log', async () => {

@@ -1,15 +1,10 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { parse, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import { freePort } from '../../../lab/controlplane/ports.ts';
+import { trustingConfiguration } from '../../../lab/gateway/trusting-configuration.ts';
 import { type VirtualCluster, virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { type GatewayWorld, gatewayWorld } from './gateway-world.ts';
-
-interface AuthenticationConfiguration {
-  readonly jwt: readonly [
-    { readonly issuer: { readonly audiences: readonly string[] }; readonly [part: string]: unknown },
-  ];
-}
 
 /** A cluster whose API server takes tokens of the platform by itself, with the configuration that the documents show. */
 export interface TrustingCluster {
@@ -24,10 +19,6 @@ export interface TrustingCluster {
   addAudience(audience: string): void;
 }
 
-/** The name that the documents give to the cluster. */
-export const trustingClusterName = 'staging';
-const document = path.resolve(import.meta.dirname, '../../../docs/guide/trusting-clusters.md');
-
 /** Call it at the top of a file. */
 export async function trustingCluster(): Promise<TrustingCluster> {
   // The API server follows the addresses in the discovery document, so the issuer must be where the gateway is.
@@ -36,7 +27,7 @@ export async function trustingCluster(): Promise<TrustingCluster> {
   const issuer = { LATCHKEY_BASE_URL: baseURL };
   const world = await gatewayWorld({ ...issuer, LATCHKEY_LISTEN_ADDRESS: `127.0.0.1:${port}` }, issuer);
   const file = path.join(world.guard.folder, 'authentication.yaml');
-  const shown = readConfiguration(baseURL, world.gateway.ca);
+  const shown = trustingConfiguration(baseURL, world.gateway.ca);
   writeFileSync(file, stringify(shown));
   const cluster = await virtualCluster({
     name: 'trusting',
@@ -55,14 +46,6 @@ export async function trustingCluster(): Promise<TrustingCluster> {
       renameSync(`${file}.new`, file);
     },
   };
-}
-
-/** The first block of YAML on the page, for the gateway of the test. */
-function readConfiguration(baseURL: string, ca: string): AuthenticationConfiguration {
-  const [, block = ''] = /^```yaml\n(.*?)^```/ms.exec(readFileSync(document, 'utf8')) ?? [];
-  const configuration = parse(block.replaceAll('https://latchkey.example.com', baseURL));
-  configuration.jwt[0].issuer.certificateAuthority = ca;
-  return configuration;
 }
 
 async function whoAmI({ plane }: VirtualCluster, token: string): ReturnType<TrustingCluster['whoAmI']> {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
+import { trustingClusterName } from '../../../lab/gateway/trusting-configuration.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { trustingCluster, trustingClusterName } from '../../e2e/gateway/trusting-cluster.ts';
+import { trustingCluster } from '../../e2e/gateway/trusting-cluster.ts';
 import { Issuer, signingKeyOf } from '../../e2e/lifecycle/issuer.ts';
 
 const { world, whoAmI, addAudience } = await trustingCluster();
