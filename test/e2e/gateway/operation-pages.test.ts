@@ -4,6 +4,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { base64 } from '../../../lab/controlplane/kubeconfig.ts';
+import { giveRight } from '../../../lab/operator/rights.ts';
 import { baseURL } from '../../../lab/operator/running-operator.ts';
 import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { readDocument, sectionOf } from '../../../tools/reference/document.ts';
@@ -14,11 +15,12 @@ import { gatewayWorld } from './gateway-world.ts';
 import { knownHolder } from './known-holder.ts';
 
 const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' }, targetSettings);
-const { gateway, guard, plane } = world;
+const { admin, gateway, guard, plane } = world;
 const project = await Project.ready(world, await sharedVirtualCluster());
 const { key } = await knownHolder(world, { user: 'alice' });
 const { key: other } = await knownHolder(world, { user: 'alice' });
 const kubeconfig = await gateway.kubeconfig(key);
+await giveRight(admin, 'alice', { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list'] });
 const folder = path.join(guard.folder, 'operation-pages');
 const caFile = path.join(folder, 'latchkey-ca.crt');
 mkdirSync(folder);
@@ -30,6 +32,8 @@ const here = (command: string): string =>
     .replaceAll(baseURL, gateway.url)
     .replaceAll(/\bcurl (?:--cacert \S+ )?/g, `curl --silent --show-error --fail --cacert ${caFile} `)
     .replaceAll('p-demo', project.namespace)
+    // As the page says where the system does not trust the gateway.
+    .replace('set-cluster latchkey', '$& --certificate-authority=latchkey-ca.crt')
     .replaceAll('virtualclusterinstances/shop/', `virtualclusterinstances/${project.instance.metadata.name}/`)
     // Not every machine has jq.
     .replace('jq -r .status.kubeConfig', `"${process.execPath}" -p '${printDocument}'`);
@@ -50,7 +54,15 @@ it.each([
   ['docs/guide/self.md', 'In 60 seconds', [/"accessKey":/, /\n {2}accessKey: /]],
   ['docs/guide/self.md', 'Ask about another key', [/"accessKey":/]],
   ['docs/guide/kubeconfig-request.md', 'In 60 seconds', [/^$/, /^NAME +STATUS/, /"kubeConfig":/]],
-  ['docs/guide/trusting-clusters.md', 'The documents', [/"jwks_uri":/, /"keys":\[/]],
+  ['docs/guide/kubeconfig-request.md', 'Take it back', [/"items":/, /^NAME +INSTANCE/, /deleted/]],
+  ['docs/guide/trusting-clusters.md', 'The documents', [/"jwks_uri":/, /"keys":\[/, /"keys":\[/]],
+  [
+    'docs/guide/gateway.md',
+    'In 60 seconds',
+    [/"items":/, /set\.$/m, /set\.$/m, /created\.$/m, /^NAME +DATA/],
+  ],
+  ['docs/guide/gateway.md', 'Discovery', [/^selves /m, /projectNamespacePrefix/, /"selves"/]],
+  ['docs/guide/gateway.md', 'What you may do', [/^yes$/m, /"allowed": ?true/]],
 ])('the commands of %s, "%s", do what the page says', async (file, section, outputs) => {
   const commands = stepsIn(sectionOf(readDocument(file), section)).flatMap((step) =>
     'command' in step ? [wholeCommand(`${step.command}\n${step.output}`)] : [],
