@@ -7,6 +7,10 @@ import { admissionWorld } from '../admission/world.ts';
 import { annotated, expectEnd, makeKey, type Way, ways, withMetadata } from './oversize.ts';
 import { peopleOf } from './people.ts';
 
+/** Claims below each other. */
+const nested = (depth: number): object =>
+  Array.from({ length: depth }).reduce<object>((inner) => ({ below: inner }), {});
+
 describe('an object that is larger than it may be', async () => {
   const world = await admissionWorld();
   const people = await peopleOf(world);
@@ -33,6 +37,35 @@ describe('an object that is larger than it may be', async () => {
       expect(answer.status, resource.kind).toBe(403);
       expect(answer.body.message).toContain('metadata.annotations: larger than 300000 bytes');
     }
+  });
+
+  it.each([
+    [
+      'with more numbers than its JSON may have bytes',
+      Array.from({ length: 20 }, () => Array.from({ length: 2000 }, () => 123_456_789_012_345)),
+    ],
+    ['with texts that JSON writes longer', '<'.repeat(80_000)],
+    ['nested deeper than may be measured', nested(20)],
+    ['with more parts than are measured', Array.from({ length: 2_100 }, () => 1)],
+  ])('is refused for claims %s', async (_, claim) => {
+    const body = objectOf(ownedAccessKeys, { user: 'alice', identity: { extraClaims: { claim } } });
+    expect(await people.platform.send('POST', pathOf(ownedAccessKeys), { body })).toMatchObject({
+      status: 403,
+      body: {
+        message: expect.stringContaining('spec: larger than 400000 bytes of JSON, or nested too deep'),
+      },
+    });
+  });
+
+  it('can be disabled whatever its spec holds, and not be changed otherwise', async () => {
+    const path = await makeKey(people.mallory, 'mallory');
+    const contentType = contentTypes.mergePatch;
+    const claims = { spec: { identity: { extraClaims: { claim: '<'.repeat(80_000) } } } };
+    // No policy judges the operator.
+    expect((await people.operator.send('PATCH', path, { body: claims, contentType })).status).toBe(200);
+    const described = { body: { spec: { description: 'x' } }, contentType };
+    expect((await people.mallory.send('PATCH', path, described)).status).toBe(403);
+    await expectEnd(people.root, path);
   });
 
   it('may shrink in steps, and keep its size, but not grow, when it is too large already', async () => {

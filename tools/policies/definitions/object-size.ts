@@ -1,39 +1,70 @@
-import { kinds, notExempt } from '../fragments.ts';
+import { kinds, notExempt, oldSpec, spec } from '../fragments.ts';
 import { validating } from '../policy.ts';
 import { cel, text } from '../text.ts';
 
-/**
- * A map takes two levels: the map, and each name with its value. Enough for every schema of ours and its managedFields, with
- * four levels of what a provider of single sign-on claims.
- */
-const maxDepth = 19;
+/** Maps and lists below each other. Enough for the managedFields of claims that are six names deep. */
+const maxDepth = 12;
 
 /** Of one map or list. Counting on would only cost time: no object of use has as many. */
 const maxParts = 2048;
 
 /**
- * Characters of all texts in a value: names and values of maps, items of lists. What is nested deeper counts as too large. A list of
- * texts is joined, which costs the API server less; the value comes before its name, so that only those are taken for one.
+ * Whether a value is nested deeper than `textOf` may be given, or has more parts in one place. Each level of it is copied once more,
+ * which no limit of the API server sees.
  */
-function charactersOf(value: string, depth = 0): string {
-  if (depth === maxDepth)
-    return `type(${value}) == string ? size(${value}) : type(${value}) == map || type(${value}) == list ? 1000000 : 0`;
+function outOfBounds(value: string, depth = 1): string {
+  const container = `(type(${value}) == map || type(${value}) == list)`;
+  if (depth > maxDepth) return container;
   const item = `v${depth}`;
-  const pairs = `dyn(${value}.map(k, [${value}[k], k]))`;
-  return [
-    `type(${value}) == string ? size(${value})`,
-    `: (type(${value}) == map || type(${value}) == list) && size(${value}) > ${maxParts} ? 1000000`,
-    `: type(${value}) == list && size(${value}) > 0 && type(${value}[0]) == string ? size(${value}.join(''))`,
-    `: (type(${value}) == map ? ${pairs} : type(${value}) == list ? dyn(${value}) : dyn([])).map(${item},`,
-    `${charactersOf(item, depth + 1)}).sum()`,
-  ].join('\n');
+  const below = outOfBounds(item, depth + 1);
+  return `${container} && (size(${value}) > ${maxParts} || ${value}.exists(k, ${item},\n  ${below}))`;
 }
 
-/** Six bytes are the most that one character takes. Of a long text the escapes are counted. */
+/** With names, quotes and commas, as JSON has them. */
+const textOf = (value: string): string => `'%s'.format([${value}])`;
+
+/** Of a value of any form. What JSON writes longer than `format` does is counted as six bytes. */
+const jsonBytesOf = (value: string): string => cel`
+  [${textOf(value)}].map(t, size(bytes(t)) + 5 * size(t.findAll(r'[<>&]|\\[xav]')))[0]
+`;
+
+/** Of a text as JSON has it. Six bytes are the most that one character takes; of a long text the escapes are counted. */
 const bytesOf = (value: string): string => cel`
   (size(${value}) < 1024
     ? size(${value}) * 6
     : size(bytes(${value})) + 5 * size(${value}.findAll(r'[\x00-\x1f"\\<>&\x{2028}\x{2029}]')))
+`;
+
+/** Of all names and texts in a list of flat maps. */
+const charactersOf = (list: string): string => cel`
+  (size(${list}) > ${maxParts.toString()} ? 1000000
+    : ${list}.map(o, o.map(k, size(k) + (type(o[k]) == string ? size(o[k]) : 0)).sum()).sum())
+`;
+
+const specOf = (object: string): string => `${object}.?spec.orValue({})`;
+const metadata = (object: string, field: string, none: '[]' | '{}'): string =>
+  `${object}.metadata.?${field}.orValue(${none})`;
+const annotationsOf = (object: string): string => metadata(object, 'annotations', '{}');
+const ownersOf = (object: string): string => metadata(object, 'ownerReferences', '[]');
+const managersOf = (object: string): string => metadata(object, 'managedFields', '[]');
+
+/** What may be nested as deep as one likes: the schema has a bound for all else. */
+const unbounded = (object: string): string => cel`
+  dyn(type(${specOf(object)}) == map ? ${specOf(object)}[?'identity'].orValue({}) : {}), dyn(${managersOf(object)})
+`;
+
+/** The smallest limit in characters below. An object of which all parts together have no more exceeds none of the limits. */
+const smallCharacters = 20_000;
+
+const allParts = [specOf, annotationsOf, ownersOf, managersOf].map((of) => `dyn(${of('object')})`).join(', ');
+
+/** False for nearly every object. Where it is true, the validations measure part by part. */
+const mayBeTooLarge = cel`
+  size(${metadata('object', 'labels', '{}')}) > 1024
+    || size(${metadata('object', 'finalizers', '[]')}) > 64
+    || [${unbounded('object')}].exists(v0,
+      ${outOfBounds('v0')})
+    || size(${textOf(`[${allParts}]`)}) > ${smallCharacters.toString()}
 `;
 
 interface Part {
@@ -41,49 +72,76 @@ interface Part {
   readonly limit: number;
   readonly unit: string;
   readonly of: (object: string) => string;
+  /** The place in the variable `outOfBounds`, where the old object has two places of its own. */
+  readonly bounds?: 0 | 1;
 }
 
-const metadata = (object: string, field: string, none: '[]' | '{}'): string =>
-  `${object}.metadata.?${field}.orValue(${none})`;
-
-const parts: readonly Part[] = [
-  {
+const parts: Readonly<Record<string, Part>> = {
+  spec: {
     path: 'spec',
-    ...{ limit: 200_000, unit: 'characters' },
-    of: (object) => charactersOf(`dyn(${object}.?spec.orValue({}))`),
+    ...{ limit: 400_000, unit: 'bytes of JSON' },
+    of: (object) => jsonBytesOf(specOf(object)),
+    bounds: 0,
   },
-  {
+  labels: {
     path: 'metadata.labels',
     ...{ limit: 1024, unit: 'labels' },
     of: (object) => `size(${metadata(object, 'labels', '{}')})`,
   },
-  {
+  annotations: {
     path: 'metadata.annotations',
     ...{ limit: 300_000, unit: 'bytes of JSON' },
     of: (object) =>
-      `${metadata(object, 'annotations', '{}')}.map(k, size(k) + ${bytesOf(`${object}.metadata.annotations[k]`)}).sum()`,
+      `${annotationsOf(object)}.map(k, size(k) + ${bytesOf(`${object}.metadata.annotations[k]`)}).sum()`,
   },
-  {
+  finalizers: {
     path: 'metadata.finalizers',
     ...{ limit: 64, unit: 'finalizers' },
     of: (object) => `size(${metadata(object, 'finalizers', '[]')})`,
   },
-  {
+  owners: {
     path: 'metadata.ownerReferences',
     ...{ limit: 20_000, unit: 'characters' },
-    of: (object) => charactersOf(`dyn(${metadata(object, 'ownerReferences', '[]')})`),
+    of: (object) => charactersOf(ownersOf(object)),
   },
-  {
+  managers: {
     path: 'metadata.managedFields',
-    ...{ limit: 40_000, unit: 'characters' },
-    of: (object) => charactersOf(`dyn(${metadata(object, 'managedFields', '[]')})`),
+    ...{ limit: 120_000, unit: 'bytes of JSON' },
+    of: (object) => jsonBytesOf(managersOf(object)),
+    bounds: 1,
   },
-];
+};
 
-const allowed = (path: string, limit: number): string =>
-  path === 'metadata.managedFields' ? `${limit} + variables.room` : `${limit}`;
+/** Of the new object and of the old one. What is out of bounds is larger than all, and nothing may stay as large as it. */
+const sizes = Object.entries(parts).flatMap(([name, { of, bounds }]) => {
+  const beyond = bounds === undefined ? '' : `variables.outOfBounds[${bounds}] ? 10000000 : `;
+  const beyondBefore = bounds === undefined ? '' : ` || variables.outOfBounds[${bounds + 2}]`;
+  return [
+    [`${name}Size`, `${beyond}${of('object')}`],
+    [`${name}SizeBefore`, `request.operation == 'CREATE'${beyondBefore} ? -1 : ${of('oldObject')}`],
+  ] as const;
+});
 
-const tooLarge = parts.map(({ of, limit }) => `(${of('object')}) > ${limit}`).join('\n  || ');
+/** An emergency stop must be possible whatever else the spec holds. */
+const onlyDisabled = cel`
+  request.operation == 'UPDATE'
+    && variables.spec.all(k, k == 'disabled' || variables.oldSpec[?k] == optional.of(variables.spec[k]))
+`;
+
+/** Disabling adds a note about who did it. */
+const room = cel`(object.?spec.?disabled.orValue(false) == true ? 20000 : 0)`;
+
+const validations = Object.entries(parts).map(([name, { path, limit, unit, bounds }]) => {
+  const allowed = name === 'managers' ? `${limit} + ${room}` : limit.toString();
+  const exception = name === 'spec' ? `\n  || (${onlyDisabled})` : '';
+  const deep = bounds === undefined ? '' : ', or nested too deep';
+  return {
+    expression: cel`
+      variables.${name}Size <= ${allowed} || variables.${name}Size <= variables.${name}SizeBefore${exception}
+    `,
+    message: `${path}: larger than ${limit} ${unit}${deep}, beyond which an object could become too large to be disabled or deleted; make it smaller`,
+  };
+});
 
 export const objectSize = validating({
   name: 'latchkey-object-size',
@@ -97,21 +155,21 @@ export const objectSize = validating({
   `,
   operations: ['CREATE', 'UPDATE'],
   resources: kinds,
-  // One expression, because most objects end here: it is false for all but the largest.
   matchConditions: {
     'not-exempt': notExempt,
     'not-being-deleted': cel`request.operation == 'CREATE' || !has(oldObject.metadata.deletionTimestamp)`,
-    'too-large': tooLarge,
+    'may-be-too-large': mayBeTooLarge,
   },
   variables: {
-    // Disabling adds a note about who did it.
-    room: cel`object.?spec.?disabled.orValue(false) == true ? 20000 : 0`,
-  },
-  validations: parts.map(({ path, limit, unit, of }) => ({
-    expression: cel`
-      (${of('object')}) <= ${allowed(path, limit)}
-        || (request.operation == 'UPDATE' && (${of('object')}) <= (${of('oldObject')}))
+    spec,
+    oldSpec,
+    outOfBounds: cel`
+      ([${unbounded('object')}]
+        + (request.operation == 'CREATE' ? [] : [${unbounded('oldObject')}])
+      ).map(v0,
+        ${outOfBounds('v0')})
     `,
-    message: `${path}: larger than ${limit} ${unit}, beyond which an object could become too large to be disabled or deleted; make it smaller`,
-  })),
+    ...Object.fromEntries(sizes),
+  },
+  validations,
 });
