@@ -1,11 +1,10 @@
 import { delegation } from './definitions/delegation.ts';
 import { credentialDelete } from './definitions/delete.ts';
 import { dryRunDelete } from './definitions/dry-run-delete.ts';
-import { ephemeral } from './definitions/ephemeral.ts';
 import { finalizers } from './definitions/finalizers.ts';
 import { instanceUse } from './definitions/instance-use.ts';
 import { keptFields } from './definitions/kept-fields.ts';
-import { lastApplied, lastAppliedRedacted } from './definitions/last-applied.ts';
+import { lastApplied } from './definitions/last-applied.ts';
 import { objectSize } from './definitions/object-size.ts';
 import { ownerReferences } from './definitions/owner-references.ts';
 import { ownership, ownershipBeforeSchema } from './definitions/ownership.ts';
@@ -23,16 +22,15 @@ import { warnings } from './definitions/warnings.ts';
 import type { Policy } from './policy.ts';
 
 /** Raise it with every release that changes a policy. Operators take policies of a newer version for their successor's. */
-export const policyVersion = 5;
+export const policyVersion = 6;
 
 /** The policies of each file of `config/admission`, in the order in which they are applied; a definition has the same name. */
 export const policyFiles: Readonly<Record<string, readonly Policy[]>> = {
   requester: [requester],
-  ephemeral: [ephemeral],
   'requester-integrity': [requesterIntegrity],
   finalizers: [finalizers],
   'kept-fields': [keptFields],
-  'last-applied': [lastAppliedRedacted, lastApplied],
+  'last-applied': [lastApplied],
   status: [status],
   'dry-run-delete': [dryRunDelete],
   delegation: [delegation],

@@ -6,7 +6,7 @@ import { cel, line, text } from '../text.ts';
 export const requesterIntegrity = validating({
   name: 'latchkey-requester-integrity',
   about: text`
-    What latchkey-requester and latchkey-ephemeral set must still stand there when all mutation is over: a webhook that runs
+    What latchkey-requester sets must still stand there when all mutation is over: a webhook that runs
     after them, or the moments in which they are not active yet, must not let a forged requester through. The same goes for
     what metadata.managedFields say that the operator wrote.
   `,
@@ -129,7 +129,7 @@ export const requesterIntegrity = validating({
         variables.label == (${ephemeralLabel})
       `,
       message: line`
-        metadata.labels[management.platform.sh/ephemeral]: set by the policy latchkey-ephemeral only; leave it
+        metadata.labels[management.platform.sh/ephemeral]: set by the policy latchkey-requester only; leave it
         out and check that this policy and its binding are installed
       `,
     },

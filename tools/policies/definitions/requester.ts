@@ -1,5 +1,13 @@
-import { credentials, finalizer, finalizerMissing, list, requesterGroupsText } from '../fragments.ts';
+import {
+  credentials,
+  ephemeralLabel,
+  finalizer,
+  finalizerMissing,
+  list,
+  requesterGroupsText,
+} from '../fragments.ts';
 import { mutating } from '../policy.ts';
+import { lastAppliedChanged, redaction, redactionVariables } from '../redaction.ts';
 import { mayStampAgain, stampNames, stampVariables, wantedStamp } from '../stamps.ts';
 import { cel, text } from '../text.ts';
 
@@ -30,7 +38,8 @@ const identityMissing = cel`
 export const requester = mutating({
   name: 'latchkey-requester',
   about: text`
-    What every credential has from its creation on: who asked for it, who it speaks for, and a finalizer.
+    What every credential has from its creation on: who asked for it, who it speaks for, a finalizer, and whether it goes with its
+    end. And what none may have: a copy of its key.
 
     The annotations: a token or kubeconfig without \`accessKey\` speaks for its requester, and the right to name a parent key
     is judged by it, so no one may choose these values. They are overwritten at creation, and every update gets the stored
@@ -46,7 +55,19 @@ export const requester = mutating({
     deletion has begun it may be stripped (ownership.yaml): that frees an object whose operator is gone, and revokes nothing
     less, because a credential with a deletionTimestamp is refused.
 
-    One policy for the three, because each that changes an object costs the API server as much as ten that judge one.
+    The label: the operator deletes a credential with it soon after its end. Only objects made through the gateway, which adds
+    the self-service group to the requests that it has verified, carry it; on an update the label stays as it was. What
+    kubectl apply made is declared, server-side (with another group) or with its annotation: the next apply would make it
+    again, alive.
+
+    The copy: kubectl apply and Argo CD copy the whole manifest into an annotation that far more people read than the key: anyone
+    who sees annotations in a diff, a dashboard or a backup. Values that can be credentials are replaced there by a constant:
+    spec.key itself, and any longer text under the names key, token and kubeConfig (the last two when somebody applies what
+    \`kubectl get -o yaml\` printed). Hashes stay. kubectl compares the presence of fields with this annotation, not values, so
+    applying the same manifest again changes nothing. A text that cannot be cleaned is removed; kubectl writes a new one.
+
+    One policy for all, because each that changes an object costs the API server as much as ten that judge one, and each asks all
+    others again.
   `,
   operations: ['CREATE', 'UPDATE'],
   resources: credentials,
@@ -63,11 +84,13 @@ export const requester = mutating({
         || (${mayStampAgain})
         || ${finalizerMissing}
         || (${identityMissing})
+        || object.metadata.?labels[?'management.platform.sh/ephemeral'] != (${ephemeralLabel})
+        || (${lastAppliedChanged})
     `,
   },
   // Looked up one by one: an expression over all annotations of an object could cost more than the API server allows, and
   // the object could then never be changed again.
-  variables: stampVariables,
+  variables: { ...stampVariables, ...redactionVariables, label: ephemeralLabel, lastAppliedChanged },
   mutations: [
     cel`
       (request.operation == 'CREATE'
@@ -111,6 +134,15 @@ export const requester = mutating({
         ? [JSONPatch{op: 'add', path: '/spec/user', value: request.userInfo.username}]
         : ${identities}.filter(f, oldObject.spec[?f].orValue('') != '')
             .map(f, JSONPatch{op: 'add', path: '/spec/' + f, value: oldObject.spec[f]}))
+      + (object.metadata.?labels[?'management.platform.sh/ephemeral'] == variables.label
+        ? []
+        : !variables.label.hasValue()
+        ? [JSONPatch{op: 'remove', path: '/metadata/labels/management.platform.sh~1ephemeral'}]
+        : (has(object.metadata.labels) ? [] : [JSONPatch{op: 'add', path: '/metadata/labels', value: {}}])
+          + [JSONPatch{op: 'add', path: '/metadata/labels/management.platform.sh~1ephemeral', value: variables.label.value()}])
+      + (!variables.lastAppliedChanged
+        ? []
+        : ${redaction})
     `,
   ],
 });
