@@ -2,6 +2,19 @@ import { notExempt, oldSpec, privilegeChange, spec } from '../fragments.ts';
 import { validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
 
+const instanceName = cel`
+  object.spec.?virtualClusterInstance.orValue('') != ''
+    ? object.spec.virtualClusterInstance : object.metadata.name
+`;
+
+/** Of a creation. What the schema let in has a spec with these types. */
+const mayUseIt = cel`
+  has(object.spec) && (object.spec.?accessKey.orValue('') != ''
+    || (authorizer.group('management.platform.sh').resource('virtualclusterinstances')
+        .namespace(request.namespace).name(${instanceName}).check('use').allowed()
+      && object.spec.?clientCert.orValue(false) != true))
+`;
+
 export const instanceUse = validating({
   name: 'latchkey-instance-use',
   about: text`
@@ -13,6 +26,8 @@ export const instanceUse = validating({
   resources: ['virtualclusterinstancekubeconfigs'],
   matchConditions: {
     'not-exempt': notExempt,
+    // The rest costs four times as much, and says which right is missing.
+    'not-allowed-at-first-sight': cel`request.operation != 'CREATE' || !(${mayUseIt})`,
   },
   variables: {
     spec,
