@@ -33,6 +33,10 @@ export interface VirtualClusterInstanceSpec {
   description?: string;
   owner?: VirtualClusterInstanceSpecOwner;
   clusterRef?: VirtualClusterInstanceSpecClusterRef;
+  /**
+   * Address that Latchkey dials, in place of the server in the administrator kubeconfig: an https URL without user name and password. Its certificate must be of the authority in that kubeconfig. Without this field, https://localhost:8443 in a kubeconfig stands for the Service of the virtual cluster in this namespace, port 443. It never changes.
+   */
+  server?: string;
   accessPoint?: VirtualClusterInstanceSpecAccessPoint;
   access?: VirtualClusterInstanceSpecAccess;
   kubeConfigSecretRef?: VirtualClusterInstanceSpecKubeConfigSecretRef;

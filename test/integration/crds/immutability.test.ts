@@ -26,6 +26,9 @@ const placeOf = (kind: string): string =>
 const secretOf = (kind: string): string =>
   `spec.kubeConfigSecretRef: Invalid value: spec.kubeConfigSecretRef cannot change; delete the ${kind} and create one that refers to the other Secret`;
 
+const server =
+  'spec.server: Invalid value: spec.server cannot change; delete the instance and create one with the other server';
+
 const place = { cluster: 'c', namespace: 'n' };
 const secret = { namespace: 'n', name: 's' };
 const otherSecret = { ...secret, key: 'value' };
@@ -115,6 +118,16 @@ describe('a stored object', () => {
       { kubeConfigSecretRef: { name: 'b' } },
       secretOf('instance'),
     ],
+    [
+      'another server',
+      virtualClusterInstances,
+      { server: 'https://a' },
+      { server: 'https://a.example' },
+      server,
+    ],
+    ['a server after all', virtualClusterInstances, {}, { server: 'https://a' }, server],
+    ['no server', virtualClusterInstances, { server: 'https://a' }, { displayName: 'x' }, server],
+    ['no spec, and so no server', virtualClusterInstances, { server: 'https://a' }, undefined, server],
     ['another place', spaceInstances, { clusterRef: place }, { clusterRef: {} }, placeOf('space')],
     ['no spec, and so no place', spaceInstances, { clusterRef: place }, undefined, placeOf('space')],
     [
@@ -146,6 +159,13 @@ describe('a stored object', () => {
       { clientCert: false, certificateTTL: 90 },
     ],
     ['another name', virtualClusterInstances, { clusterRef: place }, { clusterRef: place, displayName: 'x' }],
+    [
+      'everything else beside a server',
+      virtualClusterInstances,
+      { server: 'https://a' },
+      { server: 'https://a', access: { clusterRole: 'view' } },
+    ],
+    ['an empty server for none', virtualClusterInstances, {}, { server: '' }],
     ['another owner', virtualClusterInstances, { owner: { user: 'a' } }, { owner: { team: 'b' } }],
     [
       'another endpoint',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
+import { virtualClusterInstanceKubeConfigs, virtualClusterInstances } from '../../../src/api/resources.ts';
 import { crdWorld, verdict } from './world.ts';
 
 const world = await crdWorld();
@@ -40,64 +40,6 @@ describe('a VirtualClusterInstanceKubeConfig', () => {
   });
 
   it.each([
-    '',
-    'https://vc.example.com',
-    'https://10.0.0.1:8443/',
-    'https://[::1]:6443',
-    'https://a/k/p@v',
-    'https://a:1/k:70000',
-    'https://1a.x_1:65535',
-    `https://${'a'.repeat(63)}.b`,
-  ])('may have the server "%s"', async (server) => {
-    expect(await judge({ server })).toBe('accepted');
-  });
-
-  it.each([
-    'http://vc.example.com',
-    'HTTPS://vc.example.com',
-    'vc.example.com',
-    'https://',
-    'https://user@vc.example.com',
-    'https://user:password@vc.example.com',
-    'https://vc.example.com?a=b',
-    'https://vc.example.com/#a',
-    'https://vc.example.com/a b',
-    'https://vc.example.com\n',
-    'https://[nonsense]',
-    'https://[:::]',
-    ' https://vc.example.com',
-  ])('is refused with the server %j, which the error does not repeat', async (server) => {
-    expect(await judge({ server })).toBe(badServer);
-  });
-
-  it.each([
-    'https://x.com:0',
-    'https://x.com:65536',
-    'https://x.com:99999/path',
-    'https://x.com:123456',
-    'https://x.com:0443',
-    'https://[::1]:70000',
-  ])('is refused with the port of %s', async (server) => {
-    expect(await judge({ server })).toBe(badPort);
-  });
-
-  it.each([
-    'https://x..y',
-    'https://.x:8443',
-    'https://x./path',
-    'https://-x',
-    'https://x-.y',
-    'https://999.1.1.1',
-    'https://1.2.3',
-    'https://1.2.3.04:6443',
-    'https://x.0x1f',
-    `https://${'a'.repeat(64)}`,
-    `https://${'a.'.repeat(127)}b`,
-  ])('is refused with the host of %s', async (server) => {
-    expect(await judge({ server })).toBe(badHost);
-  });
-
-  it.each([
     ['a certificateTTL below a minute', { certificateTTL: 59 }, short],
     ['a certificate below ten minutes', { certificateTTL: 599, clientCert: true }, shortWithCertificate],
     ['a negative certificateTTL', { certificateTTL: -1 }, short.replace('59', '-1')],
@@ -129,3 +71,69 @@ describe('a VirtualClusterInstanceKubeConfig', () => {
     );
   });
 });
+
+/** Who gets a kubeconfig is sent there, and so is the operator with an instance. */
+describe.each([virtualClusterInstanceKubeConfigs, virtualClusterInstances])(
+  'the server of $plural',
+  (resource) => {
+    const judge = (spec: unknown): Promise<string> => verdict(world.admin, resource, spec);
+
+    it.each([
+      '',
+      'https://vc.example.com',
+      'https://10.0.0.1:8443/',
+      'https://[::1]:6443',
+      'https://a/k/p@v',
+      'https://a:1/k:70000',
+      'https://1a.x_1:65535',
+      `https://${'a'.repeat(63)}.b`,
+    ])('may have the server "%s"', async (server) => {
+      expect(await judge({ server })).toBe('accepted');
+    });
+
+    it.each([
+      'http://vc.example.com',
+      'HTTPS://vc.example.com',
+      'vc.example.com',
+      'https://',
+      'https://user@vc.example.com',
+      'https://user:password@vc.example.com',
+      'https://vc.example.com?a=b',
+      'https://vc.example.com/#a',
+      'https://vc.example.com/a b',
+      'https://vc.example.com\n',
+      'https://[nonsense]',
+      'https://[:::]',
+      ' https://vc.example.com',
+    ])('is refused with the server %j, which the error does not repeat', async (server) => {
+      expect(await judge({ server })).toBe(badServer);
+    });
+
+    it.each([
+      'https://x.com:0',
+      'https://x.com:65536',
+      'https://x.com:99999/path',
+      'https://x.com:123456',
+      'https://x.com:0443',
+      'https://[::1]:70000',
+    ])('is refused with the port of %s', async (server) => {
+      expect(await judge({ server })).toBe(badPort);
+    });
+
+    it.each([
+      'https://x..y',
+      'https://.x:8443',
+      'https://x./path',
+      'https://-x',
+      'https://x-.y',
+      'https://999.1.1.1',
+      'https://1.2.3',
+      'https://1.2.3.04:6443',
+      'https://x.0x1f',
+      `https://${'a'.repeat(64)}`,
+      `https://${'a.'.repeat(127)}b`,
+    ])('is refused with the host of %s', async (server) => {
+      expect(await judge({ server })).toBe(badHost);
+    });
+  },
+);

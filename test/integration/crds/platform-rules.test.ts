@@ -27,6 +27,7 @@ describe('a VirtualClusterInstance', () => {
       accessPoint: { ingress: { enabled: true, host: 'vc.example.com:8443' } },
       access: { clusterRole: 'system:view' },
       kubeConfigSecretRef: { name: 'vc-vc', key: 'value' },
+      server: 'https://vc.example.com:6443',
     };
     expect(await judge(spec)).toBe('accepted');
     expect(await judge({})).toBe('accepted');
