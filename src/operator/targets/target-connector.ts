@@ -11,7 +11,7 @@ import {
 } from '../../platform/targets/target-access.ts';
 import type { OpenTarget, TargetClients } from '../../platform/targets/target-clients.ts';
 import type { TargetProblem } from '../../platform/targets/target-problem.ts';
-import type { SecretEntry } from '../../platform/targets/target-record.ts';
+import type { KubeConfigSource } from '../../platform/targets/target-record.ts';
 import { impersonatorRules } from './impersonator-role.ts';
 import { isAccepted, isCurrent, requestToken } from './impersonator-token.ts';
 import { removeAll, repair } from './repair.ts';
@@ -33,8 +33,7 @@ export interface TargetConnectorOptions {
 /** What a target is connected for. */
 export interface Connection {
   readonly owner: TargetOwner;
-  /** Where the administrator kubeconfig stands. */
-  readonly kubeConfig: SecretEntry;
+  readonly kubeConfig: KubeConfigSource;
   /** What the group of users gets; absent where users come as themselves. */
   readonly clusterRole?: string;
 }

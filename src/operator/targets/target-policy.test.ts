@@ -7,7 +7,10 @@ const deletionTimestamp = '2026-11-21T11:00:00Z';
 describe('decideInstance', () => {
   const connection = {
     owner: { kind: 'VirtualClusterInstance', uid: 'uid-of-shop' },
-    kubeConfig: { namespace: 'default', name: 'vc-shop', key: 'config' },
+    kubeConfig: {
+      ...{ namespace: 'default', name: 'vc-shop', key: 'config' },
+      service: 'https://shop.default',
+    },
     clusterRole: 'cluster-admin',
   };
 
@@ -25,6 +28,13 @@ describe('decideInstance', () => {
         kubeConfig: { namespace: 'default', name: 'shop-kubeconfig', key: 'value' },
         clusterRole: 'view',
       },
+    });
+  });
+
+  it('connects it at the server that is named', () => {
+    const server = 'https://shop.example.com';
+    expect(decideInstance(instanceRecord({ spec: { server } }))).toMatchObject({
+      connection: { kubeConfig: { name: 'vc-shop', server } },
     });
   });
 

@@ -17,13 +17,14 @@ import type { KubeObject } from '../../kube/object.ts';
 import { unusableAnswer } from '../../kube/untrusted/untrusted-answers.ts';
 import type { Logger } from '../../logger.ts';
 import type { TargetAddresses } from './addresses.ts';
-import { addressProblem, type TargetProblem } from './target-problem.ts';
-import type { SecretEntry } from './target-record.ts';
+import { chooseServer } from './dialled-server.ts';
+import { addressProblem, serverRefused, type TargetProblem } from './target-problem.ts';
+import type { KubeConfigSource, SecretEntry } from './target-record.ts';
 
 export interface TargetSource {
   /** Of the object that names the Secret. */
   readonly uid: string;
-  readonly secret: SecretEntry;
+  readonly secret: KubeConfigSource;
 }
 
 export interface OpenTarget {
@@ -203,12 +204,12 @@ export class TargetClients {
   async #open({ uid, secret }: TargetSource, state: TargetState): Promise<OpenResult> {
     const found = await this.#read(secret);
     if (this.#states.get(uid) !== state) throw new Error('the target was forgotten while it was opened');
-    const content = hashContent(found);
+    const content = hashContent(found, secret);
     if (state.result !== undefined && state.content === content) return state.result;
     const isChange = state.result !== undefined;
     void closeClient(state);
     state.content = content;
-    state.result = found instanceof Uint8Array ? this.#openDocument(found) : { problem: found };
+    state.result = found instanceof Uint8Array ? this.#openDocument(found, secret) : { problem: found };
     if ('target' in state.result) remember(state, state.result.target.config);
     if (isChange) this.#onChange(uid);
     return state.result;
@@ -230,11 +231,13 @@ export class TargetClients {
     return value ? Buffer.from(value, 'base64') : noEntry(entry);
   }
 
-  #openDocument(document: Uint8Array): OpenResult {
+  #openDocument(document: Uint8Array, source: KubeConfigSource): OpenResult {
     const reading = readAdminKubeConfig(document);
     if ('refusal' in reading)
       return { problem: { reason: reasons.kubeConfigRefused, message: reading.refusal } };
-    const { config } = reading;
+    const server = chooseServer(reading.config.server, source);
+    if (server === undefined) return { problem: serverRefused };
+    const config = { ...reading.config, server };
     const host = config.server.hostname.replace(/^\[|\]$/g, '');
     const problem = isIP(host) === 0 ? undefined : this.#options.addresses.problem(host);
     if (problem !== undefined) return { problem: addressProblem(problem) };
@@ -274,8 +277,10 @@ function tlsOf({ ca, certificate, key }: AdminKubeConfig): TlsIdentity {
   return { ca, rejectUnauthorized: true, ...pair };
 }
 
-function hashContent(found: Uint8Array | TargetProblem): string {
-  return found instanceof Uint8Array ? createHash('sha256').update(found).digest('hex') : found.message;
+function hashContent(found: Uint8Array | TargetProblem, { server, service }: KubeConfigSource): string {
+  if (!(found instanceof Uint8Array)) return found.message;
+  const choice = JSON.stringify([server, service]);
+  return createHash('sha256').update(choice).update(found).digest('hex');
 }
 
 function remember(state: TargetState, config: AdminKubeConfig): void {

@@ -61,7 +61,7 @@ describe('targetProblemOf', () => {
     const expected = {
       reason: 'AddressRefused',
       message:
-        'The address of the target may not be dialled, because it is a loopback address: change the server of the kubeconfig, or add the address to LATCHKEY_TARGET_ADDRESSES.',
+        'The address of the target may not be dialled, because it is a loopback address: change the server of the kubeconfig (an instance may name another in spec.server when you create it), or add the address to LATCHKEY_TARGET_ADDRESSES.',
     };
     expect(targetProblemOf(refusal)).toEqual(expected);
     expect(targetProblemOf(toUntrustedServerError(action, unreachable(action, refusal)))).toEqual(expected);

@@ -29,10 +29,18 @@ export function targetProblemOf(error: unknown): TargetProblem | undefined {
 
 /** Takes the end of a sentence, as {@link AddressRefused} has it. */
 export function addressProblem(problem: string): TargetProblem {
-  const fix = 'change the server of the kubeconfig, or add the address to LATCHKEY_TARGET_ADDRESSES';
+  const fix =
+    'change the server of the kubeconfig (an instance may name another in spec.server when you create it), or add the address to LATCHKEY_TARGET_ADDRESSES';
   const message = `The address of the target may not be dialled, because ${problem}: ${fix}.`;
   return { reason: reasons.addressRefused, message };
 }
+
+/** The schema lets no such value in; what was stored without it is judged here. */
+export const serverRefused: TargetProblem = {
+  reason: reasons.kubeConfigRefused,
+  message:
+    'spec.server is not an https URL without user name, password, query and fragment: delete the instance, and create it with another server or with none.',
+};
 
 const problems = {
   unreachable: {

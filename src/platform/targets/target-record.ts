@@ -4,6 +4,7 @@ import { asCount, asObject, asText, asTexts, defined, type JsonObject } from '..
 import { parseConditions } from '../../credentials/confirmation.ts';
 import type { StoredRecord } from '../../kube/cache/store.ts';
 import { type KubeObject, keyOf } from '../../kube/object.ts';
+import { findService, type ServerChoice } from './dialled-server.ts';
 
 /** A place in a Secret. */
 export interface SecretEntry {
@@ -11,6 +12,9 @@ export interface SecretEntry {
   readonly name: string;
   readonly key: string;
 }
+
+/** Where an administrator kubeconfig stands, and which server is dialled with it. */
+export interface KubeConfigSource extends SecretEntry, ServerChoice {}
 
 /** What all kinds that credentials point at have in common. Instants are epoch milliseconds. */
 export interface TargetRecord extends StoredRecord {
@@ -31,8 +35,7 @@ export interface TargetRecord extends StoredRecord {
 export interface VirtualClusterInstanceRecord extends TargetRecord {
   readonly kind: 'VirtualClusterInstance';
   readonly namespace: string;
-  /** Where the administrator kubeconfig stands. */
-  readonly kubeConfig: SecretEntry;
+  readonly kubeConfig: KubeConfigSource;
   /** What users of the instance get inside it. */
   readonly clusterRole: string;
   /** `host[:port]` of an ingress that is switched on. */
@@ -71,11 +74,13 @@ export function toInstanceRecord(object: KubeObject): VirtualClusterInstanceReco
   return defined({
     ...common(object, 'VirtualClusterInstance'),
     namespace,
-    kubeConfig: {
+    kubeConfig: defined({
       namespace,
       name: asText(reference['name']) ?? `vc-${virtualCluster}`,
       key: asText(reference['key']) ?? defaultEntry,
-    },
+      server: asText(spec['server']),
+      service: findService(virtualCluster, namespace, spec),
+    }),
     clusterRole: asText(asObject(spec['access'])['clusterRole']) ?? defaultClusterRole,
     ingressHost: parseIngressHost(spec),
     ingressEnabled: typeof observed === 'boolean' ? observed : undefined,

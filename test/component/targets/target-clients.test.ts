@@ -178,6 +178,63 @@ describe('opening a target', () => {
   });
 });
 
+describe('the server that an instance chooses', () => {
+  const choose = (choice: { readonly server?: string; readonly service?: string }) =>
+    world.clients.open({ ...world.source, secret: { ...world.source.secret, ...choice } });
+
+  it('is dialled with the credentials and the authority of the document', async () => {
+    world.put(document({ server: 'https://localhost:8443' }));
+    const opened = await choose({ server: server.url });
+    if ('problem' in opened) throw new Error(opened.problem.message);
+    await opened.target.client.list(configMaps);
+    expect(authorization()).toBe('Bearer admin-token');
+    expect(opened.target.config.server.href).toBe(`${server.url}/`);
+  });
+
+  it('is dialled by a client of its own', async () => {
+    world.put(document({ server: 'https://localhost:8443' }));
+    const first = await choose({ service: 'https://shop.p-one' });
+    const second = await choose({ server: server.url });
+    expect(second).not.toBe(first);
+    expect(world.changes).toEqual([world.source.uid]);
+    expect(world.clients.known(world.source.uid)?.server.href).toBe(`${server.url}/`);
+  });
+
+  it('gets no credentials when another authority vouches for it', async () => {
+    const stranger = await FakeApiServer.start();
+    for (const user of [
+      { token: 'admin-token' },
+      certificateUser(createClient(server.authority, { user: 'a' })),
+    ]) {
+      world.put(document({ user }));
+      const opened = await choose({ server: stranger.url });
+      if ('problem' in opened) throw new Error(opened.problem.message);
+      const asked = opened.target.client.list(configMaps).catch((error: unknown) => error);
+      expect(targetProblemOf(await asked)?.reason).toBe('TargetNotTrusted');
+    }
+    expect(stranger.exchanges).toEqual([]);
+    await stranger.stop();
+  });
+
+  it.each(['https://169.254.169.254', 'https://[fe80::1]'])('is not %s', async (address) => {
+    world.put(document());
+    expect(await choose({ server: address })).toMatchObject({ problem: { reason: 'AddressRefused' } });
+  });
+
+  it('that is no https URL is refused in its own name, and the server of the document is not dialled', async () => {
+    world.put(document());
+    const opened = await choose({ server: 'http://user:canary@shop' });
+    expect(opened).toMatchObject({
+      problem: {
+        reason: 'KubeConfigRefused',
+        message: expect.stringMatching(/^spec\.server is not an https URL/),
+      },
+    });
+    expect(JSON.stringify(opened)).not.toContain('canary');
+    expect(server.handshakes).toBe(0);
+  });
+});
+
 describe('as somebody else', () => {
   it('speaks to the same server without the credentials of the document', async () => {
     const own = createClient(server.authority, { user: 'target-admin' });

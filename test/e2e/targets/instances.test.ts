@@ -1,18 +1,28 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { createAuthority, createServer } from '../../../lab/controlplane/certificates.ts';
 import { type ApiEvent, conditionOf, type Stored } from '../../../lab/operator/api.ts';
 import { uniqueName } from '../../../lab/operator/manifest.ts';
+import { giveRight } from '../../../lab/operator/rights.ts';
 import { metricOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { type SecretForm, virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
-import { operatorWorld } from '../../../lab/operator/world.ts';
-import { configMaps, events, virtualClusterInstances } from '../../../src/api/resources.ts';
+import { group, labels } from '../../../src/api/names.ts';
+import { configMaps, events, namespaces, virtualClusterInstances } from '../../../src/api/resources.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
+import { adminDocument } from '../../builders/admin-kube-config.ts';
+import { gatewayWorld } from '../gateway/gateway-world.ts';
+import { withServices } from './service-network.ts';
 import {
   type Access,
   accessOf,
   accessSecretOf,
   callAs,
   foundInTarget,
+  type InstanceOptions,
   inTarget,
   type Made,
   makeInstance,
@@ -20,10 +30,35 @@ import {
   workAs,
 } from './target-world.ts';
 
-const world = await operatorWorld({ env: { ...targetSettings, LATCHKEY_LOG_LEVEL: 'trace' } });
-const cluster = await virtualCluster();
+/** Where a vCluster runs, and the name of its Service. */
+const shop = { name: uniqueName('shop'), project: uniqueName('red') };
+const namespace = `p-${shop.project}`;
+const service = `${shop.name}.${namespace}`;
+const authority = createAuthority('vcluster');
+const folder = await mkdtemp(path.join(tmpdir(), 'latchkey-service-'));
+afterAll(async () => await rm(folder, { recursive: true }));
+
+const cluster = await virtualCluster({ extraApiServerArgs: [`--tls-sni-cert-key=${await servingFiles()}`] });
+const network = withServices({ [service]: cluster.port });
+const world = await gatewayWorld(
+  { ...network, LATCHKEY_TARGET_ADDRESSES: targetSettings.LATCHKEY_TARGET_ADDRESSES },
+  { ...network, ...targetSettings, LATCHKEY_LOG_LEVEL: 'trace' },
+);
 const { admin } = world;
 const inside = cluster.admin;
+
+/** The certificate of the Service, as a vCluster has it, in the form of `--tls-sni-cert-key`. */
+async function servingFiles(): Promise<string> {
+  const names = [shop.name, service];
+  const { certificate, key } = createServer(authority, names);
+  const [certFile, keyFile] = ['tls.crt', 'tls.key'].map((file) => path.join(folder, file)) as [
+    string,
+    string,
+  ];
+  await writeFile(certFile, certificate);
+  await writeFile(keyFile, key, { mode: 0o600 });
+  return `${certFile},${keyFile}:${names.join(',')}`;
+}
 
 describe.each<SecretForm>(['vcluster', 'cluster-api', 'kamaji'])('the Secret of %s', (form) => {
   it('makes an instance ready, and its deletion leaves nothing behind', async () => {
@@ -40,6 +75,70 @@ describe.each<SecretForm>(['vcluster', 'cluster-api', 'kamaji'])('the Secret of 
     await admin.untilGone(instance);
     expect(await foundInTarget(cluster)).toEqual([]);
     expect(await admin.find(accessSecretOf(instance))).toBeUndefined();
+  });
+});
+
+describe('a vCluster as it comes', () => {
+  /** Its kubeconfig says `https://localhost:8443`, and its certificate names the Service. */
+  const kubeConfig = async (ca = authority) => {
+    const { users } = parse(await cluster.adminKubeConfig());
+    const { user } = users[0];
+    return JSON.stringify(adminDocument({ server: 'https://localhost:8443', authority: ca, user }));
+  };
+  const make = async (options: Partial<InstanceOptions>) =>
+    (await makeInstance(world, cluster, { namespace, ...options })).instance;
+  const remove = async (instance: Stored) => {
+    await admin.delete(instance);
+    await admin.untilGone(instance);
+    expect(await foundInTarget(cluster)).toEqual([]);
+  };
+
+  beforeAll(async () => {
+    const metadata = { name: namespace, labels: { [labels.project]: shop.project } };
+    await admin.createObject(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
+  });
+
+  it('is ready with no setting, is entered through the gateway, and is cleaned up', async () => {
+    const instance = await make({ name: shop.name, kubeConfig: await kubeConfig() });
+    await admin.untilReady(instance);
+    expect((await accessOf(world, instance)).server).toBe(`https://${service}/`);
+    const user = uniqueName('alice');
+    await giveRight(admin, user, {
+      apiGroups: [group],
+      resources: ['virtualclusterinstances'],
+      verbs: ['use'],
+    });
+    const { key } = await world.holder({ user });
+    const entry = `/kubernetes/project/${shop.project}/virtualcluster/${shop.name}/api/v1/namespaces/kube-system`;
+    const found = await until('the user is let in', async () => {
+      const { statusCode, body } = await world.gateway.send(entry, { key });
+      const answer = (await body.json()) as Stored;
+      return statusCode === 200 ? answer : undefined;
+    });
+    const own = await inside.client.get<Stored>(namespaces, { name: 'kube-system' });
+    expect(found.metadata.uid).toBe(own.metadata.uid);
+    await remove(instance);
+  });
+
+  it('is dialled where the instance says instead', async () => {
+    const { server } = cluster.plane;
+    const own = await cluster.adminKubeConfig();
+    const instance = await make({
+      kubeConfig: own.replace(server, 'https://localhost:8443'),
+      spec: { server },
+    });
+    await admin.untilReady(instance);
+    expect((await accessOf(world, instance)).server).toBe(`${server}/`);
+    await remove(instance);
+  });
+
+  it('is not taken for one that another authority vouches for', async () => {
+    const stranger = createAuthority('stranger');
+    const spec = { server: `https://${service}` };
+    const instance = await make({ kubeConfig: await kubeConfig(stranger), spec });
+    await admin.untilRefused(instance, 'TargetNotTrusted');
+    await admin.delete(instance);
+    await admin.untilGone(instance);
   });
 });
 

@@ -23,6 +23,8 @@ export const targetSettings = {
 export interface InstanceOptions {
   readonly form?: SecretForm;
   readonly namespace?: string;
+  /** Default: one that no other has. */
+  readonly name?: string;
   readonly spec?: object;
   /** Text of the administrator kubeconfig. Default: a new one with a client certificate. */
   readonly kubeConfig?: string;
@@ -42,8 +44,7 @@ export async function makeInstance(
   cluster: VirtualCluster,
   options: InstanceOptions = {},
 ): Promise<Made> {
-  const { form = 'vcluster', namespace = 'default', spec = {} } = options;
-  const name = uniqueName('vc');
+  const { form = 'vcluster', namespace = 'default', spec = {}, name = uniqueName('vc') } = options;
   const kubeConfig = options.kubeConfig ?? (await cluster.adminKubeConfig());
   await admin.createObject(secrets, kubeConfigSecret(form, name, kubeConfig, namespace));
   const place = secretPlace(form, name);

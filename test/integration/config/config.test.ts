@@ -242,6 +242,18 @@ describe('config/default', async () => {
       expect(template.spec).not.toHaveProperty('hostNetwork');
     });
 
+    it('finds Services by the search domains of the cluster, as the gateway does', () => {
+      for (const { spec } of [template, only('Deployment', 'latchkey-gateway')['spec'].template]) {
+        const { dnsPolicy = 'ClusterFirst', dnsConfig } = spec;
+        const options = dnsConfig.options.map(({ name }: { name: string }) => name);
+        expect([dnsPolicy, Object.keys(dnsConfig), options]).toEqual([
+          'ClusterFirst',
+          ['options'],
+          ['timeout', 'attempts'],
+        ]);
+      }
+    });
+
     it('keeps one of two replicas through drains and spreads them', () => {
       expect(deployment['spec'].replicas).toBe(2);
       const budget = only('PodDisruptionBudget', 'latchkey-operator')['spec'];
