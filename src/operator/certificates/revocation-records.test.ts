@@ -25,6 +25,13 @@ it('says what the record said', () => {
   });
 });
 
+it('says which server was dialled in place of the one in the kubeconfig', () => {
+  const choice = { server: 'https://shop.example.com', service: 'https://shop.p-red' };
+  const secret = { ...revocation.secret, ...choice };
+  const { data } = renderRevocation({ ...revocation, secret });
+  expect(toRevocationRecord(stored(data)).secret).toEqual(secret);
+});
+
 it.each([
   ['without data', {}],
   ['without the authority', { ...rendered.data, authority: '' }],

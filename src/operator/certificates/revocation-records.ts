@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { formatTimestamp, parseInstant } from '../../api/instant.ts';
-import { asObject, asText } from '../../api/json.ts';
+import { asObject, asText, defined } from '../../api/json.ts';
 import { fieldManager, labels, purposes, systemNamespace } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
 import { configMaps } from '../../api/resources.ts';
@@ -9,7 +9,7 @@ import type { StoredRecord } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { ignoreNotFound } from '../../kube/kube-error.ts';
 import { type KubeObject, keyOf } from '../../kube/object.ts';
-import type { SecretEntry } from '../../platform/targets/target-record.ts';
+import type { KubeConfigSource } from '../../platform/targets/target-record.ts';
 import type { ObjectEvents, TransitionEvent } from '../shared/events.ts';
 import type { RecordSignatures } from './record-signatures.ts';
 
@@ -22,8 +22,8 @@ export interface Revocation {
   readonly ownerUID: string;
   /** For people: whose virtual cluster it is. */
   readonly instance: { readonly namespace: string; readonly name: string; readonly uid: string };
-  /** Where the administrator kubeconfig of that virtual cluster stands, or stood. */
-  readonly secret: SecretEntry;
+  /** Where the administrator kubeconfig of that virtual cluster stands, or stood, and which server was dialled with it. */
+  readonly secret: KubeConfigSource;
   /** Of the virtual cluster: the Secret may lead elsewhere later. */
   readonly caFingerprint: string;
   /** The certificates that were asked for there. */
@@ -139,7 +139,7 @@ export function renderRevocation(revocation: Revocation) {
       ...placeOf(revocation),
       labels: { [labels.purpose]: purposes.revocation, [labels.ownerUID]: ownerUID },
     },
-    data: {
+    data: defined({
       uid: ownerUID,
       instanceNamespace: instance.namespace,
       instanceName: instance.name,
@@ -147,10 +147,12 @@ export function renderRevocation(revocation: Revocation) {
       secretNamespace: secret.namespace,
       secretName: secret.name,
       secretKey: secret.key,
+      server: secret.server,
+      service: secret.service,
       serials: serials.join(','),
       notAfter: formatTimestamp(Math.min(notAfter, lastInstant)),
       authority: revocation.caFingerprint,
-    },
+    }),
   };
 }
 
@@ -175,7 +177,7 @@ export function toRevocationRecord(object: KubeObject): RevocationRecord {
       name: text('instanceName'),
       uid: text('instanceUID'),
     },
-    secret,
+    secret: { ...secret, ...defined({ server: asText(data['server']), service: asText(data['service']) }) },
     caFingerprint: authority,
     serials: text('serials')
       .split(',')
