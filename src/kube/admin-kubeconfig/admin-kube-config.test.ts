@@ -58,6 +58,15 @@ describe('an administrator kubeconfig', () => {
     expect(config).not.toHaveProperty('token');
   });
 
+  it('gives the certificate and no token when it has both, as AKS writes it', () => {
+    const own = createClient(createAuthority('ca'), { user: 'masterclient' });
+    const config = accepted(
+      yamlOf(adminDocument({ user: { ...certificateUser(own), token: 'of-the-same' } })),
+    );
+    expect(config).toMatchObject({ certificate: own.certificate, key: own.key });
+    expect(JSON.stringify(config)).not.toContain('of-the-same');
+  });
+
   it('is read as JSON too', () => {
     expect(accepted(jsonOf(adminDocument())).token).toBe('admin-token');
   });
@@ -262,8 +271,13 @@ describe('the credentials', () => {
 
   it.each<[string, keyof typeof refusals, Record<string, unknown>]>([
     ['none', 'noCredential', {}],
-    ['token and certificate', 'twoCredentials', { ...user, token: 't' }],
-    ['token and key', 'twoCredentials', { token: 't', 'client-key-data': 'x' }],
+    ['token and key', 'halfCredential', { token: 't', 'client-key-data': 'x' }],
+    [
+      'token and certificate without its key',
+      'halfCredential',
+      { ...user, token: 't', 'client-key-data': undefined },
+    ],
+    ['a certificate beside a token with a line break', 'token', { ...user, token: 'a\r\nX-Header: y' }],
     ['certificate alone', 'halfCredential', { 'client-certificate-data': 'x' }],
     ['key alone', 'halfCredential', { 'client-key-data': 'x' }],
     ['an empty token', 'token', { token: '' }],

@@ -58,15 +58,14 @@ function parseConfig(document: Plain): AdminKubeConfig {
   const { server, authority, token, certificate, key } = findFields(document);
   const ca = toPem(parseCertificates(authority, 'authority'));
   const shared = { server: parseServer(server), ca };
-  if (token !== undefined && (certificate !== undefined || key !== undefined))
-    throw new KubeConfigRefusal('twoCredentials');
-  if (token !== undefined) {
-    checkUsable({ ca });
-    return { ...shared, token: parseToken(token) };
-  }
-  if (certificate === undefined && key === undefined) throw new KubeConfigRefusal('noCredential');
-  if (certificate === undefined || key === undefined) throw new KubeConfigRefusal('halfCredential');
-  return { ...shared, ...parsePair(ca, certificate, key) };
+  const bearer = token === undefined ? {} : { token: parseToken(token) };
+  // An administrator of AKS has both. The certificate proves who we are, and its key is not sent as a token is.
+  if (certificate !== undefined && key !== undefined)
+    return { ...shared, ...parsePair(ca, certificate, key) };
+  if (certificate !== undefined || key !== undefined) throw new KubeConfigRefusal('halfCredential');
+  if (token === undefined) throw new KubeConfigRefusal('noCredential');
+  checkUsable({ ca });
+  return { ...shared, ...bearer };
 }
 
 function parseToken(token: Plain): string {

@@ -96,7 +96,6 @@ export const refusals = {
   authority:
     'clusters[].cluster.certificate-authority-data must be base64 of CERTIFICATE blocks in PEM and of nothing else.',
   noCredential: 'users[].user has no credentials: set token, or client-certificate-data and client-key-data.',
-  twoCredentials: 'users[].user has a token and a client certificate: keep one of them.',
   halfCredential:
     'users[].user needs both client-certificate-data and client-key-data: set the other one too.',
   token: 'users[].user.token must be 1 to 8,192 printable ASCII characters without white space.',
