@@ -281,7 +281,7 @@ describe('a download', () => {
     },
   ])('from a host that $title fails at once', async ({ base, why }) => {
     const closed = await freePort();
-    env['LATCHKEY_KUBERNETES_DOWNLOADS'] = base.replace('<closed>', String(closed));
+    env['CONTROLPLANE_KUBERNETES_DOWNLOADS'] = base.replace('<closed>', String(closed));
     const next = substitute();
     const start = performance.now();
     await find(downloads(), next);
@@ -293,8 +293,8 @@ describe('a download', () => {
   it.each(['http://mirror.example', 'http://127.0.0.1.example', 'ftp://127.0.0.1'])(
     'never comes from %s, which nothing vouches for',
     (base) => {
-      expect(() => releaseOf('kubectl', { LATCHKEY_KUBERNETES_DOWNLOADS: base })).toThrow(
-        'LATCHKEY_KUBERNETES_DOWNLOADS must be an https address',
+      expect(() => releaseOf('kubectl', { CONTROLPLANE_KUBERNETES_DOWNLOADS: base })).toThrow(
+        'CONTROLPLANE_KUBERNETES_DOWNLOADS must be an https address',
       );
     },
   );
@@ -381,8 +381,8 @@ describe('a build with Go', () => {
 describe('without any way to get the programs', () => {
   it('one message says what was tried, why it failed, and what helps', async () => {
     const closed = await freePort();
-    env['LATCHKEY_KUBERNETES_DOWNLOADS'] = `http://127.0.0.1:${closed}`;
-    env['LATCHKEY_ETCD_DOWNLOADS'] = `http://127.0.0.1:${closed}`;
+    env['CONTROLPLANE_KUBERNETES_DOWNLOADS'] = `http://127.0.0.1:${closed}`;
+    env['CONTROLPLANE_ETCD_DOWNLOADS'] = `http://127.0.0.1:${closed}`;
     env['PATH'] = '/nowhere';
     const error = await find(downloads(limits), goBuild).then(String, String);
     expect(
@@ -423,7 +423,7 @@ describe('the command that CI runs first', () => {
 
   it('fails with the one message and no stack', async () => {
     fakeGo('exit 1');
-    env['LATCHKEY_ETCD_DOWNLOADS'] = `${releases.address}/nothing`;
+    env['CONTROLPLANE_ETCD_DOWNLOADS'] = `${releases.address}/nothing`;
     const { code, stdout, stderr } = await runInstall();
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^The local control plane needs etcd, /m);

@@ -38,8 +38,8 @@ export class ReleaseServer {
   /** Makes both kinds of downloads come from here. */
   get env(): Record<string, string> {
     return {
-      LATCHKEY_KUBERNETES_DOWNLOADS: `${this.address}/release`,
-      LATCHKEY_ETCD_DOWNLOADS: `${this.address}/etcd/`,
+      CONTROLPLANE_KUBERNETES_DOWNLOADS: `${this.address}/release`,
+      CONTROLPLANE_ETCD_DOWNLOADS: `${this.address}/etcd/`,
     };
   }
 

@@ -19,13 +19,13 @@ export function releaseOf(tool: ToolName, env: Environment): Release {
 }
 
 function kubernetesRelease(tool: ToolName, env: Environment): Release {
-  const base = baseAddress(env, 'LATCHKEY_KUBERNETES_DOWNLOADS', defaultKubernetesBase);
+  const base = baseAddress(env, 'CONTROLPLANE_KUBERNETES_DOWNLOADS', defaultKubernetesBase);
   const url = `${base}/v${kubernetesVersion}/bin/${process.platform}/${goArchitecture()}/${tool}`;
   return { url, digestUrl: `${url}.sha256` };
 }
 
 function etcdRelease(env: Environment): Release {
-  const base = baseAddress(env, 'LATCHKEY_ETCD_DOWNLOADS', defaultEtcdBase);
+  const base = baseAddress(env, 'CONTROLPLANE_ETCD_DOWNLOADS', defaultEtcdBase);
   const name = `etcd-v${etcdVersion}-${process.platform}-${goArchitecture()}`;
   const suffix = process.platform === 'linux' ? 'tar.gz' : 'zip';
   return {
