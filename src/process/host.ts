@@ -8,7 +8,7 @@ import { SilenceReports } from '../kube/client/silence-reports.ts';
 import { systemClock } from '../kube/clock.ts';
 import type { Logger } from '../logger.ts';
 import type { CommonSettings } from '../settings/common.ts';
-import { type Environment, unknownSettings } from '../settings/read.ts';
+import type { Environment } from '../settings/read.ts';
 import { type HealthChecks, healthHandler } from '../telemetry/health.ts';
 import { createLogger } from '../telemetry/log.ts';
 import { ClientMetrics } from '../telemetry/metrics/client.ts';
@@ -45,11 +45,9 @@ export class Host {
   readonly #reports = new SilenceReports(systemClock);
 
   constructor(options: HostOptions) {
-    const { component, environment, settings } = options;
+    const { component, settings } = options;
     this.#options = options;
     this.log = createLogger({ level: settings.logLevel, bindings: { component } });
-    const unknown = unknownSettings(environment);
-    if (unknown.length > 0) this.log.warn({ names: unknown }, 'unknown settings are ignored');
     watchProcess(this.registry, version);
     this.#requests = new ClientMetrics(this.registry);
   }

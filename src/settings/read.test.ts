@@ -95,20 +95,42 @@ describe('readSettings', () => {
   });
 });
 
-describe('unknownSettings', () => {
-  it('names what looks like a setting and is none', () => {
-    expect(unknownSettings({ ...required, LATCHKEY_LOG_LEVL: 'info', PATH: '/bin' })).toEqual([
-      'LATCHKEY_LOG_LEVL',
+describe('a variable that looks like a setting and is none', () => {
+  it.each([
+    ['LATCHKEY_LOG_LEVL', 'LATCHKEY_LOG_LEVEL'],
+    ['LATCHKEY_LOGLEVEL', 'LATCHKEY_LOG_LEVEL'],
+    ['LATCHKEY_MAX_TOKENS_TTL', 'LATCHKEY_MAX_TOKEN_TTL'],
+    ['LATCHKEY_TLS_CERTIFICATE_FILE', 'LATCHKEY_TLS_CERT_FILE'],
+    ['LATCHKEY_base_url', 'LATCHKEY_BASE_URL'],
+  ])('%s is refused, and the nearest setting of any command is named', (name, nearest) => {
+    expect(problemsOf({ ...required, [name]: 'secret' })).toEqual([
+      `  ${name} is no setting: correct it to ${nearest}, which is the nearest, or remove it`,
     ]);
   });
 
-  it('leaves out what Kubernetes adds for a Service of ours', () => {
-    const links = {
-      LATCHKEY_GATEWAY_SERVICE_HOST: '10.0.0.1',
-      LATCHKEY_GATEWAY_SERVICE_PORT_HTTPS: '443',
-      LATCHKEY_GATEWAY_PORT: 'tcp://10.0.0.1:443',
-      LATCHKEY_GATEWAY_PORT_443_TCP_ADDR: '10.0.0.1',
-    };
-    expect(unknownSettings(links)).toEqual([]);
+  it('is reported behind everything else that is wrong', () => {
+    const problems = problemsOf({ LATCHKEY_CONCURENCY: '4', LATCHKEY_LOG_LEVEL: 'loud' });
+    expect(problems.map((problem) => problem.trim().split(' ')[0])).toEqual([
+      'LATCHKEY_BASE_URL',
+      'LATCHKEY_LOG_LEVEL',
+      'LATCHKEY_CONCURENCY',
+    ]);
+  });
+
+  it.each([
+    'LATCHKEY_GATEWAY_SERVICE_HOST',
+    'LATCHKEY_GATEWAY_SERVICE_PORT_HTTPS',
+    'LATCHKEY_GATEWAY_PORT',
+    'LATCHKEY_GATEWAY_PORT_443_TCP_ADDR',
+  ])('is %s as well, which Kubernetes adds for a Service unless the Pod says otherwise', (name) => {
+    const [problem] = problemsOf({ ...required, [name]: '10.0.0.1' });
+    expect(problem).toContain(`${name} is no setting`);
+    expect(problem).toContain('set enableServiceLinks: false in the Pod');
+  });
+
+  it('is none of the settings of another command, and none of another program', () => {
+    const others = { LATCHKEY_SHUTDOWN_GRACE: '1s', PATH: '/bin', XLATCHKEY_A: '1', LATCHKEY: '1' };
+    expect(unknownSettings({ ...required, ...others })).toEqual([]);
+    expect(problemsOf({ ...required, ...others })).toEqual([]);
   });
 });

@@ -10,6 +10,7 @@ export function settingsPage(): string {
     'Here you look up every setting, its values and its default.',
     'In 60 seconds: put the variable into `literals` of your overlay, as in [install](../guide/install.md#install), and apply it as cluster administrator. Only `LATCHKEY_BASE_URL` is required.',
     'Latchkey takes its settings from environment variables. It reads them once, at start. It reports every unusable one with what to write instead, and ends with exit code 2. A variable that is set but empty is refused, so that you see a forgotten value in a manifest.',
+    'A variable that begins with `LATCHKEY_` and does not stand on this page is refused, too. The message names the nearest one that does. Each process knows the settings of all of them. Kubernetes adds `LATCHKEY_GATEWAY_PORT` and others for a Service `latchkey-gateway`. A Pod with a manifest of your own therefore needs `enableServiceLinks: false`, as those of `config/default` have it.',
     'In the cluster they come from the ConfigMap `latchkey-settings` of `config/default`. Every variable of this page can stand there.',
     'Write durations as in Go, or with `d` for 24 hours: `250ms`, `30s`, `10m`, `1h30m`, `30d`. Addresses are `host:port`, `[IPv6]:port`, or `:port` for all interfaces.',
     '## Every process',

@@ -47,6 +47,7 @@ describe('the operator with settings that are not usable ends with exit code 2 a
       LATCHKEY_CONCURRENCY: '0',
       LATCHKEY_LEASE_DURATION: '15',
       LATCHKEY_MAX_TOKEN_TTL: '',
+      LATCHKEY_TARGETS_RECHECK: '30s',
     });
     expect(exitCode).toBe(2);
     const lines = text.split('\n').filter((line) => line.startsWith('  '));
@@ -56,6 +57,7 @@ describe('the operator with settings that are not usable ends with exit code 2 a
       '  LATCHKEY_LEASE_DURATION is no duration: write it like 30s, 10m, 720h or 30d',
       '  LATCHKEY_CONCURRENCY must be a whole number from 1 to 256',
       '  LATCHKEY_MAX_TOKEN_TTL is set but empty: give it a value or remove it',
+      '  LATCHKEY_TARGETS_RECHECK is no setting: correct it to LATCHKEY_TARGET_RECHECK, which is the nearest, or remove it',
     ]);
   });
 

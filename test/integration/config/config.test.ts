@@ -325,6 +325,13 @@ describe('config/default', async () => {
       expect(unknownSettings(settings['data'])).toEqual([]);
     });
 
+    it('are the only variables of their name: no Service adds any to a Pod', () => {
+      const pods = objects
+        .filter(({ kind }) => kind === 'Deployment')
+        .map((one) => one['spec'].template.spec);
+      expect(pods.map(({ enableServiceLinks }) => enableServiceLinks)).toEqual([false, false]);
+    });
+
     it('are changed by an overlay, which rolls the Deployment and can name another image', async () => {
       const kustomization = {
         apiVersion: 'kustomize.config.k8s.io/v1beta1',
