@@ -57,7 +57,7 @@ export const objectErrors = {
   },
   ERR_KEY_MALFORMED: {
     message: 'spec.key is neither a plain key nor the SHA-256 of one',
-    fix: 'Leave it out, and one is made. Or write 20 to 512 of the characters A-Z a-z 0-9 . _ ~ + / = -, or sha256: and 64 hex digits.',
+    fix: 'Leave it out, and one is made. Or write 20 to 512 of the characters A-Z a-z 0-9 . _ ~ + / = -, or sha256: and 64 hex digits. A key that begins with lk_ must be whole.',
     httpStatus: 422,
   },
   ERR_PATCH: {

@@ -81,6 +81,7 @@ describe('isLive', () => {
     ['without key and Secret', { spec: { user: 'a' } }, 'Unconfirmed'],
     ['with a malformed key', { spec: { user: 'a', key: 'short' } }, 'MalformedKey'],
     ['with a typing error in its key', { spec: { user: 'a', key: `lk_${'a'.repeat(49)}` } }, 'MalformedKey'],
+    ['with a key that was cut', { spec: { user: 'a', key: `lk_${'a'.repeat(40)}` } }, 'MalformedKey'],
     ['of no one', { spec: { key } }, 'IdentityInvalid'],
     ['of a reserved name', { spec: { user: 'system:admin', key } }, 'IdentityInvalid'],
     ['with a problem', { spec: { user: 'a', key, accessKey: 7 } }, 'AccessKeyNotFound'],

@@ -84,13 +84,35 @@ describe('checkAccessKey', () => {
     );
   });
 
+  it('finds every cut and every addition', () => {
+    fc.assert(
+      fc.property(random, fc.nat({ max: 48 }), fc.string({ minLength: 1 }), (bytes, kept, more) => {
+        const key = generateAccessKey(bytes);
+        const forms = [
+          key.slice(0, 3 + kept),
+          key + more,
+          key.slice(0, 3 + kept) + more + key.slice(3 + kept),
+        ];
+        return forms.every((form) => checkAccessKey(form) === 'malformed');
+      }),
+    );
+  });
+
+  it.each([
+    ['the prefix alone', 'lk_'],
+    ['a character too many', `lk_${'a'.repeat(50)}`],
+    ['a character too few', `lk_${'a'.repeat(48)}`],
+    ['a line end behind', `${generateAccessKey(new Uint8Array(32))}\n`],
+    ['500 characters', `lk_${'a'.repeat(497)}`],
+  ])('takes what begins as a key and has %s for malformed', (_, bearer) => {
+    expect(checkAccessKey(bearer)).toBe('malformed');
+  });
+
   it.each([
     ['nothing', ''],
-    ['the prefix alone', 'lk_'],
-    ['a key with a character too many', `lk_${'a'.repeat(50)}`],
-    ['a key with a character too few', `lk_${'a'.repeat(48)}`],
     ['another prefix', `gh_${'a'.repeat(49)}`],
-    ['a line end behind', `lk_${'a'.repeat(49)}\n`],
+    ['the prefix in capitals', `LK_${'a'.repeat(49)}`],
+    ['a part of the prefix', 'lk'],
     ['a key that a user chose', 'correct-horse-battery-staple'],
   ])('leaves %s to the look-up', (_, bearer) => {
     expect(checkAccessKey(bearer)).toBe('supplied');

@@ -30,11 +30,12 @@ export function generateAccessKey(random: Uint8Array): string {
 export type AccessKeyForm = 'whole' | 'malformed' | 'supplied';
 
 /**
- * Tells a typing error before any look-up: `whole` is our form with a fitting checksum, `malformed` our form with
- * another checksum, `supplied` anything else (a key that a user chose).
+ * Tells a typing error before any look-up: `whole` is our form with a fitting checksum, `malformed` anything else that
+ * begins with our prefix, of any length, and `supplied` the rest (a key that a user chose).
  */
 export function checkAccessKey(bearer: string): AccessKeyForm {
-  if (!wholeForm.test(bearer)) return 'supplied';
+  if (!bearer.startsWith(accessKeyPrefix)) return 'supplied';
+  if (!wholeForm.test(bearer)) return 'malformed';
   return withChecksum(bearer.slice(0, -checksumLength)) === bearer ? 'whole' : 'malformed';
 }
 

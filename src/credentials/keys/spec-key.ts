@@ -9,7 +9,7 @@ const hashForm = /^sha256:([0-9a-f]{64})$/;
 export interface SpecKey {
   readonly form: 'Plain' | 'Hash';
   readonly hash: string;
-  /** False for a whole `lk_` key whose checksum does not fit. */
+  /** False for what cannot be a key, and for what begins with `lk_` and is not whole: no gateway would accept it. */
   readonly wellFormed: boolean;
 }
 

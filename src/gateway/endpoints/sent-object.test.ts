@@ -79,9 +79,12 @@ describe('the key of an object that is sent', () => {
     expect(withHashedKey({ spec: { key: hash } })).toEqual({ object: { spec: { key: hash } } });
   });
 
-  it.each(['short', `lk_${'a'.repeat(49)}`, 7, { a: 1 }])('is refused when it is none: %j', (key) => {
-    expect(() => withHashedKey({ spec: { key } })).toThrow(Refusal);
-  });
+  it.each(['short', `lk_${'a'.repeat(49)}`, `lk_${'a'.repeat(40)}`, 7, { a: 1 }])(
+    'is refused when it is none: %j',
+    (key) => {
+      expect(() => withHashedKey({ spec: { key } })).toThrow(Refusal);
+    },
+  );
 
   it('is made where there is none and no Secret is asked for', () => {
     const random = (bytes: number) => new Uint8Array(bytes).fill(1);

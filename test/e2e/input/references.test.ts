@@ -81,16 +81,19 @@ describe('a reference to an access key', () => {
 });
 
 describe('a key', () => {
-  const mistyped = (key: string): string => key.slice(0, -1) + (key.endsWith('0') ? '1' : '0');
-
-  it('with a mistyped character is refused before it means anything', async () => {
+  it.each<[string, (key: string) => string]>([
+    ['with a mistyped character', (key) => key.slice(0, -1) + (key.endsWith('0') ? '1' : '0')],
+    ['with a character less', (key) => key.slice(0, -1)],
+    ['with a character more', (key) => `${key}0`],
+  ])('%s is refused before it means anything', async (_, spoil) => {
     const whole = generateAccessKey(randomBytes(32));
-    const key = await alice.createKey({ user: 'alice', key: mistyped(whole) });
+    const spoilt = spoil(whole);
+    const key = await alice.createKey({ user: 'alice', key: spoilt });
     const message = await refusal(key, reasons.malformedKey);
     expect(message).toMatch(
-      /^spec\.key is not usable: .* where it begins with lk_, a character was mistyped or lost\.$/,
+      /^spec\.key is not usable: .* What begins with lk_ must be a whole access key, .*: copy it again, or leave spec\.key out/,
     );
-    expect(message).not.toContain(mistyped(whole));
+    expect(message).not.toContain(spoilt);
     await alice.patch(key, { spec: { key: whole } });
     expectConfirmed(await admin.untilReady(key));
   });
