@@ -11,8 +11,17 @@ import { base64, writeKubeconfig } from '../controlplane/kubeconfig.ts';
 import { type Disturb, passes } from './disturbance.ts';
 import { type Write, writeOf } from './write.ts';
 
-/** What becomes of a write: it passes, never reaches the API server, or takes effect although its answer is lost. */
-export type Fate = 'pass' | 'lost' | 'unanswered';
+/** What becomes of a write: it passes, never reaches the API server, takes effect although its answer is lost, or is answered here. */
+export type Fate = 'pass' | 'lost' | 'unanswered' | GivenAnswer;
+
+/** In place of that of the API server. */
+export interface GivenAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Whether the API server does what it was asked for, all the same. */
+  readonly takesEffect?: boolean;
+}
 
 /** Decides about each write before it is passed on; as long as it has not decided, the write is held. */
 export type Judge = (write: Write) => Fate | Promise<Fate>;
@@ -40,6 +49,8 @@ export class WriteGate {
   judge: Judge = () => 'pass';
   /** Asked about every request, reads included, before anything else. */
   disturb: Disturb = () => undefined;
+  /** The same for reads, by their target; what it does not answer passes. */
+  judgeRead: (target: string) => GivenAnswer | undefined = () => undefined;
   /** Hears of each write that is lost or stays unanswered; its connection is cut when this is done. */
   onFailing: (write: Write) => void | Promise<void> = () => undefined;
   readonly #server: Server;
@@ -140,6 +151,8 @@ export class WriteGate {
       outgoing.writeHead(422, { 'content-type': 'application/json' }).end(refusal);
       return;
     }
+    const given = this.judgeRead(incoming.url ?? '');
+    if (given !== undefined) return give(outgoing, given);
     const answer = await this.#forward(incoming, undefined, outgoing);
     outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
     // A watch is open before the first thing happens in it.
@@ -158,7 +171,7 @@ export class WriteGate {
     // A question about rights is sent like a write, and changes nothing.
     const isQuestion = write.plural === 'subjectaccessreviews';
     const fate = isQuestion ? 'pass' : await this.judge(write);
-    const answer = fate === 'lost' ? undefined : await this.#forward(incoming, body, outgoing);
+    const answer = takesEffect(fate) ? await this.#forward(incoming, body, outgoing) : undefined;
     if (answer !== undefined && !isQuestion)
       this.passed.push({ ...write, status: answer.statusCode ?? 0, at });
     if (fate === 'pass' && answer !== undefined) {
@@ -167,6 +180,7 @@ export class WriteGate {
       return;
     }
     answer?.resume();
+    if (typeof fate === 'object') return give(outgoing, fate);
     await this.onFailing(write);
     incoming.socket.destroy();
   }
@@ -184,7 +198,8 @@ export class WriteGate {
         port,
         method: incoming.method,
         path: incoming.url,
-        headers: { ...incoming.headers, host },
+        // A header may stand there several times, as that of a group does.
+        headers: { ...incoming.headersDistinct, host },
         agent: this.#agent,
       },
       resolve,
@@ -199,6 +214,12 @@ export class WriteGate {
     return await promise;
   }
 }
+
+const takesEffect = (fate: Fate): boolean =>
+  typeof fate === 'object' ? fate.takesEffect === true : fate !== 'lost';
+
+const give = (outgoing: ServerResponse, { status, headers = {}, body }: GivenAnswer): void =>
+  void outgoing.writeHead(status, headers).end(body);
 
 const refusal = JSON.stringify({
   kind: 'Status',
