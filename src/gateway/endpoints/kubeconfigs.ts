@@ -31,6 +31,7 @@ import {
 import { sendObject } from './object-answer.ts';
 import { readSentObject, toWarnings } from './object-form.ts';
 import type { MadeObject } from './removals.ts';
+import { parseRefusal, retryAfterOf } from './reply.ts';
 
 export type KubeConfigsOptions = Pick<
   EndpointServices,
@@ -143,10 +144,13 @@ export class KubeConfigs {
     const path = query.size === 0 ? collection : `${collection}?${query}`;
     const kept = withoutHeaders(request.send.headers, (name) => replacedHeaders.has(name));
     const headers = [...kept, ...jsonHeaders, 'impersonate-group', groups.selfService];
+    const body = Buffer.from(JSON.stringify(object));
     try {
-      return await ask(request, { method: 'POST', path, headers, body: Buffer.from(JSON.stringify(object)) });
+      const answer = await ask(request, { method: 'POST', path, headers, body });
+      if (answer.status < 500) return answer;
+      throw new Error(`the API server answered with ${answer.status}`);
     } catch (error) {
-      // No one knows whether it was made, or will be.
+      // No one knows whether it was made, or will be: a server that answers too late goes on all the same.
       this.#options.removals.removeWhenItComes(toMade(order, wait.latest));
       throw error;
     }
@@ -210,9 +214,10 @@ const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 const action = { verb: 'POST', path: virtualClusterInstanceKubeConfigs.plural };
 
 /** What the API server said, where it is about the request. */
-function readAnswer({ status, body }: RawResponse): JsonObject {
-  if (status !== 201 && (status < 400 || status > 499 || status === 401))
-    throw new Error(`the API server answered with ${status}`);
+function readAnswer(answer: RawResponse): JsonObject {
+  const { status, body } = answer;
+  if (status >= 400) return parseRefusal(answer);
+  if (status !== 201) throw new Error(`the API server answered with ${status}`);
   const object: unknown = parseOrNothing(body);
   if (!isObject(object)) throw badAnswer(action, 'it is no object', status);
   return object;
@@ -238,8 +243,9 @@ function send(
 }
 
 /** No one keeps an answer that may hold a credential. */
-function passedHeaders({ headers }: RawResponse, warnings: readonly string[] = []) {
-  const { warning = [], 'retry-after': retryAfter } = headers;
+function passedHeaders(answer: RawResponse, warnings: readonly string[] = []) {
+  const { warning = [] } = answer.headers;
+  const retryAfter = retryAfterOf(answer);
   const all = [warning, toWarnings(warnings)].flat();
   return {
     'cache-control': 'no-store',

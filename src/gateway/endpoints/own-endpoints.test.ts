@@ -332,6 +332,28 @@ describe('a request about one’s own', () => {
     expect(got).not.toContain(plainKeyOf('mine'));
   });
 
+  const texts = { type: 'text/plain', retry: '' };
+  it.each([
+    [429, { ...texts, text: 'slow down', retry: 'Retry-After: 7\r\n' }, '7', '"slow down"'],
+    [429, { ...texts, text: plainKeyOf('mine') }, '1', 'redacted'],
+    [503, { ...texts, type: 'text/html', text: '<html>' }, '1', '"the API server answered with 503"'],
+  ])(
+    'is refused with a Status also when the API server has no more than a text: %i %o',
+    async (code, sent, after, message) => {
+      const { type, text, retry } = sent;
+      const head = `Content-Type: ${type}\r\n${retry}Content-Length: ${text.length}`;
+      const stage = await start(
+        (socket) => void socket.write(`HTTP/1.1 ${code} X\r\n${head}\r\n\r\n${text}`),
+      );
+      const got = await stage.send(request(`POST ${keys}`, undefined, { spec: { key: plainKeyOf('mine') } }));
+      const [, body = ''] = got.split('\r\n\r\n');
+      expect([statusOf(got), JSON.parse(body).kind]).toEqual([code, 'Status']);
+      expect(got).toMatch(new RegExp(`retry-after: ${after}\r\n`, 'i'));
+      expect(body).toContain(message);
+      expect(body).not.toContain(plainKeyOf('mine'));
+    },
+  );
+
   it('shows no known key in what the API server refuses', async () => {
     const quoting: Behaviour = (socket, text) => {
       const message = `Invalid value: "${plainKeyOf('mine')}"`;

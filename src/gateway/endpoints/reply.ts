@@ -1,6 +1,7 @@
 import { asObject, type JsonObject } from '../../api/json.ts';
 import type { RawResponse } from '../../kube/client/response-collector.ts';
 import { badAnswer } from '../../kube/kube-error.ts';
+import { renderStatus } from '../../kube/status.ts';
 
 /** A credential that this very request made. */
 export interface IssuedCredential {
@@ -22,10 +23,31 @@ export interface Reply {
 /** An answer of the API server, with what clients act on. */
 export function toReply(answer: RawResponse, known: readonly string[] = []): Reply {
   const { status, headers } = answer;
-  const passed = Object.entries({ warning: headers['warning'], 'retry-after': headers['retry-after'] });
+  const passed = Object.entries({ warning: headers['warning'], 'retry-after': retryAfterOf(answer) });
   const kept = passed.filter((header): header is [string, string] => header[1] !== undefined);
-  return { status, body: parseAnswer(answer), headers: Object.fromEntries(kept), known };
+  const body = status < 400 ? parseAnswer(answer) : parseRefusal(answer);
+  return { status, body, headers: Object.fromEntries(kept), known };
 }
+
+/** Who is told to come back is told when. */
+export function retryAfterOf({ status, headers }: RawResponse): string | undefined {
+  return headers['retry-after'] ?? (status === 429 || status === 503 ? '1' : undefined);
+}
+
+/** Also where it is no Status: an API server that has too much to do says so in plain text, and so may what stands before it. */
+export function parseRefusal(answer: RawResponse): JsonObject {
+  const { status: code, headers, body } = answer;
+  try {
+    return parseAnswer(answer);
+  } catch (error) {
+    if (code > 599) throw error;
+    const isText = /^text\/plain\b/i.test(headers['content-type'] ?? '');
+    const message = isText ? body.trim().slice(0, maxTextLength) : `the API server answered with ${code}`;
+    return asObject(JSON.parse(renderStatus({ code, message })));
+  }
+}
+
+const maxTextLength = 1_024;
 
 /** Any JSON object that the API server answers. */
 export function parseAnswer({ status, body }: Pick<RawResponse, 'status' | 'body'>): JsonObject {
