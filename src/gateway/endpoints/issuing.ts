@@ -3,6 +3,7 @@ import { asObject, type JsonObject } from '../../api/json.ts';
 import { parseConditions } from '../../credentials/confirmation.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
 import type { Store } from '../../kube/cache/store.ts';
+import type { Clock, Timer } from '../../kube/clock.ts';
 import { keyOf } from '../../kube/object.ts';
 import type { OwnRequest } from './own-request.ts';
 import { readWhole } from './read-own.ts';
@@ -32,14 +33,13 @@ export async function untilIssued(request: OwnRequest, created: JsonObject, maxM
     let seen = metadata['resourceVersion'];
     for await (const record of changes) {
       if (record.uid !== uid || record.resourceVersion === seen) continue;
-      seen = record.resourceVersion;
       // Each reading takes the place of the one before.
       request.held.giveBack(request.held.size);
-      const object = await readWhole(request, record);
-      if (object === undefined) break;
-      if (isConfirmed(record)) return { object };
-      const stalled = conditionOf(object, 'Stalled');
-      if (stalled?.status === 'True') return { object, problem: `${stalled.reason}: ${stalled.message}` };
+      const read = await examine(request, record);
+      if (read === 'gone') break;
+      if (read === 'unread') changes.lookAgain(services.clock);
+      else seen = record.resourceVersion;
+      if (typeof read === 'object') return read;
     }
     return { object: created, problem: 'the operator has not confirmed it yet' };
   } finally {
@@ -47,6 +47,23 @@ export async function untilIssued(request: OwnRequest, created: JsonObject, maxM
     changes.end();
     response.off('close', onClose);
   }
+}
+
+/**
+ * One that cannot be read is made all the same, and with an error its credential would be lost: an API server that is too busy for this
+ * may not be so the next time.
+ */
+async function examine(
+  request: OwnRequest,
+  record: LiveRecord,
+): Promise<Outcome | 'waiting' | 'unread' | 'gone'> {
+  const object = await readWhole(request, record).catch(() => null);
+  if (object === null) return 'unread';
+  if (object === undefined) return 'gone';
+  if (isConfirmed(record)) return { object };
+  const stalled = conditionOf(object, 'Stalled');
+  if (stalled?.status !== 'True') return 'waiting';
+  return { object, problem: `${stalled.reason}: ${stalled.message}` };
 }
 
 /** The index holds no hash of a certificate. */
@@ -58,6 +75,9 @@ const isConfirmed = ({ kubeConfig, fingerprints, status }: LiveRecord): boolean 
 const conditionOf = (object: JsonObject, type: Condition['type']): Condition | undefined =>
   parseConditions(asObject(object['status'])['conditions']).find((condition) => condition.type === type);
 
+/** Until what could not be read is read again. */
+const pauseMs = 500;
+
 /** The record under one key: as it is, and then as it becomes. Changes that come in between count as one. */
 class KeyChanges implements AsyncIterable<LiveRecord> {
   readonly #store: Store<LiveRecord>;
@@ -65,6 +85,7 @@ class KeyChanges implements AsyncIterable<LiveRecord> {
   readonly #unsubscribe: () => void;
   #next = Promise.withResolvers<void>();
   #isOver = false;
+  #timer: Timer | undefined;
 
   constructor(store: Store<LiveRecord>, key: string) {
     this.#store = store;
@@ -83,8 +104,15 @@ class KeyChanges implements AsyncIterable<LiveRecord> {
     }
   }
 
+  /** Brings the record once more, after a pause. */
+  lookAgain(clock: Clock): void {
+    this.#timer?.cancel();
+    this.#timer = clock.setTimer(() => this.#next.resolve(), pauseMs);
+  }
+
   end(): void {
     this.#isOver = true;
+    this.#timer?.cancel();
     this.#unsubscribe();
     this.#next.resolve();
   }
