@@ -5,7 +5,7 @@ import type { LiveRecord } from '../../credentials/record.ts';
 import { keyOf } from '../../kube/object.ts';
 import { issued } from './create-own.ts';
 import { askAsHolder, findOwn, notFound, type OwnRequest, pathOf } from './own-request.ts';
-import { isThere, readWhole } from './read-own.ts';
+import { isAboutObject, presentUID, readWhole, unlessReplaced } from './read-own.ts';
 import { Refusal, refuse } from './refusal.ts';
 import { type Reply, toReply } from './reply.ts';
 import { parseObject, readWholeBody } from './request-body.ts';
@@ -29,12 +29,14 @@ async function applyNew(request: OwnRequest, sent: JsonObject): Promise<Reply> {
   const { verdict } = sender;
   const object = withinScope(sent, verdict);
   // The index may be behind: a new key would end the one that was made a moment ago through another replica.
-  if (await isThere(request)) return refuse('ERR_OBJECT_CONFLICT', {});
+  if (await isTaken(request)) return refuse('ERR_OBJECT_CONFLICT', {});
   const made = kind === 'OwnedAccessKey' ? withNewKey(object, randomBytes) : { object };
   const refusal = services.quota.enter(kind, verdict.identity.user);
   if (refusal !== undefined) throw new Refusal(refusal);
   try {
     const reply = await sendApply(request, made);
+    // Someone was faster, and the refusal is about an object that may be somebody else's.
+    if (isAboutObject(reply) && (await isTaken(request))) return refuse('ERR_OBJECT_CONFLICT', {});
     // 200: someone was faster, and the object has this key now.
     const isMade = reply.status === 201 || (reply.status === 200 && made.plain !== undefined);
     return isMade && !isDryRun(request) ? await issued(request, reply, made.plain) : reply;
@@ -42,6 +44,9 @@ async function applyNew(request: OwnRequest, sent: JsonObject): Promise<Reply> {
     services.quota.leave(kind, verdict.identity.user);
   }
 }
+
+const isTaken = async (request: OwnRequest): Promise<boolean> =>
+  (await presentUID(request, request.asked)) !== undefined;
 
 async function applyToStored(request: OwnRequest, sent: JsonObject, record: LiveRecord): Promise<Reply> {
   const stored = await readWhole(request, record);
@@ -52,10 +57,9 @@ async function applyToStored(request: OwnRequest, sent: JsonObject, record: Live
   const applied = isKeyNamed(hashed) || ownsKey(stored, request) ? withStoredSecrets(hashed, stored) : hashed;
   // Another object of this name must not be changed in its place.
   const metadata = { ...asObject(applied['metadata']), uid: record.uid };
-  return await sendApply(request, {
-    object: { ...applied, metadata },
-    known: [...secretsIn(stored), ...(plain === undefined ? [] : [plain])],
-  });
+  const known = [...secretsIn(stored), ...(plain === undefined ? [] : [plain])];
+  const reply = await sendApply(request, { object: { ...applied, metadata }, known });
+  return await unlessReplaced(request, record, reply);
 }
 
 const isKeyNamed = (object: JsonObject): boolean => Boolean(asObject(object['spec'])['key']);

@@ -3,7 +3,7 @@ import type { LiveRecord } from '../../credentials/record.ts';
 import { deleteRecord, isSelfOrAbove, readDeleteOptions } from './delete-own.ts';
 import { ownIn, readSelection } from './list-own.ts';
 import type { OwnRequest } from './own-request.ts';
-import { readWhole } from './read-own.ts';
+import { isAboutObject, presentUID, readWhole } from './read-own.ts';
 import type { Reply } from './reply.ts';
 
 /** One's own that the selectors select, one after the other. The credential of the request and those above it are the last. */
@@ -21,12 +21,16 @@ export async function deleteAllOwn(request: OwnRequest): Promise<Reply> {
     request.held.giveBack(request.held.size);
     if (stored === undefined || !selects(stored)) continue;
     const reply = options.isDryRun ? undefined : await deleteRecord(request, record, options);
-    if (reply !== undefined && reply.status >= 400 && reply.status !== 404)
+    if (reply !== undefined && reply.status >= 400 && !(await isGone(request, record, reply)))
       return stopped(reply, deleted, record);
     deleted += 1;
   }
   return { status: 200, body: success(deleted) };
 }
+
+/** Somebody else deleted it; another one may have its name already. */
+const isGone = async (request: OwnRequest, record: LiveRecord, reply: Reply): Promise<boolean> =>
+  isAboutObject(reply) && (await presentUID(request, record)) !== record.uid;
 
 const stopped = (reply: Reply, deleted: number, { key }: LiveRecord): Reply => ({
   ...reply,

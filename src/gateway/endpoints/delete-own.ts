@@ -1,7 +1,7 @@
 import { asObject, defined, isObject, type JsonObject } from '../../api/json.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
 import { askAsHolder, findOwn, notFound, type OwnRequest, pathOf } from './own-request.ts';
-import { readWhole } from './read-own.ts';
+import { readWhole, unlessReplaced } from './read-own.ts';
 import { refuse } from './refusal.ts';
 import { type Reply, toReply } from './reply.ts';
 import { readObject } from './request-body.ts';
@@ -11,7 +11,8 @@ export async function deleteOwn(request: OwnRequest): Promise<Reply> {
   const record = findOwn(request);
   if (record === undefined) throw notFound(request);
   const options = await readDeleteOptions(request);
-  if (!options.isDryRun) return await deleteRecord(request, record, options);
+  if (!options.isDryRun)
+    return await unlessReplaced(request, record, await deleteRecord(request, record, options));
   // The API server shows the object only to those who may read all of them.
   const stored = await readWhole(request, record);
   if (stored === undefined) throw notFound(request);

@@ -2,7 +2,7 @@ import { asObject, asText, type JsonObject } from '../../api/json.ts';
 import { applyOwn } from './apply-own.ts';
 import { applyJsonPatch, applyMergePatch, PatchProblem } from './json-patch.ts';
 import { findOwn, notFound, type OwnRequest } from './own-request.ts';
-import { readWhole } from './read-own.ts';
+import { readWhole, unlessReplaced } from './read-own.ts';
 import { withoutCredentials } from './redaction.ts';
 import { refuse } from './refusal.ts';
 import { putOwn } from './replace-own.ts';
@@ -39,7 +39,8 @@ async function patchStored(request: OwnRequest, patch: (shown: JsonObject) => un
   for (let tries = 1; ; tries++) {
     request.held.giveBack(request.held.size - before);
     const record = findOwn(request);
-    const stored = record && (await readWhole(request, record));
+    if (record === undefined) throw notFound(request);
+    const stored = await readWhole(request, record);
     if (stored === undefined) throw notFound(request);
     const patched = asPatched(withoutCredentials(stored), patch);
     const version = asText(asObject(patched['metadata'])['resourceVersion']);
@@ -47,7 +48,8 @@ async function patchStored(request: OwnRequest, patch: (shown: JsonObject) => un
     const reply = await putOwn(request, withVersion(fitToPath(request, patched), version ?? present), stored);
     // Who names a version wants to know that there is another one.
     const isOther = version !== undefined && version !== present;
-    if (reply.status !== 409 || isOther || tries === maxTries) return reply;
+    if (reply.status !== 409 || isOther || tries === maxTries)
+      return await unlessReplaced(request, record, reply);
   }
 }
 

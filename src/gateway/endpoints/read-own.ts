@@ -2,11 +2,12 @@ import { asObject, type JsonObject } from '../../api/json.ts';
 import { serviceAccounts, systemNamespace } from '../../api/names.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
 import { impersonationHeaders } from '../../kube/client/impersonation.ts';
+import type { ObjectKey } from '../../kube/object.ts';
 import { type AcceptedForm, metadataOf, objectsOf, wholeObject, withIncluded } from './accepted-form.ts';
 import { ask } from './ask.ts';
-import { type OwnRequest, pathOf } from './own-request.ts';
+import { notFound, type OwnRequest, pathOf } from './own-request.ts';
 import { Refusal } from './refusal.ts';
-import { parseAnswer } from './reply.ts';
+import { parseAnswer, type Reply } from './reply.ts';
 import { tooManyBytes } from './request-body.ts';
 
 const reader = impersonationHeaders({
@@ -43,15 +44,26 @@ export async function readInForm(
   return undefined;
 }
 
-/** Whether any object has the name of the path. Nothing of it is shown. */
-export async function isThere(request: OwnRequest): Promise<boolean> {
-  const { namespace, name } = request.asked;
+/** Of the object that has this name now, of any owner. Nothing else of it is read. */
+export async function presentUID(request: OwnRequest, key: ObjectKey): Promise<string | undefined> {
   const headers = ['accept', metadataOnly, ...reader];
-  const path = pathOf(request.kind, { namespace, name });
-  const { status } = await ask(request, { method: 'GET', path, headers });
-  if (status !== 200 && status !== 404) throw new Error(`the reader got ${status}`);
-  return status === 200;
+  const answer = await ask(request, { method: 'GET', path: pathOf(request.kind, key), headers });
+  if (answer.status === 404) return undefined;
+  if (answer.status !== 200) throw new Error(`the reader got ${answer.status}`);
+  return String(asObject(parseAnswer(answer)['metadata'])['uid']);
 }
+
+/**
+ * What the API server answers to a write of one's own. Where it refuses, another object may have got the name meanwhile, perhaps that
+ * of somebody else. Then the refusal is about that one, whose UID it quotes, and one's own is gone.
+ */
+export async function unlessReplaced(request: OwnRequest, record: LiveRecord, reply: Reply): Promise<Reply> {
+  if (isAboutObject(reply) && (await presentUID(request, record)) !== record.uid) throw notFound(request);
+  return reply;
+}
+
+/** Not about how much the API server has to do. */
+export const isAboutObject = ({ status }: Reply): boolean => status >= 400 && status < 500 && status !== 429;
 
 const metadataOnly = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io';
 

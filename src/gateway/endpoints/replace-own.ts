@@ -1,6 +1,6 @@
 import { asObject, asText, type JsonObject } from '../../api/json.ts';
 import { askAsHolder, findOwn, notFound, type OwnRequest, pathOf } from './own-request.ts';
-import { readWhole } from './read-own.ts';
+import { readWhole, unlessReplaced } from './read-own.ts';
 import { refuse } from './refusal.ts';
 import { type Reply, toReply } from './reply.ts';
 import { readObject } from './request-body.ts';
@@ -17,7 +17,7 @@ export async function replaceOwn(request: OwnRequest): Promise<Reply> {
   const changed = fitToPath(request, sent);
   const stored = await readWhole(request, record);
   if (stored === undefined) throw notFound(request);
-  return await putOwn(request, changed, stored);
+  return await unlessReplaced(request, record, await putOwn(request, changed, stored));
 }
 
 /** Sends a changed object, for the very one that it was made from: another one of its name must not be changed in its place. */
