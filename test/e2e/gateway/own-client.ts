@@ -23,12 +23,15 @@ export const ownAPI = `${management}/apis/management.platform.sh/v1`;
 export const ownKeys = `${ownAPI}/ownedaccesskeys`;
 export const ownTokens = `${ownAPI}/directclusterendpointtokens`;
 
+/** Through which gateway requests go, and who clears away what they made. */
+type Way = Pick<GatewayWorld, 'gateway' | 'admin'>;
+
 /** Requests with one key, by path below the base URL. */
 export class OwnClient {
-  readonly #world: GatewayWorld;
+  readonly #world: Way;
   readonly key: string;
 
-  constructor(world: GatewayWorld, key: string) {
+  constructor(world: Way, key: string) {
     this.#world = world;
     this.key = key;
   }
