@@ -1,0 +1,215 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import {
+  KubeConfig,
+  type KubernetesObject,
+  KubernetesObjectApi,
+  makeInformer,
+  PatchStrategy,
+} from '@kubernetes/client-node';
+import { afterAll, describe, expect, it } from 'vitest';
+import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
+import { buildGoProgram } from '../../../lab/go/build-program.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { apiVersion } from '../../../src/api/names.ts';
+import { Project, readingOf } from '../kubeconfigs/kubeconfig-world.ts';
+import { targetSettings } from '../targets/target-world.ts';
+import { gatewayWorld } from './gateway-world.ts';
+import { untilKnown } from './known-holder.ts';
+import { management, OwnClient, ownAPI, ownClient, ownKeys, ownTokens } from './own-client.ts';
+
+const maxTokens = 4;
+const env = {
+  LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8',
+  LATCHKEY_TOKENS_PER_USER: String(maxTokens),
+};
+const world = await gatewayWorld(env, targetSettings);
+const { admin, guard } = world;
+const other = await RunningGateway.start(world.plane, guard, { name: world.name('replica'), env });
+afterAll(async () => void (await other.end()));
+const project = await Project.ready(world, await sharedVirtualCluster());
+const here = await ownClient(world, { user: 'alice' });
+const there = new OwnClient({ gateway: other, admin }, here.key);
+await untilKnown(other, here.key);
+const credential = /lk_[0-9A-Za-z]{49}|eyJ[\w-]+\.[\w-]+\.[\w-]+/;
+const kubeConfigs = `${ownAPI}/namespaces/${project.namespace}/virtualclusterinstancekubeconfigs`;
+const forInstance = { virtualClusterInstance: project.instance.metadata.name, certificateTTL: 600 };
+
+const statusWith = async (gateway: RunningGateway, key: string): Promise<number> => {
+  const { statusCode, body } = await gateway.send(`${management}/version`, { key });
+  await body.dump();
+  return statusCode;
+};
+
+describe('what is made at one replica', () => {
+  it.each([
+    ['keys', ownKeys, { ttl: 600 }],
+    ['tokens', ownTokens, { ttl: 600 }],
+    ['kubeconfigs', kubeConfigs, forInstance],
+  ])('is read, changed and deleted at the other one: %s', async (_, place, spec) => {
+    const metadata = { name: world.name('both') };
+    const made = await here.send('POST', place, { body: { metadata, spec } });
+    expect([made.status, credential.test(made.text)]).toEqual([201, true]);
+    const own = `${place}/${metadata.name}`;
+    await until('the other replica has it', async () => (await there.send('GET', own)).status === 200);
+    const read = await there.send('GET', own);
+    expect(read.text).not.toMatch(credential);
+    const list = await there.send('GET', `${place}?fieldSelector=metadata.name%3D${metadata.name}`);
+    expect(list.body.items).toEqual([read.body]);
+    const label = { metadata: { labels: { from: 'there' } } };
+    const type = 'application/merge-patch+json';
+    expect((await there.send('PATCH', own, { type, body: label })).status).toBe(200);
+    const { body } = await here.send('GET', own);
+    expect(body.metadata.labels['from']).toBe('there');
+    const put = await here.send('PUT', own, { body });
+    expect([put.status, put.body.metadata.uid]).toEqual([200, made.body.metadata.uid]);
+    expect((await there.send('DELETE', own)).status).toBe(200);
+    await until('it is gone here', async () => (await here.send('GET', own)).status === 404);
+  });
+
+  it('opens the other one, and no longer when it is deleted there', async () => {
+    const made = await here.send('POST', ownKeys, { body: { spec: { ttl: 600 } } });
+    const key = made.body.spec.key as string;
+    await untilKnown(other, key);
+    const read = await new OwnClient({ gateway: other, admin }, key).send('GET', ownKeys);
+    expect(read.status).toBe(200);
+    await there.send('DELETE', `${ownKeys}/${made.body.metadata.name}`);
+    await until('it is refused here', async () => (await statusWith(world.gateway, key)) === 401);
+    expect(await statusWith(other, key)).toBe(401);
+  });
+
+  it('by a POST of a kubeconfig leads into the virtual cluster through the other one', async () => {
+    const instance = project.instance.metadata.name;
+    const place = `${ownAPI}/namespaces/${project.namespace}/virtualclusterinstances/${instance}/kubeconfig`;
+    const { status, body } = await here.send('POST', place, { body: { spec: { certificateTTL: 600 } } });
+    expect(status).toBe(200);
+    const { token = '' } = readingOf(body.status.kubeConfig);
+    const inside = `/kubernetes/project/${project.name}/virtualcluster/${instance}/api/v1/namespaces/default`;
+    const enters = async () => {
+      const answer = await other.send(inside, { key: token });
+      await answer.body.dump();
+      return answer.statusCode === 200;
+    };
+    await until('the other replica lets it in', enters);
+  });
+
+  it('is seen by a watch at the other one that goes on from a list of the first', async () => {
+    const { body: list } = await here.send('GET', ownKeys);
+    const from = `${ownKeys}?watch=true&resourceVersion=${list.metadata.resourceVersion}`;
+    const watch = await other.send(from, { key: here.key });
+    let text = '';
+    watch.body.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+    });
+    const metadata = { name: world.name('watched') };
+    await here.send('POST', ownKeys, { body: { metadata, spec: { ttl: 600 } } });
+    await here.send('DELETE', `${ownKeys}/${metadata.name}`);
+    const typesSeen = () =>
+      text
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line))
+        .filter(({ object }) => object.metadata.name === metadata.name)
+        .map(({ type }) => type);
+    await until('its end is seen', async () => typesSeen().at(-1) === 'DELETED', { seen: typesSeen });
+    expect(typesSeen()[0]).toBe('ADDED');
+    expect(text).not.toMatch(credential);
+    watch.body.on('error', () => undefined).destroy();
+  });
+});
+
+it('two replicas exceed a quota by no more than what is under way', async () => {
+  const holder = await ownClient(world, { user: world.name('eager') });
+  const elsewhere = new OwnClient({ gateway: other, admin }, holder.key);
+  await untilKnown(other, holder.key);
+  const both = [holder, elsewhere];
+  const make = async (client: OwnClient) =>
+    await client.send('POST', ownTokens, { body: { spec: { ttl: 600 } } });
+  const clients = both.flatMap((client) => Array.from({ length: 3 * maxTokens }, () => client));
+  const answers = await Promise.all(clients.map(make));
+  const made = answers.filter(({ status }) => status === 201).length;
+  expect(made).toBeGreaterThanOrEqual(maxTokens);
+  // Each replica knows of its own at least.
+  expect(made).toBeLessThanOrEqual(both.length * maxTokens);
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201, 429]));
+  for (const client of both) {
+    await until(
+      'it has all of them',
+      async () => (await client.send('GET', ownTokens)).body.items.length === made,
+    );
+    const { status, headers, body } = await make(client);
+    expect([status, headers['retry-after'], body.reason]).toEqual([429, '60', 'TooManyRequests']);
+    expect(body.message).toContain(`${made} directclusterendpointtokens`);
+  }
+});
+
+describe('a client that follows at one replica what it does at the other', async () => {
+  const writing = await world.gateway.kubeconfig(here.key);
+  const reading = await other.kubeconfig(here.key);
+
+  it('in Go, with types of its own, does all with one of each kind, and its informers hear of it', async () => {
+    const program = path.join(guard.folder, 'own');
+    const source = path.join(import.meta.dirname, '../../clientgo/own');
+    expect(await buildGoProgram(source, program)).toBe(true);
+    const { metadata } = project.instance;
+    const args = [writing, reading, project.namespace, metadata.name, world.name('go')];
+    const { stdout } = await promisify(execFile)(program, args, { timeout: 60_000 });
+    const plurals = ['ownedaccesskeys', 'directclusterendpointtokens', 'virtualclusterinstancekubeconfigs'];
+    const told = plurals.flatMap((plural) =>
+      ['added', 'updated', 'updated', 'deleted'].flatMap((event) => [
+        `${plural} objects ${event}`,
+        `${plural} metadata ${event}`,
+      ]),
+    );
+    expect(stdout.trimEnd().split('\n')).toEqual(told);
+  });
+
+  it.each<[string, string, object, string?]>([
+    ['OwnedAccessKey', ownKeys, { ttl: 600 }],
+    ['DirectClusterEndpointToken', ownTokens, { ttl: 600 }],
+    ['VirtualClusterInstanceKubeConfig', kubeConfigs, forInstance, project.namespace],
+  ])('in JavaScript does the same: %s', async (kind, place, spec, namespace) => {
+    const [writer, reader] = [writing, reading].map(configOf) as [KubeConfig, KubeConfig];
+    const [api, follower] = [writer, reader].map((config) => KubernetesObjectApi.makeApiClient(config)) as [
+      KubernetesObjectApi,
+      KubernetesObjectApi,
+    ];
+    const name = world.name('node');
+    const metadata = { name, ...(namespace === undefined ? {} : { namespace }) };
+    const header = { apiVersion, kind, metadata };
+    const list = async () => await follower.list(apiVersion, kind, namespace);
+    const seen: string[] = [];
+    const informer = makeInformer<KubernetesObject>(reader, place.replace(management, ''), list);
+    for (const event of ['add', 'update', 'delete'] as const)
+      informer.on(event, ({ metadata: of }) => {
+        if (of?.name === name) seen.push(`${event} ${of.labels?.['step'] ?? ''}`.trim());
+      });
+    const isSeen = async (event: string) =>
+      void (await until(`the informer: ${event}`, async () => seen.includes(event), { seen: () => seen }));
+    await informer.start();
+    expect(JSON.stringify(await api.create({ ...header, spec } as KubernetesObject))).toMatch(credential);
+    await isSeen('add');
+    expect((await list()).items.map((item) => item.metadata?.name)).toContain(name);
+    const found = await follower.read(header);
+    expect(JSON.stringify(found)).not.toMatch(credential);
+    const labels = { ...found.metadata?.labels, step: 'put' };
+    await api.replace({ ...found, metadata: { ...found.metadata, labels } } as KubernetesObject);
+    await isSeen('update put');
+    await patch(api, { ...header, metadata: { ...metadata, labels: { step: 'patched' } } });
+    await isSeen('update patched');
+    await api.delete(header);
+    await isSeen('delete patched');
+    await informer.stop();
+  });
+});
+
+function configOf(file: string): KubeConfig {
+  const config = new KubeConfig();
+  config.loadFromFile(file);
+  return config;
+}
+
+const patch = async (api: KubernetesObjectApi, object: KubernetesObject) =>
+  await api.patch(object, undefined, undefined, undefined, undefined, PatchStrategy.MergePatch);
