@@ -1,13 +1,81 @@
 import { expect, it } from 'vitest';
 import { concurrently } from '../../../lab/operator/concurrently.ts';
 import { until } from '../../../lab/operator/until.ts';
+import { group, systemNamespace, systemObjects } from '../../../src/api/names.ts';
+import { configMaps, type Resource } from '../../../src/api/resources.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { type OwnAnswer, type OwnClient, ownClient, ownKeys, ownTokens } from './own-client.ts';
 
 const world = await gatewayWorld();
+const { admin } = world;
 const prefix = world.name('crowd');
 const mergePatch = 'application/merge-patch+json';
 const credential = /lk_[0-9A-Za-z]{49}|eyJ[\w-]+\.[\w-]+\.[\w-]+/;
+
+const admission = 'admissionregistration.k8s.io';
+const policies: Resource = {
+  group: admission,
+  version: 'v1',
+  kind: 'ValidatingAdmissionPolicy',
+  plural: 'validatingadmissionpolicies',
+  namespaced: false,
+};
+const bindings = {
+  ...policies,
+  kind: `${policies.kind}Binding`,
+  plural: 'validatingadmissionpolicybindings',
+};
+const sitePolicy = { namespace: systemNamespace, name: systemObjects.sitePolicy };
+const policyOfSite = { name: `${prefix}-things` };
+const mark = 'example.com/version';
+let version = 4_000;
+
+/** Two policies that allow what the holders do: the site policy, and one that the site has written itself. They refuse another thing each time. */
+const policiesOf = (now: number) => ({
+  entries: { data: { maxKeyTTL: String(now), maxTokenTTL: String(now) } },
+  rules: {
+    validations: [
+      {
+        expression: `object.metadata.?annotations[?'${mark}'] != optional.of('${now}')`,
+        message: `not ${now} things`,
+      },
+    ],
+  },
+});
+
+async function makePolicies(): Promise<void> {
+  const { entries, rules } = policiesOf(version);
+  const head = { apiVersion: `${admission}/v1`, metadata: policyOfSite };
+  const resourceRules = [
+    { apiGroups: [group], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['*'] },
+  ];
+  const spec = { failurePolicy: 'Fail', matchConstraints: { resourceRules }, ...rules };
+  await admin.createObject(policies, { ...head, kind: policies.kind, spec });
+  const bound = { policyName: policyOfSite.name, validationActions: ['Deny'] };
+  await admin.createObject(bindings, { ...head, kind: bindings.kind, spec: bound });
+  await admin.createObject(configMaps, {
+    ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: sitePolicy },
+    ...entries,
+  });
+}
+
+async function changePolicies(): Promise<void> {
+  version += 1;
+  const { entries, rules } = policiesOf(version);
+  await admin.client.mergePatch(configMaps, sitePolicy, entries);
+  await admin.client.mergePatch(policies, policyOfSite, { spec: rules });
+}
+
+/** Whether both refuse what they refuse now. */
+async function doPoliciesAct(client: OwnClient): Promise<boolean> {
+  const annotations = { [mark]: String(version) };
+  const bodies = [{ spec: { ttl: version + 1 } }, { metadata: { annotations }, spec: { ttl: 600 } }];
+  const answers = await Promise.all(
+    bodies.map(async (body) => await client.send('POST', `${ownTokens}?dryRun=All`, { body })),
+  );
+  const [life, thing] = answers.map(({ text }) => text) as [string, string];
+  return life.includes(`${version} seconds`) && thing.includes(`not ${version} things`);
+}
 
 /** All that one holder does, and every answer but those that make something. */
 async function useAll(client: OwnClient, holder: string): Promise<readonly OwnAnswer[]> {
@@ -29,18 +97,23 @@ async function useAll(client: OwnClient, holder: string): Promise<readonly OwnAn
     await send('GET', place);
     await send('PATCH', path, { type: mergePatch, body: { metadata: { labels: { holder } } } });
     await send('GET', path);
+    await changePolicies();
     await send('DELETE', path);
     await until('it is gone', async () => (await client.send('GET', path)).status === 404);
   }
   return [...answers, await watching];
 }
 
-it('50 holders work at once, and none sees a name of another one or a credential again', async () => {
+it('50 holders work at once while two policies change, and none sees a name of another one or a credential again', async () => {
   const holders = Array.from({ length: 50 }, (_, index) => `h${index}h`);
   const clients = new Map<string, OwnClient>();
   await concurrently(holders, async (holder) => {
     clients.set(holder, await ownClient(world, { user: `${prefix}-${holder}` }));
   });
+  await makePolicies();
+  const [first] = clients.values();
+  const doAct = async () => await doPoliciesAct(first as OwnClient);
+  await until('both policies act', doAct);
   await concurrently(
     holders,
     async (holder) => {
@@ -57,4 +130,6 @@ it('50 holders work at once, and none sees a name of another one or a credential
     },
     holders.length,
   );
+  await changePolicies();
+  await until('both policies act as they are now', doAct);
 }, 180_000);
