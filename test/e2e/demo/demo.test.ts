@@ -28,10 +28,10 @@ function issuedInOutput(): string {
 const commandsOf = (section: string): string[] =>
   [...section.matchAll(/^\$ (.*)$/gm)].map(([, command = '']) => command);
 
-/** Runs a command in a terminal in which the lines were run that the demo prints for that. */
-async function asReader(command: string): Promise<{ exitCode: number; stderr: string }> {
+/** Runs commands in a terminal in which the lines were run that the demo prints for that. `stderr` says how far they came. */
+async function asReader(...commands: string[]): Promise<{ exitCode: number; stderr: string }> {
   const lines = demo.output.match(/^ {2}export .*$/gm) ?? [];
-  const script = ['set -e -o pipefail', ...lines, command].join('\n');
+  const script = ['set -e -o pipefail', ...lines, 'set -v', ...commands].join('\n');
   const child = spawn('bash', ['-c', script], { cwd: demo.folder, stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)));
   const [stderr, exitCode] = await Promise.all([text(child.stderr), ended]);
@@ -75,7 +75,7 @@ describe('npm run demo', () => {
       commandsOf(sectionOf(readDocument('README.md'), title)),
     );
     expect(commands.length).toBeGreaterThan(10);
-    for (const command of commands) expect(await asReader(command), command).toMatchObject({ exitCode: 0 });
+    expect(await asReader(...commands)).toEqual({ exitCode: 0, stderr: expect.any(String) });
     const [, disabling = ''] = /^ {2}(kubectl patch oak .*\$PLATFORM get ns)$/m.exec(demo.output) ?? [];
     expect(await asReader(disabling)).toMatchObject({ stderr: expect.stringContaining('is disabled') });
     expect([...demo.processes().values()]).toEqual(
