@@ -91,7 +91,7 @@ export function shareWorkers({ concurrency }: Pick<OperatorSettings, 'concurrenc
   return { maxBusyAlone, maxBusyPerOwner, workers: maxBusyAlone + maxBusyPerOwner };
 }
 
-/** A write of one owner, and the lease, must never wait for a connection because those of another are slow. */
+/** A write of one owner must never wait for a connection because those of another are slow. */
 export function connectionsFor(settings: Pick<OperatorSettings, 'concurrency'>): number {
   const others = 16;
   return allCredentialKinds.reduce((sum, kind) => sum + shareWorkers(settings, kind).workers, others);
