@@ -18,10 +18,10 @@ describe('an outage', () => {
     clock.advance(4_000);
     expect(outage.problem(8_000)).toBeUndefined();
     expect(outage.problem(7_999)).toBe('for 8 s (ERR_KUBE_TIMEOUT)');
-    expect(outage.ended()).toBe(true);
+    expect(outage.ended()).toBe(8_000);
     expect(outage.problem(0)).toBeUndefined();
     outage.began();
-    expect(outage.ended()).toBe(false);
+    expect(outage.ended()).toBe(0);
     outage.failed(timedOut(action, 4_000));
     clock.advance(1_000);
     expect(outage.problem(0)).toBe('for 1 s (ERR_KUBE_TIMEOUT)');
@@ -30,6 +30,7 @@ describe('an outage', () => {
   it.each([
     ['no answer yet', undefined],
     ['403 Forbidden', kubeErrorFromStatus(action, 403, {})],
+    ['503', kubeErrorFromStatus(action, 503, { kind: 'Status', reason: 'see http://10.0.0.1/ for more' })],
     ['ERR_KUBE_TIMEOUT', timedOut(action, 1_000)],
     ['an unexpected error', new Error('connect ECONNREFUSED 10.0.0.1:443')],
   ])('says why without an address: %s', (reason, error) => {

@@ -21,12 +21,12 @@ export class Outage {
     this.#error = error;
   }
 
-  /** A try has succeeded. True when one before it had failed. */
-  ended(): boolean {
-    const hadFailed = this.#error !== undefined;
+  /** A try has succeeded. Returns for how many milliseconds none had; 0 when none before it had failed. */
+  ended(): number {
+    const lasted = this.#error === undefined ? 0 : this.#clock.monotonic() - (this.#since ?? 0);
     this.#since = undefined;
     this.#error = undefined;
-    return hadFailed;
+    return lasted;
   }
 
   /** For a health check: how long it has lasted, and why; undefined until it has lasted longer than this. */
@@ -40,7 +40,8 @@ export class Outage {
 /** Probes may be read by anyone on the network: no message, which may name addresses. */
 function reasonOf(error: unknown): string {
   if (error === undefined) return 'no answer yet';
-  if (error instanceof KubeError && error.status > 0) return `${error.status} ${error.reason}`;
+  if (error instanceof KubeError && error.status > 0)
+    return `${error.status} ${/^\w{1,64}$/.exec(error.reason)?.[0] ?? ''}`.trimEnd();
   const { code } = error as { readonly code?: unknown };
   return typeof code === 'string' ? code : 'an unexpected error';
 }

@@ -1,5 +1,7 @@
 import { BackOff } from '../back-off.ts';
+import { CutForSilence } from '../client/silence-reports.ts';
 import type { Clock } from '../clock.ts';
+import { KubeError } from '../kube-error.ts';
 import { Outage } from '../outage.ts';
 import { sleep } from '../sleep.ts';
 import { retryAfterOf } from './watch-recovery.ts';
@@ -11,6 +13,9 @@ export interface RetriesOptions {
   /** First and longest delay after a failure. Default 200 ms and 30 s. */
   readonly backOffMs?: readonly [number, number];
 }
+
+/** What stands before an API server may name an hour, and credentials would be unseen for as long; milliseconds. */
+const maxAskedForMs = 30_000;
 
 /** Before the next try, in milliseconds. */
 interface Pause {
@@ -38,9 +43,10 @@ export class Retries {
   failed(error: unknown): Pause {
     const now = this.#clock.monotonic();
     this.#outage.failed(error);
-    if (now - this.#failedAt > this.#resetAfterMs) this.#backOff.reset();
+    // A cut has a limit of its own, and one request that hangs must not slow down every watch.
+    if (isCut(error) || now - this.#failedAt > this.#resetAfterMs) this.#backOff.reset();
     this.#failedAt = now;
-    const askedForMs = 1000 * (retryAfterOf(error) ?? 0);
+    const askedForMs = Math.min(1000 * (retryAfterOf(error) ?? 0), maxAskedForMs);
     return { delayMs: Math.max(this.#backOff.next(), askedForMs), askedForMs };
   }
 
@@ -49,8 +55,8 @@ export class Retries {
   }
 
   async wait({ delayMs, askedForMs }: Pause, signal: AbortSignal): Promise<void> {
-    if (askedForMs > 0) await sleep(this.#clock, askedForMs, signal);
     this.#waiting = new AbortController();
+    if (askedForMs > 0) await sleep(this.#clock, askedForMs, signal);
     const leftMs = delayMs - askedForMs;
     if (leftMs > 0) await sleep(this.#clock, leftMs, AbortSignal.any([signal, this.#waiting.signal]));
   }
@@ -66,3 +72,5 @@ export class Retries {
     return this.#outage.problem(maxMs);
   }
 }
+
+const isCut = (error: unknown): boolean => error instanceof KubeError && error.cause instanceof CutForSilence;

@@ -1,5 +1,13 @@
 import type { Clock } from '../clock.ts';
 
+/** Why something that was open is cut: it was silent while a request to the same server got no answer. */
+export class CutForSilence extends Error {
+  constructor() {
+    super('it was silent while a request to the same server got no answer');
+    this.name = 'CutForSilence';
+  }
+}
+
 /** Hears since when, monotonic, a request waited in vain. */
 type Listener = (since: number) => void;
 

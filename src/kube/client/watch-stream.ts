@@ -4,7 +4,7 @@ import type { KubeObject } from '../object.ts';
 import { IdleLimit } from './idle-limit.ts';
 import { LineSplitter, LineTooLong } from './line-splitter.ts';
 import { retryAfterSeconds } from './retry.ts';
-import type { SilenceReports } from './silence-reports.ts';
+import { CutForSilence, type SilenceReports } from './silence-reports.ts';
 import type { StreamResponse } from './transport.ts';
 
 export interface ObjectEvent {
@@ -52,7 +52,7 @@ export async function* watchEvents(
     yield* eventsOf(await open(idle.signal), idle, path, options);
   } catch (error) {
     signal.throwIfAborted();
-    if (isDead) throw unreachable({ verb: 'WATCH', path }, new Error(silent));
+    if (isDead) throw unreachable({ verb: 'WATCH', path }, new CutForSilence());
     if (idle.expired) throw timedOut({ verb: 'WATCH', path }, idleMs);
     throw toKubeError(error, path);
   } finally {
@@ -61,8 +61,6 @@ export async function* watchEvents(
     idle.abort();
   }
 }
-
-const silent = 'it was silent while a request to the same server got no answer';
 
 async function* eventsOf(
   response: StreamResponse,

@@ -21,7 +21,7 @@ export interface LeaderElectorOptions {
   readonly renewDeadlineMs?: number;
   /** Between two attempts. Default 2 s. */
   readonly retryPeriodMs?: number;
-  /** Called when an attempt succeeds after one that failed: the API server is back. */
+  /** Called when an attempt succeeds after five seconds or more in which none did: the API server is back. */
   readonly onRecovery?: () => void;
 }
 
@@ -34,6 +34,12 @@ type Durations = Required<
  * milliseconds.
  */
 const minAttemptMs = 500;
+
+/** An answer that takes longer will not come: the next attempt goes out over another connection; milliseconds. */
+const maxAttemptMs = 5_000;
+
+/** After less, watches that wait would only add to what an API server has to do that fails now and then; milliseconds. */
+const minOutageMs = 5_000;
 
 const never: Moment = { monotonic: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
 
@@ -152,8 +158,8 @@ export class LeaderElector {
     const left = this.#steadyLeftMs() || Number.POSITIVE_INFINITY;
     this.#outage.began();
     try {
-      const attempt = await this.#lock.attempt(Math.min(left, renewDeadlineMs / 2));
-      if (this.#outage.ended()) onRecovery?.();
+      const attempt = await this.#lock.attempt(Math.min(left, renewDeadlineMs / 2, maxAttemptMs));
+      if (this.#outage.ended() >= minOutageMs) onRecovery?.();
       if (attempt.held) this.#deadline = later(attempt.since, renewDeadlineMs);
       return attempt;
     } catch (error) {

@@ -257,7 +257,7 @@ describe('an API server that does not answer', () => {
   );
 });
 
-it('says that the API server is back, once, when an attempt succeeds after one that failed', async () => {
+it('says that the API server is back, once, when an attempt succeeds after some seconds without success', async () => {
   let recoveries = 0;
   const options = { client: leases, namespace: 'system', name: 'leader', identity: 'a', log: silentLogger };
   const onRecovery = () => void recoveries++;
@@ -271,6 +271,11 @@ it('says that the API server is back, once, when an attempt succeeds after one t
   leases.refusal = [500, 'InternalError'];
   await pass(6_000);
   expect(recoveries).toBe(0);
+  leases.refusal = undefined;
+  await pass(10_000);
+  expect(recoveries).toBe(1);
+  leases.refusal = [500, 'InternalError'];
+  await pass(2_500);
   leases.refusal = undefined;
   await pass(10_000);
   expect(recoveries).toBe(1);
