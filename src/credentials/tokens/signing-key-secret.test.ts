@@ -134,6 +134,11 @@ describe('keptEntries', () => {
     expect(keptEntries(undefined, [])).toEqual({});
   });
 
+  it('keeps nothing under a name that is too long for a Secret', () => {
+    const name = `${'k'.repeat(240)}.pem`;
+    expect(keptEntries({ [name]: base64('garbage') }, [name])).toEqual({});
+  });
+
   it('keeps no more than the newest twenty, and nothing large', () => {
     const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`${n}.pem`, base64(`${n}`)]));
     const kept = keptEntries({ ...many, 'large.pem': 'A'.repeat(20_000) }, [

@@ -10,6 +10,8 @@ const keptSuffix = '.unreadable';
 /** So that the Secret stays far below its limit of a mebibyte. */
 const maxKept = 20;
 const maxKeptChars = 2 ** 14;
+/** Of an entry of a Secret: with a longer one nothing could be written any more. */
+const maxNameLength = 253;
 
 /**
  * The data of the Secret that keeps the signing keys: `<kid>.pem` (PKCS#8) for each, and `keys.json` with their dates.
@@ -67,7 +69,9 @@ export async function fromSecretData(
 export function keptEntries(data: SecretData | undefined, unusable: readonly string[]): SecretData {
   const earlier = Object.entries(data ?? {}).filter(([name]) => name.endsWith(keptSuffix));
   const spoilt = unusable.map((name): [string, string] => [name + keptSuffix, data?.[name] ?? '']);
-  const kept = [...earlier, ...spoilt].filter(([, value]) => value.length <= maxKeptChars);
+  const kept = [...earlier, ...spoilt].filter(
+    ([name, value]) => name.length <= maxNameLength && value.length <= maxKeptChars,
+  );
   return Object.fromEntries(kept.slice(-maxKept));
 }
 

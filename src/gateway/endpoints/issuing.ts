@@ -57,7 +57,10 @@ async function examine(
   request: OwnRequest,
   record: LiveRecord,
 ): Promise<Outcome | 'waiting' | 'unread' | 'gone'> {
-  const object = await readWhole(request, record).catch(() => null);
+  const object = await readWhole(request, record).catch((error: unknown) => {
+    if (request.response.destroyed) throw error;
+    return null;
+  });
   if (object === null) return 'unread';
   if (object === undefined) return 'gone';
   if (isConfirmed(record)) return { object };

@@ -337,6 +337,7 @@ describe('a request about one’s own', () => {
     [429, { ...texts, text: 'slow down', retry: 'Retry-After: 7\r\n' }, '7', '"slow down"'],
     [429, { ...texts, text: plainKeyOf('mine') }, '1', 'redacted'],
     [503, { ...texts, type: 'text/html', text: '<html>' }, '1', '"the API server answered with 503"'],
+    [503, { ...texts, text: 'dial tcp 10.0.0.1:6443' }, '1', '"the API server answered with 503"'],
   ])(
     'is refused with a Status also when the API server has no more than a text: %i %o',
     async (code, sent, after, message) => {

@@ -41,7 +41,8 @@ export function parseRefusal(answer: RawResponse): JsonObject {
     return parseAnswer(answer);
   } catch (error) {
     if (code > 599) throw error;
-    const isText = /^text\/plain\b/i.test(headers['content-type'] ?? '');
+    // In an error of its own, what stands before the API server may name addresses inside.
+    const isText = code < 500 && /^text\/plain\b/i.test(headers['content-type'] ?? '');
     const message = isText ? body.trim().slice(0, maxTextLength) : `the API server answered with ${code}`;
     return asObject(JSON.parse(renderStatus({ code, message })));
   }
