@@ -39,7 +39,7 @@ async function untilInTheMiddle(start: () => Promise<void>): Promise<() => void>
   await start();
   const five = async () => confirmationsOf(gate).length === before + 5;
   await until('five are confirmed, and others are to be', async () => (await five()) && asked > 5, {
-    timeoutMs: 30_000,
+    timeoutMs: 90_000,
   });
   return () => {
     gate.judge = () => 'pass';
