@@ -4,7 +4,7 @@ import { clusters, ownedAccessKeys, virtualClusterInstanceKubeConfigs } from '..
 import { contentTypes } from '../admission/api-client.ts';
 import { objectOf, pathOf } from '../admission/objects.ts';
 import { admissionWorld } from '../admission/world.ts';
-import { annotated, expectEnd, makeKey, type Way, ways, withMetadata } from './oversize.ts';
+import { annotated, expectEnd, makeKey, managing, type Way, ways, withMetadata } from './oversize.ts';
 import { peopleOf } from './people.ts';
 
 /** Claims below each other. */
@@ -65,6 +65,20 @@ describe('an object that is larger than it may be', async () => {
     expect((await people.operator.send('PATCH', path, { body: claims, contentType })).status).toBe(200);
     const described = { body: { spec: { description: 'x' } }, contentType };
     expect((await people.mallory.send('PATCH', path, described)).status).toBe(403);
+    await expectEnd(people.root, path);
+  });
+
+  it('may not be enabled with the managers for which only a disabled one has room', async () => {
+    const spec = { user: 'mallory', disabled: true };
+    const body = managing(objectOf(ownedAccessKeys, spec), 1, 135_000);
+    const created = await people.mallory.send('POST', pathOf(ownedAccessKeys), { body });
+    expect(created.status, created.body.message).toBe(201);
+    const path = pathOf(ownedAccessKeys, created.body.metadata.name);
+    const enabled = { ...created.body, spec: { ...created.body.spec, disabled: false } };
+    expect(await people.mallory.send('PUT', path, { body: enabled })).toMatchObject({
+      status: 403,
+      body: { message: expect.stringContaining('metadata.managedFields: larger than 120000 bytes') },
+    });
     await expectEnd(people.root, path);
   });
 

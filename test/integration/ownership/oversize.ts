@@ -21,6 +21,12 @@ const entry = (manager: string, fieldsV1: object): object => ({
   ...{ time: '2026-11-21T10:00:00Z', fieldsType: 'FieldsV1', fieldsV1 },
 });
 
+/** Adds one manager, with so many fields of an annotation each, of which the names are so long. */
+export const managing = (object: TestObject, count: number, length: number): TestObject => {
+  const fields = Object.fromEntries(many(count, (index) => [`f:${index}${'a'.repeat(length)}`, {}]));
+  return managed(object, [entry('large', { 'f:metadata': { 'f:annotations': fields } })]);
+};
+
 export const ways: Readonly<Record<string, Way>> = {
   labels: (object, size) =>
     withMetadata(object, {

@@ -129,15 +129,27 @@ const onlyDisabled = cel`
 `;
 
 /** Disabling adds a note about who did it. */
-const room = cel`(object.?spec.?disabled.orValue(false) == true ? 20000 : 0)`;
+const room = cel`(variables.spec[?'disabled'] == optional.of(true) ? 20000 : 0)`;
+
+/** What used up that room while it was disabled must go, or disabling again would have none. */
+const notEnabling = cel`
+  (variables.oldSpec[?'disabled'] != optional.of(true) || variables.spec[?'disabled'] == optional.of(true))
+`;
+
+const notLarger = (name: string): string => `variables.${name}Size <= variables.${name}SizeBefore`;
+
+/** When a part may be beyond its limit, where it is not enough that it is no larger than before. */
+const exceptions: Readonly<Record<string, string>> = {
+  spec: `${notLarger('spec')}\n  || (${onlyDisabled})`,
+  managers: `${notLarger('managers')} && ${notEnabling}`,
+};
 
 const validations = Object.entries(parts).map(([name, { path, limit, unit, bounds }]) => {
   const allowed = name === 'managers' ? `${limit} + ${room}` : limit.toString();
-  const exception = name === 'spec' ? `\n  || (${onlyDisabled})` : '';
   const deep = bounds === undefined ? '' : ', or nested too deep';
   return {
     expression: cel`
-      variables.${name}Size <= ${allowed} || variables.${name}Size <= variables.${name}SizeBefore${exception}
+      variables.${name}Size <= ${allowed} || ${exceptions[name] ?? notLarger(name)}
     `,
     message: `${path}: larger than ${limit} ${unit}${deep}, beyond which an object could become too large to be disabled or deleted; make it smaller`,
   };
