@@ -44,6 +44,10 @@ describe('an object that is larger than it may be', async () => {
       'with more numbers than its JSON may have bytes',
       Array.from({ length: 20 }, () => Array.from({ length: 2000 }, () => 123_456_789_012_345)),
     ],
+    [
+      'with numbers that JSON writes longer',
+      Array.from({ length: 19 }, () => Array.from({ length: 2000 }, () => 1.234567890123456e-7)),
+    ],
     ['with texts that JSON writes longer', '<'.repeat(80_000)],
     ['nested deeper than may be measured', nested(20)],
     ['with more parts than are measured', Array.from({ length: 2_100 }, () => 1)],
@@ -66,6 +70,19 @@ describe('an object that is larger than it may be', async () => {
     const described = { body: { spec: { description: 'x' } }, contentType };
     expect((await people.mallory.send('PATCH', path, described)).status).toBe(403);
     await expectEnd(people.root, path);
+  });
+
+  it('has the quotes of its annotations counted, too', async () => {
+    const names = Array.from({ length: 2000 }, (_, index) => `long-${100_000 + index}`);
+    const body = annotated(objectOf(ownedAccessKeys, { user: 'mallory' }), '<'.repeat(46_000));
+    const notes = { ...body.metadata.annotations, ...Object.fromEntries(names.map((name) => [name, ''])) };
+    const answer = await people.mallory.send('POST', pathOf(ownedAccessKeys), {
+      body: withMetadata(body, { annotations: notes }),
+    });
+    expect({ status: answer.status, said: answer.body.message }).toEqual({
+      status: 403,
+      said: expect.stringContaining('metadata.annotations: larger than 300000 bytes'),
+    });
   });
 
   it('may not be enabled with the managers for which only a disabled one has room', async () => {

@@ -23,9 +23,13 @@ function outOfBounds(value: string, depth = 1): string {
 /** With names, quotes and commas, as JSON has them. */
 const textOf = (value: string): string => `'%s'.format([${value}])`;
 
-/** Of a value of any form. What JSON writes longer than `format` does is counted as six bytes. */
+/**
+ * Of a value of any form. What JSON writes longer than `format` does is counted as six bytes. Of a fraction `format` writes six
+ * digits, and JSON up to 16 bytes more.
+ */
 const jsonBytesOf = (value: string): string => cel`
-  [${textOf(value)}].map(t, size(bytes(t)) + 5 * size(t.findAll(r'[<>&]|\\[xav]')))[0]
+  [${textOf(value)}].map(t, size(bytes(t)) + 5 * size(t.findAll(r'[<>&]|\\[xav]'))
+    + 16 * size(t.findAll(r'[.]\d{6}')))[0]
 `;
 
 /** Of a text as JSON has it. Six bytes are the most that one character takes; of a long text the escapes are counted. */
@@ -92,7 +96,7 @@ const parts: Readonly<Record<string, Part>> = {
     path: 'metadata.annotations',
     ...{ limit: 300_000, unit: 'bytes of JSON' },
     of: (object) =>
-      `${annotationsOf(object)}.map(k, size(k) + ${bytesOf(`${object}.metadata.annotations[k]`)}).sum()`,
+      `${annotationsOf(object)}.map(k, size(k) + 6 + ${bytesOf(`${object}.metadata.annotations[k]`)}).sum()`,
   },
   finalizers: {
     path: 'metadata.finalizers',
