@@ -99,6 +99,18 @@ describe('an object that is larger than it may be', async () => {
     await expectEnd(people.root, path);
   });
 
+  it('can be changed and disabled with as many claims as can be counted', async () => {
+    const claim = Array.from({ length: 30 }, () => Array.from({ length: 2000 }, () => 1));
+    const body = objectOf(ownedAccessKeys, { user: 'alice', identity: { extraClaims: { claim } } });
+    const created = await people.platform.send('POST', pathOf(ownedAccessKeys), { body });
+    expect(created.status, created.body.message).toBe(201);
+    const path = pathOf(ownedAccessKeys, created.body.metadata.name);
+    const described = { body: { spec: { description: 'x' } }, contentType: contentTypes.mergePatch };
+    const answer = await people.platform.send('PATCH', path, described);
+    expect(answer.status, answer.body.message).toBe(200);
+    await expectEnd(people.root, path);
+  });
+
   it('may shrink in steps, and keep its size, but not grow, when it is too large already', async () => {
     const path = await makeKey(people.mallory, 'mallory');
     const patch = (value: string) => ({

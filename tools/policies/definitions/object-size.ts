@@ -52,9 +52,17 @@ const annotationsOf = (object: string): string => metadata(object, 'annotations'
 const ownersOf = (object: string): string => metadata(object, 'ownerReferences', '[]');
 const managersOf = (object: string): string => metadata(object, 'managedFields', '[]');
 
-/** What may be nested as deep as one likes: the schema has a bound for all else. */
-const unbounded = (object: string): string => cel`
-  dyn(type(${specOf(object)}) == map ? ${specOf(object)}[?'identity'].orValue({}) : {}), dyn(${managersOf(object)})
+const identityOf = (object: string): string => cel`
+  dyn(type(${specOf(object)}) == map ? ${specOf(object)}[?'identity'].orValue({}) : {})
+`;
+
+/**
+ * True for all requests that disable what has an identity. To look at claims again may cost a little more than it did at their
+ * creation, which must never be too much for that.
+ */
+const keepsIdentity = cel`
+  (request.operation == 'UPDATE' && ${identityOf('object')} != {}
+    && ${identityOf('object')} == ${identityOf('oldObject')})
 `;
 
 /** The smallest limit in characters below. An object of which all parts together have no more exceeds none of the limits. */
@@ -66,7 +74,8 @@ const allParts = [specOf, annotationsOf, ownersOf, managersOf].map((of) => `dyn(
 const mayBeTooLarge = cel`
   size(${metadata('object', 'labels', '{}')}) > 1024
     || size(${metadata('object', 'finalizers', '[]')}) > 64
-    || [${unbounded('object')}].exists(v0,
+    || ${keepsIdentity}
+    || [${identityOf('object')}, dyn(${managersOf('object')})].exists(v0,
       ${outOfBounds('v0')})
     || size(${textOf(`[${allParts}]`)}) > ${smallCharacters.toString()}
 `;
@@ -76,7 +85,7 @@ interface Part {
   readonly limit: number;
   readonly unit: string;
   readonly of: (object: string) => string;
-  /** The place in the variable `outOfBounds`, where the old object has two places of its own. */
+  /** What may be nested as deep as one likes has a place in the variable `outOfBounds`. The schema has a bound for all else. */
   readonly bounds?: 0 | 1;
 }
 
@@ -119,7 +128,7 @@ const parts: Readonly<Record<string, Part>> = {
 /** Of the new object and of the old one. What is out of bounds is larger than all, and nothing may stay as large as it. */
 const sizes = Object.entries(parts).flatMap(([name, { of, bounds }]) => {
   const beyond = bounds === undefined ? '' : `variables.outOfBounds[${bounds}] ? 10000000 : `;
-  const beyondBefore = bounds === undefined ? '' : ` || variables.outOfBounds[${bounds + 2}]`;
+  const beyondBefore = bounds === undefined ? '' : ` || variables.outOfBoundsBefore[${bounds}]`;
   return [
     [`${name}Size`, `${beyond}${of('object')}`],
     [`${name}SizeBefore`, `request.operation == 'CREATE'${beyondBefore} ? -1 : ${of('oldObject')}`],
@@ -132,6 +141,12 @@ const onlyDisabled = cel`
     && variables.spec.all(k, k == 'disabled' || variables.oldSpec[?k] == optional.of(variables.spec[k]))
 `;
 
+/** Read only where the spec is measured, or the managers are. */
+const lookAt = (object: string): string => cel`
+  [variables.onlyDisabled ? dyn({}) : ${identityOf(object)}, dyn(${managersOf(object)})].map(v0,
+    ${outOfBounds('v0')})
+`;
+
 /** Disabling adds a note about who did it. */
 const room = cel`(variables.spec[?'disabled'] == optional.of(true) ? 20000 : 0)`;
 
@@ -140,21 +155,19 @@ const notEnabling = cel`
   (variables.oldSpec[?'disabled'] != optional.of(true) || variables.spec[?'disabled'] == optional.of(true))
 `;
 
-const notLarger = (name: string): string => `variables.${name}Size <= variables.${name}SizeBefore`;
-
-/** When a part may be beyond its limit, where it is not enough that it is no larger than before. */
-const exceptions: Readonly<Record<string, string>> = {
-  spec: `${notLarger('spec')}\n  || (${onlyDisabled})`,
-  managers: `${notLarger('managers')} && ${notEnabling}`,
+const conditionOf = (name: string, limit: string): string => {
+  const within = (most: string): string =>
+    `variables.${name}Size <= ${most} || variables.${name}Size <= variables.${name}SizeBefore`;
+  // Asked first, because to measure a spec from before the limits may cost more than the API server allows.
+  if (name === 'spec') return `variables.onlyDisabled || ${within(limit)}`;
+  if (name === 'managers') return `${within(`${limit} + ${room}`)} && ${notEnabling}`;
+  return within(limit);
 };
 
 const validations = Object.entries(parts).map(([name, { path, limit, unit, bounds }]) => {
-  const allowed = name === 'managers' ? `${limit} + ${room}` : limit.toString();
   const deep = bounds === undefined ? '' : ', or nested too deep';
   return {
-    expression: cel`
-      variables.${name}Size <= ${allowed} || ${exceptions[name] ?? notLarger(name)}
-    `,
+    expression: conditionOf(name, limit.toString()),
     message: `${path}: larger than ${limit} ${unit}${deep}, beyond which an object could become too large to be disabled or deleted; make it smaller`,
   };
 });
@@ -179,12 +192,9 @@ export const objectSize = validating({
   variables: {
     spec,
     oldSpec,
-    outOfBounds: cel`
-      ([${unbounded('object')}]
-        + (request.operation == 'CREATE' ? [] : [${unbounded('oldObject')}])
-      ).map(v0,
-        ${outOfBounds('v0')})
-    `,
+    onlyDisabled,
+    outOfBounds: lookAt('object'),
+    outOfBoundsBefore: lookAt('oldObject'),
     ...Object.fromEntries(sizes),
   },
   validations,
