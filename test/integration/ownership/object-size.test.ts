@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { annotations } from '../../../src/api/names.ts';
 import { clusters, ownedAccessKeys, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
-import { contentTypes } from '../admission/api-client.ts';
-import { objectOf, pathOf } from '../admission/objects.ts';
+import { type ApiClient, contentTypes } from '../admission/api-client.ts';
+import { objectOf, pathOf, type TestObject } from '../admission/objects.ts';
 import { admissionWorld } from '../admission/world.ts';
 import { annotated, expectEnd, makeKey, managing, type Way, ways, withMetadata } from './oversize.ts';
 import { peopleOf } from './people.ts';
@@ -110,6 +110,38 @@ describe('an object that is larger than it may be', async () => {
     expect(answer.status, answer.body.message).toBe(200);
     await expectEnd(people.root, path);
   });
+
+  it.each([
+    ['out of bounds', 2_100, 1],
+    ['too large', 1, 200_000],
+  ])(
+    'can be disabled once, and not enabled, with managers that were %s before the limits',
+    async (_, count, length) => {
+      const path = await makeKey(people.mallory, 'mallory');
+      const { body } = await people.master.send('GET', path);
+      // No policy judges the operator.
+      const grown = await people.operator.send('PATCH', path, {
+        body: { metadata: { managedFields: managing(body, count, length).metadata['managedFields'] } },
+        contentType: contentTypes.mergePatch,
+      });
+      expect(grown.status, grown.body.message).toBe(200);
+      const put = async (client: ApiClient, object: TestObject, disabled: boolean) => {
+        const spec = { ...object.spec, disabled };
+        const answer = await client.send('PUT', path, { body: { ...object, spec } });
+        return { status: answer.status, said: answer.body.message };
+      };
+      const refused = {
+        status: 403,
+        said: expect.stringContaining('metadata.managedFields: larger than 120000 bytes'),
+      };
+      const { body: large } = await people.master.send('GET', path);
+      if (count === 1) expect(await put(people.root, managing(large, 1, 300_000), true)).toEqual(refused);
+      expect(await put(people.root, large, true)).toEqual({ status: 200, said: undefined });
+      const { body: disabled } = await people.master.send('GET', path);
+      expect(await put(people.mallory, disabled, false)).toEqual(refused);
+      await expectEnd(people.root, path);
+    },
+  );
 
   it('may shrink in steps, and keep its size, but not grow, when it is too large already', async () => {
     const path = await makeKey(people.mallory, 'mallory');

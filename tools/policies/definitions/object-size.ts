@@ -147,21 +147,36 @@ const lookAt = (object: string): string => cel`
     ${outOfBounds('v0')})
 `;
 
+const wasDisabled = cel`variables.oldSpec[?'disabled'] == optional.of(true)`;
+const isDisabled = cel`variables.spec[?'disabled'] == optional.of(true)`;
+
 /** Disabling adds a note about who did it. */
-const room = cel`(variables.spec[?'disabled'] == optional.of(true) ? 20000 : 0)`;
+const room = cel`(${isDisabled} ? 20000 : 0)`;
 
 /** What used up that room while it was disabled must go, or disabling again would have none. */
-const notEnabling = cel`
-  (variables.oldSpec[?'disabled'] != optional.of(true) || variables.spec[?'disabled'] == optional.of(true))
+const mayKeepManagers = cel`(${isDisabled} || !(${wasDisabled}))`;
+
+/** From before the limits. Disabled a second time it is the same, and may stay so, though no one can say how large it is. */
+const sameManagers = cel`
+  (request.operation == 'UPDATE' && ${managersOf('object')} == ${managersOf('oldObject')})
+`;
+
+/** Of an object from before the limits, too. It passes once: what is too large cannot be enabled again. */
+const disablesNow = cel`
+  ${isDisabled} && !(${wasDisabled}) && variables.onlyDisabled
+    && (variables.outOfBoundsBefore[1] || variables.managersSize <= variables.managersSizeBefore + 2000)
 `;
 
 const conditionOf = (name: string, limit: string): string => {
-  const within = (most: string): string =>
-    `variables.${name}Size <= ${most} || variables.${name}Size <= variables.${name}SizeBefore`;
+  const within = `variables.${name}Size <= ${limit} || variables.${name}Size <= variables.${name}SizeBefore`;
   // Asked first, because to measure a spec from before the limits may cost more than the API server allows.
-  if (name === 'spec') return `variables.onlyDisabled || ${within(limit)}`;
-  if (name === 'managers') return `${within(`${limit} + ${room}`)} && ${notEnabling}`;
-  return within(limit);
+  if (name === 'spec') return `variables.onlyDisabled || ${within}`;
+  if (name !== 'managers') return within;
+  return cel`
+    variables.managersSize <= ${limit} + ${room}
+      || (${mayKeepManagers} && (variables.managersSize <= variables.managersSizeBefore || ${sameManagers}))
+      || (${disablesNow})
+  `;
 };
 
 const validations = Object.entries(parts).map(([name, { path, limit, unit, bounds }]) => {
@@ -179,8 +194,8 @@ export const objectSize = validating({
     it larger: its key would be without end. The API server stores JSON, in which one character takes up to six bytes. So
     each part that can grow has a limit, and all of them together stay below that of etcd, with room for the status.
 
-    An object from before the limits may stay as large as it is, may shrink, and may always be released and deleted. One with
-    more parts than the API server counts for a policy may not be changed otherwise.
+    An object from before the limits may stay as large as it is, may shrink, may be disabled, and may always be released and
+    deleted. One with more parts than the API server counts for a policy may only be released and deleted.
   `,
   operations: ['CREATE', 'UPDATE'],
   resources: kinds,
