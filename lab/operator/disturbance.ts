@@ -7,6 +7,10 @@ export interface Disturbance {
   readonly delayMs?: number;
   /** It is answered with this status and goes no further. */
   readonly status?: number;
+  /** Of that answer; default: a Status of Kubernetes with this code. */
+  readonly body?: string;
+  /** Of that answer; its type is JSON by default. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** It is never answered and goes no further. */
   readonly isLost?: boolean;
 }
@@ -31,11 +35,13 @@ export async function passes(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<boolean> {
-  const { delayMs = 0, status, isLost = false } = disturbance;
+  const { delayMs = 0, status, headers, isLost = false } = disturbance;
   if (delayMs > 0) await delay(delayMs);
   if (isLost || status !== undefined) incoming.resume();
   if (status !== undefined && !isLost)
-    outgoing.writeHead(status, { 'content-type': 'application/json' }).end(refusalOf(status));
+    outgoing
+      .writeHead(status, { 'content-type': 'application/json', ...headers })
+      .end(disturbance.body ?? refusalOf(status));
   return !isLost && status === undefined;
 }
 

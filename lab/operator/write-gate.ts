@@ -49,8 +49,6 @@ export class WriteGate {
   judge: Judge = () => 'pass';
   /** Asked about every request, reads included, before anything else. */
   disturb: Disturb = () => undefined;
-  /** The same for reads, by their target; what it does not answer passes. */
-  judgeRead: (target: string) => GivenAnswer | undefined = () => undefined;
   /** Hears of each write that is lost or stays unanswered; its connection is cut when this is done. */
   onFailing: (write: Write) => void | Promise<void> = () => undefined;
   readonly #server: Server;
@@ -151,8 +149,6 @@ export class WriteGate {
       outgoing.writeHead(422, { 'content-type': 'application/json' }).end(refusal);
       return;
     }
-    const given = this.judgeRead(incoming.url ?? '');
-    if (given !== undefined) return give(outgoing, given);
     const answer = await this.#forward(incoming, undefined, outgoing);
     outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
     // A watch is open before the first thing happens in it.

@@ -42,7 +42,7 @@ const creates = [
 
 afterEach(() => {
   gate.judge = () => 'pass';
-  gate.judgeRead = () => undefined;
+  gate.disturb = () => undefined;
   gate.thawWatches();
 });
 
@@ -194,8 +194,8 @@ describe('a new credential', () => {
   it.each(creates)('is not lost when its object cannot be read at once: %s', async (plural, place, spec) => {
     const metadata = { name: world.name('unread') };
     let refused = 0;
-    gate.judgeRead = (target) => {
-      const isMeant = target.startsWith('/apis/') && target.includes(`${plural}/${metadata.name}`);
+    gate.disturb = (request) => {
+      const isMeant = request.startsWith('GET /apis/') && request.includes(`${plural}/${metadata.name}`);
       if (!isMeant || ++refused > 2) return undefined;
       return { status: 429, headers: { ...plainText, 'retry-after': '1' }, body: tooMany };
     };
