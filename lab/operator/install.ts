@@ -7,6 +7,7 @@ import { createKubeClient, type KubeClient } from '../../src/kube/client/client.
 import { kubeConfigSource } from '../../src/kube/client/kube-config.ts';
 import { isForbidden, isInvalid } from '../../src/kube/kube-error.ts';
 import type { KubeObject } from '../../src/kube/object.ts';
+import { shippedPolicies } from '../../src/operator/admission/generated/shipped-policies.ts';
 import type { ControlPlaneAccess } from '../controlplane/access.ts';
 import { applyKustomization } from './kustomization.ts';
 import { manifestOf } from './manifest.ts';
@@ -34,6 +35,21 @@ export async function installLatchkey(plane: ControlPlaneAccess): Promise<void> 
   }
   await writeFile(marker, '');
 }
+
+/**
+ * Waits until an operator believes the stamps of what is made from now on. It does not for five seconds after the creation of
+ * a policy, and refuses for good what it meets of that time.
+ */
+export async function untilStampsCount({ kubectl }: ControlPlaneAccess): Promise<void> {
+  const output = 'jsonpath={.items[*].metadata.creationTimestamp}';
+  const { stdout } = await kubectl(['get', kinds, '-l', labels.policyVersion, '-o', output]);
+  const times = stdout.split(' ').map((time) => Date.parse(time));
+  if (times.length < shippedPolicies.length) throw new Error(`kubectl finds ${times.length} policies`);
+  const since = Math.max(...times) + 5_000;
+  await until('what is made counts', async () => Date.now() >= since);
+}
+
+const kinds = [...new Set(shippedPolicies.map(({ kind }) => kind))].join(',');
 
 async function changingPoliciesAct(client: KubeClient): Promise<boolean> {
   const forged = { labels: { [labels.ephemeral]: 'true' } };

@@ -9,7 +9,7 @@ import { Guard } from '../controlplane/guard.ts';
 import { keepTenant, sharedControlPlane } from '../controlplane/shared.ts';
 import { Api, keyOf, type Stored } from './api.ts';
 import { concurrently } from './concurrently.ts';
-import { installLatchkey } from './install.ts';
+import { installLatchkey, untilStampsCount } from './install.ts';
 import { uniqueName } from './manifest.ts';
 import { runBundle } from './program.ts';
 import { bindRole, giveRight } from './rights.ts';
@@ -59,6 +59,8 @@ export async function operatorWorld(options: WorldOptions = {}): Promise<World> 
   const settings = options.operator === false ? undefined : JSON.stringify(options.env ?? {});
   const plane = options.plane ?? (await sharedControlPlane(settings));
   await installLatchkey(plane);
+  // An operator is waited for until it believes them.
+  if (options.operator === false) await untilStampsCount(plane);
   const guard = await Guard.start('operator-world');
   const things = new Belongings();
   const running: RunningOperator[] = [];
