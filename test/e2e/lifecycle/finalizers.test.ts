@@ -136,7 +136,7 @@ describe('with an operator', () => {
     expect(event.type).toBe('Warning');
     const waited = Date.parse(event.eventTime) - asked;
     expect(waited).toBeGreaterThan(3_000);
-    expect(waited).toBeLessThan(7_500);
+    expect(waited).toBeLessThan(15_000);
     expect(await metricOf(world.operator, released)).toBe(before + 1);
     expect((await admin.get(secret)).metadata.deletionTimestamp).toBeDefined();
     expect(await verifier.presented(bearer)).toBe('Unknown');
