@@ -22,6 +22,7 @@ import { CredentialIndex } from './index/credential-index.ts';
 import { RecentChanges } from './index/recent-changes.ts';
 import { TargetRecords } from './index/target-records.ts';
 import { limitedLog } from './limited-log.ts';
+import { openUpstreamPools } from './proxy/http/upstream-pool.ts';
 import { Targets } from './proxy/targets.ts';
 import { ApiServerUpstream, type Upstream, type UpstreamLimits } from './proxy/upstream.ts';
 import { RequestHandler } from './request-handler.ts';
@@ -73,11 +74,11 @@ export class Gateway {
     options.metrics.readWaitingActivity(() => this.#index.waitingActivity);
     this.#permissions = createPermissions(options);
     this.#open = this.#createOpenRequests();
-    this.#connections = new ConnectionSet(connectionsOf(settings));
+    this.#connections = new ConnectionSet(connectionsOf(options));
     this.#targetConnections = new TargetConnections({
+      ...connectionsOf(options),
       store: this.#targetRecords.access,
       lookup: new TargetAddresses(settings.targetAddresses).lookup,
-      ...connectionsOf(settings),
     });
     const platform = new ApiServerUpstream({
       ...options,
@@ -232,9 +233,10 @@ const limitsOf = (settings: GatewaySettings): ServerLimits => ({
   strangerGraceMs: 2_000,
 });
 
-const connectionsOf = (settings: GatewaySettings) => ({
+const connectionsOf = ({ settings, clock }: GatewayOptions) => ({
   connections: settings.upstreamConnections,
   watchConnections: settings.upstreamLongConnections,
+  openPool: openUpstreamPools(clock),
 });
 
 const upstreamLimitsOf = (settings: GatewaySettings): UpstreamLimits => ({

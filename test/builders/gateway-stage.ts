@@ -14,6 +14,7 @@ import { OpenRequests } from '../../src/gateway/gate/open-requests.ts';
 import { CredentialRecords } from '../../src/gateway/index/credential-records.ts';
 import { RecentChanges } from '../../src/gateway/index/recent-changes.ts';
 import type { Refused, Verdict } from '../../src/gateway/index/verdict.ts';
+import { openUpstreamPools } from '../../src/gateway/proxy/http/upstream-pool.ts';
 import type { FoundTarget } from '../../src/gateway/proxy/targets.ts';
 import { ApiServerUpstream, type UpstreamLimits } from '../../src/gateway/proxy/upstream.ts';
 import { RequestHandler } from '../../src/gateway/request-handler.ts';
@@ -125,7 +126,11 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     maxConnections: 100,
   });
   const limits = upstreamLimits(options);
-  const connections = new ConnectionSet({ ...limits, watchConnections: limits.longConnections });
+  const connections = new ConnectionSet({
+    ...limits,
+    watchConnections: limits.longConnections,
+    openPool: openUpstreamPools(systemClock),
+  });
   const open = new OpenRequests({
     ...index,
     findTarget: (target) => targets.find(target),

@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici';
 import type { Clock } from '../../kube/clock.ts';
 import { WriteBudget } from '../../kube/queue/write-budget.ts';
 import { type ErrorAnswer, errorAnswer, hasBody, leaveRest, sendError } from '../server/error-answer.ts';
+import { BadResponse } from './http/bad-response.ts';
 import { responseHeaders } from './response-headers.ts';
 import { UpstreamBusy } from './sent-request.ts';
 import { StallGuard } from './stall-guard.ts';
@@ -105,9 +106,8 @@ class Relay implements Dispatcher.DispatchHandler {
       this.#refusalBytes = 0;
       return;
     }
-    const raw = (controller.rawHeaders as Buffer[]).map((part) => part.toString('latin1'));
     this.#guard?.progress();
-    const headers = responseHeaders(raw, this.#forwarding.publicPath);
+    const headers = responseHeaders(controller.rawHeaders as string[], this.#forwarding.publicPath);
     if (headers === undefined) return this.#refuseAnswer(controller, 'the answer sends the client elsewhere');
     leaveRest(this.#response);
     this.#response.writeHead(status, headers);
@@ -242,8 +242,5 @@ export function answerTo(error: Error): ErrorAnswer {
 
 /** The target was reached, and what it sent is no HTTP that may be passed on. */
 const isAnswerProblem = (error: Error & { readonly code?: string }): boolean =>
-  error.name === 'HTTPParserError' ||
-  error.message === 'bad upgrade' ||
-  /^(?:UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES|ERR_INVALID_|ERR_HTTP_INVALID|ERR_KUBE_RESPONSE)/.test(
-    error.code ?? '',
-  );
+  error instanceof BadResponse ||
+  /^(?:ERR_INVALID_|ERR_HTTP_INVALID|ERR_KUBE_RESPONSE)/.test(error.code ?? '');

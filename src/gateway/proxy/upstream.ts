@@ -37,7 +37,7 @@ export interface Upstream {
 }
 
 export interface UpstreamLimits {
-  /** As many as the pools have: what waits in a pool cannot leave it. */
+  /** Requests at once, and so connections: a pool opens one for each, and lets none wait. */
   readonly connections: number;
   readonly longConnections: number;
   /** Requests that may wait for a connection of either kind. */

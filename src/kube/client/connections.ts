@@ -12,6 +12,17 @@ export interface ConnectionOptions {
   readonly lookup?: LookupFunction;
   /** When a request got no answer, the next ones go out over new connections. */
   readonly reports?: SilenceReports;
+  /** In place of the pools of undici. */
+  readonly openPool?: OpenPool | undefined;
+}
+
+/** Opens the connections to an origin. None is made before the first request. */
+export type OpenPool = (origin: string, options: PoolOptions) => Dispatcher;
+
+export interface PoolOptions {
+  readonly connections: number;
+  /** Makes what dials, with more options for the sockets. */
+  readonly connectorWith: (options: object) => buildConnector.connector;
 }
 
 /** Connections opened as one identity. */
@@ -119,18 +130,28 @@ const common: Client.Options = {
 
 function openConnections(
   identity: ClientIdentity,
-  { connections, watchConnections, lookup }: ConnectionOptions,
+  { connections, watchConnections, lookup, openPool = openUndiciPool }: ConnectionOptions,
 ): Connections {
   const { origin } = identity.server;
-  const options = { ...common, connect: connectorOf(identity, lookup) };
+  const connectorWith = (options: object) => connectorOf(identity, lookup, options);
   return {
-    requests: new Pool(origin, { ...options, connections }),
-    watches: new Pool(origin, { ...options, connections: watchConnections }),
+    requests: openPool(origin, { connections, connectorWith }),
+    watches: openPool(origin, { connections: watchConnections, connectorWith }),
   };
 }
 
-function connectorOf({ tls }: ClientIdentity, lookup: LookupFunction | undefined): buildConnector.connector {
-  const shared = { ...tls, allowH2: false, timeout: 5_000, keepAlive: true, keepAliveInitialDelay: 30_000 };
+const openUndiciPool: OpenPool = (origin, { connections, connectorWith }) =>
+  new Pool(origin, { ...common, connections, connect: connectorWith({}) });
+
+function connectorOf(
+  { tls }: ClientIdentity,
+  lookup: LookupFunction | undefined,
+  options: object = {},
+): buildConnector.connector {
+  const shared = {
+    ...{ ...tls, allowH2: false, timeout: 5_000, keepAlive: true, keepAliveInitialDelay: 30_000 },
+    ...options,
+  };
   if (lookup === undefined) return buildConnector(shared);
   return checkingLiterals(buildConnector({ ...shared, lookup }), lookup);
 }

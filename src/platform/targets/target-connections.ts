@@ -8,7 +8,7 @@ import {
   type IdentitySource,
   makeIdentity,
 } from '../../kube/client/client-identity.ts';
-import { ConnectionSet } from '../../kube/client/connections.ts';
+import { ConnectionSet, type OpenPool } from '../../kube/client/connections.ts';
 import { type KubeObject, keyOf } from '../../kube/object.ts';
 import { isTargetSecretOf, parseTargetAccess, type TargetAccess, targetSecretKey } from './target-access.ts';
 
@@ -50,6 +50,7 @@ export interface TargetConnectionsOptions {
   /** To each target. */
   readonly connections: number;
   readonly watchConnections: number;
+  readonly openPool?: OpenPool;
 }
 
 /** Connections to targets by the access that is stored for them. Without it, those that are open are cut. */

@@ -1,0 +1,29 @@
+import type { Dispatcher } from 'undici';
+
+/** The head of a request, without the empty line at the end. Throws a TypeError for what cannot stand in one. */
+export function requestText({ method, path, headers }: Dispatcher.DispatchOptions, host: string): string {
+  if (!token.test(method) || !/^\/[\x21-\x7e]*$/.test(path))
+    throw new TypeError('the request has a method or path that cannot be sent');
+  // Some servers answer HEAD with a body, which would be taken for the next answer.
+  const close = method === 'HEAD' ? 'connection: close\r\n' : '';
+  let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${close}`;
+  const list = headers as readonly string[];
+  for (let index = 0; index < list.length; index += 2) {
+    const [name = '', value = ''] = [list[index], list[index + 1]];
+    if (name === 'content-length') continue;
+    if (!token.test(name) || notValue.test(value)) throw new TypeError('a header cannot be sent');
+    text += `${name}: ${value}\r\n`;
+  }
+  return text;
+}
+
+/** What the request says about the length of its body. */
+export function lengthIn({ headers }: Dispatcher.DispatchOptions): number | undefined {
+  const list = headers as readonly string[];
+  for (let index = 0; index < list.length; index += 2)
+    if (list[index] === 'content-length') return Number(list[index + 1]);
+  return undefined;
+}
+
+const token = /^[\w!#$%&'*+.^`|~-]+$/;
+const notValue = /[^\t\x20-\x7e\x80-\xff]/;

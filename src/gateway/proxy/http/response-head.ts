@@ -1,0 +1,89 @@
+import { BadResponse } from './bad-response.ts';
+
+/** Where a body ends: after so many bytes, with the last chunk, or with the connection. */
+export type BodyFraming = number | 'chunks' | 'close';
+
+export interface ResponseHead {
+  readonly status: number;
+  /** Name and value in turn. */
+  readonly rawHeaders: string[];
+  readonly framing: BodyFraming;
+  /** Whether another answer may follow on the connection. */
+  readonly isPersistent: boolean;
+}
+
+/** Reads a status line and the headers behind it, without the empty line at the end. Throws BadResponse. */
+export function parseResponseHead(text: string): ResponseHead {
+  if (notPlain.test(text)) throw new BadResponse('its head is no text');
+  const [first = '', ...lines] = text.split('\r\n');
+  const [, minor, status] = statusLine.exec(first) ?? [];
+  if (status === undefined) throw new BadResponse('it does not begin with a status');
+  const rawHeaders: string[] = [];
+  const framing = new FramingReader();
+  for (const line of lines) {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, Math.max(0, colon));
+    if (!token.test(name)) throw new BadResponse('a header has no name');
+    const value = trimmed(line, colon + 1);
+    rawHeaders.push(name, value);
+    framing.read(name, value);
+  }
+  const isPersistent = minor === '1' && !framing.closes;
+  return { status: Number(status), rawHeaders, framing: framing.result(), isPersistent };
+}
+
+/** Lines end with both characters: with one of them they would end for some readers only. */
+const notPlain = /[^\t\r\n\x20-\x7e\x80-\xff]|\r(?!\n)|(?<!\r)\n/;
+const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
+const token = /^[\w!#$%&'*+.^`|~-]+$/;
+
+/** Without the blanks around it. Nearly always it is one in front. */
+function trimmed(line: string, start: number): string {
+  const begin = line.charCodeAt(start) === 0x20 ? start + 1 : start;
+  const value = line.slice(begin);
+  return isBlank(value.charCodeAt(0)) || isBlank(value.charCodeAt(value.length - 1))
+    ? value.replace(/^[\t ]+|[\t ]+$/g, '')
+    : value;
+}
+
+const isBlank = (code: number): boolean => code === 0x20 || code === 0x09;
+
+/** Of the headers, those that say where the body ends. Each may stand there once, and only one of both. */
+class FramingReader {
+  closes = false;
+  #framing: BodyFraming | undefined;
+
+  read(name: string, value: string): void {
+    switch (name.length) {
+      case 'connection'.length:
+        if (name.toLowerCase() === 'connection' && /(?:^|[\s,])close(?:$|[\s,])/i.test(value))
+          this.closes = true;
+        break;
+      case 'content-length'.length:
+        if (name.toLowerCase() === 'content-length') this.#frame(lengthOf(value));
+        break;
+      case 'transfer-encoding'.length:
+        if (name.toLowerCase() === 'transfer-encoding') this.#frame(encodingOf(value));
+        break;
+    }
+  }
+
+  result(): BodyFraming {
+    return this.#framing ?? 'close';
+  }
+
+  #frame(framing: BodyFraming): void {
+    if (this.#framing !== undefined) throw new BadResponse('it says more than once where its body ends');
+    this.#framing = framing;
+  }
+}
+
+function lengthOf(value: string): number {
+  if (!/^\d{1,15}$/.test(value)) throw new BadResponse('its Content-Length is no number');
+  return Number(value);
+}
+
+function encodingOf(value: string): 'chunks' {
+  if (value.toLowerCase() !== 'chunked') throw new BadResponse('its Transfer-Encoding is not chunked');
+  return 'chunks';
+}

@@ -1,0 +1,159 @@
+import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
+import type { Dispatcher } from 'undici';
+import type { Carrier, Exchange } from './exchange.ts';
+import { RequestBody } from './request-body.ts';
+import { lengthIn, requestText } from './request-text.ts';
+import { type ResponseEvents, ResponseParser } from './response-parser.ts';
+
+export interface UpstreamSocketEvents {
+  /** It can carry another request. */
+  readonly onFree: (connection: UpstreamSocket) => void;
+  /** It is to be flushed as soon as what has arrived is read. */
+  readonly onContent: (connection: UpstreamSocket) => void;
+  readonly onClose: (connection: UpstreamSocket) => void;
+}
+
+/** A connection to a server, which carries one request after the other. */
+export class UpstreamSocket implements Carrier, ResponseEvents {
+  /** Since when it has nothing to do; the time of the pool. */
+  freeSince = 0;
+  readonly #socket: Socket;
+  readonly #host: string;
+  readonly #events: UpstreamSocketEvents;
+  readonly #parser = new ResponseParser(this);
+  #exchange: Exchange | undefined;
+  #body: RequestBody | undefined;
+  #isFlushDue = false;
+
+  constructor(socket: Socket, host: string, events: UpstreamSocketEvents) {
+    this.#socket = socket;
+    this.#host = host;
+    this.#events = events;
+    socket
+      .on('drain', () => this.#body?.resume())
+      .on('end', () => this.#onServerEnd())
+      .on('error', (error) => this.abort(error))
+      .on('close', () => this.#onClosed());
+  }
+
+  get isOpen(): boolean {
+    return !this.#socket.destroyed;
+  }
+
+  carry(exchange: Exchange): void {
+    this.#exchange = exchange;
+    this.#parser.begin(exchange.options.method);
+    try {
+      exchange.onStart(this);
+      if (this.#exchange === exchange) this.#send(exchange.options);
+    } catch (error) {
+      this.abort(error as Error);
+    }
+  }
+
+  /** The bytes may change afterwards. */
+  read(bytes: Buffer): void {
+    try {
+      this.#parser.read(bytes);
+    } catch (error) {
+      this.#abortFlushed(error as Error);
+    }
+    if (!this.#parser.hasContent || this.#isFlushDue) return;
+    this.#isFlushDue = true;
+    this.#events.onContent(this);
+  }
+
+  flush(): void {
+    this.#isFlushDue = false;
+    try {
+      this.#parser.flush();
+    } catch (error) {
+      this.abort(error as Error);
+    }
+  }
+
+  /** Ends it, and the request on it. */
+  abort(reason: Error): void {
+    const exchange = this.#exchange;
+    this.#release();
+    this.#parser.stop();
+    this.#socket.destroy();
+    exchange?.fail(reason);
+  }
+
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  onHead(status: number, rawHeaders: string[]): void {
+    this.#exchange?.onHead(status, rawHeaders);
+  }
+
+  onData(chunk: Buffer): void {
+    this.#exchange?.onData(chunk);
+  }
+
+  onEnd(isPersistent: boolean): void {
+    const exchange = this.#exchange;
+    // The rest of a request that was answered early would be taken for the next one.
+    const isReusable = isPersistent && this.#body?.isSent !== false;
+    if (exchange?.paused) this.#socket.resume();
+    this.#release();
+    if (isReusable) this.#events.onFree(this);
+    else this.#socket.destroy();
+    exchange?.onEnd();
+  }
+
+  #send(options: Dispatcher.DispatchOptions): void {
+    const head = requestText(options, this.#host);
+    const { body = null, method } = options;
+    if (Buffer.isBuffer(body)) return this.#sendWhole(head, body);
+    if (body === null) {
+      const length = methodsWithBody.has(method) ? 'content-length: 0\r\n' : '';
+      this.#socket.write(`${head}${length}\r\n`, 'latin1');
+      return;
+    }
+    const length = lengthIn(options);
+    const framing = length === undefined ? 'transfer-encoding: chunked' : `content-length: ${length}`;
+    this.#socket.write(`${head}${framing}\r\n\r\n`, 'latin1');
+    const onFailure = (error: Error) => this.abort(error);
+    this.#body = new RequestBody(body as Readable, this.#socket, length === undefined, onFailure);
+  }
+
+  #sendWhole(head: string, body: Buffer): void {
+    this.#socket.cork();
+    this.#socket.write(`${head}content-length: ${body.length}\r\n\r\n`, 'latin1');
+    this.#socket.write(body);
+    this.#socket.uncork();
+  }
+
+  #release(): void {
+    this.#exchange = undefined;
+    if (this.#body?.isSent === false) this.#body.stop();
+    this.#body = undefined;
+  }
+
+  #onServerEnd(): void {
+    if (!this.#parser.end()) this.#abortFlushed(new Error('the server closed the connection'));
+  }
+
+  /** The client still gets what came before. */
+  #abortFlushed(reason: Error): void {
+    if (!this.#parser.hasContent) return this.abort(reason);
+    this.flush();
+    setImmediate(() => this.abort(reason));
+  }
+
+  #onClosed(): void {
+    this.abort(new Error('the connection was closed'));
+    this.#events.onClose(this);
+  }
+}
+
+/** Without a length some servers wait for their body. */
+const methodsWithBody: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
