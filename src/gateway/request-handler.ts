@@ -4,7 +4,7 @@ import type { Identity } from '../credentials/identity.ts';
 import type { Clock } from '../kube/clock.ts';
 import type { Logger } from '../logger.ts';
 import type { AccessQuestion } from '../platform/access-review.ts';
-import { apiPrefix, formatTarget } from '../scope/request-path.ts';
+import { apiPrefix } from '../scope/request-path.ts';
 import type { ResolvedRequest } from '../scope/requests/resolve-request.ts';
 import type { GatewaySettings } from '../settings/gateway.ts';
 import type { GatewayMetrics } from '../telemetry/metrics/gateway.ts';
@@ -153,9 +153,12 @@ export class RequestHandler {
     };
     const refusal = open.enter(sender.hash, request);
     if (refusal !== undefined) return refusal;
-    response.once('close', () => open.leave(sender.hash, request));
+    const onEnd = this.#observe(response, request);
+    response.on('close', () => {
+      open.leave(sender.hash, request);
+      onEnd();
+    });
     index.used(sender.verdict.record);
-    this.#observe(response, request);
     this.#send(exchange, request, { sender, target, upstream });
     return undefined;
   }
@@ -174,7 +177,7 @@ export class RequestHandler {
     const send = { method, path: asked.forward, headers, isLong, user: identity.user };
     const forwarding = {
       ...{ request, response, upstream, send, clock },
-      publicPath: this.#basePath + apiPrefix + (formatTarget(asked.target) ?? ''),
+      publicPath: publicPathOf(request.url ?? '', asked.forward),
       maxStallMs: settings.stallTimeoutMs,
       onFailure: (error: Error, refusal: ErrorAnswer | undefined) => {
         log.warn({ target: asked.target.kind, err: error }, 'a request got no answer');
@@ -191,18 +194,19 @@ export class RequestHandler {
     endpoint(passed).catch((error: unknown) => this.#fail(response, error));
   }
 
-  #observe(response: ServerResponse, { asked, isLong }: OpenRequest): void {
+  /** Returns what is to be called at the end. */
+  #observe(response: ServerResponse, { asked, isLong }: OpenRequest): () => void {
     const { clock, metrics } = this.#options;
     const { verb } = asked;
     const target = asked.target.kind;
     const started = clock.monotonic();
     const kind = isLong ? 'long' : 'short';
     metrics.underway.inc({ kind });
-    response.once('close', () => {
+    return () => {
       metrics.underway.dec({ kind });
       metrics.requests.inc({ target, verb, code: codeLabel(response) });
       if (!isLong) metrics.seconds.observe({ target, verb }, (clock.monotonic() - started) / 1000);
-    });
+    };
   }
 
   #pathOf({ url = '' }: IncomingMessage): string | undefined {
@@ -225,6 +229,10 @@ function answerUpgrade(request: IncomingMessage): ErrorAnswer {
   const isWebSocket = headers.upgrade?.toLowerCase() === 'websocket' && method === 'GET';
   return isWebSocket || /^spdy\/3\.1$/i.test(headers.upgrade ?? '') ? upgrade : unknownUpgrade;
 }
+
+/** What stands in front of the path that goes on. Without any path `/` goes on. */
+const publicPathOf = (url: string, forwarded: string): string =>
+  url.slice(0, url.length - forwarded.length + (url.endsWith(forwarded) ? 0 : 1));
 
 const impersonationIn = ({ groups }: FoundTarget, { impersonation: user }: Verdict): readonly string[] =>
   groups.length === 0 ? user : [...user, ...groups.flatMap((group) => ['impersonate-group', group])];

@@ -39,9 +39,15 @@ export function checkAccessKey(bearer: string): AccessKeyForm {
   return withChecksum(bearer.slice(0, -checksumLength)) === bearer ? 'whole' : 'malformed';
 }
 
-/** CRC-32 of everything before it, the prefix included. */
+/** CRC-32 of everything before it, the prefix included. Made for every request, so without big numbers. */
 function withChecksum(start: string): string {
-  return start + base62(BigInt(crc32(start)), checksumLength);
+  let rest = crc32(start);
+  let text = '';
+  for (let position = 0; position < checksumLength; position += 1) {
+    text = alphabet.charAt(rest % 62) + text;
+    rest = Math.floor(rest / 62);
+  }
+  return start + text;
 }
 
 /** Writes a non-negative number in base 62, padded on the left to `length` characters. Throws `RangeError` when it does not fit. */

@@ -1,4 +1,5 @@
 import { accessKeyPrefix, checkAccessKey } from '../../credentials/keys/access-key.ts';
+import { isHeader } from '../proxy/request-headers.ts';
 
 export type Bearer =
   | { readonly bearer: string; readonly isAccessKey: boolean }
@@ -58,8 +59,7 @@ function readProtocol(rawHeaders: readonly string[], maxBytes: number): Bearer |
 function valuesOf(rawHeaders: readonly string[], name: string): readonly string[] {
   let values: string[] | undefined;
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const header = rawHeaders[index] ?? '';
-    if (header.length !== name.length || header.toLowerCase() !== name) continue;
+    if (!isHeader(rawHeaders[index], name)) continue;
     values ??= [];
     values.push(rawHeaders[index + 1] ?? '');
   }

@@ -82,7 +82,7 @@ class Relay implements Dispatcher.DispatchHandler {
         .on('data', (chunk: Buffer) => this.#onRequestData(chunk));
     }
     this.#guard = forwarding.send.isLong ? undefined : this.#createGuard();
-    response.once('close', () => this.#onClosed()).on('drain', () => this.#onDrained());
+    response.on('close', () => this.#onClosed()).on('drain', () => this.#onDrained());
   }
 
   dispatch(): void {

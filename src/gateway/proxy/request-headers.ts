@@ -61,19 +61,27 @@ export const withoutHeaders = (
 /** Also with an underscore, which some servers take for a hyphen. */
 export function impersonates(rawHeaders: readonly string[]): boolean {
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    if (/^impersonate[-_]/i.test(rawHeaders[index] ?? '')) return true;
+    const header = rawHeaders[index] ?? '';
+    // Most headers begin with another letter.
+    if ((header.charCodeAt(0) | 0x20) === letterI && /^impersonate[-_]/i.test(header)) return true;
   }
   return false;
 }
 
+const letterI = 0x69;
+
 const isDropped = (header: string): boolean =>
   dropped.has(header) || droppedPrefixes.some((prefix) => header.startsWith(prefix));
+
+/** Whether a header has this name, which is in lower case. It is asked so often that the length comes first. */
+export const isHeader = (header: string | undefined, name: string): boolean =>
+  header?.length === name.length && header.toLowerCase() === name;
 
 /** The headers that `Connection` says are for this connection only. Those that describe the body are for every one. */
 export function namedByConnection(rawHeaders: readonly string[]): ReadonlySet<string> | undefined {
   let names: Set<string> | undefined;
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    if (rawHeaders[index]?.toLowerCase() !== 'connection') continue;
+    if (!isHeader(rawHeaders[index], 'connection')) continue;
     for (const part of rawHeaders[index + 1]?.split(',') ?? []) {
       const name = part.trim().toLowerCase();
       if (name.startsWith('content-')) continue;

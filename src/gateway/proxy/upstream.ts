@@ -57,6 +57,7 @@ export class ApiServerUpstream implements Upstream {
   readonly #options: ApiServerUpstreamOptions;
   readonly #short: Places;
   readonly #long: Places;
+  #own: OwnPart | undefined;
 
   constructor(options: ApiServerUpstreamOptions) {
     const { connections, longConnections, maxWaiting } = options.limits;
@@ -100,17 +101,32 @@ export class ApiServerUpstream implements Upstream {
     sent: SentRequest,
   ): void {
     sent.identity = identity;
-    const { pathname } = identity.server;
     const { requests, watches } = this.#options.connections.for(identity);
+    const own = this.#partOf(identity);
     sent.dispatchTo(isLong ? watches : requests, {
       method: method as Dispatcher.HttpMethod,
-      path: pathname === '/' ? path : pathname.replace(/\/$/, '') + path,
-      headers: [...headers, ...ownHeaders(identity)],
+      path: own.path + path,
+      headers: [...headers, ...own.headers],
       body,
     });
   }
+
+  /** It stays the same for as long as a token. */
+  #partOf(identity: ClientIdentity): OwnPart {
+    if (this.#own?.identity === identity) return this.#own;
+    this.#own = {
+      identity,
+      path: identity.server.pathname.replace(/\/$/, ''),
+      // Who the request is for was decided; a user that our own kubeconfig names must not take its place.
+      headers: withoutHeaders(identity.headers, (name) => name.startsWith('impersonate-')),
+    };
+    return this.#own;
+  }
 }
 
-/** Who the request is for was decided; a user that our own kubeconfig names must not take its place. */
-const ownHeaders = ({ headers }: ClientIdentity): readonly string[] =>
-  withoutHeaders(headers, (name) => name.startsWith('impersonate-'));
+/** What is ours in every request. */
+interface OwnPart {
+  readonly identity: ClientIdentity;
+  readonly path: string;
+  readonly headers: readonly string[];
+}

@@ -35,12 +35,18 @@ function urlProblem(url: string): string | undefined {
   return /[^\x21-\x7e]|#/.test(url) ? 'its target holds characters that must be encoded' : undefined;
 }
 
+/** Of the names that matter below: most headers are told apart by this alone. */
+const lengths: ReadonlySet<number> = new Set(
+  ['host', 'content-type', 'content-length', 'transfer-encoding'].map((name) => name.length),
+);
+
 /** One way to say where the body ends and what it is, and one host. */
 function framingProblem(rawHeaders: readonly string[]): string | undefined {
   const counts = { hosts: 0, types: 0, ends: 0 };
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const value = rawHeaders[index + 1] ?? '';
-    switch (rawHeaders[index]?.toLowerCase()) {
+    const [name = '', value = ''] = [rawHeaders[index], rawHeaders[index + 1]];
+    if (!lengths.has(name.length)) continue;
+    switch (name.toLowerCase()) {
       case 'host':
         counts.hosts += 1;
         break;

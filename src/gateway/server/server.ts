@@ -127,7 +127,7 @@ export class GatewayServer {
     this.#answers.set(socket, answers);
     const former = answers.at(-1);
     answers.push(response);
-    response.once('close', () => void answers.shift());
+    response.on('close', () => void answers.shift());
     if (former === undefined) return this.#begin(request, response);
     former.once('close', () => {
       if (former.shouldKeepAlive && former.writableFinished && socket.writable)
