@@ -188,6 +188,8 @@ function createHTTPServer({ certificate, limits }: GatewayServerOptions): Server
     // The gate counts hosts, and answers with a Status.
     requireHostHeader: false,
     shouldUpgradeCallback: () => false,
+    // Without a body a request is no stream, and has no event "end".
+    optimizeEmptyRequests: true,
   };
   if (certificate === undefined) return createServer(options);
   return createSecureServer({
