@@ -20,20 +20,32 @@ export class Gatherer {
     const size = end - start;
     const isFull = this.#block !== undefined && size > this.#block.length - this.#length;
     if (isFull) this.flush();
-    // Most answers are one piece, and need no more room than that.
-    this.#block ??= Buffer.allocUnsafe(isFull ? Math.max(size, blockBytes) : size);
+    // Most answers are one piece, and need no more room than that. Never from the memory that Node shares among small buffers.
+    this.#block ??= Buffer.allocUnsafeSlow(isFull ? Math.max(size, blockBytes) : size);
     this.#length += bytes.copy(this.#block, this.#length, start, end);
   }
 
   /** Hands over what there is. */
   flush(): void {
-    const block = this.#block?.subarray(0, this.#length);
+    const [block, length] = [this.#block, this.#length];
     this.clear();
-    if (block !== undefined && block.length > 0) this.#onBlock(block);
+    if (block !== undefined && length > 0) this.#onBlock(fitted(block, length));
   }
 
   clear(): void {
     this.#block = undefined;
     this.#length = 0;
   }
+}
+
+/**
+ * The beginning of a block, in not much more memory than it needs. It is kept until its client takes it, and only its bytes are counted:
+ * thousands of blocks with a byte each would fill the memory.
+ */
+function fitted(block: Buffer, length: number): Buffer {
+  const used = block.subarray(0, length);
+  if (length * 2 >= block.length) return used;
+  const copy = Buffer.allocUnsafeSlow(length);
+  used.copy(copy);
+  return copy;
 }
