@@ -1,26 +1,34 @@
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 
+export interface RequestBodyOptions {
+  readonly socket: Socket;
+  /** As it was announced; undefined for a body that goes in chunks. */
+  readonly length: number | undefined;
+  readonly onFailure: (error: Error) => void;
+}
+
 /** Sends a body at the pace of the server. */
 export class RequestBody {
   /** All of it was handed to the socket. */
   isSent = false;
   readonly #body: Readable;
   readonly #socket: Socket;
-  readonly #isChunked: boolean;
   readonly #onFailure: (error: Error) => void;
+  /** Of the length that was announced; undefined for a body that goes in chunks. */
+  #left: number | undefined;
   #isStopped = false;
 
-  constructor(body: Readable, socket: Socket, isChunked: boolean, onFailure: (error: Error) => void) {
+  constructor(body: Readable, { socket, length, onFailure }: RequestBodyOptions) {
     this.#body = body;
     this.#socket = socket;
-    this.#isChunked = isChunked;
+    this.#left = length;
     this.#onFailure = onFailure;
     body
       .on('data', (chunk: Buffer) => this.#send(chunk))
       .once('end', () => this.#end())
       .once('error', (error) => this.#fail(error))
-      .once('close', () => this.#fail(new Error('the body of the request ended too early')));
+      .once('close', () => this.#fail(tooShort()));
   }
 
   /** The socket takes more. */
@@ -35,8 +43,16 @@ export class RequestBody {
 
   #send(chunk: Buffer): void {
     if (this.#isStopped || chunk.length === 0) return;
-    const takesMore = this.#isChunked ? this.#sendChunk(chunk) : this.#socket.write(chunk);
+    const takesMore = this.#left === undefined ? this.#sendChunk(chunk) : this.#sendPart(chunk, this.#left);
     if (!takesMore) this.#body.pause();
+  }
+
+  /** What is beyond the length would be taken for the next request. */
+  #sendPart(chunk: Buffer, left: number): boolean {
+    this.#left = left - chunk.length;
+    if (chunk.length <= left) return this.#socket.write(chunk);
+    this.#fail(new Error('the body of the request is longer than announced'));
+    return false;
   }
 
   #sendChunk(chunk: Buffer): boolean {
@@ -50,8 +66,9 @@ export class RequestBody {
 
   #end(): void {
     if (this.#isStopped) return;
+    if (this.#left !== undefined && this.#left > 0) return this.#fail(tooShort());
     this.isSent = true;
-    if (this.#isChunked) this.#socket.write('0\r\n\r\n', 'latin1');
+    if (this.#left === undefined) this.#socket.write('0\r\n\r\n', 'latin1');
   }
 
   #fail(error: Error): void {
@@ -60,3 +77,5 @@ export class RequestBody {
     this.#onFailure(error);
   }
 }
+
+const tooShort = () => new Error('the body of the request ended too early');

@@ -11,7 +11,8 @@ export function requestText({ method, path, headers }: Dispatcher.DispatchOption
   for (let index = 0; index < list.length; index += 2) {
     const [name = '', value = ''] = [list[index], list[index + 1]];
     if (name === 'content-length') continue;
-    if (!token.test(name) || !isValue(value)) throw new TypeError('a header cannot be sent');
+    if (!token.test(name) || ours.has(name.toLowerCase()) || !isValue(value))
+      throw new TypeError('a header cannot be sent');
     text += `${name}: ${value}\r\n`;
   }
   return text;
@@ -24,6 +25,20 @@ export function lengthIn({ headers }: Dispatcher.DispatchOptions): number | unde
     if (list[index] === 'content-length') return Number(list[index + 1]);
   return undefined;
 }
+
+/** About the connection and where the body ends: what is said here must not be said twice. */
+const ours: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
 
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
 const notValue = /[^\t\x20-\x7e\x80-\xff]/;

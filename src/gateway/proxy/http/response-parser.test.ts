@@ -106,6 +106,11 @@ describe('an answer', () => {
     );
   });
 
+  it('with thousands of blanks within its headers is read a thousand times in the time of this test', () => {
+    const text = ok([`X: a${' '.repeat(15_000)}a `, 'Content-Length: 0']);
+    for (let count = 0; count < 1_000; count += 1) expect(parse(text)?.isPersistent).toBe(true);
+  });
+
   it('of a megabyte in small chunks arrives in few blocks', () => {
     const blocks: number[] = [];
     const parser = new ResponseParser({
@@ -172,6 +177,13 @@ describe('what is no answer', () => {
   ])('is refused: %s', (_, text) => {
     expect(() => parse(text)).toThrow(BadResponse);
     expect(() => parse(text, { pieces: [...text] })).toThrow(BadResponse);
+  });
+
+  it('is not read to an end that it seems to have behind its fault', () => {
+    const { parser, answers } = startParser();
+    expect(() => parser.read(Buffer.from(chunked('zz')))).toThrow(BadResponse);
+    parser.read(Buffer.from('0\r\n\r\n'));
+    expect([answers[0]?.isPersistent, parser.end()]).toEqual([undefined, false]);
   });
 
   it('is what comes while no request is under way', () => {

@@ -13,6 +13,8 @@ export interface ResponseEvents {
 }
 
 const maxHeadBytes = 16_384;
+/** Hints in front of one answer: a server could send them for ever. */
+const maxHints = 5;
 const blankLine = '\r\n\r\n';
 const protocol = 'HTTP/1.';
 const nothing = Buffer.alloc(0);
@@ -23,6 +25,8 @@ export class ResponseParser {
   #state: 'idle' | 'head' | 'length' | 'chunks' | 'close' | 'stopped' = 'idle';
   #method = '';
   #isPersistent = false;
+  #keepAlive: number | undefined;
+  #hints = 0;
   /** The beginning of a head. */
   #partial = '';
   #left = 0;
@@ -37,6 +41,12 @@ export class ResponseParser {
   begin(method: string): void {
     this.#method = method;
     this.#state = 'head';
+    this.#hints = 0;
+  }
+
+  /** After how many idle seconds the server said that it will close the connection. */
+  get keepAlive(): number | undefined {
+    return this.#keepAlive;
   }
 
   /** Whether there is content to be flushed. */
@@ -57,6 +67,16 @@ export class ResponseParser {
 
   /** Throws BadResponse. The bytes may change afterwards. */
   read(bytes: Buffer): void {
+    try {
+      this.#readOn(bytes);
+    } catch (error) {
+      // What follows could look like the end of an answer.
+      this.#state = 'stopped';
+      throw error;
+    }
+  }
+
+  #readOn(bytes: Buffer): void {
     let rest = bytes;
     while (rest.length > 0 && this.#state === 'head') rest = this.#readHead(rest);
     if (rest.length > 0) this.#readBody(rest);
@@ -88,17 +108,23 @@ export class ResponseParser {
     return nothing;
   }
 
-  #onHead({ status, rawHeaders, framing, isPersistent }: ResponseHead): void {
-    if (status === 100 || status === 101)
-      throw new BadResponse(`it begins with a ${status} that was not asked for`);
-    // Hints come before the answer and are not for the client.
-    if (status < 200) return;
+  #onHead({ status, rawHeaders, framing, isPersistent, keepAlive }: ResponseHead): void {
+    if (status < 200) return this.#onHint(status);
+    this.#keepAlive = keepAlive;
     const hasNoBody = status === 204 || status === 304;
     this.#isPersistent =
       isPersistent && this.#method !== 'HEAD' && (!hasNoBody || framing === 0 || framing === 'close');
     this.#events.onHead(status, rawHeaders);
     if (this.#state !== 'head') return;
     this.#expectBody(hasNoBody || this.#method === 'HEAD' ? 0 : framing);
+  }
+
+  /** Comes before the answer and is not for the client. */
+  #onHint(status: number): void {
+    if (status === 100 || status === 101)
+      throw new BadResponse(`it begins with a ${status} that was not asked for`);
+    this.#hints += 1;
+    if (this.#hints > maxHints) throw new BadResponse('it has too many hints in front');
   }
 
   #expectBody(framing: ResponseHead['framing']): void {

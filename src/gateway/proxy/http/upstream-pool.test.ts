@@ -1,100 +1,29 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
-import { buildConnector, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
+import {
+  exchange,
+  get,
+  Outcome,
+  ok,
+  send,
+  startPool,
+  stopPools,
+} from '../../../../test/builders/upstream-pool.ts';
 import { waitFor } from '../../../../test/fakes/wait-for.ts';
-import { FakeClock } from '../../../kube/fake-clock.ts';
-import { UpstreamPool } from './upstream-pool.ts';
 
-const servers: Server[] = [];
-const pools: UpstreamPool[] = [];
-afterEach(async () => {
-  await Promise.all(pools.splice(0).map((pool) => pool.destroy()));
-  for (const server of servers.splice(0)) server.close();
-});
-
-const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
-
-/** A pool to a server, with what it received. `behaviour` is called whenever bytes arrive there. */
-async function start(behaviour: (socket: Socket, text: string) => unknown = (socket) => socket.write(ok)) {
-  const sockets: Socket[] = [];
-  const seen: string[] = [];
-  const server = createServer((socket) => {
-    sockets.push(socket);
-    socket
-      .on('error', () => undefined)
-      .on('data', (bytes) => {
-        seen.push(bytes.toString('latin1'));
-        behaviour(socket, bytes.toString('latin1'));
-      });
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  servers.push(server);
-  const clock = new FakeClock();
-  const origin = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  const pool = new UpstreamPool(origin, clock, (options) => buildConnector({ ...options, allowH2: false }));
-  pools.push(pool);
-  return { pool, clock, sockets, seen };
-}
-
-/** What becomes of a request. */
-class Outcome implements Dispatcher.DispatchHandler {
-  status = 0;
-  body = '';
-  error: Error | undefined;
-  controller: Dispatcher.DispatchController | undefined;
-  readonly #over = Promise.withResolvers<void>();
-  readonly over = this.#over.promise;
-  isOver = false;
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.controller = controller;
-  }
-  onResponseStart(_: unknown, status: number): void {
-    this.status = status;
-  }
-  onResponseData(_: unknown, chunk: Buffer): void {
-    this.body += chunk.toString('latin1');
-  }
-  onResponseEnd(): void {
-    this.#end();
-  }
-  onResponseError(_: unknown, error: Error): void {
-    this.error = error;
-    this.#end();
-  }
-  #end(): void {
-    this.isOver = true;
-    this.#over.resolve();
-  }
-}
-
-const get: Dispatcher.DispatchOptions = { method: 'GET', path: '/', headers: [], body: null };
-
-function send(pool: UpstreamPool, options: Partial<Dispatcher.DispatchOptions> = {}): Outcome {
-  const outcome = new Outcome();
-  pool.dispatch({ ...get, ...options }, outcome);
-  return outcome;
-}
-
-async function exchange(pool: UpstreamPool, options: Partial<Dispatcher.DispatchOptions> = {}) {
-  const outcome = send(pool, options);
-  await outcome.over;
-  return outcome;
-}
+afterEach(stopPools);
 
 describe('a pool', () => {
   it('sends requests that follow one another over one connection', async () => {
-    const { pool, sockets, seen } = await start();
+    const { pool, sockets, seen } = await startPool();
     for (let count = 0; count < 5; count += 1)
       expect(await exchange(pool)).toMatchObject({ status: 200, body: 'ok' });
     expect([sockets.length, seen.length]).toEqual([1, 5]);
   });
 
   it('has a connection for each request under way', async () => {
-    const { pool, sockets } = await start((socket) => void setTimeout(() => socket.write(ok), 50));
+    const { pool, sockets } = await startPool((socket) => void setTimeout(() => socket.write(ok), 50));
     await Promise.all(Array.from({ length: 5 }, () => exchange(pool)));
     expect(sockets).toHaveLength(5);
     await Promise.all(Array.from({ length: 5 }, () => exchange(pool)));
@@ -108,14 +37,14 @@ describe('a pool', () => {
     ['an answer has a body that it may not have', 'HTTP/1.1 304 X\r\nContent-Length: 4\r\n\r\nevil', {}],
     ['an answer ends with it', 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok', {}],
   ])('uses no connection again when %s', async (_, answer, options) => {
-    const { pool, sockets } = await start((socket) => socket.write(answer));
+    const { pool, sockets } = await startPool((socket) => socket.write(answer));
     for (let count = 0; count < 2; count += 1)
       expect((await exchange(pool, options)).body).not.toContain('evil');
     expect(sockets).toHaveLength(2);
   });
 
   it('takes nothing that a server sends unasked for an answer', async () => {
-    const { pool, sockets } = await start();
+    const { pool, sockets } = await startPool();
     await exchange(pool);
     const evil = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil';
     sockets[0]?.write(evil);
@@ -125,7 +54,7 @@ describe('a pool', () => {
   });
 
   it('sends a request over another connection when its own has ended just before', async () => {
-    const { pool, sockets } = await start();
+    const { pool, sockets } = await startPool();
     await exchange(pool);
     const outcome = send(pool);
     sockets[0]?.destroy();
@@ -135,7 +64,7 @@ describe('a pool', () => {
   });
 
   it('closes connections that were idle for a minute', async () => {
-    const { pool, sockets, clock } = await start();
+    const { pool, sockets, clock } = await startPool();
     await exchange(pool);
     await clock.advanceAsync(59_000, 1_000);
     expect(sockets[0]?.destroyed).toBe(false);
@@ -145,7 +74,7 @@ describe('a pool', () => {
   });
 
   it('lets answers end before it is closed, and takes no more requests', async () => {
-    const { pool, sockets } = await start(() => undefined);
+    const { pool, sockets } = await startPool(() => undefined);
     const outcome = send(pool);
     await waitFor('the request', () => sockets.length === 1 && outcome.controller !== undefined);
     const closed = pool.close();
@@ -156,7 +85,7 @@ describe('a pool', () => {
   });
 
   it('cuts everything when it is destroyed, also what is being dialled', async () => {
-    const { pool, sockets } = await start(() => undefined);
+    const { pool, sockets } = await startPool(() => undefined);
     const first = send(pool);
     await waitFor('the request', () => first.controller !== undefined);
     const second = send(pool);
@@ -169,9 +98,8 @@ describe('a pool', () => {
 
 describe('a request', () => {
   it('fails when no one listens', async () => {
-    const { pool } = await start();
-    const server = servers.pop();
-    server?.close();
+    const { pool, server } = await startPool();
+    server.close();
     expect((await exchange(pool)).error).toBeInstanceOf(Error);
   });
 
@@ -183,7 +111,7 @@ describe('a request', () => {
     ['a path without a slash', { path: 'a' }],
     ['a blank in its method', { method: 'GET /' }],
   ])('with %s is not sent', async (_, options) => {
-    const { pool, seen } = await start();
+    const { pool, seen } = await startPool();
     expect((await exchange(pool, options)).error).toBeInstanceOf(TypeError);
     expect(seen).toEqual([]);
   });
@@ -199,7 +127,7 @@ describe('a request', () => {
       'content-length: 5',
     ],
   ])('with %s says so', async (_, options, length) => {
-    const { pool, seen } = await start();
+    const { pool, seen } = await startPool();
     await exchange(pool, options);
     const body = options.body ?? '';
     expect(seen.join('')).toMatch(new RegExp(`\r\n${length}\r\n(?:\r\n)?${body}$`));
@@ -210,7 +138,7 @@ describe('a request', () => {
     ['of a known length', ['content-length', '10'], 'content-length: 10\r\n\r\nhellohello'],
     ['of an unknown length', [], 'transfer-encoding: chunked\r\n\r\n5\r\nhello\r\n5\r\nhello\r\n0\r\n\r\n'],
   ])('streams a body %s', async (_, headers, expected) => {
-    const { pool, seen } = await start((socket) => seen.join('').endsWith(expected) && socket.write(ok));
+    const { pool, seen } = await startPool((socket) => seen.join('').endsWith(expected) && socket.write(ok));
     const body = new PassThrough();
     const outcome = send(pool, { method: 'POST', headers: [...headers], body });
     body.write('hello');
@@ -221,7 +149,7 @@ describe('a request', () => {
   });
 
   it('fails with its body, and ends at the server', async () => {
-    const { pool, sockets } = await start(() => undefined);
+    const { pool, sockets } = await startPool(() => undefined);
     const body = new PassThrough();
     const outcome = send(pool, { method: 'POST', body });
     await waitFor('the request', () => sockets.length === 1 && outcome.controller !== undefined);
@@ -232,14 +160,14 @@ describe('a request', () => {
   });
 
   it('that is answered before its body is whole ends its connection', async () => {
-    const { pool, sockets } = await start((socket) => socket.write(ok));
+    const { pool, sockets } = await startPool((socket) => socket.write(ok));
     const outcome = await exchange(pool, { method: 'POST', body: new PassThrough() });
     expect(outcome.body).toBe('ok');
     await waitFor('the end at the server', () => sockets[0]?.destroyed === true);
   });
 
   it('is aborted once, and ends at the server', async () => {
-    const { pool, sockets } = await start(() => undefined);
+    const { pool, sockets } = await startPool(() => undefined);
     const outcome = send(pool);
     await waitFor('the request', () => sockets.length === 1 && outcome.controller !== undefined);
     outcome.controller?.abort(new Error('first'));
@@ -249,7 +177,9 @@ describe('a request', () => {
   });
 
   it('gets what came before the server cut its answer', async () => {
-    const { pool } = await start((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf'));
+    const { pool } = await startPool((socket) =>
+      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf'),
+    );
     const outcome = await exchange(pool);
     expect([outcome.body, outcome.error]).toEqual(['half', expect.any(Error)]);
   });
@@ -257,7 +187,7 @@ describe('a request', () => {
   it('that waits holds its server back, and gets the rest when it goes on', async () => {
     const size = 50 * 2 ** 20;
     let written = 0;
-    const { pool } = await start((socket) => {
+    const { pool } = await startPool((socket) => {
       socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${size}\r\n\r\n`);
       const fill = () => {
         while (written < size) {
@@ -285,7 +215,7 @@ describe('a request', () => {
   });
 
   it('may wait at the end of its answer without holding the connection', async () => {
-    const { pool, sockets } = await start();
+    const { pool, sockets } = await startPool();
     const outcome = new Outcome();
     outcome.onResponseData = () => outcome.controller?.pause();
     pool.dispatch(get, outcome);

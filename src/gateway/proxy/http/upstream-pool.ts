@@ -7,9 +7,11 @@ import { UpstreamSocket } from './upstream-socket.ts';
 
 /** The API server closes idle connections after 90 s; closing first avoids writing into a closing one. */
 const maxIdleMs = 60_000;
+/** How long before a server that says so will close an idle connection. */
+const marginMs = 2_000;
 const sweepMs = 10_000;
-/** What TLS hands over at most at once. */
-const readBytes = 16_384;
+/** What TLS hands over at most at once. One for all connections: what is in it is read or copied before the call returns. */
+const readBuffer = Buffer.allocUnsafeSlow(16_384);
 
 /** Opens pools of connections that do nothing but pass requests on, which costs less than half of what a client does. */
 export const openUpstreamPools =
@@ -46,13 +48,11 @@ export class UpstreamPool extends Dispatcher {
     this.#target = { protocol, host, hostname: hostname.replace(/^\[|\]$/g, ''), port };
     this.#clock = clock;
     const sockets = this.#sockets;
-    // One buffer for all: what is in it is read or copied before the call returns.
-    const buffer = Buffer.allocUnsafeSlow(readBytes);
     function callback(this: Socket, length: number): boolean {
-      sockets.get(this)?.read(buffer.subarray(0, length));
+      sockets.get(this)?.read(readBuffer.subarray(0, length));
       return true;
     }
-    this.#connect = connectorWith({ onread: { buffer, callback } });
+    this.#connect = connectorWith({ onread: { buffer: readBuffer, callback } });
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
@@ -80,11 +80,20 @@ export class UpstreamPool extends Dispatcher {
 
   #carry(exchange: Exchange): void {
     if (this.#isClosed) return exchange.fail(closed);
-    const connection = this.#free.pop();
+    const connection = this.#takeFree();
     if (connection === undefined) return this.#dial(exchange);
     // Bytes or an end that arrived while it was free are seen first: they would be taken for the answer.
     this.#due.push({ connection, exchange });
     this.#schedule();
+  }
+
+  #takeFree(): UpstreamSocket | undefined {
+    const now = this.#clock.monotonic();
+    for (let connection = this.#free.pop(); connection !== undefined; connection = this.#free.pop()) {
+      if (connection.freeUntil > now) return connection;
+      connection.abort(closed);
+    }
+    return undefined;
   }
 
   /** Once for all that happens until everything that has arrived is read. */
@@ -109,13 +118,20 @@ export class UpstreamPool extends Dispatcher {
 
   #dial(exchange: Exchange): void {
     this.#dialling.add(exchange);
-    this.#connect(this.#target, (error, socket) => {
-      this.#dialling.delete(exchange);
-      if (error !== null) exchange.fail(error);
-      else if (exchange.isOver) socket.destroy();
-      else this.#admit(socket).carry(exchange);
-      this.#checkEmpty();
-    });
+    try {
+      this.#connect(this.#target, (error, socket) => this.#onDialled(exchange, error ?? socket));
+    } catch (error) {
+      // A certificate or key that no one can read.
+      this.#onDialled(exchange, error as Error);
+    }
+  }
+
+  #onDialled(exchange: Exchange, result: Error | Socket): void {
+    this.#dialling.delete(exchange);
+    if (result instanceof Error) exchange.fail(result);
+    else if (exchange.isOver) result.destroy();
+    else this.#admit(result).carry(exchange);
+    this.#checkEmpty();
   }
 
   #admit(socket: Socket): UpstreamSocket {
@@ -134,7 +150,10 @@ export class UpstreamPool extends Dispatcher {
 
   #onFree(connection: UpstreamSocket): void {
     if (this.#isClosed) return connection.abort(closed);
-    connection.freeSince = this.#clock.monotonic();
+    const { keepAlive = Number.POSITIVE_INFINITY } = connection;
+    const idleMs = Math.min(maxIdleMs, keepAlive * 1_000 - marginMs);
+    if (idleMs <= 0) return connection.abort(closed);
+    connection.freeUntil = this.#clock.monotonic() + idleMs;
     this.#free.push(connection);
     this.#sweep ??= this.#clock.setTimer(() => this.#closeIdle(), sweepMs);
   }
@@ -148,8 +167,8 @@ export class UpstreamPool extends Dispatcher {
 
   #closeIdle(): void {
     this.#sweep = undefined;
-    const oldest = this.#clock.monotonic() - maxIdleMs;
-    for (const connection of this.#free) if (connection.freeSince <= oldest) connection.abort(closed);
+    const now = this.#clock.monotonic();
+    for (const connection of this.#free) if (connection.freeUntil <= now) connection.abort(closed);
     if (this.#free.length > 0) this.#sweep = this.#clock.setTimer(() => this.#closeIdle(), sweepMs);
   }
 

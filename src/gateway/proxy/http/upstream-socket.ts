@@ -16,8 +16,8 @@ export interface UpstreamSocketEvents {
 
 /** A connection to a server, which carries one request after the other. */
 export class UpstreamSocket implements Carrier, ResponseEvents {
-  /** Since when it has nothing to do; the time of the pool. */
-  freeSince = 0;
+  /** While it has nothing to do: how long it may be used; the time of the pool. */
+  freeUntil = 0;
   readonly #socket: Socket;
   readonly #host: string;
   readonly #events: UpstreamSocketEvents;
@@ -33,12 +33,17 @@ export class UpstreamSocket implements Carrier, ResponseEvents {
     socket
       .on('drain', () => this.#body?.resume())
       .on('end', () => this.#onServerEnd())
-      .on('error', (error) => this.abort(error))
+      .on('error', (error) => this.#abortFlushed(error))
       .on('close', () => this.#onClosed());
   }
 
   get isOpen(): boolean {
     return !this.#socket.destroyed;
+  }
+
+  /** After how many idle seconds the server said that it will close it. */
+  get keepAlive(): number | undefined {
+    return this.#parser.keepAlive;
   }
 
   carry(exchange: Exchange): void {
@@ -118,11 +123,12 @@ export class UpstreamSocket implements Carrier, ResponseEvents {
       this.#socket.write(`${head}${length}\r\n`, 'latin1');
       return;
     }
+    if ((body as Readable).destroyed) throw new Error('the body of the request is gone');
     const length = lengthIn(options);
     const framing = length === undefined ? 'transfer-encoding: chunked' : `content-length: ${length}`;
     this.#socket.write(`${head}${framing}\r\n\r\n`, 'latin1');
     const onFailure = (error: Error) => this.abort(error);
-    this.#body = new RequestBody(body as Readable, this.#socket, length === undefined, onFailure);
+    this.#body = new RequestBody(body as Readable, { socket: this.#socket, length, onFailure });
   }
 
   #sendWhole(head: string, body: Buffer): void {
@@ -139,14 +145,21 @@ export class UpstreamSocket implements Carrier, ResponseEvents {
   }
 
   #onServerEnd(): void {
-    if (!this.#parser.end()) this.#abortFlushed(new Error('the server closed the connection'));
+    try {
+      if (!this.#parser.end()) this.#abortFlushed(new Error('the server closed the connection'));
+    } catch (error) {
+      this.abort(error as Error);
+    }
   }
 
-  /** The client still gets what came before. */
+  /** Ends it at once. The client still gets what came before. */
   #abortFlushed(reason: Error): void {
     if (!this.#parser.hasContent) return this.abort(reason);
     this.flush();
-    setImmediate(() => this.abort(reason));
+    const exchange = this.#exchange;
+    this.#exchange = undefined;
+    this.abort(reason);
+    setImmediate(() => exchange?.fail(reason));
   }
 
   #onClosed(): void {
