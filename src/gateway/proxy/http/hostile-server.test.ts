@@ -62,6 +62,13 @@ describe('an answer that can be read in two ways', () => {
     ],
     ['never ends its hints', hint.repeat(6) + evil],
     ['is of another protocol', 'HTTP/2 200\r\n\r\nevil'],
+    ['is 204 with a length', 'HTTP/1.1 204 No Content\r\nContent-Length: 4\r\n\r\nevil'],
+    ['is 204 with chunks', 'HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+    ['has a length in its hint', `HTTP/1.1 103 Early Hints\r\nContent-Length: ${evil.length}\r\n\r\n${evil}`],
+    [
+      'is HTTP/1.0 with chunks',
+      `HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nevil\r\n0\r\n\r\n`,
+    ],
     ['has a status of two digits', 'HTTP/1.1 20 OK\r\nContent-Length: 4\r\n\r\nevil'],
   ])('ends its request and its connection: it %s', async (_, text) => {
     const { pool, sockets } = await startHostile(text);

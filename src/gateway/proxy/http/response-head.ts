@@ -30,9 +30,26 @@ export function parseResponseHead(text: string): ResponseHead {
     rawHeaders.push(name, value);
     framing.read(name, value);
   }
-  const isPersistent = minor === '1' && !framing.closes;
-  const { keepAlive } = framing;
-  return { status: Number(status), rawHeaders, framing: framing.result(), isPersistent, keepAlive };
+  const head = {
+    status: Number(status),
+    rawHeaders,
+    framing: framing.result(),
+    keepAlive: framing.keepAlive,
+  };
+  const isCurrent = minor === '1';
+  checkFraming(head, isCurrent);
+  return { ...head, isPersistent: isCurrent && !framing.closes };
+}
+
+/** Refuses what some readers take for a body, and others for the next answer. */
+function checkFraming(
+  { status, framing }: Pick<ResponseHead, 'status' | 'framing'>,
+  isCurrent: boolean,
+): void {
+  const hasBody = framing !== 'close' && framing !== 0;
+  if (hasBody && (status < 200 || status === 204))
+    throw new BadResponse('it has a body that it may not have');
+  if (framing === 'chunks' && !isCurrent) throw new BadResponse('it has chunks, and is HTTP/1.0');
 }
 
 /** Lines end with both characters: with one of them they would end for some readers only. */

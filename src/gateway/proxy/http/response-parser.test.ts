@@ -55,6 +55,7 @@ describe('an answer', () => {
     ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok', 'ok', false],
     ['no reason', 'HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok', 'ok', true],
     ['204', 'HTTP/1.1 204 No Content\r\n\r\n', '', true],
+    ['204 with the length 0', 'HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n', '', true],
     ['304 with a length', 'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n', '', false],
     [
       'a hint in front',
@@ -150,6 +151,10 @@ describe('what is no answer', () => {
     ['a length in hexadecimal', ok(['Content-Length: 0x1'])],
     ['an empty length', ok(['Content-Length:'])],
     ['an endless length', ok([`Content-Length: ${'9'.repeat(20)}`])],
+    ['204 with a length', 'HTTP/1.1 204 No Content\r\nContent-Length: 1\r\n\r\n'],
+    ['204 with chunks', 'HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n'],
+    ['a hint with a length', 'HTTP/1.1 103 Early Hints\r\nContent-Length: 1\r\n\r\n'],
+    ['chunks in HTTP/1.0', 'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'],
     ['a length and chunks', ok(['Content-Length: 1', 'Transfer-Encoding: chunked'])],
     ['chunks twice', ok(['Transfer-Encoding: chunked', 'Transfer-Encoding: chunked'])],
     ['another encoding', ok(['Transfer-Encoding: gzip, chunked'])],
