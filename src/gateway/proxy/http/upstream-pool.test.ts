@@ -166,6 +166,18 @@ describe('a request', () => {
     await waitFor('the end at the server', () => sockets[0]?.destroyed === true);
   });
 
+  it('that is answered before its server has taken all of it holds up no other', async () => {
+    const { pool, sockets } = await startPool((socket) => {
+      socket.write(ok);
+      if (socket === sockets[0]) socket.pause();
+    });
+    const body = Buffer.alloc(32 * 2 ** 20);
+    expect((await exchange(pool, { method: 'POST', body })).body).toBe('ok');
+    expect((await exchange(pool)).body).toBe('ok');
+    expect(sockets).toHaveLength(2);
+    sockets[0]?.destroy();
+  });
+
   it('is aborted once, and ends at the server', async () => {
     const { pool, sockets } = await startPool(() => undefined);
     const outcome = send(pool);

@@ -105,11 +105,11 @@ export class UpstreamSocket implements Carrier, ResponseEvents {
 
   onEnd(isPersistent: boolean): void {
     const exchange = this.#exchange;
-    // The rest of a request that was answered early would be taken for the next one.
-    const isReusable = isPersistent && this.#body?.isSent !== false;
+    // The rest of a request that was answered early would be taken for the next one, or hold it up.
+    const isSent = this.#body?.isSent !== false && !this.#socket.writableNeedDrain;
     if (exchange?.paused) this.#socket.resume();
     this.#release();
-    if (isReusable) this.#events.onFree(this);
+    if (isPersistent && isSent) this.#events.onFree(this);
     else this.#socket.destroy();
     exchange?.onEnd();
   }
