@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { type buildConnector, Dispatcher } from 'undici';
 import type { OpenPool } from '../../../kube/client/connections.ts';
 import type { Clock, Timer } from '../../../kube/clock.ts';
-import { Exchange } from './exchange.ts';
+import { UpstreamExchange } from './upstream-exchange.ts';
 import { UpstreamSocket } from './upstream-socket.ts';
 
 /** The API server closes idle connections after 90 s; closing first avoids writing into a closing one. */
@@ -31,8 +31,8 @@ export class UpstreamPool extends Dispatcher {
   readonly #open = new Set<UpstreamSocket>();
   /** The last one is used first, so that those that are not needed grow old. */
   readonly #free: UpstreamSocket[] = [];
-  readonly #dialling = new Set<Exchange>();
-  #due: { readonly connection: UpstreamSocket; readonly exchange: Exchange }[] = [];
+  readonly #dialling = new Set<UpstreamExchange>();
+  #due: { readonly connection: UpstreamSocket; readonly exchange: UpstreamExchange }[] = [];
   #contents: UpstreamSocket[] = [];
   #isScheduled = false;
   #sweep: Timer | undefined;
@@ -56,7 +56,7 @@ export class UpstreamPool extends Dispatcher {
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    this.#carry(new Exchange(options, handler));
+    this.#carry(new UpstreamExchange(options, handler));
     return true;
   }
 
@@ -78,7 +78,7 @@ export class UpstreamPool extends Dispatcher {
     for (const connection of [...this.#open]) connection.abort(closed);
   }
 
-  #carry(exchange: Exchange): void {
+  #carry(exchange: UpstreamExchange): void {
     if (this.#isClosed) return exchange.fail(closed);
     const connection = this.#takeFree();
     if (connection === undefined) return this.#dial(exchange);
@@ -116,7 +116,7 @@ export class UpstreamPool extends Dispatcher {
     }
   }
 
-  #dial(exchange: Exchange): void {
+  #dial(exchange: UpstreamExchange): void {
     this.#dialling.add(exchange);
     try {
       this.#connect(this.#target, (error, socket) => this.#onDialled(exchange, error ?? socket));
@@ -126,7 +126,7 @@ export class UpstreamPool extends Dispatcher {
     }
   }
 
-  #onDialled(exchange: Exchange, result: Error | Socket): void {
+  #onDialled(exchange: UpstreamExchange, result: Error | Socket): void {
     this.#dialling.delete(exchange);
     if (result instanceof Error) exchange.fail(result);
     else if (exchange.isOver) result.destroy();

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import type { Carrier, Exchange } from './exchange.ts';
 import { RequestBody } from './request-body.ts';
 import { lengthIn, requestText } from './request-text.ts';
 import { type ResponseEvents, ResponseParser } from './response-parser.ts';
+import type { Carrier, UpstreamExchange } from './upstream-exchange.ts';
 
 export interface UpstreamSocketEvents {
   /** It can carry another request. */
@@ -22,7 +22,7 @@ export class UpstreamSocket implements Carrier, ResponseEvents {
   readonly #host: string;
   readonly #events: UpstreamSocketEvents;
   readonly #parser = new ResponseParser(this);
-  #exchange: Exchange | undefined;
+  #exchange: UpstreamExchange | undefined;
   #body: RequestBody | undefined;
   #isFlushDue = false;
 
@@ -46,7 +46,7 @@ export class UpstreamSocket implements Carrier, ResponseEvents {
     return this.#parser.keepAlive;
   }
 
-  carry(exchange: Exchange): void {
+  carry(exchange: UpstreamExchange): void {
     this.#exchange = exchange;
     this.#parser.begin(exchange.options.method);
     try {

@@ -9,7 +9,7 @@ export interface Carrier {
 }
 
 /** A request and its answer. */
-export class Exchange implements Dispatcher.DispatchController {
+export class UpstreamExchange implements Dispatcher.DispatchController {
   readonly options: Dispatcher.DispatchOptions;
   readonly #handler: Dispatcher.DispatchHandler;
   #carrier: Carrier | undefined;
