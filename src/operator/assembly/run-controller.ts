@@ -21,14 +21,14 @@ export function runController(
   metrics.readDepth(() => queue.length);
   const measured = async (key: string): Promise<WorkResult | undefined> => {
     const start = clock.monotonic();
-    const done = (outcome: 'success' | 'requeue' | 'error') =>
+    const done = (outcome: 'success' | 'requeue' | 'conflict' | 'error') =>
       metrics.reconciled(outcome, (clock.monotonic() - start) / 1000);
     try {
       const result = await reconcile(key);
       done(result?.requeueAfterMs === undefined ? 'success' : 'requeue');
       return result;
     } catch (error) {
-      done('error');
+      done(isConflict(error) ? 'conflict' : 'error');
       throw error;
     }
   };

@@ -3,7 +3,7 @@ import { requestBuckets } from './client.ts';
 import { ScrapedGauge } from './registry.ts';
 
 /** How one reconcile ended. */
-const reconcileOutcomes = ['success', 'requeue', 'error'] as const;
+const reconcileOutcomes = ['success', 'requeue', 'conflict', 'error'] as const;
 export type ReconcileOutcome = (typeof reconcileOutcomes)[number];
 
 /** What one controller reports. */
@@ -28,7 +28,7 @@ export class ControllerMetrics {
     this.#reconciles = new Counter({
       ...shared,
       name: 'latchkey_reconcile_total',
-      help: 'Reconciles by controller and outcome: success, requeue (asked to be called again), error (retried with back-off).',
+      help: 'Reconciles by controller and outcome: success, requeue (asked to be called again), conflict (the object had changed meanwhile), error. The last two are retried with back-off.',
       labelNames: ['controller', 'outcome'],
     });
     this.#seconds = new Histogram({

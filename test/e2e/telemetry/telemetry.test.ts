@@ -17,7 +17,7 @@ import { Scrape } from './scrape.ts';
 const controllers = ['ownedaccesskeys', 'directclusterendpointtokens', 'signing-keys'];
 const reflectors = ['ownedaccesskeys', 'directclusterendpointtokens', 'secrets', 'signing-keys', 'discovery'];
 const kinds = ['OwnedAccessKey', 'DirectClusterEndpointToken'];
-const outcomes = ['success', 'requeue', 'error'];
+const outcomes = ['success', 'requeue', 'conflict', 'error'];
 
 const plane = await sharedControlPlane();
 const gate = await WriteGate.start(plane);
@@ -181,10 +181,10 @@ describe('the metrics of a running operator', () => {
     gate.judge = () => 'pass';
     for (const key of [held, ...waiting]) await admin.untilReady(key);
     const after = await untilQuiet();
-    const failed = { ...labels, outcome: 'error' };
-    expect(after.rise(before, 'latchkey_reconcile_total', failed)).toBeGreaterThanOrEqual(1);
+    const ended = (outcome: string) => after.rise(before, 'latchkey_reconcile_total', { ...labels, outcome });
+    expect(ended('error')).toBeGreaterThanOrEqual(1);
     expect(after.rise(before, 'latchkey_workqueue_retries_total', labels)).toBe(
-      after.rise(before, 'latchkey_reconcile_total', failed),
+      ended('error') + ended('conflict'),
     );
     expect(after.rise(before, 'latchkey_reconcile_duration_seconds_sum', labels)).toBeGreaterThan(0.02);
     const unanswered = { verb: 'PATCH', resource: 'ownedaccesskeys', code: '0' };
