@@ -165,7 +165,7 @@ export class WriteGate {
     const body = await buffer(incoming);
     const write = writeOf(incoming.method ?? '', incoming.url ?? '', body.toString());
     // A question about rights is sent like a write, and changes nothing.
-    const isQuestion = write.plural === 'subjectaccessreviews';
+    const isQuestion = /^(self)?subjectaccessreviews$/.test(write.plural);
     const fate = isQuestion ? 'pass' : await this.judge(write);
     const answer = takesEffect(fate) ? await this.#forward(incoming, body, outgoing) : undefined;
     if (answer !== undefined && !isQuestion)
