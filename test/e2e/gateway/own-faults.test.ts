@@ -175,8 +175,18 @@ describe('an API server that has no room for a user', () => {
     const dryRun = `${ownTokens}?dryRun=All`;
     const waiting = new AbortController();
     const options = { method: 'POST', key: busy.key, headers: json, body: '{}' } as const;
-    const first = world.gateway.send(dryRun, { ...options, signal: waiting.signal }).catch(() => undefined);
-    const isFull = async () => (await busy.send('POST', dryRun, { body: {} })).status === 429;
+    const sent: Promise<number>[] = [];
+    const send = async (): Promise<number> => {
+      const { statusCode, body } = await world.gateway.send(dryRun, { ...options, signal: waiting.signal });
+      await body.dump();
+      return statusCode;
+    };
+    // Once the API server has read the jail, one of the two waits in it, and the other is refused at once.
+    const isFull = async () => {
+      const two = [send(), send()];
+      sent.push(...two);
+      return (await Promise.race(two)) === 429;
+    };
     await until('the next one is refused', isFull);
     const refused = await busy.send('POST', ownTokens, { body: {} });
     expect([refused.status, refused.headers['retry-after'], refused.body.reason]).toEqual([
@@ -185,7 +195,7 @@ describe('an API server that has no room for a user', () => {
       'TooManyRequests',
     ]);
     waiting.abort();
-    await first;
+    await Promise.allSettled(sent);
     expect((await busy.send('GET', ownTokens)).body.items).toEqual([]);
   });
 });
