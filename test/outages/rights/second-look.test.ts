@@ -171,14 +171,20 @@ const guarding = [
 ];
 const pieces: readonly Piece[] = shippedPolicies.filter(({ name }) => guarding.includes(name));
 const stamps = pieces.filter(({ kind, name }) => stamping.includes(name) && kind.endsWith('Binding'));
+const pairOf = ({ kind, name }: Piece): string => `${kind.replace(/Binding$/, '')}/${name}`;
 /** Short, because titles are cut: `VAPB delegation`. */
 const titleOf = ({ kind, name }: Piece): string =>
   `${kind.replaceAll(/[a-z]/g, '')} ${name.replace('latchkey-', '')}`;
+/** One of each policy and its binding, in turn: with the stamps gone as well, either has the same effect. */
+const oneOfEach = [
+  ...Map.groupBy(
+    pieces.filter(({ name }) => !stamping.includes(name)),
+    pairOf,
+  ).values(),
+].map((pair, index) => pair[index % pair.length] as Piece);
 const cases = [
   ...pieces.map((piece) => ({ title: titleOf(piece), away: [piece] })),
-  ...pieces
-    .filter(({ name }) => !stamping.includes(name))
-    .map((piece) => ({ title: `${titleOf(piece)} and the stamps`, away: [piece, ...stamps] })),
+  ...oneOfEach.map((piece) => ({ title: `${titleOf(piece)} and the stamps`, away: [piece, ...stamps] })),
   { title: 'the stamps', away: stamps },
 ];
 
