@@ -27,6 +27,8 @@ export interface WorldOptions {
    * file before where that had the same settings and left it at work.
    */
   readonly operator?: boolean;
+  /** False: objects are left as they are after the tests, for the control plane goes with them. Default: true. */
+  readonly clear?: boolean;
 }
 
 /** A control plane with Latchkey installed and its operator at work. Ends after the tests of the file. */
@@ -65,7 +67,7 @@ export async function operatorWorld(options: WorldOptions = {}): Promise<World> 
   const things = new Belongings();
   const running: RunningOperator[] = [];
   afterAll(async () => {
-    await things.clear();
+    if (options.clear !== false) await things.clear();
     for (const operator of running) if (operator !== kept?.operator) await operator.end();
     await things.close();
     await guard.stop();

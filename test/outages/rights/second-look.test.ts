@@ -14,7 +14,8 @@ import { give, impersonate, introduce, type Person } from '../../e2e/rights/peop
 
 const plane: ControlPlane = await startControlPlane({ name: 'second-look' });
 afterAll(async () => await plane.stop());
-const world = await operatorWorld({ plane });
+// It is thousands of objects.
+const world = await operatorWorld({ plane, clear: false });
 const { admin } = world;
 
 const nameOf = (index: number): string => `stranger-${index}`;
