@@ -13,7 +13,7 @@ import { residentMiB } from '../gateway/process-figures.ts';
 const mebibyte = 2 ** 20;
 const shipped = await shippedLimits();
 const world = await operatorWorld({
-  env: { ...targetSettings, NODE_OPTIONS: shipped.nodeOptions, LATCHKEY_FINALIZER_LIMIT: '60s' },
+  env: { ...targetSettings, NODE_OPTIONS: shipped.nodeOptions, LATCHKEY_FINALIZER_LIMIT: '40s' },
 });
 const { admin } = world;
 const alice = (await world.user('alice')).api;
@@ -74,8 +74,7 @@ function flood(victims: readonly Stored[]): (exchange: Exchange) => boolean {
 describe('twelve kubeconfigs of a virtual cluster that answers with as much as is read', () => {
   it('take no more memory together than the operator has, and hold up no key of another user', async () => {
     const project = await hostile.project(world);
-    const victims: Stored[] = [];
-    for (let count = 0; count < 12; count++) victims.push(await project.issued());
+    const victims = await Promise.all(Array.from({ length: 12 }, async () => await project.issued()));
     await readyTimes(alice, 20);
     const alone = await readyTimes(alice, 100);
     hostile.interfere = flood(victims);
