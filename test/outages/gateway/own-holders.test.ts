@@ -3,8 +3,14 @@ import { concurrently } from '../../../lab/operator/concurrently.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { group, systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { configMaps, type Resource } from '../../../src/api/resources.ts';
-import { gatewayWorld } from './gateway-world.ts';
-import { type OwnAnswer, type OwnClient, ownClient, ownKeys, ownTokens } from './own-client.ts';
+import { gatewayWorld } from '../../e2e/gateway/gateway-world.ts';
+import {
+  type OwnAnswer,
+  type OwnClient,
+  ownClient,
+  ownKeys,
+  ownTokens,
+} from '../../e2e/gateway/own-client.ts';
 
 const world = await gatewayWorld();
 const { admin } = world;
