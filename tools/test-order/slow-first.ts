@@ -16,6 +16,9 @@ const slow = [
   'test/outages/permissions/',
   'test/outages/kubeconfigs/',
   'test/outages/lifecycle/renewal',
+  'test/outages/lifecycle/neighbours',
+  'test/outages/demo/',
+  'test/outages/scope/',
   'test/outages/gateway/idle-connections',
   'test/outages/gateway/api-server-away',
 ];
