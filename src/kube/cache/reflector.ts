@@ -237,7 +237,9 @@ export class Reflector<R extends StoredRecord> {
     const record = this.#project(object);
     if (record === undefined) return this.#remove(keyOf(object.metadata), object.metadata.uid);
     this.#seen?.add(record.key);
-    this.#change(() => this.#options.store.upsert(record));
+    // What a later list brings was changed while no watch ran.
+    const from = this.#hasSynced ? 'watch' : 'list';
+    this.#change(() => this.#options.store.upsert(record, from));
   }
 
   #project(object: KubeObject): R | undefined {

@@ -5,11 +5,13 @@ export interface StoredRecord {
   readonly resourceVersion: string;
 }
 
+/** `list`: it was there when the store was first filled. `write`: the watch brings back what a write of this process made. */
+export type Origin = 'list' | 'watch' | 'write';
+
 /** Another UID under the same key arrives as `deleted`, then `added`. */
 export interface StoreChange<R> {
   readonly type: 'added' | 'updated' | 'deleted';
-  /** `write`: the watch brings back what a write of this process made. */
-  readonly origin: 'watch' | 'write';
+  readonly origin: Origin;
   readonly key: string;
   readonly previous?: R;
   readonly current?: R;
@@ -70,10 +72,10 @@ export class Store<R extends StoredRecord> {
   }
 
   /** For the reflector. A record that is there already with this UID and resourceVersion changes nothing. */
-  upsert(current: R): void {
+  upsert(current: R, from: 'list' | 'watch' = 'watch'): void {
     const { key } = current;
     const previous = this.#records.get(key);
-    const origin = this.#isOwnWrite(current) ? 'write' : 'watch';
+    const origin = this.#isOwnWrite(current) ? 'write' : from;
     if (previous === undefined) return this.#change({ type: 'added', origin, key, current });
     if (previous.uid !== current.uid) {
       this.#change({ type: 'deleted', origin: 'watch', key, previous });

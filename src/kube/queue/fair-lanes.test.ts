@@ -141,6 +141,56 @@ describe('lanes in a lane', () => {
   });
 });
 
+describe('keys of one lane that are only listed', () => {
+  const takeAll = (lanes: FairLanes) => Array.from({ length: lanes.length }, () => lanes.take());
+
+  it('let those that changed go first, but not more than four in a row', () => {
+    const lanes = new FairLanes();
+    for (const key of ['l-0', 'l-1', 'l-2']) lanes.push(key, 'a', true);
+    for (let index = 0; index < 6; index++) lanes.push(`c-${index}`, 'a');
+    expect(takeAll(lanes)).toEqual(['c-0', 'c-1', 'c-2', 'c-3', 'l-0', 'c-4', 'c-5', 'l-1', 'l-2']);
+  });
+
+  it('take nothing from the turns of other lanes', () => {
+    const lanes = new FairLanes();
+    for (const key of ['a-0', 'a-1']) lanes.push(key, 'a', true);
+    for (const key of ['b-0', 'b-1', 'b-2']) lanes.push(key, 'b');
+    expect(takeAll(lanes)).toEqual(['a-0', 'b-0', 'a-1', 'b-1', 'b-2']);
+  });
+
+  it('go forward when they change, in a lane that has lanes of its own too, and count once', () => {
+    for (const lane of ['a', ['robot', 'a']] as const) {
+      const lanes = new FairLanes();
+      for (let index = 0; index < 10_000; index++) lanes.push(`l-${index}`, lane, true);
+      expect([lanes.take(), lanes.take()]).toEqual(['l-0', 'l-1']);
+      lanes.advance('l-9000', lane);
+      for (const gone of ['l-0', 'l-9000']) lanes.advance(gone, lane);
+      expect([lanes.length, lanes.take(), lanes.take()]).toEqual([9_998, 'l-9000', 'l-2']);
+    }
+  });
+
+  it('come all, each once, whatever came between', () => {
+    const orders = fc.array(fc.constantFrom('list', 'change', 'advance', 'take'), { maxLength: 200 });
+    fc.assert(
+      fc.property(orders, (sequence) => {
+        const lanes = new FairLanes();
+        const taken: (string | undefined)[] = [];
+        const pushed: string[] = [];
+        const push = (isListed: boolean) => lanes.push(`${pushed.push('') - 1}`, 'a', isListed);
+        const steps: Record<string, (index: number) => unknown> = {
+          list: () => push(true),
+          change: () => push(false),
+          advance: (index) => lanes.advance(`${index % 8}`, 'a'),
+          take: () => taken.push(lanes.take()),
+        };
+        for (const [index, step] of sequence.entries()) steps[step]?.(index);
+        const keys = [...taken, ...takeAll(lanes)].filter((key) => key !== undefined);
+        expect(keys.toSorted()).toEqual(pushed.map((_, index) => `${index}`).toSorted());
+      }),
+    );
+  });
+});
+
 /** How often `name` had its turn from here on while `other` waited without one. */
 function turnsWithout(other: string, name: string, taken: readonly Taken[]): number {
   if (other === name) return 0;

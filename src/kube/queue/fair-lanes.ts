@@ -8,37 +8,81 @@ interface Lane {
   busy: number;
 }
 
-/** Keys in order of arrival. */
+/** How many keys that changed go before one that is only listed. */
+const maxChangesInRow = 4;
+
+/** Keys of one lane: four that changed, then one that is only listed, each kind in order of arrival. */
 class KeyQueue {
-  #keys: string[] = [];
-  #head = 0;
+  readonly #changed = new Line();
+  readonly #listed = new Line();
+  #changesInRow = 0;
 
   get length(): number {
-    return this.#keys.length - this.#head;
+    return this.#changed.length + this.#listed.length;
   }
 
-  push(key: string): void {
-    this.#keys.push(key);
+  push(key: string, _within: string, isListed: boolean): void {
+    (isListed ? this.#listed : this.#changed).push(key);
+  }
+
+  advance(key: string): void {
+    if (this.#listed.delete(key)) this.#changed.push(key);
   }
 
   take(): string | undefined {
-    if (this.length === 0) return undefined;
-    const key = this.#keys[this.#head++];
-    [this.#keys, this.#head] = compacted(this.#keys, this.#head);
-    return key;
+    const isListedTurn = this.#changesInRow >= maxChangesInRow && this.#listed.length > 0;
+    const changed = isListedTurn ? undefined : this.#changed.take();
+    this.#changesInRow = changed === undefined ? 0 : this.#changesInRow + 1;
+    return changed ?? this.#listed.take();
   }
 
   done(): void {}
 
   clear(): void {
-    [this.#keys, this.#head] = [[], 0];
+    this.#changed.clear();
+    this.#listed.clear();
+  }
+}
+
+/** First in, first out, and a key can leave from the middle. */
+class Line {
+  readonly #keys = new Set<string>();
+  /** Goes on where it was: a new one would pass over all that were taken before. */
+  #rest = this.#keys.values();
+
+  get length(): number {
+    return this.#keys.size;
+  }
+
+  push(key: string): void {
+    this.#keys.add(key);
+  }
+
+  delete(key: string): boolean {
+    return this.#keys.delete(key);
+  }
+
+  take(): string | undefined {
+    if (this.#keys.size === 0) return undefined;
+    const next = this.#rest.next();
+    if (!next.done) {
+      this.#keys.delete(next.value);
+      return next.value;
+    }
+    // One that has come to its end stays there.
+    this.#rest = this.#keys.values();
+    return this.take();
+  }
+
+  clear(): void {
+    this.#keys.clear();
   }
 }
 
 /**
  * Keys in lanes, which take turns: a lane with thousands of keys delays a key of another by one key at most. Within a lane
- * the first to arrive goes first, unless it has lanes of its own. With one lane it is a plain queue. No operation costs more
- * for more keys.
+ * what changed goes before what is only listed, four to one, and the first to arrive goes first. A lane may have lanes of its
+ * own. With one lane it is a plain queue. No operation costs more for more keys.
  */
 export class FairLanes {
   readonly #maxBusy: number;
@@ -65,13 +109,19 @@ export class FairLanes {
     return this.#length;
   }
 
-  /** The key must not wait in any lane. A lane keeps the form that its first key gave it. */
-  push(key: string, laneName: LaneName): void {
-    const [name, within] = typeof laneName === 'string' ? [laneName] : laneName;
+  /** The key must not wait in any lane. A lane keeps the form that its first key gave it. `isListed`: it goes behind changes. */
+  push(key: string, laneName: LaneName, isListed = false): void {
+    const [name, within] = namesOf(laneName);
     const lane = this.#lanes.get(name) ?? this.#open(name, within !== undefined);
     if (lane.waiting.length === 0) this.#turns.push(lane);
-    lane.waiting.push(key, within ?? '');
+    lane.waiting.push(key, within ?? '', isListed);
     this.#length++;
+  }
+
+  /** A key that waits as listed in this lane has changed. No effect on others. */
+  advance(key: string, laneName: LaneName): void {
+    const [name, within] = namesOf(laneName);
+    this.#lanes.get(name)?.waiting.advance(key, within ?? '');
   }
 
   /** The first key of the lane whose turn it is; undefined when none waits, or none may be taken now. */
@@ -119,6 +169,8 @@ export class FairLanes {
     return key;
   }
 }
+
+const namesOf = (lane: LaneName): readonly [string, string?] => (typeof lane === 'string' ? [lane] : lane);
 
 /** Shifting is linear and slicing on each take too; half empty is a good time for it. */
 function compacted<T>(items: T[], head: number): [items: T[], head: number] {

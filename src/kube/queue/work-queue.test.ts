@@ -47,6 +47,42 @@ describe('a queue with owners', () => {
   });
 });
 
+describe('a queue with keys that are only listed', () => {
+  const list = (...keys: string[]) => {
+    for (const key of keys) queue.add(key, 'listed');
+  };
+
+  it('gives the key that changes before thousands of its owner, also when it waits among them', async () => {
+    list(...Array.from({ length: 11_000 }, (_, index) => `l${index}`));
+    queue.add('l9000', 'changed');
+    queue.add('new');
+    expect([await queue.get(), await queue.get(), await queue.get()]).toEqual(['l9000', 'new', 'l0']);
+  });
+
+  it('leaves a key in its place that is added without an urgency, or listed once more', async () => {
+    list('l1', 'l2');
+    queue.add('l2');
+    queue.add('c1', 'changed');
+    list('c1', 'l1');
+    expect(await takeAll()).toEqual(['c1', 'l1', 'l2']);
+  });
+
+  it('keeps the lane that a key had when it was listed', async () => {
+    let owner: string | readonly [string, string] = 'm';
+    queue = new WorkQueue({ clock, random: () => 1, ownerOf: () => owner });
+    list('m1', 'm2', 'm3');
+    owner = ['robot', 'm'];
+    queue.add('m3', 'changed');
+    expect(await takeAll()).toEqual(['m3', 'm1', 'm2']);
+  });
+
+  it('forgets what was discarded', async () => {
+    list('l1');
+    queue.shutDown({ discard: true });
+    expect([queue.length, await queue.get()]).toEqual([0, undefined]);
+  });
+});
+
 describe('a queue with a bound on what is worked on for one owner', () => {
   const ownerOf = (key: string) => key.charAt(0);
 

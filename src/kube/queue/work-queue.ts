@@ -22,6 +22,12 @@ export interface WorkQueueOptions {
 }
 
 /**
+ * `listed`: one of very many that come at once, which go behind the changes of their owner. `changed`: the object itself is new
+ * or was changed, and goes before those, also when it waits among them.
+ */
+export type Urgency = 'listed' | 'changed';
+
+/**
  * The work queue of client-go: a key is handed to one worker at a time, a key that is added while it waits is not
  * added twice, and one that is added while it is worked on comes again after `done`. Its bound is the number of
  * keys: each stands in it at most once, and at most once among the delayed ones. Unlike there, owners take turns.
@@ -36,6 +42,8 @@ export class WorkQueue {
   readonly #waiting: FairLanes;
   /** Needs work; once taken no longer, unless added again meanwhile. */
   readonly #dirty = new Set<string>();
+  /** Those that wait as listed, and whose they were when they began to. */
+  readonly #listed = new Map<string, LaneName>();
   readonly #processing = new Set<string>();
   readonly #delayed = new DelayHeap();
   readonly #failures = new Map<string, number>();
@@ -70,12 +78,13 @@ export class WorkQueue {
     return this.#delayed.size;
   }
 
-  /** No effect after `shutDown`. */
-  add(key: string): void {
-    if (this.#shutDown || this.#dirty.has(key)) return;
+  /** No effect after `shutDown`. Without an urgency a key that waits keeps its place. */
+  add(key: string, urgency?: Urgency): void {
+    if (this.#shutDown) return;
+    if (this.#dirty.has(key)) return urgency === 'changed' ? this.#advance(key) : undefined;
     this.#dirty.add(key);
     this.#onAdd?.();
-    if (!this.#processing.has(key)) this.#offer(key);
+    if (!this.#processing.has(key)) this.#offer(key, urgency === 'listed');
   }
 
   /** Adds the key later. Of several times for one key the earliest wins; a plain `add` does not cancel it. */
@@ -139,9 +148,18 @@ export class WorkQueue {
     if (this.length === 0) this.#release();
   }
 
-  #offer(key: string): void {
-    this.#waiting.push(key, this.#ownerOf(key));
+  #offer(key: string, isListed = false): void {
+    const owner = this.#ownerOf(key);
+    if (isListed) this.#listed.set(key, owner);
+    this.#waiting.push(key, owner, isListed);
     this.#dispatch();
+  }
+
+  #advance(key: string): void {
+    const owner = this.#listed.get(key);
+    if (owner === undefined) return;
+    this.#listed.delete(key);
+    this.#waiting.advance(key, owner);
   }
 
   /** Gives idle workers what may be taken now. */
@@ -164,12 +182,14 @@ export class WorkQueue {
     if (key === undefined) return undefined;
     this.#processing.add(key);
     this.#dirty.delete(key);
+    this.#listed.delete(key);
     return key;
   }
 
   #discardQueued(): void {
     this.#waiting.clear();
     this.#dirty.clear();
+    this.#listed.clear();
   }
 
   #setTimer(): void {

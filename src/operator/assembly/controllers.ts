@@ -211,7 +211,7 @@ export class Controllers {
 
   #enqueueKind(kind: CredentialKind): void {
     const queue = queueOf(this.#context.queues, kind);
-    for (const key of this.stores.ofKind[kind].store.keys()) queue.add(key);
+    for (const key of this.stores.ofKind[kind].store.keys()) queue.add(key, 'listed');
   }
 }
 

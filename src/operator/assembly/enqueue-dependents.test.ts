@@ -107,6 +107,24 @@ describe('a change of an access key', () => {
   });
 });
 
+describe('what was there at the start', () => {
+  it('goes behind what changed meanwhile, with all that depends on it', async () => {
+    const clock = new FakeClock();
+    const stores = new CredentialStores(clock);
+    const queues = byCredentialKind(() => new WorkQueue({ clock, random: () => 0 }));
+    enqueueDependents(stores, queues);
+    const keyNamed = (name: string) => recordOf(credentialObject({ name }));
+    for (const record of [child, parent, keyNamed('other')]) stores.keys.upsert(record, 'list');
+    stores.secrets.upsert({ ...ownSecret, ownerUID: child.uid }, 'list');
+    stores.keys.upsert(keyNamed('new'));
+    stores.keys.upsert({ ...keyNamed('other'), resourceVersion: '8' });
+    const queue = queues.OwnedAccessKey;
+    const order: (string | undefined)[] = [];
+    while (queue.length > 0) order.push(await queue.get());
+    expect(order).toEqual(['new', 'other', 'child', 'parent']);
+  });
+});
+
 describe('a change of something below', () => {
   it('enqueues a parent that waits to be deleted', async () => {
     const { stores, woken } = await setUp();

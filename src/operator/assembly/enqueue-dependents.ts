@@ -1,7 +1,7 @@
 import { allCredentialKinds, type CredentialKind } from '../../api/credential-kinds.ts';
 import { maxAncestors } from '../../credentials/ancestors.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
-import type { StoreChange } from '../../kube/cache/store.ts';
+import type { StoreChange, StoredRecord } from '../../kube/cache/store.ts';
 import type { WorkQueue } from '../../kube/queue/work-queue.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
 import type { SecretRecord } from '../credentials/secret-record.ts';
@@ -11,17 +11,23 @@ export function enqueueDependents(
   stores: CredentialStores,
   queues: Readonly<Record<CredentialKind, WorkQueue>>,
 ): void {
-  const enqueue: Enqueue = ({ kind, key }) => queues[kind].add(key);
+  const enqueueFor = ({ origin }: StoreChange<StoredRecord>): Enqueue => {
+    const urgency = origin === 'list' ? 'listed' : undefined;
+    return ({ kind, key }) => queues[kind].add(key, urgency);
+  };
   for (const kind of allCredentialKinds)
     stores.ofKind[kind].store.subscribe((change) => {
-      queues[kind].add(change.key);
-      enqueueDyingParent(stores, change, enqueue);
+      queues[kind].add(change.key, urgencyOf[change.origin]);
+      enqueueDyingParent(stores, change, enqueueFor(change));
     });
   stores.keys.subscribe((change) => {
-    if (concernsChildren(change)) enqueueDescendants(stores, change.key, enqueue);
+    if (concernsChildren(change)) enqueueDescendants(stores, change.key, enqueueFor(change));
   });
-  stores.secrets.subscribe((change) => enqueueOwner(stores, change, enqueue));
+  stores.secrets.subscribe((change) => enqueueOwner(stores, change, enqueueFor(change)));
 }
+
+/** How urgent a changed object is itself. What the operator wrote is decided on already. */
+const urgencyOf = { list: 'listed', watch: 'changed', write: undefined } as const;
 
 type Enqueue = (record: CredentialRecord) => void;
 

@@ -1,7 +1,7 @@
 import { conditionTypes, findCondition } from '../../api/conditions.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { StoreChange, StoredRecord } from '../../kube/cache/store.ts';
-import type { WorkQueue } from '../../kube/queue/work-queue.ts';
+import type { Urgency, WorkQueue } from '../../kube/queue/work-queue.ts';
 import type { TargetClients } from '../../platform/targets/target-clients.ts';
 import type { VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
 import type { TargetStores } from '../../platform/targets/target-stores.ts';
@@ -23,12 +23,13 @@ interface Sources {
 
 /** Puts targets into their queues, and with them what depends on them, whenever something changes that a decision reads. */
 export function enqueueTargetDependents({ stores, targets, clients }: Sources, queues: Queues): void {
-  const enqueueKubeConfigs = (instance: string) => {
-    for (const { key } of stores.kubeConfigsOf(instance)) queues.kubeConfigs.add(key);
+  const enqueueKubeConfigs = (instance: string, urgency?: Urgency) => {
+    for (const { key } of stores.kubeConfigsOf(instance)) queues.kubeConfigs.add(key, urgency);
   };
   targets.instances.subscribe((change) => {
     if (needsCheck(change)) queues.instances.add(change.key);
-    if (concernsKubeConfigs(change)) enqueueKubeConfigs(change.key);
+    if (concernsKubeConfigs(change))
+      enqueueKubeConfigs(change.key, change.origin === 'list' ? 'listed' : undefined);
   });
   targets.clusters.subscribe((change) => {
     const { key } = change;
@@ -49,7 +50,7 @@ export function enqueueTargetDependents({ stores, targets, clients }: Sources, q
 }
 
 /** Each reconcile dials the target: the operator's own write must not cause another one. */
-const needsCheck = ({ origin }: StoreChange<StoredRecord>): boolean => origin === 'watch';
+const needsCheck = ({ origin }: StoreChange<StoredRecord>): boolean => origin !== 'write';
 
 /** A deleted instance waits until its kubeconfigs are revoked. */
 function enqueueDeletedInstance(

@@ -31,7 +31,7 @@ export class EndDelays {
       store.subscribe(({ origin, previous, current }) => {
         if (previous === undefined) return;
         if (current === undefined) this.#changes.delete(previous.uid);
-        else if (origin === 'watch' && current.generation !== previous.generation)
+        else if (origin !== 'write' && current.generation !== previous.generation)
           this.#changes.set(current.uid, { generation: current.generation, at: options.now() });
       });
   }

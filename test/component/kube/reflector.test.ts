@@ -336,6 +336,21 @@ describe('what only a list repairs', () => {
     expect(changes.toSorted()).toEqual(['added new 1', 'deleted goes']);
   });
 
+  it('tells what was there at the start from what changed, in a watch or between watches', async () => {
+    const origins: string[] = [];
+    store.subscribe(({ key, origin }) => origins.push(`${key} ${origin}`));
+    put('old');
+    await startSynced();
+    put('watched');
+    await waitFor('its event', () => store.size === 2);
+    await server.stop();
+    put('missed');
+    objects.compact();
+    await server.listen();
+    await waitFor('the second list', () => store.size === 3);
+    expect(origins).toEqual(['old list', 'watched watch', 'missed watch']);
+  });
+
   it.each([
     ['410', statusOf(410, 'Expired', 'too old resource version')],
     ['500', statusOf(500, 'InternalError', 'etcd event received with PrevKv=nil')],
