@@ -11,6 +11,7 @@ import { reasons } from '../../../src/api/reasons.ts';
 import { directClusterEndpointTokens, ownedAccessKeys, type Resource } from '../../../src/api/resources.ts';
 import { shippedPolicies } from '../../../src/operator/admission/generated/shipped-policies.ts';
 import { give, impersonate, introduce, type Person } from '../../e2e/rights/people.ts';
+import { type Piece, takeAway } from './policies-away.ts';
 
 const plane: ControlPlane = await startControlPlane({ name: 'second-look' });
 afterAll(async () => await plane.stop());
@@ -58,23 +59,6 @@ interface Made {
   readonly object: Stored;
 }
 
-type Piece = Readonly<{ kind: string; name: string }>;
-
-async function kubectl(args: readonly string[], input?: string): Promise<string> {
-  const { stdout, stderr, exitCode } = await plane.kubectl(args, input === undefined ? {} : { input });
-  if (exitCode !== 0) throw new Error(stderr);
-  return stdout;
-}
-
-const remove = async ({ kind, name }: Piece) => await kubectl(['delete', kind, name]);
-
-/** As a re-sync does that deletes and creates. */
-async function bringBack(manifest: string): Promise<void> {
-  const { metadata, status: _, ...rest } = JSON.parse(manifest);
-  const { name, labels } = metadata;
-  await kubectl(['create', '-f', '-'], JSON.stringify({ ...rest, metadata: { name, labels } }));
-}
-
 /** Everyone tries everything in turn, and to widen a key of their own, each from another beginning. */
 class Crowd {
   readonly made: Made[] = [];
@@ -116,13 +100,12 @@ class Crowd {
 const paceMs = 100;
 
 async function whileAway(pieces: readonly Piece[]): Promise<readonly Made[]> {
-  const kept = await Promise.all(pieces.map(({ kind, name }) => kubectl(['get', kind, name, '-o', 'json'])));
   const crowd = new Crowd();
   await crowd.untilTried(2);
-  for (const piece of pieces) await remove(piece);
+  const bringBack = await takeAway(plane, pieces);
   // An API server goes on by the policies that it has read for up to a second.
   await crowd.untilTried(2 * (attempts.length + 1));
-  for (const manifest of kept) await bringBack(manifest);
+  await bringBack();
   const isComplete = async () => (await healthOf(world.operator, '/readyz')).status === 200;
   await until('all policies are there', isComplete, { timeoutMs: 30_000 });
   await crowd.untilTried(5);
