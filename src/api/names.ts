@@ -39,6 +39,7 @@ export const annotations = {
   createdWith: `${group}/created-with`,
   changedBy: `${group}/changed-by`,
   changedByGroups: `${group}/changed-by-groups`,
+  changedBeyondLimits: `${group}/changed-beyond-limits`,
   rotate: `${group}/rotate`,
   /** On the Secret of the signing keys: the base URL that they sign for. */
   issuer: `${group}/issuer`,

@@ -92,6 +92,17 @@ export const outsideLimits = cel`
             || c == oldObject.spec.?accessKey.orValue('') + '/' + oldObject.?status.?accessKeyUID.orValue('')))))
 `;
 
+/**
+ * Whether the request came with the very credential that it changes, and that one has limits of its own. What it has from the
+ * keys above it, it cannot change. The gateway sets the extra: name/uid. Reads the variable oldSpec.
+ */
+export const selfScoped = cel`
+  (oldObject.metadata.name + '/' + oldObject.metadata.?uid.orValue(''))
+      in request.userInfo.?extra[?'management.platform.sh/access-key'].orValue([])
+    && (request.resource.resource == 'virtualclusterinstancekubeconfigs' || 'scope' in variables.oldSpec
+      || size(variables.oldSpec[?'rules'].orValue([])) > 0)
+`;
+
 export const outsideLimitsMessage = line`
   metadata.name: this request came with a credential that has a scope, and may change and delete only that credential and
   those that name it in spec.accessKey; use a credential without a scope

@@ -1,4 +1,12 @@
-import { list, notOperator, oldSpec, requesterGroupsText, spec } from './fragments.ts';
+import {
+  list,
+  notOperator,
+  oldSpec,
+  outsideLimits,
+  requesterGroupsText,
+  selfScoped,
+  spec,
+} from './fragments.ts';
 import { cel } from './text.ts';
 
 /** What every credential is stamped with. */
@@ -8,6 +16,7 @@ export const stampNames = [
   'created-with',
   'changed-by',
   'changed-by-groups',
+  'changed-beyond-limits',
 ].map((name) => `management.platform.sh/${name}`);
 
 /**
@@ -21,11 +30,16 @@ export const mayStampAgain = cel`
         != oldObject.metadata.?annotations[?'management.platform.sh/rotate'])
 `;
 
+/** "name/uid" of the credential that the request came with; empty: none. latchkey-requester-integrity refuses any other
+ * number of values. */
+export const createdWith = cel`request.userInfo.?extra[?'management.platform.sh/access-key'].orValue([]).join(',')`;
+
 /** Fields that no update changes; another policy puts them back where they were left out. */
 const kept = list(['user', 'team', 'subject', 'displayName', 'description', 'disabled']);
 
 /**
- * By which `wantedStamp` says what the stamps of an update are to be. A change of the spec names who made it. A change or a rotation by
+ * By which `wantedStamp` says what the stamps of an update are to be. A change of the spec names who made it, and the limited credential
+ * that it came with where latchkey-ownership has to refuse it. A change or a rotation by
  * the creator of a token or kubeconfig that speaks for them leaves out the groups that they are no longer in.
  */
 export const stampVariables = {
@@ -44,6 +58,14 @@ export const stampVariables = {
     request.operation == 'UPDATE' && ${notOperator}
       && object.metadata.?annotations[?'management.platform.sh/rotate']
         != variables.stored[?'management.platform.sh/rotate']
+  `,
+  // A credential that took off its own scope is limited in the eyes of the gateway for a moment more: it must not take off the stamp.
+  beyondLimits: cel`
+    ${outsideLimits} || (${selfScoped})
+      ? optional.of(${createdWith})
+      : request.userInfo.?extra[?'management.platform.sh/access-key-limited'].hasValue()
+      ? variables.stored[?'management.platform.sh/changed-beyond-limits']
+      : optional.none()
   `,
   storedGroups: cel`variables.stored[?'management.platform.sh/requester-groups'].orValue('')`,
   narrowed: cel`
@@ -70,5 +92,7 @@ export const wantedStamp = (name: string): string => cel`
     ? optional.of(request.userInfo.username)
     : variables.changed && ${name} == 'management.platform.sh/changed-by-groups'
     ? optional.of(variables.groups)
+    : variables.changed && ${name} == 'management.platform.sh/changed-beyond-limits'
+    ? variables.beyondLimits
     : variables.stored[?${name}])
 `;

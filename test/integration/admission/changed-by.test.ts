@@ -6,16 +6,21 @@ import { credentialKinds, objectOf, pathOf, type TestObject } from './objects.ts
 import { updateFlavours } from './update-flavours.ts';
 import { admissionWorld, create, expectOk, read, resourceOf, testers, writeStatus } from './world.ts';
 
-const { changedBy, changedByGroups, requesterGroups, rotate } = annotations;
-const forged = { [changedBy]: 'eve', [changedByGroups]: '["system:masters"]' };
+const { changedBy, changedByGroups, changedBeyondLimits, requesterGroups, rotate } = annotations;
+const forged = {
+  [changedBy]: 'eve',
+  [changedByGroups]: '["system:masters"]',
+  [changedBeyondLimits]: 'eves/1',
+};
 
 const stampsOf = ({ metadata }: TestObject) => ({
   by: metadata.annotations?.[changedBy],
   groups: groupsIn(metadata.annotations?.[changedByGroups]),
+  beyond: metadata.annotations?.[changedBeyondLimits],
 });
 const groupsIn = (text: string | undefined): unknown => (text === undefined ? undefined : JSON.parse(text));
-const none = { by: undefined, groups: undefined };
-const bob = { by: 'bob', groups: [testers, 'system:authenticated'] };
+const none = { by: undefined, groups: undefined, beyond: undefined };
+const bob = { by: 'bob', groups: [testers, 'system:authenticated'], beyond: undefined };
 
 async function patch(client: ApiClient, object: TestObject, body: object): Promise<TestObject> {
   const path = pathOf(resourceOf(object.kind), object.metadata.name);

@@ -256,6 +256,11 @@ describe('without the mutating policies', () => {
       place(annotations.createdWith),
     ],
     [
+      'the mark of a change beyond limits',
+      { annotations: { ...forged, [annotations.changedBeyondLimits]: 'eves/1' } },
+      place(annotations.changedBy),
+    ],
+    [
       'the ephemeral label',
       { annotations: forged, labels: { [labels.ephemeral]: 'true' } },
       `metadata.labels[${labels.ephemeral}]`,

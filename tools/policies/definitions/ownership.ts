@@ -6,6 +6,7 @@ import {
   onStoredObject,
   outsideLimits,
   outsideLimitsMessage,
+  selfScoped,
   spec,
   specChange,
   storedSpec,
@@ -155,14 +156,7 @@ export const ownership = validating({
     onObject: onStoredObject,
     mayGet: cel`variables.onObject.check('get').allowed()`,
     mayPatchAndRevoke: cel`variables.onObject.check('patch').allowed() && variables.onObject.check('revoke').allowed()`,
-    // The request came with the very credential that it changes, and that one has limits of its own. What it has from the
-    // keys above it, it cannot change. The gateway sets the extra: name/uid.
-    selfScoped: cel`
-      (oldObject.metadata.name + '/' + oldObject.metadata.?uid.orValue(''))
-          in request.userInfo.?extra[?'management.platform.sh/access-key'].orValue([])
-        && (request.resource.resource == 'virtualclusterinstancekubeconfigs' || 'scope' in variables.oldSpec
-          || size(variables.oldSpec[?'rules'].orValue([])) > 0)
-    `,
+    selfScoped,
     privilegeChange: specChange,
   },
   validations: [

@@ -30,6 +30,9 @@ export const requesterIntegrity = validating({
         || object.metadata.?annotations[?'management.platform.sh/changed-by-groups'] != (request.operation == 'CREATE'
           ? optional.none()
           : oldObject.metadata.?annotations[?'management.platform.sh/changed-by-groups'])
+        || object.metadata.?annotations[?'management.platform.sh/changed-beyond-limits'] != (request.operation == 'CREATE'
+          ? optional.none()
+          : oldObject.metadata.?annotations[?'management.platform.sh/changed-beyond-limits'])
         || (${mayStampAgain})
         || (request.operation == 'CREATE' && request.userInfo.?extra[?'management.platform.sh/access-key'].hasValue())
         || object.metadata.?labels[?'management.platform.sh/ephemeral'] != (${ephemeralLabel})
@@ -104,12 +107,13 @@ export const requesterIntegrity = validating({
     },
     {
       expression: cel`
-        ['management.platform.sh/changed-by', 'management.platform.sh/changed-by-groups'].all(n,
+        ['management.platform.sh/changed-by', 'management.platform.sh/changed-by-groups',
+          'management.platform.sh/changed-beyond-limits'].all(n,
           variables.annotations[?n] == (variables.create ? optional.none() : ${wantedStamp('n')}))
       `,
       message: line`
         metadata.annotations[management.platform.sh/changed-by]: set by the policy latchkey-requester only, and
-        …/changed-by-groups too; leave them out and check that this policy and its binding are installed
+        …/changed-by-groups and …/changed-beyond-limits too; leave them out and check that this policy and its binding are installed
       `,
     },
     {

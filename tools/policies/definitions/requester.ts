@@ -8,15 +8,11 @@ import {
 } from '../fragments.ts';
 import { mutating } from '../policy.ts';
 import { lastAppliedChanged, redaction, redactionVariables } from '../redaction.ts';
-import { mayStampAgain, stampNames, stampVariables, wantedStamp } from '../stamps.ts';
+import { createdWith, mayStampAgain, stampNames, stampVariables, wantedStamp } from '../stamps.ts';
 import { cel, text } from '../text.ts';
 
 const annotation = (name: string): string =>
   `object.metadata.?annotations[?'management.platform.sh/${name}']`;
-
-/** "name/uid" of the credential that the request came with; empty: none. latchkey-requester-integrity refuses any other
- * number of values. */
-const createdWith = cel`request.userInfo.?extra[?'management.platform.sh/access-key'].orValue([]).join(',')`;
 
 /** A requester with a reserved name (Argo CD, Flux, any service account) cannot be spoken for. */
 const nameable = cel`
@@ -44,7 +40,8 @@ export const requester = mutating({
     The annotations: a token or kubeconfig without \`accessKey\` speaks for its requester, and the right to name a parent key
     is judged by it, so no one may choose these values. They are overwritten at creation, and every update gets the stored
     ones back (kubectl replace, a patch to null, server-side apply by another manager). A change of the spec adds who made
-    it, about which the operator asks once more. And who has left a group does not keep it in a token: a change or a rotation
+    it, about which the operator asks once more. It adds the limited credential that it came with, if it goes beyond the
+    limits: latchkey-ownership refuses that, and may be missing for a moment. And who has left a group does not keep it in a token: a change or a rotation
     by the creator leaves out the groups that they are no longer in.
 
     The identity: an access key whose manifest does not say who it speaks for speaks for its requester. A key with
@@ -80,6 +77,7 @@ export const requester = mutating({
             || ${annotation('created-with')}.orValue('') != ${createdWith}
             || ${annotation('requester-groups')} != optional.of(${requesterGroupsText})
             || ${annotation('changed-by')}.hasValue() || ${annotation('changed-by-groups')}.hasValue()
+            || ${annotation('changed-beyond-limits')}.hasValue()
           : ${list(stampNames)}.exists(n, object.metadata.?annotations[?n] != oldObject.metadata.?annotations[?n]))
         || (${mayStampAgain})
         || ${finalizerMissing}
@@ -110,7 +108,7 @@ export const requester = mutating({
             : ${annotation('created-with')}.hasValue()
             ? [JSONPatch{op: 'remove', path: '/metadata/annotations/management.platform.sh~1created-with'}]
             : [])
-          + ['changed-by', 'changed-by-groups']
+          + ['changed-by', 'changed-by-groups', 'changed-beyond-limits']
             .filter(n, object.metadata.?annotations[?'management.platform.sh/' + n].hasValue())
             .map(n, JSONPatch{op: 'remove', path: '/metadata/annotations/management.platform.sh~1' + n})
         : (!has(object.metadata.annotations) && ${list(stampNames)}.exists(n, ${wantedStamp('n')}.hasValue())
