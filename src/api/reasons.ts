@@ -17,6 +17,7 @@ export const reasons = {
   requesterNotAllowed: 'RequesterNotAllowed',
   requesterUnknown: 'RequesterUnknown',
   requesterNotPermitted: 'RequesterNotPermitted',
+  changedBeyondLimits: 'ChangedBeyondLimits',
   accessKeyNotFound: 'AccessKeyNotFound',
   accessKeyNotAllowed: 'AccessKeyNotAllowed',
   accessKeyRequired: 'AccessKeyRequired',

@@ -220,6 +220,14 @@ describe('toCredentialRecord', () => {
     });
   });
 
+  it.each([['ci/5c7e1f0e'], [''], [7]])('has a problem with a change beyond limits, by %j', (stamp) => {
+    const object = credentialObject({ annotations: { [annotations.changedBeyondLimits]: stamp } });
+    expect(recordOf(object).problem).toEqual({
+      reason: 'ChangedBeyondLimits',
+      message: expect.stringContaining('set spec to what it shall be, with a credential without a scope'),
+    });
+  });
+
   it.each<[string, unknown, object]>([
     ['ttl', '3600', { ttl: -1 }],
     ['ttl', -5, { ttl: -1 }],

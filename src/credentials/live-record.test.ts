@@ -27,6 +27,7 @@ const cases: readonly (readonly [string, CredentialParts])[] = [
   ],
   ['a key of a refused user', { spec: { user: 'system:admin', key: 'example-plain-key-of-ci' } }],
   ['a key with a stamp that says nothing', { annotations: { 'management.platform.sh/created-with': '?' } }],
+  ['a key changed beyond limits', { annotations: { 'management.platform.sh/changed-beyond-limits': 'a/1' } }],
   ['a token', { kind: 'DirectClusterEndpointToken', spec: { scope } }],
   ['a token below a key', { kind: 'DirectClusterEndpointToken', spec: child }],
   ['a token with another chain', { kind: 'DirectClusterEndpointToken', spec: child, status: { chain: 'x' } }],

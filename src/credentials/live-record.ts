@@ -158,14 +158,21 @@ function referenceProblem(spec: RawSpec): Refusal | undefined {
   return undefined;
 }
 
+/** A limited credential must not lift limits, its own or those of others, in a moment in which the policy that refuses it is away. */
+const beyondLimits: Refusal = {
+  reason: reasons.changedBeyondLimits,
+  message: `a limited credential changed spec beyond its limits while an admission policy was missing (the annotation ${annotationNames.changedBeyondLimits} names it): set spec to what it shall be, with a credential without a scope`,
+};
+
 /** A stamp that cannot be read must not count as a request without a credential: that would lift its limits. */
 function stampProblem(annotations: JsonObject): Refusal | undefined {
-  const { createdWith, changedBy, changedByGroups } = annotationNames;
+  const { createdWith, changedBy, changedByGroups, changedBeyondLimits } = annotationNames;
   const credential = asText(annotations[createdWith]);
   if (credential !== undefined && !isCreatedWith(credential)) {
     const message = `the annotation ${createdWith} does not name one credential; create the object again`;
     return { reason: reasons.requesterUnknown, message };
   }
+  if (changedBeyondLimits in annotations) return beyondLimits;
   const isChanged = changedBy in annotations || changedByGroups in annotations;
   if (!isChanged || parseChangedBy(annotations) !== undefined) return undefined;
   const message = `the annotations ${changedBy} and ${changedByGroups} do not say who changed this; create the object again`;

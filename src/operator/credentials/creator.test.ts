@@ -16,7 +16,10 @@ const orphan = liveRecord({ name: 'orphan', spec: { accessKey: 'gone' } }, [live
 const ruled = liveRecord({ name: 'ruled', spec: { user: 'alice', rules: [{ verbs: ['get'] }] } });
 const token = liveRecord({ kind: 'DirectClusterEndpointToken', name: 'token' });
 const kubeConfig = liveRecord({ kind: 'VirtualClusterInstanceKubeConfig', name: 'kubeconfig' });
-const all = [wide, scoped, closed, below, belowWide, orphan, ruled, token, kubeConfig];
+const beyond = { [annotations.changedBeyondLimits]: 'scoped/1' };
+const lifted = liveRecord({ name: 'lifted', annotations: beyond });
+const belowLifted = liveRecord({ name: 'below-lifted', spec: { accessKey: 'lifted' } }, [lifted]);
+const all = [lifted, belowLifted, wide, scoped, closed, below, belowWide, orphan, ruled, token, kubeConfig];
 
 const kinds = [
   'OwnedAccessKey',
@@ -68,6 +71,8 @@ describe('the credential that an object was created with', () => {
     ['its UID belongs to another name', `wide/${scoped.uid}`, 'gone'],
     ['it has no UID', 'scoped', 'gone'],
     ['the key above it is gone', stamp(orphan), 'broken'],
+    ['a limited credential took its scope off', stamp(lifted), 'broken'],
+    ['a limited credential took the scope off the key above it', stamp(belowLifted), 'broken'],
   ])('is not trusted when %s', (_, creator, kind) => {
     expect(creatorOf(inputOf(createdWith(creator)))).toEqual({ kind });
   });

@@ -17,7 +17,7 @@ export type Creator =
   /** The request came without one. */
   | { readonly kind: 'none' }
   | { readonly kind: 'gone' }
-  /** One of the keys above it is gone or was never confirmed. */
+  /** One of the keys above it is gone or was never confirmed, or has a problem, or it has one itself. */
   | { readonly kind: 'broken' }
   /** `scoped`: it has a scope, or one of the keys above it has. */
   | { readonly kind: 'known'; readonly credential: CredentialRecord; readonly scoped: boolean };
@@ -29,7 +29,10 @@ export function creatorOf({ record, lookup, credentialByUID }: CreatorInput): Cr
   if (credential === undefined || credential.name !== name) return { kind: 'gone' };
   const found = resolveAncestors(credential, lookup, { firstIssue: true });
   if ('reason' in found) return { kind: 'broken' };
-  return { kind: 'known', credential, scoped: [credential, ...found.ancestors].some(isScoped) };
+  const chain = [credential, ...found.ancestors];
+  // It may have taken off its own scope, or that of a key above it.
+  if (chain.some(({ problem }) => problem !== undefined)) return { kind: 'broken' };
+  return { kind: 'known', credential, scoped: chain.some(isScoped) };
 }
 
 /**

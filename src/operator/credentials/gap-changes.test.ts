@@ -47,6 +47,12 @@ describe('what was made or changed while no one stamped', () => {
     expect(changes.has(bring({ ...parts, status: { observedGeneration: 1 } }))).toBe(true);
   });
 
+  it('a stamp of a change beyond limits that goes in a gap is not gone', () => {
+    bring({ annotations: { [annotations.changedBeyondLimits]: 'laptop/0b1c' } });
+    gap = true;
+    expect(changes.has(bring())).toBe(true);
+  });
+
   it('what changes nothing of it in a gap is not meant', () => {
     bring();
     gap = true;

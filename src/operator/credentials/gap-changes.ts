@@ -36,7 +36,8 @@ export class GapChanges {
   }
 }
 
-/** Stamps, and what the fingerprint covers. */
-function contentOf({ fingerprints, requester, changedBy, createdWith }: CredentialRecord): string {
-  return JSON.stringify([fingerprints, requester, changedBy, createdWith]);
+/** Stamps, and what the fingerprint covers. Some stamps are known by the problem that they make. */
+function contentOf(record: CredentialRecord): string {
+  const { fingerprints, requester, changedBy, createdWith, problem } = record;
+  return JSON.stringify([fingerprints, requester, changedBy, createdWith, problem?.reason]);
 }

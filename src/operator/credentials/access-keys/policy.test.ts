@@ -302,6 +302,24 @@ describe('the policy for the Secret of an access key', () => {
   });
 });
 
+describe('the policy for a key that a limited credential changed beyond its limits', () => {
+  const beyond = { annotations: { [annotations.changedBeyondLimits]: 'laptop/0b1c' } };
+  const scope = { roles: [{ role: 'platform-cli' }] };
+
+  it.each([
+    ['takes its scope off', {}],
+    ['makes its life longer', { scope, ttl: 7200 }],
+    ['changes nothing any more', { scope, ttl: 60 }],
+  ])('grants nothing where that %s, and keeps what was confirmed', (_, spec) => {
+    const before = confirmedKey({ spec: { user: 'alice', key: plainKeyOf('ci'), scope, ttl: 60 } });
+    const changed = key({ ...beyond, spec: { user: 'alice', key: plainKeyOf('ci'), ...spec } });
+    const { desired } = settled({ ...changed, status: before.status });
+    expect(desired.ready).toMatchObject({ status: 'False', reason: 'ChangedBeyondLimits' });
+    expect(desired.confirmation).toMatchObject({ fingerprint: before.status.fingerprint, serial: 1 });
+    expect(desired.confirmation).not.toHaveProperty('credentialHash');
+  });
+});
+
 describe('the policy for a key that several objects claim', () => {
   const spec = { user: 'alice', key: plainKeyOf('shared') };
   const owner = confirmedKey({ name: 'owner', spec });
