@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client';
-import { expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { ownedAccessKeys } from '../../api/resources.ts';
 import { LatchkeyError } from '../../errors.ts';
 import { FakeClock } from '../../kube/fake-clock.ts';
@@ -13,6 +13,31 @@ import { runController } from './run-controller.ts';
 const answered = (status: number, reason: string) =>
   new KubeError({ code: 'ERR_KUBE_STATUS', message: reason, status, reason });
 
+let clock: FakeClock;
+let metrics: ControllerMetrics;
+let registry: Registry;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  registry = new Registry();
+  metrics = new ControllerMetrics(registry);
+});
+
+async function run(queue: WorkQueue, reconcile: () => Promise<WorkResult | undefined>): Promise<void> {
+  await runController(
+    { name: 'keys', resource: ownedAccessKeys, queue, workers: 1, reconcile },
+    { metricsOf: (name) => metrics.for(name), clock, log: silentLogger },
+  );
+}
+
+/** Outcomes that were met, and how often. */
+async function counted(): Promise<readonly string[]> {
+  const lines = (await registry.metrics()).matchAll(
+    /^latchkey_reconcile_total\{.*outcome="(.*)"\} ([1-9]\d*)$/gm,
+  );
+  return [...lines].map(([, outcome, times]) => `${outcome} ${times}`);
+}
+
 it.each<[string, () => Promise<WorkResult | undefined>]>([
   ['success', async () => undefined],
   ['requeue', async () => ({ requeueAfterMs: 5 })],
@@ -20,17 +45,23 @@ it.each<[string, () => Promise<WorkResult | undefined>]>([
   ['error', async () => Promise.reject(answered(500, 'InternalError'))],
   ['error', async () => Promise.reject(new LatchkeyError('ERR_ADMISSION_MISSING', { missing: 1 }))],
 ])('counts as %s what ends so', async (outcome, reconcile) => {
-  const clock = new FakeClock();
-  const registry = new Registry();
   const queue = new WorkQueue({ clock, random: () => 1 });
   queue.add('a');
   queue.shutDown();
-  const metrics = new ControllerMetrics(registry);
-  await runController(
-    { name: 'keys', resource: ownedAccessKeys, queue, workers: 1, reconcile },
-    { metricsOf: (name) => metrics.for(name), clock, log: silentLogger },
-  );
-  const lines = (await registry.metrics()).split('\n');
-  const counted = lines.filter((line) => /^latchkey_reconcile_total\{.*\} [1-9]/.test(line));
-  expect(counted).toEqual([`latchkey_reconcile_total{controller="keys",outcome="${outcome}"} 1`]);
+  await run(queue, reconcile);
+  expect(await counted()).toEqual([`${outcome} 1`]);
+});
+
+it('counts as errors what meets a conflict more than ten times in a row', async () => {
+  const queue = new WorkQueue({ clock, random: () => 1 });
+  let times = 0;
+  const running = run(queue, async () => {
+    if (++times <= 12) throw answered(409, 'Conflict');
+    return undefined;
+  });
+  queue.add('a');
+  await clock.advanceAsync(60_000, 100);
+  queue.shutDown();
+  await running;
+  expect(await counted()).toEqual(['success 1', 'conflict 10', 'error 2']);
 });

@@ -12,6 +12,9 @@ export interface RunControllerOptions {
   readonly log: Logger;
 }
 
+/** Of one object in a row. From then on somebody else writes it all the time, which an operator of the platform has to hear of. */
+const maxConflicts = 10;
+
 /** Runs the workers of a controller on its queue, with metrics and log, until the queue is shut down. Never rejects. */
 export function runController(
   { name, queue, workers, reconcile }: Controller,
@@ -28,21 +31,25 @@ export function runController(
       done(result?.requeueAfterMs === undefined ? 'success' : 'requeue');
       return result;
     } catch (error) {
-      done(isConflict(error) ? 'conflict' : 'error');
+      const isEveryday = isConflict(error) && queue.failures(key) < maxConflicts;
+      done(isEveryday ? 'conflict' : 'error');
       throw error;
     }
   };
   const onError = (key: string, error: unknown, failures: number) => {
     metrics.retried();
-    const { level, message } = failureOf(error);
+    const { level, message } = failureOf(error, failures);
     log[level]({ controller: name, key, failures, err: error }, message);
   };
   return runWorkers({ queue, workers, clock, log, work: measured, onError });
 }
 
 /** How loud a failed reconcile is: a conflict is everyday, and the guard has reported missing policies already. */
-function failureOf(error: unknown): { readonly level: 'debug' | 'warn'; readonly message: string } {
-  if (isConflict(error))
+function failureOf(
+  error: unknown,
+  failures: number,
+): { readonly level: 'debug' | 'warn'; readonly message: string } {
+  if (isConflict(error) && failures <= maxConflicts)
     return { level: 'debug', message: 'the object changed meanwhile; it will be reconciled again' };
   if (error instanceof LatchkeyError) return { level: 'debug', message: 'reconcile waits' };
   return { level: 'warn', message: 'reconcile failed; it will be tried again' };
