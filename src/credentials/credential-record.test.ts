@@ -83,6 +83,7 @@ describe('toCredentialRecord', () => {
       finalizers: ['management.platform.sh/ownedaccesskey'],
       requester: { user: 'alice', groups: ['dev'] },
       createdWith: 'root/1',
+      isBeyondLimits: false,
       rotate: 'now',
       ephemeral: true,
       fingerprints: computeFingerprints(spec),

@@ -26,6 +26,7 @@ export function toCredentialRecord(object: unknown, kind: CredentialKind): Crede
     finalizers: shared.json(asTexts(metadata['finalizers'])),
     createdWith: shared.text(asText(annotations[annotationNames.createdWith])),
     changedBy: shared.json(parseChangedBy(annotations)),
+    isBeyondLimits: annotationNames.changedBeyondLimits in annotations,
     rotate: shortened(asText(annotations[annotationNames.rotate])),
     ephemeral: asObject(metadata['labels'])[labelNames.ephemeral] === 'true',
     disabledOwner: ownerOfSpecField(metadata['managedFields'], 'disabled'),

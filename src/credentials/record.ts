@@ -143,6 +143,8 @@ export interface CredentialRecord extends LiveRecord {
   readonly createdWith?: string;
   /** Who last changed what the policies judge; absent: no one since the creation. */
   readonly changedBy?: Requester;
+  /** True when a limited credential made the last of these changes and went beyond its limits. */
+  readonly isBeyondLimits: boolean;
   readonly rotate?: string;
   readonly ephemeral: boolean;
   /** Who owns `spec.disabled` by managed fields. */

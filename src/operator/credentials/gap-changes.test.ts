@@ -53,6 +53,16 @@ describe('what was made or changed while no one stamped', () => {
     expect(changes.has(bring())).toBe(true);
   });
 
+  it('a problem that comes and goes is no change of it', () => {
+    bring();
+    gap = true;
+    const padding = 'x'.repeat(1_100_000);
+    const annotations = { ...forged, padding };
+    expect(bring({ annotations }).problem).toBeDefined();
+    gap = false;
+    expect(changes.has(bring({ annotations: forged }))).toBe(true);
+  });
+
   it('what changes nothing of it in a gap is not meant', () => {
     bring();
     gap = true;

@@ -36,8 +36,8 @@ export class GapChanges {
   }
 }
 
-/** Stamps, and what the fingerprint covers. Some stamps are known by the problem that they make. */
+/** Stamps, and what the fingerprint covers; nothing that changes without them, or a second change would lift the mark. */
 function contentOf(record: CredentialRecord): string {
-  const { fingerprints, requester, changedBy, createdWith, problem } = record;
-  return JSON.stringify([fingerprints, requester, changedBy, createdWith, problem?.reason]);
+  const { fingerprints, requester, changedBy, isBeyondLimits, createdWith } = record;
+  return JSON.stringify([fingerprints, requester, changedBy, isBeyondLimits, createdWith]);
 }

@@ -61,8 +61,9 @@ const refused = (reason: Reason, message: string, final = true): Lineage => ({
 /** A parent that was pinned once and is missing, being deleted, or has another UID is gone for good: a new key never inherits. */
 export function lineageOf(input: LineageInput): Lineage {
   const { record, lookup } = input;
-  if (record.problem !== undefined) return refused(record.problem.reason, record.problem.message);
+  // First, because its message is what the next operator knows it by: a problem that passes must not take its place.
   if (isUnstamped(input)) return unstamped;
+  if (record.problem !== undefined) return refused(record.problem.reason, record.problem.message);
   const problem = creatorProblem(input);
   if (problem !== undefined) return { kind: 'refused', problem };
   const found = resolveAncestors(record, lookup, { firstIssue: true });
