@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { constants, createHash } from 'node:crypto';
 
 export interface TlsIdentity {
   readonly ca?: Buffer | string;
@@ -9,6 +9,7 @@ export interface TlsIdentity {
   readonly ciphers?: string;
   readonly ecdhCurve?: string;
   readonly minVersion?: 'TLSv1.2';
+  readonly secureOptions?: number;
 }
 
 /** The server, and the credentials for it, at one moment. */
@@ -34,14 +35,16 @@ export function makeIdentity(server: URL, tls: TlsIdentity, headers: readonly st
 
 /**
  * The same towards a server that others chose. It would choose the group of a DHE suite itself, and one of ten thousand
- * bits takes a second of the only thread at each handshake: nothing but elliptic curves of known size is offered.
+ * bits takes a second of the only thread at each handshake: nothing but elliptic curves of known size is offered. Nor may it ask
+ * for one handshake after the other, as a server can in TLS 1.2.
  */
 export function hardenedTls(identity: ClientIdentity): ClientIdentity {
-  return { ...identity, tls: { ...identity.tls, ...curvesOnly } };
+  return { ...identity, tls: { ...identity.tls, ...cheapHandshakes } };
 }
 
-const curvesOnly = {
+const cheapHandshakes = {
   minVersion: 'TLSv1.2',
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
   ciphers:
     'TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20',
   ecdhCurve: 'X25519:prime256v1:secp384r1:secp521r1',

@@ -13,7 +13,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createAuthority, createClient, createServer } from '../../../../lab/controlplane/certificates.ts';
 import { exchange, ok, send } from '../../../../test/builders/upstream-pool.ts';
 import { waitFor } from '../../../../test/fakes/wait-for.ts';
-import { makeIdentity, type TlsIdentity } from '../../../kube/client/client-identity.ts';
+import { hardenedTls, makeIdentity, type TlsIdentity } from '../../../kube/client/client-identity.ts';
 import { ConnectionSet } from '../../../kube/client/connections.ts';
 import { systemClock } from '../../../kube/clock.ts';
 import { FakeClock } from '../../../kube/fake-clock.ts';
@@ -190,6 +190,14 @@ describe('a connection', () => {
       createPlainServer((socket) => void socket.on('error', () => undefined).end(ok)),
     );
     expect((await connections()(port, { ca })).error).toBeInstanceOf(Error);
+  });
+
+  it('to a server of TLS 1.2 that wants to shake hands again is cut, if others chose the server', async () => {
+    const askAgain: Behaviour = (socket) => void socket.renegotiate({}, () => socket.write(ok));
+    const { port } = await serve(askAgain, { maxVersion: 'TLSv1.2' });
+    const identity = makeIdentity(new URL(`https://127.0.0.1:${port}`), { ca }, []);
+    expect((await connections()(port, identity.tls)).body).toBe('ok');
+    expect((await connections()(port, hardenedTls(identity).tls)).error).toBeInstanceOf(Error);
   });
 
   it('that is dialled while everything is cut does not stay', async () => {
