@@ -80,7 +80,6 @@ export class ChunkDecoder {
       this.#digits += 1;
     } else if (this.#digits > 0 && (byte === carriageReturn || byte === semicolon)) {
       this.#digits = 0;
-      this.#ignored = 0;
       this.#go(byte === semicolon ? 'extension' : 'sizeLF');
     } else throw new BadResponse('the size of a chunk is no number');
   }

@@ -176,6 +176,7 @@ describe('what is no answer', () => {
     ['a chunk that is longer than it says', chunked('4\r\nhello\r\n')],
     ['an extension with LF', chunked('5;a\nb\r\nhello\r\n')],
     ['an endless extension', chunked(`5;${'a'.repeat(20_000)}`)],
+    ['an extension of each chunk', chunked(`1;${'a'.repeat(16_000)}\r\nb\r\n`.repeat(2))],
     ['endless trailers', chunked(`0\r\n${'X: aaaaaaaaaaaaaaaa\r\n'.repeat(2_000)}`)],
     ['bytes behind the body', ok(['Content-Length: 2'], 'okHTTP/1.1 200 OK\r\n\r\nevil')],
     ['bytes behind the last chunk', chunked('0\r\n\r\nevil')],

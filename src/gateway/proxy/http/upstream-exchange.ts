@@ -53,6 +53,8 @@ export class UpstreamExchange implements Dispatcher.DispatchController {
   onHead(status: number, rawHeaders: string[]): void {
     this.rawHeaders = rawHeaders;
     this.#handler.onResponseStart?.(this, status, headersByName(rawHeaders));
+    // A watch lives for long, and its server chose how many there are.
+    this.rawHeaders = null;
   }
 
   onData(chunk: Buffer): void {
