@@ -54,6 +54,11 @@ const maxRefusalBytes = 65_536;
 export const smallPiece = 64;
 /** Small pieces of the body of a request: a second, and at once. */
 export const smallPieces = { rate: 100, burst: 500 };
+/**
+ * Pieces of an answer that wait for the client. Node counts their bytes alone, and none at all of those that are written
+ * corked: an answer in pieces of one byte, to a client that reads nothing, filled the memory.
+ */
+const maxWaiting = 128;
 
 class Relay implements Dispatcher.DispatchHandler {
   readonly #forwarding: Forwarding;
@@ -67,6 +72,8 @@ class Relay implements Dispatcher.DispatchHandler {
   #refusalBytes: number | undefined;
   #isOver = false;
   #isCorked = false;
+  #waiting = 0;
+  readonly #onTaken = (): void => this.#taken();
   #smallPieces: WriteBudget | undefined;
 
   constructor(forwarding: Forwarding, body: PassThrough | Buffer | null) {
@@ -82,7 +89,7 @@ class Relay implements Dispatcher.DispatchHandler {
         .on('data', (chunk: Buffer) => this.#onRequestData(chunk));
     }
     this.#guard = forwarding.send.isLong ? undefined : this.#createGuard();
-    response.on('close', () => this.#onClosed()).on('drain', () => this.#onDrained());
+    response.on('close', () => this.#onClosed()).on('drain', () => this.#controller?.resume());
   }
 
   dispatch(): void {
@@ -138,19 +145,21 @@ class Relay implements Dispatcher.DispatchHandler {
       this.#response.cork();
       process.nextTick(() => this.#uncork());
     }
-    if (this.#response.write(chunk)) this.#guard?.progress();
-    else controller.pause();
+    this.#waiting += 1;
+    const hasRoom = this.#response.write(chunk, this.#onTaken);
+    if (!hasRoom || this.#waiting >= maxWaiting) controller.pause();
+  }
+
+  #taken(): void {
+    this.#waiting -= 1;
+    this.#guard?.progress();
+    if (this.#waiting < maxWaiting / 2 && !this.#response.writableNeedDrain) this.#controller?.resume();
   }
 
   #uncork(): void {
     if (!this.#isCorked) return;
     this.#isCorked = false;
     this.#response.uncork();
-  }
-
-  #onDrained(): void {
-    this.#guard?.progress();
-    this.#controller?.resume();
   }
 
   #createGuard(): StallGuard {

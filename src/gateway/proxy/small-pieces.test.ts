@@ -83,6 +83,35 @@ describe('an answer in pieces', () => {
     expect(body.match(/\r\n/g)?.length).toBeLessThan(500);
   });
 
+  it.each([
+    ['short', ''],
+    ['long', '?watch=true'],
+  ])(
+    'that no one takes holds the target back, however small the pieces are: a %s request',
+    async (_, query) => {
+      const most = 400_000;
+      let [count, isHeldBack] = [0, false];
+      const stage = await gatewayStage((socket) => {
+        // One in each turn, or they would go on together.
+        const more = () => {
+          if (socket.destroyed || isHeldBack || count >= most) return;
+          count += 1;
+          isHeldBack = !socket.write(pieces(1, 'b'.repeat(63)));
+          setImmediate(more);
+        };
+        socket.write(chunked);
+        more();
+      });
+      running.push(stage);
+      stage.know(key);
+      const client = connect(stage.port, '127.0.0.1').pause();
+      client.write(head('GET').replace(path, path + query));
+      await waitFor('the target to stand still', () => isHeldBack || count >= most, 60_000);
+      expect(count).toBeLessThan(most);
+      client.destroy();
+    },
+  );
+
   it('goes on at once, before the next one comes', async () => {
     const { port } = await start(chunked + pieces(1, 'b'));
     const received: string[] = [];
