@@ -56,7 +56,9 @@ export class ConnectionSet implements ConnectionSource {
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
-    this.#unsubscribe = options.reports?.subscribe(() => this.#renew());
+    this.#unsubscribe = options.reports?.subscribe(({ isNew }) => {
+      if (isNew) this.#renew();
+    });
   }
 
   for(identity: ClientIdentity): Connections {

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../fake-clock.ts';
 import { IdleLimit } from './idle-limit.ts';
 
@@ -13,14 +13,49 @@ it('aborts after silence, counted from the last thing that came', () => {
   expect([idle.signal.aborted, idle.expired]).toEqual([true, true]);
 });
 
-it('aborts at once where nothing has come since a moment, and is not expired', () => {
-  const clock = new FakeClock();
-  const idle = new IdleLimit(clock, 100);
-  clock.advance(50);
-  idle.touch();
-  expect([idle.abortIfSilentSince(49), idle.signal.aborted]).toEqual([false, false]);
-  expect([idle.abortIfSilentSince(50), idle.signal.aborted]).toEqual([true, true]);
-  expect([idle.abortIfSilentSince(50), idle.expired, clock.pendingTimers]).toEqual([false, false, 0]);
+describe('what is to be cut after a silence', () => {
+  let clock: FakeClock;
+  let idle: IdleLimit;
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    idle = new IdleLimit(clock, 100);
+    clock.advance(50);
+  });
+
+  it('is cut at once when it has been silent for that long, and is not expired', () => {
+    idle.cutIfSilentFor(50);
+    expect([idle.signal.aborted, idle.isCut, idle.expired, clock.pendingTimers]).toEqual([
+      true,
+      true,
+      false,
+      0,
+    ]);
+  });
+
+  it('is cut as soon as it has been silent for that long', () => {
+    idle.cutIfSilentFor(60);
+    clock.advance(9);
+    expect(idle.signal.aborted).toBe(false);
+    clock.advance(1);
+    expect([idle.signal.aborted, idle.isCut, idle.expired, clock.pendingTimers]).toEqual([
+      true,
+      true,
+      false,
+      0,
+    ]);
+  });
+
+  it('is not cut when something comes before', () => {
+    idle.cutIfSilentFor(60);
+    clock.advance(9);
+    idle.touch();
+    clock.advance(99);
+    expect(idle.signal.aborted).toBe(false);
+    idle.abort();
+    idle.cutIfSilentFor(1);
+    expect([idle.isCut, clock.pendingTimers]).toEqual([false, 0]);
+  });
 });
 
 it('is not expired when the caller ends it, and leaves no timer', () => {

@@ -11,6 +11,8 @@ export class IdleLimit {
   #timer: Timer;
   #last: number;
   #expired = false;
+  #cutTimer: Timer | undefined;
+  #isCut = false;
 
   constructor(clock: Clock, idleMs: number) {
     this.#clock = clock;
@@ -28,11 +30,21 @@ export class IdleLimit {
     return this.#expired;
   }
 
-  /** Ends the wait now, unless something came after that monotonic time. True when this has ended it. */
-  abortIfSilentSince(since: number): boolean {
-    if (this.#last > since || this.#controller.signal.aborted) return false;
-    this.abort();
-    return true;
+  /** True when `cutIfSilentFor` ended it. */
+  get isCut(): boolean {
+    return this.#isCut;
+  }
+
+  /** Ends the wait once nothing has come for this long, unless something comes before. */
+  cutIfSilentFor(ms: number): void {
+    if (this.#controller.signal.aborted) return;
+    this.#cutTimer?.cancel();
+    const last = this.#last;
+    const left = last + ms - this.#clock.monotonic();
+    if (left <= 0) return this.#cut();
+    this.#cutTimer = this.#clock.setTimer(() => {
+      if (this.#last === last) this.#cut();
+    }, left);
   }
 
   /** Something came. */
@@ -43,7 +55,13 @@ export class IdleLimit {
   /** Ends the wait. Call it in the end in any case: it stops the timer. */
   abort(reason?: unknown): void {
     this.#timer.cancel();
+    this.#cutTimer?.cancel();
     this.#controller.abort(reason);
+  }
+
+  #cut(): void {
+    this.#isCut = true;
+    this.abort();
   }
 
   #check(): void {

@@ -8,8 +8,14 @@ export class CutForSilence extends Error {
   }
 }
 
-/** Hears since when, monotonic, a request waited in vain. */
-type Listener = (since: number) => void;
+export interface SilenceReport {
+  /** For how long a request waited in vain, milliseconds. */
+  readonly waitedMs: number;
+  /** False when it tells of the time before an earlier report. */
+  readonly isNew: boolean;
+}
+
+type Listener = (report: SilenceReport) => void;
 
 /** A slow API server gives no answer either, and must not be asked to open everything again all the time; milliseconds. */
 const pauseMs = 30_000;
@@ -33,10 +39,15 @@ export class SilenceReports {
     return () => this.#listeners.delete(listener);
   }
 
+  /**
+   * `since`: when the request began, monotonic. One that began before the last report is passed on during the pause, too: it can have
+   * waited for longer, and what was opened after that report is too young for it.
+   */
   report(since: number): void {
     const now = this.#clock.monotonic();
-    if (now - this.#last < pauseMs) return;
-    this.#last = now;
-    for (const listener of this.#listeners) listener(since);
+    const isNew = since >= this.#last;
+    if (isNew && now - this.#last < pauseMs) return;
+    if (isNew) this.#last = now;
+    for (const listener of this.#listeners) listener({ waitedMs: now - since, isNew });
   }
 }

@@ -21,7 +21,7 @@ export interface WatchStreamOptions {
   readonly idleMs: number;
   /** A longer line ends the watch: no object is that large, so the server is broken. */
   readonly maxLineBytes: number;
-  /** A watch that is silent while a request to the same server waits in vain counts as dead at once. */
+  /** A watch that is silent for as long as a request to the same server waited in vain counts as dead. */
   readonly reports?: SilenceReports | undefined;
   /** The server has accepted the watch. */
   readonly onOpen?: () => void;
@@ -42,17 +42,14 @@ export async function* watchEvents(
   const { clock, signal, idleMs, reports } = options;
   signal.throwIfAborted();
   const idle = new IdleLimit(clock, idleMs);
-  let isDead = false;
-  const unsubscribe = reports?.subscribe((since) => {
-    isDead ||= idle.abortIfSilentSince(since);
-  });
+  const unsubscribe = reports?.subscribe(({ waitedMs }) => idle.cutIfSilentFor(waitedMs));
   const onAbort = () => idle.abort(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
   try {
     yield* eventsOf(await open(idle.signal), idle, path, options);
   } catch (error) {
     signal.throwIfAborted();
-    if (isDead) throw unreachable({ verb: 'WATCH', path }, new CutForSilence());
+    if (idle.isCut) throw unreachable({ verb: 'WATCH', path }, new CutForSilence());
     if (idle.expired) throw timedOut({ verb: 'WATCH', path }, idleMs);
     throw toKubeError(error, path);
   } finally {

@@ -511,6 +511,17 @@ describe('a request that gets no answer in time', () => {
     abort.abort();
   });
 
+  it('ends a watch on which the last event came meanwhile, too, once it has been silent for as long', async () => {
+    const secrets = await open('/api/v1/secrets');
+    await askInVain(5_000, async () => {
+      clock.advance(100);
+      server.storage('secrets').put({ metadata: { name: 'a' } });
+      await waitFor('the event', () => seen === 1);
+    });
+    clock.advance(100);
+    expect(await secrets.ended).toMatchObject({ code: 'ERR_KUBE_UNREACHABLE' });
+  });
+
   it('lets the next requests go out over new connections', async () => {
     await Promise.all([asking.list(configMaps), asking.list(configMaps)]);
     const before = server.handshakes;
