@@ -23,14 +23,14 @@ describe('what is to be cut after a silence', () => {
     clock.advance(50);
   });
 
+  const expectCut = () => {
+    const state = [idle.signal.aborted, idle.isCut, idle.expired, clock.pendingTimers];
+    expect(state).toEqual([true, true, false, 0]);
+  };
+
   it('is cut at once when it has been silent for that long, and is not expired', () => {
     idle.cutIfSilentFor(50);
-    expect([idle.signal.aborted, idle.isCut, idle.expired, clock.pendingTimers]).toEqual([
-      true,
-      true,
-      false,
-      0,
-    ]);
+    expectCut();
   });
 
   it('is cut as soon as it has been silent for that long', () => {
@@ -38,12 +38,7 @@ describe('what is to be cut after a silence', () => {
     clock.advance(9);
     expect(idle.signal.aborted).toBe(false);
     clock.advance(1);
-    expect([idle.signal.aborted, idle.isCut, idle.expired, clock.pendingTimers]).toEqual([
-      true,
-      true,
-      false,
-      0,
-    ]);
+    expectCut();
   });
 
   it('is not cut when something comes before', () => {

@@ -17,7 +17,7 @@ type State =
 const [tab, lineFeed, carriageReturn, semicolon] = [0x09, 0x0a, 0x0d, 0x3b];
 /** No chunk of a sane server is larger than eight digits say. */
 const maxDigits = 8;
-/** Of the extensions of one chunk, and of all trailers. Both are left out. */
+/** Of all extensions and trailers of an answer. Both are left out. */
 const maxIgnored = 16_384;
 
 /** Takes the framing off a body that comes in chunks. */
