@@ -16,6 +16,11 @@ export async function untilKnown(gateway: RunningGateway, key: string): Promise<
   await until('the gateway knows the credential', async () => (await statusOf(gateway, key)) === 200);
 }
 
+/** The operator may know the end of a credential before the gateway does. */
+export async function untilUnknown(gateway: RunningGateway, key: string): Promise<void> {
+  await until('the gateway refuses the credential', async () => (await statusOf(gateway, key)) === 401);
+}
+
 /** Of a request that every credential may send. */
 async function statusOf(gateway: RunningGateway, key: string): Promise<number> {
   const { statusCode, body } = await gateway.send('/kubernetes/management/version', { key });

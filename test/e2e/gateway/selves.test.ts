@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { apiVersion } from '../../../src/api/names.ts';
 import { gatewayWorld } from './gateway-world.ts';
-import { knownHolder } from './known-holder.ts';
+import { knownHolder, untilUnknown } from './known-holder.ts';
 
 const world = await gatewayWorld();
 const { admin, gateway } = world;
@@ -85,7 +85,7 @@ describe('POST selves', () => {
     const { key } = await knownHolder(world, { user: alice });
     const disabled = await knownHolder(world, { user: alice });
     await admin.patch(disabled.object, { spec: { disabled: true } });
-    await admin.untilRefused(disabled.object, 'Disabled');
+    await untilUnknown(gateway, disabled.key);
     expect(await ask(key, { accessKey: disabled.key })).toMatchObject({
       status: 404,
       body: { message: expect.stringContaining('the access key is disabled') },
