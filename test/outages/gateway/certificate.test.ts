@@ -21,8 +21,8 @@ import { configMaps, secrets } from '../../../src/api/resources.ts';
 import { createAuthority as createOwnAuthority } from '../../../src/credentials/certificates/serving-certificate.ts';
 import { lives } from '../../../src/operator/gateway-certificate/policy.ts';
 import { authorityName } from '../../../src/operator/gateway-certificate/stored-certificate.ts';
-import { Project, readingOf } from '../kubeconfigs/kubeconfig-world.ts';
-import { targetSettings } from '../targets/target-world.ts';
+import { Project, readingOf } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
+import { targetSettings } from '../../e2e/targets/target-world.ts';
 
 const world = await operatorWorld({ env: targetSettings });
 const { admin, guard, plane } = world;

@@ -10,9 +10,9 @@ import { labels, purposes, systemNamespace, systemObjects } from '../../../src/a
 import { reasons } from '../../../src/api/reasons.ts';
 import { configMaps } from '../../../src/api/resources.ts';
 import { collectionPath } from '../../../src/kube/resource-path.ts';
+import { Project, tracesOf } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
+import { targetSettings } from '../../e2e/targets/target-world.ts';
 import { adminClient } from '../../integration/admission/api-client.ts';
-import { targetSettings } from '../targets/target-world.ts';
-import { Project, tracesOf } from './kubeconfig-world.ts';
 
 const world = await operatorWorld({ env: { ...targetSettings, LATCHKEY_FINALIZER_LIMIT: '2s' } });
 const { admin } = world;

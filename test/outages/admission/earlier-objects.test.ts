@@ -8,10 +8,10 @@ import {
   spaceInstances,
   virtualClusterInstances,
 } from '../../../src/api/resources.ts';
-import { type ApiAnswer, adminClient, contentTypes } from './api-client.ts';
-import { looseDefinitions } from './loose-definitions.ts';
-import { credentialKinds, objectOf, pathOf, type TestObject } from './objects.ts';
-import { admissionWorld, create, strip } from './world.ts';
+import { type ApiAnswer, adminClient, contentTypes } from '../../integration/admission/api-client.ts';
+import { looseDefinitions } from '../../integration/admission/loose-definitions.ts';
+import { credentialKinds, objectOf, pathOf, type TestObject } from '../../integration/admission/objects.ts';
+import { admissionWorld, create, strip } from '../../integration/admission/world.ts';
 
 const targetKinds = [virtualClusterInstances, clusters, spaceInstances];
 
