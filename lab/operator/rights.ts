@@ -1,6 +1,8 @@
 import { clusterRoleBindings, clusterRoles } from '../../src/api/resources.ts';
+import { isAllowed } from '../../src/platform/access-review.ts';
 import type { Api } from './api.ts';
 import { uniqueName } from './manifest.ts';
+import { until } from './until.ts';
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -10,12 +12,21 @@ interface Rule {
 
 const api = 'rbac.authorization.k8s.io';
 
-/** Gives one user, by name, a right everywhere until the tests of the file are over; later files use the same names. */
+/**
+ * Gives one user, by name, a right everywhere until the tests of the file are over; later files use the same names. Resolves when the
+ * API server acts on it.
+ */
 export async function giveRight(admin: Api, user: string, rule: Rule): Promise<void> {
   const name = uniqueName('right');
   const role = { apiVersion: `${api}/v1`, kind: 'ClusterRole', metadata: { name }, rules: [rule] };
   await admin.createObject(clusterRoles, role);
   await bindRole(admin, user, name);
+  const [apiGroup = '', resource = '', verb = ''] = [rule.apiGroups, rule.resources, rule.verbs].map(
+    ([first]) => first,
+  );
+  const question = { group: apiGroup, resource, verb, name: '' };
+  const counts = async () => await isAllowed(admin.client, { user, groups: [] }, question);
+  await until('the right counts', counts, { everyMs: 10 });
 }
 
 /** The same with the rights of a role that exists. */
