@@ -7,11 +7,12 @@ import { describe, expect, it } from 'vitest';
 import { until } from '../../../lab/operator/until.ts';
 import { buildInformers } from '../../clientgo/informers.ts';
 import { fourTargets } from './four-targets.ts';
-import { knownHolder } from './known-holder.ts';
+import { knownHolder, untilReached } from './known-holder.ts';
 
 const { world, user, paths } = await fourTargets();
 const { gateway, guard } = world;
 const { key } = await knownHolder(world, { user });
+for (const target of Object.values(paths)) await untilReached(gateway, key, target);
 const informers = await buildInformers(guard.folder);
 const [caFile, curlConfig] = ['gateway-ca.crt', 'curl'].map((file) => path.join(guard.folder, file)) as [
   string,

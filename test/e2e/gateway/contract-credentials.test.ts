@@ -7,6 +7,7 @@ import { Project, readingOf, signedLifeOf } from '../kubeconfigs/kubeconfig-worl
 import { targetSettings } from '../targets/target-world.ts';
 import { CurlHolder, curlHolder } from './curl-holder.ts';
 import { gatewayWorld } from './gateway-world.ts';
+import { untilReached } from './known-holder.ts';
 import { management, ownAPI, ownKeys, ownTokens } from './own-client.ts';
 
 const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' }, targetSettings);
@@ -26,6 +27,7 @@ await giveRight(admin, root, {
 });
 const holder = await curlHolder(world, { user: alice });
 const platform = await curlHolder(world, { user: root });
+await untilReached(world.gateway, holder.key, `project/${project.name}/virtualcluster/${instance}`);
 
 const time = '2026-11-21T10:00:00Z';
 /** Every list of a scope, and every field in them. */

@@ -21,9 +21,20 @@ export async function untilUnknown(gateway: RunningGateway, key: string): Promis
   await until('the gateway refuses the credential', async () => (await statusOf(gateway, key)) === 401);
 }
 
+/**
+ * The operator may know of a target, and of the right to enter it, before the gateway does. Nor does the gateway hear of targets in
+ * the order in which it hears of credentials. `target`: behind `/kubernetes/`.
+ */
+export async function untilReached(gateway: RunningGateway, key: string, target: string): Promise<void> {
+  await until(
+    `the gateway lets it into ${target}`,
+    async () => (await statusOf(gateway, key, target)) === 200,
+  );
+}
+
 /** Of a request that every credential may send. */
-async function statusOf(gateway: RunningGateway, key: string): Promise<number> {
-  const { statusCode, body } = await gateway.send('/kubernetes/management/version', { key });
+async function statusOf(gateway: RunningGateway, key: string, target = 'management'): Promise<number> {
+  const { statusCode, body } = await gateway.send(`/kubernetes/${target}/version`, { key });
   await body.dump();
   return statusCode;
 }

@@ -12,12 +12,13 @@ import { stepsIn } from '../document-steps.ts';
 import { Project } from '../kubeconfigs/kubeconfig-world.ts';
 import { targetSettings } from '../targets/target-world.ts';
 import { gatewayWorld } from './gateway-world.ts';
-import { knownHolder } from './known-holder.ts';
+import { knownHolder, untilReached } from './known-holder.ts';
 
 const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' }, targetSettings);
 const { admin, gateway, guard, plane } = world;
 const project = await Project.ready(world, await sharedVirtualCluster());
 const { key } = await knownHolder(world, { user: 'alice' });
+await untilReached(gateway, key, `project/${project.name}/virtualcluster/${project.instance.metadata.name}`);
 const { key: other } = await knownHolder(world, { user: 'alice' });
 const kubeconfig = await gateway.kubeconfig(key);
 await giveRight(admin, 'alice', { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list'] });
