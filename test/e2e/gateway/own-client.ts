@@ -1,5 +1,8 @@
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Stored } from '../../../lab/operator/api.ts';
+import { until } from '../../../lab/operator/until.ts';
 import type { GatewayWorld } from './gateway-world.ts';
 import { knownHolder } from './known-holder.ts';
 
@@ -58,10 +61,69 @@ export class OwnClient {
     return result;
   }
 
+  /** A watch that the gateway has opened; the path begins below the base URL. */
+  async watch(path: string): Promise<OwnWatch> {
+    const { statusCode, body } = await this.#world.gateway.send(path, { key: this.key });
+    if (statusCode !== 200) throw new Error(`no watch: ${await body.text()}`);
+    return new OwnWatch(body);
+  }
+
   /** Made objects go after the tests. */
   #track(body: unknown): void {
     const made = body as Stored | undefined;
     if (made?.metadata.uid !== undefined) this.#world.admin.track(made);
+  }
+}
+
+interface WatchEvent {
+  readonly type: string;
+  // biome-ignore lint/suspicious/noExplicitAny: events are checked by the tests
+  readonly object: any;
+}
+
+/** A watch that goes on beside the test. */
+export class OwnWatch {
+  readonly #body: Readable;
+  /** How it ends for its reader. */
+  readonly ended: Promise<'complete' | 'cut'>;
+  #text = '';
+
+  constructor(body: Readable) {
+    this.#body = body;
+    body.setEncoding('utf8').on('data', (chunk: string) => {
+      this.#text += chunk;
+    });
+    this.ended = once(body, 'end').then(
+      () => 'complete',
+      () => 'cut',
+    );
+  }
+
+  /** What has come so far. */
+  get text(): string {
+    return this.#text;
+  }
+
+  /** The events that have come whole so far. */
+  get events(): readonly WatchEvent[] {
+    const lines = this.#text.split('\n').slice(0, -1);
+    return lines.map((line) => JSON.parse(line));
+  }
+
+  /** Waits until the events are as `holds` says, and resolves with them. */
+  async until(
+    what: string,
+    holds: (events: readonly WatchEvent[]) => boolean,
+  ): Promise<readonly WatchEvent[]> {
+    const look = async () => {
+      const { events } = this;
+      return holds(events) && events;
+    };
+    return await until(what, look, { seen: () => this.events.map(({ type }) => type) });
+  }
+
+  end(): void {
+    this.#body.on('error', () => undefined).destroy();
   }
 }
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { until } from '../../../lab/operator/until.ts';
+import { isNewerVersion } from '../../../src/kube/object.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { kubectlWith } from './known-holder.ts';
-import { management, OwnClient, ownClient, ownKeys } from './own-client.ts';
+import { management, OwnClient, type OwnWatch, ownClient, ownKeys } from './own-client.ts';
 
 const world = await gatewayWorld();
 const alice = world.name('alice');
@@ -81,10 +82,13 @@ describe('kubectl, with a key of one’s own', () => {
     await watching.until('it shows what is there', (lines) => lines.some((line) => line.includes('ADDED')));
     await kubectl.send('create', keyOf(name));
     await kubectl.ok(['wait', '--for=condition=Ready', '--timeout=20s', 'oak', name]);
-    await kubectl.ok(['label', 'oak', name, 'app=shop']);
-    await kubectl.ok(['delete', 'oak', name]);
     const eventsOf = (lines: readonly string[]) =>
       lines.filter((line) => line.includes(name)).map((line) => line.split(/\s+/)[0]);
+    // What comes before the watch has read what was there is no change, and one that a deletion overtakes is never seen.
+    await watching.until('it is there', (seen) => eventsOf(seen).includes('ADDED'));
+    await kubectl.ok(['label', 'oak', name, 'app=shop']);
+    await watching.until('it is changed', (seen) => eventsOf(seen).includes('MODIFIED'));
+    await kubectl.ok(['delete', 'oak', name]);
     const lines = await watching.until('it is deleted', (seen) => eventsOf(seen).includes('DELETED'));
     expect(eventsOf(lines)[0]).toBe('ADDED');
     expect(eventsOf(lines)).toContain('MODIFIED');
@@ -97,10 +101,12 @@ describe('kubectl, with a key of one’s own', () => {
     const dry = '--dry-run=server';
     await kubectl.send('create', keyOf(name), dry);
     expect((await kubectl.run(['get', 'oak', name])).stderr).toContain('NotFound');
+    expect(await world.admin.find(keyOf(name))).toBeUndefined();
     await kubectl.send('create', keyOf(name));
     await kubectl.send('apply', keyOf(name, { ttl: 60_000 }), dry, '--server-side', '--force-conflicts');
     await kubectl.ok(['delete', 'oak', name, dry]);
-    expect((await kubectl.get(keyOf(name))).spec['ttl']).toBe(3_600);
+    const { spec, metadata } = await kubectl.get(keyOf(name));
+    expect([spec['ttl'], metadata.deletionTimestamp]).toEqual([3_600, undefined]);
   });
 
   it('deletes by label, and only one’s own', async () => {
@@ -115,39 +121,50 @@ describe('kubectl, with a key of one’s own', () => {
   });
 });
 
+/** Waits until the use of its key is recorded and the gateway knows of that, which else comes as a change at any time. */
+async function untilSettled(client: Awaited<ReturnType<typeof ownClient>>): Promise<void> {
+  const isUsed = ({ status }: typeof client.object) => 'lastActivity' in status;
+  const { metadata } = await world.admin.until(client.object, 'used', isUsed);
+  await until('the gateway knows of the use', async () => {
+    const { body } = await client.send('GET', ownKeys);
+    return !isNewerVersion(metadata.resourceVersion, body.metadata.resourceVersion);
+  });
+}
+
 describe('a watch', () => {
-  it('goes on from a list, with bookmarks, and says what is too old', async () => {
+  it('goes on from a list, and says what is too old', async () => {
     const watcher = await ownClient(world, { user: world.name('watcher') });
+    await untilSettled(watcher);
     const { body: list } = await watcher.send('GET', ownKeys);
-    const made = await watcher.send('POST', ownKeys, { body: { spec: { displayName: 'seen' } } });
+    const { body: made } = await watcher.send('POST', ownKeys, { body: { spec: { displayName: 'seen' } } });
     const { resourceVersion } = list.metadata;
-    const query = `watch=true&timeoutSeconds=1&allowWatchBookmarks=true&resourceVersion=${resourceVersion}`;
-    const { status, text } = await watcher.send('GET', `${ownKeys}?${query}`);
-    expect(status).toBe(200);
-    const events = text
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    expect(events[0]).toMatchObject({
-      type: 'ADDED',
-      object: { metadata: { name: made.body.metadata.name } },
-    });
-    expect(text).not.toMatch(plainKey);
+    const query = `watch=true&allowWatchBookmarks=true&resourceVersion=${resourceVersion}`;
+    const watch = await watcher.watch(`${ownKeys}?${query}`);
+    const [first] = await watch.until('what came after the list', ({ length }) => length > 0);
+    expect(first).toMatchObject({ type: 'ADDED', object: { metadata: { name: made.metadata.name } } });
+    expect(watch.text).not.toMatch(plainKey);
+    watch.end();
     const old = await watcher.send('GET', `${ownKeys}?watch=true&resourceVersion=1`);
     expect([old.status, old.body.reason]).toEqual([410, 'Gone']);
   });
 
+  it('ends in order after as many seconds as the client asks for', async () => {
+    const watch = await (await ownClient(world, { user: alice })).watch(
+      `${ownKeys}?watch=true&timeoutSeconds=1`,
+    );
+    expect(await watch.ended).toBe('complete');
+  });
+
   it('sends what is there first, and its end, to who asks for that', async () => {
     const watcher = await ownClient(world, { user: world.name('watcher') });
-    const query = 'watch=true&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan';
-    const { text } = await watcher.send('GET', `${ownKeys}?${query}&allowWatchBookmarks=true`);
-    const events = text
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    // Its use is recorded afterwards.
-    expect(events.slice(0, 2).map(({ type }) => type)).toEqual(['ADDED', 'BOOKMARK']);
-    expect(events[1].object.metadata.annotations).toEqual({ 'k8s.io/initial-events-end': 'true' });
+    await untilSettled(watcher);
+    const query =
+      'watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
+    const watch = await watcher.watch(`${ownKeys}?${query}`);
+    const events = await watch.until('two events', ({ length }) => length > 1);
+    expect(events.map(({ type }) => type)).toEqual(['ADDED', 'BOOKMARK']);
+    expect(events[1]?.object.metadata.annotations).toEqual({ 'k8s.io/initial-events-end': 'true' });
+    watch.end();
   });
 
   it('shows nothing of somebody else', async () => {
@@ -155,25 +172,24 @@ describe('a watch', () => {
       await ownClient(world, { user: world.name('watcher') }),
       await ownClient(world, { user: world.name('other') }),
     ];
-    const watching = watcher.send('GET', `${ownKeys}?watch=true&timeoutSeconds=2`);
+    const watch = await watcher.watch(`${ownKeys}?watch=true`);
+    // The gateway knows of it before it knows of one's own that comes next.
     await other.send('POST', ownKeys, { body: {} });
-    const own = await watcher.send('POST', ownKeys, { body: {} });
-    const { text } = await watching;
-    const names = text
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line).object.metadata.name);
-    expect(new Set(names)).toEqual(new Set([watcher.object.metadata.name, own.body.metadata.name]));
+    const { body: own } = await watcher.send('POST', ownKeys, { body: {} });
+    const namesIn = (events: OwnWatch['events']) => events.map(({ object }) => object.metadata.name);
+    const events = await watch.until('one’s own', (seen) => namesIn(seen).includes(own.metadata.name));
+    expect(new Set(namesIn(events))).toEqual(new Set([watcher.object.metadata.name, own.metadata.name]));
+    watch.end();
   });
 
   it('ends with its credential', async () => {
     const made = await (await ownClient(world, { user: alice })).send('POST', ownKeys, { body: {} });
     const watcher = new OwnClient(world, made.body.spec.key);
-    const watching = watcher.send('GET', `${ownKeys}?watch=true&timeoutSeconds=60`).catch(() => 'cut');
+    const watch = await watcher.watch(`${ownKeys}?watch=true`);
     await until('it is dead', async () => {
       await watcher.send('DELETE', `${ownKeys}/${made.body.metadata.name}`);
       return !(await works(watcher.key));
     });
-    expect(await watching).toBe('cut');
+    expect(await watch.ended).toBe('cut');
   });
 });
