@@ -5,11 +5,15 @@ import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import type { Write } from '../../../lab/operator/write.ts';
 import { type Fate, type GivenAnswer, WriteGate } from '../../../lab/operator/write-gate.ts';
 import { labels } from '../../../src/api/names.ts';
-import { virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
+import {
+  credentialResources,
+  type Resource,
+  virtualClusterInstanceKubeConfigs,
+} from '../../../src/api/resources.ts';
 import { Project } from '../kubeconfigs/kubeconfig-world.ts';
 import { targetSettings } from '../targets/target-world.ts';
 import { gatewayWorld } from './gateway-world.ts';
-import { untilKnown } from './known-holder.ts';
+import { untilReached } from './known-holder.ts';
 import { OwnClient, ownAPI, ownClient, ownKeys, ownTokens } from './own-client.ts';
 
 const env = { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' };
@@ -26,18 +30,17 @@ const kubeConfigPost = `${ownAPI}/namespaces/${namespace}/virtualclusterinstance
 /** The same holder, through the replica behind the gate and past it. */
 const known = await ownClient(world, { user: 'alice' });
 const holder = new OwnClient({ gateway: replica, admin }, known.key);
-await untilKnown(replica, known.key);
+for (const gateway of [world.gateway, replica])
+  await untilReached(gateway, known.key, `project/${project.name}/virtualcluster/${instance.metadata.name}`);
 const credential = /lk_[0-9A-Za-z]{49}|eyJ[\w-]+\.[\w-]+\.[\w-]+/;
+
+const kubeConfigPlural = virtualClusterInstanceKubeConfigs.plural;
 
 /** What may be made, by the resource that the API server sees. */
 const creates = [
   ['ownedaccesskeys', ownKeys, { ttl: 600 }],
   ['directclusterendpointtokens', ownTokens, { ttl: 600 }],
-  [
-    'virtualclusterinstancekubeconfigs',
-    kubeConfigs,
-    { virtualClusterInstance: instance.metadata.name, certificateTTL: 600 },
-  ],
+  [kubeConfigPlural, kubeConfigs, { virtualClusterInstance: instance.metadata.name, certificateTTL: 600 }],
 ] as const;
 
 afterEach(() => {
@@ -55,9 +58,11 @@ function failNext(isMeant: (write: Write) => boolean, fate: Fate): void {
   };
 }
 
-const namesAt = async (place: string): Promise<readonly string[]> => {
-  const { body } = await known.send('GET', place);
-  return body.items.map(({ metadata }: { metadata: { name: string } }) => metadata.name);
+/** At the API server itself: a gateway may be behind. */
+const namesOf = async (plural: string): Promise<readonly string[]> => {
+  const resource = Object.values(credentialResources).find((each) => each.plural === plural);
+  const { items } = await admin.client.list(resource as Resource);
+  return items.map(({ metadata }) => metadata.name);
 };
 
 const status = (code: number, reason: string, message: string): string =>
@@ -101,20 +106,17 @@ describe.each(refusals)('a create that the API server refuses with %s', (_, give
     } = await holder.send('POST', place, { body: { metadata, spec } });
     expect([code, headers['retry-after'], body.reason]).toEqual(expected);
     expect(text).not.toMatch(credential);
-    expect(await namesAt(place)).not.toContain(metadata.name);
+    expect(await namesOf(plural)).not.toContain(metadata.name);
     const again = await holder.send('POST', place, { body: { metadata, spec } });
     expect([again.status, credential.test(again.text)]).toEqual([201, true]);
   });
 
   it('is refused alike as POST of a kubeconfig', async () => {
-    const before = await namesAt(kubeConfigs);
-    failNext(
-      ({ method, plural }) => method === 'POST' && plural === 'virtualclusterinstancekubeconfigs',
-      given,
-    );
+    const before = await namesOf(kubeConfigPlural);
+    failNext(({ method, plural }) => method === 'POST' && plural === kubeConfigPlural, given);
     const { status: code, headers, body } = await holder.send('POST', kubeConfigPost, { body: {} });
     expect([code, headers['retry-after'], body.reason]).toEqual(expected);
-    expect(await namesAt(kubeConfigs)).toEqual(before);
+    expect((await namesOf(kubeConfigPlural)).filter((name) => !before.includes(name))).toEqual([]);
     expect((await holder.send('POST', kubeConfigPost, { body: {} })).status).toBe(200);
   });
 });
@@ -247,11 +249,8 @@ describe('a new credential', () => {
     ['the connection breaks', 'unanswered'],
     ['the API server answers too late', lost],
   ])('by a POST of a kubeconfig goes when %s', async (_, fate) => {
-    const before = await namesAt(kubeConfigs);
-    failNext(
-      ({ method, plural }) => method === 'POST' && plural === 'virtualclusterinstancekubeconfigs',
-      fate,
-    );
+    const before = await namesOf(kubeConfigPlural);
+    failNext(({ method, plural }) => method === 'POST' && plural === kubeConfigPlural, fate);
     const { status: code, headers } = await holder.send('POST', kubeConfigPost, { body: {} });
     expect([code, headers['retry-after']]).toEqual([503, '1']);
     const left = async () => {

@@ -96,6 +96,7 @@ describe('a key of one’s own', () => {
     expect(status).toBe(201);
     expect(body.spec.key).toMatch(/^sha256:/);
     expect((await holder.send('GET', `${ownKeys}/${metadata.name}`)).status).toBe(404);
+    expect(await admin.find({ kind: 'OwnedAccessKey', metadata })).toBeUndefined();
   });
 
   it('for another user is refused by the platform', async () => {
