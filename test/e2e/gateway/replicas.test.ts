@@ -65,5 +65,6 @@ it('a key that was used at one replica alone is known at the other, last use inc
   await untilKnown(world.gateway, key);
   expect(await statusOf(world.gateway, key)).toBe(200);
   await admin.until(object, 'used', ({ status }) => 'lastActivity' in status);
+  await untilKnown(other, key);
   expect(await statusOf(other, key)).toBe(200);
 });
