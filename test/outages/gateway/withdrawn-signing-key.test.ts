@@ -24,12 +24,14 @@ async function withdraw({ token, bearer }: Awaited<ReturnType<typeof makeToken>>
     'a successor',
     ({ status }) => status.serial > token.status.serial,
   );
-  await until('the key is withdrawn', async () => {
-    const { body } = await gateway.send('/openid/v1/jwks');
-    return !(await body.text()).includes(revoked);
-  });
   const ready = await admin.untilReady(successor);
-  return { token: ready, bearer: ready.status.token as string };
+  const next = ready.status.token as string;
+  await until('the key is withdrawn, and the next one is there', async () => {
+    const { body } = await gateway.send('/openid/v1/jwks');
+    const served = await body.text();
+    return !served.includes(revoked) && served.includes(signingKeyOf(next));
+  });
+  return { token: ready, bearer: next };
 }
 
 /** Longer than the API server remembers who a token was for. */
