@@ -123,6 +123,11 @@ describe('an API behind the aggregator', async () => {
   });
 
   it('is seen by kubectl, and bounded by a scope like every other API', async () => {
+    // The API server serves it before it lists it.
+    await until('kubectl finds the kind', async () => {
+      const { stdout } = await wide.run(['api-resources', `--api-group=${group}`, '--cached=false']);
+      return stdout.includes('widgets');
+    });
     expect(await wide.ok(['get', `widgets.${group}`, '-o', 'name'])).toBe(`widget.${group}/first\n`);
     const before = server.seen.length;
     const { stderr } = await narrow.run(['get', `widgets.${group}`]);

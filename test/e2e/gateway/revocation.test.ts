@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
+import { configMaps } from '../../../src/api/resources.ts';
 import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
 import { gatewayWorld } from './gateway-world.ts';
 
@@ -19,10 +20,11 @@ async function watchWith(key: string) {
     await body.dump();
     return undefined;
   });
+  let received = '';
   const ended = (async () => {
-    for await (const _ of answer);
+    for await (const chunk of answer) received += chunk;
   })().catch(() => 'cut' as const);
-  return { ended };
+  return { ended, received: () => received };
 }
 
 const statusWith = async (key: string): Promise<number> => {
@@ -63,11 +65,14 @@ it('when the key above it is disabled, the watch of a key is cut', async () => {
 
 it('a change that narrows nothing leaves the watch open', async () => {
   const { key, object } = await world.holder({ user: alice });
-  const { ended } = await watchWith(key);
+  const { ended, received } = await watchWith(key);
   const changed = await admin.patch(object, { spec: { displayName: 'another' } });
   await admin.untilReady(changed);
   const other = await world.holder({ user: alice });
   await until('the gateway has seen later changes', async () => (await statusWith(other.key)) === 200);
+  const metadata = { name: world.name('map'), namespace: 'default' };
+  await admin.createObject(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata });
+  await until('the watch goes on', async () => received().includes(metadata.name));
   expect(await Promise.race([ended, Promise.resolve('open')])).toBe('open');
   await admin.delete(object);
   expect(await ended).toBe('cut');

@@ -10,7 +10,7 @@ await giveRight(world.admin, alice, { apiGroups: [''], resources: ['configmaps']
 const maps = '/kubernetes/management/api/v1/namespaces/default/configmaps';
 
 it('a gateway that is told to stop is not ready, serves on for a while, cuts what is left and ends with 0', async () => {
-  const env = { LATCHKEY_SHUTDOWN_DELAY: '2s', LATCHKEY_SHUTDOWN_GRACE: '1s' };
+  const env = { LATCHKEY_SHUTDOWN_DELAY: '4s', LATCHKEY_SHUTDOWN_GRACE: '1s' };
   const name = world.name('stopping');
   const gateway = await RunningGateway.start(world.plane, world.guard, { name, env });
   afterAll(async () => void (await gateway.end()));
