@@ -65,7 +65,15 @@ async function makePolicies(): Promise<void> {
   });
 }
 
+let changed = Promise.resolve();
+
+/** One after the other: fifty patches of one object at once are tried again and again by the API server, for seconds. */
 async function changePolicies(): Promise<void> {
+  changed = changed.then(changeThem);
+  await changed;
+}
+
+async function changeThem(): Promise<void> {
   version += 1;
   const { entries, rules } = policiesOf(version);
   await admin.client.mergePatch(configMaps, sitePolicy, entries);
