@@ -121,8 +121,7 @@ describe('an operator that is started before the rest of the installation', () =
 
     await Promise.all([send('delete', lost), relabel('0')]);
 
-    const text = await readiness(503, 'latchkey-requester');
-    expect(text).toContain('ValidatingAdmissionPolicy/latchkey-dry-run-delete');
+    await readiness(503, /(?=.*latchkey-requester).*ValidatingAdmissionPolicy\/latchkey-dry-run-delete/);
     await createLate();
     await endOne(keys.slice(0, 2));
     await operator.end();
