@@ -116,7 +116,7 @@ describe.concurrent.each(kinds)('the Secret of %s', (_kind, { entry, make }) => 
     expect(conditionOf(owner, 'Stalled')?.message).toContain('delete it, or name another');
     expect(owner.status.credentialHash).toBeUndefined();
     expect(await verifier.presented('somebody-elses-password')).toBe('Unknown');
-    await admin.annotate(owner, { look: 'again' });
+    await untilSeenAgain(owner);
     await admin.delete(owner);
     await admin.untilGone(owner);
     const left = await admin.get(theirs);
@@ -149,8 +149,7 @@ describe.concurrent.each(kinds)('the Secret of %s', (_kind, { entry, make }) => 
     const { kind, metadata } = owner;
     const given = { [labels.ownerKind]: kind ?? '', [labels.ownerUID]: metadata.uid, [labels.serial]: '1' };
     await admin.patch(secret, { metadata: { labels: given } });
-    await admin.annotate(owner, { look: 'again' });
-    await admin.untilRefused(owner, reasons.secretConflict);
+    await untilSeenAgain(owner);
     await admin.delete(owner);
     await admin.untilGone(owner);
 
@@ -199,14 +198,20 @@ describe.concurrent.each(kinds)('the Secret of %s', (_kind, { entry, make }) => 
     const owner = await admin.untilReady(await make(admin, at));
     const lost = await read(at);
     await admin.client.delete(namespaces, { name: namespace });
-    await admin.untilRefused(owner, reasons.secretFailed, { timeoutMs: 20_000 });
+    await admin.untilRefused(owner, reasons.secretFailed, { timeoutMs: 60_000 });
     expect(await verifier.presented(lost)).toBe('Unknown');
-    await admin.untilGone({ kind: 'Namespace', metadata: { name: namespace } }, { timeoutMs: 20_000 });
+    await admin.untilGone({ kind: 'Namespace', metadata: { name: namespace } }, { timeoutMs: 60_000 });
     expect(conditionOf(await admin.get(owner), 'Ready')?.status).toBe('False');
     await admin.delete(owner);
     await admin.untilGone(owner);
   });
 });
+
+/** Another generation, so that the operator has to judge the conflict once more. */
+async function untilSeenAgain(owner: Stored): Promise<void> {
+  await admin.patch(owner, { spec: { ttl: 3_600 } });
+  await admin.untilRefused(owner, reasons.secretConflict);
+}
 
 async function plant(
   { namespace, name }: Place,
