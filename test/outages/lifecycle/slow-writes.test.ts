@@ -3,9 +3,11 @@ import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
 import { concurrently } from '../../../lab/operator/concurrently.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
+import { metricOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
 import { confirmationsOf, type Fate, WriteGate } from '../../../lab/operator/write-gate.ts';
+import { ownedAccessKeys } from '../../../src/api/resources.ts';
 
 const plane = await sharedControlPlane();
 const gate = await WriteGate.start(plane);
@@ -68,6 +70,10 @@ it('does what is asked for now before most of what the same requester left at it
   );
   await startOperator();
   const late = await mallory.createKey({ user: 'mallory', ttl: 3_600 });
+  // Before it knows of this one, it may do nothing but what was there at its start.
+  const known = 'latchkey_reflector_objects{resource="ownedaccesskeys"}';
+  const stored = (await admin.client.list(ownedAccessKeys)).items.length;
+  await until('the operator knows it', async () => (await metricOf(operator, known)) === stored);
   going.resolve('pass');
   for (const key of [...pending, late]) await admin.untilReady(key, { timeoutMs: 60_000 });
   const confirmed = confirmationsOf(gate).map(({ name }) => name);
