@@ -69,6 +69,7 @@ describe.concurrent('the end of an access key', () => {
     expect(conditionOf(soon, 'ExpiringSoon')?.message).toContain(`ends at ${key.status.notAfter}`);
     const { status } = await admin.untilRefused(key, reasons.expired);
     expect(status.conditions.map(({ type }: { type: string }) => type).sort()).toEqual(['Ready', 'Stalled']);
+    await admin.untilEvent(key, reasons.expired);
     const events = (await admin.eventsOf(key)).filter(({ reason }) => reason === reasons.expiringSoon);
     expect(events.map(({ type, series }) => [type, series?.count])).toEqual([['Warning', undefined]]);
   });
