@@ -31,6 +31,9 @@ const credentialOf = ({ spec, status }: Stored) => ({
   source: status.keySource,
 });
 
+/** What changed before a new key was made has been seen once that key is ready. */
+const untilSeen = async (): Promise<void> => void (await admin.untilReady(await admin.createKey()));
+
 const patch = async (object: Stored, type: string, body: unknown, ...flags: string[]): Promise<string> =>
   await kubectl.ok(['patch', ...placeOf(object), `--type=${type}`, '-p', JSON.stringify(body), ...flags]);
 
@@ -151,6 +154,7 @@ describe('kubectl patch', () => {
     const before = await applied();
     const body = [{ op: 'add', path: '/metadata/annotations/example.com~1note', value: 'kept' }];
     await patch(before, 'json', body);
+    await untilSeen();
     const after = await admin.get(before);
     expect(after.metadata.annotations?.['example.com/note']).toBe('kept');
     expect(credentialOf(after)).toEqual(credentialOf(before));
@@ -216,6 +220,7 @@ describe('kubectl label and annotate', () => {
     const before = await applied();
     await kubectl.ok(['label', ...placeOf(before), 'team=dev']);
     await kubectl.ok(['annotate', ...placeOf(before), 'example.com/note=seen']);
+    await untilSeen();
     const after = await admin.get(before);
     expect(after.metadata.labels).toMatchObject({ team: 'dev' });
     expect(after.status).toEqual(before.status);
@@ -237,7 +242,8 @@ describe('kubectl label and annotate', () => {
     expect(await verifier.presented(before.spec.key)).toBe('Unknown');
     await rotate('1');
     await rotate('2');
-    await admin.until(before, 'the third key', ({ status }) => status.serial === 3);
+    const last = await admin.until(before, 'the last one', ({ status }) => status.observedRotation === '2');
+    expect(last.status.serial).toBe(3);
   });
 
   it('rotate no key that was supplied, and say so', async () => {
