@@ -73,7 +73,7 @@ describe('a child of a key with groups', () => {
     const child = await holder.create(directClusterEndpointTokens, { accessKey: key.metadata.name });
     await admin.untilRefused(child, reasons.requesterNotPermitted);
     await give(world, user, impersonate('groups', 'ops'));
-    await admin.untilReady(child, { timeoutMs: 20_000 });
+    await admin.untilReady(child);
   });
 
   it('is issued to the user of the key who is in the group', async () => {
@@ -97,14 +97,7 @@ describe('a child of a key with groups', () => {
     ];
     const untilGroups = async (serial: number, groups: readonly string[]) => {
       for (const token of tokens) {
-        const { status } = await admin.until(
-          token,
-          'a successor',
-          (found) => found.status.serial === serial,
-          {
-            timeoutMs: 20_000,
-          },
-        );
+        const { status } = await admin.until(token, 'a successor', (found) => found.status.serial === serial);
         expect((await issuer.verify(status.token)).groups).toEqual(groups);
       }
       expect((await admin.untilReady(child)).status.confirmedGroups).toEqual(groups);

@@ -103,7 +103,7 @@ export class KubeConfigRun {
     const metadata = { name: this.#world.name('kubeconfig'), namespace };
     const given = { virtualClusterInstance, ...spec };
     const made = await this.#admin.create(virtualClusterInstanceKubeConfigs, given, metadata);
-    return await this.#admin.untilReady(made, { timeoutMs: 20_000 });
+    return await this.#admin.untilReady(made);
   }
 
   /** Of a token the signature, of a key in base64 of PEM what follows its constant head. */

@@ -334,7 +334,7 @@ describe('a ready instance', () => {
     const looks = async () => await metricOf(world.operator, series);
     const before = await versions();
     const seen = await looks();
-    await until('three more looks', async () => (await looks()) >= seen + 3, { timeoutMs: 15_000 });
+    await until('three more looks', async () => (await looks()) >= seen + 3);
     expect(await versions()).toEqual(before);
   });
 

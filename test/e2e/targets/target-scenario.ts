@@ -45,7 +45,7 @@ export function targetScenario(
       );
       await admin.untilReady(space);
       await admin.delete(connected);
-      await admin.untilGone(connected, { timeoutMs: 20_000 });
+      await admin.untilGone(connected);
     },
     'kubeconfigs of both forms: made, rotated, deleted': async () => {
       const one = await made();
@@ -57,7 +57,7 @@ export function targetScenario(
         await admin.untilGone(kubeConfig);
       }
       await admin.delete(one.instance);
-      await admin.untilGone(one.instance, { timeoutMs: 20_000 });
+      await admin.untilGone(one.instance);
     },
     'a kubeconfig of self-service, which goes with its access key': async () => {
       const one = await made();
@@ -79,7 +79,7 @@ export function targetScenario(
       await admin.delete(one.secret);
       await admin.untilRefused(one.instance, reasons.kubeConfigNotFound);
       await admin.delete(kubeConfig);
-      await admin.untilGone(kubeConfig, { timeoutMs: 20_000 });
+      await admin.untilGone(kubeConfig);
       const { name } = one.secret.metadata;
       await admin.createObject(secrets, {
         apiVersion: 'v1',
@@ -91,7 +91,7 @@ export function targetScenario(
         kind: 'ConfigMap',
         metadata: { namespace: 'latchkey-system', name: `latchkey-revocation-${kubeConfig.metadata.uid}` },
       };
-      await admin.untilGone(record, { timeoutMs: 20_000 });
+      await admin.untilGone(record);
     },
   };
 }

@@ -96,7 +96,7 @@ export class FragileOperator {
     };
     const all = async () => failing === failures.length;
     const seen = () => counters.map(({ nth, count }) => `write ${nth}: ${count} seen`);
-    await until('the writes that fail', all, { timeoutMs: 20_000, everyMs: 5, seen });
+    await until('the writes that fail', all, { everyMs: 5, seen });
     this.gate.judge = () => 'pass';
   }
 }

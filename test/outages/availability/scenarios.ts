@@ -72,12 +72,12 @@ export class Subject {
   }
 
   async untilReady(): Promise<Stored> {
-    return await this.api.untilReady(this.object, { timeoutMs: 20_000 });
+    return await this.api.untilReady(this.object);
   }
 
   async untilSerial(serial: number): Promise<Stored> {
     const holds = ({ status }: Stored) => status.serial === serial;
-    return await this.api.until(this.object, `serial ${serial}`, holds, { timeoutMs: 20_000 });
+    return await this.api.until(this.object, `serial ${serial}`, holds);
   }
 
   /** The Secrets that were made for it, wherever they are. */
@@ -158,7 +158,7 @@ const movedKey: Scenario = {
   end: async (subject) => {
     const key = await subject.untilReady();
     const { namespace, name } = subject.place();
-    await subject.api.untilGone(secretAt(namespace, name), { timeoutMs: 20_000 });
+    await subject.api.untilGone(secretAt(namespace, name));
     await expectIssuedTwice(subject, key, await subject.secretCredential('key', '-moved'));
   },
 };
@@ -174,7 +174,7 @@ const endedKey: Scenario = {
   },
   begin: async (subject) => await subject.patch({ ttl: 1 }),
   end: async (subject) => {
-    const key = await subject.api.untilRefused(subject.object, reasons.expired, { timeoutMs: 20_000 });
+    const key = await subject.api.untilRefused(subject.object, reasons.expired);
     expect(key.spec.disabled).toBe(true);
     expect(key.status).toMatchObject({ active: false, disabledByExpiry: key.metadata.generation });
     await expectIssuedOnce(subject, key, key.spec.key);
@@ -182,7 +182,7 @@ const endedKey: Scenario = {
 };
 
 const leavesNothing: Scenario['end'] = async (subject) => {
-  await subject.api.untilGone(subject.object, { timeoutMs: 20_000 });
+  await subject.api.untilGone(subject.object);
   expect(await subject.secrets()).toEqual([]);
   expect(await subject.confirmed()).toHaveLength(1);
 };

@@ -61,17 +61,17 @@ describe('a virtual cluster whose own policy keeps the binding of a deleted kube
     const kubeConfig = await project.issued();
     const allow = await refuseDeletes(cluster);
     await admin.delete(kubeConfig);
-    const event = await admin.untilEvent(kubeConfig, reasons.certificateNotRevoked, { timeoutMs: 20_000 });
+    const event = await admin.untilEvent(kubeConfig, reasons.certificateNotRevoked);
     expect(event.note).toContain(`still works until ${kubeConfig.status.notAfter}`);
     expect(event.note).toContain('because the cluster refused: ');
-    await admin.untilGone(kubeConfig, { timeoutMs: 20_000 });
+    await admin.untilGone(kubeConfig);
     const counted = async () => (await metricOf(world.operator, pending(reasons.targetForbidden))) === 1;
-    await until('it is counted', counted, { timeoutMs: 20_000 });
+    await until('it is counted', counted);
     await allow();
     const gone = async () => (await tracesOf(kubeConfig, cluster)).length === 0;
     await until('nothing is left', gone, { timeoutMs: 60_000 });
     const done = async () => (await metricOf(world.operator, pending(reasons.targetForbidden))) === 0;
-    await until('it is counted no more', done, { timeoutMs: 20_000 });
+    await until('it is counted no more', done);
   }, 150_000);
 });
 
