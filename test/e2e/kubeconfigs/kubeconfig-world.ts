@@ -18,6 +18,7 @@ import {
 } from '../../../src/api/resources.ts';
 import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
+import { isAllowed } from '../../../src/platform/access-review.ts';
 import { protobufType } from '../../builders/protobuf-binding.ts';
 import { type InstanceOptions, type Made, makeInstance } from '../targets/target-world.ts';
 
@@ -86,9 +87,17 @@ export class Project {
     return await this.world.admin.untilReady(await this.create(spec, metadata));
   }
 
-  /** Changes what `platform-admin` and `alice` may do with instances. */
+  /** Changes what `platform-admin` and `alice` may do with instances, and waits until the API server judges by it. */
   async grant(verbs: readonly string[]): Promise<void> {
     await grant(this.world, this.namespace, verbs);
+    const { client } = this.world.admin;
+    const user = { user: 'platform-admin', groups: [] };
+    const { namespace, instance } = this;
+    for (const verb of ['use', 'use-as-admin']) {
+      const question = { verb, resource: 'virtualclusterinstances', namespace, name: instance.metadata.name };
+      const acts = async () => (await isAllowed(client, user, question)) === verbs.includes(verb);
+      await until(`the grant of ${verb} acts`, acts);
+    }
   }
 
   /** The document in the Secret that `spec.secretRef` names. */
