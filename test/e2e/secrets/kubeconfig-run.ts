@@ -94,6 +94,7 @@ export class KubeConfigRun {
       kubeConfig,
     });
     await this.#admin.untilRefused(instance, reasons.kubeConfigRefused);
+    await this.#admin.untilEvent(instance, reasons.kubeConfigRefused);
     const place = `Secret/${namespace}/${secret.metadata.name} data.${key}`;
     this.#known.add('the command in an administrator kubeconfig', command, [place]);
   }
