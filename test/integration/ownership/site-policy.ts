@@ -38,7 +38,7 @@ export async function setPolicy(world: World, data: Entries): Promise<number> {
   const answer = await writePolicy(world, policyOf({ ...data, [mark]: String(ttl) }));
   if (answer.status >= 300) throw new Error(answer.body.message);
   const acts = async () => String((await probe(world, ttl + 1)).body.message).includes(`${ttl} seconds`);
-  return await timeUntil('the site policy acts', acts, { timeoutMs: 10_000, everyMs: 5 });
+  return await timeUntil('the site policy acts', acts, { everyMs: 5 });
 }
 
 let lastMark = 0;
@@ -54,7 +54,7 @@ function newMark(most: number): number {
 export async function dropPolicy(world: World): Promise<void> {
   await world.admin.send('DELETE', policyPath);
   const gone = async () => (await probe(world, 3_153_600_000)).status === 201;
-  await until('the site policy acts no more', gone, { timeoutMs: 10_000, everyMs: 5 });
+  await until('the site policy acts no more', gone, { everyMs: 5 });
 }
 
 /** The answer to a key of this life that is not stored. */
@@ -75,7 +75,7 @@ export async function dropGuard(world: World): Promise<void> {
     return (await world.admin.send('PUT', policyPath, options)).status === 200;
   };
   await writePolicy(world, policyOf({}));
-  await until('bad values can be stored', isOpen, { timeoutMs: 10_000 });
+  await until('bad values can be stored', isOpen);
 }
 
 /** To be called after all tests of a file: later files expect that the site asks for nothing. */
