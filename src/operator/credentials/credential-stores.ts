@@ -72,8 +72,15 @@ export class CredentialStores {
     return this.writtenSecrets.get(key);
   }
 
-  secretsOf(ownerUID: string, purpose: string): readonly SecretRecord[] {
-    return this.secrets.byIndex('owner', ownerUID).filter((secret) => secret.purpose === purpose);
+  /**
+   * The Secrets made for an object. One that the watch has not brought yet counts too: as our own write it enqueues nothing
+   * when it comes, so one that is missed here would be left behind.
+   */
+  secretsOf(ownerUID: string): readonly SecretRecord[] {
+    const known = this.secrets.byIndex('owner', ownerUID);
+    const pending = this.writtenSecrets.pending().filter((secret) => secret.ownerUID === ownerUID);
+    const isPending = ({ key }: SecretRecord) => pending.some((secret) => secret.key === key);
+    return [...known.filter((secret) => !isPending(secret)), ...pending];
   }
 
   /**

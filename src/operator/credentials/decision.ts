@@ -61,7 +61,7 @@ export function decisionInput(
     lookup: (name) => stores.key(name),
     credentialByUID: (uid) => stores.byUID(uid)[0],
     ...(secret === undefined ? {} : { secret }),
-    ownSecrets: stores.secretsOf(record.uid, purposes.credential),
+    ownSecrets: stores.secretsOf(record.uid).filter(({ purpose }) => purpose === purposes.credential),
     hasRoom: () => stores.ofKind[record.kind].quota.hasRoom(record),
     now: now(),
     trustedSince: trustedSince(),

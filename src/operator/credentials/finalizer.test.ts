@@ -79,7 +79,7 @@ describe('a Finalizer whose Secrets cannot be deleted', () => {
     const removed: string[] = [];
     const finalizer = new Finalizer(
       {
-        stores: { secrets: { byIndex: () => [] } as never },
+        stores: { secretsOf: () => [] },
         writer: {
           writeStatus: async (record) => record,
           removeFinalizer: async ({ uid }) => void removed.push(uid),

@@ -5,7 +5,6 @@ import { finalizerReleased, type ObjectEvents, type TransitionEvent } from '../s
 import type { CredentialStores } from './credential-stores.ts';
 import type { CredentialWriter } from './credential-writer.ts';
 import { deletingStatus } from './desired-status.ts';
-import type { SecretRecord } from './secret-record.ts';
 import type { SecretWriter } from './secret-writer.ts';
 
 /** In the event about a finalizer that was released at its limit. */
@@ -15,7 +14,7 @@ export const leftBehind = 'something that belonged to the credential';
 export type Remainder = 'nothing' | 'something' | 'hopeless';
 
 export interface FinalizerOptions {
-  readonly stores: Pick<CredentialStores, 'secrets'>;
+  readonly stores: Pick<CredentialStores, 'secretsOf'>;
   readonly writer: Pick<CredentialWriter, 'writeStatus' | 'removeFinalizer'>;
   readonly secrets: Pick<SecretWriter, 'deleteAll'>;
   readonly events: Pick<ObjectEvents, 'publish'>;
@@ -57,7 +56,7 @@ export class Finalizer {
   }
 
   async finalize(record: CredentialRecord): Promise<WorkResult | undefined> {
-    const { now, limitMs } = this.#options;
+    const { now, limitMs, stores } = this.#options;
     if (!record.finalizers.includes(finalizers[record.kind]) || this.#released.has(record.uid))
       return undefined;
     if (record.finalizers.length > 1 && record.status.credentialHash !== undefined)
@@ -65,15 +64,11 @@ export class Finalizer {
     const deadline = deadlineOf(record, { now: now(), since: this.#since, limitMs });
     const { left, notice, forget } = await this.#clean(record, now() >= deadline);
     // By now the watch has often told that the Secrets are gone.
-    const secrets = this.#secretsOf(record).length;
+    const secrets = stores.secretsOf(record.uid).length;
     const release = releaseOf({ secrets, left, now: now(), deadline });
     if (release === undefined) return { requeueAfterMs: recheckMs };
     if (left === 'nothing') await forget?.();
     return this.#release(record, release === 'done' ? [] : [finalizerReleased(leftBehind), notice]);
-  }
-
-  #secretsOf({ uid }: CredentialRecord): readonly SecretRecord[] {
-    return this.#options.stores.secrets.byIndex('owner', uid);
   }
 
   /**
@@ -81,8 +76,9 @@ export class Finalizer {
    * the way of the release.
    */
   async #clean(record: CredentialRecord, last: boolean): Promise<Cleaned> {
+    const { secrets, stores } = this.#options;
     const [deleted, cleaned] = await Promise.allSettled([
-      this.#options.secrets.deleteAll(this.#secretsOf(record)),
+      secrets.deleteAll(stores.secretsOf(record.uid)),
       this.#cleanUp(record),
     ]);
     if (cleaned.status === 'fulfilled' && (deleted.status === 'fulfilled' || last)) return cleaned.value;

@@ -36,6 +36,8 @@ export class Simulation {
   readonly #fates: Fate[];
   #controllers: Controllers;
   #delivered = 0;
+  /** Events of the watch of Secrets that are still to come; absent: it is as fast as the others. */
+  #late: (() => void)[] | undefined;
 
   constructor(fates: readonly Fate[]) {
     this.#fates = [...fates];
@@ -62,9 +64,22 @@ export class Simulation {
     if (!missing) this.#controllers.enqueueAll();
   }
 
+  /** The watch of Secrets brings nothing more until it is let go on. */
+  holdSecrets(): void {
+    this.#late ??= [];
+  }
+
+  /** It brings all that it has held back. */
+  releaseSecrets(): void {
+    const late = this.#late ?? [];
+    this.#late = undefined;
+    for (const bring of late) bring();
+  }
+
   /** The process dies between two writes; another one begins with a fresh list. */
   crash(): void {
     this.#controllers = this.#start();
+    this.#late = undefined;
     this.#delivered = this.api.changes.length;
     for (const plural of ['ownedaccesskeys', 'directclusterendpointtokens', 'secrets']) {
       for (const object of this.api.all(plural)) this.#upsert(plural, object);
@@ -77,8 +92,9 @@ export class Simulation {
       const { plural, type, object } = this.api.changes[
         this.#delivered++
       ] as (typeof this.api.changes)[number];
-      if (type === 'put') this.#upsert(plural, object);
-      else this.#remove(plural, object);
+      const bring = () => (type === 'put' ? this.#upsert(plural, object) : this.#remove(plural, object));
+      if (plural === 'secrets' && this.#late !== undefined) this.#late.push(bring);
+      else bring();
     }
   }
 
@@ -103,6 +119,7 @@ export class Simulation {
   /** Until nothing is queued and no event waits. Fails where that does not come. */
   async runUntilIdle(): Promise<void> {
     this.calm();
+    this.releaseSecrets();
     for (let round = 0; round < 200; round++) {
       this.deliver();
       await this.work();
