@@ -75,6 +75,16 @@ describe('MutationCache', () => {
     expect(records.get('a')).toEqual(record('12', 'later'));
   });
 
+  it('takes what the watch brings of a write for news when that comes after half a minute', () => {
+    const { clock, store, records } = setUp();
+    const origins: string[] = [];
+    store.subscribe(({ origin }) => void origins.push(origin));
+    records.put(record('10'));
+    clock.advance(30_001);
+    store.upsert(record('10'));
+    expect(origins).toEqual(['watch']);
+  });
+
   it('believes the store again after half a minute', () => {
     const { clock, records } = setUp();
     records.put(record('10'));

@@ -36,24 +36,30 @@ export class MutationCache<R extends StoredRecord> {
     this.#written.delete(key);
   }
 
-  /** The record of exactly this version when it is the one that we wrote: the watch brings it a second time. */
+  /**
+   * The record of exactly this version when it is the one that we wrote: the watch brings it a second time. One that comes so
+   * late that it was not counted meanwhile is news.
+   */
   getVersion(key: string, resourceVersion: string): R | undefined {
-    const record = this.#written.get(key)?.record;
+    const record = this.#present(key);
     return record?.resourceVersion === resourceVersion ? record : undefined;
   }
 
   get(key: string): R | undefined {
-    const written = this.#written.get(key);
-    if (written === undefined) return this.#store.get(key);
-    if (written.until > this.#clock.monotonic()) return written.record;
-    this.#written.delete(key);
-    return this.#store.get(key);
+    return this.#present(key) ?? this.#store.get(key);
   }
 
   /** The writes that the watch has not brought yet. */
   pending(): readonly R[] {
     const now = this.#clock.monotonic();
     return [...this.#written.values()].filter(({ until }) => until > now).map(({ record }) => record);
+  }
+
+  #present(key: string): R | undefined {
+    const written = this.#written.get(key);
+    if (written === undefined || written.until > this.#clock.monotonic()) return written?.record;
+    this.#written.delete(key);
+    return undefined;
   }
 
   /** A deletion of an earlier object under the same name says nothing about the one that we wrote. */

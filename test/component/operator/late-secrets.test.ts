@@ -48,6 +48,12 @@ describe.each<[string, string, Record<string, unknown>]>([
     expect(await left()).toEqual(['second']);
   });
 
+  it('it goes also when the watch brings it more than half a minute later', async () => {
+    simulation.clock.advance(40_000);
+    simulation.edit(plural, 'a', { spec: { secretRef: secretRef('second') } });
+    expect(await left()).toEqual(['second']);
+  });
+
   it('it goes with the object', async () => {
     simulation.delete(plural, 'a');
     expect(await left()).toEqual([]);
