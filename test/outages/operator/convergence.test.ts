@@ -106,6 +106,8 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   fc.constantFrom(1, 30, 90, 4_000).map((s): Act => [`${s} s pass`, (w) => w.clock.advance(s * 1_000)]),
   { weight: 3, arbitrary: fc.nat(6).map((count): Act => [`${count} events`, (w) => w.deliver(count)]) },
   { weight: 3, arbitrary: fc.nat(3).map((count): Act => [`${count} worked on`, (w) => w.work(count)]) },
+  fc.constant<Act>(['the watch of Secrets stands still', (w) => w.holdSecrets()]),
+  fc.constant<Act>(['the watch of Secrets goes on', (w) => w.releaseSecrets()]),
   fc.constant<Act>(['crash', (w) => w.crash()]),
 );
 
