@@ -11,7 +11,7 @@ export interface Options {
   readonly warmUp: number;
   /** `token-issue` and those of the gateway: each measurement, seconds. */
   readonly seconds: number;
-  /** `apply-to-ready`, `fairness`, `kubeconfig`, `policy-cost`, `revoke`: objects of each kind, all rounds together. */
+  /** `apply-to-ready`, `by-post`, `fairness`, `kubeconfig`, `policy-cost`, `revoke`: objects of each kind, all rounds together. */
   readonly runs: number;
   /** `reconcile-10k`: objects of each kind. */
   readonly objects: number;
@@ -21,7 +21,7 @@ export interface Options {
   readonly k8sOperator?: string;
   /** Those of the gateway: access keys that exist. */
   readonly keys: number;
-  /** `proxy-watch`: watches that are open. */
+  /** `proxy-watch`, `own-lists`: watches that are open. */
   readonly watches: number;
   /** `activity`: requests a second. */
   readonly rate: number;
@@ -40,12 +40,12 @@ export const usage = `usage: npm run bench -- [name…] [options]
   --rounds N             how often each contender is measured, in turn (5)
   --warm-up N            seconds before the first round, for each process (15)
   --seconds N            token-issue and those of the gateway: seconds of each measurement (5)
-  --runs N               apply-to-ready, fairness, kubeconfig, policy-cost, revoke: objects of each kind in all (1000)
+  --runs N               apply-to-ready, by-post, fairness, kubeconfig, policy-cost, revoke: objects of each kind in all (1000)
   --objects N            reconcile-10k: objects of each kind (10000)
   --event-for-each       reconcile-10k: the Go peer writes an event for each object
   --k8s-operator FOLDER  reconcile-10k: also @dot-i/k8s-operator, installed in this folder
   --keys N               those of the gateway: access keys that exist (100000)
-  --watches N            proxy-watch: watches that are open (1000)
+  --watches N            proxy-watch, own-lists: watches that are open (1000)
   --rate N               activity: requests a second (5000)
   --flood N              bad-key-flood: wrong keys a second (20000)
   --churn N              memory-100k: seconds for which keys are changed (600)

@@ -5,10 +5,12 @@ import { activity } from './benchmarks/activity.ts';
 import { applyToReady } from './benchmarks/apply-to-ready.ts';
 import { authorize } from './benchmarks/authorize.ts';
 import { badKeyFlood } from './benchmarks/bad-key-flood.ts';
+import { byPost } from './benchmarks/by-post.ts';
 import { coldStart } from './benchmarks/cold-start.ts';
 import { fairness } from './benchmarks/fairness.ts';
 import { kubeconfig } from './benchmarks/kubeconfig.ts';
 import { memory100k } from './benchmarks/memory-100k.ts';
+import { ownLists } from './benchmarks/own-lists.ts';
 import { policyCost } from './benchmarks/policy-cost.ts';
 import { proxyGet } from './benchmarks/proxy-get.ts';
 import { proxyList } from './benchmarks/proxy-list.ts';
@@ -32,6 +34,8 @@ const benchmarks: readonly Benchmark[] = [
   proxyGet,
   proxyList,
   proxyWatch,
+  byPost,
+  ownLists,
   authorize,
   revoke,
   activity,

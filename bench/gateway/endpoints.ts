@@ -56,7 +56,7 @@ export async function identityHeaders({ plane }: GatewayPlatform): Promise<Reado
 
 /** Latchkey's gateway, ready for requests. `profile`: where it leaves a CPU profile when it ends. */
 export async function startGateway(
-  { plane, guard }: GatewayPlatform,
+  { plane, guard }: Pick<GatewayPlatform, 'plane' | 'guard'>,
   { profile, ...options }: GatewayOptions & { readonly profile?: string | undefined } = {},
 ): Promise<Endpoint & { readonly gateway: RunningGateway }> {
   const profiling =

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { formatInstant } from '../../src/api/instant.ts';
+import { annotations } from '../../src/api/names.ts';
 import { computeFingerprints } from '../../src/credentials/fingerprint.ts';
 import { generateAccessKey } from '../../src/credentials/keys/access-key.ts';
 import { credentialHash, keyIDOf } from '../../src/credentials/keys/credential-hash.ts';
@@ -48,6 +49,28 @@ export function storedKey(index: number, { now, lastActivity }: KeyTimes) {
     },
   };
 }
+
+/** An owner of keys that no other benchmark uses. */
+export const ownerOf = (count: number): string => `owner-of-${count}`;
+
+/** Of the keys of somebody who has `count` of them, the one with this number. It has no scope, so its holder sees all of them. */
+export function ownKey(count: number, index: number, times: KeyTimes) {
+  const { metadata, spec, status, ...object } = storedKey(placeOfOwnKey(count, index), times);
+  const user = ownerOf(count);
+  const own = { ...spec, user, groups: [], scope: undefined };
+  return {
+    ...object,
+    metadata: { ...metadata, annotations: { ...metadata.annotations, [annotations.requester]: user } },
+    spec: own,
+    status: { ...status, fingerprint: computeFingerprints(own)[0] },
+  };
+}
+
+/** What the holder of that key sends. */
+export const ownSecret = (count: number, index: number): string => secretOf(placeOfOwnKey(count, index));
+
+/** Behind all others, and each owner with room for a million. */
+const placeOfOwnKey = (count: number, index: number): number => (count + 1) * 1_000_000 + index;
 
 /** Keys one after the other: an array of 100,000 would be hundreds of megabytes. */
 export function* storedKeys(
