@@ -1,5 +1,6 @@
 import type { Resource } from '../api/resources.ts';
-import { Reflector, type ReflectorClient, type ReflectorOptions } from '../kube/cache/reflector.ts';
+import { Reflector } from '../kube/cache/reflector.ts';
+import type { ReflectorClient, ReflectorOptions } from '../kube/cache/reflector-options.ts';
 import type { Store, StoredRecord } from '../kube/cache/store.ts';
 import type { Clock } from '../kube/clock.ts';
 import type { KubeObject } from '../kube/object.ts';

@@ -1,58 +1,27 @@
-import type { Resource } from '../../api/resources.ts';
-import type { Logger } from '../../logger.ts';
-import type { KubeClient } from '../client/client.ts';
 import type { WatchEvent, WatchStreamOptions } from '../client/watch-stream.ts';
 import { badAnswer, type KubeError, kubeErrorFromStatus, timedOut, unreachable } from '../kube-error.ts';
 import { isNewerVersion, type KubeObject, keyOf } from '../object.ts';
 import { collectionPath } from '../resource-path.ts';
 import { TimeSlice } from '../time-slice.ts';
-import { Retries, type RetriesOptions } from './retries.ts';
-import type { Store, StoredRecord } from './store.ts';
+import type { ReflectorOptions } from './reflector-options.ts';
+import { Retries } from './retries.ts';
+import type { StoredRecord } from './store.ts';
 import { isRefusalOfStreaming, isResumable } from './watch-recovery.ts';
-import { isEndOfList, provenWatch, type Selection, selectionOf, watchQuery } from './watch-requests.ts';
-
-export type ReflectorClient = Pick<KubeClient, 'list' | 'watch' | 'overOneConnection'>;
-
-export interface ReflectorOptions<R extends StoredRecord> extends RetriesOptions {
-  readonly client: ReflectorClient;
-  readonly resource: Resource;
-  /** Absent: all namespaces. */
-  readonly namespace?: string;
-  readonly labelSelector?: string;
-  readonly fieldSelector?: string;
-  /**
-   * The slim record of an object, with the key of `keyOf`; `undefined` leaves the object out. It must not keep the
-   * object. Where it throws, the object counts as not there: what cannot be read must grant nothing.
-   */
-  readonly project: (object: KubeObject) => R | undefined;
-  readonly store: Store<R>;
-  readonly log: Logger;
-  /** How long the server keeps a watch open, in seconds; a random time between both. Default 300 to 600. */
-  readonly watchSeconds?: readonly [number, number];
-  /**
-   * A watch without a byte for this long is opened again. Default 130 s, because bookmarks come every 1 to 2 minutes; with
-   * `proofTimeoutMs` a few seconds more than the server keeps the watch.
-   */
-  readonly idleMs?: number;
-  /**
-   * For what must not be believed once the server is cut off from its etcd: time limit of the lists before each watch by
-   * which it shows that it is not, over the same connection. Only they and events count as fresh then. `watchSeconds`
-   * bounds how old that gets. Default: no lists, and an open watch and bookmarks count too, which such a server goes on giving.
-   */
-  readonly proofTimeoutMs?: number;
-  /** Default 16 MiB. */
-  readonly maxLineBytes?: number;
-  /** Objects a page where the server has no streaming lists. Default 500. */
-  readonly pageSize?: number;
-  /** Called after each failure, for metrics. */
-  readonly onRestart?: () => void;
-}
+import {
+  checkServer,
+  isEndOfList,
+  provenWatch,
+  type Selection,
+  selectionOf,
+  watchQuery,
+} from './watch-requests.ts';
 
 /** A watch that ends sooner, without an event, is a failure: opening the next at once would be a busy loop. */
 const shortWatchMs = 1_000;
 /** Lists have no bookmarks on the way; a server that knows no streaming lists just stays silent. */
 const listIdleMs = 60_000;
 const listSeconds = 300;
+const defaultWatchSeconds = [300, 600] as const;
 const defaultLineBytes = 16 * 2 ** 20;
 /** How much later than announced the end of a watch may come. */
 const overdueMs = 5_000;
@@ -76,6 +45,8 @@ export class Reflector<R extends StoredRecord> {
   #seen: Set<string> | undefined;
   #hasSynced = false;
   #proof = 0;
+  /** When the last proof came; it is for a time before that. */
+  #contact = 0;
 
   constructor(options: ReflectorOptions<R>) {
     this.#options = options;
@@ -132,10 +103,23 @@ export class Reflector<R extends StoredRecord> {
     }
   }
 
-  #listOrWatch(signal: AbortSignal): Promise<void> {
+  async #listOrWatch(signal: AbortSignal): Promise<void> {
+    if (this.#resourceVersion !== undefined && this.#isLate) await this.#forgetOnceProven(signal);
     if (this.#resourceVersion !== undefined) return this.#watch(this.#resourceVersion, signal);
     this.#seen = new Set();
     return this.#streamingLists ? this.#streamList(signal) : this.#listPages(signal);
+  }
+
+  /**
+   * Nothing tells when a watch has brought all that happened in an outage: a store that counts as fresh before that holds what
+   * has long been taken back. So everything is listed, but not before the server answers short requests again.
+   */
+  async #forgetOnceProven(signal: AbortSignal): Promise<void> {
+    const { client, clock, resource, proofTimeoutMs: timeoutMs = 0 } = this.#options;
+    const resourceVersion = this.#resourceVersion ?? '';
+    const selection = this.#selection;
+    await checkServer(client, { clock, resource, selection, resourceVersion, timeoutMs, signal }, this.#path);
+    this.#resourceVersion = undefined;
   }
 
   async #streamList(signal: AbortSignal): Promise<void> {
@@ -190,7 +174,7 @@ export class Reflector<R extends StoredRecord> {
   }
 
   #resume(resourceVersion: string, signal: AbortSignal): AsyncIterable<WatchEvent> {
-    const { random, watchSeconds: [min, max] = [300, 600], proofTimeoutMs, idleMs } = this.#options;
+    const { random, watchSeconds: [min, max] = defaultWatchSeconds, proofTimeoutMs, idleMs } = this.#options;
     const seconds = Math.round(min + (max - min) * random());
     const selection = this.#selection;
     const query = watchQuery(selection, seconds);
@@ -284,7 +268,14 @@ export class Reflector<R extends StoredRecord> {
 
   #prove(since = this.#options.clock.monotonic()): void {
     this.#proof = since;
+    this.#contact = this.#options.clock.monotonic();
     this.#retries.succeeded();
+  }
+
+  /** The last proof came longer ago than the longest watch lasts. */
+  get #isLate(): boolean {
+    const { clock, watchSeconds: [, max] = defaultWatchSeconds } = this.#options;
+    return this.#isStrict && clock.monotonic() - this.#contact > 1000 * max + overdueMs;
   }
 
   get #isStrict(): boolean {

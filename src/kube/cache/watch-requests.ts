@@ -66,16 +66,20 @@ export async function* provenWatch(options: ProvenWatch): AsyncGenerator<WatchEv
  * ask etcd how far things are. Where only its own watch is stuck, it takes such a list from etcd. The second list comes
  * from where watches come from, and fails there until that is as new as the first.
  */
-async function checkServer(connection: KubeClient, options: ProvenWatch, path: string): Promise<void> {
+export async function checkServer(
+  client: Pick<KubeClient, 'list'>,
+  options: Pick<ProvenWatch, 'clock' | 'resource' | 'selection' | 'resourceVersion' | 'timeoutMs' | 'signal'>,
+  path: string,
+): Promise<void> {
   const { clock, resource, selection, resourceVersion, timeoutMs, signal } = options;
   const end = clock.monotonic() + timeoutMs;
   const first = { ...selection, limit: 1, signal, retries: 0 };
-  const { metadata } = await connection.list(resource, { ...first, timeoutMs });
+  const { metadata } = await client.list(resource, { ...first, timeoutMs });
   if (isNewerVersion(resourceVersion, metadata.resourceVersion))
     throw badAnswer({ verb: 'GET', path }, 'the resourceVersion went back');
   const second = { ...first, resourceVersion: metadata.resourceVersion, resourceVersionMatch } as const;
   const left = Math.max(1, end - clock.monotonic());
-  await connection.list(resource, { ...second, timeoutMs: left }).catch((error: unknown) => {
+  await client.list(resource, { ...second, timeoutMs: left }).catch((error: unknown) => {
     throw isAheadOfServer(error) ? unreachable({ verb: 'GET', path }, new Error(behind)) : error;
   });
 }

@@ -1,6 +1,7 @@
 import type { Resource } from '../../api/resources.ts';
 import { LatchkeyError } from '../../errors.ts';
-import { Reflector, type ReflectorClient } from '../../kube/cache/reflector.ts';
+import { Reflector } from '../../kube/cache/reflector.ts';
+import type { ReflectorClient } from '../../kube/cache/reflector-options.ts';
 import { Store, type StoreChange } from '../../kube/cache/store.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { sleep } from '../../kube/sleep.ts';

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { configMaps } from '../../../src/api/resources.ts';
-import { Reflector, type ReflectorOptions } from '../../../src/kube/cache/reflector.ts';
+import { Reflector } from '../../../src/kube/cache/reflector.ts';
+import type { ReflectorOptions } from '../../../src/kube/cache/reflector-options.ts';
 import { Store, type StoredRecord } from '../../../src/kube/cache/store.ts';
 import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
 import { FakeClock } from '../../../src/kube/fake-clock.ts';
@@ -153,6 +154,24 @@ describe('a reflector that asks for proof', () => {
     expect(reflector.freshness()).toBe(4_000);
   });
 
+  it('watches after a list that took longer than any watch, and does not list again', async () => {
+    let list: Exchange | undefined;
+    server.once(
+      ({ isWatch }) => isWatch,
+      (exchange) => {
+        list = exchange;
+      },
+    );
+    start();
+    await waitFor('the list', () => list !== undefined);
+    list!.open();
+    clock.advance(50_000);
+    list!.bookmark(String(objects.revision), { 'k8s.io/initial-events-end': 'true' });
+    await untilResumed(1);
+    await waitFor('the watch is open', () => reflector.freshness() === 0);
+    expect(server.watches.filter(({ query }) => query.has('sendInitialEvents')).length).toBe(1);
+  });
+
   it('counts events as fresh, and bookmarks not', async () => {
     await startSynced();
     clock.advance(4_000);
@@ -221,6 +240,39 @@ describe('a reflector that asks for proof', () => {
     await waitFor('the object', () => store.size === 1);
     expect(resumed()[1]?.query.get('resourceVersion')).toBe('100');
     expect(server.watches.filter(({ query }) => query.has('sendInitialEvents')).length).toBe(1);
+  });
+
+  it('lists everything again after an outage, and is not fresh before it has', async () => {
+    put('a');
+    await startSynced();
+    endWatch();
+    await untilResumed(2);
+    await waitFor('the watch is open', () => reflector.freshness() === 0);
+    const outages = 9;
+    for (let failures = 1; failures <= outages; failures++) server.once(isProof, () => undefined);
+    endWatch();
+    for (let failures = 1; failures <= outages; failures++) {
+      await waitFor('a list', () => proofs().length === failures + 2);
+      clock.advance(3_000);
+      await waitFor('its end', () => logged.length === failures);
+      if (failures === outages) break;
+      clock.advance(50);
+    }
+    let list: Exchange | undefined;
+    server.once(
+      ({ isWatch }) => isWatch,
+      (exchange) => {
+        list = exchange;
+      },
+    );
+    objects.remove('a');
+    clock.advance(50);
+    await waitFor('the list of everything', () => list !== undefined);
+    expect([list!.query.get('sendInitialEvents'), reflector.freshness()]).toEqual(['true', 28_450]);
+    list!.open();
+    list!.bookmark(String(objects.revision), { 'k8s.io/initial-events-end': 'true' });
+    await waitFor('the list is complete', () => reflector.freshness() === 0);
+    expect(store.size).toBe(0);
   });
 
   it('begins again with a list when the connection ends between list and watch', async () => {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { configMaps } from '../../../src/api/resources.ts';
-import { Reflector, type ReflectorOptions } from '../../../src/kube/cache/reflector.ts';
+import { Reflector } from '../../../src/kube/cache/reflector.ts';
+import type { ReflectorOptions } from '../../../src/kube/cache/reflector-options.ts';
 import { Store, type StoredRecord } from '../../../src/kube/cache/store.ts';
 import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
 import { SilenceReports } from '../../../src/kube/client/silence-reports.ts';

@@ -1,0 +1,43 @@
+import type { Resource } from '../../api/resources.ts';
+import type { Logger } from '../../logger.ts';
+import type { KubeClient } from '../client/client.ts';
+import type { KubeObject } from '../object.ts';
+import type { RetriesOptions } from './retries.ts';
+import type { Store, StoredRecord } from './store.ts';
+
+export type ReflectorClient = Pick<KubeClient, 'list' | 'watch' | 'overOneConnection'>;
+
+export interface ReflectorOptions<R extends StoredRecord> extends RetriesOptions {
+  readonly client: ReflectorClient;
+  readonly resource: Resource;
+  /** Absent: all namespaces. */
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  /**
+   * The slim record of an object, with the key of `keyOf`; `undefined` leaves the object out. It must not keep the
+   * object. Where it throws, the object counts as not there: what cannot be read must grant nothing.
+   */
+  readonly project: (object: KubeObject) => R | undefined;
+  readonly store: Store<R>;
+  readonly log: Logger;
+  /** How long the server keeps a watch open, in seconds; a random time between both. Default 300 to 600. */
+  readonly watchSeconds?: readonly [number, number];
+  /**
+   * A watch without a byte for this long is opened again. Default 130 s, because bookmarks come every 1 to 2 minutes; with
+   * `proofTimeoutMs` a few seconds more than the server keeps the watch.
+   */
+  readonly idleMs?: number;
+  /**
+   * For what must not be believed once the server is cut off from its etcd: time limit of the lists before each watch by
+   * which it shows that it is not, over the same connection. Only they and events count as fresh then. `watchSeconds`
+   * bounds how old that gets; where it is older, everything is listed again. Default: no lists, and an open watch and bookmarks count too, which such a server goes on giving.
+   */
+  readonly proofTimeoutMs?: number;
+  /** Default 16 MiB. */
+  readonly maxLineBytes?: number;
+  /** Objects a page where the server has no streaming lists. Default 500. */
+  readonly pageSize?: number;
+  /** Called after each failure, for metrics. */
+  readonly onRestart?: () => void;
+}
