@@ -38,3 +38,17 @@ it('agrees with a sorted map of the earliest time of each key', () => {
     }),
   );
 });
+
+it('gives the others in the order of their times when keys were taken out of the middle', () => {
+  const times = fc.uniqueArray(fc.nat(1_000), { minLength: 1, maxLength: 40 });
+  fc.assert(
+    fc.property(times, fc.array(fc.nat(60)), (dues, deleted) => {
+      const heap = new DelayHeap();
+      for (const [index, due] of dues.entries()) heap.put(`k${index}`, due);
+      for (const index of deleted) heap.delete(`k${index}`);
+      const left = dues.filter((_, index) => !deleted.includes(index)).toSorted((a, b) => a - b);
+      const given = left.map(() => dues[Number(heap.takeDue(1_000)?.slice(1))]);
+      expect([given, heap.size]).toEqual([left, 0]);
+    }),
+  );
+});

@@ -47,6 +47,123 @@ describe('a queue with owners', () => {
   });
 });
 
+describe('a queue with slots', () => {
+  const moved = new Map<string, undefined>();
+  const placeOf = (key: string) => (moved.has(key) ? undefined : { target: key.charAt(0) });
+  beforeEach(() => {
+    moved.clear();
+    queue = new WorkQueue({ clock, random: () => 1, slots: { placeOf, perTarget: 1, perTenant: 1 } });
+  });
+  const nothing = Symbol('nothing');
+  /** What a worker that waits has by now. */
+  const now = (waiting: Promise<string | undefined>) => Promise.race([waiting, Promise.resolve(nothing)]);
+
+  it('keeps a key without a slot until one is handed on, in order of arrival and without a timer', async () => {
+    for (const key of ['t1', 't2', 't3', 'u1']) queue.add(key);
+    expect([await queue.get(), await queue.get()]).toEqual(['t1', 'u1']);
+    const idle = queue.get();
+    expect([queue.length, queue.waitingForSlot, clock.pendingTimers]).toEqual([0, 2, 0]);
+    expect(await now(idle)).toBe(nothing);
+    queue.done('t1');
+    expect(await idle).toBe('t2');
+    queue.add('t1');
+    queue.done('t2');
+    expect(await queue.get()).toBe('t3');
+    queue.done('t3');
+    expect(await queue.get()).toBe('t1');
+  });
+
+  it('counts a key that stands in line once, however often it is added', async () => {
+    let added = 0;
+    const slots = { placeOf, perTarget: 1, perTenant: 1 };
+    queue = new WorkQueue({ clock, random: () => 1, slots, onAdd: () => added++ });
+    for (const key of ['t1', 't2']) queue.add(key);
+    await queue.get();
+    void queue.get();
+    for (let times = 0; times < 5; times++) queue.add('t2', 'changed');
+    expect([added, queue.waitingForSlot]).toEqual([2, 1]);
+  });
+
+  it('keeps what a key has failed so far while it stands in line', async () => {
+    for (const key of ['t1', 't2']) queue.add(key);
+    queue.addRateLimited('t2');
+    await queue.get();
+    void queue.get();
+    expect(queue.failures('t2')).toBe(1);
+  });
+
+  it('puts a key behind the others when it was added while it was worked on', async () => {
+    for (const key of ['t1', 't2']) queue.add(key);
+    expect(await queue.get()).toBe('t1');
+    const idle = queue.get();
+    queue.add('t1');
+    queue.done('t1');
+    expect(await idle).toBe('t2');
+    queue.done('t2');
+    expect(await queue.get()).toBe('t1');
+  });
+
+  it('gives a key at once when it needs no slot any more, and keeps no place in line for it', async () => {
+    for (const key of ['t1', 't2', 't3']) queue.add(key);
+    await queue.get();
+    const [second, third] = [queue.get(), queue.get()];
+    moved.set('t2', undefined);
+    queue.add('t2');
+    expect([await second, queue.waitingForSlot]).toEqual(['t2', 1]);
+    queue.done('t1');
+    expect(await third).toBe('t3');
+  });
+
+  it('wakes an idle worker with what another key did not need any more', async () => {
+    for (const key of ['t1', 't2', 't3']) queue.add(key);
+    await queue.get();
+    const second = queue.get();
+    queue.done('t1');
+    expect(await second).toBe('t2');
+    queue.add('u1');
+    const [idle, other] = [queue.get(), queue.get()];
+    expect(await idle).toBe('u1');
+    queue.done('t2');
+    expect(await other).toBe('t3');
+  });
+
+  it('hands a slot to the owner whose turn it is, however many keys another has in line', async () => {
+    const slots = { placeOf, perTarget: 1, perTenant: 1 };
+    queue = new WorkQueue({ clock, random: () => 1, ownerOf: (key) => key.slice(1, 4), slots });
+    for (let index = 0; index < 1_000; index++) queue.add(`teve${index}`);
+    const waiting = Array.from({ length: 4 }, () => queue.get());
+    queue.add('tann');
+    expect([await waiting[0], queue.waitingForSlot]).toEqual(['teve0', 1_000]);
+    queue.done('teve0');
+    queue.done((await waiting[1]) as string);
+    expect(await Promise.all(waiting.slice(1, 3))).toEqual(['teve1', 'tann']);
+    queue.done('tann');
+    expect(await waiting[3]).toBe('teve2');
+  });
+
+  it('drops the line when it is shut down for good, and ends its workers', async () => {
+    for (const key of ['t1', 't2']) queue.add(key);
+    await queue.get();
+    const idle = queue.get();
+    queue.shutDown({ discard: true });
+    expect([await idle, queue.waitingForSlot]).toEqual([undefined, 0]);
+    queue.done('t1');
+    expect(await queue.get()).toBeUndefined();
+  });
+
+  it('gives what stands in line before it ends, when nothing is discarded', async () => {
+    for (const key of ['t1', 't2']) queue.add(key);
+    await queue.get();
+    const idle = queue.get();
+    queue.shutDown();
+    expect(await now(idle)).toBe(nothing);
+    queue.done('t1');
+    expect(await idle).toBe('t2');
+    queue.done('t2');
+    expect(await queue.get()).toBeUndefined();
+  });
+});
+
 describe('a queue with keys that are only listed', () => {
   const list = (...keys: string[]) => {
     for (const key of keys) queue.add(key, 'listed');

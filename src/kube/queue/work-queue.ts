@@ -1,7 +1,8 @@
 import { backOffDelay } from '../back-off.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { DelayHeap } from './delay-heap.ts';
-import { FairLanes, type LaneName } from './fair-lanes.ts';
+import { FairLanes, type LaneName, namesOf } from './fair-lanes.ts';
+import { SlotLines, type SlotOptions } from './slot-lines.ts';
 
 export interface WorkQueueOptions {
   readonly clock: Clock;
@@ -19,6 +20,8 @@ export interface WorkQueueOptions {
   readonly maxBusyPerOwner?: number;
   /** The same while no other owner has any: below the number of workers, one is free for whose key comes next. Default: all. */
   readonly maxBusyAlone?: number;
+  /** Slots that keys need while they are worked on. A key without one stands in line, and holds no worker. Default: none. */
+  readonly slots?: SlotOptions;
 }
 
 /**
@@ -30,7 +33,8 @@ export type Urgency = 'listed' | 'changed';
 /**
  * The work queue of client-go: a key is handed to one worker at a time, a key that is added while it waits is not
  * added twice, and one that is added while it is worked on comes again after `done`. Its bound is the number of
- * keys: each stands in it at most once, and at most once among the delayed ones. Unlike there, owners take turns.
+ * keys: each stands in it at most once, and at most once among the delayed ones. Unlike there, owners take turns, and
+ * a key without a slot stands in line until `done` of another hands one on: no timer brings it, so none can be missed.
  */
 export class WorkQueue {
   readonly #clock: Clock;
@@ -40,6 +44,7 @@ export class WorkQueue {
   readonly #onAdd: (() => void) | undefined;
   readonly #ownerOf: (key: string) => LaneName;
   readonly #waiting: FairLanes;
+  readonly #slots: SlotLines | undefined;
   /** Needs work; once taken no longer, unless added again meanwhile. */
   readonly #dirty = new Set<string>();
   /** Those that wait as listed, and whose they were when they began to. */
@@ -61,11 +66,17 @@ export class WorkQueue {
     this.#onAdd = onAdd;
     this.#ownerOf = options.ownerOf ?? (() => '');
     this.#waiting = new FairLanes(options.maxBusyPerOwner, options.maxBusyAlone);
+    this.#slots = options.slots && new SlotLines(options.slots, (key) => this.#push(key));
   }
 
   /** Keys that wait for a worker. */
   get length(): number {
     return this.#waiting.length;
+  }
+
+  /** Keys that wait for a slot. */
+  get waitingForSlot(): number {
+    return this.#slots?.waiting ?? 0;
   }
 
   /** Keys that workers have. @public for the test that compares the queue with a plain model of it. */
@@ -81,7 +92,7 @@ export class WorkQueue {
   /** No effect after `shutDown`. Without an urgency a key that waits keeps its place. */
   add(key: string, urgency?: Urgency): void {
     if (this.#shutDown) return;
-    if (this.#dirty.has(key)) return urgency === 'changed' ? this.#advance(key) : undefined;
+    if (this.#dirty.has(key)) return this.#addAgain(key, urgency);
     this.#dirty.add(key);
     this.#onAdd?.();
     if (!this.#processing.has(key)) this.#offer(key, urgency === 'listed');
@@ -123,8 +134,12 @@ export class WorkQueue {
   /** The next key, for this caller alone until `done`; `undefined` once shut down and empty. */
   get(): Promise<string | undefined> {
     const key = this.#take();
-    if (key !== undefined) return Promise.resolve(key);
-    if (this.#shutDown && this.length === 0) return Promise.resolve(undefined);
+    if (key !== undefined) {
+      // What it does not need any more may have been handed on.
+      this.#dispatch();
+      return Promise.resolve(key);
+    }
+    if (this.#shutDown && this.#isEmpty) return Promise.resolve(undefined);
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
@@ -132,6 +147,7 @@ export class WorkQueue {
   done(key: string): void {
     this.#processing.delete(key);
     this.#waiting.done(key);
+    this.#slots?.leave(key);
     if (this.#dirty.has(key)) this.#offer(key);
     else this.#dispatch();
   }
@@ -145,14 +161,31 @@ export class WorkQueue {
     this.#timer?.cancel();
     this.#delayed.clear();
     if (discard) this.#discardQueued();
-    if (this.length === 0) this.#release();
+    if (this.#isEmpty) this.#release();
+  }
+
+  get #isEmpty(): boolean {
+    return this.length + this.waitingForSlot === 0;
   }
 
   #offer(key: string, isListed = false): void {
+    this.#push(key, isListed);
+    this.#dispatch();
+  }
+
+  #push(key: string, isListed = false): void {
     const owner = this.#ownerOf(key);
     if (isListed) this.#listed.set(key, owner);
     this.#waiting.push(key, owner, isListed);
-    this.#dispatch();
+  }
+
+  #addAgain(key: string, urgency: Urgency | undefined): void {
+    if (this.#slots?.isMisplaced(key) === true) {
+      // Gone, or about something else by now: it must not stand in line for what it does not need.
+      this.#slots.leave(key);
+      return this.#offer(key);
+    }
+    if (urgency === 'changed') this.#advance(key);
   }
 
   #advance(key: string): void {
@@ -169,7 +202,7 @@ export class WorkQueue {
       if (key === undefined) break;
       this.#idle.shift()?.(key);
     }
-    if (this.#shutDown && this.length === 0) this.#release();
+    if (this.#shutDown && this.#isEmpty) this.#release();
   }
 
   /** There will be no more keys. */
@@ -178,16 +211,21 @@ export class WorkQueue {
   }
 
   #take(): string | undefined {
-    const key = this.#waiting.take();
-    if (key === undefined) return undefined;
-    this.#processing.add(key);
-    this.#dirty.delete(key);
-    this.#listed.delete(key);
-    return key;
+    for (let key = this.#waiting.take(); key !== undefined; key = this.#waiting.take()) {
+      this.#listed.delete(key);
+      if (this.#slots?.enter(key, namesOf(this.#ownerOf(key))[0]) ?? true) {
+        this.#processing.add(key);
+        this.#dirty.delete(key);
+        return key;
+      }
+      this.#waiting.done(key);
+    }
+    return undefined;
   }
 
   #discardQueued(): void {
     this.#waiting.clear();
+    this.#slots?.clear();
     this.#dirty.clear();
     this.#listed.clear();
   }

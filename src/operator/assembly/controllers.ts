@@ -83,7 +83,7 @@ export class Controllers {
       ...createCredentialControllers(this.#context),
       createRevocationController(this.#context),
       ...createTargetControllers(this.#context),
-    ].map(limitDialling(this.#context, this.system.revocations));
+    ];
     this.targetSweep = createTargetSweep(this.#context);
   }
 
@@ -150,7 +150,7 @@ export class Controllers {
       }),
       ring: new KeyRing(() => this.#enqueueSigned()),
       gatewayAuthority: new GatewayAuthority(() => this.#enqueueKind('VirtualClusterInstanceKubeConfig')),
-      queues: queuesOf(options, this.stores),
+      queues: queuesOf(options, this.stores, this.system.revocations),
     };
   }
 
@@ -218,7 +218,9 @@ export class Controllers {
 function queuesOf(
   { clock, random, metrics, settings }: ControllersOptions,
   stores: CredentialStores,
+  revocations: Store<RevocationRecord>,
 ): OperatorContext['queues'] {
+  const dialling = limitDialling(stores, revocations);
   const create = (name: ControllerName) => {
     const kind = allCredentialKinds.find((candidate) => credentialKinds[candidate].plural === name);
     const owners = kind && {
@@ -226,7 +228,7 @@ function queuesOf(
       ...shareWorkers(settings, kind),
     };
     const onAdd = metrics.controllers.for(name).added;
-    return new WorkQueue({ clock, random, maxBackOffMs: 60_000, onAdd, ...owners });
+    return new WorkQueue({ clock, random, maxBackOffMs: 60_000, onAdd, ...dialling[name], ...owners });
   };
   return Object.fromEntries(controllerNames.map((name) => [name, create(name)])) as OperatorContext['queues'];
 }

@@ -4,8 +4,8 @@ import { RevocationController } from '../certificates/revocation-controller.ts';
 import type { Controller } from '../shared/controller.ts';
 import type { OperatorContext } from './operator-context.ts';
 
-/** A try to reach a virtual cluster that is gone holds its worker for many seconds. */
-const workers = 4;
+/** A try to reach a virtual cluster that is gone holds its worker for many seconds; four of one tenant do so at most. */
+const workers = 16;
 
 export function createRevocationController(context: OperatorContext): Controller {
   const { targetClients: clients, targets, clock, random, log, queues, stores, events, metrics } = context;

@@ -25,6 +25,8 @@ import type { OperatorContext } from './operator-context.ts';
 
 /** A target that does not answer holds its worker for many seconds. */
 const minWorkers = 32;
+/** There are more of them than of connected clusters, and twelve of one tenant hold a worker at most. */
+const moreForInstances = 32;
 
 /** The controllers of what credentials point at. */
 export function createTargetControllers(context: OperatorContext): readonly Controller[] {
@@ -49,7 +51,8 @@ export function createTargetControllers(context: OperatorContext): readonly Cont
   const workers = Math.max(settings.concurrency, minWorkers);
   return [
     {
-      ...{ name: 'virtualclusterinstances', resource: virtualClusterInstances, workers },
+      ...{ name: 'virtualclusterinstances', resource: virtualClusterInstances },
+      workers: workers + moreForInstances,
       queue: queues.virtualclusterinstances,
       reconcile: (key) => instances.reconcile(key),
     },
