@@ -22,6 +22,7 @@ export function runController(
 ): Promise<void> {
   const metrics = metricsOf(name);
   metrics.readDepth(() => queue.length);
+  metrics.readWaitingForSlot(() => queue.waitingForSlot);
   const measured = async (key: string): Promise<WorkResult | undefined> => {
     const start = clock.monotonic();
     const done = (outcome: 'success' | 'requeue' | 'conflict' | 'error') =>

@@ -13,6 +13,8 @@ export interface ControllerReport {
   readonly retried: () => void;
   /** Read at every scrape. */
   readonly readDepth: (depth: () => number) => void;
+  /** Read at every scrape. */
+  readonly readWaitingForSlot: (count: () => number) => void;
 }
 
 /** Work queues and the reconciles that empty them. */
@@ -20,6 +22,7 @@ export class ControllerMetrics {
   readonly #reconciles;
   readonly #seconds;
   readonly #depths;
+  readonly #waitingForSlot;
   readonly #adds;
   readonly #retries;
 
@@ -40,6 +43,11 @@ export class ControllerMetrics {
     this.#depths = new ScrapedGauge(registry, {
       name: 'latchkey_workqueue_depth',
       help: 'Objects waiting in the work queue.',
+      label: 'controller',
+    });
+    this.#waitingForSlot = new ScrapedGauge(registry, {
+      name: 'latchkey_workqueue_waiting_for_slot',
+      help: 'Objects that wait because their target, or the targets of their namespace together, are worked on as often as they may be at a time. They hold up nothing else.',
       label: 'controller',
     });
     this.#adds = new Counter({
@@ -68,11 +76,13 @@ export class ControllerMetrics {
       added: () => this.#adds.inc({ controller }),
       retried: () => this.#retries.inc({ controller }),
       readDepth: (depth) => this.#depths.add(controller, depth),
+      readWaitingForSlot: (count) => this.#waitingForSlot.add(controller, count),
     };
   }
 
   /** Forgets what is read at every scrape; what was counted stays. */
   clear(): void {
     this.#depths.clear();
+    this.#waitingForSlot.clear();
   }
 }

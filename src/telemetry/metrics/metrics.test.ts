@@ -98,6 +98,7 @@ describe('the metrics of an operator', () => {
     const { metrics, text: textOf } = start();
     const controller = metrics.controllers.for('a');
     controller.readDepth(() => 3);
+    controller.readWaitingForSlot(() => 4);
     controller.reconciled('success', 0.1);
     metrics.informers.for('b').read(
       () => 12,
@@ -112,7 +113,8 @@ describe('the metrics of an operator', () => {
     await textOf();
     metrics.endTerm();
     const text = await textOf();
-    for (const gone of ['workqueue_depth', 'reflector_objects', 'reflector_freshness_seconds', 'credentials'])
+    const workqueue = ['workqueue_depth', 'workqueue_waiting_for_slot'];
+    for (const gone of [...workqueue, 'reflector_objects', 'reflector_freshness_seconds', 'credentials'])
       expect(text).not.toContain(`latchkey_${gone}{`);
     for (const zero of [
       'latchkey_leader 0',
