@@ -21,6 +21,7 @@ import {
   caFingerprint,
   type RevocationRecord,
   RevocationRecords,
+  revocationIndexes,
 } from '../certificates/revocation-records.ts';
 import { CredentialStores } from '../credentials/credential-stores.ts';
 import { ExpiryBudget } from '../credentials/expiry-budget.ts';
@@ -59,10 +60,7 @@ export class Controllers {
     discovery: new Store<StoredRecord>(),
     gatewayCertificate: new Store<StoredRecord>(),
     gatewayAuthority: new Store<StoredRecord>(),
-    revocations: new Store<RevocationRecord>({
-      owner: ({ ownerUID }) => [ownerUID],
-      instance: ({ instance }) => [instance.uid],
-    }),
+    revocations: new Store<RevocationRecord>(revocationIndexes),
   };
   readonly all: readonly Controller[];
   /** To be run while this process leads, from when all reflectors have synced. */

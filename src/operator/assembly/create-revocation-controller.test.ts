@@ -1,9 +1,12 @@
-import { expect, it } from 'vitest';
-import { instanceRecord } from '../../../test/builders/target-record.ts';
+import { describe, expect, it } from 'vitest';
+import { instanceRecord, readyStatus } from '../../../test/builders/target-record.ts';
+import { reasons } from '../../api/reasons.ts';
 import { Store } from '../../kube/cache/store.ts';
 import { FakeClock } from '../../kube/fake-clock.ts';
+import { WorkQueue } from '../../kube/queue/work-queue.ts';
+import { silentLogger } from '../../logger.ts';
 import { TargetStores } from '../../platform/targets/target-stores.ts';
-import type { RevocationRecord } from '../certificates/revocation-records.ts';
+import { type RevocationRecord, revocationIndexes } from '../certificates/revocation-records.ts';
 import { CredentialStores } from '../credentials/credential-stores.ts';
 import { createRevocationController } from './create-revocation-controller.ts';
 import type { OperatorContext } from './operator-context.ts';
@@ -14,21 +17,41 @@ const record: RevocationRecord = {
   ...{ key: 'latchkey-system/record', name: 'record', uid: 'r', resourceVersion: '1', ownerUID: 'o' },
   instance: { namespace: 'default', name: 'shop', uid: instance.uid },
   secret: { namespace: 'default', name: 'vc-shop', key: 'config' },
-  ...{ caFingerprint: 'f', serials: [1], notAfter: 0, readable: true },
+  ...{ caFingerprint: 'f', serials: [1], notAfter: Date.UTC(9999, 1), readable: true },
 };
 
-function setUp() {
+/** `answers`: whether the virtual cluster answers. */
+function setUp(answers = () => true) {
   const clock = new FakeClock();
   const targets = new TargetStores(clock);
-  const recorded = new Store<RevocationRecord>({ owner: ({ ownerUID }) => [ownerUID] });
+  const recorded = new Store<RevocationRecord>(revocationIndexes);
   const forgotten: string[] = [];
-  createRevocationController({
-    ...{ clock, targets, queues: {}, stores: new CredentialStores(clock), certificates: { recorded } },
-    metrics: {},
-    targetClients: { forget: (uid: string) => void forgotten.push(uid) },
+  const opened: ((uid: string) => void)[] = [];
+  let tries = 0;
+  const problem = { reason: reasons.targetUnreachable, message: 'No answer.' };
+  const revoker = { tryRevoke: async () => (tries++, answers() ? undefined : problem) };
+  const queue = new WorkQueue({ clock, random: () => 0 });
+  const { reconcile } = createRevocationController({
+    ...{ clock, targets, queues: { revocations: queue }, stores: new CredentialStores(clock) },
+    certificates: { recorded, revoker, records: { complete: async () => undefined } },
+    ...{ random: () => 0, log: silentLogger, events: { publish: () => undefined } },
+    metrics: { revocationsPending: { inc: () => undefined, dec: () => undefined } },
+    targetClients: {
+      forget: (uid: string) => void forgotten.push(uid),
+      subscribe: (listener: (uid: string) => void) => void opened.push(listener),
+    },
   } as unknown as OperatorContext);
   recorded.upsert(record);
-  return { targets, recorded, forgotten };
+  const isWoken = async () => {
+    if (queue.length === 0) return false;
+    const key = (await queue.get()) as string;
+    queue.done(key);
+    return key === record.key;
+  };
+  const change = (uid: string) => {
+    for (const listener of opened) listener(uid);
+  };
+  return { ...{ targets, recorded, forgotten, isWoken, change }, reconcile, tries: () => tries };
 }
 
 it('forgets an instance that is gone when its certificates are revoked', () => {
@@ -43,4 +66,49 @@ it('leaves an instance that is there to its own controller', () => {
   targets.instances.upsert(instance);
   recorded.remove(record.key);
   expect(forgotten).toEqual([]);
+});
+
+describe('a record that waits for its virtual cluster', () => {
+  const withStatus = (resourceVersion: string, status: string, reason: string) =>
+    instanceRecord({ metadata: { resourceVersion }, status: readyStatus(status, reason) });
+  const away = withStatus('8', 'False', 'TargetUnreachable');
+  const back = withStatus('9', 'True', 'Connected');
+
+  it('is tried at once when its instance is usable again, and not before', async () => {
+    let answers = false;
+    const { targets, reconcile, isWoken, tries } = setUp(() => answers);
+    targets.instances.upsert(away);
+    for (let attempt = 0; attempt < 3; attempt++) await reconcile(record.key);
+    expect([tries(), await isWoken()]).toEqual([1, false]);
+    answers = true;
+    targets.instances.upsert(back);
+    expect(await isWoken()).toBe(true);
+    await reconcile(record.key);
+    expect(tries()).toBe(2);
+  });
+
+  it('is left alone by the checks of an instance that is usable, and by other instances', async () => {
+    const { targets, isWoken } = setUp();
+    targets.instances.upsert(back);
+    await isWoken();
+    targets.instances.upsert(withStatus('10', 'True', 'Connected'));
+    targets.instances.upsert(instanceRecord({ name: 'other', status: readyStatus('True', 'Connected') }));
+    expect(await isWoken()).toBe(false);
+  });
+
+  it('is tried at once when another instance with its Secret is usable', async () => {
+    const { targets, isWoken } = setUp();
+    const metadata = { uid: 'made again' };
+    targets.instances.upsert(instanceRecord({ metadata, status: readyStatus('True', 'Connected') }));
+    expect(await isWoken()).toBe(true);
+  });
+
+  it('is tried at once when the Secret of its instance holds something else', async () => {
+    const { targets, isWoken, change } = setUp();
+    targets.instances.upsert(away);
+    change('of another');
+    expect(await isWoken()).toBe(false);
+    change(away.uid);
+    expect(await isWoken()).toBe(true);
+  });
 });

@@ -1,5 +1,8 @@
+import { conditionTypes, findCondition } from '../../api/conditions.ts';
 import { systemNamespace } from '../../api/names.ts';
 import { configMaps } from '../../api/resources.ts';
+import { keyOf } from '../../kube/object.ts';
+import type { VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
 import { RevocationController } from '../certificates/revocation-controller.ts';
 import type { Controller } from '../shared/controller.ts';
 import type { OperatorContext } from './operator-context.ts';
@@ -24,6 +27,12 @@ export function createRevocationController(context: OperatorContext): Controller
     const uid = (current ?? previous)?.uid ?? '';
     for (const { key } of store.byIndex('owner', uid)) queues.revocations.add(key);
   });
+  onReturn(context, (secret) => {
+    for (const record of store.byIndex('secret', secret)) {
+      controller.endPause(record);
+      queues.revocations.add(record.key);
+    }
+  });
   store.subscribe(({ previous, current }) => {
     // A target that is there is forgotten when it goes.
     const uid = current === undefined ? previous?.instance.uid : undefined;
@@ -38,3 +47,23 @@ export function createRevocationController(context: OperatorContext): Controller
     reconcile: (key) => controller.reconcile(key),
   };
 }
+
+/**
+ * Calls back with the Secret of each instance that is usable again, or whose Secret holds something else. The Secret is what
+ * leads into a virtual cluster: an instance that was made again leads into the same one.
+ */
+function onReturn(
+  { targets, targetClients }: Pick<OperatorContext, 'targets' | 'targetClients'>,
+  enqueue: (secret: string) => void,
+): void {
+  targets.instances.subscribe(({ previous, current }) => {
+    if (current !== undefined && isReady(current) && (previous === undefined || !isReady(previous)))
+      enqueue(keyOf(current.kubeConfig));
+  });
+  targetClients.subscribe((uid) => {
+    for (const { kubeConfig } of targets.instances.byIndex('uid', uid)) enqueue(keyOf(kubeConfig));
+  });
+}
+
+const isReady = ({ conditions }: VirtualClusterInstanceRecord): boolean =>
+  findCondition(conditions, conditionTypes.ready)?.status === 'True';

@@ -55,6 +55,11 @@ export class RevocationController {
     this.#retries = new RetrySchedule(clock, { initialMs: 1_000, maxMs: 600_000, random });
   }
 
+  /** Its virtual cluster answers again, so the pause after the last failure is over. Reconcile it then. */
+  endPause({ uid }: RevocationRecord): void {
+    this.#retries.succeeded(uid);
+  }
+
   /** Level-based: the key is that of the record. */
   async reconcile(key: string): Promise<WorkResult | undefined> {
     const { store, records, clock, log } = this.#options;

@@ -38,6 +38,13 @@ export interface RevocationRecord extends Revocation, StoredRecord {
   readonly readable: boolean;
 }
 
+/** How records are found; `secret`: by the key of the Secret that leads into their virtual cluster. */
+export const revocationIndexes = {
+  owner: ({ ownerUID }: RevocationRecord) => [ownerUID],
+  instance: ({ instance }: RevocationRecord) => [instance.uid],
+  secret: ({ secret }: RevocationRecord) => [keyOf(secret)],
+};
+
 /** What identifies a record: one for each object and virtual cluster. */
 export type RevocationPlace = Pick<Revocation, 'ownerUID' | 'caFingerprint'>;
 
