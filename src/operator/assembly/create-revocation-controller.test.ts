@@ -29,11 +29,14 @@ function setUp(answers = () => true) {
   const opened: ((uid: string) => void)[] = [];
   let tries = 0;
   const problem = { reason: reasons.targetUnreachable, message: 'No answer.' };
-  const revoker = { tryRevoke: async () => (tries++, answers() ? undefined : problem) };
+  const tryRevoke = async () => {
+    tries++;
+    return answers() ? undefined : problem;
+  };
   const queue = new WorkQueue({ clock, random: () => 0 });
   const { reconcile } = createRevocationController({
     ...{ clock, targets, queues: { revocations: queue }, stores: new CredentialStores(clock) },
-    certificates: { recorded, revoker, records: { complete: async () => undefined } },
+    certificates: { recorded, revoker: { tryRevoke }, records: { complete: async () => undefined } },
     ...{ random: () => 0, log: silentLogger, events: { publish: () => undefined } },
     metrics: { revocationsPending: { inc: () => undefined, dec: () => undefined } },
     targetClients: {

@@ -4,6 +4,7 @@ import { certificateSigningRequests, clusterRoleBindings, type Resource } from '
 import type { AdminKubeConfig } from '../../kube/admin-kubeconfig/admin-kube-config.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
+import { forEachInLanes } from '../../kube/for-each-in-lanes.ts';
 import { isNotFound } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { sleep } from '../../kube/sleep.ts';
@@ -13,7 +14,15 @@ import { atTarget, TargetFailure, targetFailure } from '../targets/target-failur
 import { allowRebinding, denyRebinding } from './deny-rebinding.ts';
 import { everyObject } from './paged-list.ts';
 import { caFingerprint } from './revocation-records.ts';
-import { type DeadCertificates, findStrayBindings, isDead, removeStrayBindings } from './stray-bindings.ts';
+import {
+  type DeadCertificates,
+  findBoundOwners,
+  findStrayBindings,
+  isAnswer,
+  isDead,
+  removeStrayBindings,
+  targetLanes,
+} from './stray-bindings.ts';
 import { parseTargetObjectName, targetObjectName } from './target-object-names.ts';
 
 export interface RevokeRequest extends DeadCertificates {
@@ -47,15 +56,32 @@ export class CertificateRevoker {
     request: RevokeRequest,
     memory: string = source.uid,
   ): Promise<TargetProblem | undefined> {
+    const outcome = await this.#inside({ source, memory, request }, (client) => this.revoke(client, request));
+    return 'problem' in outcome ? outcome.problem : undefined;
+  }
+
+  /**
+   * As `tryRevoke`, for many objects of one target in one pass. Resolves with the UIDs of those that have nothing left in it,
+   * or with what stands in the way of all. What someone keeps in force is left to `tryRevoke`: it must hold up no other.
+   */
+  async tryRevokeTogether(
+    source: TargetSource,
+    requests: readonly [RevokeRequest, ...RevokeRequest[]],
+    memory: string = source.uid,
+  ): Promise<Outcome<readonly string[]>> {
+    const way = { source, memory, request: requests[0] };
+    return await this.#inside(way, (client) => this.#revokeTogether(client, requests));
+  }
+
+  async #inside<T>(way: Way, work: (client: KubeClient) => Promise<T>): Promise<Outcome<T>> {
     try {
-      const opened = await this.#clients.open(source);
-      if ('problem' in opened) return await this.#tryFromMemory(memory, request, opened.problem);
+      const opened = await this.#clients.open(way.source);
+      if ('problem' in opened) return await this.#fromMemory(way, work, opened.problem);
       const { client, config } = opened.target;
-      if (!isMeant(request, config)) return await this.#tryFromMemory(memory, request, elsewhere);
-      await this.revoke(client, request);
-      return undefined;
+      if (!isMeant(way.request, config)) return await this.#fromMemory(way, work, elsewhere);
+      return { value: await work(client) };
     } catch (error) {
-      if (error instanceof TargetFailure) return error.problem;
+      if (error instanceof TargetFailure) return { problem: error.problem };
       throw error;
     }
   }
@@ -64,18 +90,17 @@ export class CertificateRevoker {
    * A namespace that is being deleted loses its Secrets first, and a person who may write the Secret may point it
    * elsewhere, or nowhere: what was read before still serves to take something back.
    */
-  async #tryFromMemory(
-    uid: string,
-    request: RevokeRequest,
+  async #fromMemory<T>(
+    { memory, request }: Way,
+    work: (client: KubeClient) => Promise<T>,
     problem: TargetProblem,
-  ): Promise<TargetProblem | undefined> {
-    const client = this.#clients.remembered(uid, (config) => isMeant(request, config));
-    if (client === undefined) return problem;
+  ): Promise<Outcome<T>> {
+    const client = this.#clients.remembered(memory, (config) => isMeant(request, config));
+    if (client === undefined) return { problem };
     try {
-      await this.revoke(client, request);
-      return undefined;
+      return { value: await work(client) };
     } catch (error) {
-      if (error instanceof TargetFailure) return problem;
+      if (error instanceof TargetFailure) return { problem };
       throw error;
     } finally {
       await client.close();
@@ -89,10 +114,7 @@ export class CertificateRevoker {
    * a second or so more. Rejects with a TargetFailure.
    */
   async revoke(client: KubeClient, request: RevokeRequest): Promise<boolean> {
-    const deadline = this.#clock.monotonic() + maxDurationMs;
-    const assertTime = () => {
-      if (this.#clock.monotonic() > deadline) throw endless();
-    };
+    const assertTime = this.#timeLimit();
     return await atTarget(async () => {
       const removed = await removeOwnBindings(client, request);
       await this.#removeStray(client, request, { removed, assertTime });
@@ -100,6 +122,31 @@ export class CertificateRevoker {
       await removeSigningRequests(client, request, assertTime);
       return wasDenied;
     });
+  }
+
+  /** The search comes when the API server had time to act on the last deletion, as the last pass of `revoke` does. */
+  #revokeTogether(client: KubeClient, requests: readonly RevokeRequest[]): Promise<readonly string[]> {
+    const assertTime = this.#timeLimit();
+    return atTarget(async () => {
+      const unbound = await withoutRefused(requests, assertTime, (request) =>
+        removeOwnBindings(client, request),
+      );
+      await sleep(this.#clock, authorizerLagMs);
+      const bound = await findBoundOwners(client, unbound, assertTime);
+      const free = unbound.filter(({ uid }) => !bound.has(uid));
+      const done = await withoutRefused(free, assertTime, async (request) => {
+        await allowRebinding(client, request);
+        await removeSigningRequests(client, request, assertTime);
+      });
+      return done.map(({ uid }) => uid);
+    });
+  }
+
+  #timeLimit(): () => void {
+    const deadline = this.#clock.monotonic() + maxDurationMs;
+    return () => {
+      if (this.#clock.monotonic() > deadline) throw endless();
+    };
   }
 
   /**
@@ -126,6 +173,16 @@ export class CertificateRevoker {
   }
 }
 
+type Outcome<T> = { readonly value: T } | { readonly problem: TargetProblem };
+
+/** How a target is entered. */
+interface Way {
+  readonly source: TargetSource;
+  /** The UID under which it was opened before. */
+  readonly memory: string;
+  readonly request: RevokeRequest;
+}
+
 interface Progress {
   /** Bindings that are gone already. */
   readonly removed: number;
@@ -134,6 +191,25 @@ interface Progress {
 
 const isMeant = ({ caFingerprint: wanted }: RevokeRequest, config: AdminKubeConfig): boolean =>
   wanted === undefined || wanted === caFingerprint(config);
+
+/** Those for which the target has taken every request, in any order. What does not arrive at all ends the rest. */
+async function withoutRefused(
+  requests: readonly RevokeRequest[],
+  assertTime: () => void,
+  work: (request: RevokeRequest) => Promise<unknown>,
+): Promise<readonly RevokeRequest[]> {
+  const taken: RevokeRequest[] = [];
+  await forEachInLanes(requests, targetLanes, async (request) => {
+    assertTime();
+    try {
+      await work(request);
+      taken.push(request);
+    } catch (error) {
+      if (!isAnswer(error) && !(error instanceof TargetFailure)) throw error;
+    }
+  });
+  return taken;
+}
 
 /** By name and so at once, before anything is searched. Resolves with how many there were. */
 async function removeOwnBindings(client: KubeClient, request: RevokeRequest): Promise<number> {

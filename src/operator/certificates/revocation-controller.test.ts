@@ -49,7 +49,7 @@ function setUp(setting: Setting = {}) {
     ...setting.record,
   };
   const controller = new RevocationController({
-    store: { get: () => record },
+    store: { get: () => record, byIndex: () => [record] },
     findOwner: () => ('owner' in setting ? setting.owner : owner),
     records: { complete: async () => void completed++ },
     revoker: {
@@ -58,6 +58,7 @@ function setUp(setting: Setting = {}) {
         revoked.push(all[1].serials);
         return setting.problems?.shift();
       },
+      tryRevokeTogether: () => Promise.reject(new Error('there is one record only')),
     },
     events: { publish: (_, events) => void notes.push(...events.map(({ note }) => note)) },
     pending: {

@@ -4,9 +4,11 @@ import { type Reason, reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { Store } from '../../kube/cache/store.ts';
 import type { Clock } from '../../kube/clock.ts';
+import { forEachInLanes } from '../../kube/for-each-in-lanes.ts';
+import { keyOf } from '../../kube/object.ts';
 import type { WorkResult } from '../../kube/queue/workers.ts';
 import type { Logger } from '../../logger.ts';
-import type { TargetClients } from '../../platform/targets/target-clients.ts';
+import type { TargetClients, TargetSource } from '../../platform/targets/target-clients.ts';
 import type { TargetProblem } from '../../platform/targets/target-problem.ts';
 import {
   certificateNotRevoked,
@@ -20,11 +22,12 @@ import type { RevocationRecord, RevocationRecords } from './revocation-records.t
 import { isAhead } from './serials.ts';
 
 export interface RevocationControllerOptions {
-  readonly store: Pick<Store<RevocationRecord>, 'get'>;
+  /** With an index `secret`. */
+  readonly store: Pick<Store<RevocationRecord>, 'get' | 'byIndex'>;
   /** The kubeconfig of this UID, our own last write to it included. */
   readonly findOwner: (uid: string) => CredentialRecord | undefined;
   readonly records: Pick<RevocationRecords, 'complete'>;
-  readonly revoker: Pick<CertificateRevoker, 'tryRevoke'>;
+  readonly revoker: Pick<CertificateRevoker, 'tryRevoke' | 'tryRevokeTogether'>;
   readonly clients: Pick<TargetClients, 'forget'>;
   readonly events: Pick<ObjectEvents, 'publish'>;
   /** How many records wait for the same reason. */
@@ -45,9 +48,12 @@ export class RevocationController {
   readonly #retries: RetrySchedule;
   /** UIDs of records, and since when the object that is there names none of their certificates. */
   readonly #unnamedSince = new Map<string, { readonly newest: number; readonly since: number }>();
-
   /** By record: why it waits. */
   readonly #pending = new Map<string, Reason>();
+  /** By record: its version when it was completed, until the watch shows that it is gone. */
+  readonly #completed = new Map<string, string>();
+  /** Records with which a common pass was not done. They are tried one by one, so that none of them keeps others waiting. */
+  readonly #alone = new Set<string>();
 
   constructor(options: RevocationControllerOptions) {
     this.#options = options;
@@ -56,31 +62,45 @@ export class RevocationController {
   }
 
   /** Its virtual cluster answers again, so the pause after the last failure is over. Reconcile it then. */
-  endPause({ uid }: RevocationRecord): void {
+  endPause({ key, uid }: RevocationRecord): void {
     this.#retries.succeeded(uid);
+    this.#alone.delete(key);
   }
 
   /** Level-based: the key is that of the record. */
   async reconcile(key: string): Promise<WorkResult | undefined> {
-    const { store, records, clock, log } = this.#options;
+    const { store, clock } = this.#options;
     const record = store.get(key);
-    if (record === undefined) return this.#setPending(key, undefined);
+    if (record === undefined) return this.#forget(key);
+    if (this.#completed.get(key) === versionOf(record)) return undefined;
     if (!record.readable) return this.#waitForPerson(record);
     const untilDue = this.#msUntilDue(record);
     if (untilDue > 0) return Number.isFinite(untilDue) ? { requeueAfterMs: untilDue } : undefined;
-    const { ownerUID, notAfter, instance } = record;
-    const rest = notAfter - clock.now();
+    const rest = record.notAfter - clock.now();
     const waitMs = rest <= 0 ? 0 : await this.#revoke(record);
     if (waitMs > 0) return { requeueAfterMs: Math.min(waitMs, rest) };
+    return void (await this.#complete(record, rest <= 0 ? 'ended' : 'revoked'));
+  }
+
+  async #complete(record: RevocationRecord, outcome: 'ended' | 'revoked'): Promise<void> {
+    const { store, records, log } = this.#options;
+    const { key, ownerUID, instance } = record;
     this.#retries.succeeded(record.uid);
     this.#setPending(key, undefined);
     this.#unnamedSince.delete(record.uid);
-    const outcome = rest <= 0 ? 'ended' : 'revoked';
     log.info(
       { uid: ownerUID, instance: `${instance.namespace}/${instance.name}`, outcome },
       'revocation completed',
     );
-    return void (await records.complete(record));
+    await records.complete(record);
+    // The watch may have been faster, and then nothing would ever forget it.
+    if (store.get(key) !== undefined) this.#completed.set(key, versionOf(record));
+  }
+
+  #forget(key: string): undefined {
+    this.#completed.delete(key);
+    this.#alone.delete(key);
+    return this.#setPending(key, undefined);
   }
 
   /**
@@ -110,19 +130,69 @@ export class RevocationController {
   /** Milliseconds until the next try; 0: done. */
   async #revoke(record: RevocationRecord): Promise<number> {
     const { revoker, clients } = this.#options;
-    const waiting = this.#retries.waiting(record.uid, record.resourceVersion);
+    const waiting = this.#waiting(record);
     if (waiting !== undefined) return waiting.waitMs;
     // A client of its own: that of an instance which is there again is not ours to close.
     const source = { uid: record.name, secret: record.secret };
     try {
+      const others = this.#others(record);
+      if (others.length > 0 && (await this.#revokeTogether(source, [record, ...others]))) return 0;
+      const failed = this.#waiting(record);
+      if (failed !== undefined) return failed.waitMs;
       const problem = await revoker.tryRevoke(source, this.#requestOf(record), record.instance.uid);
-      if (problem === undefined) return 0;
-      this.#logFailure(record, problem);
-      this.#report(record, problem.reason, certificateNotRevoked(untilOf(record), problem));
-      return this.#retries.failed(record.uid, record.resourceVersion, problem).waitMs;
+      return problem === undefined ? 0 : this.#fail(record, problem);
     } finally {
       clients.forget(source.uid);
     }
+  }
+
+  #waiting({ uid, resourceVersion }: RevocationRecord) {
+    return this.#retries.waiting(uid, resourceVersion);
+  }
+
+  /** What else is to be revoked now in the same virtual cluster, by the same way into it. */
+  #others(record: RevocationRecord): readonly RevocationRecord[] {
+    if (this.#alone.has(record.key)) return [];
+    const now = this.#options.clock.now();
+    const place = placeOf(record);
+    const isDue = (other: RevocationRecord) =>
+      placeOf(other) === place &&
+      other.key !== record.key &&
+      !this.#alone.has(other.key) &&
+      this.#completed.get(other.key) !== versionOf(other) &&
+      other.readable &&
+      other.notAfter > now &&
+      this.#waiting(other) === undefined &&
+      this.#msUntilDue(other) === 0;
+    const found = this.#options.store.byIndex('secret', keyOf(record.secret));
+    return found.filter(isDue).slice(0, maxTogether - 1);
+  }
+
+  /** Completes the others that it was done with. Resolves with whether it was done with the first. */
+  async #revokeTogether(
+    source: TargetSource,
+    together: readonly [RevocationRecord, ...RevocationRecord[]],
+  ): Promise<boolean> {
+    const { store, revoker } = this.#options;
+    const [first, ...others] = together;
+    const requests = [this.#requestOf(first), ...others.map((record) => this.#requestOf(record))] as const;
+    const outcome = await revoker.tryRevokeTogether(source, requests, first.instance.uid);
+    for (const { key } of together) if (store.get(key) !== undefined) this.#alone.add(key);
+    if ('problem' in outcome) {
+      for (const record of together) this.#fail(record, outcome.problem);
+      return false;
+    }
+    const done = new Set(outcome.value);
+    const finished = others.filter(({ ownerUID }) => done.has(ownerUID));
+    await forEachInLanes(finished, completionLanes, (record) => this.#complete(record, 'revoked'));
+    return done.has(first.ownerUID);
+  }
+
+  /** Milliseconds until the next try. */
+  #fail(record: RevocationRecord, problem: TargetProblem): number {
+    this.#logFailure(record, problem);
+    this.#report(record, problem.reason, certificateNotRevoked(untilOf(record), problem));
+    return this.#retries.failed(record.uid, record.resourceVersion, problem).waitMs;
   }
 
   /** No one knows what it is about, so nothing is done on its word. A person may mend it. */
@@ -172,6 +242,16 @@ export class RevocationController {
 }
 
 const unreadableRetryMs = 60_000;
+/** Records in one pass: what they need is done well within its time, also where the virtual cluster is slow. */
+const maxTogether = 200;
+/** Records that are deleted at the same time. */
+const completionLanes = 8;
+
+const versionOf = ({ uid, resourceVersion }: RevocationRecord): string => `${uid}/${resourceVersion}`;
+
+/** What a pass has in common: the virtual cluster, and the way into it. */
+const placeOf = ({ instance, secret, caFingerprint }: RevocationRecord): string =>
+  JSON.stringify([instance, Object.entries(secret).toSorted(), caFingerprint]);
 
 const untilOf = ({ notAfter }: RevocationRecord): string =>
   Number.isFinite(notAfter) ? formatTimestamp(notAfter) : 'it ends';

@@ -2,6 +2,7 @@ import { defined } from '../../api/json.ts';
 import { clusterRoleBindings, type Resource, roleBindings } from '../../api/resources.ts';
 import { parseCertificateSubject } from '../../credentials/certificates/subject.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
+import { forEachInLanes } from '../../kube/for-each-in-lanes.ts';
 import { isConflict, isNotFound, KubeError } from '../../kube/kube-error.ts';
 import type { KubeObject, ObjectKey } from '../../kube/object.ts';
 import { TargetFailure } from '../targets/target-failure.ts';
@@ -29,7 +30,7 @@ interface Binding extends KubeObject {
 }
 
 /** At the same time; as many as there are connections to a target. */
-const concurrency = 4;
+export const targetLanes = 4;
 
 type Place = Pick<KubeObject['metadata'], 'name' | 'namespace' | 'uid' | 'resourceVersion'> &
   Partial<Pick<KubeObject['metadata'], 'finalizers' | 'deletionTimestamp'>>;
@@ -91,6 +92,28 @@ export async function findStrayBindings(
   return found.bindings;
 }
 
+/**
+ * Searches every binding of a cluster once, for the dead certificates of many objects. Resolves with the UIDs of those that have
+ * one in force. Rejects where the search cannot see everything, and as `findStrayBindings` does.
+ */
+export async function findBoundOwners(
+  client: KubeClient,
+  dead: readonly DeadCertificates[],
+  assertTime: () => void,
+): Promise<ReadonlySet<string>> {
+  const byUID = new Map(dead.map((certificates) => [certificates.uid, certificates]));
+  const bound = new Set<string>();
+  const add = (subject: Subject | null) => {
+    const certificate = certificateIn(subject);
+    const certificates = certificate && byUID.get(certificate.uid);
+    if (certificates !== undefined && namesDead(subject, certificates)) bound.add(certificates.uid);
+  };
+  for (const resource of [clusterRoleBindings, roleBindings])
+    for await (const binding of everyObject<Binding>(client, resource, { assertTime }))
+      subjectsOf(binding).forEach(add);
+  return bound;
+}
+
 async function findIn(
   resource: Resource,
   bindings: AsyncIterable<Binding>,
@@ -122,33 +145,33 @@ export async function removeStrayBindings(
   found: readonly StrayBinding[],
   assertTime: () => void,
 ): Promise<number> {
-  const rest = found.values();
   const refusals: KubeError[] = [];
   let irremovable = 0;
-  const clear = async () => {
-    for (const stray of rest) {
-      assertTime();
-      try {
-        if (!(await takeOut(client, stray))) irremovable += 1;
-      } catch (error) {
-        if (!isAnswer(error)) throw error;
-        refusals.push(error);
-      }
+  await forEachInLanes(found, targetLanes, async (stray) => {
+    assertTime();
+    try {
+      if (!(await takeOut(client, stray))) irremovable += 1;
+    } catch (error) {
+      if (!isAnswer(error)) throw error;
+      refusals.push(error);
     }
-  };
-  await Promise.all(Array.from({ length: concurrency }, clear));
+  });
   if (refusals[0] !== undefined) throw refusals[0];
   return irremovable;
 }
 
-const isAnswer = (error: unknown): error is KubeError =>
+export const isAnswer = (error: unknown): error is KubeError =>
   error instanceof KubeError && (error.code === 'ERR_KUBE_STATUS' || error.code === 'ERR_KUBE_RESPONSE');
 
 /** Kubernetes knows the name of a certificate as a user and as a group; a service account never has it. */
-function namesDead(subject: Subject | null, dead: DeadCertificates): boolean {
+function certificateIn(subject: Subject | null): ReturnType<typeof parseCertificateSubject> {
   const { kind, name } = subject ?? {};
-  if ((kind !== 'User' && kind !== 'Group') || typeof name !== 'string') return false;
-  const certificate = parseCertificateSubject(name);
+  if ((kind !== 'User' && kind !== 'Group') || typeof name !== 'string') return undefined;
+  return parseCertificateSubject(name);
+}
+
+function namesDead(subject: Subject | null, dead: DeadCertificates): boolean {
+  const certificate = certificateIn(subject);
   return certificate?.uid === dead.uid && isDead(certificate.serial, dead);
 }
 

@@ -18,6 +18,7 @@ import { RevocationController } from '../../../src/operator/certificates/revocat
 import {
   type RevocationRecord,
   RevocationRecords,
+  revocationIndexes,
   toRevocationRecord,
 } from '../../../src/operator/certificates/revocation-records.ts';
 import { CredentialStores } from '../../../src/operator/credentials/credential-stores.ts';
@@ -236,7 +237,7 @@ export class KubeConfigSimulation {
   #start(): Process {
     this.ring = new KeyRing(() => undefined);
     const stores = new CredentialStores(this.clock);
-    const revocations = new Store<RevocationRecord>({ owner: ({ ownerUID }) => [ownerUID] });
+    const revocations = new Store<RevocationRecord>(revocationIndexes);
     const clients = this.#clients();
     const client = this.#client();
     const revoker = new CertificateRevoker(clients, this.clock);

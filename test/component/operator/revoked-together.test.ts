@@ -1,0 +1,159 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { labels } from '../../../src/api/names.ts';
+import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
+import { Store } from '../../../src/kube/cache/store.ts';
+import { timedOut } from '../../../src/kube/kube-error.ts';
+import { toUntrustedServerError } from '../../../src/kube/untrusted/untrusted-server-error.ts';
+import { silentLogger } from '../../../src/logger.ts';
+import { CertificateRevoker } from '../../../src/operator/certificates/certificate-revoker.ts';
+import { RevocationController } from '../../../src/operator/certificates/revocation-controller.ts';
+import {
+  caFingerprint,
+  type RevocationRecord,
+  revocationIndexes,
+} from '../../../src/operator/certificates/revocation-records.ts';
+import type { TargetClients } from '../../../src/platform/targets/target-clients.ts';
+import { HastyClock } from './kubeconfig-simulation.ts';
+import { MemoryTarget, refusal } from './memory-target.ts';
+
+const bindings = 'clusterrolebindings';
+const requests = 'certificatesigningrequests';
+const uidOf = (index: number) => `aaaa-${index}`;
+
+let clock: HastyClock;
+let target: MemoryTarget;
+let store: Store<RevocationRecord>;
+let controller: RevocationController;
+/** What the target was asked, as `GET clusterrolebindings` and so on. */
+let asked: string[];
+/** How often the target was opened. */
+let opened: number;
+/** Records that are completed in the API server; the watch brings it with `deliver`. */
+let completed: string[];
+
+beforeEach(() => {
+  clock = new HastyClock(Date.UTC(2026, 10, 21, 10));
+  target = new MemoryTarget(clock, () => 'works');
+  target.onRequest = ({ method, path }) => void asked.push(`${method} ${path.split('/').at(-1)}`);
+  store = new Store<RevocationRecord>(revocationIndexes);
+  [asked, opened, completed] = [[], 0, []];
+  const config = { server: new URL('https://10.0.0.1'), ca: 'the authority' };
+  const clients = {
+    open: async () => {
+      opened++;
+      return { target: { client: target.client, config } };
+    },
+    remembered: () => undefined,
+    forget: () => undefined,
+  } as unknown as TargetClients;
+  controller = new RevocationController({
+    ...{ store, clients, clock, random: () => 0.5, log: silentLogger },
+    revoker: new CertificateRevoker(clients, clock),
+    findOwner: () => undefined,
+    records: { complete: async ({ key }) => void completed.push(key) },
+    events: { publish: () => undefined },
+    pending: { inc: () => undefined, dec: () => undefined },
+  });
+});
+
+/** Certificates of objects that are gone, each with its binding and its request in the target. */
+function record(count: number, change: (index: number) => Partial<RevocationRecord> = () => ({})): void {
+  for (let index = 0; index < count; index++) {
+    const uid = uidOf(index);
+    const metadata = { name: `latchkey-${uid}-1`, labels: { [labels.ownerUID]: uid } };
+    const subjects = [{ kind: 'User', name: certificateSubject(uid, 1) }];
+    target.api.create(bindings, { metadata, subjects } as never);
+    target.api.create(requests, { metadata } as never);
+    store.upsert({
+      ...{ key: `latchkey-system/r${index}`, name: `r${index}`, uid: `r${index}`, resourceVersion: '1' },
+      ...{ ownerUID: uid, serials: [1], notAfter: Number.POSITIVE_INFINITY, readable: true },
+      instance: { namespace: 'default', name: 'shop', uid: 'i' },
+      secret: { namespace: 'default', name: 'vc-shop', key: 'config' },
+      caFingerprint: fingerprint,
+      ...change(index),
+    });
+  }
+}
+
+const fingerprint = caFingerprint({ ca: 'the authority' });
+
+const reconcile = (index: number) => controller.reconcile(`latchkey-system/r${index}`);
+const action = { verb: 'GET', path: '' };
+const silence = toUntrustedServerError(action, timedOut(action, 5_000)) as Error;
+const keysOf = (...indexes: number[]) => indexes.map((index) => `latchkey-system/r${index}`);
+const countOf = (what: string) => asked.filter((one) => one === what).length;
+
+describe('what is to be revoked in one virtual cluster', () => {
+  it('goes in one pass, which searches all bindings once', async () => {
+    record(100);
+    expect(await reconcile(0)).toBeUndefined();
+    expect([target.names(bindings), target.names(requests)]).toEqual([[], []]);
+    expect([opened, countOf(`GET ${bindings}`), countOf('GET rolebindings')]).toEqual([1, 1, 1]);
+    expect(completed).toHaveLength(100);
+  });
+
+  it('is not done again when the watch is late', async () => {
+    record(3);
+    for (const index of [0, 1, 2]) await reconcile(index);
+    expect([opened, completed.toSorted()]).toEqual([1, keysOf(0, 1, 2)]);
+  });
+
+  it('goes by itself where it is of another instance, another authority or another Secret, or has time', async () => {
+    const secret = { namespace: 'default', name: 'other', key: 'config' };
+    const instance = { namespace: 'default', name: 'shop', uid: 'other' };
+    const changes = [{}, { secret }, { instance }, { caFingerprint: 'other' }, { readable: false }, {}];
+    record(6, (index) => changes[index] ?? {});
+    await reconcile(0);
+    expect(completed.toSorted()).toEqual(keysOf(0, 5));
+  });
+
+  it('leaves to itself what someone binds again, and finishes the rest', async () => {
+    record(4);
+    const subjects = [{ kind: 'User', name: certificateSubject(uidOf(2), 1) }];
+    target.api.create(bindings, { metadata: { name: 'again' }, subjects } as never);
+    await reconcile(0);
+    expect([completed.toSorted(), target.names(bindings)]).toEqual([keysOf(0, 1, 3), ['again']]);
+    await reconcile(2);
+    expect([completed.toSorted(), target.names(bindings)]).toEqual([keysOf(0, 1, 2, 3), []]);
+  });
+
+  it('leaves to itself what the target refuses, and tries it again later', async () => {
+    record(4);
+    const { onRequest } = target;
+    target.onRequest = (request) => {
+      onRequest(request);
+      const isKept = request.method === 'DELETE' && request.path.endsWith(`${uidOf(0)}-1`);
+      if (isKept) throw toUntrustedServerError(action, refusal(403, 'Forbidden'));
+    };
+    expect(await reconcile(0)).toEqual({ requeueAfterMs: expect.any(Number) });
+    expect(completed.toSorted()).toEqual(keysOf(1, 2, 3));
+  });
+
+  it('waits all together when the target does not answer, with one try for all, and then each by itself', async () => {
+    record(50);
+    target.failure = silence;
+    for (let index = 0; index < 50; index++)
+      expect(await reconcile(index)).toEqual({ requeueAfterMs: expect.any(Number) });
+    expect(opened).toBe(1);
+    target.failure = undefined;
+    clock.advance(2_000);
+    await reconcile(7);
+    expect(completed).toEqual(keysOf(7));
+  });
+
+  it('goes in one pass again when the target is back', async () => {
+    record(50);
+    target.failure = silence;
+    await reconcile(0);
+    target.failure = undefined;
+    for (const waiting of store.values()) controller.endPause(waiting);
+    await reconcile(0);
+    expect([opened, completed.length]).toEqual([2, 50]);
+  });
+
+  it('goes on with the next pass where there is too much for one', async () => {
+    record(450);
+    for (let index = 0; index < 450; index++) await reconcile(index);
+    expect([opened, countOf(`GET ${bindings}`), completed.length]).toEqual([3, 3, 450]);
+  });
+});
