@@ -1,4 +1,3 @@
-import { labels } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
 import { certificateSigningRequests, clusterRoleBindings, type Resource } from '../../api/resources.ts';
 import type { AdminKubeConfig } from '../../kube/admin-kubeconfig/admin-kube-config.ts';
@@ -6,13 +5,12 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { forEachInLanes } from '../../kube/for-each-in-lanes.ts';
 import { isNotFound } from '../../kube/kube-error.ts';
-import type { KubeObject } from '../../kube/object.ts';
 import { sleep } from '../../kube/sleep.ts';
 import type { TargetClients, TargetSource } from '../../platform/targets/target-clients.ts';
 import type { TargetProblem } from '../../platform/targets/target-problem.ts';
 import { atTarget, TargetFailure, targetFailure } from '../targets/target-failure.ts';
-import { allowRebinding, denyRebinding } from './deny-rebinding.ts';
-import { everyObject } from './paged-list.ts';
+import { allowRebinding, denyRebinding, ownersOfDenials } from './deny-rebinding.ts';
+import { namesByOwner } from './paged-list.ts';
 import { caFingerprint } from './revocation-records.ts';
 import {
   type DeadCertificates,
@@ -119,7 +117,9 @@ export class CertificateRevoker {
       const removed = await removeOwnBindings(client, request);
       await this.#removeStray(client, request, { removed, assertTime });
       const wasDenied = await allowRebinding(client, request);
-      await removeSigningRequests(client, request, assertTime);
+      const options = { assertTime, uid: request.uid };
+      const requested = await namesByOwner(client, certificateSigningRequests, options);
+      await removeSigningRequests(client, request, requested);
       return wasDenied;
     });
   }
@@ -134,9 +134,11 @@ export class CertificateRevoker {
       await sleep(this.#clock, authorizerLagMs);
       const bound = await findBoundOwners(client, unbound, assertTime);
       const free = unbound.filter(({ uid }) => !bound.has(uid));
+      const denied = await ownersOfDenials(client, assertTime);
+      const requested = await namesByOwner(client, certificateSigningRequests, { assertTime });
       const done = await withoutRefused(free, assertTime, async (request) => {
-        await allowRebinding(client, request);
-        await removeSigningRequests(client, request, assertTime);
+        if (denied.has(request.uid)) await allowRebinding(client, request);
+        await removeSigningRequests(client, request, requested);
       });
       return done.map(({ uid }) => uid);
     });
@@ -220,18 +222,16 @@ async function removeOwnBindings(client: KubeClient, request: RevokeRequest): Pr
   return removed;
 }
 
-/** Also those of a process that died before it could say so. */
+/** Also those of a process that died before it could say so: they are among the `requested`, by the UID of their object. */
 async function removeSigningRequests(
   client: KubeClient,
   request: RevokeRequest,
-  assertTime: () => void,
+  requested: ReadonlyMap<string, readonly string[]>,
 ): Promise<void> {
   const { uid, serials } = request;
   const found = new Set(serials);
-  const labelSelector = `${labels.ownerUID}=${uid}`;
-  const labelled = everyObject<KubeObject>(client, certificateSigningRequests, { labelSelector, assertTime });
-  for await (const { metadata } of labelled) {
-    const serial = parseTargetObjectName(uid, metadata.name);
+  for (const name of requested.get(uid) ?? []) {
+    const serial = parseTargetObjectName(uid, name);
     if (serial !== undefined) found.add(serial);
   }
   for (const serial of [...found].filter((candidate) => isDead(candidate, request)))

@@ -3,6 +3,7 @@ import type { Resource } from '../../api/resources.ts';
 import { certificateSubject, certificateSubjectPrefix } from '../../credentials/certificates/subject.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { isAlreadyExists, isForbidden, isNotFound } from '../../kube/kube-error.ts';
+import { namesByOwner } from './paged-list.ts';
 import type { DeadCertificates } from './stray-bindings.ts';
 
 const admission = (kind: string, plural: string): Resource => ({
@@ -50,6 +51,23 @@ export async function allowRebinding(client: KubeClient, { uid }: DeadCertificat
     }
   }
   return wasDenied;
+}
+
+/** UIDs of the objects for which something is denied. Rejects with the client's errors. */
+export async function ownersOfDenials(
+  client: KubeClient,
+  assertTime: () => void,
+): Promise<ReadonlySet<string>> {
+  const owners = new Set<string>();
+  for (const resource of [policyBindings, policies]) {
+    try {
+      const names = await namesByOwner(client, resource, { assertTime });
+      for (const uid of names.keys()) owners.add(uid);
+    } catch (error) {
+      if (!isNotFound(error) && !isForbidden(error)) throw error;
+    }
+  }
+  return owners;
 }
 
 const policyName = (uid: string): string => `latchkey-${uid}`;

@@ -1,3 +1,5 @@
+import { asObject, asText } from '../../api/json.ts';
+import { labels } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
 import type { Resource } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
@@ -39,6 +41,23 @@ export async function* everyObject<T extends KubeObject>(
     page = { ...page, items: [] };
     if (page.isDeadEnd) throw unlistable();
   } while (page.next !== undefined);
+}
+
+/** Names of what we made for an object, by its UID; for all objects where `uid` is absent. Rejects as `everyObject` does. */
+export async function namesByOwner(
+  client: Pick<KubeClient, 'list'>,
+  resource: Resource,
+  { uid, assertTime }: Pick<PagedListOptions, 'assertTime'> & { readonly uid?: string },
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const labelSelector = uid === undefined ? labels.ownerUID : `${labels.ownerUID}=${uid}`;
+  const names = new Map<string, string[]>();
+  for await (const { metadata } of everyObject<KubeObject>(client, resource, { labelSelector, assertTime })) {
+    const owner = asText(asObject(metadata.labels)[labels.ownerUID]) ?? '';
+    const known = names.get(owner);
+    if (known === undefined) names.set(owner, [metadata.name]);
+    else known.push(metadata.name);
+  }
+  return names;
 }
 
 /**

@@ -172,7 +172,7 @@ export class MemoryTarget {
     const limit = Number(query.get('limit') ?? Number.POSITIVE_INFINITY);
     const rest = this.api
       .all(plural)
-      .filter(({ metadata }) => label === '' || metadata.labels?.[label] === value)
+      .filter(({ metadata }) => isSelected(metadata.labels?.[label], label, value))
       .map((item) => ({ key: keyOf(item.metadata), item }))
       .filter(({ key }) => key.startsWith(prefix))
       .map(({ key, item }) => ({ key: key.slice(prefix.length), item }))
@@ -185,6 +185,10 @@ export class MemoryTarget {
     };
   }
 }
+
+/** `label=value`, or `label` for every value. */
+const isSelected = (found: string | undefined, label: string, value: string | undefined): boolean =>
+  label === '' || (value === undefined ? found !== undefined : found === value);
 
 const maxAddressLength = 2 ** 20;
 

@@ -18,6 +18,7 @@ import { MemoryTarget, refusal } from './memory-target.ts';
 
 const bindings = 'clusterrolebindings';
 const requests = 'certificatesigningrequests';
+const denials = ['validatingadmissionpolicybindings', 'validatingadmissionpolicies'];
 const uidOf = (index: number) => `aaaa-${index}`;
 
 let clock: HastyClock;
@@ -90,6 +91,8 @@ describe('what is to be revoked in one virtual cluster', () => {
     expect([target.names(bindings), target.names(requests)]).toEqual([[], []]);
     expect([opened, countOf(`GET ${bindings}`), countOf('GET rolebindings')]).toEqual([1, 1, 1]);
     expect(completed).toHaveLength(100);
+    // For each the deletion of its binding and of its request; besides them the searches.
+    expect(asked.length).toBeLessThanOrEqual(2 * 100 + 5);
   });
 
   it('is not done again when the watch is late', async () => {
@@ -115,6 +118,25 @@ describe('what is to be revoked in one virtual cluster', () => {
     expect([completed.toSorted(), target.names(bindings)]).toEqual([keysOf(0, 1, 3), ['again']]);
     await reconcile(2);
     expect([completed.toSorted(), target.names(bindings)]).toEqual([keysOf(0, 1, 2, 3), []]);
+  });
+
+  it('ends what a process denied that died since', async () => {
+    record(2);
+    const metadata = { name: `latchkey-${uidOf(1)}`, labels: { [labels.ownerUID]: uidOf(1) } };
+    for (const plural of denials) target.api.create(plural, { metadata } as never);
+    await reconcile(0);
+    expect([completed.toSorted(), denials.flatMap((plural) => target.names(plural))]).toEqual([
+      keysOf(0, 1),
+      [],
+    ]);
+  });
+
+  it('takes what it does not know of its objects, too: requests that were never recorded', async () => {
+    record(2);
+    const metadata = { name: `latchkey-${uidOf(1)}-7`, labels: { [labels.ownerUID]: uidOf(1) } };
+    target.api.create(requests, { metadata } as never);
+    await reconcile(0);
+    expect(target.names(requests)).toEqual([]);
   });
 
   it('leaves to itself what the target refuses, and tries it again later', async () => {
