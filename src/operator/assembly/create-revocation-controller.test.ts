@@ -54,7 +54,7 @@ function setUp(answers = () => true) {
   const change = (uid: string) => {
     for (const listener of opened) listener(uid);
   };
-  return { ...{ targets, recorded, forgotten, isWoken, change }, reconcile, tries: () => tries };
+  return { ...{ clock, targets, recorded, forgotten, isWoken, change }, reconcile, tries: () => tries };
 }
 
 it('forgets an instance that is gone when its certificates are revoked', () => {
@@ -77,17 +77,31 @@ describe('a record that waits for its virtual cluster', () => {
   const away = withStatus('8', 'False', 'TargetUnreachable');
   const back = withStatus('9', 'True', 'Connected');
 
-  it('is tried at once when its instance is usable again, and not before', async () => {
+  it('is tried within a second when its instance is usable again, and not before', async () => {
     let answers = false;
-    const { targets, reconcile, isWoken, tries } = setUp(() => answers);
+    const { clock, targets, reconcile, isWoken, tries } = setUp(() => answers);
     targets.instances.upsert(away);
     for (let attempt = 0; attempt < 3; attempt++) await reconcile(record.key);
     expect([tries(), await isWoken()]).toEqual([1, false]);
     answers = true;
     targets.instances.upsert(back);
     expect(await isWoken()).toBe(true);
+    clock.advance(1_000);
     await reconcile(record.key);
     expect(tries()).toBe(2);
+  });
+
+  it('is tried once a second at most, however often its instance goes and comes back', async () => {
+    const { clock, targets, reconcile, isWoken, tries } = setUp(() => false);
+    for (let flap = 0; flap < 100; flap++) {
+      targets.instances.upsert(away);
+      targets.instances.upsert(back);
+      expect(await isWoken()).toBe(true);
+      expect(await reconcile(record.key)).toEqual({ requeueAfterMs: expect.any(Number) });
+      clock.advance(100);
+    }
+    // Half a second to a second apart; here half a second.
+    expect(tries()).toBe(20);
   });
 
   it('is left alone by the checks of an instance that is usable, and by other instances', async () => {

@@ -61,14 +61,15 @@ export class CertificateRevoker {
   /**
    * As `tryRevoke`, for many objects of one target in one pass. Resolves with the UIDs of those that have nothing left in it,
    * or with what stands in the way of all. What someone keeps in force is left to `tryRevoke`: it must hold up no other.
+   * `onAnswer`: called when the target has acted on the request for one of them.
    */
   async tryRevokeTogether(
     source: TargetSource,
     requests: readonly [RevokeRequest, ...RevokeRequest[]],
-    memory: string = source.uid,
+    { memory = source.uid, onAnswer }: { readonly memory?: string; readonly onAnswer: () => void },
   ): Promise<Outcome<readonly string[]>> {
     const way = { source, memory, request: requests[0] };
-    return await this.#inside(way, (client) => this.#revokeTogether(client, requests));
+    return await this.#inside(way, (client) => this.#revokeTogether(client, requests, onAnswer));
   }
 
   async #inside<T>(way: Way, work: (client: KubeClient) => Promise<T>): Promise<Outcome<T>> {
@@ -125,12 +126,17 @@ export class CertificateRevoker {
   }
 
   /** The search comes when the API server had time to act on the last deletion, as the last pass of `revoke` does. */
-  #revokeTogether(client: KubeClient, requests: readonly RevokeRequest[]): Promise<readonly string[]> {
+  #revokeTogether(
+    client: KubeClient,
+    requests: readonly RevokeRequest[],
+    onAnswer: () => void,
+  ): Promise<readonly string[]> {
     const assertTime = this.#timeLimit();
     return atTarget(async () => {
-      const unbound = await withoutRefused(requests, assertTime, (request) =>
-        removeOwnBindings(client, request),
-      );
+      const unbound = await withoutRefused(requests, assertTime, async (request) => {
+        await removeOwnBindings(client, request);
+        onAnswer();
+      });
       await sleep(this.#clock, authorizerLagMs);
       const bound = await findBoundOwners(client, unbound, assertTime);
       const free = unbound.filter(({ uid }) => !bound.has(uid));

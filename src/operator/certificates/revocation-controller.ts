@@ -61,9 +61,9 @@ export class RevocationController {
     this.#retries = new RetrySchedule(clock, { initialMs: 1_000, maxMs: 600_000, random });
   }
 
-  /** Its virtual cluster answers again, so the pause after the last failure is over. Reconcile it then. */
+  /** Its virtual cluster answers again, so no long pause is due any more. Reconcile it then. */
   endPause({ key, uid }: RevocationRecord): void {
-    this.#retries.succeeded(uid);
+    this.#retries.resume(uid);
     this.#alone.delete(key);
   }
 
@@ -140,7 +140,7 @@ export class RevocationController {
       const failed = this.#waiting(record);
       if (failed !== undefined) return failed.waitMs;
       const problem = await revoker.tryRevoke(source, this.#requestOf(record), record.instance.uid);
-      return problem === undefined ? 0 : this.#fail(record, problem);
+      return problem === undefined ? 0 : this.#fail([record], problem);
     } finally {
       clients.forget(source.uid);
     }
@@ -150,7 +150,10 @@ export class RevocationController {
     return this.#retries.waiting(uid, resourceVersion);
   }
 
-  /** What else is to be revoked now in the same virtual cluster, by the same way into it. */
+  /**
+   * What else is to be revoked in the same virtual cluster, by the same way into it. Also what waits after a failure: one try is
+   * enough for all.
+   */
   #others(record: RevocationRecord): readonly RevocationRecord[] {
     if (this.#alone.has(record.key)) return [];
     const now = this.#options.clock.now();
@@ -162,7 +165,6 @@ export class RevocationController {
       this.#completed.get(other.key) !== versionOf(other) &&
       other.readable &&
       other.notAfter > now &&
-      this.#waiting(other) === undefined &&
       this.#msUntilDue(other) === 0;
     const found = this.#options.store.byIndex('secret', keyOf(record.secret));
     return found.filter(isDue).slice(0, maxTogether - 1);
@@ -176,10 +178,19 @@ export class RevocationController {
     const { store, revoker } = this.#options;
     const [first, ...others] = together;
     const requests = [this.#requestOf(first), ...others.map((record) => this.#requestOf(record))] as const;
-    const outcome = await revoker.tryRevokeTogether(source, requests, first.instance.uid);
-    for (const { key } of together) if (store.get(key) !== undefined) this.#alone.add(key);
+    let isSilent = true;
+    const onAnswer = () => {
+      isSilent = false;
+    };
+    const outcome = await revoker.tryRevokeTogether(source, requests, {
+      memory: first.instance.uid,
+      onAnswer,
+    });
+    // Where nothing is answered none of them is to blame, and a try for each would be one for nothing.
+    const apart = 'problem' in outcome && isSilent ? [] : together;
+    for (const { key } of apart) if (store.get(key) !== undefined) this.#alone.add(key);
     if ('problem' in outcome) {
-      for (const record of together) this.#fail(record, outcome.problem);
+      this.#fail(together, outcome.problem);
       return false;
     }
     const done = new Set(outcome.value);
@@ -188,9 +199,21 @@ export class RevocationController {
     return done.has(first.ownerUID);
   }
 
-  /** Milliseconds until the next try. */
-  #fail(record: RevocationRecord, problem: TargetProblem): number {
-    this.#logFailure(record, problem);
+  /**
+   * After one try for all of them. Milliseconds until the next one for the first. The objects are gone, and with them the place
+   * where a condition would say so.
+   */
+  #fail(together: readonly [RevocationRecord, ...RevocationRecord[]], problem: TargetProblem): number {
+    const [first, ...others] = together;
+    const { reason, message } = problem;
+    const instance = `${first.instance.namespace}/${first.instance.name}`;
+    const fields = { uid: first.ownerUID, instance, records: together.length, reason, problem: message };
+    this.#options.log.warn(fields, 'revocation failed and will be tried again');
+    for (const record of others) this.#postpone(record, problem);
+    return this.#postpone(first, problem);
+  }
+
+  #postpone(record: RevocationRecord, problem: TargetProblem): number {
     this.#report(record, problem.reason, certificateNotRevoked(untilOf(record), problem));
     return this.#retries.failed(record.uid, record.resourceVersion, problem).waitMs;
   }
@@ -220,17 +243,6 @@ export class RevocationController {
       this.#pending.set(key, reason);
       pending.inc({ reason });
     }
-  }
-
-  /** The object is gone, and with it the place where a condition would say so. */
-  #logFailure({ ownerUID, instance }: RevocationRecord, { reason, message }: TargetProblem): void {
-    const fields = {
-      uid: ownerUID,
-      instance: `${instance.namespace}/${instance.name}`,
-      reason,
-      problem: message,
-    };
-    this.#options.log.warn(fields, 'revocation failed and will be tried again');
   }
 
   /** Of an object that is gone everything goes. Of a living one only what is on record here. */

@@ -101,12 +101,11 @@ export async function findBoundOwners(
   dead: readonly DeadCertificates[],
   assertTime: () => void,
 ): Promise<ReadonlySet<string>> {
-  const byUID = new Map(dead.map((certificates) => [certificates.uid, certificates]));
+  const byUID = Map.groupBy(dead, ({ uid }) => uid);
   const bound = new Set<string>();
   const add = (subject: Subject | null) => {
-    const certificate = certificateIn(subject);
-    const certificates = certificate && byUID.get(certificate.uid);
-    if (certificates !== undefined && namesDead(subject, certificates)) bound.add(certificates.uid);
+    const { uid = '' } = certificateIn(subject) ?? {};
+    if (byUID.get(uid)?.some((certificates) => namesDead(subject, certificates)) === true) bound.add(uid);
   };
   for (const resource of [clusterRoleBindings, roleBindings])
     for await (const binding of everyObject<Binding>(client, resource, { assertTime }))

@@ -47,3 +47,16 @@ it('remembers so many and no more', () => {
   expect(times.waiting('uid-0', 'attempt')).toBeUndefined();
   expect(times.waiting('uid-1', 'attempt')).toBeDefined();
 });
+
+it('has the first pause again after what stood in the way may be gone, and never a longer one than before', () => {
+  const { clock, times } = setUp();
+  for (let failures = 0; failures < 3; failures++) times.failed('a', 'attempt', problem);
+  clock.advance(400);
+  times.resume('a');
+  expect(times.waiting('a', 'attempt')?.waitMs).toBe(600);
+  clock.advance(600);
+  times.resume('a');
+  times.resume('b');
+  expect(times.waiting('a', 'attempt')).toBeUndefined();
+  expect(times.failed('a', 'attempt', problem).waitMs).toBe(2_000);
+});

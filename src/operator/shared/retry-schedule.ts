@@ -13,7 +13,9 @@ interface Entry<P> {
   readonly attemptKey: string;
   readonly problem: P;
   readonly failures: number;
-  /** On the monotonic clock. */
+  /** When it was tried, on the monotonic clock. */
+  readonly triedAt: number;
+  /** On the same clock. */
   readonly notBefore: number;
 }
 
@@ -52,14 +54,28 @@ export class RetrySchedule<P extends TargetProblem = TargetProblem> {
     const before = this.#entries.get(uid);
     const failures = before?.attemptKey === attemptKey ? before.failures : 0;
     const waitMs = backOffDelay(failures, this.#options);
-    const notBefore = this.#clock.monotonic() + waitMs;
+    const triedAt = this.#clock.monotonic();
     this.#entries.delete(uid);
-    this.#entries.set(uid, { attemptKey, problem, failures: failures + 1, notBefore });
+    this.#entries.set(uid, {
+      ...{ attemptKey, problem, failures: failures + 1 },
+      ...{ triedAt, notBefore: triedAt + waitMs },
+    });
     for (const oldest of this.#entries.keys()) {
       if (this.#entries.size <= maxEntries) break;
       this.#entries.delete(oldest);
     }
     return { problem, waitMs };
+  }
+
+  /**
+   * What stood in the way may be gone: the pause is the first, short one again. It is not dropped, for someone else may decide how
+   * often that is so.
+   */
+  resume(uid: string): void {
+    const entry = this.#entries.get(uid);
+    if (entry === undefined) return;
+    const notBefore = Math.min(entry.notBefore, entry.triedAt + backOffDelay(0, this.#options));
+    this.#entries.set(uid, { ...entry, failures: 1, notBefore });
   }
 
   succeeded(uid: string): void {
