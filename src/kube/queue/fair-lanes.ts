@@ -170,7 +170,8 @@ export class FairLanes {
   }
 }
 
-export const namesOf = (lane: LaneName): readonly [string, string?] => (typeof lane === 'string' ? [lane] : lane);
+export const namesOf = (lane: LaneName): readonly [string, string?] =>
+  typeof lane === 'string' ? [lane] : lane;
 
 /** Shifting is linear and slicing on each take too; half empty is a good time for it. */
 function compacted<T>(items: T[], head: number): [items: T[], head: number] {

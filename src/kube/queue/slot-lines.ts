@@ -6,6 +6,8 @@ export interface SlotPlace {
   readonly target: string;
   /** Whose that is: a namespace. Absent: no one's, and no bound of a tenant holds. */
   readonly tenant?: string;
+  /** Milliseconds until the key needs no slot any more, though nothing brings it again by then. */
+  readonly neededForMs?: number;
 }
 
 export interface SlotOptions {
@@ -69,6 +71,11 @@ export class SlotLines {
   isMisplaced(key: string): boolean {
     const ticket = this.#tickets.get(key);
     return ticket !== undefined && !ticket.holds && !isAt(ticket, this.#options.placeOf(key));
+  }
+
+  /** How long a key that stands in line needs its slots at most, in milliseconds. */
+  neededForMs(key: string): number | undefined {
+    return this.#tickets.get(key)?.holds === false ? this.#options.placeOf(key)?.neededForMs : undefined;
   }
 
   /** Gives back what the key holds, or takes it out of the line. What becomes free is handed on. */

@@ -114,6 +114,24 @@ describe('a queue with slots', () => {
     expect(await third).toBe('t3');
   });
 
+  it('gives a key when the time is over for which it needs a slot, whatever else it waits for', async () => {
+    const end = clock.monotonic() + 5_000;
+    const placeOf = (key: string) => {
+      const neededForMs = end - clock.monotonic();
+      return neededForMs > 0 ? { target: key.charAt(0), neededForMs } : undefined;
+    };
+    queue = new WorkQueue({ clock, random: () => 1, slots: { placeOf, perTarget: 1, perTenant: 1 } });
+    queue.add('t1');
+    await queue.get();
+    queue.addAfter('t2', 1_000);
+    queue.add('t2');
+    const second = queue.get();
+    clock.advance(4_999);
+    expect(await now(second)).toBe(nothing);
+    clock.advance(1);
+    expect([await second, queue.waitingForSlot]).toEqual(['t2', 0]);
+  });
+
   it('wakes an idle worker with what another key did not need any more', async () => {
     for (const key of ['t1', 't2', 't3']) queue.add(key);
     await queue.get();

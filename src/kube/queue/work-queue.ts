@@ -185,7 +185,14 @@ export class WorkQueue {
       this.#slots.leave(key);
       return this.#offer(key);
     }
+    this.#endWait(key);
     if (urgency === 'changed') this.#advance(key);
+  }
+
+  /** What stands in line hears of it when it needs no slot any more. */
+  #endWait(key: string): void {
+    const neededForMs = this.#slots?.neededForMs(key);
+    if (neededForMs !== undefined) this.addAfter(key, Math.max(1, neededForMs));
   }
 
   #advance(key: string): void {
@@ -219,6 +226,7 @@ export class WorkQueue {
         return key;
       }
       this.#waiting.done(key);
+      this.#endWait(key);
     }
     return undefined;
   }

@@ -218,7 +218,7 @@ function queuesOf(
   stores: CredentialStores,
   revocations: Store<RevocationRecord>,
 ): OperatorContext['queues'] {
-  const dialling = limitDialling(stores, revocations);
+  const dialling = limitDialling({ stores, revocations, clock, limitMs: settings.finalizerLimitMs });
   const create = (name: ControllerName) => {
     const kind = allCredentialKinds.find((candidate) => credentialKinds[candidate].plural === name);
     const owners = kind && {

@@ -6,7 +6,7 @@ import { CertificateIssuer } from '../certificates/certificate-issuer.ts';
 import { cleanUpChildren } from '../credentials/access-keys/children.ts';
 import { AccessKeyController } from '../credentials/access-keys/controller.ts';
 import { LoginSecrets } from '../credentials/access-keys/login-secrets.ts';
-import { cleanUpCertificates } from '../credentials/kubeconfigs/certificate-clean-up.ts';
+import { cleanUpCertificates, LastTries } from '../credentials/kubeconfigs/certificate-clean-up.ts';
 import { KubeConfigController } from '../credentials/kubeconfigs/controller.ts';
 import type { GatewayPlace } from '../credentials/kubeconfigs/destination.ts';
 import { TokenController } from '../credentials/tokens/controller.ts';
@@ -68,9 +68,9 @@ function createKubeConfigs(context: OperatorContext, kind: CredentialKind) {
   const { targetClients: clients, certificates } = context;
   const { revoker, records: revocations, recorded } = certificates;
   const assertMayIssue = mayIssue(context);
-  const inside = { targets, clients, revoker, revocations };
+  const inside = { targets, clients, revoker, revocations, tries: new LastTries() };
   return new KubeConfigController({
-    ...credentials.of(kind, (record) => cleanUpCertificates(record, inside)),
+    ...credentials.of(kind, (record, isLate) => cleanUpCertificates(record, isLate, inside)),
     ...{ client, targets, clients, revoker, ring, clock, random, assertMayIssue },
     issuer: new CertificateIssuer({
       ...{ revoker, revocations, clock, random, assertMayIssue },

@@ -17,13 +17,13 @@ const revocation = (name: string, instance: string): RevocationRecord => ({
   ...{ caFingerprint: 'f', serials: [1], notAfter: 0, readable: true },
 });
 
-const kubeConfig = (name: string, clientCert: boolean) =>
+const kubeConfig = (name: string, clientCert: boolean, metadata: { deletionTimestamp?: string } = {}) =>
   recordOf(
     credentialObject({
       kind: 'VirtualClusterInstanceKubeConfig',
       name,
       spec: { virtualClusterInstance: 'vc', clientCert },
-      metadata: { namespace: 'p-a' },
+      metadata: { namespace: 'p-a', ...metadata },
     }),
   );
 
@@ -31,7 +31,7 @@ function setUp() {
   const clock = new FakeClock();
   const stores = new CredentialStores(clock);
   const revocations = new Store<RevocationRecord>();
-  const limits = limitDialling(stores, revocations);
+  const limits = limitDialling({ stores, revocations, clock, limitMs: 15_000 });
   const queueOf = (name: keyof typeof limits) => new WorkQueue({ clock, random: () => 1, ...limits[name] });
   return { clock, stores, revocations, queueOf };
 }
@@ -98,5 +98,35 @@ it('each of 90 dead instances is checked once before any is checked again, with 
   expect(begun.slice(0, 90)).toEqual(keys);
   queue.shutDown({ discard: true });
   await clock.advanceAsync(10_000, 500);
+  await running;
+});
+
+it('lets a hundred deleted kubeconfigs of a silent virtual cluster go at their limit, and none without a slot before', async () => {
+  const { clock, stores, queueOf } = setUp();
+  const queue = queueOf('virtualclusterinstancekubeconfigs');
+  const begun: string[] = [];
+  const running = runWorkers({
+    ...{ queue, workers: 16, clock, log: silentLogger },
+    work: async (key) => {
+      begun.push(key);
+      const isLate = clock.now() >= start + 15_000;
+      if (isLate) stores.kubeConfigs.remove(key);
+      else await sleep(clock, 60_000);
+      return undefined;
+    },
+  });
+  const start = clock.now();
+  const deletionTimestamp = new Date(start).toISOString();
+  const names = Array.from({ length: 100 }, (_, index) => `old-${index}`);
+  const keys = names.map((name) => `p-a/${name}`);
+  for (const name of names) stores.kubeConfigs.upsert(kubeConfig(name, true, { deletionTimestamp }));
+  for (const key of keys) queue.add(key);
+  await clock.advanceAsync(14_999, 1_000);
+  expect([begun, queue.waitingForSlot]).toEqual([keys.slice(0, 4), 96]);
+  await clock.advanceAsync(1_001, 500);
+  await expect.poll(() => begun.toSorted()).toEqual(keys.toSorted());
+  expect(queue.waitingForSlot).toBe(0);
+  queue.shutDown({ discard: true });
+  await clock.advanceAsync(60_000, 10_000);
   await running;
 });

@@ -34,8 +34,8 @@ export interface Cleaned {
   readonly forget?: () => Promise<void>;
 }
 
-/** Cleans up what a kind of credential leaves behind besides its Secrets. */
-export type CleanUp = (record: CredentialRecord) => Promise<Cleaned>;
+/** Cleans up what a kind of credential leaves behind besides its Secrets. `isLate`: the object goes now, whatever is left. */
+export type CleanUp = (record: CredentialRecord, isLate: boolean) => Promise<Cleaned>;
 
 /** How often a finalization that waits for others is checked when no event comes. */
 const recheckMs = 1_000;
@@ -79,7 +79,7 @@ export class Finalizer {
     const { secrets, stores } = this.#options;
     const [deleted, cleaned] = await Promise.allSettled([
       secrets.deleteAll(stores.secretsOf(record.uid)),
-      this.#cleanUp(record),
+      this.#cleanUp(record, last),
     ]);
     if (cleaned.status === 'fulfilled' && (deleted.status === 'fulfilled' || last)) return cleaned.value;
     if (!last) throw rejectionOf(cleaned) ?? rejectionOf(deleted);

@@ -23,7 +23,10 @@ import {
 } from '../../../src/operator/certificates/revocation-records.ts';
 import { CredentialStores } from '../../../src/operator/credentials/credential-stores.ts';
 import { ExpiryBudget } from '../../../src/operator/credentials/expiry-budget.ts';
-import { cleanUpCertificates } from '../../../src/operator/credentials/kubeconfigs/certificate-clean-up.ts';
+import {
+  cleanUpCertificates,
+  LastTries,
+} from '../../../src/operator/credentials/kubeconfigs/certificate-clean-up.ts';
 import { KubeConfigController } from '../../../src/operator/credentials/kubeconfigs/controller.ts';
 import { toSecretRecord } from '../../../src/operator/credentials/secret-record.ts';
 import { ObjectEvents } from '../../../src/operator/shared/events.ts';
@@ -244,7 +247,7 @@ export class KubeConfigSimulation {
     const records = new RevocationRecords({ client, signatures: unsigned, events: noEvents });
     const nothing = () => undefined;
     const targets = { instance: () => this.instance };
-    const inside = { targets, clients, revoker, revocations: records };
+    const inside = { targets, clients, revoker, revocations: records, tries: new LastTries() };
     const services = new CredentialServices({
       ...{ client, clock: this.clock, stores, events: noEvents, finalizerLimitMs: 60_000 },
       expiryBudget: new ExpiryBudget(this.clock, 1_000, nothing),
@@ -254,7 +257,9 @@ export class KubeConfigSimulation {
       trustedSince: () => 0,
       gapChanges: { has: () => false },
       assertAdmission: nothing,
-    }).of('VirtualClusterInstanceKubeConfig', (record) => cleanUpCertificates(record, inside));
+    }).of('VirtualClusterInstanceKubeConfig', (record, isLate) =>
+      cleanUpCertificates(record, isLate, inside),
+    );
     const issuer = new CertificateIssuer({
       ...{ revoker, revocations: records, clock: this.clock, random: () => 0.5 },
       assertMayIssue: nothing,

@@ -1,11 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { conditionOf, type Stored } from '../../../lab/operator/api.ts';
 import { metricOf } from '../../../lab/operator/telemetry.ts';
-import { until } from '../../../lab/operator/until.ts';
+import { timeUntil, until } from '../../../lab/operator/until.ts';
 import { VirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { labels, systemNamespace } from '../../../src/api/names.ts';
-import { configMaps, secrets } from '../../../src/api/resources.ts';
+import {
+  clusterRoleBindings,
+  configMaps,
+  secrets,
+  virtualClusterInstanceKubeConfigs,
+} from '../../../src/api/resources.ts';
+import { forEachInLanes } from '../../../src/kube/for-each-in-lanes.ts';
 import { Holder, Project, readingOf, tracesOf } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
 import { rewrite, targetSettings } from '../../e2e/targets/target-world.ts';
 
@@ -35,6 +41,12 @@ async function recordOf({ metadata }: Stored): Promise<Stored | undefined> {
   return items[0];
 }
 
+async function recordsOf(objects: readonly Stored[]): Promise<readonly Stored[]> {
+  const uids = new Set(objects.map(({ metadata }) => metadata.uid));
+  const { items } = await admin.client.list<Stored>(configMaps, { namespace: systemNamespace });
+  return items.filter(({ metadata }) => uids.has(metadata.labels?.[labels.ownerUID] ?? ''));
+}
+
 /**
  * A revocation that has failed since then is tried again within twice that time: its pauses double, and chance may halve
  * each of them. A try may take half a minute.
@@ -49,6 +61,31 @@ async function untilForgotten(object: Stored, since = Date.now()): Promise<void>
 async function goAway(objects: readonly Stored[]): Promise<void> {
   for (const object of objects) await admin.delete(object);
   for (const object of objects) await admin.untilGone(object, { timeoutMs: 30_000 });
+}
+
+const unreachable = 'latchkey_revocations_pending{reason="TargetUnreachable"}';
+
+/** So many kubeconfigs with a certificate, made side by side. */
+async function issuedTogether(count: number): Promise<readonly Stored[]> {
+  const made: Stored[] = [];
+  const lanes = Array.from({ length: count });
+  await forEachInLanes(lanes, 8, async () => made.push(await project.create({ certificateTTL: 3_600 })));
+  const uids = new Set(made.map(({ metadata }) => metadata.uid));
+  const issued = async () => {
+    const { namespace } = project;
+    const { items } = await admin.client.list<Stored>(virtualClusterInstanceKubeConfigs, { namespace });
+    return items.filter(({ metadata, status }) => uids.has(metadata.uid) && status?.credentialHash).length;
+  };
+  const options = { timeoutMs: 120_000, everyMs: 250, seen: issued };
+  await until('all are issued', async () => (await issued()) === count, options);
+  return made;
+}
+
+/** Names of the bindings of their certificates. */
+async function bindingsOf(objects: readonly Stored[]): Promise<readonly string[]> {
+  const { items } = await cluster.admin.client.list(clusterRoleBindings);
+  const uids = objects.map(({ metadata }) => metadata.uid);
+  return items.map(({ metadata }) => metadata.name).filter((name) => uids.some((uid) => name.includes(uid)));
 }
 
 async function holderOf({ status }: Stored): Promise<Holder> {
@@ -225,6 +262,25 @@ describe('a virtual cluster that is away', () => {
     expect(await tracesOf(unlucky, cluster)).toHaveLength(2);
     await holder.close();
   }, 330_000);
+
+  it('has a hundred certificates revoked within five seconds of its return', async () => {
+    const crowd = await issuedTogether(100);
+    await cluster.plane.stopApiServer();
+    await admin.untilCondition(project.instance, { status: 'False' }, { timeoutMs: 30_000 });
+    await forEachInLanes(crowd, 8, async (object) => {
+      await admin.delete(object);
+      await admin.patch(object, { metadata: { finalizers: null } });
+    });
+    await until('each is tried', async () => (await metricOf(world.operator, unreachable)) >= crowd.length);
+    await cluster.plane.startApiServer();
+    // Its API server is young, and may be slow to answer the first request.
+    await admin.untilReady(project.instance, { timeoutMs: 60_000 });
+    const bound = async () => (await bindingsOf(crowd)).length;
+    const took = await timeUntil('they are revoked', async () => (await bound()) === 0, { seen: bound });
+    console.log('TOOK', took);
+    expect(took).toBeLessThan(5_000);
+    await until('no record is left', async () => (await recordsOf(crowd)).length === 0);
+  }, 180_000);
 
   it('and comes back as another one with another authority gets other certificates', async () => {
     const object = await project.issued();

@@ -1,7 +1,15 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { credentialObject, recordOf } from '../../../../test/builders/credential-object.ts';
+import { instanceRecord } from '../../../../test/builders/target-record.ts';
 import { type Reason, reasons } from '../../../api/reasons.ts';
+import type { TargetProblem } from '../../../platform/targets/target-problem.ts';
 import { type Finalization, releaseOf } from '../finalizer.ts';
-import { type CertificateRemains, remainderOf } from './certificate-clean-up.ts';
+import {
+  type CertificateRemains,
+  cleanUpCertificates,
+  LastTries,
+  remainderOf,
+} from './certificate-clean-up.ts';
 
 const deadline = 60_000;
 const because = (reason: Reason) => ({ problem: { reason, message: '' } });
@@ -25,4 +33,63 @@ it.each<[string, Partial<Case>, ReturnType<typeof releaseOf>]>([
 ])('when %s', (_, change, release) => {
   const found = { ...base, ...change };
   expect(releaseOf({ ...found, left: remainderOf(found) })).toBe(release);
+});
+
+describe('a kubeconfig of a silent cluster at its limit', () => {
+  const kind = 'VirtualClusterInstanceKubeConfig';
+  const forbidden = { reason: reasons.targetForbidden, message: 'forbidden' };
+  const setUp = (boundSerials: readonly number[], found: TargetProblem | null = forbidden) => {
+    const tried: string[] = [];
+    const removed: string[] = [];
+    const options = {
+      targets: { instance: () => instanceRecord() },
+      clients: { known: () => ({ ca: 'authority' }) as never },
+      revoker: {
+        tryRevoke: async ({ uid }: { uid: string }) => {
+          tried.push(uid);
+          return found ?? undefined;
+        },
+      },
+      revocations: { remove: async ({ ownerUID }: { ownerUID: string }) => void removed.push(ownerUID) },
+      tries: new LastTries(),
+    };
+    const metadata = { namespace: 'default' };
+    const record = recordOf(
+      credentialObject({ kind, metadata, spec: { clientCert: true }, status: { serial: 1, boundSerials } }),
+    );
+    const cleanUp = async (isLate: boolean) => {
+      const { left, notice, forget } = await cleanUpCertificates(record, isLate, options);
+      await forget?.();
+      return { left, note: notice?.note };
+    };
+    return { cleanUp, tried, removed };
+  };
+
+  it('dials no more, and says why the last try failed', async () => {
+    const { cleanUp, tried } = setUp([1]);
+    await cleanUp(false);
+    const { left, note } = await cleanUp(true);
+    expect([left, tried.length]).toEqual(['something', 1]);
+    expect(note).toContain('the cluster refused: forbidden');
+  });
+
+  it('says nothing of its certificates when the last try revoked them and only its Secret is left', async () => {
+    const { cleanUp, tried, removed } = setUp([1], null);
+    await cleanUp(false);
+    expect(await cleanUp(true)).toEqual({ left: 'nothing', note: undefined });
+    expect([tried.length, removed.length]).toEqual([1, 1]);
+  });
+
+  it('goes without any try when its turn never came', async () => {
+    const { cleanUp, tried } = setUp([1]);
+    const { left, note } = await cleanUp(true);
+    expect([left, tried]).toEqual(['something', []]);
+    expect(note).toContain('There was no try within LATCHKEY_FINALIZER_LIMIT');
+  });
+
+  it('keeps what is on record, also where nothing is known to be bound', async () => {
+    const { cleanUp, removed } = setUp([]);
+    expect((await cleanUp(true)).left).toBe('nothing');
+    expect(removed).toEqual([]);
+  });
 });

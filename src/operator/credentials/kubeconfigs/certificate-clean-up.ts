@@ -17,18 +17,49 @@ export interface CertificateCleanUpOptions {
   readonly clients: Pick<TargetClients, 'known'>;
   readonly revoker: Pick<CertificateRevoker, 'tryRevoke'>;
   readonly revocations: Pick<RevocationRecords, 'remove'>;
+  readonly tries: LastTries;
+}
+
+/** Objects whose last try is remembered; beyond it the oldest counts as not tried. */
+const maxTries = 20_000;
+
+/** What came of the last try for each object, by UID: what stood in the way, or nothing. */
+export class LastTries {
+  readonly #tries = new Map<string, TargetProblem | undefined>();
+
+  put(uid: string, problem: TargetProblem | undefined): void {
+    this.#tries.delete(uid);
+    this.#tries.set(uid, problem);
+    for (const oldest of this.#tries.keys()) {
+      if (this.#tries.size <= maxTries) break;
+      this.#tries.delete(oldest);
+    }
+  }
+
+  get(uid: string): TargetProblem | undefined {
+    return this.#tries.has(uid) ? this.#tries.get(uid) : untried;
+  }
 }
 
 /**
  * Cleans up in the virtual cluster of a deleted kubeconfig. What is left inside when the object goes is on record since
- * before it existed, and revoked from that record.
+ * before it existed, and revoked from that record. So one that is late dials no more: behind a hundred others of a silent
+ * cluster, the last would wait ten times its limit.
  */
 export async function cleanUpCertificates(
   record: CredentialRecord,
-  { targets, clients, revoker, revocations }: CertificateCleanUpOptions,
+  isLate: boolean,
+  { targets, clients, revoker, revocations, tries }: CertificateCleanUpOptions,
 ): Promise<Cleaned> {
   const instance = targets.instance(instanceKeyOf(record));
-  const problem = await revokeAll(record, instance, revoker);
+  const problem = await revokeAll(record, instance, {
+    tryRevoke: async (...request) => {
+      if (isLate) return tries.get(record.uid);
+      const found = await revoker.tryRevoke(...request);
+      tries.put(record.uid, found);
+      return found;
+    },
+  });
   const left = remainderOf({
     problem,
     instance: instance === undefined ? 'gone' : instance.deleted === undefined ? 'present' : 'going',
@@ -40,7 +71,11 @@ export async function cleanUpCertificates(
       await revocations.remove({ ownerUID: record.uid, caFingerprint: caFingerprint(known) });
   };
   const until = formatTimestamp(record.status.notAfter) ?? 'it ends';
-  return { left, forget, ...(problem && { notice: certificateNotRevoked(until, problem) }) };
+  return {
+    left,
+    ...(isLate ? {} : { forget }),
+    ...(problem && { notice: certificateNotRevoked(until, problem) }),
+  };
 }
 
 /** Everything, also what was revoked before: someone may have bound a dead certificate again for its holder. */
@@ -58,6 +93,12 @@ async function revokeAll(
   // Nothing is known to be bound; that one more search was not possible holds nothing up.
   return boundSerials.length === 0 ? undefined : problem;
 }
+
+const untried: TargetProblem = {
+  reason: reasons.targetUnreachable,
+  message:
+    'There was no try within LATCHKEY_FINALIZER_LIMIT, because others waited for the same virtual cluster. The tries begin now.',
+};
 
 const unknownTarget: TargetProblem = {
   reason: reasons.instanceGone,
