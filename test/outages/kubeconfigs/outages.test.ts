@@ -277,7 +277,6 @@ describe('a virtual cluster that is away', () => {
     await admin.untilReady(project.instance, { timeoutMs: 60_000 });
     const bound = async () => (await bindingsOf(crowd)).length;
     const took = await timeUntil('they are revoked', async () => (await bound()) === 0, { seen: bound });
-    console.log('TOOK', took);
     expect(took).toBeLessThan(5_000);
     await until('no record is left', async () => (await recordsOf(crowd)).length === 0);
   }, 180_000);
