@@ -157,10 +157,9 @@ describe('a request about one’s own', () => {
         : await stage.send(request(`${method} ${keys}/none`, type, {})),
     ];
     expect(statusOf(foreign)).toBe(404);
-    if (none !== '')
-      expect(foreign.replaceAll('foreign', 'none').replace(/length: \d+/, '')).toBe(
-        none.replace(/length: \d+/, ''),
-      );
+    // A second may begin between the two answers.
+    const comparable = (text: string) => text.replace(/length: \d+/, '').replace(/^Date: .*$/m, '');
+    if (none !== '') expect(comparable(foreign.replaceAll('foreign', 'none'))).toBe(comparable(none));
     expect(stage.seen).toEqual([]);
   });
 
