@@ -5,6 +5,7 @@ import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
 import { operatorWorld, type World } from '../../../lab/operator/world.ts';
 import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
+import { targetSettings } from '../targets/target-world.ts';
 
 export interface GatewayWorld extends World {
   readonly gateway: RunningGateway;
@@ -14,10 +15,13 @@ export interface GatewayWorld extends World {
 
 type Env = Readonly<Record<string, string>>;
 
-/** A control plane with the operator and the gateway at work. Call it at the top of a file. */
+/**
+ * A control plane with the operator and the gateway at work. Call it at the top of a file. The settings of the operator
+ * are those of most files, so that it works on from one to the next.
+ */
 export async function gatewayWorld(
   env: Env = {},
-  operatorEnv: Env = {},
+  operatorEnv: Env = targetSettings,
   plane?: ControlPlaneAccess,
 ): Promise<GatewayWorld> {
   const world = await operatorWorld({ env: operatorEnv, ...(plane && { plane }) });
