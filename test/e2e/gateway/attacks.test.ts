@@ -7,14 +7,11 @@ import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { clusterRoleBindings } from '../../../src/api/resources.ts';
-import { makeCluster, targetSettings } from '../targets/target-world.ts';
+import { makeCluster } from '../targets/target-world.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { knownHolder } from './known-holder.ts';
 
-const world = await gatewayWorld(
-  { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8', LATCHKEY_LOG_LEVEL: 'debug' },
-  targetSettings,
-);
+const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8', LATCHKEY_LOG_LEVEL: 'debug' });
 const { gateway, admin } = world;
 const alice = world.name('alice');
 await giveRight(admin, alice, { apiGroups: [''], resources: ['configmaps', 'pods'], verbs: ['*'] });

@@ -4,13 +4,12 @@ import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { Project, readingOf, signedLifeOf } from '../kubeconfigs/kubeconfig-world.ts';
-import { targetSettings } from '../targets/target-world.ts';
 import { CurlHolder, curlHolder } from './curl-holder.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { untilReached } from './known-holder.ts';
 import { management, ownAPI, ownKeys, ownTokens } from './own-client.ts';
 
-const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' }, targetSettings);
+const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' });
 const { admin, name, plane } = world;
 const project = await Project.ready(world, await sharedVirtualCluster());
 const instance = project.instance.metadata.name;

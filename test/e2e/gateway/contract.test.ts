@@ -2,12 +2,11 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { targetSettings } from '../targets/target-world.ts';
 import { CurlHolder, curlHolder } from './curl-holder.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { management, ownAPI, ownKeys, ownTokens } from './own-client.ts';
 
-const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' }, targetSettings);
+const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' });
 const { admin, name } = world;
 const alice = name('alice');
 const holder = await curlHolder(world, { user: alice });

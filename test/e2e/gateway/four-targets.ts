@@ -2,7 +2,7 @@ import { giveRight } from '../../../lab/operator/rights.ts';
 import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { group, labels } from '../../../src/api/names.ts';
 import { namespaces, spaceInstances } from '../../../src/api/resources.ts';
-import { makeCluster, makeInstance, targetSettings } from '../targets/target-world.ts';
+import { makeCluster, makeInstance } from '../targets/target-world.ts';
 import { type GatewayWorld, gatewayWorld } from './gateway-world.ts';
 
 export interface FourTargets {
@@ -15,7 +15,7 @@ export interface FourTargets {
 
 /** A gateway with one target of each kind, and a user who may enter all of them. Call it at the top of a file. */
 export async function fourTargets(): Promise<FourTargets> {
-  const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' }, targetSettings);
+  const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' });
   const { admin } = world;
   const inside = await sharedVirtualCluster();
   const user = world.name('alice');

@@ -6,11 +6,10 @@ import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { labels } from '../../../src/api/names.ts';
 import { virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
 import { Project, readingOf } from '../kubeconfigs/kubeconfig-world.ts';
-import { targetSettings } from '../targets/target-world.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { knownHolder, untilReached } from './known-holder.ts';
 
-const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' }, targetSettings);
+const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' });
 const { admin, gateway } = world;
 const inside = await sharedVirtualCluster();
 const project = await Project.ready(world, inside);

@@ -10,11 +10,10 @@ import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { readDocument, sectionOf } from '../../../tools/reference/document.ts';
 import { stepsIn } from '../document-steps.ts';
 import { Project } from '../kubeconfigs/kubeconfig-world.ts';
-import { targetSettings } from '../targets/target-world.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { knownHolder, untilReached } from './known-holder.ts';
 
-const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' }, targetSettings);
+const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' });
 const { admin, gateway, guard, plane } = world;
 const project = await Project.ready(world, await sharedVirtualCluster());
 const { key } = await knownHolder(world, { user: 'alice' });

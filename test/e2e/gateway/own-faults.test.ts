@@ -11,13 +11,12 @@ import {
   virtualClusterInstanceKubeConfigs,
 } from '../../../src/api/resources.ts';
 import { Project } from '../kubeconfigs/kubeconfig-world.ts';
-import { targetSettings } from '../targets/target-world.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { untilReached } from './known-holder.ts';
 import { OwnClient, ownAPI, ownClient, ownKeys, ownTokens } from './own-client.ts';
 
 const env = { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' };
-const world = await gatewayWorld(env, targetSettings);
+const world = await gatewayWorld(env);
 const { admin, plane } = world;
 const gate = await WriteGate.start(plane);
 afterAll(async () => await gate.close());

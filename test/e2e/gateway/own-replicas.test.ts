@@ -15,7 +15,6 @@ import { until } from '../../../lab/operator/until.ts';
 import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { apiVersion } from '../../../src/api/names.ts';
 import { Project, readingOf } from '../kubeconfigs/kubeconfig-world.ts';
-import { targetSettings } from '../targets/target-world.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { untilKnown, untilReached, untilUnknown } from './known-holder.ts';
 import { management, OwnClient, type OwnWatch, ownAPI, ownClient, ownKeys, ownTokens } from './own-client.ts';
@@ -25,7 +24,7 @@ const env = {
   LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8',
   LATCHKEY_TOKENS_PER_USER: String(maxTokens),
 };
-const world = await gatewayWorld(env, targetSettings);
+const world = await gatewayWorld(env);
 const { admin, guard } = world;
 const other = await RunningGateway.start(world.plane, guard, { name: world.name('replica'), env });
 afterAll(async () => void (await other.end()));

@@ -7,10 +7,10 @@ import { until } from '../../../lab/operator/until.ts';
 import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { group, labels } from '../../../src/api/names.ts';
 import { namespaces, spaceInstances, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
-import { makeCluster, makeInstance, targetSettings } from '../targets/target-world.ts';
+import { makeCluster, makeInstance } from '../targets/target-world.ts';
 import { gatewayWorld } from './gateway-world.ts';
 
-const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' }, targetSettings);
+const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' });
 const { gateway, admin } = world;
 const inside = await virtualCluster();
 const alice = world.name('alice');

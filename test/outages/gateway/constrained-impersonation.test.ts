@@ -5,9 +5,9 @@ import { until } from '../../../lab/operator/until.ts';
 import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { group, targetObjects } from '../../../src/api/names.ts';
 import { gatewayWorld } from '../../e2e/gateway/gateway-world.ts';
-import { makeCluster, targetSettings } from '../../e2e/targets/target-world.ts';
+import { makeCluster } from '../../e2e/targets/target-world.ts';
 
-const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' }, targetSettings);
+const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' });
 const { admin, gateway } = world;
 const inside = await virtualCluster({
   extraApiServerArgs: ['--feature-gates=ConstrainedImpersonation=false'],

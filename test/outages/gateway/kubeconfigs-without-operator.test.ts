@@ -10,7 +10,7 @@ import { Project } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
 import { targetSettings } from '../../e2e/targets/target-world.ts';
 
 const env = { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' };
-const world = await gatewayWorld(env, targetSettings);
+const world = await gatewayWorld(env);
 const { admin, gateway } = world;
 const project = await Project.ready(world, await sharedVirtualCluster());
 const { key } = await knownHolder(world, { user: 'alice' });
