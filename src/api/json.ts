@@ -24,6 +24,15 @@ export function asCount(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
+/** Levels of an object that a client sends: more than any schema of ours has. */
+export const maxLevels = 64;
+
+/** Whether it has more. To copy or to write what has thousands of levels exhausts the stack. */
+export const nestsTooDeep = (value: unknown, levels = maxLevels): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((item) => nestsTooDeep(item, levels - 1)));
+
 /** The members that can be `undefined` become optional ones. */
 type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;

@@ -5,6 +5,16 @@ import { applyJsonPatch, applyMergePatch, PatchProblem } from './json-patch.ts';
 
 const document = { a: { b: [1, 2, 3], 'c/d': 'x', 'e~f': 'y' }, g: null };
 
+/** Adds 31 levels, and then copies all of them into the last one, again and again. */
+const growing = (rounds: number) => [
+  { op: 'add', path: '/x', value: JSON.parse(`${'{"x":'.repeat(30)}{}${'}'.repeat(30)}`) },
+  ...Array.from({ length: rounds }, (_, round) => ({
+    op: 'copy',
+    from: '/x',
+    path: '/x'.repeat(31 * 2 ** round + 1),
+  })),
+];
+
 describe('a JSON patch', () => {
   it.each([
     ['adds a member', [{ op: 'add', path: '/h', value: 1 }], { ...document, h: 1 }],
@@ -46,12 +56,19 @@ describe('a JSON patch', () => {
       'more operations than clients send',
       Array.from({ length: 1_001 }, () => ({ op: 'add', path: '/h', value: 1 })),
     ],
+    ['more levels than any object has', growing(2)],
+    // To walk through it would exhaust the stack.
+    ['copies that double its levels', growing(12)],
     [
       'copies that grow without bounds',
       Array.from({ length: 40 }, () => ({ op: 'copy', from: '/a', path: '/a/b/-' })),
     ],
   ])('with %s is a problem that repeats no value', (_, patch) => {
     expect(() => applyJsonPatch(document, patch)).toThrow(PatchProblem);
+  });
+
+  it('may leave sixty levels', () => {
+    expect(applyJsonPatch(document, growing(1))).toHaveProperty('x'.repeat(62).split(''), {});
   });
 
   it('may have a thousand operations', () => {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isObject, type JsonObject } from '../../api/json.ts';
+import { isObject, type JsonObject, maxLevels, nestsTooDeep } from '../../api/json.ts';
 
 /** Why a patch cannot be applied. The problem repeats no value. */
 export class PatchProblem extends Error {}
@@ -23,8 +23,12 @@ export function applyJsonPatch(document: JsonObject, patch: unknown): JsonObject
     if (copied > maxBytes) throw new PatchProblem('it copies too much');
   }
   if (!isObject(result)) throw new PatchProblem('it leaves no object');
+  if (nestsTooDeep(result)) throw new PatchProblem(tooDeep);
   return result;
 }
+
+/** Each operation is shallow, and puts what it adds into what the one before has added. */
+const tooDeep = `what it leaves nests deeper than ${maxLevels} levels`;
 
 interface Operation {
   readonly index: number;
@@ -82,7 +86,9 @@ function applyOperation(document: unknown, operation: Operation): Applied {
       return { value: added(removed(document, from, index), operation, moved), bytes: 0 };
     }
     case 'copy': {
-      const copy = structuredClone(find(document, from, index));
+      const copied = find(document, from, index);
+      if (nestsTooDeep(copied)) throw new PatchProblem(tooDeep);
+      const copy = structuredClone(copied);
       return { value: added(document, operation, copy), bytes: JSON.stringify(copy)?.length ?? 0 };
     }
     default:

@@ -1,5 +1,5 @@
 import { type Document, isCollection, isScalar, parseDocument, type Tags, visit, type YAMLMap } from 'yaml';
-import { isObject, type JsonObject } from '../../api/json.ts';
+import { isObject, type JsonObject, maxLevels, nestsTooDeep } from '../../api/json.ts';
 import { WriteBudget } from '../../kube/queue/write-budget.ts';
 import { expectsContinue, smallPiece, smallPieces, tooManyPieces } from '../proxy/forward.ts';
 import { StallGuard } from '../proxy/stall-guard.ts';
@@ -92,7 +92,7 @@ export function parseBody(
   const text = body.toString('utf8');
   try {
     const value = /yaml$/.test(type) ? parseYAML(text) : JSON.parse(text);
-    return isTooDeep(value, maxDepth) ? { problem: tooDeep } : { value };
+    return nestsTooDeep(value) ? { problem: tooDeep } : { value };
   } catch (error) {
     return { problem: error instanceof BodyProblem ? error.message : 'it is not what its Content-Type says' };
   }
@@ -100,9 +100,7 @@ export function parseBody(
 
 class BodyProblem extends Error {}
 
-/** Deeper than any schema of ours. */
-const maxDepth = 64;
-const tooDeep = `it nests deeper than ${maxDepth} levels`;
+const tooDeep = `it nests deeper than ${maxLevels} levels`;
 
 /** Characters. To read YAML takes a hundred times as long as JSON, and everyone waits for it. */
 const maxYAMLLength = 16_384;
@@ -158,7 +156,7 @@ function checkNodes(document: Document): void {
 
 /** Roughly: a level of a map is two nodes. */
 function checkDepth({ length }: readonly unknown[]): void {
-  if (length > 2 * maxDepth + 2) throw new BodyProblem(tooDeep);
+  if (length > 2 * maxLevels + 2) throw new BodyProblem(tooDeep);
 }
 
 /** The reader would compare each key with all others. Merged maps are written out again at every level. */
@@ -179,11 +177,6 @@ const yamlOptions = {
   stringKeys: true,
   customTags: plainTags,
 } as const;
-
-const isTooDeep = (value: unknown, levels: number): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  (levels === 0 || Object.values(value).some((item) => isTooDeep(item, levels - 1)));
 
 const maxBytes = 2 ** 20;
 /** Of the body with one object of ours. */
