@@ -1,0 +1,195 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
+import { giveRight } from '../../../lab/operator/rights.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { WriteGate } from '../../../lab/operator/write-gate.ts';
+import { group } from '../../../src/api/names.ts';
+import { virtualClusterInstanceKubeConfigs, virtualClusterInstances } from '../../../src/api/resources.ts';
+import { gatewayWorld } from './gateway-world.ts';
+import { untilKnown } from './known-holder.ts';
+import { OwnClient, ownAPI, ownClient, ownKeys, ownTokens } from './own-client.ts';
+
+const world = await gatewayWorld();
+const { admin } = world;
+const gate = await WriteGate.start(world.plane);
+afterAll(async () => await gate.close());
+const replica = await RunningGateway.start(gate.access, world.guard, { name: world.name('replica') });
+afterAll(async () => void (await replica.end()));
+
+/** The holder of a new key, through the replica whose requests are seen. */
+async function seenHolder(spec: object) {
+  const { key, object } = await ownClient(world, spec);
+  await untilKnown(replica, key);
+  return Object.assign(new OwnClient({ gateway: replica, admin }, key), { object });
+}
+
+const user = world.name('alice');
+await giveRight(admin, user, {
+  apiGroups: [group],
+  resources: [virtualClusterInstances.plural],
+  verbs: ['use'],
+});
+const owner = await seenHolder({ user });
+const strangers = [
+  ['another user', await seenHolder({ user: world.name('bob') })],
+  ['the same user, with a scope', await seenHolder({ user, scope: { roles: [{ role: 'platform-cli' }] } })],
+] as const;
+
+/** All names are of one length. */
+const newName = () => world.name('of-alice');
+const { api } = await world.user(user);
+const below = { accessKey: owner.object.metadata.name };
+const kubeConfigSpec = { ...below, virtualClusterInstance: 'none' };
+const objects = await Promise.all([
+  api.createKey(below, { name: newName() }),
+  api.createToken(below, { name: newName() }),
+  api.create(virtualClusterInstanceKubeConfigs, kubeConfigSpec, { name: newName() }),
+]);
+const instance = await admin.create(virtualClusterInstances, {}, { name: newName() });
+const inDefault = `${ownAPI}/namespaces/default`;
+const places = [ownKeys, ownTokens, `${inDefault}/virtualclusterinstancekubeconfigs`];
+const foreign = objects.map((object, index) => ({
+  place: places[index] ?? '',
+  name: object.metadata.name,
+  object,
+}));
+for (const { place, name } of foreign)
+  await until('the replica has it', async () => (await owner.send('GET', `${place}/${name}`)).status === 200);
+
+/** What is asked about an object: method, path, what is sent, and the status of the answer. */
+type Question = readonly [
+  method: string,
+  path: string,
+  sent: { readonly body?: unknown; readonly type?: string; readonly accept?: string },
+  status: number,
+];
+
+/** Stands for the name, and in answers for what differs from one to the next anyway. */
+const masked = 'NAME';
+const mask = (text: string, name: string): string =>
+  text.replaceAll(name, masked).replace(/"resourceVersion":"\d+"/g, '"resourceVersion":"0"');
+/** Of the replica itself: watches, whether they are current, and when its keys were used. */
+const background = /[?&](?:watch|limit)=|\/status(?:\?|$)/;
+
+/** Headers about the time, the length or the connection. */
+const ofMessage: ReadonlySet<string> = new Set(['connection', 'content-length', 'date', 'keep-alive']);
+
+/** The answer, and what the API server was asked for it. */
+async function outcomeOf(client: OwnClient, [method, path, sent]: Question, name: string) {
+  const before = gate.requests.length;
+  const { status, headers, text } = await client.send(method, path.replaceAll(masked, name), sent);
+  const asked = gate.requests.slice(before).filter((request) => !background.test(request));
+  const length = Number(headers['content-length']);
+  const compared = Object.entries(headers).filter(([header]) => !ofMessage.has(header));
+  return {
+    status,
+    headers: Object.fromEntries(compared),
+    isWhole: length === Buffer.byteLength(text),
+    text: mask(text, name),
+    asked: asked.map((request) => mask(request, name)),
+  };
+}
+
+async function expectNoDifference(client: OwnClient, question: Question, name: string): Promise<void> {
+  const found = await outcomeOf(client, question, name);
+  const missing = await outcomeOf(client, question, newName());
+  expect(found).toEqual(missing);
+  expect(found.status).toBe(question[3]);
+  // Even with the same number of requests one about what is there would take longer.
+  expect(found.asked.join()).not.toContain(masked);
+}
+
+const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+const metadataOnly = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io';
+const json = { type: 'application/json' };
+const jsonPatch = { type: 'application/json-patch+json' };
+const mergePatch = { type: 'application/merge-patch+json' };
+const byName = '?fieldSelector=metadata.name%3DNAME';
+
+const questions: readonly Question[] = [
+  ['GET', '/NAME', {}, 404],
+  ['GET', '/NAME?pretty=true', { accept: 'application/yaml' }, 404],
+  ['GET', '/NAME', { accept: `${table},application/json` }, 404],
+  ['GET', '/NAME', { accept: metadataOnly }, 404],
+  ['GET', '/NAME', { accept: 'application/vnd.kubernetes.protobuf' }, 404],
+  ['HEAD', '/NAME', {}, 404],
+  ['GET', '/NAME/status', {}, 403],
+  ['PUT', '/NAME', { ...json, body: { metadata: { name: 'NAME' }, spec: {} } }, 404],
+  ['PUT', '/NAME?dryRun=All', { ...json, body: '{"a' }, 404],
+  ['PATCH', '/NAME', { ...jsonPatch, body: [{ op: 'test', path: '/spec/ttl', value: 1 }] }, 404],
+  ['PATCH', '/NAME', { ...mergePatch, body: { spec: { ttl: 'x' } } }, 404],
+  ['PATCH', '/NAME', { type: 'application/strategic-merge-patch+json', body: {} }, 415],
+  ['DELETE', '/NAME', {}, 404],
+  ['DELETE', '/NAME', { ...json, body: { preconditions: { uid: objects[0].metadata.uid } } }, 404],
+  ['DELETE', '/NAME?dryRun=All', {}, 404],
+  ['DELETE', '/NAME', { ...json, body: { dryRun: ['All'] } }, 404],
+  ['GET', byName, {}, 200],
+  ['GET', byName, { accept: `${table},application/json` }, 200],
+  ['DELETE', byName, {}, 200],
+];
+
+const fromBeginning =
+  'watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
+
+/** Follows what has this name. */
+async function watchOf({ key }: OwnClient, place: string, name: string) {
+  const { body } = await replica.send(`${place + byName.replace(masked, name)}&${fromBeginning}`, { key });
+  let text = '';
+  body
+    .setEncoding('utf8')
+    .on('data', (chunk: string) => {
+      text += chunk;
+    })
+    .on('error', () => undefined);
+  return { seen: () => text, end: () => void body.destroy() };
+}
+
+const hasBegun = (text: string): boolean => text.includes('k8s.io/initial-events-end');
+const eventsAbout = (text: string): number => text.match(/^\{"type":"(?!BOOKMARK)/gm)?.length ?? 0;
+
+describe.each(strangers)('a stranger, who is %s', (_, stranger) => {
+  it.each(questions)(
+    'cannot tell what is somebody else’s from what is not there: %s %s %j',
+    async (...question) => {
+      const [method, path, sent, status] = question;
+      for (const { place, name } of foreign)
+        await expectNoDifference(stranger, [method, place + path, sent, status], name);
+    },
+  );
+
+  it('gets no kubeconfig for an instance, there or not', async () => {
+    const path = `${inDefault}/virtualclusterinstances/NAME/kubeconfig`;
+    const { name } = instance.metadata;
+    const dryRun = `${path.replace(masked, name)}?dryRun=All`;
+    await until(
+      'the replica has it',
+      async () => (await owner.send('POST', dryRun, { body: {} })).status === 200,
+    );
+    await expectNoDifference(stranger, ['POST', path, { body: {} }, 403], name);
+    const elsewhere = path.replace(masked, newName()).replace('default', masked);
+    await expectNoDifference(stranger, ['POST', elsewhere, { body: {} }, 403], 'default');
+  });
+
+  it('sees nothing of it in a watch of its name', async () => {
+    for (const { place, name, object } of foreign) {
+      const before = gate.requests.length;
+      const watching = [
+        watchOf(owner, place, name),
+        watchOf(stranger, place, name),
+        watchOf(stranger, place, newName()),
+      ];
+      const watches = await Promise.all(watching);
+      const seen = () => watches.map((watch) => watch.seen());
+      await until('they have begun', async () => seen().every(hasBegun), { seen });
+      const note = newName();
+      await api.annotate(object, { note });
+      await until('its owner sees the change', async () => seen()[0]?.includes(note), { seen });
+      const reads = () => gate.requests.slice(before).filter((request) => request.includes(name));
+      const isReadForOwner = async () => reads().length === eventsAbout(seen()[0] ?? '');
+      await until('it was read for its owner alone', isReadForOwner, { seen: reads });
+      const [, found = '', missing = ''] = seen();
+      expect(mask(found, name)).toBe(mask(missing, name));
+      for (const { end } of watches) end();
+    }
+  });
+});
