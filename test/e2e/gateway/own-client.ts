@@ -26,6 +26,9 @@ export const ownAPI = `${management}/apis/management.platform.sh/v1`;
 export const ownKeys = `${ownAPI}/ownedaccesskeys`;
 export const ownTokens = `${ownAPI}/directclusterendpointtokens`;
 
+/** An access key or a token, in plain. */
+export const credential = /lk_[0-9A-Za-z]{49}|eyJ[\w-]+\.[\w-]+\.[\w-]+/;
+
 /** Through which gateway requests go, and who clears away what they made. */
 type Way = Pick<GatewayWorld, 'gateway' | 'admin'>;
 

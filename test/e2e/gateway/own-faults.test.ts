@@ -13,7 +13,7 @@ import {
 import { Project } from '../kubeconfigs/kubeconfig-world.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { untilReached } from './known-holder.ts';
-import { OwnClient, ownAPI, ownClient, ownKeys, ownTokens } from './own-client.ts';
+import { credential, OwnClient, ownAPI, ownClient, ownKeys, ownTokens } from './own-client.ts';
 
 const env = { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' };
 const world = await gatewayWorld(env);
@@ -31,7 +31,6 @@ const known = await ownClient(world, { user: 'alice' });
 const holder = new OwnClient({ gateway: replica, admin }, known.key);
 for (const gateway of [world.gateway, replica])
   await untilReached(gateway, known.key, `project/${project.name}/virtualcluster/${instance.metadata.name}`);
-const credential = /lk_[0-9A-Za-z]{49}|eyJ[\w-]+\.[\w-]+\.[\w-]+/;
 
 const kubeConfigPlural = virtualClusterInstanceKubeConfigs.plural;
 

@@ -17,7 +17,16 @@ import { apiVersion } from '../../../src/api/names.ts';
 import { Project, readingOf } from '../kubeconfigs/kubeconfig-world.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { untilKnown, untilReached, untilUnknown } from './known-holder.ts';
-import { management, OwnClient, type OwnWatch, ownAPI, ownClient, ownKeys, ownTokens } from './own-client.ts';
+import {
+  credential,
+  management,
+  OwnClient,
+  type OwnWatch,
+  ownAPI,
+  ownClient,
+  ownKeys,
+  ownTokens,
+} from './own-client.ts';
 
 const maxTokens = 4;
 const env = {
@@ -33,7 +42,6 @@ const here = await ownClient(world, { user: 'alice' });
 const there = new OwnClient({ gateway: other, admin }, here.key);
 const target = `project/${project.name}/virtualcluster/${project.instance.metadata.name}`;
 for (const gateway of [world.gateway, other]) await untilReached(gateway, here.key, target);
-const credential = /lk_[0-9A-Za-z]{49}|eyJ[\w-]+\.[\w-]+\.[\w-]+/;
 const kubeConfigs = `${ownAPI}/namespaces/${project.namespace}/virtualclusterinstancekubeconfigs`;
 const forInstance = { virtualClusterInstance: project.instance.metadata.name, certificateTTL: 600 };
 

@@ -5,6 +5,7 @@ import { group, systemNamespace, systemObjects } from '../../../src/api/names.ts
 import { configMaps, type Resource } from '../../../src/api/resources.ts';
 import { gatewayWorld } from '../../e2e/gateway/gateway-world.ts';
 import {
+  credential,
   type OwnAnswer,
   type OwnClient,
   ownClient,
@@ -16,7 +17,6 @@ const world = await gatewayWorld();
 const { admin } = world;
 const prefix = world.name('crowd');
 const mergePatch = 'application/merge-patch+json';
-const credential = /lk_[0-9A-Za-z]{49}|eyJ[\w-]+\.[\w-]+\.[\w-]+/;
 
 const admission = 'admissionregistration.k8s.io';
 const policies: Resource = {
