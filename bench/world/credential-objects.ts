@@ -66,8 +66,17 @@ const specs: Readonly<Record<CredentialKind, (index: number) => object>> = {
 };
 
 const statuses: Readonly<Record<CredentialKind, (index: number) => object>> = {
-  OwnedAccessKey: () => ({ keySource: 'Hash', active: true, lastActivity: instant(90) }),
-  DirectClusterEndpointToken: (index) => issued(index),
+  OwnedAccessKey: (index) => ({
+    keySource: 'Hash',
+    active: true,
+    lastActivity: instant(90),
+    subject: user(index),
+  }),
+  DirectClusterEndpointToken: (index) => ({
+    ...issued(index),
+    signingKeyID: sha256('signing key').slice(0, 43),
+    audiences: ['https://latchkey.example.com/clusters'],
+  }),
   VirtualClusterInstanceKubeConfig: (index) => ({
     ...issued(index),
     auth: 'ClientCertificate',
@@ -95,6 +104,7 @@ function status(index: number, spec: object): object {
 
 const issued = (index: number) => ({
   issuedAt: instant(index),
+  subject: user(parent(index)),
   accessKeyUID: uid(`key ${parent(index)}`),
   chain: sha256(`chain ${index}`),
 });

@@ -36,10 +36,13 @@ function toGroups(value: unknown): readonly string[] | undefined {
 
 /** All that `status` confirms. */
 export function toConfirmation(status: JsonObject, live: LiveConfirmation): Confirmation {
-  const { observedRotation, active, boundSerials, allowedNamespaces } = status;
+  const { observedRotation, active, audiences, boundSerials, allowedNamespaces } = status;
   return {
     ...(live as Slots<LiveConfirmation>),
     keyID: asText(status['keyID']),
+    signingKeyID: shared.text(asText(status['signingKeyID'])),
+    subject: shared.text(asText(status['subject'])),
+    audiences: Array.isArray(audiences) ? shared.json(asTexts(audiences)) : undefined,
     keySource: keySources.find((source) => source === status['keySource']),
     observedRotation: typeof observedRotation === 'string' ? observedRotation : undefined,
     disabledByExpiry: asCount(status['disabledByExpiry']),
@@ -84,7 +87,8 @@ function toPrevious(value: unknown): PreviousCredential | undefined {
     credentialHash,
     serial,
     expirationTimestamp,
-    keyID: asText(previous['keyID']),
+    // Earlier releases called it `keyID`.
+    signingKeyID: shared.text(asText(previous['signingKeyID']) ?? asText(previous['keyID'])),
   });
 }
 

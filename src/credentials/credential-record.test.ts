@@ -125,7 +125,7 @@ describe('toCredentialRecord', () => {
       credentialHash: credentialHash('old'),
       serial: 1,
       expirationTimestamp: '2026-11-21T10:10:00Z',
-      keyID: 'kid',
+      signingKeyID: 'kid',
     };
     const object = credentialObject({
       kind: 'DirectClusterEndpointToken',

@@ -28,7 +28,14 @@ export interface LiveConfirmation {
 
 /** All that the operator confirmed. */
 export interface Confirmation extends LiveConfirmation {
+  /** For people: what the credential is called. Of an earlier release the ID of the signing key, where there is one. */
   readonly keyID?: string;
+  /** Signed tokens only: the `kid` in their header. */
+  readonly signingKeyID?: string;
+  /** For people: the user that it speaks for. */
+  readonly subject?: string;
+  /** Signed tokens only, for people: where they may be used. */
+  readonly audiences?: readonly string[];
   readonly keySource?: KeySource;
   readonly observedRotation?: string;
   readonly disabledByExpiry?: number;
@@ -72,7 +79,8 @@ export interface PreviousCredential {
   readonly credentialHash: string;
   readonly serial: number;
   readonly expirationTimestamp: number;
-  readonly keyID?: string;
+  /** Signed tokens only. */
+  readonly signingKeyID?: string;
 }
 
 export interface SecretReference {

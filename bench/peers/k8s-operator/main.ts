@@ -66,6 +66,7 @@ function statusOfToken(record: CredentialRecord, key: SigningKey): Record<string
     lookup: () => undefined,
     credentialByUID: () => undefined,
     isPublished: () => true,
+    audiences: () => [`${issuer}/clusters`],
     ownSecrets: [],
     trustedSince: 0,
     isUnstamped: false,
@@ -76,7 +77,7 @@ function statusOfToken(record: CredentialRecord, key: SigningKey): Record<string
   const step = decideIssued(input);
   if (step.step !== 'issue') return undefined;
   const token = signToken(claimsOf(record, step, issuer), key);
-  const issued = { document: token, credentialHash: credentialHash(token), keyID: key.kid };
+  const issued = { document: token, credentialHash: credentialHash(token), signingKeyID: key.kid };
   return statusPatch(record, issuedStatus(input, step, issued), Date.now());
 }
 

@@ -118,9 +118,21 @@ export interface DirectClusterEndpointTokenStatus {
    */
   confirmedGroups?: string[];
   /**
-   * Addition to the contract. Thumbprint of the signing key, the `kid` of the token.
+   * Addition to the contract. First 16 hexadecimal digits of credentialHash, to name the token in talk and logs.
    */
   keyID?: string;
+  /**
+   * Addition to the contract. Thumbprint of the key that signed the present token, the `kid` in its header.
+   */
+  signingKeyID?: string;
+  /**
+   * Addition to the contract. The user that the credential speaks for: of a team `team:` and its name. Of one that is refused, as far as the object itself says it.
+   */
+  subject?: string;
+  /**
+   * Addition to the contract. Where the present token may be used, as its claim `aud` says.
+   */
+  audiences?: string[];
   /**
    * Addition to the contract. Value of the annotation `management.platform.sh/rotate` that the operator last acted on.
    */
@@ -156,7 +168,11 @@ export interface DirectClusterEndpointTokenStatusPrevious {
    */
   expirationTimestamp: string;
   /**
-   * Signing key of the predecessor.
+   * Thumbprint of the key that signed the predecessor.
+   */
+  signingKeyID?: string;
+  /**
+   * What signingKeyID says, in an object of an earlier release.
    */
   keyID?: string;
 }

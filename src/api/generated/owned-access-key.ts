@@ -263,6 +263,10 @@ export interface OwnedAccessKeyStatus {
    */
   keyID?: string;
   /**
+   * Addition to the contract. The user that the credential speaks for: of a team `team:` and its name. Of one that is refused, as far as the object itself says it.
+   */
+  subject?: string;
+  /**
    * Addition to the contract. Value of the annotation `management.platform.sh/rotate` that the operator last acted on.
    */
   observedRotation?: string;

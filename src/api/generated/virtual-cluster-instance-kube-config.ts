@@ -131,9 +131,21 @@ export interface VirtualClusterInstanceKubeConfigStatus {
    */
   confirmedGroups?: string[];
   /**
-   * Addition to the contract. Thumbprint of the key that signed the token, or serial number of the certificate.
+   * Addition to the contract. First 16 hexadecimal digits of credentialHash, to name the credential in talk and logs.
    */
   keyID?: string;
+  /**
+   * Addition to the contract. Thumbprint of the key that signed the present token, the `kid` in its header. Absent with a certificate.
+   */
+  signingKeyID?: string;
+  /**
+   * Addition to the contract. The user that the credential speaks for: of a team `team:` and its name. Of one that is refused, as far as the object itself says it.
+   */
+  subject?: string;
+  /**
+   * Addition to the contract. Where the present token may be used, as its claim `aud` says. Absent with a certificate.
+   */
+  audiences?: string[];
   /**
    * Addition to the contract. Value of the annotation `management.platform.sh/rotate` that the operator last acted on.
    */
@@ -169,7 +181,11 @@ export interface VirtualClusterInstanceKubeConfigStatusPrevious {
    */
   expirationTimestamp: string;
   /**
-   * Signing key of the predecessor.
+   * Thumbprint of the key that signed the predecessor.
+   */
+  signingKeyID?: string;
+  /**
+   * What signingKeyID says, in an object of an earlier release.
    */
   keyID?: string;
 }

@@ -15,8 +15,6 @@ export interface IssuedCertificate {
   readonly certificate: string;
   /** Epoch milliseconds. */
   readonly notAfter: number;
-  /** Lower-case hex. */
-  readonly serialNumber: string;
   /** SHA-256 of the certificate's DER, 64 lower-case hex characters. */
   readonly hash: string;
 }
@@ -44,7 +42,6 @@ export function readIssuedCertificate(
     return {
       certificate: [leaf, ...authorities].map(String).join(''),
       notAfter: leaf.validToDate.getTime(),
-      serialNumber: leaf.serialNumber.toLowerCase(),
       hash: hash('sha256', leaf.raw, 'hex'),
     };
   } catch {

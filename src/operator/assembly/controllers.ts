@@ -24,8 +24,8 @@ import {
   revocationIndexes,
 } from '../certificates/revocation-records.ts';
 import { CredentialStores } from '../credentials/credential-stores.ts';
-import { ExpiryBudget } from '../credentials/expiry-budget.ts';
 import { GapChanges } from '../credentials/gap-changes.ts';
+import { PacedWrites } from '../credentials/paced-writes.ts';
 import { GatewayAuthority } from '../gateway-certificate/gateway-authority.ts';
 import type { Controller } from '../shared/controller.ts';
 import { KeyRing } from '../signing-keys/key-ring.ts';
@@ -117,7 +117,7 @@ export class Controllers {
   #createContext(options: ControllersOptions): OperatorContext {
     const { client, clock, random, events, metrics, settings, assertAdmission, trustedSince } = options;
     const onWaiting = (count: number) => metrics.expiryWaiting.set(count);
-    const expiryBudget = new ExpiryBudget(clock, settings.expiryWritesPerSecond, onWaiting);
+    const expiryBudget = new PacedWrites(clock, settings.expiryWritesPerSecond, onWaiting);
     const targetClients = targetClientsOf(options, this.system.revocations);
     return {
       ...options,

@@ -8,9 +8,9 @@ import type { ReconcilerServices } from '../credentials/credential-reconciler.ts
 import type { CredentialStores } from '../credentials/credential-stores.ts';
 import { CredentialWriter } from '../credentials/credential-writer.ts';
 import { EndDelays, type EndDelaysOptions } from '../credentials/end-delays.ts';
-import type { ExpiryBudget } from '../credentials/expiry-budget.ts';
 import { type CleanUp, Finalizer } from '../credentials/finalizer.ts';
 import type { GapChanges } from '../credentials/gap-changes.ts';
+import { PacedWrites } from '../credentials/paced-writes.ts';
 import { PermissionReviews } from '../credentials/permission-reviews.ts';
 import { SecretWriter } from '../credentials/secret-writer.ts';
 import type { ObjectEvents } from '../shared/events.ts';
@@ -20,7 +20,7 @@ export interface CredentialServicesOptions {
   readonly clock: Clock;
   readonly stores: CredentialStores;
   readonly events: ObjectEvents;
-  readonly expiryBudget: ExpiryBudget;
+  readonly expiryBudget: PacedWrites;
   /** Uniform in [0, 1). */
   readonly random: () => number;
   /** How long a deleted object may wait for its clean-up. */
@@ -34,18 +34,27 @@ export interface CredentialServicesOptions {
   readonly assertAdmission: () => void;
 }
 
+/** An upgrade must not stand in the way of what users do: 100,000 credentials are described within an hour and a half. */
+const descriptionsPerSecond = 20;
+
 /** What the controllers of all kinds of credentials share. */
 export class CredentialServices {
   readonly #options: CredentialServicesOptions;
   readonly #secrets: SecretWriter;
   readonly #reviews: PermissionReviews;
   readonly #endDelays: EndDelays;
+  readonly #descriptions: PacedWrites;
   readonly #writers: Readonly<Record<CredentialKind, CredentialWriter>>;
 
   constructor(options: CredentialServicesOptions) {
     this.#options = options;
     const { client, stores, events, clock, assertAdmission, onEndRecorded } = options;
     const now = () => clock.now();
+    this.#descriptions = new PacedWrites(clock, descriptionsPerSecond);
+    for (const store of stores.credentials)
+      store.subscribe(({ previous, current }) => {
+        if (previous !== undefined && current === undefined) this.#descriptions.forget(previous.uid);
+      });
     this.#endDelays = new EndDelays({ stores: stores.credentials, now, onRecorded: onEndRecorded });
     this.#reviews = new PermissionReviews(options);
     this.#secrets = new SecretWriter(client, stores.writtenSecrets);
@@ -68,7 +77,8 @@ export class CredentialServices {
     const limitMs = Math.min(credentialKinds[kind].maxFinalizationMs ?? finalizerLimitMs, finalizerLimitMs);
     const options = { ...shared, events, limitMs, onReleased: () => onReleased(kind) };
     const finalizer = new Finalizer(options, cleanUp);
-    const common = { reviews: this.#reviews, endDelays: this.#endDelays, expiryBudget };
+    const budgets = { expiryBudget, descriptions: this.#descriptions };
+    const common = { reviews: this.#reviews, endDelays: this.#endDelays, ...budgets };
     return { ...shared, ...common, finalizer, trustedSince, gapChanges };
   }
 

@@ -11,7 +11,7 @@ import type { OperatorMetrics } from '../../telemetry/metrics/operator.ts';
 import type { CertificateRevoker } from '../certificates/certificate-revoker.ts';
 import type { RevocationRecord, RevocationRecords } from '../certificates/revocation-records.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
-import type { ExpiryBudget } from '../credentials/expiry-budget.ts';
+import type { PacedWrites } from '../credentials/paced-writes.ts';
 import type { GatewayAuthority } from '../gateway-certificate/gateway-authority.ts';
 import type { ObjectEvents } from '../shared/events.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
@@ -64,7 +64,7 @@ export interface OperatorContext extends ControllersOptions {
   };
   readonly ring: KeyRing;
   readonly gatewayAuthority: GatewayAuthority;
-  readonly expiryBudget: ExpiryBudget;
+  readonly expiryBudget: PacedWrites;
   readonly queues: Readonly<Record<ControllerName, WorkQueue>>;
 }
 

@@ -1,7 +1,7 @@
 import { conditionTypes, findCondition } from '../../api/conditions.ts';
 import { type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
 import { finalizers } from '../../api/names.ts';
-import { reasons } from '../../api/reasons.ts';
+import { type Reason, reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { WorkResult } from '../../kube/queue/workers.ts';
 import type { CredentialWriter } from './credential-writer.ts';
@@ -14,17 +14,20 @@ import {
 } from './decision.ts';
 import type { DesiredStatus } from './desired-status.ts';
 import type { EndDelays } from './end-delays.ts';
-import type { ExpiryBudget } from './expiry-budget.ts';
+import type { PacedWrites } from './paced-writes.ts';
 import type { PermissionReviews } from './permission-reviews.ts';
 import type { Review } from './review.ts';
 import type { SecretWriter } from './secret-writer.ts';
+import { onlyDescribes } from './status-patch.ts';
 
 /** What the controllers of all kinds of credentials need. */
 export interface ReconcilerServices extends DecisionSources {
   readonly writer: CredentialWriter;
   readonly secrets: SecretWriter;
   readonly finalizer: { finalize(record: CredentialRecord): Promise<WorkResult | undefined> };
-  readonly expiryBudget: ExpiryBudget;
+  readonly expiryBudget: PacedWrites;
+  /** For writes that only add what an earlier release did not write for people. */
+  readonly descriptions: PacedWrites;
   readonly endDelays: Pick<EndDelays, 'recorded'>;
   readonly reviews: Pick<PermissionReviews, 'ask'>;
 }
@@ -119,17 +122,28 @@ export class CredentialReconciler<I extends DecisionInput, S extends { readonly 
     { desired: wanted, successor, endedAt, staleSecrets, requeueAt = Number.POSITIVE_INFINITY }: Commit,
     retryMs = Number.POSITIVE_INFINITY,
   ): Promise<WorkResult | undefined> {
-    const { writer, secrets, expiryBudget, endDelays, revokeBeforeCommit, now } = this.#options;
+    const { secrets, expiryBudget, endDelays, revokeBeforeCommit, now } = this.#options;
     const revoked = await revokeBeforeCommit?.(record, wanted);
     const desired = revoked?.desired ?? wanted;
     const waitMs = isNewEnd(record, desired) ? expiryBudget.reserve(record.uid) : 0;
     if (waitMs > 0) return { requeueAfterMs: waitMs };
-    await writer.writeStatus(record, desired, successor);
+    const describeMs = await this.#write(record, desired, successor);
     endDelays.recorded(record, desired.ready.reason, endedAt);
     await secrets.deleteAll(staleSecrets);
     expiryBudget.forget(record.uid);
-    const nextMs = Math.min(Math.max(0, requeueAt - now()), revoked?.retryMs ?? retryMs, retryMs);
+    const dueMs = Math.min(Math.max(0, requeueAt - now()), describeMs);
+    const nextMs = Math.min(dueMs, revoked?.retryMs ?? retryMs, retryMs);
     return Number.isFinite(nextMs) ? { requeueAfterMs: nextMs } : undefined;
+  }
+
+  /** Resolves with when to come back for it, in milliseconds, where the write has to wait for its turn. */
+  async #write(record: CredentialRecord, desired: DesiredStatus, successor?: Reason): Promise<number> {
+    const { writer, descriptions, now } = this.#options;
+    const waitMs = onlyDescribes(record, desired, now()) ? descriptions.reserve(record.uid) : 0;
+    if (waitMs > 0) return waitMs;
+    await writer.writeStatus(record, desired, successor);
+    descriptions.forget(record.uid);
+    return Number.POSITIVE_INFINITY;
   }
 }
 

@@ -1,4 +1,5 @@
 import { type Reason, reasons } from '../../api/reasons.ts';
+import type { Identity } from '../../credentials/identity.ts';
 import type { Confirmation, CredentialRecord } from '../../credentials/record.ts';
 import type { DesiredCondition, DesiredReady } from '../shared/conditions.ts';
 
@@ -55,11 +56,21 @@ export function refusedStatus(
       ...(allowedNamespaces === undefined ? {} : { allowedNamespaces }),
       ...(confirmedGroups === undefined ? {} : { confirmedGroups }),
       ...(keyID === undefined ? {} : { keyID }),
+      ...subjectOf(record, undefined),
     },
     ready: { status: 'False', reason, message },
     ...(final ? { stalled: { reason, message } } : { reconciling: { reason, message } }),
     credential: null,
   };
+}
+
+/** For people. `identity` is undefined while a key above does not say who the credential speaks for. */
+export function subjectOf(
+  { identity: own, status }: CredentialRecord,
+  identity: Identity | undefined,
+): Pick<Confirmation, 'subject'> {
+  const subject = identity?.user ?? status.subject ?? own?.user;
+  return subject === undefined ? {} : { subject };
 }
 
 /**

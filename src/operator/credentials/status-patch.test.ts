@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { created, credentialObject, recordOf } from '../../../test/builders/credential-object.ts';
 import type { DesiredStatus } from './desired-status.ts';
-import { statusPatch } from './status-patch.ts';
+import { onlyDescribes, statusPatch } from './status-patch.ts';
 
 const now = created + 5_000;
 const hash = 'a'.repeat(64);
@@ -110,5 +110,19 @@ describe('statusPatch', () => {
     const { active: _keysOnly, ...confirmation } = desired.confirmation;
     const wanted = { ...desired, confirmation, ...(credential === undefined ? {} : { credential }) };
     expect(statusPatch(token, wanted, now) ?? {}).toEqual(change);
+  });
+});
+
+describe('onlyDescribes', () => {
+  const subject = 'alice';
+  const described = { ...desired, confirmation: { ...desired.confirmation, subject } };
+
+  it.each<[string, Record<string, unknown>, DesiredStatus, boolean]>([
+    ['what an earlier release did not write for people', written, described, true],
+    ['nothing', { ...written, subject }, described, false],
+    ['the hash of the credential besides', { ...written, credentialHash: 'b'.repeat(64) }, described, false],
+    ['a condition besides', { ...written, conditions: [pending] }, described, false],
+  ])('judges a write of %s', (_, status, wanted, expected) => {
+    expect(onlyDescribes(record(status), wanted, now)).toBe(expected);
   });
 });

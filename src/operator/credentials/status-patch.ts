@@ -24,6 +24,23 @@ export function statusPatch(
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
 
+/** What only people read: none of it changes what the credential grants. */
+const described: readonly string[] = ['keyID', 'signingKeyID', 'subject', 'audiences'];
+
+/** True when the write would do no more than add what an earlier release did not write for people. */
+export function onlyDescribes(record: CredentialRecord, desired: DesiredStatus, now: number): boolean {
+  // Most reconciles write nothing at all, and end here.
+  const { keyID, subject, audiences } = record.status;
+  const { confirmation } = desired;
+  const isSame =
+    keyID === confirmation.keyID &&
+    subject === confirmation.subject &&
+    (audiences === undefined) === (confirmation.audiences === undefined);
+  if (isSame) return false;
+  const patch = statusPatch(record, desired, now) ?? {};
+  return Object.keys(patch).every((field) => described.includes(field));
+}
+
 function changedFields(present: Confirmation, wanted: Confirmation): StatusFields {
   const from = writtenFields(present);
   const to = writtenFields(wanted);
@@ -47,6 +64,9 @@ function writtenFields(confirmation: Confirmation): StatusFields {
     chain: fields.chain,
     confirmedGroups: fields.confirmedGroups,
     keyID: fields.keyID,
+    signingKeyID: fields.signingKeyID,
+    subject: fields.subject,
+    audiences: fields.audiences,
     keySource: fields.keySource,
     observedRotation: fields.observedRotation,
     disabledByExpiry: fields.disabledByExpiry,

@@ -22,12 +22,12 @@ import {
   toRevocationRecord,
 } from '../../../src/operator/certificates/revocation-records.ts';
 import { CredentialStores } from '../../../src/operator/credentials/credential-stores.ts';
-import { ExpiryBudget } from '../../../src/operator/credentials/expiry-budget.ts';
 import {
   cleanUpCertificates,
   LastTries,
 } from '../../../src/operator/credentials/kubeconfigs/certificate-clean-up.ts';
 import { KubeConfigController } from '../../../src/operator/credentials/kubeconfigs/controller.ts';
+import { PacedWrites } from '../../../src/operator/credentials/paced-writes.ts';
 import { toSecretRecord } from '../../../src/operator/credentials/secret-record.ts';
 import { ObjectEvents } from '../../../src/operator/shared/events.ts';
 import { KeyRing } from '../../../src/operator/signing-keys/key-ring.ts';
@@ -250,7 +250,7 @@ export class KubeConfigSimulation {
     const inside = { targets, clients, revoker, revocations: records, tries: new LastTries() };
     const services = new CredentialServices({
       ...{ client, clock: this.clock, stores, events: noEvents, finalizerLimitMs: 60_000 },
-      expiryBudget: new ExpiryBudget(this.clock, 1_000, nothing),
+      expiryBudget: new PacedWrites(this.clock, 1_000, nothing),
       random: () => 0.5,
       onReleased: nothing,
       onEndRecorded: nothing,

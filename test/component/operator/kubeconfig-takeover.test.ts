@@ -31,5 +31,5 @@ it('a kubeconfig whose key was revoked before the next process began is replaced
   expect(simulation.record.status.serial).toBe(1);
   simulation.ring.publish([other], other);
   await simulation.runUntilIdle();
-  expect(simulation.record.status).toMatchObject({ serial: 2, keyID: other.kid });
+  expect(simulation.record.status).toMatchObject({ serial: 2, signingKeyID: other.kid });
 });

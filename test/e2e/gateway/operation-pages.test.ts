@@ -54,7 +54,7 @@ it.each([
   ['docs/guide/self.md', 'In 60 seconds', [/"accessKey":/, /\n {2}accessKey: /]],
   ['docs/guide/self.md', 'Ask about another key', [/"accessKey":/]],
   ['docs/guide/kubeconfig-request.md', 'In 60 seconds', [/^$/, /^NAME +STATUS/, /"kubeConfig":/]],
-  ['docs/guide/kubeconfig-request.md', 'Take it back', [/"items":/, /^NAME +INSTANCE/, /deleted/]],
+  ['docs/guide/kubeconfig-request.md', 'Take it back', [/"items":/, /^NAME +SUBJECT/, /deleted/]],
   ['docs/guide/trusting-clusters.md', 'The documents', [/"jwks_uri":/, /"keys":\[/, /"keys":\[/]],
   [
     'docs/guide/gateway.md',

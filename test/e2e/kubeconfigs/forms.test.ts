@@ -8,7 +8,7 @@ import { baseURL } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
-import { group, systemNamespace, systemObjects } from '../../../src/api/names.ts';
+import { annotations, group, systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { certificateSigningRequests, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
 import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
@@ -49,7 +49,7 @@ describe.concurrent('a kubeconfig with a client certificate', () => {
       boundSerials: [1],
       virtualClusterInstanceUID: project.instance.metadata.uid,
       documentHash: credentialHash(status.kubeConfig),
-      keyID: certificate?.serialNumber.toLowerCase(),
+      keyID: status.credentialHash.slice(0, 16),
       credentialHash: certificate?.fingerprint256.replaceAll(':', '').toLowerCase(),
     });
     expect(Date.parse(status.notAfter)).toBeLessThanOrEqual(certificate?.validToDate.getTime() ?? 0);
@@ -311,7 +311,8 @@ describe.concurrent('kubectl', () => {
     };
     expect(await row()).toMatchObject({
       NAME: object.metadata.name,
-      INSTANCE: expect.stringContaining(project.instance.metadata.name),
+      SUBJECT: object.metadata.annotations?.[annotations.requester],
+      TARGET: expect.stringContaining(project.instance.metadata.name),
       AUTH: 'ClientCertificate',
       EXPIRES: object.status.expirationTimestamp,
       READY: 'True',

@@ -1,9 +1,11 @@
+import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { type Stored, secondsAfter } from '../../../lab/operator/api.ts';
 import { firstRowOf, kubectlOf, placeOf } from '../../../lab/operator/kubectl.ts';
 import { manifestOf } from '../../../lab/operator/manifest.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { directClusterEndpointTokens, ownedAccessKeys } from '../../../src/api/resources.ts';
+import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 
 const world = await operatorWorld();
 const kubectl = await kubectlOf(world, 'output-user');
@@ -51,16 +53,18 @@ describe('kubectl get', () => {
     const end = new Date(new Date(key.metadata.creationTimestamp).getTime() + 3_600_000);
     const columns = {
       NAME: key.metadata.name,
-      OWNER: 'alice',
+      SUBJECT: 'alice',
+      PARENT: '',
       TYPE: 'User',
       ACTIVE: 'true',
       EXPIRES: end.toISOString().replace('.000Z', 'Z'),
       'LAST USED': '',
       READY: 'True',
+      REASON: 'Issued',
       AGE: expect.stringMatching(/^\d+s$/),
     };
     expect(row).toEqual(columns);
-    expect(wide).toEqual({ ...columns, REASON: 'Issued', 'KEY ID': key.status.keyID });
+    expect(wide).toEqual({ ...columns, 'KEY ID': key.status.credentialHash.slice(0, 16) });
     expect(key.spec.key).toMatch(/^lk_/);
     expect(text).not.toContain(key.spec.key);
     expect(text).not.toContain(key.status.credentialHash);
@@ -76,13 +80,17 @@ describe('kubectl get', () => {
 
     const columns = {
       NAME: token.metadata.name,
-      OWNER: 'output-user',
+      SUBJECT: 'output-user',
+      TARGET: JSON.stringify([decodeJwt(token.status.token).aud].flat()),
       EXPIRES: token.status.notAfter,
       READY: 'True',
+      REASON: 'Issued',
       AGE: expect.stringMatching(/^\d+s$/),
     };
     expect(row).toEqual(columns);
-    expect(wide).toEqual({ ...columns, REASON: 'Issued', 'KEY ID': token.status.keyID });
+    const keyID = credentialHash(token.status.token).slice(0, 16);
+    expect(wide).toEqual({ ...columns, PARENT: '', 'KEY ID': keyID });
+    expect(token.status.signingKeyID).toBe(decodeProtectedHeader(token.status.token).kid);
     for (const part of token.status.token.split('.')) expect(text).not.toContain(part);
   });
 

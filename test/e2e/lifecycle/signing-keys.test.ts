@@ -1,12 +1,13 @@
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { entryOf, secretAt } from '../../../lab/operator/api.ts';
+import { entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
 import { baseURL } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { Verifier } from '../../../lab/operator/verifier.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
-import { group, systemNamespace, systemObjects } from '../../../src/api/names.ts';
+import { group, serviceAccounts, systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
+import { directClusterEndpointTokens } from '../../../src/api/resources.ts';
 import { Issuer, signingKeyOf } from './issuer.ts';
 
 const world = await operatorWorld();
@@ -38,7 +39,7 @@ describe('a token and the published key set', () => {
         scopes: [scope],
       },
     });
-    expect(status).toMatchObject({ serial: 1, keyID: signingKeyOf(status.token) });
+    expect(status).toMatchObject({ serial: 1, signingKeyID: signingKeyOf(status.token) });
     expect(new Date(status.notAfter).getTime()).toBe((claims.exp ?? 0) * 1000);
     expect(await verifier.presented(status.token)).toBe('live');
   });
@@ -194,5 +195,27 @@ describe('the end of a token', () => {
     await expect(issuer.verify(token)).rejects.toMatchObject({ code: 'ERR_JWT_EXPIRED' });
     expect(await verifier.presented(token)).toBe('Unknown');
     expect(await verifier.of(hidden)).not.toBe('live');
+  });
+});
+
+describe('a token of an earlier release', () => {
+  const serviceAccount = { namespace: systemNamespace, name: serviceAccounts.operator };
+  const operator = admin.client.as({ serviceAccount });
+
+  it('is described in the new fields, and is the same token as before', async () => {
+    const before = await admin.untilReady(await admin.createToken());
+    const { signingKeyID } = before.status;
+    const earlier = { keyID: signingKeyID, signingKeyID: null, subject: null, audiences: null };
+
+    const { name } = before.metadata;
+    const patch = { status: earlier };
+    const written = await operator.mergePatch<Stored>(directClusterEndpointTokens, { name }, patch, {
+      subresource: 'status',
+    });
+
+    expect(written.status).not.toHaveProperty('subject');
+    const after = await admin.until(before, 'a description', ({ status }) => status.subject !== undefined);
+    expect(after.status).toEqual(before.status);
+    await issuer.verify(after.status.token);
   });
 });

@@ -21,7 +21,13 @@ const ready = {
   message: 'The credential works',
   lastTransitionTime: '2026-11-21T10:00:00Z',
 };
-const status = { observedGeneration: 1, conditions: [ready], expirationTimestamp, keyID: 'key-id' };
+const status = {
+  observedGeneration: 1,
+  conditions: [ready],
+  expirationTimestamp,
+  keyID: 'key-id',
+  subject: 'owner',
+};
 
 describe('kubectl get', () => {
   const get = (...flags: string[]): Promise<string> => succeed(world.plane.kubectl(['get', ...flags]));
@@ -43,22 +49,24 @@ describe('kubectl get', () => {
     return Object.fromEntries(cut(headings).map((heading, i) => [heading, cut(values)[i]]));
   };
 
-  const wide = { REASON: 'Issued', 'KEY ID': 'key-id' };
+  const wide = { 'KEY ID': 'key-id' };
   const age = expect.stringMatching(/^\d+m?s$/);
 
-  it.each([{ user: 'owner' }, { team: 'owner' }, { subject: 'owner' }])(
+  it.each([{ user: 'owner' }, { accessKey: 'root' }])(
     'tells all about an access key for %j, but the key',
     async (identity) => {
       const lastActivity = new Date(Date.now() - 3 * 60_000).toISOString().replace(/\.\d+Z$/, 'Z');
       const spec = { ...identity, key: secret, type: 'User', scope: {} };
       const stored = await store(ownedAccessKeys, spec, { active: true, lastActivity });
       const columns = {
-        OWNER: 'owner',
+        SUBJECT: 'owner',
+        PARENT: 'accessKey' in identity ? identity.accessKey : '',
         TYPE: 'User',
         ACTIVE: 'true',
         EXPIRES: expirationTimestamp,
         'LAST USED': expect.stringMatching(/^3m/),
         READY: 'True',
+        REASON: 'Issued',
         AGE: age,
       };
       const { name } = stored.metadata;
@@ -68,11 +76,24 @@ describe('kubectl get', () => {
   );
 
   it('tells all about a token, but the token', async () => {
-    const stored = await store(directClusterEndpointTokens, {}, { token: secret });
-    const { name } = stored.metadata;
-    const columns = { NAME: name, OWNER: 'crd-admin', EXPIRES: expirationTimestamp, READY: 'True', AGE: age };
+    const audiences = ['https://latchkey.example.com/cluster/staging', 'https://latchkey.example.com'];
+    const stored = await store(
+      directClusterEndpointTokens,
+      { accessKey: 'root' },
+      { token: secret, audiences },
+    );
+    const columns = {
+      NAME: stored.metadata.name,
+      SUBJECT: 'owner',
+      TARGET: JSON.stringify(audiences),
+      EXPIRES: expirationTimestamp,
+      READY: 'True',
+      REASON: 'Issued',
+      AGE: age,
+    };
     expect(await row(directClusterEndpointTokens, stored)).toEqual(columns);
-    expect(await row(directClusterEndpointTokens, stored, '-o', 'wide')).toEqual({ ...columns, ...wide });
+    const all = { ...columns, PARENT: 'root', ...wide };
+    expect(await row(directClusterEndpointTokens, stored, '-o', 'wide')).toEqual(all);
   });
 
   it.each(['vc-1', undefined])(
@@ -84,15 +105,18 @@ describe('kubectl get', () => {
       const { name } = stored.metadata;
       const columns = {
         NAME: name,
-        INSTANCE: instance ?? name,
+        SUBJECT: 'owner',
+        TARGET: instance ?? name,
         AUTH: 'Token',
         EXPIRES: expirationTimestamp,
         READY: 'True',
+        REASON: 'Issued',
         AGE: age,
       };
       expect(await row(virtualClusterInstanceKubeConfigs, stored)).toEqual(columns);
       expect(await row(virtualClusterInstanceKubeConfigs, stored, '-o', 'wide')).toEqual({
         ...columns,
+        PARENT: '',
         ...wide,
       });
     },

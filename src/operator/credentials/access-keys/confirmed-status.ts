@@ -8,7 +8,7 @@ import {
   operatorEndOfAccessKey,
 } from '../../../credentials/life.ts';
 import type { Confirmation, CredentialRecord, NamespacePin } from '../../../credentials/record.ts';
-import type { DesiredStatus } from '../desired-status.ts';
+import { type DesiredStatus, subjectOf } from '../desired-status.ts';
 import { confirmedGroupsOf, type Lineage } from '../lineage.ts';
 import { type KeyCredential, rotationAsked } from './credential.ts';
 import type { KeyInput } from './decision.ts';
@@ -92,6 +92,7 @@ function confirmationOf(
     serial,
     confirmedTTL: confirmed.confirmedTTL,
     keyID: keyIDOf(hash),
+    ...subjectOf(record, lineage.kind === 'live' ? lineage.identity : undefined),
     keySource: source,
     ...(fingerprint === undefined ? {} : { fingerprint }),
     ...(confirmed.notAfter === undefined ? {} : { notAfter: confirmed.notAfter }),

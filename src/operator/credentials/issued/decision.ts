@@ -5,8 +5,10 @@ import type { CommonStep, DecisionInput } from '../decision.ts';
 
 /** All that a decision about one token or kubeconfig depends on. Durations are milliseconds unless said otherwise. */
 export interface IssuedInput extends DecisionInput {
-  /** True for the ID of a signing key that verifiers still find in the published set; of a certificate always. */
-  readonly isPublished: (keyID: string) => boolean;
+  /** True for the ID of a signing key that verifiers still find in the published set; of a certificate, which has none, always. */
+  readonly isPublished: (signingKeyID: string | undefined) => boolean;
+  /** What a token that is issued below these keys has as `aud`. Of a certificate nothing. */
+  readonly audiences: (ancestors: readonly CredentialRecord[]) => readonly string[] | undefined;
   /** Why the present credential must be replaced, besides what holds for all kinds. */
   readonly replaceReason?: Reason;
   readonly limits: IssuedLimits;
@@ -48,7 +50,7 @@ export interface IssuedCredential {
   readonly document: string;
   /** SHA-256, hexadecimal, of what is presented to a server. */
   readonly credentialHash: string;
-  readonly keyID: string;
+  readonly signingKeyID?: string;
   /** What only some kinds confirm. */
   readonly extra?: Partial<Confirmation>;
 }

@@ -18,7 +18,7 @@ import { decideIssued } from './policy.ts';
 import { issuedStatus } from './status.ts';
 
 const kind = 'DirectClusterEndpointToken';
-const signed = { document: 'd.e.f', credentialHash: credentialHash('d.e.f'), keyID: 'k1' };
+const signed = { document: 'd.e.f', credentialHash: credentialHash('d.e.f'), signingKeyID: 'k1' };
 const limits = {
   activityInterval: 60_000,
   expiredRetention: 3_600_000,
@@ -45,7 +45,7 @@ function issuedToken(
   });
   const withToken = {
     ...object,
-    status: { keyID: 'k1', token: 'a.b.c', observedGeneration: 1, ...object.status },
+    status: { signingKeyID: 'k1', token: 'a.b.c', observedGeneration: 1, ...object.status },
   };
   return recordOf(confirmed(withToken, ancestors));
 }
@@ -64,7 +64,8 @@ function inputOf(
     record,
     lookup: (name) => keys.find((key) => key.name === name),
     credentialByUID: (uid) => keys.find((key) => key.uid === uid),
-    isPublished: (keyID) => published.includes(keyID),
+    isPublished: (signingKeyID) => published.includes(signingKeyID ?? 'none'),
+    audiences: () => ['https://latchkey.example.com/clusters'],
     ownSecrets: [],
     now,
     trustedSince: 0,
@@ -183,12 +184,37 @@ describe('the policy for a token that was issued', () => {
     },
   );
 
+  it('says for people who it speaks for, where, and by which names it is known', () => {
+    const hash = credentialHash('d.e.f');
+    const { confirmation } = issuedStatus(inputOf(token()), issued(token()), signed);
+    expect(confirmation).toMatchObject({
+      keyID: hash.slice(0, 16),
+      signingKeyID: 'k1',
+      subject: 'alice',
+      audiences: ['https://latchkey.example.com/clusters'],
+    });
+  });
+
+  it('describes a token of an earlier release, which kept the signing key as keyID, without another one', () => {
+    const record = issuedToken({ status: { signingKeyID: undefined, keyID: 'k1' } });
+    const { confirmation } = settled(record).desired;
+    expect(confirmation).toMatchObject({
+      credentialHash: record.status.credentialHash,
+      serial: 1,
+      keyID: record.status.credentialHash?.slice(0, 16),
+      signingKeyID: 'k1',
+      subject: 'alice',
+      audiences: ['https://latchkey.example.com/clusters'],
+    });
+    expect(issued(record, { published: ['k2'] }).cause).toBe('SigningKeyRevoked');
+  });
+
   it('drops a predecessor whose signing key was revoked', () => {
     const previous = {
       credentialHash: '0'.repeat(64),
       serial: 1,
       expirationTimestamp: created + hour,
-      keyID: 'k0',
+      signingKeyID: 'k0',
     };
     const record = issuedToken();
     const withPrevious = { ...record, status: { ...record.status, previous } };
@@ -283,7 +309,11 @@ describe('the policy for a token with a parent', () => {
     const issue = issued(input.record, { keys });
     expect(issue.keepPrevious).toBe(true);
     const { previous } = issuedStatus(input, issue, signed).confirmation;
-    expect(previous).toMatchObject({ serial: 1, keyID: 'k1', expirationTimestamp: created + 601 * second });
+    expect(previous).toMatchObject({
+      serial: 1,
+      signingKeyID: 'k1',
+      expirationTimestamp: created + 601 * second,
+    });
   });
 
   it('has a new life after a rotation', () => {

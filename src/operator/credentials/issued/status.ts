@@ -2,15 +2,16 @@ import { credentialKinds } from '../../../api/credential-kinds.ts';
 import { formatTimestamp } from '../../../api/instant.ts';
 import { reasons } from '../../../api/reasons.ts';
 import { chainOf } from '../../../credentials/ancestors.ts';
+import { keyIDOf } from '../../../credentials/keys/credential-hash.ts';
 import type { Confirmation, CredentialRecord, PreviousCredential } from '../../../credentials/record.ts';
-import type { DesiredStatus } from '../desired-status.ts';
+import { type DesiredStatus, subjectOf } from '../desired-status.ts';
 import { confirmedGroupsOf, type GrantedLineage } from '../lineage.ts';
 import type { IssueCredential, IssuedCredential, IssuedInput, IssuedLimits } from './decision.ts';
 import type { CredentialLife } from './life.ts';
 
 /** Status after a credential was issued for `issue`. */
 export function issuedStatus(
-  { record, limits, now }: IssuedInput,
+  { record, limits, now, audiences: audiencesOf }: IssuedInput,
   issue: IssueCredential,
   issued: IssuedCredential,
 ): DesiredStatus {
@@ -18,6 +19,7 @@ export function issuedStatus(
   const [parent] = issue.ancestors;
   const chain = chainOf(issue.ancestors);
   const previous = issue.keepPrevious ? previousOf(record, limits, now) : undefined;
+  const audiences = audiencesOf(issue.ancestors);
   const confirmation: Confirmation = {
     credentialHash: issued.credentialHash,
     serial: issue.serial,
@@ -25,7 +27,10 @@ export function issuedStatus(
     expirationTimestamp: issue.end,
     issuedAt: issue.issuedAt,
     confirmedTTL: issue.ttl,
-    keyID: issued.keyID,
+    keyID: keyIDOf(issued.credentialHash),
+    ...(issued.signingKeyID === undefined ? {} : { signingKeyID: issued.signingKeyID }),
+    ...subjectOf(record, issue.identity),
+    ...(audiences === undefined ? {} : { audiences }),
     ...(fingerprint === undefined ? {} : { fingerprint }),
     ...(parent === undefined ? {} : { accessKeyUID: parent.uid }),
     ...(chain === undefined ? {} : { chain }),
@@ -44,28 +49,28 @@ function works({ kind }: CredentialRecord): DesiredStatus['ready'] {
 }
 
 function previousOf(
-  { status }: CredentialRecord,
+  record: CredentialRecord,
   limits: IssuedLimits,
   now: number,
 ): PreviousCredential | undefined {
-  const { credentialHash: hash, serial, notAfter, keyID } = status;
+  const { credentialHash: hash, serial, notAfter } = record.status;
   if (hash === undefined || notAfter === undefined) return undefined;
   const expirationTimestamp = Math.min(notAfter, now + limits.rotationOverlap);
-  return { credentialHash: hash, serial, expirationTimestamp, ...(keyID === undefined ? {} : { keyID }) };
+  const signingKeyID = signingKeyOf(record);
+  return {
+    credentialHash: hash,
+    serial,
+    expirationTimestamp,
+    ...(signingKeyID === undefined ? {} : { signingKeyID }),
+  };
 }
 
 /** Status of a credential that stays as it is. */
-export function keptStatus(
-  { record, now, isPublished }: IssuedInput,
-  lineage: GrantedLineage,
-  life: CredentialLife,
-): DesiredStatus {
+export function keptStatus(input: IssuedInput, lineage: GrantedLineage, life: CredentialLife): DesiredStatus {
+  const { record, now, isPublished } = input;
   const { previous, ...status } = record.status;
   const keepPrevious =
-    previous !== undefined &&
-    previous.expirationTimestamp > now &&
-    previous.keyID !== undefined &&
-    isPublished(previous.keyID);
+    previous !== undefined && previous.expirationTimestamp > now && isPublished(previous.signingKeyID);
   const [fingerprint = ''] = record.fingerprints;
   const chain = chainOf(lineage.ancestors);
   const ready: DesiredStatus['ready'] =
@@ -77,6 +82,7 @@ export function keptStatus(
     confirmation: {
       ...status,
       fingerprint,
+      ...described(input, lineage),
       ...(chain === undefined ? {} : { chain }),
       ...(lineage.kind === 'live' ? confirmedGroupsOf(record, lineage.identity) : {}),
       ...(keepPrevious ? { previous } : {}),
@@ -84,6 +90,26 @@ export function keptStatus(
     ready,
     ...(soon ? { expiringSoon: expiringSoon(record, life) } : {}),
   };
+}
+
+/** What people see of a credential, which one of an earlier release has not or has in another place. */
+function described(
+  { record, audiences: audiencesOf }: IssuedInput,
+  lineage: GrantedLineage,
+): Partial<Confirmation> {
+  const { credentialHash, audiences = audiencesOf(lineage.ancestors) } = record.status;
+  const signingKeyID = signingKeyOf(record);
+  return {
+    ...(credentialHash === undefined ? {} : { keyID: keyIDOf(credentialHash) }),
+    ...(signingKeyID === undefined ? {} : { signingKeyID }),
+    ...subjectOf(record, lineage.kind === 'live' ? lineage.identity : undefined),
+    ...(audiences === undefined ? {} : { audiences }),
+  };
+}
+
+/** The ID of the key that signed the present token; earlier releases kept it as `keyID`. A certificate has none. */
+export function signingKeyOf({ kubeConfig, status }: CredentialRecord): string | undefined {
+  return kubeConfig?.clientCert === true ? undefined : (status.signingKeyID ?? status.keyID);
 }
 
 const expiringSoon = ({ kind }: CredentialRecord, { end = 0 }: CredentialLife) => ({

@@ -7,6 +7,7 @@ import { type GrantedLineage, hasNewGroups } from '../lineage.ts';
 import { isIntact } from '../secret-record.ts';
 import type { IssuedInput } from './decision.ts';
 import type { CredentialLife } from './life.ts';
+import { signingKeyOf } from './status.ts';
 
 /** Why a new credential is due, and what it takes over from the one before. */
 export interface Successor {
@@ -83,7 +84,7 @@ function replacementCause(input: IssuedInput, lineage: GrantedLineage): Successo
   if (isChanged || !chainHolds(record, ancestors)) return replacement(reasons.chainChanged);
   if (status.credentialHash === undefined || isUnmarked(record, ancestors))
     return replacement(reasons.issued);
-  if (status.keyID === undefined || !isPublished(status.keyID)) return replacement(reasons.signingKeyRevoked);
+  if (!isPublished(signingKeyOf(record))) return replacement(reasons.signingKeyRevoked);
   const present = record.secretRef === undefined ? record.holdsCredential : isIntact(record, input.secret);
   return present ? undefined : replacement(reasons.issued);
 }

@@ -58,7 +58,7 @@ export async function makeWithCertificate(
   return {
     record,
     issue: { ...issue, serial, end: Math.min(issue.end, certificate.notAfter) },
-    issued: { document, credentialHash: certificate.hash, keyID: certificate.serialNumber, extra },
+    issued: { document, credentialHash: certificate.hash, extra },
   };
 }
 

@@ -86,13 +86,16 @@ export class KubeConfigController {
     const instance = targets.instance(instanceKeyOf(record));
     const target = instance && clients.known(instance.uid);
     const isCertificate = record.kubeConfig?.clientCert === true;
+    const place = gateway();
     return {
       ...decisionInput(record, this.#options),
-      isPublished: (keyID) => isCertificate || !ring.isRevoked(keyID),
+      isPublished: (signingKeyID) =>
+        isCertificate || (signingKeyID !== undefined && !ring.isRevoked(signingKeyID)),
+      audiences: () => (isCertificate ? undefined : [place.issuer]),
       ...(instance === undefined ? {} : { instance }),
       ...(target === undefined ? {} : { targetCA: target.ca }),
       limits,
-      gateway: gateway(),
+      gateway: place,
     };
   }
 

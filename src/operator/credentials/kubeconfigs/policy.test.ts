@@ -61,7 +61,7 @@ function issuedOf(
   const isDirect = parts.spec?.['clientCert'] === true;
   const object = objectOf(parts);
   const status = {
-    keyID: 'k1',
+    signingKeyID: 'k1',
     criticalScopes: true,
     kubeConfig: 'the document',
     observedGeneration: 1,
@@ -94,6 +94,7 @@ function inputOf(record: CredentialRecord, surroundings: Surroundings = {}): Kub
     record,
     lookup: (name) => keys.find((key) => key.name === name),
     isPublished: () => true,
+    audiences: () => undefined,
     ownSecrets: [],
     now,
     trustedSince: 0,

@@ -37,7 +37,7 @@ export function makeWithToken(
   const issued = {
     document,
     credentialHash: credentialHash(token),
-    keyID: signer.kid,
+    signingKeyID: signer.kid,
     extra: {
       auth: 'Token',
       documentHash: credentialHash(document),

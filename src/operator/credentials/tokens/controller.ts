@@ -8,7 +8,7 @@ import { decisionInput, refuse } from '../decision.ts';
 import { confirm } from '../issued/confirm.ts';
 import type { IssueCredential, IssuedInput, IssuedLimits } from '../issued/decision.ts';
 import { decideIssued } from '../issued/policy.ts';
-import { claimsOf } from './claims.ts';
+import { audiencesOfToken, claimsOf } from './claims.ts';
 
 export interface TokenControllerOptions extends ReconcilerServices {
   readonly ring: KeyRing;
@@ -32,7 +32,8 @@ export class TokenController {
       kind: 'DirectClusterEndpointToken',
       inputOf: (record): IssuedInput => ({
         ...decisionInput(record, options),
-        isPublished: (keyID) => !ring.isRevoked(keyID),
+        isPublished: (signingKeyID) => signingKeyID !== undefined && !ring.isRevoked(signingKeyID),
+        audiences: (ancestors) => audiencesOfToken(record, ancestors, options.issuer),
         limits,
       }),
       decide: decideIssued,
@@ -58,7 +59,7 @@ export class TokenController {
     const issued = {
       document: token,
       credentialHash: credentialHash(token),
-      keyID: signer.kid,
+      signingKeyID: signer.kid,
       extra: hasCriticalScopes(claims) ? { criticalScopes: true as const } : {},
     };
     return confirm(this.#options, input, { record, issue, issued });

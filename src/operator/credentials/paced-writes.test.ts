@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../kube/fake-clock.ts';
-import { ExpiryBudget } from './expiry-budget.ts';
+import { PacedWrites } from './paced-writes.ts';
 
 function setUp(writesPerSecond: number) {
   const clock = new FakeClock();
   const waiting: number[] = [];
-  const budget = new ExpiryBudget(clock, writesPerSecond, (count) => waiting.push(count));
+  const budget = new PacedWrites(clock, writesPerSecond, (count) => waiting.push(count));
   return { clock, budget, waiting };
 }
 
-describe('ExpiryBudget', () => {
+describe('PacedWrites', () => {
   it('lets as many through at once as it has writes a second, and spreads the rest in the order in which they asked', () => {
     const { budget, waiting } = setUp(2);
     expect(['a', 'b', 'c', 'd'].map((uid) => budget.reserve(uid))).toEqual([0, 0, 500, 1_000]);

@@ -2,10 +2,10 @@ import type { Clock } from '../../kube/clock.ts';
 import { WriteBudget } from '../../kube/queue/write-budget.ts';
 
 /**
- * Spreads the writes of credentials that end together. Verifiers refuse them by the clock already, so only the record
- * of it is late. Each credential keeps the place in line that it was given when it asked first.
+ * Spreads writes that many credentials need at once and that can wait: verifiers do not depend on them. Each credential keeps the
+ * place in line that it was given when it asked first.
  */
-export class ExpiryBudget {
+export class PacedWrites {
   readonly #clock: Clock;
   readonly #budget: WriteBudget;
   readonly #onWaiting: (count: number) => void;
@@ -13,7 +13,7 @@ export class ExpiryBudget {
   readonly #places = new Map<string, number>();
 
   /** `onWaiting` gets the number of those that wait for their turn, for a metric. */
-  constructor(clock: Clock, writesPerSecond: number, onWaiting: (count: number) => void) {
+  constructor(clock: Clock, writesPerSecond: number, onWaiting: (count: number) => void = () => undefined) {
     this.#clock = clock;
     this.#budget = new WriteBudget({ rate: writesPerSecond, burst: writesPerSecond });
     this.#onWaiting = onWaiting;
