@@ -10,6 +10,7 @@ export const reasons = {
   expired: 'Expired',
   expiringSoon: 'ExpiringSoon',
   deleting: 'Deleting',
+  deleted: 'Deleted',
   unconfirmed: 'Unconfirmed',
   duplicateKey: 'DuplicateKey',
   malformedKey: 'MalformedKey',

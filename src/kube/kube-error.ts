@@ -125,6 +125,12 @@ export const isUnauthorized = (error: unknown): error is KubeError => hasStatus(
 export const isForbidden = (error: unknown): error is KubeError => hasStatus(error, 403);
 export const isInvalid = (error: unknown): error is KubeError => hasStatus(error, 422);
 
+/** Nothing can be created there any more. */
+export const isNamespaceGoing = (error: unknown): error is KubeError =>
+  isNotFound(error) ||
+  (isForbidden(error) &&
+    (error.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') ?? false));
+
 function hasStatus(error: unknown, status: number): error is KubeError {
   return error instanceof KubeError && error.status === status;
 }

@@ -7,7 +7,7 @@ import { AdmissionEvents } from '../../src/operator/admission/admission-events.t
 import { recordNotSigned } from '../../src/operator/certificates/revocation-records.ts';
 import { loginSecretsMoved } from '../../src/operator/credentials/access-keys/login-secrets.ts';
 import type { DesiredStatus } from '../../src/operator/credentials/desired-status.ts';
-import { leftBehind } from '../../src/operator/credentials/finalizer.ts';
+import { credentialDeleted, leftBehind } from '../../src/operator/credentials/finalizer.ts';
 import { transitionEvents } from '../../src/operator/credentials/transition-events.ts';
 import {
   certificateNotRevoked,
@@ -77,6 +77,7 @@ const scenarios: Readonly<Record<string, (reason: Reason) => readonly Transition
   Rotate: (reason) => transitionEvents(recordWith('True'), desired({ rotationNotPossible: about(reason) })),
   Connect: (reason) =>
     targetTransitions({ conditions: [] }, { phase: 'Ready', ready: { status: 'True', reason, message: '' } }),
+  Delete: () => [credentialDeleted(recordWith('True'))],
   Finalize: () => [finalizerReleased(leftBehind)],
   Revoke: () => [
     certificateNotRevoked('then', about(reasons.targetForbidden)),

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../logger.ts';
 import { FakeClock } from '../fake-clock.ts';
-import { type Action, kubeErrorFromStatus, unreachable } from '../kube-error.ts';
+import { type Action, type KubeError, kubeErrorFromStatus, unreachable } from '../kube-error.ts';
 import { type EventInput, EventRecorder, type EventRecorderOptions } from './event-recorder.ts';
 
 interface Sent {
@@ -229,6 +229,25 @@ describe('failures', () => {
     recorder.record(event('b'));
     await settled();
     expect([api.sent.length, dropped]).toEqual([1, 1]);
+  });
+
+  it.each<[string, KubeError]>([
+    [
+      'is being deleted',
+      kubeErrorFromStatus(action, 403, {
+        kind: 'Status',
+        reason: 'Forbidden',
+        details: { causes: [{ reason: 'NamespaceTerminating' }] },
+      }),
+    ],
+    ['is gone', kubeErrorFromStatus(action, 404, undefined)],
+  ])('leaves out what happens in a namespace that %s, and counts nothing as lost', async (_, refusal) => {
+    api.refusals.push(refusal);
+    recorder.record(event('a'));
+    await settled();
+    recorder.record(event('b'));
+    await settled();
+    expect([api.sent.map(({ name }) => name.split('.')[0]), dropped]).toEqual([['b'], 0]);
   });
 
   it('takes an event that is there already for a first try that got through', async () => {

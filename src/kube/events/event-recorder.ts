@@ -3,7 +3,7 @@ import type { Logger } from '../../logger.ts';
 import { backOffDelay } from '../back-off.ts';
 import type { KubeClient } from '../client/client.ts';
 import type { Clock, Timer } from '../clock.ts';
-import { isAlreadyExists, isNotFound, KubeError } from '../kube-error.ts';
+import { isAlreadyExists, isNamespaceGoing, isNotFound, KubeError } from '../kube-error.ts';
 import { sleep } from '../sleep.ts';
 import {
   type EventInput,
@@ -181,6 +181,8 @@ export class EventRecorder {
       try {
         return await this.#write(entry);
       } catch (error) {
+        // It goes with the object that it is about, so no one misses it.
+        if (isNamespaceGoing(error)) return this.#forget(entry);
         if (failures + 1 >= tries || !isTransient(error)) {
           log.warn({ err: error, reason: entry.input.reason }, 'event could not be written');
           return this.#drop(entry);
@@ -219,10 +221,14 @@ export class EventRecorder {
   }
 
   #drop(entry: Entry): void {
+    this.#forget(entry);
+    this.#options.onDropped?.();
+  }
+
+  #forget(entry: Entry): void {
     this.#waiting.delete(entry);
     this.#untaken.delete(entry);
     this.#series.delete(seriesKey(entry.input));
-    this.#options.onDropped?.();
   }
 
   #suffix(): string {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { created, credentialObject, liveRecord, recordOf } from '../../../test/builders/credential-object.ts';
 import { finalizers, labels } from '../../api/names.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
+import type { TransitionEvent } from '../shared/events.ts';
 import { planChildren } from './access-keys/children.ts';
 import { type CleanUp, deadlineOf, Finalizer, releaseOf } from './finalizer.ts';
 
@@ -106,5 +107,40 @@ describe('a Finalizer whose Secrets cannot be deleted', () => {
     const atLimit = finalizerAt(created, async () => ({ left: 'nothing' }));
     await atLimit.finalizer.finalize(held);
     expect(atLimit.removed).toEqual([held.uid]);
+  });
+});
+
+describe('a Finalizer that lets an object go', () => {
+  const deletionTimestamp = new Date(created).toISOString();
+  const released = async (status: Record<string, unknown>, cleanUp: CleanUp) => {
+    const metadata = { deletionTimestamp, finalizers: [finalizers.OwnedAccessKey] };
+    const published: TransitionEvent[] = [];
+    const finalizer = new Finalizer(
+      {
+        stores: { secretsOf: () => [] },
+        writer: { writeStatus: async (record) => record, removeFinalizer: async () => undefined },
+        secrets: { deleteAll: async () => undefined },
+        events: { publish: (_, events) => void published.push(...events) },
+        onReleased: () => undefined,
+        now: () => created,
+        limitMs: 0,
+      },
+      cleanUp,
+    );
+    await finalizer.finalize(liveRecord({ name: 'gone', metadata, status }));
+    return published.map(({ reason, note }) => [reason, note]);
+  };
+
+  it('says which credential has ended', async () => {
+    expect(await released({ serial: 3 }, async () => ({ left: 'nothing' }))).toEqual([
+      ['Deleted', 'The object was deleted. The credential with serial 3 has ended.'],
+    ]);
+  });
+
+  it('says besides what may be left', async () => {
+    expect(await released({ serial: 0 }, async () => ({ left: 'something' }))).toEqual([
+      ['Deleted', 'The object was deleted. No credential was ever issued for it.'],
+      ['FinalizerReleased', expect.stringContaining('may be left')],
+    ]);
   });
 });

@@ -1,4 +1,5 @@
 import { finalizers } from '../../api/names.ts';
+import { reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { WorkResult } from '../../kube/queue/workers.ts';
 import { finalizerReleased, type ObjectEvents, type TransitionEvent } from '../shared/events.ts';
@@ -98,12 +99,9 @@ export class Finalizer {
     const { writer, events, onReleased } = this.#options;
     await writer.removeFinalizer(record, finalizers[record.kind]);
     this.#addReleased(record.uid);
-    if (notices.length === 0) return;
-    events.publish(
-      record,
-      notices.filter((notice) => notice !== undefined),
-    );
-    onReleased();
+    const told = notices.filter((notice) => notice !== undefined);
+    events.publish(record, [credentialDeleted(record), ...told]);
+    if (notices.length > 0) onReleased();
   }
 
   #addReleased(uid: string): void {
@@ -113,6 +111,14 @@ export class Finalizer {
       this.#released.delete(oldest);
     }
   }
+}
+
+/** The last event about a credential: who looks for it later finds when it ended, and that it did not just expire. */
+export function credentialDeleted({ status: { serial } }: CredentialRecord): TransitionEvent {
+  const which =
+    serial === 0 ? 'No credential was ever issued for it' : `The credential with serial ${serial} has ended`;
+  const note = `The object was deleted. ${which}.`;
+  return { type: 'Normal', reason: reasons.deleted, action: 'Delete', note };
 }
 
 const rejectionOf = (result: PromiseSettledResult<unknown>): unknown =>

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { Stored } from '../../../lab/operator/api.ts';
+import { until } from '../../../lab/operator/until.ts';
 import { Verifier } from '../../../lab/operator/verifier.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { reasons } from '../../../src/api/reasons.ts';
@@ -82,6 +84,25 @@ describe('the deletion of an access key', () => {
       await admin.delete(object);
       await admin.untilGone(object);
     }
+  });
+});
+
+describe.each([
+  ['an access key', () => admin.createKey()],
+  ['a token', () => admin.createToken()],
+])('the deletion of %s', (_, create) => {
+  it('is an event', async () => {
+    const gone: Stored[] = [];
+    // Where another file has just deleted very many, the operator sums up the first ones.
+    const { note } = await until('an event about a deletion', async () => {
+      const object = await admin.untilReady(await create());
+      await admin.delete(object);
+      await admin.untilGone(object);
+      gone.push(object);
+      const told = await Promise.all(gone.map((each) => admin.eventsOf(each)));
+      return told.flat().find(({ reason }) => reason === reasons.deleted);
+    });
+    expect(note).toBe('The object was deleted. The credential with serial 1 has ended.');
   });
 });
 
