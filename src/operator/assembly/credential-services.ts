@@ -12,8 +12,9 @@ import { type CleanUp, Finalizer } from '../credentials/finalizer.ts';
 import type { GapChanges } from '../credentials/gap-changes.ts';
 import { PacedWrites } from '../credentials/paced-writes.ts';
 import { PermissionReviews } from '../credentials/permission-reviews.ts';
+import { secretKeyOf, secretSubject } from '../credentials/secret-record.ts';
 import { SecretWriter } from '../credentials/secret-writer.ts';
-import type { ObjectEvents } from '../shared/events.ts';
+import type { ObjectEvents, TransitionEvent } from '../shared/events.ts';
 
 export interface CredentialServicesOptions {
   readonly client: KubeClient;
@@ -48,7 +49,7 @@ export class CredentialServices {
 
   constructor(options: CredentialServicesOptions) {
     this.#options = options;
-    const { client, stores, events, clock, assertAdmission, onEndRecorded } = options;
+    const { client, stores, clock, assertAdmission, onEndRecorded } = options;
     const now = () => clock.now();
     this.#descriptions = new PacedWrites(clock, descriptionsPerSecond);
     for (const store of stores.credentials)
@@ -61,7 +62,8 @@ export class CredentialServices {
     this.#writers = byCredentialKind(
       (kind) =>
         new CredentialWriter({
-          ...{ client, events, clock, assertAdmission },
+          ...{ client, clock, assertAdmission },
+          events: { publish: (record, transitions) => this.#publish(record, transitions) },
           resource: credentialResources[kind],
           records: stores.ofKind[kind].written,
           project: (object) => toCredentialRecord(object, kind),
@@ -80,6 +82,14 @@ export class CredentialServices {
     const budgets = { expiryBudget, descriptions: this.#descriptions };
     const common = { reviews: this.#reviews, endDelays: this.#endDelays, ...budgets };
     return { ...shared, ...common, finalizer, trustedSince, gapChanges };
+  }
+
+  /** Beside the Secret too: its reader may be someone who may not read the object. */
+  #publish(record: CredentialRecord, transitions: readonly TransitionEvent[]): void {
+    const { stores, events } = this.#options;
+    const key = secretKeyOf(record);
+    const secret = key === undefined ? undefined : stores.secret(key);
+    events.publish(record, transitions, secret?.ownerUID === record.uid ? [secretSubject(secret)] : []);
   }
 
   /** Deletes a credential, whatever its kind. */

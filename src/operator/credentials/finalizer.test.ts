@@ -137,6 +137,33 @@ describe('a Finalizer that lets an object go', () => {
     ]);
   });
 
+  it('says so about its Secret too', async () => {
+    const secret = {
+      key: 'team/out',
+      namespace: 'team',
+      name: 'out',
+      uid: 's',
+      resourceVersion: '1',
+      deleting: false,
+    };
+    const published: string[] = [];
+    const metadata = { deletionTimestamp, finalizers: [finalizers.OwnedAccessKey] };
+    const finalizer = new Finalizer({
+      stores: { secretsOf: () => [secret] as never },
+      writer: { writeStatus: async (record) => record, removeFinalizer: async () => undefined },
+      secrets: { deleteAll: async () => undefined },
+      events: {
+        publish: ({ kind, key }, events) =>
+          void published.push(...events.map((event) => `${kind} ${key} ${event.reason}`)),
+      },
+      onReleased: () => undefined,
+      now: () => created,
+      limitMs: 1,
+    });
+    await finalizer.finalize(liveRecord({ name: 'gone', metadata }));
+    expect(published).toEqual(['Secret team/out Deleted']);
+  });
+
   it('says besides what may be left', async () => {
     expect(await released({ serial: 0 }, async () => ({ left: 'something' }))).toEqual([
       ['Deleted', 'The object was deleted. No credential was ever issued for it.'],

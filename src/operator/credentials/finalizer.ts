@@ -6,6 +6,7 @@ import { finalizerReleased, type ObjectEvents, type TransitionEvent } from '../s
 import type { CredentialStores } from './credential-stores.ts';
 import type { CredentialWriter } from './credential-writer.ts';
 import { deletingStatus } from './desired-status.ts';
+import { secretSubject } from './secret-record.ts';
 import type { SecretWriter } from './secret-writer.ts';
 
 /** In the event about a finalizer that was released at its limit. */
@@ -77,14 +78,21 @@ export class Finalizer {
    * the way of the release.
    */
   async #clean(record: CredentialRecord, last: boolean): Promise<Cleaned> {
-    const { secrets, stores } = this.#options;
     const [deleted, cleaned] = await Promise.allSettled([
-      secrets.deleteAll(stores.secretsOf(record.uid)),
+      this.#deleteSecrets(record),
       this.#cleanUp(record, last),
     ]);
     if (cleaned.status === 'fulfilled' && (deleted.status === 'fulfilled' || last)) return cleaned.value;
     if (!last) throw rejectionOf(cleaned) ?? rejectionOf(deleted);
     return { left: 'something' };
+  }
+
+  async #deleteSecrets(record: CredentialRecord): Promise<void> {
+    const { secrets, stores, events } = this.#options;
+    const present = stores.secretsOf(record.uid);
+    await secrets.deleteAll(present);
+    for (const secret of present.filter(({ deleting }) => !deleting))
+      events.publish(secretSubject(secret), [credentialDeleted(record)]);
   }
 
   async #strip(record: CredentialRecord): Promise<WorkResult> {

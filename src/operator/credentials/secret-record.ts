@@ -4,6 +4,7 @@ import { secretLocation } from '../../credentials/credential-secret.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { StoredRecord } from '../../kube/cache/store.ts';
 import type { KubeObject } from '../../kube/object.ts';
+import type { EventSubject } from '../shared/events.ts';
 
 /** A Secret that we made, without its data: what was written under each data key is known by its SHA-256. */
 export interface SecretRecord extends StoredRecord {
@@ -62,6 +63,11 @@ function hashesOf({ data = {} }: Secret): ReadonlyMap<string, string> {
   const entries = Object.entries(data);
   if (entries.length > maxEntries) return new Map();
   return new Map(entries.map(([key, value]) => [key, hash('sha256', Buffer.from(value, 'base64'), 'hex')]));
+}
+
+/** The Secret as what events are about. */
+export function secretSubject({ key, name, namespace, uid, resourceVersion }: SecretRecord): EventSubject {
+  return { apiVersion: 'v1', kind: 'Secret', key, name, namespace, uid, resourceVersion };
 }
 
 /** The key, in the store of Secrets, of the place that `spec.secretRef` names. */

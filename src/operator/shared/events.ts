@@ -33,10 +33,16 @@ export class ObjectEvents {
     this.#log = log;
   }
 
-  publish(subject: EventSubject, events: readonly TransitionEvent[]): void {
+  /** `alsoAbout`: objects that the same events are about. */
+  publish(
+    subject: EventSubject,
+    events: readonly TransitionEvent[],
+    alsoAbout: readonly EventSubject[] = [],
+  ): void {
     for (const event of events) {
       this.#log.info({ kind: subject.kind, name: subject.key, reason: event.reason }, 'object changed');
-      this.#recorder.record({ regarding: regarding(subject), ...event });
+      for (const each of [subject, ...alsoAbout])
+        this.#recorder.record({ regarding: regarding(each), ...event });
     }
   }
 }

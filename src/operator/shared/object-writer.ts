@@ -4,7 +4,7 @@ import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { StoredRecord } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { type KubeObject, parseKey } from '../../kube/object.ts';
-import type { EventSubject, ObjectEvents, TransitionEvent } from './events.ts';
+import type { EventSubject, TransitionEvent } from './events.ts';
 
 /** A record as far as writes need it. */
 export interface WritableRecord extends StoredRecord, EventSubject {
@@ -18,7 +18,7 @@ export interface ObjectWriterOptions<R extends WritableRecord> {
   readonly records: MutationCache<R>;
   /** The answer to a write as a record. */
   readonly project: (object: KubeObject) => R;
-  readonly events: Pick<ObjectEvents, 'publish'>;
+  readonly events: { publish(record: R, events: readonly TransitionEvent[]): void };
 }
 
 /** What one write may change: status alone, or anything else. */

@@ -9,7 +9,7 @@ import {
 } from '../../../lab/operator/api.ts';
 import { Verifier } from '../../../lab/operator/verifier.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
-import { labels } from '../../../src/api/names.ts';
+import { annotations, labels } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { namespaces, secrets, serviceAccounts } from '../../../src/api/resources.ts';
 
@@ -70,6 +70,20 @@ describe.concurrent.each(kinds)('the Secret of %s', (_kind, { entry, make }) => 
     expect(owner.spec.key).toBeUndefined();
     expect(owner.status.token).toBeUndefined();
     expect(await verifier.presented(await read(at))).toBe('live');
+  });
+
+  it('is what events are about, so that who reads it there learns what happens to the credential', async () => {
+    const at = place();
+    const owner = await admin.untilReady(await make(admin, at));
+    const secret = {
+      ...secretAt(at.namespace, at.name),
+      ...(await admin.get(secretAt(at.namespace, at.name))),
+    };
+
+    await admin.annotate(owner, { [annotations.rotate]: 'now' });
+
+    const { note } = await admin.untilEvent(secret, reasons.rotated);
+    expect(note).toBe('The credential with serial 2 was issued.');
   });
 
   it('is made again with another credential when it is deleted', async () => {
