@@ -141,7 +141,7 @@ describe('a list of keys', () => {
     const { status, body, text } = await stranger.send('GET', `${ownKeys}?includeObject=Object`, { accept });
     expect(status).toBe(200);
     expect(body.kind).toBe('Table');
-    expect(body.columnDefinitions.map((column: { name: string }) => column.name)).toContain('Owner');
+    expect(body.columnDefinitions.map((column: { name: string }) => column.name)).toContain('Subject');
     expect(body.rows[0].object.spec.key).toMatch(/^sha256:/);
     expect(text).not.toContain(stranger.key);
   });
