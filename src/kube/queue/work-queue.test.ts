@@ -132,6 +132,17 @@ describe('a queue with slots', () => {
     expect([await second, queue.waitingForSlot]).toEqual(['t2', 0]);
   });
 
+  it('comes to an end when all that waits for its time is added, and some of it goes on to stand in line', async () => {
+    const end = clock.monotonic() + 5_000;
+    const placeOf = (key: string) => ({ target: key.charAt(0), neededForMs: end - clock.monotonic() });
+    queue = new WorkQueue({ clock, random: () => 1, slots: { placeOf, perTarget: 1, perTenant: 1 } });
+    for (const key of ['t1', 't2', 't3']) queue.add(key);
+    await queue.get();
+    const second = queue.get();
+    queue.addDelayed();
+    expect([await now(second), queue.waitingForSlot, queue.delayed]).toEqual([nothing, 2, 2]);
+  });
+
   it('wakes an idle worker with what another key did not need any more', async () => {
     for (const key of ['t1', 't2', 't3']) queue.add(key);
     await queue.get();

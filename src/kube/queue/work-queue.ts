@@ -191,7 +191,7 @@ export class WorkQueue {
 
   /** What stands in line hears of it when it needs no slot any more. */
   #endWait(key: string): void {
-    const neededForMs = this.#slots?.neededForMs(key);
+    const neededForMs = this.#slots?.isMisplaced(key) === true ? 0 : this.#slots?.neededForMs(key);
     if (neededForMs !== undefined) this.addAfter(key, Math.max(1, neededForMs));
   }
 
@@ -248,8 +248,11 @@ export class WorkQueue {
 
   #addDue(now = this.#clock.monotonic()): void {
     this.#timerDue = Number.POSITIVE_INFINITY;
+    // All of them first: one that stands in line for a slot is put among the delayed ones again.
+    const due: string[] = [];
     for (let key = this.#delayed.takeDue(now); key !== undefined; key = this.#delayed.takeDue(now))
-      this.add(key);
+      due.push(key);
+    for (const key of due) this.add(key);
     this.#setTimer();
   }
 }
