@@ -46,7 +46,7 @@ export class IssuerDocuments {
 
   constructor(options: IssuerDocumentsOptions) {
     this.#staleAfterMs = options.staleAfterMs;
-    this.#informers = new Informers(options);
+    this.#informers = new Informers({ ...options, relistAfterMs: options.staleAfterMs });
     const source: InformerSource<PublishedRecord> = {
       ...proven,
       resource: configMaps,

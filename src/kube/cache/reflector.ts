@@ -45,8 +45,8 @@ export class Reflector<R extends StoredRecord> {
   #seen: Set<string> | undefined;
   #hasSynced = false;
   #proof = 0;
-  /** When the last proof came; it is for a time before that. */
-  #contact = 0;
+  /** No watch was tried since. */
+  #hasJustListed = false;
 
   constructor(options: ReflectorOptions<R>) {
     this.#options = options;
@@ -104,7 +104,7 @@ export class Reflector<R extends StoredRecord> {
   }
 
   async #listOrWatch(signal: AbortSignal): Promise<void> {
-    if (this.#resourceVersion !== undefined && this.#isLate) await this.#forgetOnceProven(signal);
+    if (this.#isLate) await this.#forgetOnceProven(signal);
     if (this.#resourceVersion !== undefined) return this.#watch(this.#resourceVersion, signal);
     this.#seen = new Set();
     return this.#streamingLists ? this.#streamList(signal) : this.#listPages(signal);
@@ -161,6 +161,7 @@ export class Reflector<R extends StoredRecord> {
 
   async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
+    this.#hasJustListed = false;
     const opened = clock.monotonic();
     let events = 0;
     for await (const event of this.#resume(resourceVersion, signal)) {
@@ -262,20 +263,23 @@ export class Reflector<R extends StoredRecord> {
     this.#seen = undefined;
     this.#resourceVersion = resourceVersion;
     this.#hasSynced = true;
+    this.#hasJustListed = true;
     this.#prove(this.#isStrict ? began : undefined);
     this.#firstSync.resolve();
   }
 
   #prove(since = this.#options.clock.monotonic()): void {
     this.#proof = since;
-    this.#contact = this.#options.clock.monotonic();
     this.#retries.succeeded();
   }
 
-  /** The last proof came longer ago than the longest watch lasts. */
+  /** However long a list took, a watch is tried behind it: otherwise a list that takes too long would come again and again. */
   get #isLate(): boolean {
-    const { clock, watchSeconds: [, max] = defaultWatchSeconds } = this.#options;
-    return this.#isStrict && clock.monotonic() - this.#contact > 1000 * max + overdueMs;
+    const { relistAfterMs, proofTimeoutMs = 0, watchSeconds: [, max] = defaultWatchSeconds } = this.#options;
+    if (relistAfterMs === undefined || this.#resourceVersion === undefined || this.#hasJustListed)
+      return false;
+    // The proof that comes next takes its time, and healthy watches are up to so old.
+    return this.freshness() > Math.max(relistAfterMs - proofTimeoutMs, 1000 * max + overdueMs);
   }
 
   get #isStrict(): boolean {

@@ -162,7 +162,7 @@ describe('a reflector that asks for proof', () => {
         list = exchange;
       },
     );
-    start();
+    start({ relistAfterMs: 28_000 });
     await waitFor('the list', () => list !== undefined);
     list!.open();
     clock.advance(50_000);
@@ -244,7 +244,7 @@ describe('a reflector that asks for proof', () => {
 
   it('lists everything again after an outage, and is not fresh before it has', async () => {
     put('a');
-    await startSynced();
+    await startSynced({ relistAfterMs: 28_000 });
     endWatch();
     await untilResumed(2);
     await waitFor('the watch is open', () => reflector.freshness() === 0);
