@@ -78,7 +78,9 @@ export function expectEverythingShown(output: string): void {
   expect(output).toContain('it verifies against the published key set');
   expect(output).toMatch(/"iss": "https:\/\/127\.0\.0\.1:\d+"/);
   expect(output).toMatch(/^p-demo +virtualclusterinstance\S+\/shop .* Ready .* True /m);
-  expect(output).toMatch(/^p-demo +virtualclusterinstancekubeconfig\S+\/shop +alice +shop +Token +\S+ +True /m);
+  expect(output).toMatch(
+    /^p-demo +virtualclusterinstancekubeconfig\S+\/shop +alice +shop +Token +\S+ +True /m,
+  );
   expect(output).toMatch(
     /^p-demo +virtualclusterinstancekubeconfig\S+\/shop-admin +alice +shop +ClientCertificate +\S+ +True /m,
   );
