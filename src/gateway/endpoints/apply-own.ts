@@ -4,6 +4,7 @@ import { groups } from '../../api/names.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
 import { keyOf } from '../../kube/object.ts';
 import { issued } from './create-own.ts';
+import { requireInstanceUse } from './instance-use.ts';
 import { askAsHolder, findOwn, notFound, type OwnRequest, pathOf } from './own-request.ts';
 import { isAboutObject, presentUID, readWhole, unlessReplaced } from './read-own.ts';
 import { Refusal, refuse } from './refusal.ts';
@@ -28,6 +29,7 @@ async function applyNew(request: OwnRequest, sent: JsonObject): Promise<Reply> {
   const { kind, services, sender } = request;
   const { verdict } = sender;
   const object = withinScope(sent, verdict);
+  await requireInstanceUse(request, object);
   // The index may be behind: a new key would end the one that was made a moment ago through another replica.
   if (await isTaken(request)) return refuse('ERR_OBJECT_CONFLICT', {});
   const made = kind === 'OwnedAccessKey' ? withNewKey(object, randomBytes) : { object };

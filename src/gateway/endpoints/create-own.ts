@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { credentialKinds } from '../../api/credential-kinds.ts';
 import { asObject, asText, type JsonObject } from '../../api/json.ts';
 import { collectionPath } from '../../kube/resource-path.ts';
+import { requireInstanceUse } from './instance-use.ts';
 import { untilIssued } from './issuing.ts';
 import { askAsHolder, type OwnRequest, resourceOf } from './own-request.ts';
 import { Refusal } from './refusal.ts';
@@ -13,6 +14,7 @@ import { isDryRun, writeQuery } from './write-query.ts';
 /** Makes a credential for the holder, and shows it this once. */
 export async function createOwn(request: OwnRequest): Promise<Reply> {
   const sent = prepare(request, (await readObject(request)) ?? {});
+  await requireInstanceUse(request, sent.object);
   const { kind, services, sender } = request;
   const { user } = sender.verdict.identity;
   const refusal = services.quota.enter(kind, user);

@@ -193,3 +193,33 @@ describe.each(strangers)('a stranger, who is %s', (_, stranger) => {
     }
   });
 });
+
+describe('a user who may not use the instance', () => {
+  const [, bob] = strangers[0];
+  const inNamespace = `${ownAPI}/namespaces/NAME/${virtualClusterInstanceKubeConfigs.plural}`;
+  const applied = { type: 'application/apply-patch+yaml' };
+
+  it.each<[string, object]>([
+    ['without an access key', {}],
+    ['with one that does not exist', { accessKey: 'no-such-key' }],
+    ['with that of somebody else', below],
+    ['with one of their own', { accessKey: bob.object.metadata.name }],
+  ])('makes no kubeconfig, and learns of no namespace, %s', async (_, named) => {
+    const name = newName();
+    const spec = { ...named, virtualClusterInstance: newName() };
+    const body = { metadata: { name }, spec };
+    await expectNoDifference(bob, ['POST', inNamespace, { body }, 403], 'default');
+    await expectNoDifference(bob, ['POST', `${inNamespace}?dryRun=All`, { body }, 403], 'kube-system');
+    const path = `${inNamespace}/${name}?fieldManager=me`;
+    await expectNoDifference(bob, ['PATCH', path, { ...applied, body }, 403], 'kube-public');
+    const { kind } = virtualClusterInstanceKubeConfigs;
+    expect(await admin.find({ kind, metadata: { namespace: 'default', name } })).toBeUndefined();
+  });
+
+  it('is told apart from one who may', async () => {
+    const own = await owner.send('POST', `${inNamespace.replace(masked, 'default')}?dryRun=All`, {
+      body: { metadata: { name: newName() }, spec: { ...below, virtualClusterInstance: 'none' } },
+    });
+    expect(own.status).toBe(201);
+  });
+});
