@@ -294,7 +294,7 @@ describe('a virtual cluster that is away', () => {
     const took = await timeUntil('they are revoked', async () => (await bound()) === 0, { seen: bound });
     expect(took).toBeLessThan(5_000);
     await until('no record is left', async () => (await recordsOf(crowd)).length === 0);
-  }, 180_000);
+  }, 330_000);
 
   it('with its namespace, is gone in no time, and revoked all the same when it is there again', async () => {
     // Its signer asks ever more rarely while its API server is away, and may do so up to a minute after that is back.
