@@ -3,6 +3,7 @@ import { reasons } from '../../../src/api/reasons.ts';
 import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
 import { kubeErrorFromStatus, timedOut } from '../../../src/kube/kube-error.ts';
 import { toUntrustedServerError } from '../../../src/kube/untrusted/untrusted-server-error.ts';
+import type { VirtualClusterInstanceRecord } from '../../../src/platform/targets/target-record.ts';
 import { KubeConfigSimulation } from './kubeconfig-simulation.ts';
 
 const requests = 'certificatesigningrequests';
@@ -266,18 +267,39 @@ describe('a virtual cluster that is away when its kubeconfig is deleted', () => 
     expect(simulation.target.api.all(clusterWide)).toEqual([]);
   });
 
-  it('lets its instance go: what is left is written down before the way to it is lost', async () => {
+  /** Its instance changes while it is away, so that status names no certificate any more. */
+  const unnamed = async (change: Partial<VirtualClusterInstanceRecord>): Promise<KubeConfigSimulation> => {
     const simulation = await issued();
     simulation.target.failure = away;
-    if (simulation.instance !== undefined)
-      simulation.instance = { ...simulation.instance, deleted: simulation.clock.now() };
+    if (simulation.instance !== undefined) simulation.instance = { ...simulation.instance, ...change };
     await simulation.runUntilIdle(0);
-    expect(simulation.ready).toMatchObject({ reason: reasons.instanceGone });
     expect(simulation.record.status.boundSerials).toBeUndefined();
+    return simulation;
+  };
+
+  it('lets its instance go: what is left is written down before the way to it is lost', async () => {
+    const simulation = await unnamed({ deleted: 1 });
+    expect(simulation.ready).toMatchObject({ reason: reasons.instanceGone });
     simulation.instance = undefined;
     simulation.target.failure = undefined;
     await simulation.runUntilIdle(30_000);
     expect(simulation.target.api.all(clusterWide)).toEqual([]);
+    expect(simulation.revocation).toBeUndefined();
+  });
+
+  it.each([
+    ['is going', { deleted: 1 }],
+    ['was made again with the same Secret', { uid: 'made-again' }],
+  ])('is revoked when it is back, also where its instance %s', async (_, change) => {
+    const simulation = await unnamed(change);
+    simulation.delete();
+    await simulation.runUntilIdle(0);
+    expect(simulation.object).toBeUndefined();
+    expect(simulation.revocation).toBeDefined();
+    simulation.target.failure = undefined;
+    await simulation.runUntilIdle(600_000);
+    expect(simulation.target.api.all(clusterWide)).toEqual([]);
+    expect(simulation.target.api.all(requests)).toEqual([]);
     expect(simulation.revocation).toBeUndefined();
   });
 });

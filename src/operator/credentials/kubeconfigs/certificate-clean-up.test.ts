@@ -87,9 +87,18 @@ describe('a kubeconfig of a silent cluster at its limit', () => {
     expect(note).toContain('There was no try within LATCHKEY_FINALIZER_LIMIT');
   });
 
-  it('keeps what is on record, also where nothing is known to be bound', async () => {
+  it.each([
+    ['late', true],
+    ['in time, and its last try has failed', false],
+  ])('keeps what is on record, also where nothing is known to be bound, when it is %s', async (_, isLate) => {
     const { cleanUp, removed } = setUp([]);
-    expect((await cleanUp(true)).left).toBe('nothing');
+    expect((await cleanUp(isLate)).left).toBe('nothing');
     expect(removed).toEqual([]);
+  });
+
+  it('forgets what is on record when its last try revoked it, also where nothing is known to be bound', async () => {
+    const { cleanUp, removed } = setUp([], null);
+    expect((await cleanUp(false)).left).toBe('nothing');
+    expect(removed).toHaveLength(1);
   });
 });

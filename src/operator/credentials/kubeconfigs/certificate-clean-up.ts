@@ -52,11 +52,13 @@ export async function cleanUpCertificates(
   { targets, clients, revoker, revocations, tries }: CertificateCleanUpOptions,
 ): Promise<Cleaned> {
   const instance = targets.instance(instanceKeyOf(record));
+  let hasFailed = false;
   const problem = await revokeAll(record, instance, {
     tryRevoke: async (...request) => {
       if (isLate) return tries.get(record.uid);
       const found = await revoker.tryRevoke(...request);
       tries.put(record.uid, found);
+      hasFailed = found !== undefined;
       return found;
     },
   });
@@ -73,7 +75,8 @@ export async function cleanUpCertificates(
   const until = formatTimestamp(record.status.notAfter) ?? 'it ends';
   return {
     left,
-    ...(isLate ? {} : { forget }),
+    // A status that names no certificate does not say that all are revoked: some may have been left to their record.
+    ...(isLate || hasFailed ? {} : { forget }),
     ...(problem && { notice: certificateNotRevoked(until, problem) }),
   };
 }
