@@ -115,12 +115,12 @@ export class CertificateRevoker {
   async revoke(client: KubeClient, request: RevokeRequest): Promise<boolean> {
     const assertTime = this.#timeLimit();
     return await atTarget(async () => {
-      const removed = await removeOwnBindings(client, request);
+      const removed = await removeOwnBindings(client, request, assertTime);
       await this.#removeStray(client, request, { removed, assertTime });
       const wasDenied = await allowRebinding(client, request);
       const options = { assertTime, uid: request.uid };
       const requested = await namesByOwner(client, certificateSigningRequests, options);
-      await removeSigningRequests(client, request, requested);
+      await removeSigningRequests(client, request, { requested, assertTime });
       return wasDenied;
     });
   }
@@ -134,7 +134,7 @@ export class CertificateRevoker {
     const assertTime = this.#timeLimit();
     return atTarget(async () => {
       const unbound = await withoutRefused(requests, assertTime, async (request) => {
-        await removeOwnBindings(client, request);
+        await removeOwnBindings(client, request, assertTime);
         onAnswer();
       });
       await sleep(this.#clock, authorizerLagMs);
@@ -144,7 +144,7 @@ export class CertificateRevoker {
       const requested = await namesByOwner(client, certificateSigningRequests, { assertTime });
       const done = await withoutRefused(free, assertTime, async (request) => {
         if (denied.has(request.uid)) await allowRebinding(client, request);
-        await removeSigningRequests(client, request, requested);
+        await removeSigningRequests(client, request, { requested, assertTime });
       });
       return done.map(({ uid }) => uid);
     });
@@ -220,19 +220,31 @@ async function withoutRefused(
 }
 
 /** By name and so at once, before anything is searched. Resolves with how many there were. */
-async function removeOwnBindings(client: KubeClient, request: RevokeRequest): Promise<number> {
+async function removeOwnBindings(
+  client: KubeClient,
+  request: RevokeRequest,
+  assertTime: () => void,
+): Promise<number> {
   const { uid, serials } = request;
   let removed = 0;
-  for (const serial of serials.filter((candidate) => isDead(candidate, request)))
+  for (const serial of serials.filter((candidate) => isDead(candidate, request))) {
+    assertTime();
     removed += await remove(client, clusterRoleBindings, targetObjectName(uid, serial));
+  }
   return removed;
 }
 
-/** Also those of a process that died before it could say so: they are among the `requested`, by the UID of their object. */
+interface SearchedRequests {
+  /** Names, by the UID of their object. The target says how many there are. */
+  readonly requested: ReadonlyMap<string, readonly string[]>;
+  readonly assertTime: () => void;
+}
+
+/** Also those of a process that died before it could say so: they are among the `requested`. */
 async function removeSigningRequests(
   client: KubeClient,
   request: RevokeRequest,
-  requested: ReadonlyMap<string, readonly string[]>,
+  { requested, assertTime }: SearchedRequests,
 ): Promise<void> {
   const { uid, serials } = request;
   const found = new Set(serials);
@@ -240,8 +252,10 @@ async function removeSigningRequests(
     const serial = parseTargetObjectName(uid, name);
     if (serial !== undefined) found.add(serial);
   }
-  for (const serial of [...found].filter((candidate) => isDead(candidate, request)))
+  for (const serial of [...found].filter((candidate) => isDead(candidate, request))) {
+    assertTime();
     await remove(client, certificateSigningRequests, targetObjectName(uid, serial));
+  }
 }
 
 async function remove(client: KubeClient, resource: Resource, name: string): Promise<number> {

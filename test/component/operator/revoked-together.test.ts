@@ -210,3 +210,40 @@ describe('what is to be revoked in one virtual cluster', () => {
     expect([opened, countOf(`GET ${bindings}`), completed.length]).toEqual([3, 3, 450]);
   });
 });
+
+describe('a virtual cluster that takes almost five seconds for each deletion holds its worker for a minute or so', () => {
+  it.each<[string, number, string]>([
+    ['bindings', 1, bindings],
+    ['bindings', 2, bindings],
+    ['requests', 1, requests],
+    ['requests', 2, requests],
+  ])('of %s, with %i in one pass', async (_, count, plural) => {
+    const serials = Array.from({ length: 1_000 }, (_, index) => index + 1);
+    record(count, () => ({ serials }));
+    const { onRequest } = target;
+    target.onRequest = (request) => {
+      onRequest(request);
+      if (request.method === 'DELETE' && request.path.includes(`/${plural}/`)) clock.advance(4_900);
+    };
+    const start = clock.monotonic();
+    expect(await reconcile(0)).toEqual({ requeueAfterMs: expect.any(Number) });
+    expect(clock.monotonic() - start).toBeLessThan(90_000);
+    expect(completed).toEqual([]);
+  });
+
+  it('also where it lists thousands of requests that it says we made', async () => {
+    record(1);
+    const labelled = { [labels.ownerUID]: uidOf(0) };
+    for (let serial = 2; serial < 2_000; serial++) {
+      const metadata = { name: `latchkey-${uidOf(0)}-${serial}`, labels: labelled };
+      target.api.create(requests, { metadata } as never);
+    }
+    target.onRequest = ({ method }) => {
+      if (method === 'DELETE') clock.advance(4_900);
+    };
+    const start = clock.monotonic();
+    expect(await reconcile(0)).toEqual({ requeueAfterMs: expect.any(Number) });
+    expect(clock.monotonic() - start).toBeLessThan(90_000);
+    expect(completed).toEqual([]);
+  });
+});
