@@ -29,6 +29,8 @@ let controller: RevocationController;
 let asked: string[];
 /** How often the target was opened. */
 let opened: number;
+/** How often the object of a record was looked up. */
+let lookedUp: number;
 /** Records that are completed in the API server; the watch brings it with `deliver`. */
 let completed: string[];
 
@@ -37,7 +39,7 @@ beforeEach(() => {
   target = new MemoryTarget(clock, () => 'works');
   target.onRequest = ({ method, path }) => void asked.push(`${method} ${path.split('/').at(-1)}`);
   store = new Store<RevocationRecord>(revocationIndexes);
-  [asked, opened, completed] = [[], 0, []];
+  [asked, opened, lookedUp, completed] = [[], 0, 0, []];
   const config = { server: new URL('https://10.0.0.1'), ca: 'the authority' };
   const clients = {
     open: async () => {
@@ -50,7 +52,10 @@ beforeEach(() => {
   controller = new RevocationController({
     ...{ store, clients, clock, random: () => 0.5, log: silentLogger },
     revoker: new CertificateRevoker(clients, clock),
-    findOwner: () => undefined,
+    findOwner: () => {
+      lookedUp++;
+      return undefined;
+    },
     records: { complete: async ({ key }) => void completed.push(key) },
     events: { publish: () => undefined },
     pending: { inc: () => undefined, dec: () => undefined },
@@ -208,6 +213,14 @@ describe('what is to be revoked in one virtual cluster', () => {
     record(450);
     for (let index = 0; index < 450; index++) await reconcile(index);
     expect([opened, countOf(`GET ${bindings}`), completed.length]).toEqual([3, 3, 450]);
+  });
+
+  it('is searched for no longer than until there is enough for a pass', async () => {
+    record(450);
+    await reconcile(0);
+    expect(completed).toHaveLength(200);
+    // Each of them once to see whether it is due, and once for what is asked of the target.
+    expect(lookedUp).toBe(2 * 200);
   });
 });
 
