@@ -67,6 +67,7 @@ export class Controllers {
   readonly targetSweep: TargetSweep;
   readonly #context: OperatorContext;
   readonly #signatures: RecordSignatures;
+  #workingSince = Number.POSITIVE_INFINITY;
 
   constructor(options: ControllersOptions) {
     this.#signatures = new RecordSignatures(options.client, (count) => randomBytes(count));
@@ -95,6 +96,14 @@ export class Controllers {
     await this.#signatures.load();
   }
 
+  /**
+   * To be called when all reflectors have synced. What waits for a clean-up has its whole time from then on: reading everything
+   * may take longer than that.
+   */
+  begin(): void {
+    this.#workingSince = this.#context.clock.now();
+  }
+
   readRevocation(object: KubeObject): RevocationRecord | undefined {
     return this.#context.certificates.records.read(object);
   }
@@ -119,8 +128,10 @@ export class Controllers {
     const onWaiting = (count: number) => metrics.expiryWaiting.set(count);
     const expiryBudget = new PacedWrites(clock, settings.expiryWritesPerSecond, onWaiting);
     const targetClients = targetClientsOf(options, this.system.revocations);
+    const workingSince = () => this.#workingSince;
     return {
       ...options,
+      workingSince,
       stores: this.stores,
       targets: this.targets,
       targetClients,
@@ -139,6 +150,7 @@ export class Controllers {
           stores: this.stores,
           expiryBudget,
           trustedSince,
+          workingSince,
           assertAdmission,
         },
         gapChanges: new GapChanges(this.stores.credentials, options.isStampGap),
@@ -148,7 +160,7 @@ export class Controllers {
       }),
       ring: new KeyRing(() => this.#enqueueSigned()),
       gatewayAuthority: new GatewayAuthority(() => this.#enqueueKind('VirtualClusterInstanceKubeConfig')),
-      queues: queuesOf(options, this.stores, this.system.revocations),
+      queues: queuesOf({ ...options, workingSince }, this.stores, this.system.revocations),
     };
   }
 
@@ -214,11 +226,18 @@ export class Controllers {
 }
 
 function queuesOf(
-  { clock, random, metrics, settings }: ControllersOptions,
+  {
+    clock,
+    random,
+    metrics,
+    settings,
+    workingSince,
+  }: ControllersOptions & Pick<OperatorContext, 'workingSince'>,
   stores: CredentialStores,
   revocations: Store<RevocationRecord>,
 ): OperatorContext['queues'] {
-  const dialling = limitDialling({ stores, revocations, clock, limitMs: settings.finalizerLimitMs });
+  const limitMs = settings.finalizerLimitMs;
+  const dialling = limitDialling({ stores, revocations, clock, workingSince, limitMs });
   const create = (name: ControllerName) => {
     const kind = allCredentialKinds.find((candidate) => credentialKinds[candidate].plural === name);
     const owners = kind && {

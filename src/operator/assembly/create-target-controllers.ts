@@ -102,12 +102,13 @@ function createReconciler<R extends ConnectedRecord>(
   connector: TargetConnector,
   { kind, ...options }: ConnectedKind<R>,
 ): TargetReconciler<R> {
-  const { clock, random, settings, metrics, events } = context;
+  const { clock, random, settings, metrics, events, workingSince } = context;
   const finalizerName = finalizers[kind];
   const finalizer = new TargetFinalizer<R>({
     ...{ ...options, finalizer: finalizerName, connector, events },
     onReleased: () => metrics.finalizersReleased.inc({ kind }),
     now: () => clock.now(),
+    workingSince,
     limitMs: settings.finalizerLimitMs,
   });
   const schedule = new RecheckSchedule({ recheckMs: settings.targetRecheckMs, random });

@@ -24,6 +24,8 @@ export interface CredentialServicesOptions {
   readonly expiryBudget: PacedWrites;
   /** Uniform in [0, 1). */
   readonly random: () => number;
+  /** Since when this process works on objects, epoch milliseconds. */
+  readonly workingSince: () => number;
   /** How long a deleted object may wait for its clean-up. */
   readonly finalizerLimitMs: number;
   readonly onReleased: (kind: string) => void;
@@ -74,10 +76,10 @@ export class CredentialServices {
   /** `cleanUp`: of what the kind leaves behind besides its Secrets. */
   of(kind: CredentialKind, cleanUp?: CleanUp): ReconcilerServices {
     const { stores, events, clock, expiryBudget, finalizerLimitMs, onReleased } = this.#options;
-    const { trustedSince, gapChanges } = this.#options;
+    const { trustedSince, gapChanges, workingSince } = this.#options;
     const shared = { stores, writer: this.#writers[kind], secrets: this.#secrets, now: () => clock.now() };
     const limitMs = Math.min(credentialKinds[kind].maxFinalizationMs ?? finalizerLimitMs, finalizerLimitMs);
-    const options = { ...shared, events, limitMs, onReleased: () => onReleased(kind) };
+    const options = { ...shared, events, workingSince, limitMs, onReleased: () => onReleased(kind) };
     const finalizer = new Finalizer(options, cleanUp);
     const budgets = { expiryBudget, descriptions: this.#descriptions };
     const common = { reviews: this.#reviews, endDelays: this.#endDelays, ...budgets };

@@ -27,11 +27,16 @@ const kubeConfig = (name: string, clientCert: boolean, metadata: { deletionTimes
     }),
   );
 
-function setUp() {
+/** `readingMs`: how long it takes until objects are worked on. */
+function setUp(readingMs = 0) {
   const clock = new FakeClock();
+  const workingSince = clock.now() + readingMs;
   const stores = new CredentialStores(clock);
   const revocations = new Store<RevocationRecord>();
-  const limits = limitDialling({ stores, revocations, clock, limitMs: 15_000 });
+  const limits = limitDialling({
+    ...{ stores, revocations, clock, limitMs: 15_000 },
+    workingSince: () => workingSince,
+  });
   const queueOf = (name: keyof typeof limits) => new WorkQueue({ clock, random: () => 1, ...limits[name] });
   return { clock, stores, revocations, queueOf };
 }
@@ -56,6 +61,16 @@ describe('at the same time', () => {
     const waiting = ['p-a/c5'];
     const queue = queueOf('virtualclusterinstancekubeconfigs');
     expect(await workedOn(queue, keys)).toEqual(keys.filter((key) => !waiting.includes(key)));
+  });
+
+  it('four deleted ones of a virtual cluster, also when reading all objects took longer than their limit', async () => {
+    const { clock, stores, queueOf } = setUp(60_000);
+    const deletionTimestamp = new Date(clock.now()).toISOString();
+    for (const name of ['1', '2', '3', '4', '5'])
+      stores.kubeConfigs.upsert(kubeConfig(name, true, { deletionTimestamp }));
+    clock.advance(60_000);
+    const keys = [...stores.kubeConfigs.keys()];
+    expect(await workedOn(queueOf('virtualclusterinstancekubeconfigs'), keys)).toEqual(keys.slice(0, 4));
   });
 
   it('one revocation of each virtual cluster, and four of a project, are worked on', async () => {

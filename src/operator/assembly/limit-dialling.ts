@@ -13,6 +13,8 @@ export interface DiallingOptions {
   readonly stores: Pick<CredentialStores, 'kubeConfig'>;
   readonly revocations: Store<RevocationRecord>;
   readonly clock: Clock;
+  /** As for its finalizer. */
+  readonly workingSince: () => number;
   /** How long a deleted kubeconfig may wait for its clean-up, milliseconds. */
   readonly limitMs: number;
 }
@@ -28,14 +30,14 @@ export function limitDialling({
   stores,
   revocations,
   clock,
+  workingSince,
   limitMs,
 }: DiallingOptions): Readonly<Partial<Record<ControllerName, Pick<WorkQueueOptions, 'slots' | 'ownerOf'>>>> {
-  const since = clock.now();
   /** A deleted one goes at its limit without another try, so it must not wait for those that try. */
   const timeOf = (record: CredentialRecord) => {
     const now = clock.now();
     if (record.deleted === undefined) return {};
-    return { neededForMs: deadlineOf(record, { now, since, limitMs }) + marginMs - now };
+    return { neededForMs: deadlineOf(record, { now, since: workingSince(), limitMs }) + marginMs - now };
   };
   const kubeConfigPlace = (key: string): SlotPlace | undefined => {
     const record = stores.kubeConfig(key);

@@ -62,6 +62,8 @@ export interface OperatorContext extends ControllersOptions {
     /** The records, as they are watched. */
     readonly recorded: Store<RevocationRecord>;
   };
+  /** Since when this process works on objects, epoch milliseconds. */
+  readonly workingSince: () => number;
   readonly ring: KeyRing;
   readonly gatewayAuthority: GatewayAuthority;
   readonly expiryBudget: PacedWrites;

@@ -105,6 +105,7 @@ export class Term {
 
   async #read(signal: AbortSignal): Promise<void> {
     await this.#informers.synced(signal);
+    this.#controllers.begin();
     this.#options.log.info(this.#controllers.stores.sizes, 'synced');
   }
 

@@ -89,6 +89,7 @@ describe('a Finalizer whose Secrets cannot be deleted', () => {
         events: { publish: () => undefined },
         onReleased: () => undefined,
         now: () => now,
+        workingSince: () => 0,
         limitMs: 0,
       },
       cleanUp,
@@ -123,6 +124,7 @@ describe('a Finalizer that lets an object go', () => {
         events: { publish: (_, events) => void published.push(...events) },
         onReleased: () => undefined,
         now: () => created,
+        workingSince: () => 0,
         limitMs: 0,
       },
       cleanUp,
@@ -158,6 +160,7 @@ describe('a Finalizer that lets an object go', () => {
       },
       onReleased: () => undefined,
       now: () => created,
+      workingSince: () => 0,
       limitMs: 1,
     });
     await finalizer.finalize(liveRecord({ name: 'gone', metadata }));

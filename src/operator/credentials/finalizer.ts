@@ -24,6 +24,8 @@ export interface FinalizerOptions {
   readonly onReleased: () => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  /** Since when this process works on objects, epoch milliseconds: time without an operator does not count. */
+  readonly workingSince: () => number;
   /** How long the object may wait for its clean-up, milliseconds. */
   readonly limitMs: number;
 }
@@ -47,23 +49,21 @@ const maxReleased = 1_000;
 export class Finalizer {
   readonly #options: FinalizerOptions;
   readonly #cleanUp: CleanUp;
-  readonly #since: number;
   /** UIDs of objects that were let go and may still be in the store. */
   readonly #released = new Set<string>();
 
   constructor(options: FinalizerOptions, cleanUp: CleanUp = async () => ({ left: 'nothing' })) {
     this.#options = options;
     this.#cleanUp = cleanUp;
-    this.#since = options.now();
   }
 
   async finalize(record: CredentialRecord): Promise<WorkResult | undefined> {
-    const { now, limitMs, stores } = this.#options;
+    const { now, workingSince, limitMs, stores } = this.#options;
     if (!record.finalizers.includes(finalizers[record.kind]) || this.#released.has(record.uid))
       return undefined;
     if (record.finalizers.length > 1 && record.status.credentialHash !== undefined)
       return this.#strip(record);
-    const deadline = deadlineOf(record, { now: now(), since: this.#since, limitMs });
+    const deadline = deadlineOf(record, { now: now(), since: workingSince(), limitMs });
     const { left, notice, forget } = await this.#clean(record, now() >= deadline);
     // By now the watch has often told that the Secrets are gone.
     const secrets = stores.secretsOf(record.uid).length;

@@ -21,7 +21,8 @@ interface Setting {
 /** A finalizer at work on an instance that was deleted `agoMs` before the operator came. */
 function setUp({ agoMs = 0, isAwaited = false, reason = 'Connected', isStored = true }: Setting = {}) {
   const clock = new FakeClock();
-  const deletionTimestamp = new Date(clock.now() - agoMs).toISOString().replace('.000Z', 'Z');
+  const start = clock.now();
+  const deletionTimestamp = new Date(start - agoMs).toISOString().replace('.000Z', 'Z');
   const conditions = [{ type: 'Ready', status: reason === 'Connected' ? 'True' : 'False', reason }];
   const record = instanceRecord({ metadata: { deletionTimestamp }, status: { conditions } });
   const disconnect = vi.fn<() => Promise<'clean' | 'gone' | 'failed'>>(async () => 'clean');
@@ -38,6 +39,7 @@ function setUp({ agoMs = 0, isAwaited = false, reason = 'Connected', isStored = 
     isAwaited: awaited,
     onReleased,
     now: () => clock.now(),
+    workingSince: () => start,
     limitMs,
   });
   const finalize = (given: Connection | undefined = connection) => finalizer.finalize(record, given);

@@ -21,6 +21,8 @@ export interface TargetFinalizerOptions<R extends ConnectedRecord> {
   readonly onReleased: () => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  /** Since when this process works on objects, epoch milliseconds: time without an operator does not count. */
+  readonly workingSince: () => number;
   /** How long the object may wait for its clean-up, milliseconds. */
   readonly limitMs: number;
 }
@@ -42,17 +44,14 @@ const retryMs = 1_000;
 /** Takes back what was made in a deleted target, then lets its object go; at the time limit it goes in any case. */
 export class TargetFinalizer<R extends ConnectedRecord> {
   readonly #options: TargetFinalizerOptions<R>;
-  /** The time without an operator does not count towards the limit. */
-  readonly #since: number;
 
   constructor(options: TargetFinalizerOptions<R>) {
     this.#options = options;
-    this.#since = options.now();
   }
 
   async finalize(record: R, connection: Connection | undefined): Promise<WorkResult | undefined> {
-    const { writer, isAwaited, now, limitMs, finalizer } = this.#options;
-    const deadline = Math.max(record.deleted ?? now(), this.#since) + limitMs;
+    const { writer, isAwaited, now, workingSince, limitMs, finalizer } = this.#options;
+    const deadline = Math.max(record.deleted ?? now(), workingSince()) + limitMs;
     if (connection !== undefined && !isAwaited(record) && (await this.#isUntouched(record, connection)))
       return void (await writer.removeFinalizer(record, finalizer));
     const current = await writer.writeStatus(record, terminating);

@@ -39,7 +39,10 @@ beforeEach(() => {
   dialled = [];
   const stores = new CredentialStores(clock);
   const random = () => 0.5;
-  const limits = limitDialling({ stores, revocations: new Store(), clock, limitMs: 60_000 });
+  const limits = limitDialling({
+    ...{ stores, revocations: new Store(), clock, limitMs: 60_000 },
+    workingSince: () => 0,
+  });
   queue = new WorkQueue({ clock, random, ...limits.virtualclusterinstances });
   const open = async ({ uid, secret }: TargetSource) => {
     dialled.push(uid);
@@ -48,6 +51,7 @@ beforeEach(() => {
   };
   const [controller] = createTargetControllers({
     ...{ client: api.client, clock, random, targets, stores },
+    workingSince: () => 0,
     targetClients: { open, forget: () => undefined },
     queues: { virtualclusterinstances: queue },
     settings: { concurrency: 16, finalizerLimitMs: 60_000, targetRecheckMs: 60_000 },

@@ -246,6 +246,7 @@ export class KubeConfigSimulation {
     const revoker = new CertificateRevoker(clients, this.clock);
     const records = new RevocationRecords({ client, signatures: unsigned, events: noEvents });
     const nothing = () => undefined;
+    const workingSince = this.clock.now();
     const targets = { instance: () => this.instance };
     const inside = { targets, clients, revoker, revocations: records, tries: new LastTries() };
     const services = new CredentialServices({
@@ -253,6 +254,7 @@ export class KubeConfigSimulation {
       expiryBudget: new PacedWrites(this.clock, 1_000, nothing),
       random: () => 0.5,
       onReleased: nothing,
+      workingSince: () => workingSince,
       onEndRecorded: nothing,
       trustedSince: () => 0,
       gapChanges: { has: () => false },

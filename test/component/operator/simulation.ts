@@ -46,6 +46,7 @@ export class Simulation {
       () => this.#fates.shift() ?? 'works',
     );
     this.#controllers = this.#start();
+    this.#controllers.begin();
   }
 
   /** What happens to the next writes. */
@@ -76,14 +77,16 @@ export class Simulation {
     for (const bring of late) bring();
   }
 
-  /** The process dies between two writes; another one begins with a fresh list. */
-  crash(): void {
+  /** The process dies between two writes; another one begins with a fresh list, which takes so many milliseconds. */
+  crash(readingMs = 0): void {
     this.#controllers = this.#start();
     this.#late = undefined;
     this.#delivered = this.api.changes.length;
     for (const plural of ['ownedaccesskeys', 'directclusterendpointtokens', 'secrets']) {
       for (const object of this.api.all(plural)) this.#upsert(plural, object);
     }
+    this.clock.advance(readingMs);
+    this.#controllers.begin();
   }
 
   /** Brings at most so many events of the watches. */
