@@ -1,10 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { created, credentialObject, liveRecord, recordOf } from '../../../test/builders/credential-object.ts';
+import {
+  created,
+  credentialObject,
+  liveRecord,
+  recordOf,
+  uidOf,
+} from '../../../test/builders/credential-object.ts';
 import { finalizers, labels } from '../../api/names.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
+import { kubeErrorFromStatus } from '../../kube/kube-error.ts';
 import type { TransitionEvent } from '../shared/events.ts';
 import { planChildren } from './access-keys/children.ts';
 import { type CleanUp, deadlineOf, Finalizer, releaseOf } from './finalizer.ts';
+import type { SecretRecord } from './secret-record.ts';
+import { SecretWriter } from './secret-writer.ts';
 
 const parent = liveRecord({
   name: 'parent',
@@ -139,38 +148,75 @@ describe('a Finalizer that lets an object go', () => {
     ]);
   });
 
-  it('says so about its Secret too', async () => {
-    const secret = {
-      key: 'team/out',
-      namespace: 'team',
-      name: 'out',
-      uid: 's',
-      resourceVersion: '1',
-      deleting: false,
-    };
-    const published: string[] = [];
-    const metadata = { deletionTimestamp, finalizers: [finalizers.OwnedAccessKey] };
-    const finalizer = new Finalizer({
-      stores: { secretsOf: () => [secret] as never },
-      writer: { writeStatus: async (record) => record, removeFinalizer: async () => undefined },
-      secrets: { deleteAll: async () => undefined },
-      events: {
-        publish: ({ kind, key }, events) =>
-          void published.push(...events.map((event) => `${kind} ${key} ${event.reason}`)),
-      },
-      onReleased: () => undefined,
-      now: () => created,
-      workingSince: () => 0,
-      limitMs: 1,
-    });
-    await finalizer.finalize(liveRecord({ name: 'gone', metadata }));
-    expect(published).toEqual(['Secret team/out Deleted']);
-  });
-
   it('says besides what may be left', async () => {
     expect(await released({ serial: 0 }, async () => ({ left: 'something' }))).toEqual([
       ['Deleted', 'The object was deleted. No credential was ever issued for it.'],
       ['FinalizerReleased', expect.stringContaining('may be left')],
     ]);
+  });
+});
+
+describe('a Finalizer with many Secrets', () => {
+  const secretOf = (name: string): SecretRecord => ({
+    ...{ key: `team/${name}`, namespace: 'team', name, uid: name, resourceVersion: '1' },
+    ...{ ownerUID: uidOf('gone'), serial: 1, purpose: 'credential', hashes: new Map(), deleting: false },
+  });
+  const deleting = liveRecord({
+    name: 'gone',
+    metadata: {
+      deletionTimestamp: new Date(created).toISOString(),
+      finalizers: [finalizers.OwnedAccessKey],
+    },
+    spec: { user: 'alice', secretRef: { namespace: 'team', name: 'out' } },
+  });
+
+  /** `known`: what the watch has brought so far. */
+  function finalizerOf(known: () => readonly SecretRecord[], remove: (name: string) => Promise<void>) {
+    const published: string[] = [];
+    const client = { delete: (_: unknown, { name }: { name: string }) => remove(name) };
+    const finalizer = new Finalizer({
+      stores: { secretsOf: known },
+      writer: { writeStatus: async (record) => record, removeFinalizer: async () => undefined },
+      secrets: new SecretWriter(client as never, { delete: () => undefined } as never),
+      events: {
+        publish: ({ kind, key }, events) =>
+          void published.push(...events.map(({ reason, note }) => `${kind} ${key} ${reason}: ${note}`)),
+      },
+      onReleased: () => undefined,
+      now: () => created,
+      limitMs: 1,
+    });
+    return { finalizer, published };
+  }
+
+  it('says of the one that its readers know that it is gone, as soon as it is, and of no other', async () => {
+    const names = Array.from({ length: 25 }, (_, index) => `alike-${index}`)
+      .with(22, 'out')
+      .with(24, 'locked');
+    let present = names.map(secretOf);
+    const { finalizer, published } = finalizerOf(
+      () => present,
+      async (deleted) => {
+        if (deleted === 'locked') throw new Error('secrets "locked" is forbidden');
+        present = present.filter(({ name }) => name !== deleted);
+      },
+    );
+
+    await finalizer.finalize(deleting);
+    expect([present.length, published]).toEqual([5, []]);
+
+    await expect(finalizer.finalize(deleting)).rejects.toThrow('locked');
+    expect(published).toEqual([
+      'Secret team/out Deleted: The credential was deleted, and this Secret with it.',
+    ]);
+  });
+
+  it('says nothing of one that was gone before', async () => {
+    const { finalizer, published } = finalizerOf(
+      () => [secretOf('out')],
+      () => Promise.reject(kubeErrorFromStatus({ verb: 'DELETE', path: '/' }, 404, undefined)),
+    );
+    await finalizer.finalize(deleting);
+    expect(published).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ import { finalizerReleased, type ObjectEvents, type TransitionEvent } from '../s
 import type { CredentialStores } from './credential-stores.ts';
 import type { CredentialWriter } from './credential-writer.ts';
 import { deletingStatus } from './desired-status.ts';
-import { secretSubject } from './secret-record.ts';
+import { secretKeyOf, secretSubject } from './secret-record.ts';
 import type { SecretWriter } from './secret-writer.ts';
 
 /** In the event about a finalizer that was released at its limit. */
@@ -87,12 +87,13 @@ export class Finalizer {
     return { left: 'something' };
   }
 
+  /** Only the Secret that its readers know is worth an event: anyone may make others that look like it. */
   async #deleteSecrets(record: CredentialRecord): Promise<void> {
     const { secrets, stores, events } = this.#options;
-    const present = stores.secretsOf(record.uid);
-    await secrets.deleteAll(present);
-    for (const secret of present.filter(({ deleting }) => !deleting))
-      events.publish(secretSubject(secret), [credentialDeleted(record)]);
+    const place = secretKeyOf(record);
+    await secrets.deleteAll(stores.secretsOf(record.uid), (secret) => {
+      if (secret.key === place) events.publish(secretSubject(secret), [secretDeleted]);
+    });
   }
 
   async #strip(record: CredentialRecord): Promise<WorkResult> {
@@ -128,6 +129,14 @@ export function credentialDeleted({ status: { serial } }: CredentialRecord): Tra
   const note = `The object was deleted. ${which}.`;
   return { type: 'Normal', reason: reasons.deleted, action: 'Delete', note };
 }
+
+/** About the Secret. Whether the credential has ended, it cannot say: a certificate works on until its bindings are gone. */
+const secretDeleted: TransitionEvent = {
+  type: 'Normal',
+  reason: reasons.deleted,
+  action: 'Delete',
+  note: 'The credential was deleted, and this Secret with it.',
+};
 
 const rejectionOf = (result: PromiseSettledResult<unknown>): unknown =>
   result.status === 'rejected' ? result.reason : undefined;

@@ -55,16 +55,24 @@ export class SecretWriter {
     }
   }
 
-  /** The next reconcile goes on where this one ends: anyone may make Secrets that look like ours, with finalizers of their own. */
-  async deleteAll(secrets: readonly SecretRecord[]): Promise<void> {
+  /**
+   * The next reconcile goes on where this one ends: anyone may make Secrets that look like ours, with finalizers of their own.
+   * `onDeleted`: called for each that was still there.
+   */
+  async deleteAll(
+    secrets: readonly SecretRecord[],
+    onDeleted: (secret: SecretRecord) => void = () => undefined,
+  ): Promise<void> {
     const present = secrets.filter(({ deleting }) => !deleting).slice(0, maxDeletes);
-    for (const secret of present) await this.delete(secret);
+    for (const secret of present) if (await this.#delete(secret)) onDeleted(secret);
   }
 
-  async delete({ namespace, name, uid }: SecretRecord): Promise<void> {
-    const preconditions = { uid };
-    await this.#client.delete(secrets, { namespace, name }, { preconditions }).catch(ignoreNotFound);
+  /** Resolves with true when it was still there. */
+  async #delete({ namespace, name, uid }: SecretRecord): Promise<boolean> {
+    const deletion = this.#client.delete(secrets, { namespace, name }, { preconditions: { uid } });
+    const wasThere = await deletion.then(() => true).catch(ignoreNotFound);
     this.#records.delete(`${namespace}/${name}`);
+    return wasThere === true;
   }
 
   async #overwrite(
