@@ -77,7 +77,7 @@ const scenarios: Readonly<Record<string, (reason: Reason) => readonly Transition
   Rotate: (reason) => transitionEvents(recordWith('True'), desired({ rotationNotPossible: about(reason) })),
   Connect: (reason) =>
     targetTransitions({ conditions: [] }, { phase: 'Ready', ready: { status: 'True', reason, message: '' } }),
-  Delete: () => [credentialDeleted(recordWith('True'))],
+  Delete: () => [credentialDeleted(recordWith('True'), false)],
   Finalize: () => [finalizerReleased(leftBehind)],
   Revoke: () => [
     certificateNotRevoked('then', about(reasons.targetForbidden)),

@@ -148,12 +148,21 @@ describe('a Finalizer that lets an object go', () => {
     ]);
   });
 
-  it('says besides what may be left', async () => {
-    expect(await released({ serial: 0 }, async () => ({ left: 'something' }))).toEqual([
+  it('says so of one that was never issued', async () => {
+    expect(await released({ serial: 0 }, async () => ({ left: 'nothing' }))).toEqual([
       ['Deleted', 'The object was deleted. No credential was ever issued for it.'],
-      ['FinalizerReleased', expect.stringContaining('may be left')],
     ]);
   });
+
+  it.each(['something', 'hopeless'] as const)(
+    'says what may be left, and not that the credential has ended, where the clean-up left %s',
+    async (left) => {
+      expect(await released({ serial: 3 }, async () => ({ left }))).toEqual([
+        ['Deleted', 'The object was deleted.'],
+        ['FinalizerReleased', expect.stringContaining('may be left')],
+      ]);
+    },
+  );
 });
 
 describe('a Finalizer with many Secrets', () => {

@@ -109,8 +109,9 @@ export class Finalizer {
     await writer.removeFinalizer(record, finalizers[record.kind]);
     this.#addReleased(record.uid);
     const told = notices.filter((notice) => notice !== undefined);
-    events.publish(record, [credentialDeleted(record), ...told]);
-    if (notices.length > 0) onReleased();
+    const isLeft = notices.length > 0;
+    events.publish(record, [credentialDeleted(record, isLeft), ...told]);
+    if (isLeft) onReleased();
   }
 
   #addReleased(uid: string): void {
@@ -122,11 +123,19 @@ export class Finalizer {
   }
 }
 
-/** The last event about a credential: who looks for it later finds when it ended, and that it did not just expire. */
-export function credentialDeleted({ status: { serial } }: CredentialRecord): TransitionEvent {
+/**
+ * The last event about a credential: who looks for it later finds when it ended, and that it did not just expire. `isLeft`:
+ * something may be left of it, and a certificate works as long as its bindings are there.
+ */
+export function credentialDeleted(
+  { status: { serial } }: CredentialRecord,
+  isLeft: boolean,
+): TransitionEvent {
   const which =
-    serial === 0 ? 'No credential was ever issued for it' : `The credential with serial ${serial} has ended`;
-  const note = `The object was deleted. ${which}.`;
+    serial === 0
+      ? 'No credential was ever issued for it.'
+      : `The credential with serial ${serial} has ended.`;
+  const note = `The object was deleted.${isLeft ? '' : ` ${which}`}`;
   return { type: 'Normal', reason: reasons.deleted, action: 'Delete', note };
 }
 
