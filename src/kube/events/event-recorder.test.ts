@@ -231,15 +231,14 @@ describe('failures', () => {
     expect([api.sent.length, dropped]).toEqual([1, 1]);
   });
 
+  const goingNamespace = kubeErrorFromStatus(action, 403, {
+    kind: 'Status',
+    reason: 'Forbidden',
+    details: { causes: [{ reason: 'NamespaceTerminating' }] },
+  });
+
   it.each<[string, KubeError]>([
-    [
-      'is being deleted',
-      kubeErrorFromStatus(action, 403, {
-        kind: 'Status',
-        reason: 'Forbidden',
-        details: { causes: [{ reason: 'NamespaceTerminating' }] },
-      }),
-    ],
+    ['is being deleted', goingNamespace],
     ['is gone', kubeErrorFromStatus(action, 404, undefined)],
   ])('leaves out what happens in a namespace that %s, and counts nothing as lost', async (_, refusal) => {
     api.refusals.push(refusal);
@@ -248,6 +247,16 @@ describe('failures', () => {
     recorder.record(event('b'));
     await settled();
     expect([api.sent.map(({ name }) => name.split('.')[0]), dropped]).toEqual([['b'], 0]);
+  });
+
+  it('counts a summary as lost there, because it is about other objects as well', async () => {
+    recorder = make({ stormBudget: { burst: 1, rate: 1 } });
+    for (const name of ['a', 'b', 'c']) recorder.record(event(name));
+    await settled();
+    api.refusals.push(goingNamespace);
+    await clock.advanceAsync(10_000);
+    await settled();
+    expect([api.sent.length, dropped]).toEqual([1, 1]);
   });
 
   it('takes an event that is there already for a first try that got through', async () => {

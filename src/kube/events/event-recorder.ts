@@ -1,3 +1,4 @@
+import { reasons } from '../../api/reasons.ts';
 import { events } from '../../api/resources.ts';
 import type { Logger } from '../../logger.ts';
 import { backOffDelay } from '../back-off.ts';
@@ -181,8 +182,8 @@ export class EventRecorder {
       try {
         return await this.#write(entry);
       } catch (error) {
-        // It goes with the object that it is about, so no one misses it.
-        if (isNamespaceGoing(error)) return this.#forget(entry);
+        // It goes with the object that it is about, so no one misses it. A summary speaks for objects elsewhere, too.
+        if (isNamespaceGoing(error) && entry.input.reason !== reasons.storm) return this.#forget(entry);
         if (failures + 1 >= tries || !isTransient(error)) {
           log.warn({ err: error, reason: entry.input.reason }, 'event could not be written');
           return this.#drop(entry);
