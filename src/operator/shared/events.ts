@@ -33,7 +33,7 @@ export class ObjectEvents {
     this.#log = log;
   }
 
-  /** `alsoAbout`: objects that the same events are about. */
+  /** `alsoAbout`: objects that the same events are about. They come first, because a summary is about the newest one. */
   publish(
     subject: EventSubject,
     events: readonly TransitionEvent[],
@@ -41,10 +41,19 @@ export class ObjectEvents {
   ): void {
     for (const event of events) {
       this.#log.info({ kind: subject.kind, name: subject.key, reason: event.reason }, 'object changed');
-      for (const each of [subject, ...alsoAbout])
-        this.#recorder.record({ regarding: regarding(each), ...event });
+      for (const other of alsoAbout)
+        this.#recorder.record({ regarding: regarding(other), ...event, note: noteElsewhere(subject, event) });
+      this.#recorder.record({ regarding: regarding(subject), ...event });
     }
   }
+}
+
+/** Their notes hold nothing but a serial. */
+const openReasons: readonly Reason[] = [reasons.issued, reasons.renewed, reasons.rotated];
+
+/** Readers of another object may not be allowed to read this one, and refusals name people and their rights. */
+function noteElsewhere({ kind, key }: EventSubject, { reason, note }: TransitionEvent): string {
+  return openReasons.includes(reason) ? note : `See the ${kind} ${key}.`;
 }
 
 /** The holder of a certificate has its rights until it ends, or until the revocation succeeds. */
