@@ -209,6 +209,17 @@ describe('the policy for a token that was issued', () => {
     expect(issued(record, { published: ['k2'] }).cause).toBe('SigningKeyRevoked');
   });
 
+  it('does not go by what it wrote before an operator of an earlier release issued another token', () => {
+    const stale = { signingKeyID: 'k1', audiences: ['https://latchkey.example.com/elsewhere'] };
+    const record = issuedToken({ status: { keyID: 'k2', ...stale } });
+    expect(issued(record, { published: ['k1'] }).cause).toBe('SigningKeyRevoked');
+    expect(settled(record, { published: ['k2'] }).desired.confirmation).toMatchObject({
+      keyID: record.status.credentialHash?.slice(0, 16),
+      signingKeyID: 'k2',
+      audiences: ['https://latchkey.example.com/clusters'],
+    });
+  });
+
   it('drops a predecessor whose signing key was revoked', () => {
     const previous = {
       credentialHash: '0'.repeat(64),

@@ -97,7 +97,9 @@ function described(
   { record, audiences: audiencesOf }: IssuedInput,
   lineage: GrantedLineage,
 ): Partial<Confirmation> {
-  const { credentialHash, audiences = audiencesOf(lineage.ancestors) } = record.status;
+  const { credentialHash } = record.status;
+  const present = isEarlier(record.status) ? undefined : record.status.audiences;
+  const audiences = present ?? audiencesOf(lineage.ancestors);
   const signingKeyID = signingKeyOf(record);
   return {
     ...(credentialHash === undefined ? {} : { keyID: keyIDOf(credentialHash) }),
@@ -109,7 +111,14 @@ function described(
 
 /** The ID of the key that signed the present token; earlier releases kept it as `keyID`. A certificate has none. */
 export function signingKeyOf({ kubeConfig, status }: CredentialRecord): string | undefined {
-  return kubeConfig?.clientCert === true ? undefined : (status.signingKeyID ?? status.keyID);
+  if (kubeConfig?.clientCert === true) return undefined;
+  const { keyID, signingKeyID } = status;
+  return isEarlier(status) ? keyID : (signingKeyID ?? keyID);
+}
+
+/** True of what an operator of an earlier release issued. It leaves the fields that it does not know as they were before. */
+function isEarlier({ credentialHash, keyID }: Confirmation): boolean {
+  return credentialHash !== undefined && keyID !== undefined && keyID !== keyIDOf(credentialHash);
 }
 
 const expiringSoon = ({ kind }: CredentialRecord, { end = 0 }: CredentialLife) => ({
