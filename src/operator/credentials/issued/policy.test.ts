@@ -248,6 +248,11 @@ describe('the policy for the end of a token', () => {
     expect(settled(after, { now: end + hour }).desired.ready.reason).toBe('Expired');
   });
 
+  it('says of one of an earlier release who it spoke for', () => {
+    expect(record.status.subject).toBeUndefined();
+    expect(settled(record, { now: end }).desired.confirmation.subject).toBe('alice');
+  });
+
   it('does not revive it when the signing key is revoked afterwards', () => {
     expect(settled(record, { now: end, published: [] }).desired.ready.reason).toBe('Expired');
   });

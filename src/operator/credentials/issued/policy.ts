@@ -72,7 +72,7 @@ function commitIssued(input: IssuedInput, lineage: GrantedLineage, life: Credent
   const upcoming = candidates.filter((at) => at !== undefined && Number.isFinite(at) && at > now) as number[];
   return {
     step: 'commit',
-    desired: ended ? endedStatus(record, life) : keptStatus(input, lineage, life),
+    desired: ended ? endedStatus(record, lineage, life) : keptStatus(input, lineage, life),
     ...(ended && life.end !== undefined ? { endedAt: life.end } : {}),
     staleSecrets: ended ? input.ownSecrets : staleSecrets(record, input.ownSecrets),
     ...(upcoming.length === 0 ? {} : { requeueAt: Math.min(...upcoming) }),

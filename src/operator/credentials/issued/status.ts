@@ -127,7 +127,11 @@ const expiringSoon = ({ kind }: CredentialRecord, { end = 0 }: CredentialLife) =
 });
 
 /** Status of a credential whose life is over. What was confirmed stays, so that only a change of the spec issues another. */
-export function endedStatus(record: CredentialRecord, life: CredentialLife): DesiredStatus {
+export function endedStatus(
+  record: CredentialRecord,
+  lineage: GrantedLineage,
+  life: CredentialLife,
+): DesiredStatus {
   const { credentialHash: _dead, previous: _too, ...status } = record.status;
   const { noun, lifeField } = credentialKinds[record.kind];
   const ready = {
@@ -140,6 +144,7 @@ export function endedStatus(record: CredentialRecord, life: CredentialLife): Des
   return {
     confirmation: {
       ...status,
+      ...subjectOf(record, lineage.kind === 'live' ? lineage.identity : undefined),
       confirmedTTL: life.ttl,
       ...(life.end === undefined ? {} : { notAfter: life.end, expirationTimestamp: life.end }),
     },
