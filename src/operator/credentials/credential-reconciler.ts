@@ -127,23 +127,29 @@ export class CredentialReconciler<I extends DecisionInput, S extends { readonly 
     const desired = revoked?.desired ?? wanted;
     const waitMs = isNewEnd(record, desired) ? expiryBudget.reserve(record.uid) : 0;
     if (waitMs > 0) return { requeueAfterMs: waitMs };
-    const describeMs = await this.#write(record, desired, successor);
+    const describes = onlyDescribes(record, desired, now());
+    if (!describes) await this.#write(record, desired, successor);
     endDelays.recorded(record, desired.ready.reason, endedAt);
     await secrets.deleteAll(staleSecrets);
     expiryBudget.forget(record.uid);
+    // Last, because nothing depends on it.
+    const describeMs = describes ? await this.#describe(record, desired) : Number.POSITIVE_INFINITY;
     const dueMs = Math.min(Math.max(0, requeueAt - now()), describeMs);
     const nextMs = Math.min(dueMs, revoked?.retryMs ?? retryMs, retryMs);
     return Number.isFinite(nextMs) ? { requeueAfterMs: nextMs } : undefined;
   }
 
-  /** Resolves with when to come back for it, in milliseconds, where the write has to wait for its turn. */
-  async #write(record: CredentialRecord, desired: DesiredStatus, successor?: Reason): Promise<number> {
-    const { writer, descriptions, now } = this.#options;
-    const waitMs = onlyDescribes(record, desired, now()) ? descriptions.reserve(record.uid) : 0;
-    if (waitMs > 0) return waitMs;
+  async #write(record: CredentialRecord, desired: DesiredStatus, successor?: Reason): Promise<void> {
+    const { writer, descriptions } = this.#options;
     await writer.writeStatus(record, desired, successor);
     descriptions.forget(record.uid);
-    return Number.POSITIVE_INFINITY;
+  }
+
+  /** Resolves with when to come back for it, in milliseconds, where the write has to wait for its turn. */
+  async #describe(record: CredentialRecord, desired: DesiredStatus): Promise<number> {
+    const waitMs = this.#options.descriptions.reserve(record.uid);
+    if (waitMs === 0) await this.#write(record, desired);
+    return waitMs > 0 ? waitMs : Number.POSITIVE_INFINITY;
   }
 }
 

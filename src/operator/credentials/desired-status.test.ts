@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { toCredentialRecord } from '../../credentials/credential-record.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
-import { admissionWait } from './desired-status.ts';
+import { admissionWait, subjectOf } from './desired-status.ts';
 import { statusPatch } from './status-patch.ts';
 
 const now = Date.UTC(2026, 10, 21, 12);
@@ -56,5 +56,17 @@ describe('admissionWait', () => {
     const written = recordOf({ ...patch });
     const again = admissionWait(written, now + 60_000);
     expect(again && statusPatch(written, again, now + 60_000)).toBeUndefined();
+  });
+});
+
+describe('subjectOf', () => {
+  const subjectFor = (user: string) => subjectOf(recordOf({}), { kind: 'user', user, groups: [] }).subject;
+
+  it.each([
+    ['says a name as it is', 'alice', 'alice'],
+    ['says the longest one that the schema takes', '🔑'.repeat(1_024), '🔑'.repeat(1_024)],
+    ['cuts a longer one, whole characters only', `a${'🔑'.repeat(2_000)}`, `a${'🔑'.repeat(1_023)}`],
+  ])('%s', (_, user, expected) => {
+    expect(subjectFor(user)).toBe(expected);
   });
 });

@@ -64,13 +64,18 @@ export function refusedStatus(
   };
 }
 
+/** As the schema counts: characters, of which some take two places in a string. */
+const maxSubject = 1_024;
+
 /** For people. `identity` is undefined while a key above does not say who the credential speaks for. */
 export function subjectOf(
   { identity: own, status }: CredentialRecord,
   identity: Identity | undefined,
 ): Pick<Confirmation, 'subject'> {
   const subject = identity?.user ?? status.subject ?? own?.user;
-  return subject === undefined ? {} : { subject };
+  if (subject === undefined) return {};
+  // A status that the schema refuses would keep the object from ever being confirmed, or refused.
+  return { subject: subject.length <= maxSubject ? subject : [...subject].slice(0, maxSubject).join('') };
 }
 
 /**
