@@ -60,7 +60,9 @@ export class FragileOperator {
     };
     try {
       await this.#fail([{ ...failure, isMeant }], () => undefined);
-      const again = async () => gate.requests.slice(seen).some((target) => target.includes(name));
+      // An event about the object does not ask about it.
+      const isAbout = (target: string) => target.includes(name) && !target.includes('/events/');
+      const again = async () => gate.requests.slice(seen).some(isAbout);
       await until('the operator goes on', again, { everyMs: 5 });
     } finally {
       gate.thawWatches();
