@@ -193,6 +193,7 @@ describe('a Finalizer with many Secrets', () => {
       },
       onReleased: () => undefined,
       now: () => created,
+      workingSince: () => 0,
       limitMs: 1,
     });
     return { finalizer, published };
