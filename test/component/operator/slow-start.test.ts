@@ -11,7 +11,9 @@ it('a deleted object has its whole time from when the new process works, however
   await simulation.runUntilIdle();
   simulation.create(tokens, 'child', { accessKey: 'parent', ttl: 86_400 });
   const held = [finalizers.DirectClusterEndpointToken, 'example.com/keep'];
-  simulation.edit(tokens, 'child', { metadata: { finalizers: held, labels: { [labels.ephemeral]: 'true' } } });
+  simulation.edit(tokens, 'child', {
+    metadata: { finalizers: held, labels: { [labels.ephemeral]: 'true' } },
+  });
   await simulation.runUntilIdle();
   simulation.delete(keys, 'parent');
   await simulation.runUntilIdle();
