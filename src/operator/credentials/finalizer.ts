@@ -110,7 +110,9 @@ export class Finalizer {
     this.#addReleased(record.uid);
     const told = notices.filter((notice) => notice !== undefined);
     const isLeft = notices.length > 0;
-    events.publish(record, [credentialDeleted(record, isLeft), ...told]);
+    // What was left to its record is not known here.
+    const mayWork = isLeft || record.kubeConfig?.clientCert === true;
+    events.publish(record, [credentialDeleted(record, mayWork), ...told]);
     if (isLeft) onReleased();
   }
 
@@ -124,18 +126,18 @@ export class Finalizer {
 }
 
 /**
- * The last event about a credential: who looks for it later finds when it ended, and that it did not just expire. `isLeft`:
+ * The last event about a credential: who looks for it later finds when it ended, and that it did not just expire. `mayWork`:
  * something may be left of it, and a certificate works as long as its bindings are there.
  */
 export function credentialDeleted(
   { status: { serial } }: CredentialRecord,
-  isLeft: boolean,
+  mayWork: boolean,
 ): TransitionEvent {
   const which =
     serial === 0
       ? 'No credential was ever issued for it.'
       : `The credential with serial ${serial} has ended.`;
-  const note = `The object was deleted.${isLeft ? '' : ` ${which}`}`;
+  const note = `The object was deleted.${mayWork ? '' : ` ${which}`}`;
   return { type: 'Normal', reason: reasons.deleted, action: 'Delete', note };
 }
 
