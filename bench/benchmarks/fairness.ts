@@ -58,7 +58,7 @@ function section(table: string, subjects: readonly Subject[], { options }: Bench
     about: `One user makes one key after the other, and after each a plain object with as many writes by hand, at most ${options.runs} in ${options.rounds} rounds. Another makes ${stormSize} objects meanwhile, sixteen at a time. Measured only while those are not all ready.`,
     table,
     notes: [
-      'To reach: p99 from create to ready at most twice the p99 of the writes by hand in the same row.',
+      'To reach: p99 beside the keys at most twice the p99 alone, and at most twice the p99 of the writes by hand in the same row.',
       'Both users share the two cores with the API server, etcd and the program that measures. The writes by hand have no controller, so they show what the API server takes at that moment: a create, two changes, and the event of the last.',
       'The objects without a controller are changed twice too, by the one who makes them.',
       ...subjects.map((subject) => subject.outline()),
