@@ -8,6 +8,8 @@ interface Rule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
+  /** Absent: all. */
+  readonly resourceNames?: readonly string[];
 }
 
 const api = 'rbac.authorization.k8s.io';
@@ -21,10 +23,14 @@ export async function giveRight(admin: Api, user: string, rule: Rule): Promise<v
   const role = { apiVersion: `${api}/v1`, kind: 'ClusterRole', metadata: { name }, rules: [rule] };
   await admin.createObject(clusterRoles, role);
   await bindRole(admin, user, name);
-  const [apiGroup = '', resource = '', verb = ''] = [rule.apiGroups, rule.resources, rule.verbs].map(
-    ([first]) => first,
-  );
-  const question = { group: apiGroup, resource, verb, name: '' };
+  const { apiGroups, resources, verbs, resourceNames = [] } = rule;
+  const [apiGroup = '', resource = '', verb = '', object = ''] = [
+    apiGroups,
+    resources,
+    verbs,
+    resourceNames,
+  ].map(([first]) => first);
+  const question = { group: apiGroup, resource, verb, name: object };
   const counts = async () => await isAllowed(admin.client, { user, groups: [] }, question);
   await until('the right counts', counts, { everyMs: 10 });
 }

@@ -2,9 +2,12 @@ import { asObject, asText, type JsonObject } from '../../api/json.ts';
 import { virtualClusterInstances } from '../../api/resources.ts';
 import type { Identity } from '../../credentials/identity.ts';
 import { entryDenial } from '../gate/entry-permissions.ts';
-import { isOwn } from '../index/ownership.ts';
+import { namedKeyDenial, ownKey } from './named-key.ts';
 import type { OwnRequest } from './own-request.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal, refuse } from './refusal.ts';
+
+/** What is asked about is kept for a while: a longer name could fill the memory, and is none of an instance. */
+const instanceName = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
 
 /**
  * Asks whether a new kubeconfig is for somebody who may use its instance. Of one with `spec.accessKey` the policies ask nothing, and the
@@ -13,22 +16,35 @@ import { Refusal } from './refusal.ts';
  */
 export async function requireInstanceUse(request: OwnRequest, object: JsonObject): Promise<void> {
   if (request.kind !== 'VirtualClusterInstanceKubeConfig') return;
-  const { permissions } = request.services;
-  const spec = asObject(object['spec']);
-  const identity = speakerOf(request, asText(spec['accessKey']));
+  const { namespace } = request.asked;
+  const accessKey = asText(asObject(object['spec'])['accessKey']);
   const { plural: resource } = virtualClusterInstances;
-  const name = asText(spec['virtualClusterInstance']) ?? '';
-  const entry = { verb: 'use', resource, namespace: request.asked.namespace, name };
-  if (permissions.find(identity, entry) === undefined) await permissions.ask(identity, entry);
-  if (permissions.find(identity, entry) !== true) throw new Refusal(entryDenial(identity, entry));
+  const entry = { verb: 'use', resource, namespace, name: instanceNameOf(object) };
+  const denial =
+    (await useDenial(request, speakerOf(request, accessKey), entry)) ??
+    (await namedKeyDenial(request.services, request.sender.verdict, { accessKey, namespace }));
+  if (denial !== undefined) throw new Refusal(denial);
 }
 
-/** Who the kubeconfig will speak for. Of a key that is not one's own nothing is told, not even by a right of its user. */
-function speakerOf({ services, sender }: OwnRequest, accessKey: string | undefined): Identity {
-  const { verdict } = sender;
-  const { index } = services;
-  const parent = accessKey === undefined ? undefined : index.records.ofKind.OwnedAccessKey.get(accessKey);
-  if (parent === undefined || !isOwn(parent, verdict)) return verdict.identity;
-  const found = index.find(parent.status.credentialHash ?? '');
-  return found !== undefined && 'identity' in found ? found.identity : verdict.identity;
+/** An instance of its own name, where it names none. */
+function instanceNameOf({ spec, metadata }: JsonObject): string {
+  const name = asText(asObject(spec)['virtualClusterInstance']) ?? asText(asObject(metadata)['name']) ?? '';
+  if (name === '' || instanceName.test(name)) return name;
+  return refuse('ERR_OBJECT_MISMATCH', { problem: 'spec.virtualClusterInstance cannot be the name of one' });
+}
+
+async function useDenial(
+  { services: { permissions } }: OwnRequest,
+  identity: Identity,
+  entry: Parameters<typeof entryDenial>[1],
+) {
+  if (permissions.find(identity, entry) === undefined) await permissions.ask(identity, entry);
+  return permissions.find(identity, entry) === true ? undefined : entryDenial(identity, entry);
+}
+
+/** Of a key that is not one's own nothing is told, not even by a right of its user. */
+function speakerOf({ services: { index }, sender: { verdict } }: OwnRequest, accessKey: string | undefined) {
+  const key = ownKey(index, verdict, accessKey);
+  const found = key && index.find(key.status.credentialHash ?? '');
+  return found !== undefined && 'identity' in found ? found.identity : (key?.identity ?? verdict.identity);
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { asObject, isObject, type JsonObject } from '../../api/json.ts';
+import { asObject, asText, isObject, type JsonObject } from '../../api/json.ts';
 import { groups, version } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
 import { virtualClusterInstanceKubeConfigs, virtualClusterInstances } from '../../api/resources.ts';
@@ -28,6 +28,7 @@ import {
   toAnswer,
   toStoredObject,
 } from './kubeconfig-object.ts';
+import { namedKeyDenial } from './named-key.ts';
 import { sendObject } from './object-answer.ts';
 import { readSentObject, toWarnings } from './object-form.ts';
 import type { MadeObject } from './removals.ts';
@@ -91,6 +92,9 @@ export class KubeConfigs {
     if (denial !== undefined) return { refusal: denial };
     const parent = parentOf(sent, sender.verdict);
     if ('refusal' in parent) return parent;
+    const key = { accessKey: asText(parent.accessKey), namespace: place.namespace };
+    const keyDenial = await namedKeyDenial(this.#options, sender.verdict, key);
+    if (keyDenial !== undefined) return { refusal: keyDenial };
     const instance = this.#instanceAt(place);
     if (instance === undefined) return { refusal: noInstance };
     const objectName = objectNameFor(place, randomText());

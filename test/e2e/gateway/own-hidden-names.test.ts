@@ -222,4 +222,57 @@ describe('a user who may not use the instance', () => {
     });
     expect(own.status).toBe(201);
   });
+
+  it('sends no name that is too long to be one, nor is it kept', async () => {
+    const before = gate.requests.length;
+    const spec = { virtualClusterInstance: 'a'.repeat(500_000) };
+    const sent = { body: { metadata: { name: newName() }, spec } };
+    const { status } = await bob.send('POST', inNamespace.replace(masked, 'default'), sent);
+    const asked = gate.requests.slice(before).filter((request) => !background.test(request));
+    expect([status, asked]).toEqual([400, []]);
+  });
+});
+
+describe('a user who may use one instance', () => {
+  const place = `${ownAPI}/namespaces/default/${virtualClusterInstanceKubeConfigs.plural}`;
+  const applied = { type: 'application/apply-patch+yaml' };
+  const name = newName();
+  const user = world.name('carol');
+
+  it('makes a kubeconfig of its name, which need not be said again', async () => {
+    await giveRight(admin, user, {
+      apiGroups: [group],
+      resources: [virtualClusterInstances.plural],
+      verbs: ['use'],
+      resourceNames: [name],
+    });
+    const carol = await seenHolder({ user });
+    const body = { metadata: { name }, spec: {} };
+    const posted = await carol.send('POST', `${place}?dryRun=All`, { body });
+    const patch = { ...applied, body };
+    const put = await carol.send('PATCH', `${place}/${name}?fieldManager=me&dryRun=All`, patch);
+    expect([posted.status, put.status]).toEqual([201, 201]);
+  });
+
+  it('gets none below a key of somebody else that invites the namespace, unless they may make one themselves', async () => {
+    const key = await admin.untilReady(await admin.createKey({ user, allowedNamespaces: ['default'] }));
+    const { name: accessKey } = key.metadata;
+    const use = { apiGroups: [group], resources: [virtualClusterInstances.plural], verbs: ['use'] };
+    const create = {
+      apiGroups: [group],
+      resources: [virtualClusterInstanceKubeConfigs.plural],
+      verbs: ['create'],
+    };
+    const [dave, erin] = [world.name('dave'), world.name('erin')];
+    for (const holder of [dave, erin]) await giveRight(admin, holder, { ...use, resourceNames: [name] });
+    await giveRight(admin, erin, create);
+    const [stranger, maker] = await Promise.all([seenHolder({ user: dave }), seenHolder({ user: erin })]);
+    const body = { metadata: { name: newName() }, spec: { accessKey, virtualClusterInstance: name } };
+    const posted = await stranger.send('POST', place, { body });
+    const path = `${ownAPI}/namespaces/default/virtualclusterinstances/${name}/kubeconfig`;
+    const asked = await stranger.send('POST', path, { body: { spec: { accessKey } } });
+    expect([posted, asked].map(({ status }) => status)).toEqual([403, 403]);
+    for (const { body: said } of [posted, asked]) expect(said.message).toContain('AccessKeyNotAllowed');
+    expect((await maker.send('POST', `${place}?dryRun=All`, { body })).status).toBe(201);
+  });
 });
