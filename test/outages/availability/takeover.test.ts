@@ -79,11 +79,12 @@ describe('two operators', () => {
     expect(await metricsOf(standby)).toContain(`\n${reconciles} 0\n`);
   });
 
-  it('take over from a leader that is killed in less than 20 s', async ({ annotate }) => {
+  it('take over from a leader that is killed once its lease has run out', async ({ annotate }) => {
     const before = await readLease();
     const seconds = await secondsUntilReady(leader, 'SIGKILL');
     await annotate(`${seconds.toFixed(1)} s after SIGKILL`);
-    expect(seconds).toBeLessThan(20);
+    // On an idle machine a second more than the lease.
+    expect(seconds).toBeLessThan(2 * leaseSeconds);
     const after = await readLease();
     expect(after.holderIdentity).toBe(standby.process.name);
     expect(after.leaseTransitions).toBe((before.leaseTransitions ?? 0) + 1);
@@ -91,13 +92,14 @@ describe('two operators', () => {
     expect(await leader.process.exited).toBe(137);
   });
 
-  it('take over from a leader that is told to end in less than 3 s', async ({ annotate }) => {
+  it('take over from a leader that is told to end long before its lease would run out', async ({ annotate }) => {
     leader = standby;
     standby = await startStandby();
     const before = await readLease();
     const seconds = await secondsUntilReady(leader, 'SIGTERM');
     await annotate(`${seconds.toFixed(1)} s after SIGTERM`);
-    expect(seconds).toBeLessThan(3);
+    // On an idle machine less than three seconds: the other one asks every two.
+    expect(seconds).toBeLessThan(leaseSeconds - 5);
     const after = await readLease();
     expect(after.holderIdentity).toBe(standby.process.name);
     expect(after.leaseDurationSeconds).toBe(leaseSeconds);
