@@ -92,7 +92,9 @@ describe('two operators', () => {
     expect(await leader.process.exited).toBe(137);
   });
 
-  it('take over from a leader that is told to end long before its lease would run out', async ({ annotate }) => {
+  it('take over from a leader that is told to end long before its lease would run out', async ({
+    annotate,
+  }) => {
     leader = standby;
     standby = await startStandby();
     const before = await readLease();
