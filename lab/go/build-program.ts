@@ -1,12 +1,18 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { compilerMemory } from './compiler-memory.ts';
 
 const run = promisify(execFile);
 
 /** In place of settings of the user that would make another build of it, or none. */
-const settings = { CGO_ENABLED: '0', GOFLAGS: '-mod=readonly -buildvcs=false', GOWORK: 'off' };
+const settings = {
+  CGO_ENABLED: '0',
+  GOFLAGS: '-mod=readonly -buildvcs=false',
+  GOWORK: 'off',
+  ...compilerMemory,
+};
 /** Below the limit of a hook, so that the error says what took so long. */
-const standardTimeoutMs = 170_000;
+const standardTimeoutMs = 280_000;
 
 /**
  * Builds the Go program in `source` with the machine's `go`; Go's own cache makes that a matter of a second after the first time.

@@ -1,5 +1,6 @@
 import { chmod, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { compilerMemory } from '../../go/compiler-memory.ts';
 import { kubernetesVersion, type ToolName } from '../versions.ts';
 import { withHeartbeat } from './report.ts';
 import { messageOf, type Source, type Workplace } from './source.ts';
@@ -17,7 +18,12 @@ const packageOf: Readonly<Record<ToolName, string>> = {
 };
 
 /** In place of settings of the user that would make another build of it, or none. No C compiler is needed. */
-const goSettings = { CGO_ENABLED: '0', GOFLAGS: '-mod=readonly -buildvcs=false', GOWORK: 'off' };
+const goSettings = {
+  CGO_ENABLED: '0',
+  GOFLAGS: '-mod=readonly -buildvcs=false',
+  GOWORK: 'off',
+  ...compilerMemory,
+};
 
 /** Compiles the programs from the Go modules that build/go.mod pins; build/go.sum holds their digests. */
 export const goBuild: Source = async (tools, place) => {
@@ -32,7 +38,7 @@ export const goBuild: Source = async (tools, place) => {
 
 async function build(tool: ToolName, place: Workplace, position: string): Promise<void> {
   place.report(
-    `compiling ${tool}, ${position}; on two cores all four take about five minutes the first time`,
+    `compiling ${tool}, ${position}; on two cores all four take five to ten minutes the first time`,
   );
   const compiler = await place.guard.run({
     name: `build-${tool}`,
