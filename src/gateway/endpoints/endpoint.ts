@@ -58,7 +58,7 @@ export interface EndpointServices {
   readonly held: HeldBytes;
   readonly changes: RecentChanges;
   readonly targetRecords: Pick<TargetRecords, 'instances' | 'findProject'>;
-  readonly permissions: Pick<EntryPermissions, 'find' | 'ask'>;
+  readonly permissions: Pick<EntryPermissions, 'isAllowed' | 'denialOf'>;
   readonly misses: Pick<Misses, 'isTooMany'>;
   readonly issuer: Pick<IssuerDocuments, 'find'>;
   /** Of reads of what the issuer publishes, which take no credential. */

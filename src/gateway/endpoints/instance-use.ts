@@ -1,7 +1,5 @@
 import { asObject, asText, type JsonObject } from '../../api/json.ts';
 import { virtualClusterInstances } from '../../api/resources.ts';
-import type { Identity } from '../../credentials/identity.ts';
-import { entryDenial } from '../gate/entry-permissions.ts';
 import { namedKeyDenial, ownKey } from './named-key.ts';
 import type { OwnRequest } from './own-request.ts';
 import { Refusal, refuse } from './refusal.ts';
@@ -21,7 +19,7 @@ export async function requireInstanceUse(request: OwnRequest, object: JsonObject
   const { plural: resource } = virtualClusterInstances;
   const entry = { verb: 'use', resource, namespace, name: instanceNameOf(object) };
   const denial =
-    (await useDenial(request, speakerOf(request, accessKey), entry)) ??
+    (await request.services.permissions.denialOf(speakerOf(request, accessKey), entry)) ??
     (await namedKeyDenial(request.services, request.sender.verdict, { accessKey, namespace }));
   if (denial !== undefined) throw new Refusal(denial);
 }
@@ -31,15 +29,6 @@ function instanceNameOf({ spec, metadata }: JsonObject): string {
   const name = asText(asObject(spec)['virtualClusterInstance']) ?? asText(asObject(metadata)['name']) ?? '';
   if (name === '' || instanceName.test(name)) return name;
   return refuse('ERR_OBJECT_MISMATCH', { problem: 'spec.virtualClusterInstance cannot be the name of one' });
-}
-
-async function useDenial(
-  { services: { permissions } }: OwnRequest,
-  identity: Identity,
-  entry: Parameters<typeof entryDenial>[1],
-) {
-  if (permissions.find(identity, entry) === undefined) await permissions.ask(identity, entry);
-  return permissions.find(identity, entry) === true ? undefined : entryDenial(identity, entry);
 }
 
 /** Of a key that is not one's own nothing is told, not even by a right of its user. */

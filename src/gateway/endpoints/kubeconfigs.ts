@@ -3,12 +3,10 @@ import { asObject, asText, isObject, type JsonObject } from '../../api/json.ts';
 import { groups, version } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
 import { virtualClusterInstanceKubeConfigs, virtualClusterInstances } from '../../api/resources.ts';
-import type { Identity } from '../../credentials/identity.ts';
 import type { RawResponse } from '../../kube/client/response-collector.ts';
 import { badAnswer } from '../../kube/kube-error.ts';
 import { type KubeObject, keyOf } from '../../kube/object.ts';
 import { collectionPath } from '../../kube/resource-path.ts';
-import { entryDenial } from '../gate/entry-permissions.ts';
 import { forward } from '../proxy/forward.ts';
 import { withoutHeaders } from '../proxy/request-headers.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
@@ -88,7 +86,8 @@ export class KubeConfigs {
     const problem = placeProblem(sent, place);
     if (problem !== undefined) return { refusal: errorAnswer('ERR_OBJECT_MISMATCH', { problem }) };
     // First, or who may not use any instance would learn which ones there are.
-    const denial = await this.#denialFor(sender.verdict.identity, place);
+    const entry = { verb: 'use', resource: virtualClusterInstances.plural, ...place };
+    const denial = await this.#options.permissions.denialOf(sender.verdict.identity, entry);
     if (denial !== undefined) return { refusal: denial };
     const parent = parentOf(sent, sender.verdict);
     if ('refusal' in parent) return parent;
@@ -100,13 +99,6 @@ export class KubeConfigs {
     const objectName = objectNameFor(place, randomText());
     const object = toStoredObject(sent, { ...place, ...parent, objectName, instanceUID: instance.uid });
     return { request, place, sent, warnings, object, query: passedQuery(asked.forward) };
-  }
-
-  async #denialFor(identity: Identity, place: InstancePlace): Promise<ErrorAnswer | undefined> {
-    const { permissions } = this.#options;
-    const entry = { verb: 'use', resource: virtualClusterInstances.plural, ...place };
-    if (permissions.find(identity, entry) === undefined) await permissions.ask(identity, entry);
-    return permissions.find(identity, entry) === true ? undefined : entryDenial(identity, entry);
   }
 
   #instanceAt({ namespace, name }: InstancePlace) {

@@ -36,8 +36,7 @@ export async function namedKeyDenial(
   const { identity } = verdict;
   const { plural: resource } = virtualClusterInstanceKubeConfigs;
   const right = { verb: 'create', resource, namespace, name: '' };
-  if (permissions.find(identity, right) === undefined) await permissions.ask(identity, right);
-  return permissions.find(identity, right) === true ? undefined : foreignKey;
+  return (await permissions.isAllowed(identity, right)) ? undefined : foreignKey;
 }
 
 const foreignKey = errorAnswer('ERR_KUBECONFIG_FORBIDDEN', {

@@ -55,6 +55,19 @@ describe('the right to enter', () => {
     expect(permissions.find(alice, entry)).toBeUndefined();
   });
 
+  it('answers those who wait with what is known, and asks about each verb and group of its own', async () => {
+    const { permissions, asked, platform } = start();
+    expect(await permissions.denialOf(alice, entry)).toBeUndefined();
+    platform.allowed = false;
+    expect([await permissions.isAllowed(alice, entry), asked.length]).toEqual([true, 1]);
+    expect(await permissions.isAllowed(alice, { ...entry, verb: 'create' })).toBe(false);
+    expect(await permissions.isAllowed(alice, { ...entry, group: 'other' })).toBe(false);
+    expect(await permissions.denialOf({ ...alice, user: 'bob' }, entry)).toMatchObject({
+      code: 'ERR_TARGET_ENTRY',
+    });
+    expect(asked.length).toBe(4);
+  });
+
   it('that took longer than it counts is good for who waited, or they would ask for ever', async () => {
     const { clock, permissions } = start({ answerMs: 6_000 });
     const answer = permissions.ask(alice, entry);

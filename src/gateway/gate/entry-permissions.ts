@@ -74,6 +74,17 @@ export class EntryPermissions {
     await asking;
   }
 
+  /** For a new request that can wait: what {@link find} knows, or what is asked now. Rejects with the client's errors. */
+  async isAllowed(identity: Identity, entry: AccessQuestion): Promise<boolean> {
+    if (this.find(identity, entry) === undefined) await this.ask(identity, entry);
+    return this.find(identity, entry) === true;
+  }
+
+  /** The answer to a user who may not, after {@link isAllowed}. */
+  async denialOf(identity: Identity, entry: AccessQuestion): Promise<ErrorAnswer | undefined> {
+    return (await this.isAllowed(identity, entry)) ? undefined : entryDenial(identity, entry);
+  }
+
   /**
    * For a request under way, often: whether the user still may. It waits for nothing; what it rests on is asked again now and then,
    * and without a newer answer it does not last.
@@ -138,5 +149,7 @@ export function entryDenial(
   return errorAnswer('ERR_TARGET_ENTRY', { user, object });
 }
 
-const keyFor = ({ user, groups }: Identity, { resource, namespace, name }: AccessQuestion): string =>
-  JSON.stringify([user, groups, resource, namespace, name]);
+const keyFor = (
+  { user, groups }: Identity,
+  { group, verb, resource, namespace, name }: AccessQuestion,
+): string => JSON.stringify([user, groups, group, verb, resource, namespace, name]);
