@@ -3,6 +3,7 @@ import { badAnswer, type KubeError, kubeErrorFromStatus, timedOut, unreachable }
 import { isNewerVersion, type KubeObject, keyOf } from '../object.ts';
 import { collectionPath } from '../resource-path.ts';
 import { TimeSlice } from '../time-slice.ts';
+import { Freshness } from './freshness.ts';
 import type { ReflectorOptions } from './reflector-options.ts';
 import { Retries } from './retries.ts';
 import type { StoredRecord } from './store.ts';
@@ -36,6 +37,7 @@ export class Reflector<R extends StoredRecord> {
   readonly #path: string;
   readonly #selection: Selection;
   readonly #retries: Retries;
+  readonly #freshness: Freshness;
   readonly #slice: TimeSlice;
   readonly #firstSync = Promise.withResolvers<void>();
   /** Where the next watch begins; absent: list first. */
@@ -43,22 +45,25 @@ export class Reflector<R extends StoredRecord> {
   #streamingLists = true;
   /** Keys met since the present list began; absent: no list runs. */
   #seen: Set<string> | undefined;
-  #hasSynced = false;
-  #proof = 0;
-  /** No watch was tried since. */
-  #hasJustListed = false;
 
   constructor(options: ReflectorOptions<R>) {
     this.#options = options;
     this.#path = collectionPath(options.resource, options.namespace);
     this.#selection = selectionOf(options);
     this.#retries = new Retries(options);
+    const { clock, relistAfterMs, proofTimeoutMs = 0, watchSeconds: [, max] = defaultWatchSeconds } = options;
+    this.#freshness = new Freshness({
+      clock,
+      relistAfterMs,
+      proofTimeoutMs,
+      healthyMs: 1000 * max + overdueMs,
+    });
     this.#slice = new TimeSlice(options.clock);
   }
 
   /** True once the store has held everything at one moment. It stays true: see {@link freshness}. */
   hasSynced(): boolean {
-    return this.#hasSynced;
+    return this.#freshness.hasSynced;
   }
 
   /** Resolves with the first sync; rejects with the signal's reason. */
@@ -74,7 +79,7 @@ export class Reflector<R extends StoredRecord> {
 
   /** Milliseconds since the server last showed that the store is up to date; infinite before the first sync. */
   freshness(): number {
-    return this.#hasSynced ? this.#options.clock.monotonic() - this.#proof : Number.POSITIVE_INFINITY;
+    return this.#freshness.ageMs;
   }
 
   /** For a health check: how long each try has failed, and why, where that is longer than this. */
@@ -104,7 +109,7 @@ export class Reflector<R extends StoredRecord> {
   }
 
   async #listOrWatch(signal: AbortSignal): Promise<void> {
-    if (this.#isLate) await this.#forgetOnceProven(signal);
+    if (this.#resourceVersion !== undefined && this.#freshness.isLate) await this.#forgetOnceProven(signal);
     if (this.#resourceVersion !== undefined) return this.#watch(this.#resourceVersion, signal);
     this.#seen = new Set();
     return this.#streamingLists ? this.#streamList(signal) : this.#listPages(signal);
@@ -161,7 +166,6 @@ export class Reflector<R extends StoredRecord> {
 
   async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
-    this.#hasJustListed = false;
     const opened = clock.monotonic();
     let events = 0;
     for await (const event of this.#resume(resourceVersion, signal)) {
@@ -187,8 +191,14 @@ export class Reflector<R extends StoredRecord> {
       ...{ client, clock, resource, selection, query, resourceVersion, signal, maxLineBytes },
       idleMs: idleMs ?? 1000 * seconds + overdueMs,
       timeoutMs: proofTimeoutMs,
-      onProof: (since) => this.#prove(since),
+      onProof: (since) => this.#proveInTime(since),
     });
+  }
+
+  #proveInTime(since: number): void {
+    if (!this.#freshness.isTooLate) return this.#prove(since);
+    this.#resourceVersion = undefined;
+    throw unreachable({ verb: 'WATCH', path: this.#path }, new Error('it opened too late'));
   }
 
   #open(query: URLSearchParams, options: Pick<WatchStreamOptions, 'signal' | 'idleMs' | 'onOpen'>) {
@@ -223,7 +233,7 @@ export class Reflector<R extends StoredRecord> {
     if (record === undefined) return this.#remove(keyOf(object.metadata), object.metadata.uid);
     this.#seen?.add(record.key);
     // What a later list brings was changed while no watch ran.
-    const from = this.#hasSynced ? 'watch' : 'list';
+    const from = this.hasSynced() ? 'watch' : 'list';
     this.#change(() => this.#options.store.upsert(record, from));
   }
 
@@ -262,24 +272,14 @@ export class Reflector<R extends StoredRecord> {
     }
     this.#seen = undefined;
     this.#resourceVersion = resourceVersion;
-    this.#hasSynced = true;
-    this.#hasJustListed = true;
-    this.#prove(this.#isStrict ? began : undefined);
+    this.#freshness.listed(this.#isStrict ? began : this.#options.clock.monotonic());
+    this.#retries.succeeded();
     this.#firstSync.resolve();
   }
 
   #prove(since = this.#options.clock.monotonic()): void {
-    this.#proof = since;
+    this.#freshness.prove(since);
     this.#retries.succeeded();
-  }
-
-  /** However long a list took, a watch is tried behind it: otherwise a list that takes too long would come again and again. */
-  get #isLate(): boolean {
-    const { relistAfterMs, proofTimeoutMs = 0, watchSeconds: [, max] = defaultWatchSeconds } = this.#options;
-    if (relistAfterMs === undefined || this.#resourceVersion === undefined || this.#hasJustListed)
-      return false;
-    // The proof that comes next takes its time, and healthy watches are up to so old.
-    return this.freshness() > Math.max(relistAfterMs - proofTimeoutMs, 1000 * max + overdueMs);
   }
 
   get #isStrict(): boolean {

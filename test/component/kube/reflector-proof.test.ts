@@ -65,6 +65,10 @@ const isResumed = ({ isWatch, query }: Exchange) => isWatch && query.has('resour
 const proofs = () => server.exchanges.filter(isProof);
 const seconds = () => server.exchanges.filter(isSecond);
 const resumed = () => server.exchanges.filter(isResumed);
+const lists = () => server.watches.filter(({ query }) => query.has('sendInitialEvents'));
+/** The next watch from a resourceVersion, which the server does not open. */
+const nextWatch = async (): Promise<Exchange> =>
+  await new Promise((resolve) => server.once(isResumed, resolve));
 const untilResumed = (count: number) => waitFor(`watch ${count}`, () => resumed().length === count);
 const startSynced = async (options: Partial<ReflectorOptions<StoredRecord>> = {}) => {
   start(options);
@@ -169,7 +173,7 @@ describe('a reflector that asks for proof', () => {
     list!.bookmark(String(objects.revision), { 'k8s.io/initial-events-end': 'true' });
     await untilResumed(1);
     await waitFor('the watch is open', () => reflector.freshness() === 0);
-    expect(server.watches.filter(({ query }) => query.has('sendInitialEvents')).length).toBe(1);
+    expect(lists().length).toBe(1);
   });
 
   it('counts events as fresh, and bookmarks not', async () => {
@@ -215,7 +219,7 @@ describe('a reflector that asks for proof', () => {
     }
     expect(logged[0]).toContain('what the server watches is older than what it lists');
     expect([resumed().length, reflector.freshness()]).toEqual([1, 1_150]);
-    expect(server.watches.filter(({ query }) => query.has('sendInitialEvents')).length).toBe(1);
+    expect(lists().length).toBe(1);
   });
 
   it('gives both lists one time limit together', async () => {
@@ -239,7 +243,7 @@ describe('a reflector that asks for proof', () => {
     clock.advance(50);
     await waitFor('the object', () => store.size === 1);
     expect(resumed()[1]?.query.get('resourceVersion')).toBe('100');
-    expect(server.watches.filter(({ query }) => query.has('sendInitialEvents')).length).toBe(1);
+    expect(lists().length).toBe(1);
   });
 
   it('lists everything again after an outage, and is not fresh before it has', async () => {
@@ -273,6 +277,57 @@ describe('a reflector that asks for proof', () => {
     list!.bookmark(String(objects.revision), { 'k8s.io/initial-events-end': 'true' });
     await waitFor('the list is complete', () => reflector.freshness() === 0);
     expect(store.size).toBe(0);
+  });
+
+  it('lists everything again when the watch after an outage opens later than what it holds is believed', async () => {
+    put('a');
+    await startSynced({ relistAfterMs: 28_000 });
+    await untilResumed(1);
+    const last = nextWatch();
+    clock.advance(14_000);
+    endWatch();
+    const late = await last;
+    objects.remove('a');
+    clock.advance(14_000);
+    late.open();
+    await waitFor('the failure', () => logged.length === 1);
+    expect(logged[0]).toContain('it opened too late');
+    expect([store.size, reflector.freshness()]).toEqual([1, 29_000]);
+    clock.advance(50);
+    await waitFor('the list is complete', () => reflector.freshness() === 0);
+    expect(store.size).toBe(0);
+  });
+
+  it('goes on with the watch after an outage that is shorter', async () => {
+    await startSynced({ relistAfterMs: 28_000 });
+    const last = nextWatch();
+    clock.advance(14_000);
+    endWatch();
+    const late = await last;
+    clock.advance(12_000);
+    late.open();
+    await waitFor('the watch is open', () => reflector.freshness() === 12_000);
+    expect(lists().length).toBe(1);
+  });
+
+  it('tries the watch behind a late list again, before it lists again', async () => {
+    let list: Exchange | undefined;
+    server.once(
+      ({ isWatch }) => isWatch,
+      (exchange) => {
+        list = exchange;
+      },
+    );
+    start({ relistAfterMs: 28_000 });
+    await waitFor('the list', () => list !== undefined);
+    list!.open();
+    clock.advance(50_000);
+    server.once(isProof, (exchange) => exchange.refuse(503, 'Unavailable'));
+    list!.bookmark(String(objects.revision), { 'k8s.io/initial-events-end': 'true' });
+    await waitFor('the failure', () => logged.length === 1);
+    clock.advance(50);
+    await waitFor('the watch is open', () => reflector.freshness() === 0);
+    expect(lists().length).toBe(1);
   });
 
   it('begins again with a list when the connection ends between list and watch', async () => {
@@ -313,7 +368,7 @@ describe('a reflector that asks for proof', () => {
     expect(logged[0]).toContain('the resourceVersion went back');
     clock.advance(50);
     await untilResumed(2);
-    expect(server.watches.filter(({ query }) => query.has('sendInitialEvents')).length).toBe(2);
+    expect(lists().length).toBe(2);
   });
 
   it('gives a watch up that its server was to end long ago', async () => {
