@@ -69,7 +69,7 @@ export interface OwnedAccessKeySpec {
    */
   scope?: Scope | null;
   /**
-   * Who manages the key. `User`: the user. `Other` and empty: no particular party. The others are set by the platform alone: `Login` is the session of a login and is deleted after its end, `Reset` a password reset, `OIDCRefreshToken` a refresh token, `NetworkPeer` a tunnel client, `Workspace` a development workspace.
+   * Who manages the key. `User`: the user. `Other` and empty: no particular party. The others are set by the platform alone. `Login` is the session of a login and is deleted after its end. `Reset` is a password reset, `OIDCRefreshToken` a refresh token, `NetworkPeer` a tunnel client, `Workspace` a development workspace.
    */
   type?: '' | 'Login' | 'User' | 'Other' | 'Reset' | 'OIDCRefreshToken' | 'NetworkPeer' | 'Workspace';
   identity?: OwnedAccessKeySpecIdentity;

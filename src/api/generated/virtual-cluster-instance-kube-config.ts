@@ -24,7 +24,7 @@ export interface VirtualClusterInstanceKubeConfig {
  */
 export interface VirtualClusterInstanceKubeConfigSpec {
   /**
-   * Life in seconds of the certificate, or of the token, in the kubeconfig. Absent means 86400. 0 asks the signer for no particular life, which is one year as a rule; for a token it means one year or the maximum of a policy. Otherwise at least 60, with clientCert at least 600.
+   * Life in seconds of the certificate, or of the token, in the kubeconfig. Absent means 86400. 0 asks the signer for no particular life, which is one year as a rule. For a token it means one year or the maximum of a policy. Otherwise at least 60, with clientCert at least 600.
    */
   certificateTTL?: number;
   /**
