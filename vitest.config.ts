@@ -1,6 +1,7 @@
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { SlowFirst } from './tools/test-order/slow-first.ts';
 import { SlowestFiles } from './tools/test-summary/slowest-files.ts';
+import { StrayErrorReporter } from './tools/test-summary/stray-errors.ts';
 
 const unit: TestProjectInlineConfiguration = {
   extends: true,
@@ -27,8 +28,9 @@ const withControlPlane = (name: string, include: string[]): TestProjectInlineCon
     maxWorkers: 2,
     // Tests that wait for ends of their own objects wait at the same time.
     maxConcurrency: 20,
-    testTimeout: 120_000,
-    hookTimeout: 180_000,
+    // As above: nothing is judged by these.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     sequence: { groupOrder: 1 },
   },
 });
@@ -43,7 +45,7 @@ export default defineConfig({
     // Without it vitest unwraps the default export of CommonJS packages, and `class X extends module.default` fails in tests alone.
     deps: { interopDefault: false },
     sequence: { sequencer: SlowFirst },
-    reporters: ['default', 'json', new SlowestFiles()],
+    reporters: ['default', 'json', new SlowestFiles(), new StrayErrorReporter()],
     outputFile: { json: 'coverage/test-report.json' },
     coverage: {
       provider: 'v8',

@@ -76,7 +76,7 @@ describe.concurrent('the shared control plane', () => {
       const account = await plane.kubectl(['get', 'serviceaccount', 'default', '-n', 'short-lived']);
       expect(account).toMatchObject({ exitCode: 0 });
     }, soon);
-    const ended = await plane.kubectl(['delete', 'namespace', 'short-lived', '--timeout=30s']);
+    const ended = await plane.kubectl(['delete', 'namespace', 'short-lived', '--timeout=120s']);
     expect(ended).toMatchObject({ exitCode: 0 });
   });
 

@@ -101,7 +101,7 @@ export class Kubectl {
     for (const [namespace, targets] of byNamespace) {
       const place = namespace === undefined ? [] : ['--namespace', namespace];
       const names = targets.map(({ kind = '', metadata }) => `${kind.toLowerCase()}/${metadata.name}`);
-      await this.ok(['delete', '--ignore-not-found', '--timeout=30s', ...place, ...names]);
+      await this.ok(['delete', '--ignore-not-found', '--timeout=120s', ...place, ...names]);
     }
   }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface UntilOptions {
-  /** Default: 30 000, as a busy machine is ten times slower than an idle one. */
+  /** Default: 60 000, as a busy machine is ten times slower than an idle one. */
   readonly timeoutMs?: number;
   /** Pause between two looks; default: 40. */
   readonly everyMs?: number;
@@ -16,7 +16,7 @@ export async function until<Found>(
   look: () => Promise<Found | undefined | false>,
   options: UntilOptions & { readonly seen?: () => unknown } = {},
 ): Promise<Found> {
-  const { timeoutMs = 30_000, everyMs = 40, seen } = options;
+  const { timeoutMs = 60_000, everyMs = 40, seen } = options;
   const deadline = performance.now() + timeoutMs;
   let failure: unknown;
   for (;;) {

@@ -42,13 +42,20 @@ export function certificateOf(parts: CertificateParts): string {
     integer(Buffer.from([0x4a, 0x0b])),
     algorithm,
     nameOf([['CN', 'the signer']]),
-    sequence(utcTime(new Date('2026-01-01T00:00:00Z')), utcTime(parts.notAfter)),
+    sequence(timeOf(new Date('2026-01-01T00:00:00Z')), timeOf(parts.notAfter)),
     nameOf(parts.subject),
     parts.publicKey.export({ type: 'spki', format: 'der' }),
     explicit(3, sequence(...extensionsOf(parts))),
   );
   const der = sequence(body, algorithm, bitString(sign('sha256', body, signer)));
   return new X509Certificate(der).toString();
+}
+
+/** From 2050 on the year has four digits (RFC 5280, 4.1.2.5). */
+function timeOf(time: Date): Buffer {
+  if (time.getUTCFullYear() < 2050) return utcTime(time);
+  const text = time.toISOString().replaceAll(/[-:T]|\.\d+/g, '');
+  return Buffer.concat([Buffer.from([0x18, text.length]), Buffer.from(text, 'ascii')]);
 }
 
 function nameOf(names: CertificateParts['subject']): Buffer {

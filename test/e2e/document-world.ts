@@ -54,7 +54,7 @@ export async function documentWorld(
 /** A file before may have left it to the namespace controller to end these, which takes its time. */
 export async function untilGone(plane: ControlPlaneAccess, namespaces: readonly string[]): Promise<void> {
   const names = namespaces.map((name) => `namespace/${name}`);
-  const { exitCode, stderr } = await plane.kubectl(['wait', '--for=delete', '--timeout=50s', ...names]);
+  const { exitCode, stderr } = await plane.kubectl(['wait', '--for=delete', '--timeout=120s', ...names]);
   if (exitCode !== 0) throw new Error(`kubectl wait: ${stderr}`);
 }
 

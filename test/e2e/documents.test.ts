@@ -2,7 +2,7 @@ import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'n
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { type Applied, kubectlOf, placeOf } from '../../lab/operator/kubectl.ts';
+import { type Applied, kubectlOf } from '../../lab/operator/kubectl.ts';
 import { sharedVirtualCluster } from '../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../lab/operator/world.ts';
 import { apiVersion } from '../../src/api/names.ts';
@@ -64,9 +64,7 @@ describe('the manifests in the documents', () => {
   it.each(documents)('become ready one after the other as $file shows them', async ({ blocks }) => {
     for (const manifests of blocks) {
       await kubectl.send('apply', manifests);
-      for (const manifest of manifests) {
-        await kubectl.ok(['wait', '--for=condition=Ready', '--timeout=20s', ...placeOf(manifest)]);
-      }
+      await kubectl.send('wait', manifests, '--for=condition=Ready', '--timeout=120s');
     }
     await kubectl.send('delete', blocks.flat(), '--ignore-not-found');
   });

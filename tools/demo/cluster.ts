@@ -17,7 +17,7 @@ const retryMs = 500;
 /** Applies `config/default` and waits until the kinds are served. @throws Error with what kubectl said. */
 export async function install(plane: ControlPlaneAccess): Promise<void> {
   await applyKustomization(plane, 'default');
-  const established = ['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s'];
+  const established = ['wait', '--for=condition=Established', 'crd', '--all', '--timeout=120s'];
   requireSuccess(await plane.kubectl(established), 'waiting for the CRDs');
 }
 

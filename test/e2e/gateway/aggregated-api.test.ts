@@ -81,7 +81,7 @@ describe('an API behind the aggregator', async () => {
   const gadgets = { verbs: ['get', 'list'], resources: [{ group, resources: ['gadgets'] }] };
   const narrow = await kubectlWith(world, { user: alice, scope: { rules: [gadgets] } });
   const wide = await kubectlWith(world, { user: alice });
-  await until('the API is served', async () => (await get(key)).status === 200, { timeoutMs: 60_000 });
+  await until('the API is served', async () => (await get(key)).status === 200, { timeoutMs: 120_000 });
 
   it('is reached through the gateway, and told who the user of the credential is', async () => {
     expect(await get(key)).toMatchObject({ status: 200, body: { kind: 'WidgetList' } });

@@ -18,7 +18,7 @@ const rfc3339InUTC = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 const otherUID = '00000000-0000-4000-8000-000000000000';
 const finalizer = 'example.com/hold';
 /** The garbage collector of a busy machine takes its time. */
-const patiently = { timeoutMs: 60_000 };
+const patiently = { timeoutMs: 120_000 };
 
 const merge = async (place: string, body: object) =>
   await holder.send('PATCH', place, { type: mergePatch, body });

@@ -151,7 +151,7 @@ describe('kubectl', () => {
     const name = world.name('map');
     await kubectl.send('create', mapOf(name));
     const wait = async (condition: string) =>
-      await kubectl.ok(['wait', `configmap/${name}`, `--for=${condition}`, '--timeout=30s']);
+      await kubectl.ok(['wait', `configmap/${name}`, `--for=${condition}`, '--timeout=120s']);
     const [met] = await Promise.all([
       wait('jsonpath={.data.done}=yes'),
       kubectl.ok(['patch', 'configmap', name, '-p', '{"data":{"done":"yes"}}']),

@@ -81,7 +81,7 @@ describe('kubectl, with a key of one’s own', () => {
     const watching = await kubectl.begin(['get', 'oak', '--watch', '--output-watch-events']);
     await watching.until('it shows what is there', (lines) => lines.some((line) => line.includes('ADDED')));
     await kubectl.send('create', keyOf(name));
-    await kubectl.ok(['wait', '--for=condition=Ready', '--timeout=20s', 'oak', name]);
+    await kubectl.ok(['wait', '--for=condition=Ready', '--timeout=120s', 'oak', name]);
     const eventsOf = (lines: readonly string[]) =>
       lines.filter((line) => line.includes(name)).map((line) => line.split(/\s+/)[0]);
     // What comes before the watch has read what was there is no change, and one that a deletion overtakes is never seen.

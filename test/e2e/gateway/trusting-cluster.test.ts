@@ -48,7 +48,7 @@ describe('an API server that is pointed at the discovery of the gateway', () => 
   ])('takes a token %s, as its user', async (_, scope, keyScope) => {
     const token = await tokenWith(scope, keyScope);
     const user = await until('the API server knows the issuer', async () => await whoAmI(token), {
-      timeoutMs: 30_000,
+      timeoutMs: 90_000,
     });
     expect(user).toMatchObject({ username: alice, groups: ['dev', 'system:authenticated'] });
   });
@@ -76,7 +76,7 @@ describe('an API server that is pointed at the discovery of the gateway', () => 
     ['for nothing', {}, undefined],
   ])('refuses a token %s', async (_, scope, keyScope) => {
     const good = await tokenWith(clusters(trustingClusterName));
-    await until('the API server knows the issuer', async () => await whoAmI(good), { timeoutMs: 30_000 });
+    await until('the API server knows the issuer', async () => await whoAmI(good), { timeoutMs: 90_000 });
     expect(await whoAmI(await tokenWith(scope, keyScope))).toBeUndefined();
   });
 

@@ -65,7 +65,7 @@ describe('an operator that is started before the rest of the installation', () =
         const answer = await healthOf(operator, '/readyz?verbose');
         return answer.status === status && answer.text.match(text) !== null && answer.text;
       },
-      { timeoutMs: 40_000 },
+      { timeoutMs: 90_000 },
     );
 
   it('waits for the definitions, and readyz and log say for which', async () => {
@@ -107,7 +107,7 @@ describe('an operator that is started before the rest of the installation', () =
     await send('apply', shipped.filter(isPolicy));
     await readiness(200, 'readyz check passed');
     for (const object of [early.key, early.token]) {
-      const refused = await admin.untilRefused(object, reasons.requesterUnknown, { timeoutMs: 30_000 });
+      const refused = await admin.untilRefused(object, reasons.requesterUnknown, { timeoutMs: 90_000 });
       expectNothingConfirmed(refused);
       expect(conditionOf(refused)?.message).toMatch(/create it again|create the object again/);
     }
@@ -178,7 +178,7 @@ describe('an operator that is started before the rest of the installation', () =
 
   /** The API server answers 503 for a while when kinds and policies are new: it asks for the schema of each again. */
   const createdKey = async (): Promise<Stored> =>
-    await until('kinds and policies are known', async () => await admin.createKey(), { timeoutMs: 30_000 });
+    await until('kinds and policies are known', async () => await admin.createKey(), { timeoutMs: 90_000 });
 
   /** A key that was made when the policies had been there for some time, as API servers act on them later than they know them. */
   const untilStampsCount = async (): Promise<Stored> => {
@@ -219,7 +219,7 @@ describe('an operator that is started before the rest of the installation', () =
       (await operator.log())
         .split('\n')
         .some((line) => line.includes(`"key":"${name}"`) && Number(/"failures":(\d+)/.exec(line)?.[1]) >= 3);
-    await until(`${name} was reconciled again and again`, retried, { timeoutMs: 30_000 });
+    await until(`${name} was reconciled again and again`, retried, { timeoutMs: 90_000 });
   };
 
   const lost = shipped.filter(({ metadata }) => metadata.name === 'latchkey-dry-run-delete');

@@ -166,7 +166,7 @@ describe('an object that no one can write to any more', () => {
         observedGeneration: -1,
         conditions: [expect.objectContaining({ type: 'Ready', status: 'Unknown', reason: reasons.pending })],
       });
-      await kubectl.ok(['delete', '--timeout=20s', ...placeOf(object)]);
+      await kubectl.ok(['delete', '--timeout=120s', ...placeOf(object)]);
       expect(await admin.find(object)).toBeUndefined();
     },
   );
@@ -185,7 +185,7 @@ describe('the operator beside all of them', () => {
     ]);
     for (const object of objects)
       await admin.until(object, 'reconciled', ({ status }) => status.observedGeneration === 1);
-    await kubectl.ok(['delete', '--timeout=20s', ...objects.flatMap((object) => placeOf(object))]);
+    await kubectl.ok(['delete', '--timeout=120s', ...objects.flatMap((object) => placeOf(object))]);
     for (const object of objects) expect(await admin.find(object)).toBeUndefined();
   });
 

@@ -23,7 +23,7 @@ async function deleteAndStrip(object: Target): Promise<void> {
 
 /** A try to revoke may take half a minute, and one virtual cluster is revoked in by one at a time. */
 async function untilUnbound(object: Stored): Promise<void> {
-  await until('nothing is bound', async () => cluster.bindingsOf(object).length === 0, { timeoutMs: 40_000 });
+  await until('nothing is bound', async () => cluster.bindingsOf(object).length === 0, { timeoutMs: 90_000 });
 }
 
 describe('a kubeconfig that is deleted and whose finalizer is taken off at once', () => {

@@ -136,7 +136,7 @@ describe.concurrent('the access key above a kubeconfig', () => {
     expect(end).toBeLessThan(Date.now() + ttl * 1_000);
     const real = holder.reading.certificate?.validToDate.getTime() ?? 0;
     expect(real).toBeGreaterThan(end + 500_000);
-    const ended = await admin.untilCondition(object, { status: 'False' }, { timeoutMs: 60_000 });
+    const ended = await admin.untilCondition(object, { status: 'False' }, { timeoutMs: 120_000 });
     expect(secondsAfter(end, ended)).toBeLessThan(3);
     expect(await holder.refusals()).toEqual(new Set([403]));
     await holder.close();

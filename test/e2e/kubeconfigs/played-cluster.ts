@@ -9,6 +9,7 @@ import type { Exchange } from '../../fakes/exchange.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
 import { Project } from './kubeconfig-world.ts';
 
+const dayMs = 86_400_000;
 const impersonator = 'system:serviceaccount:kube-system:latchkey-impersonator';
 
 interface Kept {
@@ -21,6 +22,10 @@ export class PlayedCluster {
   readonly server: FakeApiServer;
   /** Returns true when it has dealt with the exchange, or never will. */
   interfere: (exchange: Exchange) => boolean = () => false;
+  /** Of each token that it gives, milliseconds. */
+  tokenLifeMs = dayMs;
+  /** Of each certificate that it signs. */
+  certificateEnd = new Date(Date.now() + dayMs);
   readonly #kept = new Map<string, Kept>();
 
   static async start(): Promise<PlayedCluster> {
@@ -37,12 +42,15 @@ export class PlayedCluster {
     return JSON.stringify(adminDocument({ server: url, authority, user: { token: 'admin' } }));
   }
 
-  /** A project with an instance that leads here, Ready. */
-  async project(world: World): Promise<Project> {
+  /** A project with an instance that leads here, Ready unless the options say otherwise. */
+  async project(world: World, { isReady = true } = {}): Promise<Project> {
     const { host } = new URL(this.server.url);
     // It is asked for an administrator kubeconfig only where none is given.
     const noCluster = undefined as unknown as VirtualCluster;
-    return await Project.ready(world, noCluster, { kubeConfig: this.kubeConfig, host });
+    const options = { kubeConfig: this.kubeConfig, host };
+    return isReady
+      ? await Project.ready(world, noCluster, options)
+      : await Project.make(world, noCluster, options);
   }
 
   /** Paths of the bindings of certificates that were issued for this object. */
@@ -52,7 +60,7 @@ export class PlayedCluster {
 
   #answer(exchange: Exchange): true {
     const { method, path } = exchange;
-    if (path.endsWith('/token')) exchange.answer(201, { status: tokenStatus() });
+    if (path.endsWith('/token')) exchange.answer(201, { status: tokenStatus(this.tokenLifeMs) });
     else if (path === '/version') exchange.answer(200, { major: '1', minor: '36' });
     else if (path.endsWith('/selfsubjectreviews'))
       exchange.answer(201, { metadata: {}, status: { userInfo: { username: impersonator } } });
@@ -81,7 +89,7 @@ export class PlayedCluster {
   #read(exchange: Exchange): void {
     const { path } = exchange;
     const found = this.#kept.get(path);
-    if (found !== undefined) exchange.answer(200, signed(found));
+    if (found !== undefined) exchange.answer(200, signed(found, this.certificateEnd));
     else if (/\/(clusterrolebindings|rolebindings|certificatesigningrequests)$/.test(path))
       exchange.answer(200, { kind: 'List', metadata: {}, items: this.#in(path) });
     else exchange.refuse(404, 'NotFound');
@@ -95,19 +103,19 @@ export class PlayedCluster {
 const nameIn = (exchange: Exchange): string =>
   (exchange.json() as { metadata: { name: string } }).metadata.name;
 
-const tokenStatus = () => ({
+const tokenStatus = (lifeMs: number) => ({
   token: 'x'.repeat(40),
-  expirationTimestamp: new Date(Date.now() + 86_400_000).toISOString(),
+  expirationTimestamp: new Date(Date.now() + lifeMs).toISOString(),
 });
 
-function signed(kept: Kept): Kept {
+function signed(kept: Kept, notAfter: Date): Kept {
   const { spec, status } = kept as { spec?: { request?: string }; status?: object };
   if (spec?.request === undefined || status === undefined) return kept;
   const { publicKey, subject } = readCertificateRequest(Buffer.from(spec.request, 'base64').toString());
   const pem = certificateOf({
     publicKey: createPublicKey({ key: publicKey, format: 'der', type: 'spki' }),
     subject: subject.flat().map(({ oid, text }) => [oid === '2.5.4.3' ? 'CN' : 'O', text] as const),
-    notAfter: new Date(Date.now() + 86_400_000),
+    notAfter,
     usages: [usages.client],
   });
   return { ...kept, status: { ...status, certificate: Buffer.from(pem).toString('base64') } };

@@ -112,7 +112,7 @@ describe.concurrent('after the deletion of a kubeconfig', () => {
     await admin.delete(object);
     let last = 0;
     try {
-      await admin.untilGone(object, { timeoutMs: 30_000 });
+      await admin.untilGone(object, { timeoutMs: 90_000 });
       last = answers.length;
       await until('the holder tries in vain', async () => answers.length > last + 100);
     } finally {

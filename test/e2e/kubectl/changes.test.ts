@@ -249,7 +249,7 @@ describe('kubectl label and annotate', () => {
   it('rotate no key that was supplied, and say so', async () => {
     const before = await applied({ user: 'alice', key: world.name('supplied-key-of-mine') });
     await kubectl.ok(['annotate', ...placeOf(before), `${annotations.rotate}=now`]);
-    await kubectl.ok(['wait', '--for=condition=RotationNotPossible', '--timeout=20s', ...placeOf(before)]);
+    await kubectl.ok(['wait', '--for=condition=RotationNotPossible', '--timeout=120s', ...placeOf(before)]);
     expect(credentialOf(await admin.get(before))).toEqual(credentialOf(before));
   });
 });
@@ -257,7 +257,7 @@ describe('kubectl label and annotate', () => {
 describe('kubectl delete', () => {
   it('ends the key and returns when the object is gone', async () => {
     const before = await applied();
-    expect(await kubectl.ok(['delete', ...placeOf(before), '--timeout=20s'])).toMatch(/deleted/);
+    expect(await kubectl.ok(['delete', ...placeOf(before), '--timeout=120s'])).toMatch(/deleted/);
     expect(await admin.find(before)).toBeUndefined();
     expect(await verifier.presented(before.spec.key)).toBe('Unknown');
   });

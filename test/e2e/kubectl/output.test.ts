@@ -14,7 +14,7 @@ describe('kubectl wait', () => {
   it('returns as soon as a new object is ready, and at once for one that is', async () => {
     const key = manifestOf(ownedAccessKeys);
     await kubectl.send('apply', key);
-    const wait = ['wait', '--for=condition=Ready', '--timeout=20s', ...placeOf(key)];
+    const wait = ['wait', '--for=condition=Ready', '--timeout=120s', ...placeOf(key)];
     expect(await kubectl.ok(wait)).toBe(
       `ownedaccesskey.management.platform.sh/${key.metadata.name} condition met\n`,
     );
@@ -27,10 +27,10 @@ describe('kubectl wait', () => {
   it('sees that a key stopped working', async () => {
     const key = manifestOf(ownedAccessKeys);
     await kubectl.send('apply', key);
-    await kubectl.ok(['wait', '--for=condition=Ready', '--timeout=20s', ...placeOf(key)]);
+    await kubectl.ok(['wait', '--for=condition=Ready', '--timeout=120s', ...placeOf(key)]);
     await kubectl.send('apply', { ...key, spec: { user: 'alice', disabled: true } });
-    await kubectl.ok(['wait', '--for=condition=Ready=False', '--timeout=20s', ...placeOf(key)]);
-    await kubectl.ok(['wait', '--for=jsonpath={.status.active}=false', '--timeout=20s', ...placeOf(key)]);
+    await kubectl.ok(['wait', '--for=condition=Ready=False', '--timeout=120s', ...placeOf(key)]);
+    await kubectl.ok(['wait', '--for=jsonpath={.status.active}=false', '--timeout=120s', ...placeOf(key)]);
   });
 });
 
@@ -45,7 +45,7 @@ describe('kubectl get', () => {
   it('shows an access key without the key', async () => {
     const manifest = manifestOf(ownedAccessKeys, { user: 'alice', type: 'User', ttl: 3_600 });
     await kubectl.send('apply', manifest);
-    await kubectl.ok(['wait', '--for=condition=Ready', '--timeout=20s', ...placeOf(manifest)]);
+    await kubectl.ok(['wait', '--for=condition=Ready', '--timeout=120s', ...placeOf(manifest)]);
     const key = await kubectl.get(manifest);
 
     const { row, wide, text } = await rowsOf(key);
@@ -73,7 +73,7 @@ describe('kubectl get', () => {
   it('shows a token without the token', async () => {
     const manifest = manifestOf(directClusterEndpointTokens, { ttl: 3_600 });
     await kubectl.send('apply', manifest);
-    await kubectl.ok(['wait', '--for=condition=Ready', '--timeout=20s', ...placeOf(manifest)]);
+    await kubectl.ok(['wait', '--for=condition=Ready', '--timeout=120s', ...placeOf(manifest)]);
     const token = await kubectl.get(manifest);
 
     const { row, wide, text } = await rowsOf(token);
@@ -97,7 +97,7 @@ describe('kubectl get', () => {
   it('tells why a key does not work', async () => {
     const manifest = manifestOf(ownedAccessKeys, { user: 'alice', disabled: true });
     await kubectl.send('apply', manifest);
-    await kubectl.ok(['wait', '--for=condition=Ready=False', '--timeout=20s', ...placeOf(manifest)]);
+    await kubectl.ok(['wait', '--for=condition=Ready=False', '--timeout=120s', ...placeOf(manifest)]);
     const { wide, described } = await rowsOf(await kubectl.get(manifest));
     expect(wide).toMatchObject({ ACTIVE: 'false', READY: 'False', REASON: 'Disabled' });
     expect(described).toContain('The key is disabled by spec.disabled.');
@@ -145,7 +145,7 @@ describe('kubectl events', () => {
   it('lists what happened to a key', async () => {
     const manifest = manifestOf(ownedAccessKeys);
     await kubectl.send('apply', manifest);
-    await kubectl.ok(['wait', '--for=condition=Ready', '--timeout=20s', ...placeOf(manifest)]);
+    await kubectl.ok(['wait', '--for=condition=Ready', '--timeout=120s', ...placeOf(manifest)]);
     const key = await kubectl.get(manifest);
     await world.admin.untilEvent(key, 'Issued');
     const { stdout } = await world.plane.kubectl(['events', '--for', placeOf(key)[0] ?? '', '-n', 'default']);

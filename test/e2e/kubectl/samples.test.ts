@@ -18,7 +18,7 @@ const withTargets = ['virtual-cluster', 'cluster', 'cluster-api', 'kamaji'];
 const nameOf = ({ kind, metadata }: Applied): string => `${kind}/${metadata.name}`;
 
 const untilReady = async (kubectl: Kubectl, all: readonly Applied[]): Promise<string> =>
-  await kubectl.send('wait', all, '--for=condition=Ready', '--timeout=20s');
+  await kubectl.send('wait', all, '--for=condition=Ready', '--timeout=120s');
 
 async function column(kubectl: Kubectl, all: readonly Applied[], jsonPath: string) {
   const lines = await kubectl.send('get', all, '-o', `jsonpath={range .items[*]}${jsonPath}{"\\n"}{end}`);
@@ -43,7 +43,7 @@ describe('the samples, applied with kubectl by an ordinary user', async () => {
     expect(said.match(/condition met$/gm)).toHaveLength(all.length);
     const reason = '{.status.conditions[?(@.type=="Ready")].reason}';
     expect(await column(kubectl, all, reason)).toEqual(all.map(() => 'Issued'));
-    await kubectl.send('delete', all, '--timeout=20s');
+    await kubectl.send('delete', all, '--timeout=120s');
   });
 
   it('change nothing when they are applied once more', async () => {
@@ -104,7 +104,7 @@ describe('the samples of a project, applied by a user who holds the sample roles
     await kubectl.send('apply', all);
     const said = await untilReady(kubectl, all);
     expect(said.match(/condition met$/gm)).toHaveLength(all.length);
-    await kubectl.send('delete', all, '--timeout=20s');
+    await kubectl.send('delete', all, '--timeout=120s');
   });
 
   it.each(folders)('change nothing when samples/$name is applied once more', async ({ all }) => {
@@ -116,6 +116,6 @@ describe('the samples of a project, applied by a user who holds the sample roles
 
     expect(await kubectl.diff(all)).toBe('');
     expect(await column(kubectl, all, '{.metadata.resourceVersion}')).toEqual(before);
-    await kubectl.send('delete', all, '--timeout=20s');
+    await kubectl.send('delete', all, '--timeout=120s');
   });
 });

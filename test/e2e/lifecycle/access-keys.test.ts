@@ -108,7 +108,7 @@ describe.concurrent('an access key above another credential', () => {
     );
     const end = new Date(parent.status.notAfter).getTime();
     expect(new Date(child.status.expirationTimestamp).getTime()).toBe(end);
-    await admin.untilRefused(child, reasons.accessKeyNotLive, { timeoutMs: 30_000 });
+    await admin.untilRefused(child, reasons.accessKeyNotLive, { timeoutMs: 90_000 });
     expect(Date.now()).toBeGreaterThanOrEqual(end);
     expect((await admin.get(child)).spec).not.toHaveProperty('disabled');
     await admin.patch(parent, { spec: { ttl: 3600 } });

@@ -34,7 +34,7 @@ describe('the deletion of an access key', () => {
 
   it('by kubectl returns when the object is gone', async () => {
     const key = await admin.untilReady(await admin.createKey());
-    const { exitCode, stderr } = await plane.kubectl(['delete', 'oak', key.metadata.name, '--timeout=10s']);
+    const { exitCode, stderr } = await plane.kubectl(['delete', 'oak', key.metadata.name, '--timeout=120s']);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(await verifier.presented(key.spec.key)).toBe('Unknown');
   });

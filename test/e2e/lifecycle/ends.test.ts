@@ -13,7 +13,7 @@ const { admin, plane } = world;
 const verifier = new Verifier(admin, { activityInterval: interval });
 /** Seconds. Enough for what has to be done before the end, where kubectl takes its time. */
 const ttl = 8;
-const patiently = { timeoutMs: 30_000 };
+const patiently = { timeoutMs: 90_000 };
 const isDisabled = ({ spec }: Stored) => spec.disabled === true;
 
 describe.concurrent('the end of an access key', () => {

@@ -10,7 +10,7 @@ import { createAsSelfService, ownerReferenceTo } from './self-service.ts';
 const world = await operatorWorld();
 const { admin } = world;
 const verifier = new Verifier(admin);
-const collected = { timeoutMs: 60_000 };
+const collected = { timeoutMs: 120_000 };
 
 describe('while no operator runs', () => {
   let waiting: Family;

@@ -13,7 +13,7 @@ const { admin } = world;
 const verifier = new Verifier(admin);
 
 /** The garbage collector looks for new kinds every 30 s only, and this control plane may have got ours just now. */
-const collected = { timeoutMs: 60_000 };
+const collected = { timeoutMs: 120_000 };
 
 describe.concurrent('owner references that a person set', () => {
   it('let an object go when the last of its owners has gone, and not before', async () => {

@@ -6,8 +6,9 @@ import { reasons } from '../../../src/api/reasons.ts';
 import { hashForm } from './hash-form.ts';
 import { Issuer } from './issuer.ts';
 
-const overlapMs = 8_000;
-const patiently = { timeoutMs: 30_000 };
+/** Longer than an operator on a busy machine takes from the key to the successor, or there would be no predecessor to see. */
+const overlapMs = 20_000;
+const patiently = { timeoutMs: 120_000 };
 const world = await operatorWorld({ env: { LATCHKEY_ROTATION_OVERLAP: `${overlapMs / 1000}s` } });
 const { admin } = world;
 const issuer = new Issuer(admin);

@@ -212,9 +212,9 @@ describe.concurrent.each(kinds)('the Secret of %s', (_kind, { entry, make }) => 
     const owner = await admin.untilReady(await make(admin, at));
     const lost = await read(at);
     await admin.client.delete(namespaces, { name: namespace });
-    await admin.untilRefused(owner, reasons.secretFailed, { timeoutMs: 60_000 });
+    await admin.untilRefused(owner, reasons.secretFailed, { timeoutMs: 120_000 });
     expect(await verifier.presented(lost)).toBe('Unknown');
-    await admin.untilGone({ kind: 'Namespace', metadata: { name: namespace } }, { timeoutMs: 60_000 });
+    await admin.untilGone({ kind: 'Namespace', metadata: { name: namespace } }, { timeoutMs: 120_000 });
     expect(conditionOf(await admin.get(owner), 'Ready')?.status).toBe('False');
     await admin.delete(owner);
     await admin.untilGone(owner);

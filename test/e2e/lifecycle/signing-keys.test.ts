@@ -1,11 +1,17 @@
-import { decodeJwt } from 'jose';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
 import { baseURL } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { Verifier } from '../../../lab/operator/verifier.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
-import { group, serviceAccounts, systemNamespace, systemObjects } from '../../../src/api/names.ts';
+import {
+  criticalScopes,
+  group,
+  serviceAccounts,
+  systemNamespace,
+  systemObjects,
+} from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { directClusterEndpointTokens } from '../../../src/api/resources.ts';
 import { Issuer, signingKeyOf } from './issuer.ts';
@@ -185,7 +191,7 @@ describe('the end of a token', () => {
     expect((await issuer.verify(token)).exp).toBe(end / 1000);
 
     for (const ended of [shown, hidden]) {
-      const { status } = await admin.untilRefused(ended, reasons.expired, { timeoutMs: 30_000 });
+      const { status } = await admin.untilRefused(ended, reasons.expired, { timeoutMs: 90_000 });
       expect(Date.now()).toBeGreaterThanOrEqual(end);
       expect(status.token).toBeUndefined();
       expect(status.credentialHash).toBeUndefined();
@@ -201,21 +207,48 @@ describe('the end of a token', () => {
 describe('a token of an earlier release', () => {
   const serviceAccount = { namespace: systemNamespace, name: serviceAccounts.operator };
   const operator = admin.client.as({ serviceAccount });
+  /** Writes what that release wrote. */
+  const age = async ({ metadata: { name } }: Stored, status: object): Promise<Stored> =>
+    await operator.mergePatch<Stored>(
+      directClusterEndpointTokens,
+      { name },
+      { status },
+      { subresource: 'status' },
+    );
+  const clusters = [{ cluster: 'a' }];
+  const headerOf = ({ status }: Stored) => decodeProtectedHeader(status.token);
 
   it('is described in the new fields, and is the same token as before', async () => {
     const before = await admin.untilReady(await admin.createToken());
     const { signingKeyID } = before.status;
     const earlier = { keyID: signingKeyID, signingKeyID: null, subject: null, audiences: null };
 
-    const { name } = before.metadata;
-    const patch = { status: earlier };
-    const written = await operator.mergePatch<Stored>(directClusterEndpointTokens, { name }, patch, {
-      subresource: 'status',
-    });
+    const written = await age(before, earlier);
 
     expect(written.status).not.toHaveProperty('subject');
     const after = await admin.until(before, 'a description', ({ status }) => status.subject !== undefined);
     expect(after.status).toEqual(before.status);
     await issuer.verify(after.status.token);
+  });
+
+  it('that is narrow and does not say that its scopes are critical is issued again, and ends at once', async () => {
+    const scope = { clusters, rules: [{ verbs: ['get'] }] };
+    const first = await admin.untilReady(await admin.createToken({ ttl: 600, scope }));
+    expect(headerOf(first)).toMatchObject({ crit: [criticalScopes] });
+    await age(first, { criticalScopes: null });
+    const second = await admin.until(first, 'a successor', ({ status }) => status.serial === 2);
+    expect(headerOf(second)).toMatchObject({ crit: [criticalScopes] });
+    expect(second.status.notAfter).toBe(first.status.notAfter);
+    expect(await verifier.presented(first.status.token)).toBe('Unknown');
+  });
+
+  it('that is good for all of a cluster says no such thing, and stays', async () => {
+    const wide = await admin.untilReady(await admin.createToken({ ttl: 600, scope: { clusters } }));
+    expect(headerOf(wide)).not.toHaveProperty('crit');
+    expect(wide.status).not.toHaveProperty('criticalScopes');
+    await admin.patch(wide, { metadata: { labels: { touched: 'true' } } });
+    // The operator has worked on all that came before.
+    await admin.untilReady(await admin.createToken({ ttl: 600 }));
+    expect((await admin.get(wide)).status).toEqual(wide.status);
   });
 });

@@ -23,7 +23,7 @@ async function makeNamespace(namespace: string): Promise<Stored> {
 async function removeNamespace(namespace: string): Promise<void> {
   const target = { kind: 'Namespace', metadata: { name: namespace } };
   await admin.delete(target);
-  await admin.untilGone(target, { timeoutMs: 30_000 });
+  await admin.untilGone(target, { timeoutMs: 90_000 });
   made.splice(made.indexOf(namespace), 1);
 }
 

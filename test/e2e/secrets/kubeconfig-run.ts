@@ -54,7 +54,7 @@ export class KubeConfigRun {
       namespace,
       kubeConfig,
     });
-    await this.#admin.untilReady(instance, { timeoutMs: 30_000 });
+    await this.#admin.untilReady(instance, { timeoutMs: 90_000 });
     const place = `Secret/${namespace}/${secret.metadata.name} data.${key}`;
     this.#add('the key of an administrator', fieldOf(kubeConfig, 'client-key-data'), [place]);
     const access = accessSecretOf(instance);

@@ -132,7 +132,7 @@ describe('the namespace of a project', () => {
 
     await plane.kubectl(['delete', 'namespace', namespace, '--wait=false']);
 
-    await admin.untilGone({ kind: 'Namespace', metadata: { name: namespace } }, { timeoutMs: 60_000 });
+    await admin.untilGone({ kind: 'Namespace', metadata: { name: namespace } }, { timeoutMs: 120_000 });
     expect(await admin.find(accessSecretOf(instance))).toBeUndefined();
   });
 

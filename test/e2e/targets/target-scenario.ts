@@ -30,13 +30,13 @@ export function targetScenario(
   };
   const made = async (): Promise<Made> => {
     const one = await makeInstance(world, cluster, { namespace });
-    await admin.untilReady(one.instance, { timeoutMs: 30_000 });
+    await admin.untilReady(one.instance, { timeoutMs: 90_000 });
     return one;
   };
   return {
     'a cluster with a space, which go again': async () => {
       const { cluster: connected } = await makeCluster(world, await cluster.adminKubeConfig());
-      await admin.untilReady(connected, { timeoutMs: 30_000 });
+      await admin.untilReady(connected, { timeoutMs: 90_000 });
       const clusterRef = { cluster: connected.metadata.name, namespace: 'default' };
       const space = await admin.create(
         spaceInstances,

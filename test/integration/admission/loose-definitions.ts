@@ -27,7 +27,7 @@ export async function looseDefinitions(
   }));
   const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
   await kubectl(plane, ['create', '-f', '-'], input);
-  await kubectl(plane, ['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s']);
+  await kubectl(plane, ['wait', '--for=condition=Established', 'crd', '--all', '--timeout=120s']);
 }
 
 async function kubectl(plane: ControlPlaneAccess, args: readonly string[], input?: string): Promise<void> {

@@ -12,7 +12,7 @@ export async function installPolicies(
   writer: ApiClient,
 ): Promise<void> {
   await installLatchkey(plane);
-  await until('the policies refuse', async () => await refuses(admin, writer), { timeoutMs: 30_000 });
+  await until('the policies refuse', async () => await refuses(admin, writer), { timeoutMs: 90_000 });
 }
 
 async function refuses(admin: ApiClient, writer: ApiClient): Promise<boolean> {

@@ -74,7 +74,7 @@ async function untilSigned(client: KubeClient, { metadata }: SigningRequest): Pr
   const encoded = await until(
     `a certificate for ${metadata.name}`,
     async () => (await client.get<SigningRequest>(certificateSigningRequests, metadata)).status?.certificate,
-    { timeoutMs: 30_000 },
+    { timeoutMs: 90_000 },
   );
   return Buffer.from(encoded, 'base64').toString();
 }

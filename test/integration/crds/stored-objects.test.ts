@@ -97,7 +97,7 @@ describe('an object that was stored before there were rules', () => {
     const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: definitions });
     await succeed(world.plane.kubectl(['apply', '--server-side', '-f', '-'], { input }));
     const names = definitions.map(({ metadata }) => `crd/${metadata.name}`);
-    await succeed(world.plane.kubectl(['wait', '--for=condition=Established', '--timeout=30s', ...names]));
+    await succeed(world.plane.kubectl(['wait', '--for=condition=Established', '--timeout=120s', ...names]));
   }
 
   /** The API server takes a moment to validate by a changed definition. */

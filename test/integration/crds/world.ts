@@ -113,7 +113,7 @@ function inNamespaceOf({ metadata }: { metadata: { namespace?: string } }): { na
 async function install({ kubectl }: ControlPlaneAccess): Promise<void> {
   await succeed(kubectl(['apply', '--server-side', '--force-conflicts', '-k', 'crds']));
   const names = kinds.map(({ plural, group }) => `crd/${plural}.${group}`);
-  await succeed(kubectl(['wait', '--for=condition=Established', '--timeout=30s', ...names]));
+  await succeed(kubectl(['wait', '--for=condition=Established', '--timeout=120s', ...names]));
 }
 
 export async function succeed(

@@ -110,7 +110,7 @@ describe(`an operator that is killed ${kills.length} times in the middle of ${si
     }
     await creating;
     const all = async () => [...(await readAll()).values()].filter(isReady).length === size;
-    await until('all are ready', all, { timeoutMs: 60_000, everyMs: 250 });
+    await until('all are ready', all, { timeoutMs: 120_000, everyMs: 250 });
     [objects, kept] = await Promise.all([readAll(), readSecrets()]);
   });
 
@@ -154,7 +154,7 @@ describe(`an operator that is killed ${kills.length} times in the middle of ${si
     expect(left).toBeGreaterThan(0);
     await operator.start();
     const none = async () => (await readAll()).size === 0;
-    await until('all are gone', none, { timeoutMs: 60_000, everyMs: 250 });
+    await until('all are gone', none, { timeoutMs: 120_000, everyMs: 250 });
     const remaining = await readSecrets();
     expect([...objects.values()].filter(({ metadata }) => remaining[metadata.uid] !== undefined)).toEqual([]);
   });

@@ -36,7 +36,7 @@ async function secondsUntilReady(operator: RunningOperator, signal: 'SIGKILL' | 
   await operator.end(signal);
   const asked = Date.now();
   const key = await admin.createKey();
-  await admin.untilReady(key, { timeoutMs: 40_000 });
+  await admin.untilReady(key, { timeoutMs: 90_000 });
   const { eventTime } = await admin.untilEvent(key, reasons.issued);
   const idle = Math.max(0, asked - instantOf((await readLease()).acquireTime));
   return (instantOf(eventTime) - told - idle) / 1000;

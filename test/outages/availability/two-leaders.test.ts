@@ -36,7 +36,7 @@ async function untilHolds(operator: RunningOperator): Promise<void> {
   const { name } = operator.process;
   const key = { namespace: systemNamespace, name: systemObjects.lease };
   const holds = async () => (await admin.client.get<Lease>(leases, key)).spec?.holderIdentity === name;
-  await until(`${name} leads`, holds, { timeoutMs: 30_000 });
+  await until(`${name} leads`, holds, { timeoutMs: 90_000 });
 }
 
 /** Hashes of the credentials that were confirmed for the object so far, by any process. */

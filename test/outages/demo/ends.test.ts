@@ -16,7 +16,7 @@ describe('npm run demo', () => {
     demo.expectNothingLeft();
   });
 
-  it.each(['starting two control planes', 'applying config/default', 'starting the operator'])(
+  it.each(['starting two control planes', 'starting the operator'])(
     'ends by SIGINT while it is %s, too, and leaves nothing',
     async (step) => {
       const ended = demo.start('--once');

@@ -98,9 +98,9 @@ it('while its API server is away for a minute, the gateway says 503 and nothing 
   expect(await gateway.health('/livez')).toMatchObject({ status: 200 });
 
   await plane.startApiServer();
-  await until('it serves again', async () => (await get()).status === 200, { timeoutMs: 60_000 });
+  await until('it serves again', async () => (await get()).status === 200, { timeoutMs: 120_000 });
   await until('it is ready again', async () => (await gateway.health('/readyz')).status === 200, {
-    timeoutMs: 60_000,
+    timeoutMs: 120_000,
   });
   const again = await gateway.send(`${maps}?watch=true&timeoutSeconds=1`, { key });
   expect(await endOf(again.body)).toBe('complete');

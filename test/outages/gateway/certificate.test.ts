@@ -99,7 +99,7 @@ function dial(servername: string, ca: string): Promise<PeerCertificate> {
 
 const untilServed = async (fingerprint: string, ca: string): Promise<void> => {
   const isServed = async () => (await dial(host, ca)).fingerprint256 === fingerprint;
-  await until('the gateway serves with it', isServed, { timeoutMs: 30_000 });
+  await until('the gateway serves with it', isServed, { timeoutMs: 90_000 });
 };
 
 const caOf = ({ status }: Stored): string => readingOf(status.kubeConfig).ca ?? '';

@@ -51,10 +51,10 @@ it('a gateway whose API server is cut off lets no one in for longer than it says
   await admin.patch(object, { spec: { disabled: true } });
   // A path that needs no etcd shows what the gateway itself thinks.
   await until('it refuses', async () => (await status('/kubernetes/management/version')) === 503, {
-    timeoutMs: 60_000,
+    timeoutMs: 120_000,
   });
   expect(await ended).toBe('cut');
-  expect(performance.now() - frozen).toBeLessThan(40_000);
+  expect(performance.now() - frozen).toBeLessThan(50_000);
   expect(await gateway.health('/readyz')).toMatchObject({ status: 503 });
 
   twin.thaw();

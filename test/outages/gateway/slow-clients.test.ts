@@ -114,7 +114,7 @@ describe('clients that do not read', () => {
     const before = residentMiB(gateway.process.pid);
     const sockets = await concurrently(Array.from({ length: clients }), async () => await openUnread(maps));
     const givenUp = async () => (await underway('short')) === 0;
-    const stalled = until('the gateway has given them up', givenUp, { timeoutMs: 60_000 });
+    const stalled = until('the gateway has given them up', givenUp, { timeoutMs: 120_000 });
     expect(await growthUntil(stalled, before)).toBeLessThan(maxGrowthMiB);
     await Promise.all(sockets.map(async (socket) => await once(socket.resume(), 'close')));
   });

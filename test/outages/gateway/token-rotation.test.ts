@@ -33,7 +33,7 @@ async function endableToken() {
     await admin.delete(secret);
     // The API server believes a token for ten seconds more.
     const refused = async () => (await client.status({ path: '/version' })) === 401;
-    await until('the token is refused', refused, { timeoutMs: 60_000 });
+    await until('the token is refused', refused, { timeoutMs: 120_000 });
   };
   return { kubeconfig, end };
 }
@@ -102,7 +102,7 @@ const rereadMs = 20_000;
 const untilMore = async (loads: readonly Load[]): Promise<void> => {
   const before = loads.map(({ sent }) => sent);
   const more = async () => loads.every(({ sent }, index) => sent > (before[index] ?? 0) + 50);
-  await until('more requests', more, { timeoutMs: 60_000 });
+  await until('more requests', more, { timeoutMs: 120_000 });
 };
 
 describe.concurrent('a token of the gateway that is replaced', () => {

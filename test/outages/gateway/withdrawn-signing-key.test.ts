@@ -7,7 +7,7 @@ import { Issuer, signingKeyOf } from '../../e2e/lifecycle/issuer.ts';
 const { world, whoAmI, addAudience } = await trustingCluster();
 const { admin, gateway } = world;
 const issuer = new Issuer(admin);
-const limit = { timeoutMs: 60_000, everyMs: 500 };
+const limit = { timeoutMs: 120_000, everyMs: 500 };
 
 async function makeToken() {
   const scope = { clusters: [{ cluster: trustingClusterName }] };

@@ -23,7 +23,7 @@ it('an operator whose clock is set ahead ends what has ended by it, and leads on
 
   process.kill(operator.process.pid, 'SIGUSR2');
 
-  const ended = await admin.untilRefused(key, reasons.expired, { timeoutMs: 30_000 });
+  const ended = await admin.untilRefused(key, reasons.expired, { timeoutMs: 60_000 });
   expect(ended.spec.disabled).toBe(true);
   expect((await admin.get(later)).spec.disabled).not.toBe(true);
   await admin.untilReady(await admin.createKey());

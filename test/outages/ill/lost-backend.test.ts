@@ -19,7 +19,7 @@ it('a balancer that loses its backend keeps no object waiting until its watch co
   network.loseBackend();
 
   // Silence alone would be noticed after 130 s.
-  await admin.untilReady(await admin.createKey(), { timeoutMs: 60_000 });
+  await admin.untilReady(await admin.createKey(), { timeoutMs: 100_000 });
   const log = await operator.log();
   expect(log).toContain('it was silent while a request to the same server got no answer');
   expect(log).not.toContain('leadership lost');

@@ -55,7 +55,7 @@ it('an operator waits for an API server that is away when it starts, not ready, 
     await away.refuse();
     const early = await start('early', away.access);
     const failures = async () => (await early.log()).split('"err":').length - 1;
-    await until('it has tried twice', async () => (await failures()) >= 2, { timeoutMs: 30_000 });
+    await until('it has tried twice', async () => (await failures()) >= 2, { timeoutMs: 90_000 });
     await untilReadyz(early, 503, /\[-\]api failed: not reached yet/);
     expect(early.exited).toBe(false);
     await away.heal();
@@ -70,7 +70,7 @@ describe.concurrent('an operator that does not get through to the API server', (
   it('stays ready while that is short; is not ready when nothing comes back, and when all is refused', async () => {
     const failures = async () => (await distant.log()).split('lease request failed').length - 1;
     await network.refuse();
-    await until('lease requests fail', async () => (await failures()) >= 2, { timeoutMs: 30_000 });
+    await until('lease requests fail', async () => (await failures()) >= 2, { timeoutMs: 90_000 });
     expect((await healthOf(distant, '/readyz')).status).toBe(200);
     await network.heal();
     await untilReady(distant);

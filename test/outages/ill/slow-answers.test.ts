@@ -34,14 +34,14 @@ it('a leader goes on leading while all its work waits for answers of the API ser
     return answered.promise;
   };
   const keys = await Promise.all(Array.from({ length: 40 }, async () => await admin.createKey()));
-  await until('all workers wait', async () => waiting >= 32, { timeoutMs: 30_000, seen: () => waiting });
+  await until('all workers wait', async () => waiting >= 32, { timeoutMs: 90_000, seen: () => waiting });
   const from = await renewedAt();
 
   const renewed = async () => (await renewedAt()) - from > leaseMs;
-  await until('it has renewed its lease for longer than it lasts', renewed, { timeoutMs: 30_000 });
+  await until('it has renewed its lease for longer than it lasts', renewed, { timeoutMs: 90_000 });
 
   answered.resolve('pass');
-  for (const key of keys) await admin.untilReady(key, { timeoutMs: 30_000 });
+  for (const key of keys) await admin.untilReady(key, { timeoutMs: 90_000 });
   const log = await operator.log();
   expect(log.split('\n').filter((line) => line.includes('"msg":"leading"')).length).toBe(1);
   expect(log).not.toContain('leadership lost');

@@ -67,13 +67,13 @@ describe.each([
 
     await plane.stopApiServer();
     goOn();
-    await until('the operator notices', isUnanswered, { timeoutMs: 30_000 });
+    await until('the operator notices', isUnanswered, { timeoutMs: 90_000 });
     if (title.startsWith('loses'))
       await until('the lease is lost', async () => (await metricOf(operator, 'latchkey_leader')) === 0);
     await plane.startApiServer();
 
     for (const object of objects) {
-      const ready = await admin.untilReady(object, { timeoutMs: 60_000 });
+      const ready = await admin.untilReady(object, { timeoutMs: 120_000 });
       expectConfirmed(ready);
       expect(ready.status.serial).toBe(1);
     }
@@ -82,11 +82,11 @@ describe.each([
   it('leaves an operator that works as before', async () => {
     // For a moment the restarted API server does not know the kinds that its policies are about.
     const created = await until('the API server takes a key', async () => await alice.createKey());
-    const key = await admin.untilReady(created, { timeoutMs: 60_000 });
+    const key = await admin.untilReady(created, { timeoutMs: 120_000 });
     await admin.delete(key);
     await admin.untilGone(key);
     const ready = async () => (await healthOf(operator, '/readyz')).status === 200;
-    await until('it is ready', ready, { timeoutMs: 30_000 });
+    await until('it is ready', ready, { timeoutMs: 90_000 });
     expect(await operator.log()).not.toMatch(/"level":"(error|fatal)"/);
   });
 });

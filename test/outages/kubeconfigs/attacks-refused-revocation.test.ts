@@ -69,7 +69,7 @@ describe('a virtual cluster whose own policy keeps the binding of a deleted kube
     await until('it is counted', counted);
     await allow();
     const gone = async () => (await tracesOf(kubeConfig, cluster)).length === 0;
-    await until('nothing is left', gone, { timeoutMs: 60_000 });
+    await until('nothing is left', gone, { timeoutMs: 120_000 });
     const done = async () => (await metricOf(world.operator, pending(reasons.targetForbidden))) === 0;
     await until('it is counted no more', done);
   }, 150_000);

@@ -47,7 +47,7 @@ async function plant(holder: Holder, binding: ProtobufBinding): Promise<void> {
 
 async function expectRevoked(object: Stored, holder: Holder): Promise<void> {
   await admin.delete(object);
-  await admin.untilGone(object, { timeoutMs: 60_000 });
+  await admin.untilGone(object, { timeoutMs: 120_000 });
   expect(await holder.refusals()).toEqual(new Set([403]));
   expect(await holder.call('/api/v1/namespaces/default/pods')).toBe(403);
   expect(await tracesOf(object, cluster)).toEqual([]);
@@ -142,7 +142,7 @@ describe.concurrent('a binding that no request can remove', () => {
       if (shield !== undefined) await plant(holder, { ...shield, users: ['somebody-else'] });
       await plant(holder, { ...binding, users: [user, ...others] });
       await admin.delete(object);
-      await admin.untilGone(object, { timeoutMs: 60_000 });
+      await admin.untilGone(object, { timeoutMs: 120_000 });
       expect(await isOnRecord(object)).toBe(true);
       const refused = bindingOf({ subjects: [subjectOf(object, 'User')] });
       let seen: number | undefined;
@@ -159,7 +159,7 @@ describe.concurrent('a binding that no request can remove', () => {
         line.includes(object.metadata.uid) && line.includes('revocation failed');
       const says = async () => (await world.operator.log()).split('\n').some(isLogged);
       // The record is tried with a back-off.
-      await until('the log says so', says, { timeoutMs: 60_000 });
+      await until('the log says so', says, { timeoutMs: 120_000 });
       expect(await isOnRecord(object)).toBe(true);
     },
     300_000,

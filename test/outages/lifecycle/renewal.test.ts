@@ -26,10 +26,10 @@ describe.concurrent('a token of 60 seconds', () => {
     const first = await admin.untilReady(renewed);
     const issuedAt = new Date(first.status.issuedAt).getTime();
     const isSecond = ({ status }: Stored) => status.serial === 2;
-    const second = await admin.until(renewed, 'a successor', isSecond, { timeoutMs: 60_000 });
+    const second = await admin.until(renewed, 'a successor', isSecond, { timeoutMs: 120_000 });
     const renewedAt = new Date(second.status.issuedAt).getTime();
     expect(renewedAt - issuedAt).toBeGreaterThanOrEqual(29_000);
-    expect(renewedAt - issuedAt).toBeLessThan(33_000);
+    expect(renewedAt - issuedAt).toBeLessThan(45_000);
     expect(await verifier.presented(first.status.token)).toBe('live');
     expect(await verifier.presented(second.status.token)).toBe('live');
     const { iat = 0, exp } = await issuer.verify(second.status.token);
@@ -42,9 +42,9 @@ describe.concurrent('a token of 60 seconds', () => {
     const { token, notAfter } = (await admin.untilReady(unrenewed)).status;
     const end = new Date(notAfter).getTime();
     const soon = { type: 'ExpiringSoon', status: 'True' } as const;
-    await admin.untilCondition(unrenewed, soon, { timeoutMs: 60_000 });
+    await admin.untilCondition(unrenewed, soon, { timeoutMs: 120_000 });
     expect(end - Date.now()).toBeLessThanOrEqual(12_000);
-    const refused = await admin.untilRefused(unrenewed, reasons.expired, { timeoutMs: 40_000 });
+    const refused = await admin.untilRefused(unrenewed, reasons.expired, { timeoutMs: 90_000 });
     expect(Date.now()).toBeGreaterThanOrEqual(end);
     expect(secondsAfter(end, refused)).toBe(0);
     expect(await verifier.presented(token)).toBe('Unknown');

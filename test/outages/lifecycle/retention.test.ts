@@ -8,7 +8,7 @@ import { createAsSelfService } from '../../e2e/lifecycle/self-service.ts';
 
 /** Long enough to be seen expired, and to be given life again, before it is over. */
 const retentionMs = 5_000;
-const patiently = { timeoutMs: 30_000 };
+const patiently = { timeoutMs: 90_000 };
 const world = await operatorWorld({ env: { LATCHKEY_EXPIRED_RETENTION: `${retentionMs}ms` } });
 const { admin } = world;
 const verifier = new Verifier(admin);

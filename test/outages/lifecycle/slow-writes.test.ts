@@ -30,7 +30,7 @@ const startOperator = async () => {
 };
 
 /** Well before the operator gives up on a write that is not answered. */
-const inTime = { timeoutMs: 5_000 };
+const inTime = { timeoutMs: 8_000 };
 
 beforeAll(async () => {
   gate.judge = ({ name, plural }) => {
@@ -55,7 +55,7 @@ it('leaves workers and connections to others while every write for one requester
   const isRenewed = async () => gate.passed.some(({ plural, at }) => plural === 'leases' && at > full);
   await until('the lease is renewed', isRenewed, inTime);
   released.resolve('pass');
-  await concurrently(floods, async (object) => await admin.untilReady(object, { timeoutMs: 60_000 }));
+  await concurrently(floods, async (object) => await admin.untilReady(object, { timeoutMs: 120_000 }));
   expect(held).toBeGreaterThanOrEqual(floods.length);
 });
 
@@ -75,7 +75,7 @@ it('does what is asked for now before most of what the same requester left at it
   const stored = (await admin.client.list(ownedAccessKeys)).items.length;
   await until('the operator knows it', async () => (await metricOf(operator, known)) === stored);
   going.resolve('pass');
-  for (const key of [...pending, late]) await admin.untilReady(key, { timeoutMs: 60_000 });
+  for (const key of [...pending, late]) await admin.untilReady(key, { timeoutMs: 120_000 });
   const confirmed = confirmationsOf(gate).map(({ name }) => name);
   const before = confirmed.slice(0, confirmed.indexOf(late.metadata.name));
   expect(before.filter((name) => name.startsWith(old)).length).toBeLessThan(64);

@@ -113,7 +113,7 @@ describe('config/monitoring', () => {
       const created = await plane.kubectl(['create', '-f', '-'], { input });
       expect(created).toMatchObject({ exitCode: 0 });
       const names = needed.map((name) => `crd/${name}`);
-      await plane.kubectl(['wait', '--for=condition=Established', '--timeout=20s', ...names]);
+      await plane.kubectl(['wait', '--for=condition=Established', '--timeout=120s', ...names]);
     });
 
     it('is accepted, with no field that its definitions do not know', async () => {
@@ -218,7 +218,7 @@ async function record(): Promise<Record<TargetName, Target>> {
   const standby = await RunningOperator.start(plane, world.guard, { name: world.name('standby') });
   afterAll(async () => void (await standby.end()));
   await until('the standby is ready', async () => (await healthOf(standby, '/readyz')).status === 200, {
-    timeoutMs: 30_000,
+    timeoutMs: 90_000,
   });
   const scrapes: Record<TargetName, string[]> = { leader: [], standby: [], gateway: [] };
   const scrape = async () => {

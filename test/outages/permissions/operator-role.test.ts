@@ -60,7 +60,7 @@ async function createEarlyKey(): Promise<void> {
       0
     );
   };
-  await until('a key without a finalizer', create, { timeoutMs: 30_000, everyMs: 250 });
+  await until('a key without a finalizer', create, { timeoutMs: 90_000, everyMs: 250 });
 }
 
 async function start(): Promise<RunningOperator> {
@@ -123,7 +123,7 @@ const scenario: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   'writes that are not answered, read back': async () => {
     const { instance } = await makeInstance(world, cluster, { namespace: project });
-    await admin.untilReady(instance, { timeoutMs: 30_000 });
+    await admin.untilReady(instance, { timeoutMs: 90_000 });
     const place = { name: world.name('kubeconfig'), namespace: project };
     const given = { virtualClusterInstance: instance.metadata.name };
     for (const create of [

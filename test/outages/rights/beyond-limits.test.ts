@@ -135,7 +135,7 @@ describe('while no policy says what a limited credential may change', () => {
     await expectDone(limitedTo(leaver), leaver, { disabled: true });
     await bringBack();
     const isComplete = async () => (await healthOf(world.operator, '/readyz')).status === 200;
-    await until('all policies are there', isComplete, { timeoutMs: 30_000 });
+    await until('all policies are there', isComplete, { timeoutMs: 90_000 });
   }, 60_000);
 
   it('nothing that it makes with the limits off is confirmed', async () => {

@@ -86,7 +86,7 @@ describe('twelve kubeconfigs of a virtual cluster that answers with as much as i
     }, 50);
     try {
       for (const victim of victims) await admin.delete(victim);
-      await until('all of them are at it', async () => answered.count >= 12, { timeoutMs: 30_000 });
+      await until('all of them are at it', async () => answered.count >= 12, { timeoutMs: 90_000 });
       beside = await readyTimes(alice, 100);
       await until('there is nothing more to answer', async () => (await left(victims)) === 0, {
         timeoutMs: 120_000,

@@ -38,7 +38,7 @@ beforeAll(async () => {
     extraApiServerArgs: [`--authentication-config=${file}`],
   });
   const isRead = async () => await isAccepted(signToken(claimsOf([]), key));
-  await until('the key set was read', isRead, { timeoutMs: 60_000 });
+  await until('the key set was read', isRead, { timeoutMs: 120_000 });
 }, 180_000);
 
 afterAll(async () => {
