@@ -35,19 +35,21 @@ export type AccessKeyForm = 'whole' | 'malformed' | 'supplied';
  */
 export function checkAccessKey(bearer: string): AccessKeyForm {
   if (!bearer.startsWith(accessKeyPrefix)) return 'supplied';
-  if (!wholeForm.test(bearer)) return 'malformed';
-  return withChecksum(bearer.slice(0, -checksumLength)) === bearer ? 'whole' : 'malformed';
+  return wholeForm.test(bearer) && hasChecksum(bearer) ? 'whole' : 'malformed';
 }
 
-/** CRC-32 of everything before it, the prefix included. Made for every request, so without big numbers. */
-function withChecksum(start: string): string {
-  let rest = crc32(start);
-  let text = '';
-  for (let position = 0; position < checksumLength; position += 1) {
-    text = alphabet.charAt(rest % 62) + text;
+/** CRC-32 of everything before it, the prefix included. */
+const withChecksum = (start: string): string => start + base62(BigInt(crc32(start)), checksumLength);
+
+/** The same for every request, so without a text or a big number: from the last digit on. */
+function hasChecksum(bearer: string): boolean {
+  const start = bearer.length - checksumLength;
+  let rest = crc32(bearer.slice(0, start));
+  for (let position = bearer.length - 1; position >= start; position -= 1) {
+    if (alphabet.charCodeAt(rest % 62) !== bearer.charCodeAt(position)) return false;
     rest = Math.floor(rest / 62);
   }
-  return start + text;
+  return true;
 }
 
 /** Writes a non-negative number in base 62, padded on the left to `length` characters. Throws `RangeError` when it does not fit. */

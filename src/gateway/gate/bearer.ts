@@ -1,4 +1,4 @@
-import { accessKeyPrefix, checkAccessKey } from '../../credentials/keys/access-key.ts';
+import { checkAccessKey } from '../../credentials/keys/access-key.ts';
 import { isHeader } from '../proxy/request-headers.ts';
 
 export type Bearer =
@@ -30,11 +30,12 @@ export function readBearer(rawHeaders: readonly string[], { maxBytes, isWebSocke
   if (found === undefined) return { problem: 'Missing' };
   if (another !== undefined) return { problem: 'Twice' };
   if (found.length > maxBytes + scheme.length) return { problem: 'TooLong' };
-  const [, bearer] = /^bearer ([\x21-\x7e]+)$/i.exec(found) ?? [];
-  return bearer === undefined ? { problem: 'NotBearer' } : checkForm(bearer);
+  return hasScheme(found) ? checkForm(found.slice(scheme.length), 'NotBearer') : { problem: 'NotBearer' };
 }
 
 const scheme = 'Bearer ';
+const anyCase = /^bearer /i;
+const hasScheme = (value: string): boolean => value.startsWith(scheme) || anyCase.test(value);
 /** As the API server reads it. */
 const protocolPrefix = 'base64url.bearer.authorization.k8s.io.';
 
@@ -53,7 +54,7 @@ function readProtocol(rawHeaders: readonly string[], maxBytes: number): Bearer |
   if (encoded.length > Math.ceil((maxBytes * 4) / 3)) return { problem: 'TooLong' };
   if (!/^[\w-]+$/.test(encoded) || encoded.length % 4 === 1) return { problem: 'NotBase64url' };
   const bearer = Buffer.from(encoded, 'base64url').toString('latin1');
-  return /^[\x21-\x7e]+$/.test(bearer) ? checkForm(bearer) : { problem: 'NotBase64url' };
+  return checkForm(bearer, 'NotBase64url');
 }
 
 function valuesOf(rawHeaders: readonly string[], name: string): readonly string[] {
@@ -68,8 +69,12 @@ function valuesOf(rawHeaders: readonly string[], name: string): readonly string[
 
 const none: readonly string[] = [];
 
-/** A typing error is told apart before any look-up. */
-function checkForm(bearer: string): Bearer {
-  if (!bearer.startsWith(accessKeyPrefix)) return { bearer, isAccessKey: false };
-  return checkAccessKey(bearer) === 'whole' ? { bearer, isAccessKey: true } : { problem: 'MalformedKey' };
+const bearerText = /^[\x21-\x7e]+$/;
+
+/** A typing error is told apart before any look-up. A whole key has letters and digits alone. */
+function checkForm(bearer: string, otherwise: BearerProblem): Bearer {
+  const form = checkAccessKey(bearer);
+  if (form === 'whole') return { bearer, isAccessKey: true };
+  if (!bearerText.test(bearer)) return { problem: otherwise };
+  return form === 'supplied' ? { bearer, isAccessKey: false } : { problem: 'MalformedKey' };
 }
