@@ -1,3 +1,4 @@
+import { defined } from '../api/json.ts';
 import { type Reason, reasons } from '../api/reasons.ts';
 import { type AccessKeyLookup, chainsOf, resolveAncestors } from './ancestors.ts';
 import { compareFingerprint } from './fingerprint.ts';
@@ -78,7 +79,7 @@ export function endOf(record: LiveRecord, now: number, options: LiveOptions): nu
   const ownActivity = options.ownActivity?.(record.uid);
   return endOfAccessKey(record, now, {
     activityInterval: options.activityInterval,
-    ...(ownActivity !== undefined && { ownActivity }),
+    ...defined({ ownActivity }),
   });
 }
 

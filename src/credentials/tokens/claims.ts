@@ -1,3 +1,4 @@
+import { defined } from '../../api/json.ts';
 import { group } from '../../api/names.ts';
 import type { Identity } from '../identity.ts';
 import type { CredentialKind } from '../record.ts';
@@ -62,8 +63,7 @@ export function tokenClaims(request: TokenRequest): TokenClaims {
     jti: `${object.uid}.${request.serial}`,
     [group]: {
       object,
-      ...(parent !== undefined && { parent }),
-      ...(instance !== undefined && { instance }),
+      ...defined({ parent, instance }),
       scopes: narrowing(request.scopes),
     },
   };

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { asObject, asText, isObject, type JsonObject } from '../../api/json.ts';
+import { asObject, asText, defined, isObject, type JsonObject } from '../../api/json.ts';
 import { groups, version } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
 import { virtualClusterInstanceKubeConfigs, virtualClusterInstances } from '../../api/resources.ts';
@@ -246,7 +246,7 @@ function passedHeaders(answer: RawResponse, warnings: readonly string[] = []) {
   return {
     'cache-control': 'no-store',
     ...(all.length === 0 ? {} : { warning: all }),
-    ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }),
+    ...defined({ 'retry-after': retryAfter }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { asObject, isObject, type JsonObject } from '../../api/json.ts';
+import { asObject, defined, isObject, type JsonObject } from '../../api/json.ts';
 import { parseSpecKey } from '../../credentials/keys/spec-key.ts';
 
 /** What stands where a credential stood in a text. */
@@ -70,7 +70,7 @@ export function cleanSpec(spec: JsonObject): JsonObject {
   const key = hashForm(spec['key']);
   return {
     ...without(spec, ['key']),
-    ...(key === undefined ? {} : { key }),
+    ...defined({ key }),
     ...(isObject(identity) ? { identity: without(identity, ['connectorData']) } : {}),
     ...(isObject(oidcLogin) ? { oidcLogin: without(oidcLogin, loginTokens) } : {}),
   };

@@ -1,3 +1,4 @@
+import { defined } from '../../api/json.ts';
 import type { Resource } from '../../api/resources.ts';
 import type { KubeClient } from '../client/client.ts';
 import { type ListOptions, listQuery } from '../client/client-options.ts';
@@ -12,9 +13,7 @@ export type Selection = Pick<ListOptions, 'namespace' | 'labelSelector' | 'field
 
 export function selectionOf({ namespace, labelSelector, fieldSelector }: Selection): Selection {
   return {
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(labelSelector === undefined ? {} : { labelSelector }),
-    ...(fieldSelector === undefined ? {} : { fieldSelector }),
+    ...defined({ namespace, labelSelector, fieldSelector }),
   };
 }
 

@@ -225,9 +225,7 @@ export class KubeClient {
       {
         method,
         path,
-        ...(query === undefined ? {} : { query: query.toString() }),
-        ...(body === undefined ? {} : { body }),
-        ...(contentType === undefined ? {} : { contentType }),
+        ...defined({ query: query?.toString(), body, contentType }),
       },
       options,
     );
@@ -298,5 +296,5 @@ function authenticationOf(options: KubeClientOptions | UntrustedClientOptions, c
   if ('identity' in options) return fixedIdentity(hardenedTls(options.identity));
   const { kubeConfig, log = silentLogger, refreshMs } = options;
   const source = 'load' in kubeConfig ? kubeConfig : fixedSource(kubeConfig);
-  return new Authentication({ source, clock, log, ...(refreshMs === undefined ? {} : { refreshMs }) });
+  return new Authentication({ source, clock, log, ...defined({ refreshMs }) });
 }

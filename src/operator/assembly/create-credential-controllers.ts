@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { allCredentialKinds, type CredentialKind } from '../../api/credential-kinds.ts';
+import { defined } from '../../api/json.ts';
 import { credentialResources } from '../../api/resources.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import { CertificateIssuer } from '../certificates/certificate-issuer.ts';
@@ -85,6 +86,6 @@ function gatewayOf({ settings, gatewayAuthority }: OperatorContext): () => Gatew
   const { baseURL: issuer, baseURLCA, projectNamespacePrefix } = settings;
   const place = { issuer, projectNamespacePrefix };
   if (baseURLCA === 'auto') return () => ({ ...place, ...(gatewayAuthority.known ?? { isCAPending: true }) });
-  const given = { ...place, ...(baseURLCA === undefined ? {} : { ca: baseURLCA }) };
+  const given = { ...place, ...defined({ ca: baseURLCA }) };
   return () => given;
 }

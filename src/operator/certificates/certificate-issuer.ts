@@ -1,3 +1,4 @@
+import { defined } from '../../api/json.ts';
 import { reasons } from '../../api/reasons.ts';
 import { createCertificateRequest } from '../../credentials/certificates/certificate-request.ts';
 import {
@@ -156,7 +157,7 @@ export class CertificateIssuer {
     const pem = await this.#signing.sign(client, {
       metadata: targetObjectMetadata({ uid, serial, requester }),
       request: pkcs10,
-      ...(seconds === undefined ? {} : { expirationSeconds: seconds }),
+      ...defined({ expirationSeconds: seconds }),
     });
     if (pem === undefined) return undefined;
     const now = this.#options.clock.now() + minLifeMs;

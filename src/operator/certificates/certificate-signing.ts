@@ -1,3 +1,4 @@
+import { defined } from '../../api/json.ts';
 import { reasons } from '../../api/reasons.ts';
 import { certificateSigningRequests } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
@@ -73,7 +74,7 @@ export class CertificateSigning {
         request: base64(request),
         signerName,
         usages,
-        ...(expirationSeconds === undefined ? {} : { expirationSeconds }),
+        ...defined({ expirationSeconds }),
       },
     };
     return await atTarget(async () => {

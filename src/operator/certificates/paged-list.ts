@@ -1,4 +1,4 @@
-import { asObject, asText } from '../../api/json.ts';
+import { asObject, asText, defined } from '../../api/json.ts';
 import { labels } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
 import type { Resource } from '../../api/resources.ts';
@@ -31,9 +31,7 @@ export async function* everyObject<T extends KubeObject>(
     page = await pageAfter(page, async (limit, next) => {
       options.assertTime();
       return await client.list<T>(resource, {
-        ...(limit === undefined ? {} : { limit }),
-        ...(labelSelector === undefined ? {} : { labelSelector }),
-        ...(next === undefined ? {} : { continue: next }),
+        ...defined({ limit, labelSelector, continue: next }),
       });
     });
     yield* page.items;

@@ -1,3 +1,4 @@
+import { defined } from '../../api/json.ts';
 import { purposes } from '../../api/names.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import type { CredentialStores } from './credential-stores.ts';
@@ -60,7 +61,7 @@ export function decisionInput(
     record,
     lookup: (name) => stores.key(name),
     credentialByUID: (uid) => stores.byUID(uid)[0],
-    ...(secret === undefined ? {} : { secret }),
+    ...defined({ secret }),
     ownSecrets: stores.secretsOf(record.uid).filter(({ purpose }) => purpose === purposes.credential),
     hasRoom: () => stores.ofKind[record.kind].quota.hasRoom(record),
     now: now(),

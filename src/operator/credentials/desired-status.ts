@@ -1,3 +1,4 @@
+import { defined } from '../../api/json.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import type { Identity } from '../../credentials/identity.ts';
 import type { Confirmation, CredentialRecord } from '../../credentials/record.ts';
@@ -48,14 +49,16 @@ export function refusedStatus(
       ...lastingLife(record),
       serial,
       ...inactive(record),
-      ...(accessKeyUID === undefined ? {} : { accessKeyUID }),
-      ...(observedRotation === undefined ? {} : { observedRotation }),
-      ...(disabledByExpiry === undefined ? {} : { disabledByExpiry }),
-      ...(instanceUID === undefined ? {} : { instanceUID }),
-      ...(boundSerials === undefined ? {} : { boundSerials }),
-      ...(allowedNamespaces === undefined ? {} : { allowedNamespaces }),
-      ...(confirmedGroups === undefined ? {} : { confirmedGroups }),
-      ...(keyID === undefined ? {} : { keyID }),
+      ...defined({
+        accessKeyUID,
+        observedRotation,
+        disabledByExpiry,
+        instanceUID,
+        boundSerials,
+        allowedNamespaces,
+        confirmedGroups,
+        keyID,
+      }),
       ...subjectOf(record, undefined),
     },
     ready: { status: 'False', reason, message },
@@ -88,9 +91,7 @@ function lastingLife({ kind, status }: CredentialRecord): Partial<Confirmation> 
   if (kind === 'OwnedAccessKey') return { fingerprint };
   return {
     fingerprint,
-    ...(issuedAt === undefined ? {} : { issuedAt }),
-    ...(notAfter === undefined ? {} : { notAfter }),
-    ...(confirmedTTL === undefined ? {} : { confirmedTTL }),
+    ...defined({ issuedAt, notAfter, confirmedTTL }),
   };
 }
 

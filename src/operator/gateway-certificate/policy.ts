@@ -1,4 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
+import { defined } from '../../api/json.ts';
 import { group, systemNamespace, systemObjects } from '../../api/names.ts';
 import type { CertificatePair } from '../../credentials/certificates/serving-certificate.ts';
 import {
@@ -97,7 +98,7 @@ export function planCertificate(input: CertificateInput): CertificateStep {
 
 function leave({ certificate }: StoredServing): CertificateStep {
   const end = readCertificate(certificate)?.validToDate.getTime();
-  return { step: 'leave', ...(end === undefined ? {} : { end }) };
+  return { step: 'leave', ...defined({ end }) };
 }
 
 /** Whether another authority is due, or when. One that signs less than a certificate lives would end before it. */

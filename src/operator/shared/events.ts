@@ -1,3 +1,4 @@
+import { defined } from '../../api/json.ts';
 import { apiVersion } from '../../api/names.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import type { EventInput, RegardingObject } from '../../kube/events/event-object.ts';
@@ -98,6 +99,6 @@ export function regarding(subject: EventSubject): RegardingObject {
     name,
     uid,
     resourceVersion,
-    ...(namespace === undefined ? {} : { namespace }),
+    ...defined({ namespace }),
   };
 }

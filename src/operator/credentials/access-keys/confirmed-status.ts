@@ -1,4 +1,5 @@
 import { formatTimestamp } from '../../../api/instant.ts';
+import { defined } from '../../../api/json.ts';
 import { reasons } from '../../../api/reasons.ts';
 import { keyIDOf } from '../../../credentials/keys/credential-hash.ts';
 import {
@@ -94,13 +95,15 @@ function confirmationOf(
     keyID: keyIDOf(hash),
     ...subjectOf(record, lineage.kind === 'live' ? lineage.identity : undefined),
     keySource: source,
-    ...(fingerprint === undefined ? {} : { fingerprint }),
-    ...(confirmed.notAfter === undefined ? {} : { notAfter: confirmed.notAfter }),
-    ...(Number.isFinite(expires) ? { expirationTimestamp: expires } : {}),
-    ...(parent === undefined ? {} : { accessKeyUID: parent.uid }),
     ...confirmedGroupsOf(record, lineage.kind === 'live' ? lineage.identity : undefined),
-    ...(observedRotation === undefined ? {} : { observedRotation }),
-    ...(disabledByExpiry === undefined ? {} : { disabledByExpiry }),
+    ...(Number.isFinite(expires) ? { expirationTimestamp: expires } : {}),
+    ...defined({
+      fingerprint,
+      notAfter: confirmed.notAfter,
+      accessKeyUID: parent?.uid,
+      observedRotation,
+      disabledByExpiry,
+    }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { conditionTypes, findCondition } from '../../../api/conditions.ts';
+import { defined } from '../../../api/json.ts';
 import { finalizers } from '../../../api/names.ts';
 import { type Reason, reasons } from '../../../api/reasons.ts';
 import { keyIDOf } from '../../../credentials/keys/credential-hash.ts';
@@ -51,7 +52,7 @@ function commit(input: KeyInput, lineage: Lineage, credential: KeyCredential): K
     successor: successorReason(record),
     ...(life.expired ? { endedAt: life.end } : {}),
     staleSecrets: staleSecrets(record, input.ownSecrets),
-    ...(requeueAt === undefined ? {} : { requeueAt }),
+    ...defined({ requeueAt }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../../../api/json.ts';
 import { endOfIssued, expiringSoonAt, type IssuedLife, lifeOfIssued } from '../../../credentials/life.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { Lineage } from '../lineage.ts';
@@ -36,7 +37,7 @@ export function credentialLife({ record, now, limits }: IssuedInput, lineage: Li
     adjustedEnd: lifeOfIssued(record, { ...bounds, issuedAt }).notAfter,
     // No one is warned of an end that a renewal will prevent.
     expiringSoonAt: renewAt === undefined ? expiringSoonAt(issuedAt, end) : Number.POSITIVE_INFINITY,
-    ...(renewAt === undefined ? {} : { renewAt }),
+    ...defined({ renewAt }),
   };
 }
 

@@ -1,5 +1,6 @@
 import { credentialKinds } from '../../../api/credential-kinds.ts';
 import { formatTimestamp } from '../../../api/instant.ts';
+import { defined } from '../../../api/json.ts';
 import { reasons } from '../../../api/reasons.ts';
 import { chainOf } from '../../../credentials/ancestors.ts';
 import { keyIDOf } from '../../../credentials/keys/credential-hash.ts';
@@ -28,15 +29,17 @@ export function issuedStatus(
     issuedAt: issue.issuedAt,
     confirmedTTL: issue.ttl,
     keyID: keyIDOf(issued.credentialHash),
-    ...(issued.signingKeyID === undefined ? {} : { signingKeyID: issued.signingKeyID }),
     ...subjectOf(record, issue.identity),
-    ...(audiences === undefined ? {} : { audiences }),
-    ...(fingerprint === undefined ? {} : { fingerprint }),
-    ...(parent === undefined ? {} : { accessKeyUID: parent.uid }),
-    ...(chain === undefined ? {} : { chain }),
     ...confirmedGroupsOf(record, issue.identity),
-    ...(record.rotate === undefined ? {} : { observedRotation: record.rotate }),
-    ...(previous === undefined ? {} : { previous }),
+    ...defined({
+      signingKeyID: issued.signingKeyID,
+      audiences,
+      fingerprint,
+      accessKeyUID: parent?.uid,
+      chain,
+      observedRotation: record.rotate,
+      previous,
+    }),
     ...issued.extra,
   };
   const credential = record.secretRef === undefined ? issued.document : null;
@@ -61,7 +64,7 @@ function previousOf(
     credentialHash: hash,
     serial,
     expirationTimestamp,
-    ...(signingKeyID === undefined ? {} : { signingKeyID }),
+    ...defined({ signingKeyID }),
   };
 }
 
@@ -83,7 +86,7 @@ export function keptStatus(input: IssuedInput, lineage: GrantedLineage, life: Cr
       ...status,
       fingerprint,
       ...described(input, lineage),
-      ...(chain === undefined ? {} : { chain }),
+      ...defined({ chain }),
       ...(lineage.kind === 'live' ? confirmedGroupsOf(record, lineage.identity) : {}),
       ...(keepPrevious ? { previous } : {}),
     },
@@ -102,10 +105,8 @@ function described(
   const audiences = present ?? audiencesOf(lineage.ancestors);
   const signingKeyID = signingKeyOf(record);
   return {
-    ...(credentialHash === undefined ? {} : { keyID: keyIDOf(credentialHash) }),
-    ...(signingKeyID === undefined ? {} : { signingKeyID }),
     ...subjectOf(record, lineage.kind === 'live' ? lineage.identity : undefined),
-    ...(audiences === undefined ? {} : { audiences }),
+    ...defined({ keyID: credentialHash && keyIDOf(credentialHash), signingKeyID, audiences }),
   };
 }
 
@@ -146,7 +147,7 @@ export function endedStatus(
       ...status,
       ...subjectOf(record, lineage.kind === 'live' ? lineage.identity : undefined),
       confirmedTTL: life.ttl,
-      ...(life.end === undefined ? {} : { notAfter: life.end, expirationTimestamp: life.end }),
+      ...defined({ notAfter: life.end, expirationTimestamp: life.end }),
     },
     ready: { status: 'False', ...ready },
     stalled: ready,

@@ -1,3 +1,4 @@
+import { defined } from '../../../api/json.ts';
 import { credentialHash } from '../../../credentials/keys/credential-hash.ts';
 import { kubeConfigDocument } from '../../../credentials/kubeconfig-document.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
@@ -40,7 +41,7 @@ export async function makeWithCertificate(
     secret: instance.kubeConfig,
     requester: issue.identity.user,
     clusterRole: instance.clusterRole,
-    ...(record.certificateTTL === undefined ? {} : { certificateTTL: record.certificateTTL }),
+    ...defined({ certificateTTL: record.certificateTTL }),
     nameSerials: async (serials) => {
       record = await writer.nameSerials(record, serials);
     },
@@ -53,7 +54,7 @@ export async function makeWithCertificate(
     documentHash: credentialHash(document),
     targetHash: targetHashOf(destination),
     instanceUID: instance.uid,
-    ...(record.status.boundSerials === undefined ? {} : { boundSerials: record.status.boundSerials }),
+    ...defined({ boundSerials: record.status.boundSerials }),
   } as const;
   return {
     record,

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { conditionTypes, findCondition } from '../../../api/conditions.ts';
+import { defined } from '../../../api/json.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { AdminKubeConfig } from '../../../kube/admin-kubeconfig/admin-kube-config.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
@@ -92,8 +93,7 @@ export class KubeConfigController {
       isPublished: (signingKeyID) =>
         isCertificate || (signingKeyID !== undefined && !ring.isRevoked(signingKeyID)),
       audiences: () => (isCertificate ? undefined : [place.issuer]),
-      ...(instance === undefined ? {} : { instance }),
-      ...(target === undefined ? {} : { targetCA: target.ca }),
+      ...defined({ instance, targetCA: target?.ca }),
       limits,
       gateway: place,
     };

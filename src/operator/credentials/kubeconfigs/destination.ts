@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { canonicalJson } from '../../../api/canonical-json.ts';
+import { defined } from '../../../api/json.ts';
 import { kubeConfigNames } from '../../../credentials/kubeconfig-document.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
@@ -74,9 +75,7 @@ export function gatewayDestination(record: CredentialRecord, gateway: GatewayPla
   if (project === undefined) return undefined;
   const path = formatTarget({ kind: 'virtualCluster', project, virtualCluster: instanceNameOf(record) });
   const server = record.kubeConfig?.server ?? (path && `${gateway.issuer}${apiPrefix}${path}`);
-  return server !== undefined && isServer(server)
-    ? { server, ...(gateway.ca === undefined ? {} : { ca: gateway.ca }) }
-    : undefined;
+  return server !== undefined && isServer(server) ? { server, ...defined({ ca: gateway.ca }) } : undefined;
 }
 
 /** Of a kubeconfig with a client certificate. Undefined without an address. */

@@ -1,3 +1,4 @@
+import { defined } from '../../../api/json.ts';
 import { reasons } from '../../../api/reasons.ts';
 import { credentialHash } from '../../../credentials/keys/credential-hash.ts';
 import { kubeConfigDocument } from '../../../credentials/kubeconfig-document.ts';
@@ -30,7 +31,7 @@ export function makeWithToken(
   if (tokenTooLarge(token)) return { problem: tooLarge };
   const document = kubeConfigDocument({
     server: destination.server,
-    ...(destination.ca === undefined ? {} : { ca: destination.ca }),
+    ...defined({ ca: destination.ca }),
     name: namesOf(record),
     user: { token },
   });
@@ -60,7 +61,7 @@ function claimsOf({ record, issue, instance, gateway }: TokenRequest): TokenClai
     identity: issue.identity,
     object: { kind, namespace, name, uid },
     instance: { namespace: instance.namespace, name: instance.name, uid: instance.uid },
-    ...(parent === undefined ? {} : { parent: { name: parent.name, uid: parent.uid } }),
+    ...defined({ parent: parent && { name: parent.name, uid: parent.uid } }),
     serial: issue.serial,
     scopes: [own, ...issue.ancestors.map(effectiveScope)],
     issuedAt: issue.issuedAt,

@@ -1,3 +1,4 @@
+import { defined } from '../../../api/json.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import { type TokenClaims, tokenClaims } from '../../../credentials/tokens/claims.ts';
 import { audiencesOf } from '../../../scope/audiences.ts';
@@ -28,7 +29,7 @@ export function claimsOf(record: CredentialRecord, issue: IssueCredential, issue
     audience: audiencesOfToken(record, issue.ancestors, issuer),
     identity: issue.identity,
     object: { kind: record.kind, name: record.name, uid: record.uid },
-    ...(parent === undefined ? {} : { parent: { name: parent.name, uid: parent.uid } }),
+    ...defined({ parent: parent && { name: parent.name, uid: parent.uid } }),
     serial: issue.serial,
     scopes,
     issuedAt: issue.issuedAt,
