@@ -69,6 +69,61 @@ describe('what a target sends behind the answer to one user is given to no other
   });
 });
 
+describe('both connections end with an answer that is none, or goes on behind its end', () => {
+  it.each<[string, string, RegExp]>([
+    [
+      'that switches protocols unasked',
+      'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nevil',
+      /^HTTP\/1\.1 502 [\s\S]*ERR_UPSTREAM_ANSWER/,
+    ],
+    [
+      'with both lengths',
+      'HTTP/1.1 200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nevil\r\n0\r\n\r\n',
+      /^HTTP\/1\.1 502 [\s\S]*ERR_UPSTREAM_ANSWER/,
+    ],
+    ['with more bytes than announced', `${ok}evil`, /^HTTP\/1\.1 200 OK[\s\S]*\r\n\r\nok$/],
+    [
+      'with a body that it may not have',
+      'HTTP/1.1 204 No Content\r\n\r\nevil',
+      /^HTTP\/1\.1 204 No Content[\s\S]*\r\n\r\n$/,
+    ],
+    [
+      'with bytes behind the last chunk',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\nevil',
+      /^HTTP\/1\.1 200 OK[\s\S]*\r\n\r\n2\r\nok\r\n0\r\n\r\n$/,
+    ],
+  ])('%s', async (_, answer, expected) => {
+    let target: Socket | undefined;
+    const { port } = await start((socket) => {
+      target = socket;
+      socket.write(answer);
+    });
+    const { client, received } = keepOpen(port, request('alice'));
+    await waitFor('the end of both', () => client.closed && target?.destroyed === true, 10_000);
+    expect(received.join('')).toMatch(expected);
+    expect(received.join('')).not.toContain('evil');
+  });
+
+  it('and not with one that is whole', async () => {
+    const { port } = await start((socket) => socket.write(ok));
+    const { client, received } = keepOpen(port, request('alice'));
+    await waitFor('the answer', () => received.join('').endsWith('ok'));
+    client.write(request('alice'));
+    await waitFor('the end', () => client.closed);
+    expect(received.join('').match(/HTTP\/1\.1 200/g)).toHaveLength(2);
+  });
+
+  /** A client that keeps its connection for more requests. */
+  function keepOpen(port: number, text: string) {
+    const received: string[] = [];
+    const client = connect(port, '127.0.0.1', () => {
+      client.write(text.replace('Connection: close', 'Connection: keep-alive'));
+    });
+    client.on('error', () => undefined).on('data', (chunk) => void received.push(chunk.toString('latin1')));
+    return { client, received };
+  }
+});
+
 describe('a client that leaves ends its request at the target', () => {
   const endless: Behaviour = (socket) => {
     socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');

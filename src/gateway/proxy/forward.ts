@@ -175,13 +175,21 @@ class Relay implements Dispatcher.DispatchHandler {
     this.#sent?.abort(error);
   }
 
-  onResponseEnd(): void {
+  onResponseEnd(controller: Dispatcher.DispatchController): void {
     if (this.#refusalBytes !== undefined) return void this.#onRefused();
     this.#isOver = true;
     this.#guard?.progress();
+    if (controller.aborted) this.#endConnection();
     // Node would write the end of the body before what it still holds back.
     this.#uncork();
     this.#response.end();
+  }
+
+  /** The client has its answer. The target sent more than that, and none of it may ever seem to belong to the next one. */
+  #endConnection(): void {
+    const { socket } = this.#forwarding.request;
+    this.#response.shouldKeepAlive = false;
+    this.#response.once('finish', () => socket.destroySoon());
   }
 
   onRequestUpgrade(controller: Dispatcher.DispatchController): void {

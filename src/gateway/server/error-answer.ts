@@ -40,8 +40,11 @@ const statusHeaders = [
   'nosniff',
 ] as const;
 
-/** Strangers, and clients that speak something else, begin again. Clients that may only not do this keep the connection. */
-const ending: ReadonlySet<number> = new Set([400, 401, 501]);
+/**
+ * Strangers, clients that speak something else, and those whose target sent what is no answer begin again. Clients that may only
+ * not do this keep the connection.
+ */
+const ending: ReadonlySet<number> = new Set([400, 401, 501, 502]);
 
 /** Ends the request with the error. */
 export function sendError(response: ServerResponse, answer: ErrorAnswer): void {

@@ -8,8 +8,8 @@ export interface ResponseEvents {
   onHead(status: number, rawHeaders: string[]): void;
   /** The chunk belongs to the receiver. */
   onData(chunk: Buffer): void;
-  /** `isPersistent`: another answer may follow on the connection. */
-  onEnd(isPersistent: boolean): void;
+  /** `isPersistent`: another answer may follow on the connection. `hasSurplus`: bytes that belong to none came behind this one. */
+  onEnd(isPersistent: boolean, hasSurplus: boolean): void;
 }
 
 const maxHeadBytes = 16_384;
@@ -85,7 +85,7 @@ export class ResponseParser {
   /** Nothing more will come. False when the answer is not whole. */
   end(): boolean {
     if (this.#state !== 'close') return false;
-    this.#finish();
+    this.#finish(nothing);
     return true;
   }
 
@@ -97,8 +97,9 @@ export class ResponseParser {
     if ((end === -1 ? text.length : end) > maxHeadBytes) throw new BadResponse('its head is too long');
     if (end === -1) return this.#keepPartial(text);
     this.#partial = '';
-    this.#onHead(parseResponseHead(text.slice(0, end)));
-    return bytes.subarray(end + blankLine.length - before);
+    const rest = bytes.subarray(end + blankLine.length - before);
+    this.#onHead(parseResponseHead(text.slice(0, end)), rest);
+    return rest;
   }
 
   /** What speaks another protocol may wait for us now: it is not waited for. */
@@ -108,7 +109,7 @@ export class ResponseParser {
     return nothing;
   }
 
-  #onHead({ status, rawHeaders, framing, isPersistent, keepAlive }: ResponseHead): void {
+  #onHead({ status, rawHeaders, framing, isPersistent, keepAlive }: ResponseHead, rest: Buffer): void {
     if (status < 200) return this.#onHint(status);
     this.#keepAlive = keepAlive;
     const hasNoBody = status === 204 || status === 304;
@@ -116,7 +117,7 @@ export class ResponseParser {
       isPersistent && this.#method !== 'HEAD' && (!hasNoBody || framing === 0 || framing === 'close');
     this.#events.onHead(status, rawHeaders);
     if (this.#state !== 'head') return;
-    this.#expectBody(hasNoBody || this.#method === 'HEAD' ? 0 : framing);
+    this.#expectBody(hasNoBody || this.#method === 'HEAD' ? 0 : framing, rest);
   }
 
   /** Comes before the answer and is not for the client. */
@@ -127,8 +128,8 @@ export class ResponseParser {
     if (this.#hints > maxHints) throw new BadResponse('it has too many hints in front');
   }
 
-  #expectBody(framing: ResponseHead['framing']): void {
-    if (framing === 0) return this.#finish();
+  #expectBody(framing: ResponseHead['framing'], rest: Buffer): void {
+    if (framing === 0) return this.#finish(rest);
     if (framing === 'close') this.#isPersistent = false;
     if (framing === 'chunks') this.#decoder = new ChunkDecoder();
     if (typeof framing === 'number') this.#left = framing;
@@ -154,20 +155,22 @@ export class ResponseParser {
     const length = Math.min(bytes.length, this.#left);
     this.#left -= length;
     this.#content.add(bytes, 0, length);
-    if (this.#left === 0) this.#finish();
-    if (length < bytes.length) this.#readBody(bytes.subarray(length));
+    const rest = length < bytes.length ? bytes.subarray(length) : nothing;
+    if (this.#left === 0) this.#finish(rest);
+    if (rest.length > 0) this.#readBody(rest);
   }
 
   #readChunks(bytes: Buffer): void {
     const end = this.#decoder.read(bytes, this.#content);
-    if (this.#decoder.isDone) this.#finish();
-    if (end < bytes.length) this.#readBody(bytes.subarray(end));
+    const rest = end < bytes.length ? bytes.subarray(end) : nothing;
+    if (this.#decoder.isDone) this.#finish(rest);
+    if (rest.length > 0) this.#readBody(rest);
   }
 
-  #finish(): void {
+  #finish({ length }: Buffer): void {
     this.#content.flush();
     if (this.#state === 'stopped') return;
     this.#state = 'idle';
-    this.#events.onEnd(this.#isPersistent);
+    this.#events.onEnd(this.#isPersistent, length > 0);
   }
 }

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
+import { BadResponse } from './bad-response.ts';
 
 /** What carries a request. */
 export interface Carrier {
@@ -61,8 +62,10 @@ export class UpstreamExchange implements Dispatcher.DispatchController {
     this.#handler.onResponseData?.(this, chunk);
   }
 
-  onEnd(): void {
+  /** What came too much makes it an aborted one: the answer is whole, and who sent it is not to be trusted. */
+  onEnd(hasSurplus: boolean): void {
     this.isOver = true;
+    if (hasSurplus) this.reason = new BadResponse('it goes on behind its end');
     this.#handler.onResponseEnd?.(this, {});
   }
 

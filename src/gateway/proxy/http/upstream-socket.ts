@@ -103,7 +103,7 @@ export class UpstreamSocket implements Carrier, ResponseEvents {
     this.#exchange?.onData(chunk);
   }
 
-  onEnd(isPersistent: boolean): void {
+  onEnd(isPersistent: boolean, hasSurplus: boolean): void {
     const exchange = this.#exchange;
     // The rest of a request that was answered early would be taken for the next one, or hold it up.
     const isSent = this.#body?.isSent !== false && !this.#socket.writableNeedDrain;
@@ -111,7 +111,7 @@ export class UpstreamSocket implements Carrier, ResponseEvents {
     this.#release();
     if (isPersistent && isSent) this.#events.onFree(this);
     else this.#socket.destroy();
-    exchange?.onEnd();
+    exchange?.onEnd(hasSurplus);
   }
 
   #send(options: Dispatcher.DispatchOptions): void {
