@@ -10,6 +10,8 @@ export const conditionTypes = {
   expiringSoon: 'ExpiringSoon',
   /** True when a rotation was asked for that Latchkey cannot make; absent otherwise. */
   rotationNotPossible: 'RotationNotPossible',
+  /** True while no project, cluster or instance exists that the scope names; absent otherwise. */
+  scopeMatchesNothing: 'ScopeMatchesNothing',
 } as const;
 
 export type ConditionType = (typeof conditionTypes)[keyof typeof conditionTypes];

@@ -27,6 +27,7 @@ export const reasons = {
   accessKeyChainInvalid: 'AccessKeyChainInvalid',
   chainChanged: 'ChainChanged',
   rotationNotPossible: 'RotationNotPossible',
+  scopeMatchesNothing: 'ScopeMatchesNothing',
   secretConflict: 'SecretConflict',
   secretFailed: 'SecretFailed',
   quotaExceeded: 'QuotaExceeded',

@@ -75,6 +75,7 @@ const scenarios: Readonly<Record<string, (reason: Reason) => readonly Transition
   Enable: () => transitionEvents(recordWith('False', present), desired({})),
   Expire: (reason) => transitionEvents(recordWith('True'), desired({ expiringSoon: about(reason) })),
   Rotate: (reason) => transitionEvents(recordWith('True'), desired({ rotationNotPossible: about(reason) })),
+  Match: (reason) => transitionEvents(recordWith('True'), desired({ scopeMatchesNothing: about(reason) })),
   Connect: (reason) =>
     targetTransitions({ conditions: [] }, { phase: 'Ready', ready: { status: 'True', reason, message: '' } }),
   Delete: () => [credentialDeleted(recordWith('True'), false)],

@@ -1,4 +1,3 @@
-import { parseEnd } from '../../api/instant.ts';
 import { labels, purposes, targetsNamespace } from '../../api/names.ts';
 import {
   clusters,
@@ -7,9 +6,9 @@ import {
   spaceInstances,
   virtualClusterInstances,
 } from '../../api/resources.ts';
-import { Store, type StoredRecord } from '../../kube/cache/store.ts';
-import type { KubeObject } from '../../kube/object.ts';
+import { Store } from '../../kube/cache/store.ts';
 import type { InformerSource, Informers } from '../../platform/informers.ts';
+import { type ProjectRecord, projectOf, toProjectRecord } from '../../platform/targets/project-record.ts';
 import { type TargetAccessRecord, toTargetAccessRecord } from '../../platform/targets/target-connections.ts';
 import {
   type ClusterRecord,
@@ -19,14 +18,7 @@ import {
   toSpaceRecord,
   type VirtualClusterInstanceRecord,
 } from '../../platform/targets/target-record.ts';
-import { projectOfNamespace } from '../../scope/request-path.ts';
 import { proven } from './proven.ts';
-
-/** A namespace with the label of a project. */
-interface ProjectRecord extends StoredRecord {
-  readonly label: string;
-  readonly isDeleting: boolean;
-}
 
 /** What the gateway knows of all that requests can lead to. */
 export class TargetRecords {
@@ -51,14 +43,9 @@ export class TargetRecords {
     return this.#projectsVersion;
   }
 
-  /**
-   * The project that a namespace is. Its name is not enough: a person who may create namespaces could otherwise make one that passes
-   * for the project of someone else.
-   */
   readonly findProject = (namespace: string): string | undefined => {
-    const project = projectOfNamespace(namespace, this.#prefix);
     const record = this.projects.get(namespace);
-    return record?.label === project && record?.isDeleting === false ? project : undefined;
+    return record && projectOf(record, this.#prefix);
   };
 
   /** Watches everything that is kept here. */
@@ -95,11 +82,3 @@ export class TargetRecords {
     informers.add('target-access', source);
   }
 }
-
-const toProjectRecord = ({ metadata }: KubeObject): ProjectRecord => ({
-  key: metadata.name,
-  uid: metadata.uid ?? '',
-  resourceVersion: metadata.resourceVersion ?? '',
-  label: metadata.labels?.[labels.project] ?? '',
-  isDeleting: parseEnd(metadata.deletionTimestamp) !== undefined,
-});

@@ -11,6 +11,7 @@ import { Store, type StoredRecord } from '../../kube/cache/store.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import { TargetAddresses } from '../../platform/targets/addresses.ts';
+import { KnownTargets } from '../../platform/targets/known-targets.ts';
 import { TargetClients } from '../../platform/targets/target-clients.ts';
 import { TargetStores } from '../../platform/targets/target-stores.ts';
 import type { OperatorMetrics } from '../../telemetry/metrics/operator.ts';
@@ -40,6 +41,7 @@ import { createSigningKeyController, signingKeysKey } from './create-signing-key
 import { createTargetControllers, createTargetSweep } from './create-target-controllers.ts';
 import { CredentialServices } from './credential-services.ts';
 import { enqueueDependents } from './enqueue-dependents.ts';
+import { enqueueScoped } from './enqueue-scoped.ts';
 import { enqueueTargetDependents } from './enqueue-target-dependents.ts';
 import { limitDialling } from './limit-dialling.ts';
 import {
@@ -67,12 +69,14 @@ export class Controllers {
   readonly targetSweep: TargetSweep;
   readonly #context: OperatorContext;
   readonly #signatures: RecordSignatures;
+  readonly #knownTargets: KnownTargets;
   #workingSince = Number.POSITIVE_INFINITY;
 
   constructor(options: ControllersOptions) {
     this.#signatures = new RecordSignatures(options.client, (count) => randomBytes(count));
     this.stores = new CredentialStores(options.clock, options.settings.maxObjectsPerOwner);
     this.targets = new TargetStores(options.clock);
+    this.#knownTargets = new KnownTargets(this.targets, options.settings.projectNamespacePrefix);
     this.#context = this.#createContext(options);
     this.#count();
     this.#enqueueOnChange();
@@ -153,6 +157,7 @@ export class Controllers {
           workingSince,
           assertAdmission,
         },
+        hasTarget: this.#knownTargets.has,
         gapChanges: new GapChanges(this.stores.credentials, options.isStampGap),
         finalizerLimitMs: settings.finalizerLimitMs,
         onReleased: (kind) => metrics.finalizersReleased.inc({ kind }),
@@ -185,10 +190,9 @@ export class Controllers {
     for (const kind of allCredentialKinds)
       stores.ofKind[kind].quota.onRoom((key) => queueOf(queues, kind).add(key));
     const kubeConfigs = queues.virtualclusterinstancekubeconfigs;
-    enqueueDependents(
-      stores,
-      byCredentialKind((kind) => queueOf(queues, kind)),
-    );
+    const ofKind = byCredentialKind((kind) => queueOf(queues, kind));
+    enqueueDependents(stores, ofKind);
+    enqueueScoped(stores, this.#knownTargets, ofKind);
     enqueueTargetDependents(
       { stores, targets, clients: targetClients },
       {

@@ -4,6 +4,7 @@ import { toCredentialRecord } from '../../credentials/credential-record.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
+import type { TargetName } from '../../scope/named-targets.ts';
 import type { ReconcilerServices } from '../credentials/credential-reconciler.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
 import { CredentialWriter } from '../credentials/credential-writer.ts';
@@ -33,6 +34,8 @@ export interface CredentialServicesOptions {
   /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
   readonly trustedSince: () => number;
   readonly gapChanges: Pick<GapChanges, 'has'>;
+  /** Whether there is something that scopes call by this name. */
+  readonly hasTarget: (name: TargetName) => boolean;
   /** Throws while nothing new may be confirmed. */
   readonly assertAdmission: () => void;
 }
@@ -76,14 +79,14 @@ export class CredentialServices {
   /** `cleanUp`: of what the kind leaves behind besides its Secrets. */
   of(kind: CredentialKind, cleanUp?: CleanUp): ReconcilerServices {
     const { stores, events, clock, expiryBudget, finalizerLimitMs, onReleased } = this.#options;
-    const { trustedSince, gapChanges, workingSince } = this.#options;
+    const { trustedSince, gapChanges, workingSince, hasTarget } = this.#options;
     const shared = { stores, writer: this.#writers[kind], secrets: this.#secrets, now: () => clock.now() };
     const limitMs = Math.min(credentialKinds[kind].maxFinalizationMs ?? finalizerLimitMs, finalizerLimitMs);
     const options = { ...shared, events, workingSince, limitMs, onReleased: () => onReleased(kind) };
     const finalizer = new Finalizer(options, cleanUp);
     const budgets = { expiryBudget, descriptions: this.#descriptions };
     const common = { reviews: this.#reviews, endDelays: this.#endDelays, ...budgets };
-    return { ...shared, ...common, finalizer, trustedSince, gapChanges };
+    return { ...shared, ...common, finalizer, trustedSince, gapChanges, hasTarget };
   }
 
   /** Beside the Secret too: its reader may be someone who may not read the object. */

@@ -4,6 +4,7 @@ import {
   clusters,
   configMaps,
   credentialResources,
+  namespaces,
   type Resource,
   secrets,
   spaceInstances,
@@ -14,6 +15,7 @@ import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { Store, StoredRecord } from '../../kube/cache/store.ts';
 import { type KubeObject, keyOf } from '../../kube/object.ts';
 import type { InformerSource, Informers } from '../../platform/informers.ts';
+import { toProjectRecord } from '../../platform/targets/project-record.ts';
 import { toClusterRecord, toInstanceRecord, toSpaceRecord } from '../../platform/targets/target-record.ts';
 import type { TargetStores } from '../../platform/targets/target-stores.ts';
 import type { RevocationRecord } from '../certificates/revocation-records.ts';
@@ -37,7 +39,13 @@ export interface WatchedStores {
 }
 
 /** As they stand in metrics and checks. */
-export const informerNames = [...controllerNames, 'secrets', 'discovery', 'gateway-authority'] as const;
+export const informerNames = [
+  ...controllerNames,
+  'secrets',
+  'discovery',
+  'gateway-authority',
+  'projects',
+] as const;
 
 /** Everything that the operator watches. */
 export function addInformers(informers: Informers, watched: WatchedStores): void {
@@ -93,6 +101,12 @@ function addTargets(add: Add, targets: TargetStores): void {
     resource: clusters,
     store: targets.clusters,
     project: (object) => ownWrite(object, targets.writtenClusters) ?? toClusterRecord(object),
+  });
+  add('projects', {
+    resource: namespaces,
+    labelSelector: labels.project,
+    store: targets.projects,
+    project: toProjectRecord,
   });
 }
 

@@ -9,8 +9,10 @@ import { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import { Store, type StoreIndex } from '../../kube/cache/store.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { LaneName } from '../../kube/queue/fair-lanes.ts';
+import type { TargetName } from '../../scope/named-targets.ts';
 import { OwnerQuota, ownerOf } from './owner-quota.ts';
 import type { SecretRecord } from './secret-record.ts';
+import { scopeNames } from './unmatched-scope.ts';
 
 /** The credentials of one kind. */
 interface KindStore {
@@ -42,6 +44,7 @@ export class CredentialStores {
         uid: ({ uid }) => [uid],
         parent: ({ accessKey }) => (accessKey === undefined ? [] : [accessKey]),
         hash: hashesOf,
+        scopeName: scopeNames,
         ...indexes[kind],
       });
       const quota = new OwnerQuota(store, maxPerOwner);
@@ -100,6 +103,11 @@ export class CredentialStores {
   /** Credentials of any kind that name the access key as their parent. */
   childrenOf(accessKey: string): readonly CredentialRecord[] {
     return this.credentials.flatMap((store) => store.byIndex('parent', accessKey));
+  }
+
+  /** Credentials of any kind whose scope has the name of a target. */
+  inScope(name: TargetName): readonly CredentialRecord[] {
+    return this.credentials.flatMap((store) => store.byIndex('scopeName', name));
   }
 
   /** The credential of any kind with this UID; at most one. */

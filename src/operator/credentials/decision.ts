@@ -1,12 +1,14 @@
 import { defined } from '../../api/json.ts';
 import { purposes } from '../../api/names.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
+import type { TargetName } from '../../scope/named-targets.ts';
 import type { CredentialStores } from './credential-stores.ts';
 import { type CredentialRefusal, type DesiredStatus, refusedStatus } from './desired-status.ts';
 import type { GapChanges } from './gap-changes.ts';
 import type { LineageInput } from './lineage.ts';
 import type { Review } from './review.ts';
 import { type SecretRecord, secretKeyOf } from './secret-record.ts';
+import { findUnmatchedScope, type UnmatchedScope } from './unmatched-scope.ts';
 
 /** What a decision about a credential of any kind depends on. Instants are epoch milliseconds. */
 export interface DecisionInput extends Omit<LineageInput, 'limits'> {
@@ -16,6 +18,8 @@ export interface DecisionInput extends Omit<LineageInput, 'limits'> {
   readonly ownSecrets: readonly SecretRecord[];
   /** Whether the owner may have one more live object of the kind. */
   readonly hasRoom: () => boolean;
+  /** The scope names targets, and none of them is there. */
+  readonly unmatchedScope?: UnmatchedScope;
 }
 
 /** One step at a time: each is a single write, and the next decision reads what that write left behind. */
@@ -49,12 +53,15 @@ export interface DecisionSources {
   /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
   readonly trustedSince: () => number;
   readonly gapChanges: Pick<GapChanges, 'has'>;
+  /** Whether something is known under this name. */
+  readonly hasTarget: (name: TargetName) => boolean;
 }
 
 export function decisionInput(
   record: DecisionInput['record'],
-  { stores, now, trustedSince, gapChanges }: DecisionSources,
+  { stores, now, trustedSince, gapChanges, hasTarget }: DecisionSources,
 ): DecisionInput {
+  const unmatchedScope = findUnmatchedScope(record, hasTarget);
   const secretKey = secretKeyOf(record);
   const secret = secretKey === undefined ? undefined : stores.secret(secretKey);
   return {
@@ -67,6 +74,7 @@ export function decisionInput(
     now: now(),
     trustedSince: trustedSince(),
     isUnstamped: gapChanges.has(record),
+    ...(unmatchedScope === undefined ? {} : { unmatchedScope }),
   };
 }
 

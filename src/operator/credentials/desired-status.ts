@@ -14,6 +14,7 @@ export interface DesiredStatus {
   readonly stalled?: DesiredCondition;
   readonly expiringSoon?: DesiredCondition;
   readonly rotationNotPossible?: DesiredCondition;
+  readonly scopeMatchesNothing?: DesiredCondition;
   /** The credential as it stands in status: absent leaves it, null removes it. */
   readonly credential?: string | null;
 }

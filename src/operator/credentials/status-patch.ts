@@ -96,4 +96,5 @@ const otherConditions = (desired: DesiredStatus) =>
     [conditionTypes.stalled, desired.stalled],
     [conditionTypes.expiringSoon, desired.expiringSoon],
     [conditionTypes.rotationNotPossible, desired.rotationNotPossible],
+    [conditionTypes.scopeMatchesNothing, desired.scopeMatchesNothing],
   ] as const;

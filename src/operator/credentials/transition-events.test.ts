@@ -21,6 +21,7 @@ const refused = (reason: 'Expired' | 'Disabled'): DesiredStatus => ({
   ...issued,
   ready: { status: 'False', reason, message: 'no more' },
 });
+const scopeMatchesNothing = { reason: 'ScopeMatchesNothing', message: 'no project a' } as const;
 const expiringSoon = { reason: 'ExpiringSoon', message: 'soon' } as const;
 
 describe('transitionEvents', () => {
@@ -49,6 +50,36 @@ describe('transitionEvents', () => {
       { ...confirmed, conditions: [condition('Ready', 'False', 'Disabled')] },
       refused('Expired'),
       ['Expired'],
+    ],
+    [
+      'a scope that matches nothing',
+      { ...confirmed, conditions: [condition('Ready', 'True', 'Issued')] },
+      { ...issued, scopeMatchesNothing },
+      ['ScopeMatchesNothing'],
+    ],
+    [
+      'a scope that still matches nothing',
+      {
+        ...confirmed,
+        conditions: [
+          condition('Ready', 'True', 'Issued'),
+          condition('ScopeMatchesNothing', 'True', 'ScopeMatchesNothing'),
+        ],
+      },
+      { ...issued, scopeMatchesNothing },
+      [],
+    ],
+    [
+      'a scope that matches again',
+      {
+        ...confirmed,
+        conditions: [
+          condition('Ready', 'True', 'Issued'),
+          condition('ScopeMatchesNothing', 'True', 'ScopeMatchesNothing'),
+        ],
+      },
+      issued,
+      [],
     ],
     [
       'life again',

@@ -28,6 +28,9 @@ export function transitionEvents(
   if (desired.rotationNotPossible !== undefined && !has(record, conditionTypes.rotationNotPossible)) {
     events.push(warning(reasons.rotationNotPossible, 'Rotate', desired.rotationNotPossible.message));
   }
+  if (desired.scopeMatchesNothing !== undefined && !has(record, conditionTypes.scopeMatchesNothing)) {
+    events.push(warning(reasons.scopeMatchesNothing, 'Match', desired.scopeMatchesNothing.message));
+  }
   return events;
 }
 

@@ -1,6 +1,7 @@
 import { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import { Store } from '../../kube/cache/store.ts';
 import type { Clock } from '../../kube/clock.ts';
+import type { ProjectRecord } from './project-record.ts';
 import type { ClusterRecord, SpaceInstanceRecord, VirtualClusterInstanceRecord } from './target-record.ts';
 
 /** What the operator knows of all that credentials point at. */
@@ -10,6 +11,7 @@ export class TargetStores {
   readonly spaces = new Store<SpaceInstanceRecord>({
     cluster: ({ clusterRef }) => (clusterRef === undefined ? [] : [clusterRef.cluster]),
   });
+  readonly projects = new Store<ProjectRecord>();
   readonly writtenInstances: MutationCache<VirtualClusterInstanceRecord>;
   readonly writtenClusters: MutationCache<ClusterRecord>;
   readonly writtenSpaces: MutationCache<SpaceInstanceRecord>;

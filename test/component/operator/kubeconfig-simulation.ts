@@ -258,6 +258,7 @@ export class KubeConfigSimulation {
       onEndRecorded: nothing,
       trustedSince: () => 0,
       gapChanges: { has: () => false },
+      hasTarget: () => false,
       assertAdmission: nothing,
     }).of('VirtualClusterInstanceKubeConfig', (record, isLate) =>
       cleanUpCertificates(record, isLate, inside),

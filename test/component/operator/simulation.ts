@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client';
-import { annotations, finalizers } from '../../../src/api/names.ts';
+import { annotations, finalizers, labels } from '../../../src/api/names.ts';
 import { toCredentialRecord } from '../../../src/credentials/credential-record.ts';
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 import { isLive, type Liveness } from '../../../src/credentials/liveness.ts';
@@ -11,6 +11,7 @@ import { silentLogger } from '../../../src/logger.ts';
 import { Controllers } from '../../../src/operator/assembly/controllers.ts';
 import { toSecretRecord } from '../../../src/operator/credentials/secret-record.ts';
 import { ObjectEvents } from '../../../src/operator/shared/events.ts';
+import { toProjectRecord } from '../../../src/platform/targets/project-record.ts';
 import { allOperatorSettings } from '../../../src/settings/operator.ts';
 import { readSettings } from '../../../src/settings/read.ts';
 import { OperatorMetrics } from '../../../src/telemetry/metrics/operator.ts';
@@ -26,7 +27,6 @@ const settings = readSettings(
   { LATCHKEY_BASE_URL: 'https://latchkey.example.com' },
   { identity: 'simulated' },
 );
-const noEvents = new ObjectEvents({ record: () => undefined }, silentLogger);
 
 /** The real controllers on an API server in memory, with faults, late events and crashes where a test wants them. */
 export class Simulation {
@@ -36,6 +36,8 @@ export class Simulation {
   readonly #fates: Fate[];
   #controllers: Controllers;
   #delivered = 0;
+  /** Reason and object of each event that was published. */
+  readonly published: string[] = [];
   /** Events of the watch of Secrets that are still to come; absent: it is as fast as the others. */
   #late: (() => void)[] | undefined;
 
@@ -82,7 +84,7 @@ export class Simulation {
     this.#controllers = this.#start();
     this.#late = undefined;
     this.#delivered = this.api.changes.length;
-    for (const plural of ['ownedaccesskeys', 'directclusterendpointtokens', 'secrets']) {
+    for (const plural of ['ownedaccesskeys', 'directclusterendpointtokens', 'secrets', 'namespaces']) {
       for (const object of this.api.all(plural)) this.#upsert(plural, object);
     }
     this.clock.advance(readingMs);
@@ -161,6 +163,11 @@ export class Simulation {
     } as unknown as StoredObject);
   }
 
+  createProject(project: string): void {
+    const metadata = { name: `p-${project}`, labels: { [labels.project]: project } };
+    this.api.create('namespaces', { metadata } as unknown as StoredObject);
+  }
+
   edit(plural: string, name: string, patch: Record<string, unknown>): void {
     if (this.api.find(plural, name) !== undefined)
       this.api.patch(plural, name, patch, { fieldManager: 'kubectl' });
@@ -205,7 +212,10 @@ export class Simulation {
       clock: this.clock,
       random: () => 0.5,
       log: silentLogger,
-      events: noEvents,
+      events: new ObjectEvents(
+        { record: ({ reason, regarding }) => void this.published.push(`${reason} ${regarding.name}`) },
+        silentLogger,
+      ),
       settings,
       metrics: new OperatorMetrics(new Registry()),
       assertAdmission: () => {
@@ -234,17 +244,19 @@ export class Simulation {
     }
     const secret = plural === 'secrets' ? toSecretRecord(object) : undefined;
     if (secret !== undefined) this.#controllers.stores.secrets.upsert(secret);
+    if (plural === 'namespaces') this.#controllers.targets.projects.upsert(toProjectRecord(object));
     if (keyOf(object.metadata) !== 'latchkey-system/latchkey-signing-keys') return;
     const { uid, resourceVersion } = object.metadata;
     this.#controllers.system.signingKeys.upsert({ key: keyOf(object.metadata), uid, resourceVersion });
   }
 
   #remove(plural: string, { metadata }: KubeObject): void {
-    const { stores, system } = this.#controllers;
+    const { stores, system, targets } = this.#controllers;
     const [key, { uid }] = [keyOf(metadata), metadata];
     const kind = kinds[plural];
     if (kind !== undefined) stores.ofKind[kind].store.remove(key, uid);
     if (plural === 'secrets') stores.secrets.remove(key, uid);
+    if (plural === 'namespaces') targets.projects.remove(key, uid);
     system.signingKeys.remove(key, uid);
   }
 }

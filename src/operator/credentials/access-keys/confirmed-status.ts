@@ -11,6 +11,7 @@ import {
 import type { Confirmation, CredentialRecord, NamespacePin } from '../../../credentials/record.ts';
 import { type DesiredStatus, subjectOf } from '../desired-status.ts';
 import { confirmedGroupsOf, type Lineage } from '../lineage.ts';
+import { scopeCondition } from '../unmatched-scope.ts';
 import { type KeyCredential, rotationAsked } from './credential.ts';
 import type { KeyInput } from './decision.ts';
 
@@ -60,6 +61,7 @@ export function confirmedStatus(
     ...stalled,
     ...(ready.status === 'True' && now >= life.expiringSoonAt ? { expiringSoon: expiringSoon(life) } : {}),
     ...(refusesRotation(record, credential) ? { rotationNotPossible } : {}),
+    ...(life.expired ? {} : scopeCondition(input.unmatchedScope, now)),
   };
 }
 

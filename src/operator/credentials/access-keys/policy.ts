@@ -8,6 +8,7 @@ import { quotaExceeded, refuse } from '../decision.ts';
 import { type CredentialRefusal, secretRefusal } from '../desired-status.ts';
 import { type Lineage, lineageOf, parentGrace } from '../lineage.ts';
 import { staleSecrets } from '../secret-record.ts';
+import { scopeRecheck } from '../unmatched-scope.ts';
 import { confirmedStatus, type KeyLife, keyLife, pinOf } from './confirmed-status.ts';
 import { findCredential, type KeyCredential, rotationAsked } from './credential.ts';
 import type { KeyInput, KeyStep } from './decision.ts';
@@ -65,9 +66,9 @@ function isToBeDeleted(record: CredentialRecord, at: number, now: number): boole
 }
 
 function nextCheck(input: KeyInput, life: KeyLife): number | undefined {
-  const { record, now, limits } = input;
+  const { record, now, limits, unmatchedScope } = input;
   const retained = record.ephemeral || record.type === 'Login' ? [life.end + limits.expiredRetention] : [];
-  const upcoming = [life.end, life.expiringSoonAt, ...retained].filter(
+  const upcoming = [life.end, life.expiringSoonAt, ...scopeRecheck(unmatchedScope), ...retained].filter(
     (at) => Number.isFinite(at) && at > now,
   );
   return upcoming.length === 0 ? undefined : Math.min(...upcoming);

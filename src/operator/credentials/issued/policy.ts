@@ -3,6 +3,7 @@ import { reasons } from '../../../api/reasons.ts';
 import { type Commit, quotaExceeded, refuse } from '../decision.ts';
 import { type GrantedLineage, lineageOf, parentGrace } from '../lineage.ts';
 import { staleSecrets } from '../secret-record.ts';
+import { scopeRecheck } from '../unmatched-scope.ts';
 import type { IssuedInput, IssuedStep } from './decision.ts';
 import { type CredentialLife, credentialLife } from './life.ts';
 import { endedStatus, keptStatus } from './status.ts';
@@ -59,7 +60,7 @@ function whileBlocked(
 }
 
 function commitIssued(input: IssuedInput, lineage: GrantedLineage, life: CredentialLife): Commit {
-  const { record, now, limits } = input;
+  const { record, now, limits, unmatchedScope } = input;
   const ended = life.end === undefined || now >= life.end;
   const retained = record.ephemeral && life.end !== undefined ? [life.end + limits.expiredRetention] : [];
   const candidates = [
@@ -67,6 +68,7 @@ function commitIssued(input: IssuedInput, lineage: GrantedLineage, life: Credent
     life.renewAt,
     life.expiringSoonAt,
     record.status.previous?.expirationTimestamp,
+    ...scopeRecheck(unmatchedScope),
     ...retained,
   ];
   const upcoming = candidates.filter((at) => at !== undefined && Number.isFinite(at) && at > now) as number[];

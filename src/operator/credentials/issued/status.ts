@@ -7,12 +7,13 @@ import { keyIDOf } from '../../../credentials/keys/credential-hash.ts';
 import type { Confirmation, CredentialRecord, PreviousCredential } from '../../../credentials/record.ts';
 import { type DesiredStatus, subjectOf } from '../desired-status.ts';
 import { confirmedGroupsOf, type GrantedLineage } from '../lineage.ts';
+import { scopeCondition } from '../unmatched-scope.ts';
 import type { IssueCredential, IssuedCredential, IssuedInput, IssuedLimits } from './decision.ts';
 import type { CredentialLife } from './life.ts';
 
 /** Status after a credential was issued for `issue`. */
 export function issuedStatus(
-  { record, limits, now, audiences: audiencesOf }: IssuedInput,
+  { record, limits, now, audiences: audiencesOf, unmatchedScope }: IssuedInput,
   issue: IssueCredential,
   issued: IssuedCredential,
 ): DesiredStatus {
@@ -43,7 +44,7 @@ export function issuedStatus(
     ...issued.extra,
   };
   const credential = record.secretRef === undefined ? issued.document : null;
-  return { confirmation, ready: works(record), credential };
+  return { confirmation, ready: works(record), credential, ...scopeCondition(unmatchedScope, now) };
 }
 
 function works({ kind }: CredentialRecord): DesiredStatus['ready'] {
@@ -70,7 +71,7 @@ function previousOf(
 
 /** Status of a credential that stays as it is. */
 export function keptStatus(input: IssuedInput, lineage: GrantedLineage, life: CredentialLife): DesiredStatus {
-  const { record, now, isPublished } = input;
+  const { record, now, isPublished, unmatchedScope } = input;
   const { previous, ...status } = record.status;
   const keepPrevious =
     previous !== undefined && previous.expirationTimestamp > now && isPublished(previous.signingKeyID);
@@ -92,6 +93,7 @@ export function keptStatus(input: IssuedInput, lineage: GrantedLineage, life: Cr
     },
     ready,
     ...(soon ? { expiringSoon: expiringSoon(record, life) } : {}),
+    ...scopeCondition(unmatchedScope, now),
   };
 }
 
