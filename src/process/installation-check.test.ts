@@ -8,9 +8,9 @@ const self = { component: 'operator', account: 'latchkey-operator' };
 const signal = new AbortController().signal;
 const operator = 'system:serviceaccount:latchkey-system:latchkey-operator';
 
-function apiServer(minor: string, username: string | undefined) {
+function apiServer(minor: string, username: string | undefined, emulation: object = {}) {
   const answers: Record<string, unknown> = {
-    '/version': { major: '1', minor, gitVersion: `v1.${minor}.3` },
+    '/version': { major: '1', minor, gitVersion: `v1.${minor}.3`, ...emulation },
     '/apis/authentication.k8s.io/v1/selfsubjectreviews': { status: { userInfo: { username } } },
   };
   return { request: async <T>(_method: string, path: string) => answers[path] as T };
@@ -25,6 +25,21 @@ describe('checkInstallation', () => {
     await expect(checkInstallation(apiServer(minor, operator), self, signal)).rejects.toMatchObject({
       code: 'ERR_KUBERNETES_VERSION',
     });
+  });
+
+  it.each([
+    ['36', '35', /v1\.36\.3, which works as 1\.35/],
+    ['37', '35', /v1\.37\.3, which works as 1\.35/],
+  ])('refuses a Kubernetes 1.%s that works as 1.%s', async (minor, emulationMinor, message) => {
+    const server = apiServer(minor, operator, { emulationMajor: '1', emulationMinor });
+    const refused = checkInstallation(server, self, signal);
+    await expect(refused).rejects.toMatchObject({ code: 'ERR_KUBERNETES_VERSION' });
+    await expect(refused).rejects.toThrow(message);
+  });
+
+  it('is content with a Kubernetes 1.37 that works as 1.36', async () => {
+    const server = apiServer('37', operator, { emulationMajor: '1', emulationMinor: '36' });
+    await expect(checkInstallation(server, self, signal)).resolves.toBeUndefined();
   });
 
   it.each(['kubernetes-admin', 'system:serviceaccount:other:latchkey-operator', undefined])(

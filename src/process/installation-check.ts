@@ -1,9 +1,11 @@
+import { asObject, asText } from '../api/json.ts';
 import { systemNamespace } from '../api/names.ts';
 import { LatchkeyError } from '../errors.ts';
 import { BackOff } from '../kube/back-off.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Clock } from '../kube/clock.ts';
 import { KubeError } from '../kube/kube-error.ts';
+import { isEmulated, servedVersion } from '../kube/served-version.ts';
 import { sleep } from '../kube/sleep.ts';
 import type { Logger } from '../logger.ts';
 
@@ -57,19 +59,15 @@ export async function untilInstalled(
 }
 
 async function checkVersion(client: Requests, signal: AbortSignal): Promise<void> {
-  const { major, minor, gitVersion } = await client.request<Record<'major' | 'minor' | 'gitVersion', string>>(
-    'GET',
-    '/version',
-    { signal },
-  );
-  const [served, fine] = [Number.parseInt(major, 10), Number.parseInt(minor, 10)];
-  const recent = served > minimum.major || (served === minimum.major && fine >= minimum.minor);
-  if (!recent) {
-    throw new LatchkeyError('ERR_KUBERNETES_VERSION', {
-      minimum: `${minimum.major}.${minimum.minor}`,
-      version: gitVersion,
-    });
-  }
+  const answer = await client.request<unknown>('GET', '/version', { signal });
+  const { major, minor } = servedVersion(answer);
+  if (major > minimum.major || (major === minimum.major && minor >= minimum.minor)) return;
+  const { gitVersion } = asObject(answer);
+  const version = asText(gitVersion) ?? 'unknown';
+  throw new LatchkeyError('ERR_KUBERNETES_VERSION', {
+    minimum: `${minimum.major}.${minimum.minor}`,
+    version: isEmulated(answer) ? `${version}, which works as ${major}.${minor}` : version,
+  });
 }
 
 async function checkIdentity(

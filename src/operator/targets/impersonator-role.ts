@@ -1,7 +1,8 @@
-import { asObject, asText, type JsonObject } from '../../api/json.ts';
+import type { JsonObject } from '../../api/json.ts';
 import { extras } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
 import { ignoreNotFound } from '../../kube/kube-error.ts';
+import { servedVersion } from '../../kube/served-version.ts';
 import { TargetFailure } from './target-failure.ts';
 import type { TargetSession } from './target-session.ts';
 
@@ -42,11 +43,9 @@ const constrainedFrom = 36;
  */
 export async function impersonatorRules({ client, limits }: TargetSession): Promise<PolicyRules> {
   const answer = await client.request<unknown>('GET', '/version', limits()).catch(ignoreNotFound);
-  // In the middle of an upgrade a new program may work as an older version. Some vendors write "36+".
-  const { major, minor, emulationMinor = minor } = asObject(answer);
-  const parsed = /^\d{1,4}(?=\+?$)/.exec(asText(emulationMinor) ?? '');
-  if (major !== '1' || parsed === null) throw new TargetFailure(noVersion);
-  return Number(parsed[0]) >= constrainedFrom ? constrainedRules : unconstrainedRules;
+  const { major, minor } = servedVersion(answer);
+  if (major !== 1 || Number.isNaN(minor)) throw new TargetFailure(noVersion);
+  return minor >= constrainedFrom ? constrainedRules : unconstrainedRules;
 }
 
 const noVersion = {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type VirtualCluster, virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
+import { serviceAccounts } from '../../../src/api/names.ts';
+import { checkInstallation } from '../../../src/process/installation-check.ts';
 import { accessOf, callAs, inTarget, makeInstance, targetSettings } from './target-world.ts';
 
 const world = await operatorWorld({ env: targetSettings });
@@ -35,6 +37,15 @@ describe('a target that works as Kubernetes 1.35', async () => {
     expect(body.status.userInfo).toMatchObject({
       username: 'alice',
       groups: ['dev', 'ops', expect.any(String)],
+    });
+  });
+
+  it('is no platform for Latchkey itself', async () => {
+    const operator = { component: 'operator', account: serviceAccounts.operator };
+    const { signal } = new AbortController();
+    await expect(checkInstallation(cluster.admin.client, operator, signal)).rejects.toMatchObject({
+      code: 'ERR_KUBERNETES_VERSION',
+      message: expect.stringMatching(/v1\.3\d\S*, which works as 1\.35$/),
     });
   });
 
