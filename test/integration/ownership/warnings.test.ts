@@ -35,6 +35,9 @@ const texts = {
 const unknownRole = (index: number): string =>
   `spec.scope.roles[${index}].role: there is no role of that name, so it allows nothing; there are platform-cli (also loft-cli), network-peer, agent, vcluster, runner and workspace`;
 
+const longLife = (words: string): string =>
+  `spec.ttl: it is in seconds, and this is more than a year: ${words}`;
+
 const keys = ownedAccessKeys;
 const tokens = directClusterEndpointTokens;
 const kubeConfigs = virtualClusterInstanceKubeConfigs;
@@ -96,6 +99,23 @@ describeRows('a warning at creation', [
   ]),
   created('is warned of a key without an end', keys, { user: 'alice' }, [texts.noEnd]),
   created('is warned of a key whose ttl is 0', keys, { user: 'alice', ttl: 0 }, [texts.noEnd]),
+  created('is warned of a key for a second more than a year', keys, { ...alice, ttl: 31_536_001 }, [
+    longLife('1 year'),
+  ]),
+  created('is warned of a key for milliseconds in place of seconds', keys, { ...alice, ttl: 86_400_000 }, [
+    longLife('2 years and 270 days'),
+  ]),
+  created('is warned of the longest key', keys, { ...alice, ttl: 3_153_600_000 }, [longLife('100 years')]),
+  created(
+    'is warned of an idle key for more than a year',
+    keys,
+    { ...alice, ttl: 31_622_400, ttlAfterLastActivity: true },
+    [longLife('1 year and 1 day')],
+  ),
+  created('is warned of a child for more than a year', keys, { accessKey: 'p', ttl: 40_000_000 }, [
+    longLife('1 year and 97 days'),
+  ]),
+  created('is not warned of a key for a year', keys, { ...alice, ttl: 31_536_000 }, []),
   created(
     'is warned of everything at once, in the order of the fields',
     tokens,
@@ -189,6 +209,8 @@ describeRows('a warning on an update', [
     ...changed('is warned of the scope that is emptied', { scope: cluster }, { scope: {} }, [texts.nothing]),
     attempt: { verb: 'update', flavour: 'PUT' },
   },
+  changed('is warned of an end that moves beyond a year', {}, { ttl: 63_072_000 }, [longLife('2 years')]),
+  changed('is not warned again of an end beyond a year', { ttl: 63_072_000 }, { description: 'new' }, []),
   changed('is warned of a new rule', { scope: { rules: [rule] } }, { scope: { rules: [rule, rule] } }, [
     texts.scopeRules,
   ]),

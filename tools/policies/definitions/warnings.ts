@@ -20,7 +20,8 @@ export const warnings = validating({
           || ['rules', 'allowLoftCli', 'roles'].exists(f, f in object.spec.scope)
           || !['projects', 'spaces', 'virtualClusters', 'clusters'].exists(l, object.spec.scope[?l].orValue([]) != [])))
         || (request.resource.resource == 'ownedaccesskeys'
-          ? object.spec[?'accessKey'].orValue('') == '' && object.spec[?'ttl'].orValue(0) <= 0
+          ? (object.spec[?'accessKey'].orValue('') == '' && object.spec[?'ttl'].orValue(0) <= 0)
+            || object.spec[?'ttl'].orValue(0) > 31536000
           : object.spec[?'ttl'].orValue(0) > 7776000 || object.spec[?'certificateTTL'].orValue(0) > 31536000
             || (request.operation == 'UPDATE' && object.spec[?'accessKey'].orValue('') == ''))
     `),
@@ -42,6 +43,10 @@ export const warnings = validating({
       [variables.spec, variables.oldSpec].map(s, request.resource.resource == 'directclusterendpointtokens'
         ? (s[?'ttl'].orValue(0) > 0 ? s[?'ttl'].orValue(0) : 86400)
         : (s[?'certificateTTL'].orValue(86400) > 0 ? s[?'certificateTTL'].orValue(86400) : 31536000))
+    `,
+    // The life of a key: whole years of 365 days, and the whole days that are left.
+    years: cel`
+      [variables.spec[?'ttl'].orValue(0) / 31536000, variables.spec[?'ttl'].orValue(0) % 31536000 / 86400]
     `,
     // An effective scope without any entry: `{}`, null, or lists that are all empty.
     allowsNothing: cel`
@@ -147,6 +152,18 @@ export const warnings = validating({
           || (request.operation != 'CREATE' && variables.oldSpec[?'ttl'].orValue(0) <= 0)
       `,
       message: 'spec.ttl: without it, or with 0, the key never ends; set its life in seconds',
+    },
+    {
+      expression: cel`
+        request.resource.resource != 'ownedaccesskeys' || variables.spec[?'ttl'].orValue(0) <= 31536000
+          || variables.spec[?'ttl'] == variables.oldSpec[?'ttl']
+      `,
+      message: 'spec.ttl: it is in seconds, and this is more than a year',
+      messageExpression: cel`
+        'spec.ttl: it is in seconds, and this is more than a year: ' + string(variables.years[0])
+          + (variables.years[0] == 1 ? ' year' : ' years')
+          + (variables.years[1] == 0 ? '' : ' and ' + string(variables.years[1]) + (variables.years[1] == 1 ? ' day' : ' days'))
+      `,
     },
   ],
 });
