@@ -47,6 +47,7 @@ function toolPath(tool) {
 }
 
 function run(tool, rest) {
+  if (!existsSync(packages)) fail('there is no node_modules: run npm ci first');
   const node = findNode();
   const env = { ...process.env, PATH: `${path.dirname(node)}${path.delimiter}${process.env.PATH ?? ''}` };
   const child = spawn(node, [...toolPath(tool), ...rest], { stdio: 'inherit', env });

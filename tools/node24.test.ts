@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -80,6 +80,17 @@ describe('node24.mjs', () => {
     expect(await exit).toEqual({ code: 0, signal: null });
     expect(await output).toMatch(/\d+\.\d+\.\d+/);
   });
+
+  it.each(['node', 'vitest'])(
+    'says npm ci where nothing was installed, whatever it is to run: %s',
+    async (tool) => {
+      const checkout = path.join(folder, 'checkout', 'tools', 'node24.mjs');
+      await cp(launcher, checkout);
+      const { errors, exit } = start(machineNode, [checkout, tool, 'program.mjs']);
+      expect(await exit).toEqual({ code: 1, signal: null });
+      expect(await errors).toBe('there is no node_modules: run npm ci first\n');
+    },
+  );
 
   it.each([
     [['node', '-e', 'process.exit(3)'], 3, ''],

@@ -5,9 +5,15 @@ export const usage = `Usage: npm run demo [-- --once]
 
 export type Arguments = { readonly once: boolean; readonly help: boolean } | { readonly problem: string };
 
-export function readArguments(args: readonly string[]): Arguments {
+/** `npm run demo --once` without the two hyphens between: npm takes the flag for one of its own, and only says so here. */
+const swallowed = 'npm_config_once';
+
+export function readArguments(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>> = {},
+): Arguments {
   const known = ['--once', '--help'];
   const unknown = args.find((argument) => !known.includes(argument));
   if (unknown !== undefined) return { problem: `unknown argument "${unknown}"` };
-  return { once: args.includes('--once'), help: args.includes('--help') };
+  return { once: args.includes('--once') || env[swallowed] === 'true', help: args.includes('--help') };
 }

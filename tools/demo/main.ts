@@ -11,7 +11,7 @@ const say = progress((line) => void process.stderr.write(`${line}\n`));
 
 async function main(): Promise<number> {
   endWithNpm();
-  const options = readArguments(process.argv.slice(2));
+  const options = readArguments(process.argv.slice(2), process.env);
   if ('problem' in options) {
     process.stderr.write(`demo: ${options.problem}\n${usage}\n`);
     return 2;
