@@ -126,7 +126,8 @@ export const requesterGroupsText = cel`
 export const ephemeralLabel = cel`
   request.operation == 'CREATE'
     ? ('management.platform.sh:self-service' in request.userInfo.?groups.orValue([])
-          && !object.metadata.?annotations[?'kubectl.kubernetes.io/last-applied-configuration'].hasValue()
+          && !['kubectl.kubernetes.io/last-applied-configuration', 'kapp.k14s.io/original']
+            .exists(a, object.metadata.?annotations[?a].hasValue())
         ? optional.of('true')
         : optional.none())
     : oldObject.metadata.?labels[?'management.platform.sh/ephemeral']

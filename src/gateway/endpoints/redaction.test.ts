@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { cpuMs } from '../../../test/fakes/cpu-time.ts';
 import { generateAccessKey } from '../../credentials/keys/access-key.ts';
 import { credentialHash } from '../../credentials/keys/credential-hash.ts';
-import { cleanManifest, lastApplied, withoutCredentials } from './redaction.ts';
+import { cleanManifest, kappOriginal, lastApplied, withoutCredentials } from './redaction.ts';
 
 /** Found in no other text. */
 const mark = 'MARKED-SECRET-0123456789';
@@ -21,6 +21,23 @@ const places: Readonly<Record<string, object>> = {
   'last-applied': {
     metadata: {
       annotations: { [lastApplied]: JSON.stringify({ spec: { key: mark }, status: { token: mark } }) },
+    },
+  },
+  'the original of kapp': {
+    metadata: {
+      annotations: { [kappOriginal]: JSON.stringify({ spec: { key: mark }, status: { token: mark } }) },
+    },
+  },
+  'an original of kapp that cannot be read': {
+    metadata: { annotations: { [kappOriginal]: `{"spec":{"key":"${mark}` } },
+  },
+  'an original of kapp in a last-applied': {
+    metadata: {
+      annotations: {
+        [lastApplied]: JSON.stringify({
+          metadata: { annotations: { [kappOriginal]: JSON.stringify({ spec: { key: mark } }) } },
+        }),
+      },
     },
   },
   'a last-applied that cannot be read': {

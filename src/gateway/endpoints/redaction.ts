@@ -5,6 +5,10 @@ import { parseSpecKey } from '../../credentials/keys/spec-key.ts';
 export const redacted = 'redacted-by-latchkey';
 
 export const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
+export const kappOriginal = 'kapp.k14s.io/original';
+
+/** Annotations in which a tool that applies manifests keeps the whole of them. */
+export const manifestAnnotations: readonly string[] = [lastApplied, kappOriginal];
 
 /**
  * The only way out for a body about our kinds: an object, a list, a Table, an event of a watch or a Status, without any
@@ -87,12 +91,13 @@ function hashForm(key: unknown): string | undefined {
 
 function cleanMetadata(metadata: JsonObject): JsonObject {
   const annotations = asObject(metadata['annotations']);
-  if (annotations[lastApplied] === undefined) return metadata;
-  const cleaned = cleanManifest(annotations[lastApplied]);
-  return { ...metadata, annotations: { ...annotations, [lastApplied]: cleaned } };
+  const present = manifestAnnotations.filter((name) => annotations[name] !== undefined);
+  if (present.length === 0) return metadata;
+  const cleaned = Object.fromEntries(present.map((name) => [name, cleanManifest(annotations[name])]));
+  return { ...metadata, annotations: { ...annotations, ...cleaned } };
 }
 
-/** The manifest that kubectl wrote down. One that cannot be read cannot be cleaned, and kubectl writes a new one. */
+/** The manifest that kubectl or kapp wrote down. One that cannot be read cannot be cleaned, and they write a new one. */
 export function cleanManifest(text: unknown): string {
   try {
     const manifest: unknown = JSON.parse(String(text));
@@ -109,8 +114,8 @@ export function cleanManifest(text: unknown): string {
 function withoutManifest(manifest: JsonObject): JsonObject {
   const metadata = asObject(manifest['metadata']);
   const annotations = asObject(metadata['annotations']);
-  if (annotations[lastApplied] === undefined) return manifest;
-  return { ...manifest, metadata: { ...metadata, annotations: without(annotations, [lastApplied]) } };
+  if (manifestAnnotations.every((name) => annotations[name] === undefined)) return manifest;
+  return { ...manifest, metadata: { ...metadata, annotations: without(annotations, manifestAnnotations) } };
 }
 
 export const without = (object: JsonObject, names: readonly string[]): JsonObject =>

@@ -1,12 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { credentialHash } from '../../credentials/keys/credential-hash.ts';
-import { lastApplied, withoutCredentials } from './redaction.ts';
+import { kappOriginal, lastApplied, withoutCredentials } from './redaction.ts';
 import { secretsIn, withStoredSecrets } from './stored-secrets.ts';
 
 const plain = 'a-key-that-the-operator-made';
 const hash = `sha256:${credentialHash(plain)}`;
 const stored = {
-  metadata: { name: 'ci', annotations: { [lastApplied]: JSON.stringify({ spec: { key: plain } }) } },
+  metadata: {
+    name: 'ci',
+    annotations: {
+      [lastApplied]: JSON.stringify({ spec: { key: plain } }),
+      [kappOriginal]: JSON.stringify({ spec: { key: plain }, kind: 'OwnedAccessKey' }),
+    },
+  },
   spec: {
     key: plain,
     displayName: 'a',

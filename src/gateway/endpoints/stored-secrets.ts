@@ -1,6 +1,6 @@
 import { asObject, asText, isObject, type JsonObject } from '../../api/json.ts';
 import { parseSpecKey } from '../../credentials/keys/spec-key.ts';
-import { cleanManifest, lastApplied, loginTokens } from './redaction.ts';
+import { cleanManifest, loginTokens, manifestAnnotations } from './redaction.ts';
 
 /**
  * What a client changed, with the credentials that it could not see: they stay as they are stored. A key that is left out means
@@ -38,10 +38,14 @@ function storedLogin(spec: JsonObject, stored: JsonObject): JsonObject {
 }
 
 function withStoredManifest(metadata: JsonObject, stored: JsonObject): JsonObject {
-  const shown = asObject(metadata['annotations'])[lastApplied];
-  const kept = asObject(stored['annotations'])[lastApplied];
-  if (shown === undefined || kept === undefined || shown !== cleanManifest(kept)) return metadata;
-  return { ...metadata, annotations: { ...asObject(metadata['annotations']), [lastApplied]: kept } };
+  const [shown, kept] = [asObject(metadata['annotations']), asObject(stored['annotations'])];
+  const unchanged = manifestAnnotations.filter(
+    (name) =>
+      shown[name] !== undefined && kept[name] !== undefined && shown[name] === cleanManifest(kept[name]),
+  );
+  if (unchanged.length === 0) return metadata;
+  const manifests = Object.fromEntries(unchanged.map((name) => [name, kept[name]]));
+  return { ...metadata, annotations: { ...shown, ...manifests } };
 }
 
 /** The plain credentials in an object: what an answer about it could quote. */

@@ -36,12 +36,15 @@ describe('the ephemeral label', async () => {
     );
   });
 
-  it('is not set where kubectl apply wrote its annotation, which says that the object is declared', async () => {
-    const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{}' };
-    const sent = { [labels.ephemeral]: 'true' };
-    const created = await create(viaGateway, objectOf(ownedAccessKeys, {}, { annotations, labels: sent }));
-    expect(labelOf(created)).toBeUndefined();
-  });
+  it.each(['kubectl.kubernetes.io/last-applied-configuration', 'kapp.k14s.io/original'])(
+    'is not set where a tool wrote %s, which says that the object is declared',
+    async (annotation) => {
+      const annotations = { [annotation]: '{}' };
+      const sent = { [labels.ephemeral]: 'true' };
+      const created = await create(viaGateway, objectOf(ownedAccessKeys, {}, { annotations, labels: sent }));
+      expect(labelOf(created)).toBeUndefined();
+    },
+  );
 
   it('is not set for the group of server-side apply', async () => {
     const applying = await world.user('alice', [testers, groups.selfServiceApply]);

@@ -329,3 +329,94 @@ describe('the last-applied annotation', async () => {
     });
   });
 });
+
+describe("kapp's annotation with the original manifest", async () => {
+  const world = await admissionWorld();
+  const original = 'kapp.k14s.io/original';
+  const md5 = { 'kapp.k14s.io/original-diff-md5': '58e0494c51d30eb3494f7c9198986bb9' };
+  const originalOf = (object: TestObject): string => object.metadata.annotations?.[original] ?? '';
+  /** An object as kapp sends it: with the whole manifest in its annotation. */
+  const withOriginal = (resource: Resource, spec: Record<string, unknown>, text?: string) => {
+    const object = objectOf(resource, spec);
+    const annotations = { ...md5, [original]: text ?? JSON.stringify(object) };
+    return { ...object, metadata: { ...object.metadata, annotations } };
+  };
+  const send = async (object: TestObject, resource: Resource = ownedAccessKeys) =>
+    await world.alice.send('POST', pathOf(resource), { body: object });
+
+  it('holds a constant in place of a plain key, and its hash stays', async () => {
+    const stored = expectOk(
+      await send(withOriginal(ownedAccessKeys, { user: 'alice', key: plain, ttl: 60 })),
+    );
+    expect(stored.spec).toMatchObject({ key: plain });
+    expect(JSON.parse(originalOf(stored)).spec).toEqual({ user: 'alice', key: constant, ttl: 60 });
+    expect(stored.metadata.annotations).toMatchObject(md5);
+    expect(JSON.stringify(stored.metadata)).not.toContain(plain);
+  });
+
+  it.each([
+    ['a key in another place', `{"spec":{"description":"use ${plain}","key":"${plain}"}}`],
+    ['a token', `{"status":{"token":"${plain}"}}`],
+    ['a document', `{"status":{"kubeConfig":"${plain}"}}`],
+    ['a text that is cut off', `{"spec":{"key":"${plain}`],
+  ])('is clean of %s', async (_, text) => {
+    const stored = expectOk(await send(withOriginal(ownedAccessKeys, { user: 'alice', key: plain }, text)));
+    expect(originalOf(stored)).toContain(constant);
+    expect(originalOf(stored)).not.toContain(plain);
+  });
+
+  it.each([directClusterEndpointTokens, virtualClusterInstanceKubeConfigs])(
+    'is clean on a $kind',
+    async (resource) => {
+      const text = `{"status":{"token":"${plain}","kubeConfig":"${other}"}}`;
+      const stored = expectOk(await send(withOriginal(resource, {}, text), resource));
+      expect(originalOf(stored)).toBe(`{"status":{"token":"${constant}","kubeConfig":"${constant}"}}`);
+    },
+  );
+
+  it('is cleaned when an update writes it, beside that of kubectl apply', async () => {
+    const created = await create(world.alice, objectOf(ownedAccessKeys, { user: 'alice', key: plain }));
+    const copy = JSON.stringify({ spec: { key: plain } });
+    const answer = await world.alice.send('PATCH', pathOf(ownedAccessKeys, created.metadata.name), {
+      body: { metadata: { annotations: { [original]: copy, [annotation]: copy } } },
+      contentType: contentTypes.mergePatch,
+    });
+    const cleaned = JSON.stringify({ spec: { key: constant } });
+    expect(expectOk(answer).metadata.annotations).toMatchObject({
+      [original]: cleaned,
+      [annotation]: cleaned,
+    });
+  });
+
+  it('keeps a hash, and what is no credential', async () => {
+    const text = `{"spec":{"key":"${hash}","description":"key"}}`;
+    expect(originalOf(expectOk(await send(withOriginal(ownedAccessKeys, { user: 'alice' }, text))))).toBe(
+      text,
+    );
+  });
+
+  it('is removed when cleaning it would take long', async () => {
+    const text = `"key":"${plain}",`.repeat(100);
+    const stored = expectOk(await send(withOriginal(ownedAccessKeys, { user: 'alice' }, text)));
+    expect(stored.metadata.annotations).not.toHaveProperty([original]);
+    expect(stored.metadata.annotations).toMatchObject(md5);
+  });
+
+  it.each<[string, Record<string, unknown>]>([
+    ['connectorData', { identity: { connectorData: 'login-secret' } }],
+    ['a refresh token', { oidcLogin: { refreshToken: 'login-secret' } }],
+  ])('is refused with login data: %s', async (_, spec) => {
+    const { status, body } = await send(withOriginal(ownedAccessKeys, { user: 'alice', ...spec }));
+    expect(status).toBe(403);
+    expect(body.message).toContain('kapp would leave a copy of these values in an annotation');
+    expect(JSON.stringify(body)).not.toContain('login-secret');
+  });
+
+  it('is refused where it says that there is no scope and the object does not', async () => {
+    const text = '{"spec":{"scope":null}}';
+    const { status, body } = await send(withOriginal(ownedAccessKeys, { user: 'alice' }, text));
+    expect(status).toBe(403);
+    expect(body.message).toContain('spec.scope: null stands in the manifest of kapp');
+    expectOk(await send(withOriginal(ownedAccessKeys, { user: 'alice', scope: null }, text)));
+  });
+});

@@ -7,7 +7,13 @@ import {
   requesterGroupsText,
 } from '../fragments.ts';
 import { mutating } from '../policy.ts';
-import { lastAppliedChanged, redaction, redactionVariables } from '../redaction.ts';
+import {
+  kappChanged,
+  kappRedaction,
+  lastAppliedChanged,
+  redaction,
+  redactionVariables,
+} from '../redaction.ts';
 import { createdWith, mayStampAgain, stampNames, stampVariables, wantedStamp } from '../stamps.ts';
 import { cel, text } from '../text.ts';
 
@@ -57,7 +63,7 @@ export const requester = mutating({
     kubectl apply made is declared, server-side (with another group) or with its annotation: the next apply would make it
     again, alive.
 
-    The copy: kubectl apply and Argo CD copy the whole manifest into an annotation that far more people read than the key: anyone
+    The copy: kubectl apply, kapp and Argo CD copy the whole manifest into an annotation that far more people read than the key: anyone
     who sees annotations in a diff, a dashboard or a backup. Values that can be credentials are replaced there by a constant:
     spec.key itself, and any longer text under the names key, token and kubeConfig (the last two when somebody applies what
     \`kubectl get -o yaml\` printed). Hashes stay. kubectl compares the presence of fields with this annotation, not values, so
@@ -84,11 +90,18 @@ export const requester = mutating({
         || (${identityMissing})
         || object.metadata.?labels[?'management.platform.sh/ephemeral'] != (${ephemeralLabel})
         || (${lastAppliedChanged})
+        || (${kappChanged})
     `,
   },
   // Looked up one by one: an expression over all annotations of an object could cost more than the API server allows, and
   // the object could then never be changed again.
-  variables: { ...stampVariables, ...redactionVariables, label: ephemeralLabel, lastAppliedChanged },
+  variables: {
+    ...stampVariables,
+    ...redactionVariables,
+    label: ephemeralLabel,
+    lastAppliedChanged,
+    kappChanged,
+  },
   mutations: [
     cel`
       (request.operation == 'CREATE'
@@ -141,6 +154,9 @@ export const requester = mutating({
       + (!variables.lastAppliedChanged
         ? []
         : ${redaction})
+      + (!variables.kappChanged
+        ? []
+        : ${kappRedaction})
     `,
   ],
 });
