@@ -1,4 +1,5 @@
 import { credentialKinds } from '../../src/api/credential-kinds.ts';
+import { groups } from '../../src/api/names.ts';
 import { cel, line } from './text.ts';
 
 /** The kinds that hold a credential. */
@@ -112,6 +113,13 @@ export const outsideLimitsMessage = line`
 export const onStoredObject = cel`
   authorizer.group('management.platform.sh').resource(request.resource.resource)
     .namespace(oldObject.metadata.?namespace.orValue('')).name(oldObject.metadata.name)
+`;
+
+/** Whether the requester cannot see what is issued to this object. The gateway answers those to which it gives its groups. */
+export const cannotRead = cel`
+  !request.userInfo.?groups.orValue([]).exists(g, g in ${list([groups.selfService, groups.selfServiceApply])})
+    && !authorizer.group('management.platform.sh').resource(request.resource.resource)
+      .namespace(object.metadata.?namespace.orValue('')).name(object.metadata.name).check('get').allowed()
 `;
 
 /** The groups of the requester as a JSON array. `strings.quote` escapes as JSON does, except for some control characters: a

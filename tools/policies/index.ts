@@ -4,6 +4,7 @@ import { dryRunDelete } from './definitions/dry-run-delete.ts';
 import { finalizers } from './definitions/finalizers.ts';
 import { instanceUse } from './definitions/instance-use.ts';
 import { keptFields } from './definitions/kept-fields.ts';
+import { keyDelivery } from './definitions/key-delivery.ts';
 import { lastApplied } from './definitions/last-applied.ts';
 import { objectSize } from './definitions/object-size.ts';
 import { ownerReferences } from './definitions/owner-references.ts';
@@ -22,7 +23,7 @@ import { warnings } from './definitions/warnings.ts';
 import type { Policy } from './policy.ts';
 
 /** Raise it with every release that changes a policy. Operators take policies of a newer version for their successor's. */
-export const policyVersion = 7;
+export const policyVersion = 8;
 
 /** The policies of each file of `config/admission`, in the order in which they are applied; a definition has the same name. */
 export const policyFiles: Readonly<Record<string, readonly Policy[]>> = {
@@ -37,6 +38,7 @@ export const policyFiles: Readonly<Record<string, readonly Policy[]>> = {
   'platform-fields': [platformFields],
   'instance-use': [instanceUse],
   'secret-reference': [secretReference],
+  'key-delivery': [keyDelivery],
   'target-secrets': [targetSecrets],
   'owner-references': [ownerReferences],
   'object-size': [objectSize],

@@ -10,6 +10,7 @@ const policies = [
   'platform-fields',
   'instance-use',
   'secret-reference',
+  'key-delivery',
   'target-secrets',
   'owner-references',
 ];

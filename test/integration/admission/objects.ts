@@ -48,6 +48,22 @@ export function objectOf(
   };
 }
 
+/**
+ * The same, as those make it who may not get it: an access key has the hash of a key, unless there is a field `key` or
+ * `secretRef`, also if undefined.
+ */
+export function unreadObjectOf(resource: Resource, ...parts: ObjectParts): TestObject {
+  const object = objectOf(resource, ...parts);
+  const { spec = {} } = object;
+  const isComplete = resource !== ownedAccessKeys || 'key' in spec || 'secretRef' in spec;
+  return isComplete ? object : { ...object, spec: { ...spec, key: hashOfOwnKey() } };
+}
+
+type ObjectParts = [spec?: Record<string, unknown>, metadata?: Partial<TestObject['metadata']>];
+
+/** As `spec.key` takes it from those who keep the key to themselves. */
+export const hashOfOwnKey = (): string => `sha256:${randomBytes(32).toString('hex')}`;
+
 const needsScope = ({ team, subject, groups }: Record<string, unknown>): boolean =>
   [team ?? '', subject ?? ''].join('') !== '' || (Array.isArray(groups) && groups.length > 0);
 

@@ -6,7 +6,7 @@ import {
   virtualClusterInstanceKubeConfigs,
 } from '../../../src/api/resources.ts';
 import { type ApiAnswer, type ApiClient, contentTypes } from '../admission/api-client.ts';
-import { objectOf, pathOf, type TestObject } from '../admission/objects.ts';
+import { hashOfOwnKey, pathOf, type TestObject, unreadObjectOf } from '../admission/objects.ts';
 import { admissionWorld, create, read, resourceOf } from '../admission/world.ts';
 import { notTheirs } from './answers.ts';
 import { grant, groupOf } from './grants.ts';
@@ -59,7 +59,7 @@ describe('who manages a field', async () => {
   let disabled: TestObject;
   beforeAll(async () => {
     const spec = { user: 'alice', groups: ['ops'], scope: {} };
-    const target = await create(people.carol, objectOf(ownedAccessKeys, spec));
+    const target = await create(people.carol, unreadObjectOf(ownedAccessKeys, spec));
     expect((await mergePatch(people.root, target, { spec: { disabled: true } })).status).toBe(200);
     disabled = await read(world, target);
   });
@@ -75,7 +75,7 @@ describe('who manages a field', async () => {
   });
 
   it('stays with the operator when the owner sends it back or hides it', async () => {
-    const taken = await create(people.alice, objectOf(ownedAccessKeys, { user: 'alice' }));
+    const taken = await create(people.alice, unreadObjectOf(ownedAccessKeys, { user: 'alice' }));
     await mergePatch(people.operator, taken, { spec: { key, disabled: true } }, { fieldManager });
     expect((await put(people.alice, await read(world, taken), { description: 'mine' })).status).toBe(200);
     const hidden = await put(people.alice, await read(world, taken), {}, { managedFields: [{}] });
@@ -87,7 +87,7 @@ describe('who manages a field', async () => {
     ['a key', { user: 'alice', key }],
     ['disabled', { user: 'alice', disabled: true }],
   ])('cannot be the operator for somebody else who sets %s', async (_, spec) => {
-    const body = objectOf(ownedAccessKeys, spec);
+    const body = unreadObjectOf(ownedAccessKeys, spec);
     const answer = await people.alice.send('POST', pathOf(ownedAccessKeys), {
       body,
       query: { fieldManager },
@@ -115,7 +115,7 @@ describe('a credential with a scope', async () => {
   ] as const;
 
   it.each(limited)('does not widen or prolong itself: %s', async (_, resource, spec) => {
-    const target = await create(people.alice, objectOf(resource, spec));
+    const target = await create(people.alice, unreadObjectOf(resource, spec));
     const holder = withItself(target);
     const longer = resource === virtualClusterInstanceKubeConfigs ? 'certificateTTL' : 'ttl';
     for (const change of [{ scope: undefined, rules: undefined, [longer]: 90_000 }, { [longer]: 90_000 }]) {
@@ -125,7 +125,7 @@ describe('a credential with a scope', async () => {
   });
 
   it('describes and disables itself, and other credentials of its user change it', async () => {
-    const target = await create(people.alice, objectOf(ownedAccessKeys, { user: 'alice', scope: {} }));
+    const target = await create(people.alice, unreadObjectOf(ownedAccessKeys, { user: 'alice', scope: {} }));
     expect((await put(withItself(target), target, { description: 'mine' })).status).toBe(200);
     const described = await read(world, target);
     expect((await put(withItself(target), described, { disabled: true })).status).toBe(200);
@@ -133,7 +133,7 @@ describe('a credential with a scope', async () => {
   });
 
   it('without limits changes itself', async () => {
-    const target = await create(people.alice, objectOf(ownedAccessKeys, { user: 'alice', ttl: 600 }));
+    const target = await create(people.alice, unreadObjectOf(ownedAccessKeys, { user: 'alice', ttl: 600 }));
     expect((await put(withItself(target), target, { ttl: 900 })).status).toBe(200);
   });
 });
@@ -150,7 +150,7 @@ describe('an update that changes nothing', async () => {
   it.each(kinds)(
     'is open to those who read $kind, as a migration does that encrypts all objects again',
     async (resource, spec) => {
-      const target = await read(world, await create(people.alice, objectOf(resource, spec)));
+      const target = await read(world, await create(people.alice, unreadObjectOf(resource, spec)));
       expect((await put(people.root, target, {})).status).toBe(200);
       const kept = await read(world, target);
       const { apiVersion, kind, metadata } = kept;
@@ -170,7 +170,7 @@ describe('an update that changes nothing', async () => {
   );
 
   it.each(kinds)('shows $kind to no one else', async (resource, spec) => {
-    const target = await read(world, await create(people.alice, objectOf(resource, spec)));
+    const target = await read(world, await create(people.alice, unreadObjectOf(resource, spec)));
     for (const client of [people.mallory, people.warden]) {
       const answer = await put(client, target, {});
       expect(answer.status).toBe(403);
@@ -179,7 +179,7 @@ describe('an update that changes nothing', async () => {
   });
 
   it('takes no part in a field', async () => {
-    const target = await create(people.alice, objectOf(ownedAccessKeys, { user: 'alice', key }));
+    const target = await create(people.alice, unreadObjectOf(ownedAccessKeys, { user: 'alice', key }));
     const { apiVersion, kind, metadata } = target;
     const answer = await people.root.send('PATCH', pathOf(ownedAccessKeys, metadata.name), {
       body: { apiVersion, kind, metadata: { name: metadata.name }, spec: { user: 'alice' } },
@@ -203,7 +203,10 @@ describe('a user who revokes and updates, but neither reads nor patches', async 
   });
 
   it('does not read a generated key out of a PUT that leaves it out and turns it off', async () => {
-    const target = await create(people.alice, objectOf(ownedAccessKeys, { user: 'alice' }, { labels: {} }));
+    const target = await create(
+      people.alice,
+      unreadObjectOf(ownedAccessKeys, { user: 'alice' }, { labels: {} }),
+    );
     await mergePatch(people.operator, target, { spec: { key } }, { fieldManager });
     await people.operator.send('PATCH', `${pathOf(ownedAccessKeys, target.metadata.name)}/status`, {
       body: { status: { keySource: 'Generated' } },
@@ -263,7 +266,7 @@ describe('the largest request that is allowed', async () => {
     const ownerReferences = [await alive(), ...owners('na')];
     const target = await create(
       admin,
-      objectOf(ownedAccessKeys, spec('a'), { ...metadata('a'), ownerReferences }),
+      unreadObjectOf(ownedAccessKeys, spec('a'), { ...metadata('a'), ownerReferences }),
     );
     const changed = await mergePatch(admin, target, {
       spec: spec('b'),
@@ -278,22 +281,27 @@ describe('the largest request that is allowed', async () => {
     const groups = many(500, (index) => `${'g'.repeat(60)}${index}`);
     const crowd = await world.user('crowd', ['ownership-tests-everyone', ...groups]);
     const body = { groups: groups.slice(-16), scope: largestScope('a') };
-    const target = await create(crowd, objectOf(ownedAccessKeys, body));
+    const target = await create(crowd, unreadObjectOf(ownedAccessKeys, body));
     expect((await put(crowd, target, { scope: largestScope('b') })).status).toBe(200);
-    const token = await create(crowd, objectOf(directClusterEndpointTokens, { scope: largestScope('a') }));
+    const token = await create(
+      crowd,
+      unreadObjectOf(directClusterEndpointTokens, { scope: largestScope('a') }),
+    );
     expect((await put(crowd, token, { ttl: 600 })).status).toBe(200);
   });
 });
+
+const hash = hashOfOwnKey();
 
 describe('a body that says two things', async () => {
   const world = await admissionWorld();
   await peopleOf(world);
 
   it.each([
-    ['a user', '{"user":"mallory","user":"alice"}'],
-    ['a spec', '{"user":"alice"},"spec":{"user":"mallory"}'],
+    ['a user', `{"user":"mallory","user":"alice","key":"${hash}"}`],
+    ['a spec', `{"user":"alice"},"spec":{"user":"mallory","key":"${hash}"}`],
   ])('is judged by what is stored: %s twice', async (_, spec) => {
-    const { metadata, apiVersion, kind } = objectOf(ownedAccessKeys);
+    const { metadata, apiVersion, kind } = unreadObjectOf(ownedAccessKeys);
     const head = JSON.stringify({ apiVersion, kind, metadata }).slice(0, -1);
     const as = ['--as=mallory', '--as-group=ownership-tests-everyone'];
     const path = `${pathOf(ownedAccessKeys)}?fieldValidation=Ignore`;
@@ -321,17 +329,17 @@ describe('fields that are null', async () => {
       { groups: null, key: null, secretRef: null, accessKey: null, disabled: null, ttl: null },
     ],
   ])('count as absent, and the key is that of its maker: %s', async (_, spec) => {
-    const body = { ...objectOf(ownedAccessKeys), spec };
-    const answer = await people.mallory.send('POST', pathOf(ownedAccessKeys), { body });
+    const body = { ...unreadObjectOf(ownedAccessKeys), spec };
+    const answer = await people.root.send('POST', pathOf(ownedAccessKeys), { body });
     expect({ status: answer.status, spec: answer.body.spec }).toEqual({
       status: 201,
-      spec: { user: 'mallory' },
+      spec: { user: 'root' },
     });
   });
 
   it('take nothing off a key: scope', async () => {
-    const spec = { user: 'mallory', scope: null };
-    const target = await create(people.mallory, objectOf(ownedAccessKeys, spec));
+    const spec = { user: 'mallory', scope: null, key: hash };
+    const target = await create(people.mallory, unreadObjectOf(ownedAccessKeys, spec));
     expect(target.spec).toEqual(spec);
   });
 });

@@ -4,7 +4,7 @@ import {
   ownedAccessKeys,
   virtualClusterInstanceKubeConfigs,
 } from '../../../src/api/resources.ts';
-import { objectOf, pathOf } from '../admission/objects.ts';
+import { pathOf, unreadObjectOf } from '../admission/objects.ts';
 import { admissionWorld, create } from '../admission/world.ts';
 import { notTheirsToDelete, notTheirsToSee } from './answers.ts';
 import { peopleOf } from './people.ts';
@@ -129,7 +129,7 @@ describe('a user whose name takes long to compare', async () => {
     ['of a user', 'x'],
     ['of a team', 'team:x'],
   ])('deletes nothing of others: the name %s', async (_, start) => {
-    const object = await create(people.alice, objectOf(ownedAccessKeys, { user: 'alice' }));
+    const object = await create(people.alice, unreadObjectOf(ownedAccessKeys, { user: 'alice' }));
     const client = world.admin.withHeaders({
       'impersonate-user': start.padEnd(12_000, 'x'),
       'impersonate-group': 'ownership-tests-everyone',

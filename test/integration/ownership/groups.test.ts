@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { until } from '../../../lab/operator/until.ts';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
 import type { ApiClient } from '../admission/api-client.ts';
-import { objectOf, pathOf } from '../admission/objects.ts';
+import { pathOf, unreadObjectOf } from '../admission/objects.ts';
 import { admissionWorld, create } from '../admission/world.ts';
 import { grant, groupOf } from './grants.ts';
 import { largestScope } from './largest-scope.ts';
@@ -161,7 +161,7 @@ describe('sixteen groups of others, on the largest spec that there can be', asyn
   ]);
   const wide = await world.user('wide', [...roles, 'ownership-tests-may-team']);
   const without = await world.user('wide', ['ownership-tests-may-team', ...roles.slice(0, -1)]);
-  const key = objectOf(resource, { team: 'large', groups: sixteen, scope: largestScope() });
+  const key = unreadObjectOf(resource, { team: 'large', groups: sixteen, scope: largestScope() });
 
   it('are given by one who may impersonate each of them by another role, and changed', async () => {
     await untilGranted(wide);

@@ -6,7 +6,7 @@ import {
   virtualClusterInstanceKubeConfigs,
 } from '../../../src/api/resources.ts';
 import { type ApiAnswer, type ApiClient, contentTypes } from '../admission/api-client.ts';
-import { objectOf, pathOf, type TestObject } from '../admission/objects.ts';
+import { pathOf, type TestObject, unreadObjectOf } from '../admission/objects.ts';
 import { admissionWorld, create, read, resourceOf, writeStatus } from '../admission/world.ts';
 import { peopleOf } from './people.ts';
 
@@ -20,11 +20,11 @@ describe('a request with a credential that the gateway says is limited', async (
   const people = await peopleOf(world);
   const scoped = await create(
     people.alice,
-    objectOf(ownedAccessKeys, { user: 'alice', scope: {}, ttl: 600 }),
+    unreadObjectOf(ownedAccessKeys, { user: 'alice', scope: {}, ttl: 600 }),
   );
   const limited = limitedTo(scoped);
   const child = async (resource: Resource, status: object = { accessKeyUID: scoped.metadata['uid'] }) => {
-    const made = await create(people.alice, objectOf(resource, { accessKey: scoped.metadata.name }));
+    const made = await create(people.alice, unreadObjectOf(resource, { accessKey: scoped.metadata.name }));
     return await writeStatus(world, made, status);
   };
 
@@ -46,7 +46,7 @@ describe('a request with a credential that the gateway says is limited', async (
   ] as const;
 
   it.each(others)('neither changes nor deletes %s', async (_, resource, spec) => {
-    const object = await create(people.alice, objectOf(resource, spec));
+    const object = await create(people.alice, unreadObjectOf(resource, spec));
     for (const answer of await attempts(limited, object)) {
       expect(said(answer)).toEqual({ status: 403, said: expect.stringContaining(message) });
       expect(JSON.stringify(answer.body)).not.toContain(key);
@@ -79,7 +79,7 @@ describe('a request with a credential that the gateway says is limited', async (
   });
 
   it('describes, disables and deletes itself', async () => {
-    const own = await create(people.alice, objectOf(ownedAccessKeys, { user: 'alice', scope: {} }));
+    const own = await create(people.alice, unreadObjectOf(ownedAccessKeys, { user: 'alice', scope: {} }));
     const itself = limitedTo(own);
     expect(await patch(itself, own, { spec: { description: 'mine', disabled: true } })).toMatchObject({
       status: 200,

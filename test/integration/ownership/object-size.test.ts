@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { annotations } from '../../../src/api/names.ts';
 import { clusters, ownedAccessKeys, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
 import { type ApiClient, contentTypes } from '../admission/api-client.ts';
-import { objectOf, pathOf, type TestObject } from '../admission/objects.ts';
+import { pathOf, type TestObject, unreadObjectOf } from '../admission/objects.ts';
 import { admissionWorld } from '../admission/world.ts';
 import { annotated, expectEnd, makeKey, managing, type Way, ways, withMetadata } from './oversize.ts';
 import { peopleOf } from './people.ts';
@@ -32,7 +32,7 @@ describe('an object that is larger than it may be', async () => {
       [people.master, virtualClusterInstanceKubeConfigs],
       [people.root, clusters],
     ] as const) {
-      const body = annotated(objectOf(resource, {}), '<'.repeat(200_000));
+      const body = annotated(unreadObjectOf(resource, {}), '<'.repeat(200_000));
       const answer = await client.send('POST', pathOf(resource), { body });
       expect(answer.status, resource.kind).toBe(403);
       expect(answer.body.message).toContain('metadata.annotations: larger than 300000 bytes');
@@ -52,7 +52,7 @@ describe('an object that is larger than it may be', async () => {
     ['nested deeper than may be measured', nested(20)],
     ['with more parts than are measured', Array.from({ length: 2_100 }, () => 1)],
   ])('is refused for claims %s', async (_, claim) => {
-    const body = objectOf(ownedAccessKeys, { user: 'alice', identity: { extraClaims: { claim } } });
+    const body = unreadObjectOf(ownedAccessKeys, { user: 'alice', identity: { extraClaims: { claim } } });
     expect(await people.platform.send('POST', pathOf(ownedAccessKeys), { body })).toMatchObject({
       status: 403,
       body: {
@@ -74,7 +74,7 @@ describe('an object that is larger than it may be', async () => {
 
   it('has the quotes of its annotations counted, too', async () => {
     const names = Array.from({ length: 2000 }, (_, index) => `long-${100_000 + index}`);
-    const body = annotated(objectOf(ownedAccessKeys, { user: 'mallory' }), '<'.repeat(46_000));
+    const body = annotated(unreadObjectOf(ownedAccessKeys, { user: 'mallory' }), '<'.repeat(46_000));
     const notes = { ...body.metadata.annotations, ...Object.fromEntries(names.map((name) => [name, ''])) };
     const answer = await people.mallory.send('POST', pathOf(ownedAccessKeys), {
       body: withMetadata(body, { annotations: notes }),
@@ -87,7 +87,7 @@ describe('an object that is larger than it may be', async () => {
 
   it('may not be enabled with the managers for which only a disabled one has room', async () => {
     const spec = { user: 'mallory', disabled: true };
-    const body = managing(objectOf(ownedAccessKeys, spec), 1, 135_000);
+    const body = managing(unreadObjectOf(ownedAccessKeys, spec), 1, 135_000);
     const created = await people.mallory.send('POST', pathOf(ownedAccessKeys), { body });
     expect(created.status, created.body.message).toBe(201);
     const path = pathOf(ownedAccessKeys, created.body.metadata.name);
@@ -101,7 +101,7 @@ describe('an object that is larger than it may be', async () => {
 
   it('can be changed and disabled with as many claims as can be counted', async () => {
     const claim = Array.from({ length: 30 }, () => Array.from({ length: 2000 }, () => 1));
-    const body = objectOf(ownedAccessKeys, { user: 'alice', identity: { extraClaims: { claim } } });
+    const body = unreadObjectOf(ownedAccessKeys, { user: 'alice', identity: { extraClaims: { claim } } });
     const created = await people.platform.send('POST', pathOf(ownedAccessKeys), { body });
     expect(created.status, created.body.message).toBe(201);
     const path = pathOf(ownedAccessKeys, created.body.metadata.name);

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
 import { type ApiClient, contentTypes } from '../admission/api-client.ts';
-import { objectOf, pathOf, type TestObject } from '../admission/objects.ts';
+import { pathOf, type TestObject, unreadObjectOf } from '../admission/objects.ts';
 
 /** Makes an object as large as it is told, by one of the ways to make it large. */
 export type Way = (object: TestObject, size: number) => TestObject;
@@ -95,7 +95,7 @@ export const ways: Readonly<Record<string, Way>> = {
 
 /** Makes a key of the user, and gives its path. */
 export async function makeKey(client: ApiClient, user: string): Promise<string> {
-  const body = objectOf(ownedAccessKeys, { user });
+  const body = unreadObjectOf(ownedAccessKeys, { user });
   const answer = await client.send('POST', pathOf(ownedAccessKeys), { body });
   expect(answer.status, answer.body.message).toBe(201);
   return pathOf(ownedAccessKeys, answer.body.metadata.name);

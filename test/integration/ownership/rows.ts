@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Resource } from '../../../src/api/resources.ts';
 import { type ApiAnswer, type ApiClient, contentTypes } from '../admission/api-client.ts';
-import { objectOf, pathOf, type TestObject } from '../admission/objects.ts';
+import { pathOf, type TestObject, unreadObjectOf } from '../admission/objects.ts';
 import { admissionWorld, create, expectOk, read, type World } from '../admission/world.ts';
 import { type People, type Person, peopleOf } from './people.ts';
 
@@ -82,7 +82,7 @@ type Query = Readonly<Record<string, string>>;
 
 async function storedBefore(people: People, { before, resource }: Row): Promise<TestObject | undefined> {
   if (before === undefined) return undefined;
-  const created = await create(people[before.by], objectOf(resource, before.spec, before.metadata));
+  const created = await create(people[before.by], unreadObjectOf(resource, before.spec, before.metadata));
   if (before.deleting !== true) return created;
   return expectOk(await people.master.send('DELETE', pathOf(resource, created.metadata.name)));
 }
@@ -125,7 +125,7 @@ async function sendNew(
   flavour: 'POST' | 'apply' | 'generateName',
   query: Query,
 ): Promise<ApiAnswer> {
-  const body = objectOf(resource, content.spec, content.metadata);
+  const body = unreadObjectOf(resource, content.spec, content.metadata);
   if (flavour === 'POST') return await client.send('POST', pathOf(resource), { body, query });
   if (flavour === 'generateName') {
     const { name: _, ...metadata } = body.metadata;

@@ -214,9 +214,10 @@ describeRows(
         flavour,
       ),
     ),
-    ...flavours.map((flavour) =>
-      update(`does not put a plain key in by ${flavour}`, [keys, { key: plain }], plainKey, flavour),
-    ),
+    ...flavours.map((flavour) => ({
+      ...update(`does not put a plain key in by ${flavour}`, [keys, { key: plain }], plainKey, flavour),
+      before: { by: 'master', spec: { ...fineOf(keys), key: undefined } } as const,
+    })),
     update('does not take the end away by PUT', [keys, { ttl: null }], keyLife(86_400, 'maxKeyTTL')),
     update(
       'does not take the end away by a merge patch',

@@ -1,6 +1,14 @@
-import { credentials, inSpec, notOperator, oldSpec, spec } from '../fragments.ts';
+import { cannotRead, credentials, inSpec, notOperator, oldSpec, spec } from '../fragments.ts';
 import { validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
+
+/** Of a token or kubeconfig: it stands in the status from now on, and the requester cannot read that. A key is refused. */
+const inStatusOfStranger = cel`
+  !('secretRef' in object.spec)
+    && (request.operation == 'CREATE'
+      || (type(oldObject.?spec.orValue('')) == map && 'secretRef' in oldObject.spec))
+    && ${cannotRead}
+`;
 
 export const warnings = validating({
   name: 'latchkey-warnings',
@@ -23,7 +31,8 @@ export const warnings = validating({
           ? (object.spec[?'accessKey'].orValue('') == '' && object.spec[?'ttl'].orValue(0) <= 0)
             || object.spec[?'ttl'].orValue(0) > 31536000
           : object.spec[?'ttl'].orValue(0) > 7776000 || object.spec[?'certificateTTL'].orValue(0) > 31536000
-            || (request.operation == 'UPDATE' && object.spec[?'accessKey'].orValue('') == ''))
+            || (request.operation == 'UPDATE' && object.spec[?'accessKey'].orValue('') == '')
+            || (${inStatusOfStranger}))
     `),
     'spec-created-or-changed': cel`request.operation == 'CREATE' || object.?spec != oldObject.?spec`,
     'not-exempt': notOperator,
@@ -135,6 +144,13 @@ export const warnings = validating({
       `,
       message: line`
         spec.scope: has no entry, so it allows nothing but asking who one is; name what may be used
+      `,
+    },
+    {
+      expression: cel`request.resource.resource == 'ownedaccesskeys' || !(${inStatusOfStranger})`,
+      message: line`
+        spec.secretRef: without it the credential is in the status, which you may not get; name a Secret
+        that you may read
       `,
     },
     {

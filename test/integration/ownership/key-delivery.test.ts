@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest';
+import { groups } from '../../../src/api/names.ts';
+import {
+  ownedAccessKeys as keys,
+  virtualClusterInstanceKubeConfigs as kubeConfigs,
+  directClusterEndpointTokens as tokens,
+} from '../../../src/api/resources.ts';
+import { hashOfOwnKey, objectOf, pathOf } from '../admission/objects.ts';
+import { admissionWorld, create, read, writers, writeStatus } from '../admission/world.ts';
+import { type Person, peopleOf } from './people.ts';
+import { type Content, describeRows, type Row } from './rows.ts';
+import { by, changeOf, creationOf } from './shorthand.ts';
+
+const refusal =
+  'spec.key: you may not get this key, so you would never see what Latchkey generates; set spec.secretRef to a Secret that you may read, or spec.key to sha256: and the SHA-256 of a key of your own';
+const refused = [403, refusal] as const;
+const warning =
+  "Validation failed for ValidatingAdmissionPolicy 'latchkey-warnings' with binding 'latchkey-warnings': spec.secretRef: without it the credential is in the status, which you may not get; name a Secret that you may read";
+
+const creating = creationOf(keys);
+const secretRef = { namespace: 'default', name: 'mine' };
+const noKey = { key: undefined };
+const hash = hashOfOwnKey();
+
+describeRows('a key that Latchkey is to generate', [
+  creating('mallory', 'gets none that she could not read', noKey, refused),
+  creating('mallory', 'gets none by an empty key', { key: '' }, refused),
+  creating('mallory', 'gets none below a key', { ...noKey, accessKey: 'hers' }, refused),
+  creating('mallory', 'gets none that is disabled', { ...noKey, disabled: true }, refused),
+  by('generateName', creating('mallory', 'gets none under a name of the server', noKey, refused)),
+  creating('carol', 'makes none for somebody else', { ...noKey, user: 'alice' }, refused),
+  creating('holder', 'gets none by a request that the gateway has not made hers', noKey, refused),
+  creating('mallory', 'sends the hash of a key of her own', { key: hash }, 'allowed'),
+  creating('mallory', 'sends a key of her own', { key: 'a-key-that-mallory-made' }, 'allowed'),
+  creating('keeper', 'has it written to a Secret', { secretRef }, 'allowed'),
+  creating('root', 'reads it in the object', noKey, 'allowed'),
+  by('generateName', creating('root', 'reads it in the object', noKey, 'allowed')),
+  by('apply', creating('root', 'reads it in the object', noKey, 'allowed')),
+  creating('argocd', 'reads what it declares for others', { ...noKey, user: 'ci' }, 'allowed'),
+]);
+
+const changing = (who: Person, does: string, before: Content['spec'], spec: Content['spec']): Row =>
+  changeOf(keys)(who, 'PUT', {
+    does,
+    before: { by: who, spec: before ?? {} },
+    content: spec === undefined ? {} : { spec },
+    answer: 'allowed',
+  });
+const ofBefore = { by: 'argocd', spec: { ...noKey, user: 'mallory', ttl: 3600 } } as const;
+
+describeRows('a change after which Latchkey would generate a key', [
+  { ...changing('mallory', 'drops no key that she sent', { key: hash }, { key: null }), answer: refused },
+  { ...changing('mallory', 'empties no key that she sent', { key: hash }, { key: '' }), answer: refused },
+  {
+    ...changing('mallory', 'drops none by disabling', { key: hash }, { key: null, disabled: true }),
+    answer: refused,
+  },
+  changing('mallory', 'disables it as it is', { key: hash }, { disabled: true }),
+  changing('mallory', 'sends another hash', { key: hash }, { key: hashOfOwnKey() }),
+  changing('keeper', 'moves from a hash to a Secret', { key: hash }, { key: null, secretRef }),
+  changing('keeper', 'moves from a Secret to a hash', { secretRef }, { secretRef: null, key: hash }),
+  changing('keeper', 'leaves secretRef out, which stays', { secretRef }, { secretRef: null }),
+  changing('root', 'drops a key that they sent', { key: hash }, { key: null }),
+  {
+    ...changing('mallory', 'changes a key as it was stored before this rule', {}, { ttl: 60 }),
+    before: ofBefore,
+  },
+]);
+
+const warned = (row: Row, ...warnings: readonly string[]): Row => ({ ...row, warnings });
+const makingToken = creationOf(tokens);
+const makingKubeConfig = creationOf(kubeConfigs);
+const usable = { virtualClusterInstance: 'usable', certificateTTL: 3600 };
+const inSecret = { accessKey: 'hers', secretRef: { name: 'mine' } };
+const token = { ttl: 60, accessKey: 'hers' };
+
+describeRows('a token or kubeconfig that the requester may not get', [
+  warned(makingToken('mallory', 'is warned of a token', { ttl: 60 }, 'allowed'), warning),
+  warned(by('generateName', makingToken('mallory', 'is warned', { ttl: 60 }, 'allowed')), warning),
+  warned(makingKubeConfig('alice', 'is warned of a kubeconfig', usable, 'allowed'), warning),
+  warned(makingToken('keeper', 'is not warned where a Secret gets it', { secretRef }, 'allowed')),
+  warned(makingKubeConfig('keeper', 'is not warned where a Secret gets it', inSecret, 'allowed')),
+  warned(makingToken('root', 'is not warned of what they may get', { ttl: 60 }, 'allowed')),
+  warned(
+    changeOf(tokens)('keeper', 'PUT', {
+      does: 'is warned when the Secret is dropped',
+      before: { by: 'keeper', spec: { ...token, secretRef } },
+      content: { spec: { secretRef: null } },
+      answer: 'allowed',
+    }),
+    warning,
+  ),
+  warned(
+    changeOf(tokens)('mallory', 'PUT', {
+      does: 'is not warned again',
+      before: { by: 'mallory', spec: token },
+      content: { spec: { ttl: 120 } },
+      answer: 'allowed',
+    }),
+  ),
+]);
+
+describe('for a key that Latchkey generates', async () => {
+  const world = await admissionWorld();
+  const { mallory } = await peopleOf(world);
+
+  it.each([groups.selfService, groups.selfServiceApply])(
+    'the gateway answers members of %s',
+    async (group) => {
+      const viaGateway = await world.user('alice', [writers, group]);
+      for (const [resource, spec] of [
+        [keys, { ...noKey, ttl: 60 }],
+        [tokens, { ttl: 60 }],
+      ] as const) {
+        const answer = await viaGateway.send('POST', pathOf(resource), { body: objectOf(resource, spec) });
+        expect({ status: answer.status, warnings: answer.warnings }).toEqual({ status: 201, warnings: [] });
+      }
+    },
+  );
+
+  it('leaving it out of a replacement keeps it', async () => {
+    const key = 'a-key-that-the-operator-made';
+    const made = await create(mallory, objectOf(keys, { key }));
+    const confirmed = await writeStatus(world, made, { keySource: 'Generated' });
+    const { key: _, ...spec } = confirmed.spec ?? {};
+    const body = { ...confirmed, spec };
+    expect(await mallory.send('PUT', pathOf(keys, made.metadata.name), { body })).toMatchObject({
+      status: 200,
+    });
+    expect((await read(world, made)).spec).toMatchObject({ key });
+  });
+});
