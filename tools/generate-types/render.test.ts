@@ -51,6 +51,11 @@ describe('a generated file', () => {
     expect(body).toContain('port?: number | string;');
   });
 
+  it('has maps of texts', async () => {
+    const body = await render(objectOf({ claims: { type: 'object', additionalProperties: text } }));
+    expect(body).toContain('export interface SmallThingSpecClaims {\n  [k: string]: string;\n}');
+  });
+
   it('has unions for enums, and required fields', async () => {
     const nested = { ...objectOf({ mode: { type: 'string', enum: ['', 'On'] } }), required: ['mode'] };
     const body = await render(objectOf({ entries: { type: 'array', items: nested } }));

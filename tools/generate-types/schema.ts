@@ -31,11 +31,18 @@ export function objectSchema(name: string, schema: Schema): Schema {
   const properties = Object.entries(propertiesOf(schema));
   return named(name, {
     ...pick(schema),
-    additionalProperties: schema['x-kubernetes-preserve-unknown-fields'] === true,
+    additionalProperties: additionalProperties(name, schema),
     properties: Object.fromEntries(
       properties.map(([property, value]) => [property, propertySchema(name, property, value)]),
     ),
   });
+}
+
+/** What an object may hold besides its fields: nothing, anything, or values of one type. */
+function additionalProperties(name: string, schema: Schema): boolean | Schema {
+  const values = schema['additionalProperties'];
+  if (typeof values === 'object' && values !== null) return valueSchema(`${name}Value`, values as Schema);
+  return schema['x-kubernetes-preserve-unknown-fields'] === true;
 }
 
 function propertySchema(owner: string, property: string, schema: Schema): Schema {

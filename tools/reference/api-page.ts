@@ -16,6 +16,7 @@ interface Schema {
   readonly maxLength?: number;
   readonly minItems?: number;
   readonly maxItems?: number;
+  readonly maxProperties?: number;
   readonly pattern?: string;
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -122,7 +123,7 @@ function typeOf(schema: Schema): string {
 }
 
 function limitsOf(schema: Schema): string {
-  const { items = {} } = schema;
+  const { items = membersOf(schema) } = schema;
   const parts = [
     schema.default === undefined ? '' : `Default: ${code(JSON.stringify(schema.default))}.`,
     schema.enum === undefined
@@ -130,7 +131,7 @@ function limitsOf(schema: Schema): string {
       : `One of ${schema.enum.map((value) => code(JSON.stringify(value))).join(', ')}.`,
     range('Value', schema.minimum, schema.maximum),
     range('Characters', schema.minLength, schema.maxLength),
-    range('Entries', schema.minItems, schema.maxItems),
+    range('Entries', schema.minItems, schema.maxItems ?? schema.maxProperties),
     schema.pattern === undefined ? '' : `Pattern: ${code(schema.pattern)}.`,
     range('Characters of an entry', items.minLength, items.maxLength),
     items.pattern === undefined ? '' : `Pattern of an entry: ${code(items.pattern)}.`,
@@ -140,6 +141,9 @@ function limitsOf(schema: Schema): string {
   ];
   return parts.filter(Boolean).join(' ');
 }
+
+const membersOf = ({ additionalProperties: values }: Schema): Schema =>
+  typeof values === 'object' ? values : {};
 
 function range(what: string, least: number | undefined, most: number | undefined): string {
   if (least === undefined && most === undefined) return '';

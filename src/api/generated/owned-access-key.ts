@@ -137,10 +137,10 @@ export interface OwnedAccessKeySpecIdentity {
   identityRefresh?: string;
 }
 /**
- * Further claims of the identity provider, as far as the configuration lets them in.
+ * Further claims of the identity provider, each a text, as far as the configuration lets them in.
  */
 export interface OwnedAccessKeySpecIdentityExtraClaims {
-  [k: string]: unknown;
+  [k: string]: string;
 }
 /**
  * Set when the key is a refresh token that the platform issued as identity provider.

@@ -83,6 +83,7 @@ const accessKey: Fields = {
   'spec.identity.email': text,
   'spec.identity.emailVerified': flag,
   'spec.identity.extraClaims': object,
+  'spec.identity.extraClaims.*': text,
   'spec.identity.groups': list,
   'spec.identity.groups[]': text,
   'spec.identity.connector': text,

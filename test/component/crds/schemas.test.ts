@@ -90,7 +90,7 @@ describe('crds/', () => {
   );
 
   it('describes every field in words, with a full stop', () => {
-    const fields = nodes.filter(({ path: at }) => at.includes('.') && !/\[\]$|\.metadata$/.test(at));
+    const fields = nodes.filter(({ path: at }) => at.includes('.') && !/\[\]$|\.\*$|\.metadata$/.test(at));
     for (const { path: at, schema } of fields) expect(schema.description, at).toMatch(/^[A-Z`].*\.$/);
   });
 
@@ -148,7 +148,9 @@ function nodesOf(node: Node): Node[] {
     schema: child,
   }));
   const items = schema.items === undefined ? [] : [{ path: `${at}[]`, schema: schema.items }];
-  return [node, ...[...properties, ...items].flatMap(nodesOf)];
+  const values = schema.additionalProperties;
+  const members = typeof values === 'object' ? [{ path: `${at}.*`, schema: values }] : [];
+  return [node, ...[...properties, ...items, ...members].flatMap(nodesOf)];
 }
 
 const namesOf = (parent: string, schema: Json): string[] =>

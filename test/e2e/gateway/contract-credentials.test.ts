@@ -53,7 +53,7 @@ const scope = {
 describe('an access key', () => {
   const identity = {
     ...{ userId: '1', username: 'bob', preferredUsername: 'Bob', email: 'bob@example.com' },
-    ...{ emailVerified: true, extraClaims: { plan: { size: 3 } }, groups: ['dev'], connector: 'ldap' },
+    ...{ emailVerified: true, extraClaims: { plan: 'large' }, groups: ['dev'], connector: 'ldap' },
     identityRefresh: time,
   };
   const spec = {

@@ -63,7 +63,7 @@ describe('an OwnedAccessKey', () => {
       preferredUsername: 'Alice',
       email: 'alice@example.com',
       emailVerified: true,
-      extraClaims: { any: { thing: [1] } },
+      extraClaims: { plan: 'large', seats: '3' },
       groups: ['dev'],
       connector: 'ldap',
       connectorData: 'e30=',
@@ -75,6 +75,23 @@ describe('an OwnedAccessKey', () => {
     expect(
       await judge({ user: 'alice', ...names, identity, identityRefresh: time, oidcProvider, oidcLogin }),
     ).toBe('accepted');
+  });
+
+  it.each([
+    ['a number', 3, '"integer"'],
+    ['a flag', true, '"boolean"'],
+    ['a list', ['a'], '"array"'],
+  ])('takes no claim that is %s, and names it', async (_, plan, type) => {
+    const claim = 'spec.identity.extraClaims.plan';
+    expect(await judge({ user: 'alice', identity: { extraClaims: { plan } } })).toBe(
+      `${claim}: Invalid value: ${type}: ${claim} in body must be of type string: ${type}`,
+    );
+  });
+
+  it('takes no claim below a claim, and names it', async () => {
+    expect(await judge({ user: 'alice', identity: { extraClaims: { plan: { size: 3 } } } })).toContain(
+      'unknown field "spec.identity.extraClaims.plan.size"',
+    );
   });
 
   it('speaks for somebody', async () => {

@@ -80,7 +80,7 @@ describe('the limits of the schemas', () => {
 
   it('let extraClaims have 64 members and no more', async () => {
     const claims = (size: number): object =>
-      Object.fromEntries([...Array(size).keys()].map((i) => [`c${i}`, i]));
+      Object.fromEntries([...Array(size).keys()].map((i) => [`c${i}`, 'text']));
     const judgeClaims = (size: number): Promise<string> =>
       verdict(world.admin, ownedAccessKeys, { user: 'a', identity: { extraClaims: claims(size) } });
     expect(await judgeClaims(64)).toBe('accepted');

@@ -37,6 +37,11 @@ const malformed: [string, Resource, object][] = [
     keys,
     { user: 'a', scope: { rules: [{ resources: [{ resources: ['*', 'a'] }] }] } },
   ],
+  [
+    'with claims that are no texts',
+    keys,
+    { user: 'a', identity: { extraClaims: { plan: { size: 3 }, seats: 3 } } },
+  ],
   ['with names without resources', keys, { user: 'a', scope: { rules: [{ resourceNames: ['a'] }] } }],
   ['with a server that is no URL', kubeconfigs, { server: 'vc' }],
   ['with a port that cannot be', kubeconfigs, { server: 'https://vc.example.com:99999' }],
@@ -126,10 +131,17 @@ async function definitionOf(resource: Resource, rules: 'with rules' | 'without r
 
 const rules = ['x-kubernetes-validations', 'enum', 'minimum', 'maximum', 'maxLength', 'minLength'];
 
+/** Claims were of any form. */
+const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+
 // biome-ignore lint/suspicious/noExplicitAny: a document goes in, the same document without some members comes out.
 function withoutRules(value: any): any {
   if (Array.isArray(value)) return value.map(withoutRules);
   if (typeof value !== 'object' || value === null) return value;
   const kept = Object.entries(value as Json).filter(([name]) => !rules.includes(name));
-  return Object.fromEntries(kept.map(([name, member]) => [name, withoutRules(member)]));
+  const members = kept.map(([name, member]) => [
+    name,
+    name === 'extraClaims' ? anything : withoutRules(member),
+  ]);
+  return Object.fromEntries(members);
 }

@@ -31,6 +31,10 @@ const malformed: [string, Record<string, unknown>][] = [
   ['a number as generated key', { spec: { key: 5 }, status: { keySource: 'Generated' } }],
   ['a text as secretRef', { spec: { secretRef: 'x', key: secret }, status: { keySource: 'Generated' } }],
   ['a list as scope', { spec: { user: 'a', scope: [] } }],
+  [
+    'claims that are no texts',
+    { spec: { user: 'a', identity: { extraClaims: { plan: { size: 3 }, seats: 3 } } } },
+  ],
   ['a text as status', { spec: { user: 'a' }, status: secret }],
   ['a list as status', { spec: { user: 'a' }, status: [] }],
   ['a number as key source', { spec: { user: 'a', key: secret }, status: { keySource: 7 } }],
