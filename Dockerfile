@@ -21,6 +21,7 @@ ENV NODE_ENV=production
 COPY LICENSE /licenses/LICENSE
 COPY --from=build /build/dist/THIRD_PARTY_LICENSES /licenses/THIRD_PARTY_LICENSES
 COPY --from=build /build/dist/latchkey.mjs /latchkey.mjs
+COPY --from=build /build/dist/yaml-worker.mjs /yaml-worker.mjs
 # A number, because the kubelet cannot see that a name is not root. Nothing is written: the root file system may be read-only.
 USER 65532:65532
 EXPOSE 8080 8081

@@ -28,6 +28,7 @@ import { ApiServerUpstream, type Upstream, type UpstreamLimits } from './proxy/u
 import { RequestHandler } from './request-handler.ts';
 import { followCertificate, readCertificate } from './server/certificate.ts';
 import { GatewayServer, type ServerLimits } from './server/server.ts';
+import { YAMLReader, yamlLimits } from './yaml/yaml-reader.ts';
 
 export interface GatewayOptions {
   readonly settings: GatewaySettings;
@@ -165,6 +166,7 @@ export class Gateway {
       permissions: this.#permissions,
       misses,
       held: new HeldBytes({ ofUser: 48 * 2 ** 20, ofAll: 144 * 2 ** 20 }),
+      yaml: new YAMLReader(clock, yamlLimits),
       quota: new Quota({ records, now: () => clock.now(), limits }),
       changes: new RecentChanges(records, (kind) => this.#index.position(kind)),
       issuer: this.#issuer,

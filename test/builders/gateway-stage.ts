@@ -20,6 +20,7 @@ import { ApiServerUpstream, type UpstreamLimits } from '../../src/gateway/proxy/
 import { RequestHandler } from '../../src/gateway/request-handler.ts';
 import type { ServingCertificate } from '../../src/gateway/server/certificate.ts';
 import { GatewayServer, type ServerLimits } from '../../src/gateway/server/server.ts';
+import { YAMLReader, yamlLimits } from '../../src/gateway/yaml/yaml-reader.ts';
 import {
   type ClientIdentity,
   type IdentitySource,
@@ -155,6 +156,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
       if (kind !== 'cluster') return undefined;
       return { uids: state.uid, upstream: platform, groups: ['users'], entry };
     },
+    entryOf: () => ({ verb: 'use', resource: 'virtualclusterinstances', namespace: 'p-p', name: 'v' }),
   };
   const registry = new Registry();
   const metrics = new GatewayMetrics(registry);
@@ -224,6 +226,7 @@ function servicesOf(index: EndpointServices['index'], records: CredentialRecords
     index,
     quota: new Quota({ records, now: () => systemClock.now(), limits: { OwnedAccessKey: 3 } }),
     held: new HeldBytes({ ofUser: 48 * 2 ** 20, ofAll: 144 * 2 ** 20 }),
+    yaml: new YAMLReader(systemClock, yamlLimits),
     changes: new RecentChanges(records, () => '1'),
   };
 }

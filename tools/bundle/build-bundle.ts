@@ -7,14 +7,18 @@ const root = path.join(import.meta.dirname, '../..');
 const banner = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
 
 /**
- * Writes the whole program as one ES module that needs Node and nothing else.
+ * Writes the whole program as one ES module that needs Node and nothing else, and beside it the module of the thread that it starts.
  * Names are kept, so that stack traces stay readable.
  */
 export async function buildBundle(outfile: string): Promise<Metafile> {
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: ['src/main.ts'],
-    outfile: path.resolve(root, outfile),
+    entryPoints: {
+      [path.basename(outfile, '.mjs')]: 'src/main.ts',
+      'yaml-worker': 'src/gateway/yaml/yaml-worker.ts',
+    },
+    outdir: path.dirname(path.resolve(root, outfile)),
+    outExtension: { '.js': '.mjs' },
     bundle: true,
     format: 'esm',
     platform: 'node',

@@ -51,6 +51,7 @@ describe('the Dockerfile', () => {
       'LICENSE /licenses/LICENSE',
       '--from=build /build/dist/THIRD_PARTY_LICENSES /licenses/THIRD_PARTY_LICENSES',
       '--from=build /build/dist/latchkey.mjs /latchkey.mjs',
+      '--from=build /build/dist/yaml-worker.mjs /yaml-worker.mjs',
     ]);
   });
 

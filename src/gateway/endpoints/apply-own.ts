@@ -9,14 +9,14 @@ import { askAsHolder, findOwn, notFound, type OwnRequest, pathOf } from './own-r
 import { isAboutObject, presentUID, readWhole, unlessReplaced } from './read-own.ts';
 import { Refusal, refuse } from './refusal.ts';
 import { type Reply, toReply } from './reply.ts';
-import { parseObject, readWholeBody } from './request-body.ts';
+import { parseObject, readWholeBody, yamlSourceOf } from './request-body.ts';
 import { fitToPath, type SentKey, withHashedKey, withinScope, withNewKey } from './sent-object.ts';
 import { secretsIn, withStoredSecrets } from './stored-secrets.ts';
 import { isDryRun, writeQuery } from './write-query.ts';
 
 /** Server-side apply: makes the object, or sets the fields that the manifest names. */
 export async function applyOwn(request: OwnRequest): Promise<Reply> {
-  const sent = fitToPath(request, parseObject(await readWholeBody(request), 'yaml'));
+  const sent = fitToPath(request, await readManifest(request));
   const record = findOwn(request);
   if (record !== undefined) return await applyToStored(request, sent, record);
   const { services, kind, asked } = request;
@@ -24,6 +24,9 @@ export async function applyOwn(request: OwnRequest): Promise<Reply> {
   if (services.index.records.ofKind[kind].get(keyOf(asked)) !== undefined) throw notFound(request);
   return await applyNew(request, sent);
 }
+
+const readManifest = async (request: OwnRequest): Promise<JsonObject> =>
+  await parseObject(await readWholeBody(request), 'yaml', yamlSourceOf(request));
 
 async function applyNew(request: OwnRequest, sent: JsonObject): Promise<Reply> {
   const { kind, services, sender } = request;

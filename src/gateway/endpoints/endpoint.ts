@@ -12,6 +12,7 @@ import type { RecentChanges } from '../index/recent-changes.ts';
 import type { TargetRecords } from '../index/target-records.ts';
 import type { Forwarding } from '../proxy/forward.ts';
 import type { ErrorAnswer } from '../server/error-answer.ts';
+import type { YAMLReader } from '../yaml/yaml-reader.ts';
 import type { HeldBytes } from './held-bytes.ts';
 import type { IssuerDocuments } from './issuer-documents.ts';
 import type { Quota } from './quota.ts';
@@ -56,6 +57,7 @@ export interface EndpointServices {
   readonly index: Pick<CredentialIndex, 'records' | 'find' | 'problem'>;
   readonly quota: Quota;
   readonly held: HeldBytes;
+  readonly yaml: YAMLReader;
   readonly changes: RecentChanges;
   readonly targetRecords: Pick<TargetRecords, 'instances' | 'findProject'>;
   readonly permissions: Pick<EntryPermissions, 'isAllowed' | 'denialOf'>;

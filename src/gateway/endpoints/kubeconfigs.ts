@@ -34,7 +34,7 @@ import { parseRefusal, retryAfterOf } from './reply.ts';
 
 export type KubeConfigsOptions = Pick<
   EndpointServices,
-  'index' | 'targetRecords' | 'permissions' | 'removals' | 'quota'
+  'index' | 'targetRecords' | 'permissions' | 'removals' | 'quota' | 'held' | 'yaml'
 >;
 
 /** How long a client waits for the operator, milliseconds. */
@@ -80,7 +80,7 @@ export class KubeConfigs {
   async #read(request: EndpointRequest): Promise<Order | { readonly refusal: ErrorAnswer }> {
     const { asked, sender } = request;
     const place = { namespace: asked.namespace, name: asked.name };
-    const read = await readSentObject(request, { kind });
+    const read = await readSentObject(request, { kind }, this.#options);
     if ('refusal' in read) return read;
     const { object: sent, warnings } = read;
     const problem = placeProblem(sent, place);

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from '../../api/json.ts';
 import { apiVersion } from '../../api/names.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
-import type { EndpointRequest } from './endpoint.ts';
-import { type BodyLimit, mediaTypeOf, parseBody, readBody } from './request-body.ts';
+import type { EndpointRequest, EndpointServices } from './endpoint.ts';
+import { mediaTypeOf, objectLimit, parseBody, readBody } from './request-body.ts';
 
 /** What a client sent, or the answer to what cannot be used. */
 export type SentObject =
@@ -19,21 +19,24 @@ export interface ObjectForm {
   readonly specFields?: readonly string[];
 }
 
-/** A few names, numbers and an address. */
-const limit = limitOf(65_536);
-/** To read as much YAML takes a hundred times as long, and everyone waits for it. */
-const yamlLimit = limitOf(8_192);
 const mediaTypes: ReadonlySet<string> = new Set(['', 'application/json', 'application/yaml']);
 
 /** Reads the object in the body of a request; no body is an empty object. Look whether the client has left meanwhile. */
-export async function readSentObject(request: EndpointRequest, form: ObjectForm): Promise<SentObject> {
+export async function readSentObject(
+  request: EndpointRequest,
+  form: ObjectForm,
+  { yaml, held }: Pick<EndpointServices, 'yaml' | 'held'>,
+): Promise<SentObject> {
   const type = mediaTypeOf(request.request.headers['content-type']);
-  const body = await readBody(request, type === 'application/yaml' ? yamlLimit : limit);
+  const { user } = request.sender.verdict.identity;
+  const holding = held.hold(user);
+  request.response.once('close', () => holding.release());
+  const body = await readBody(request, objectLimit, (bytes) => holding.take(bytes));
   if (!Buffer.isBuffer(body)) return { refusal: body };
   if (!mediaTypes.has(type)) return { refusal: unknownType };
-  const parsed = body.toString('utf8').trim() === '' ? { value: {} } : parseBody(body, type);
-  if ('problem' in parsed)
-    return { refusal: errorAnswer('ERR_BODY_UNREADABLE', { problem: parsed.problem }) };
+  const isEmpty = body.toString('utf8').trim() === '';
+  const parsed = isEmpty ? { value: {} } : await parseBody(body, type, { yaml, user });
+  if ('refusal' in parsed) return parsed;
   const { searchParams } = new URL(request.asked.forward, 'http://localhost');
   return checkForm(parsed.value ?? {}, form, searchParams.get('fieldValidation'));
 }
@@ -63,10 +66,6 @@ export function checkForm(
 /** Clients also leave a field out by sending it empty. */
 const differs = (sent: unknown, expected: string): boolean =>
   sent !== undefined && sent !== null && sent !== '' && sent !== expected;
-
-function limitOf(maxBytes: number): BodyLimit {
-  return { maxBytes, tooLarge: errorAnswer('ERR_BODY_TOO_LARGE', { bytes: maxBytes }) };
-}
 
 const topFields: readonly string[] = ['apiVersion', 'kind', 'metadata', 'spec', 'status'];
 

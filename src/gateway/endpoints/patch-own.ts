@@ -7,7 +7,7 @@ import { withoutCredentials } from './redaction.ts';
 import { refuse } from './refusal.ts';
 import { putOwn } from './replace-own.ts';
 import type { Reply } from './reply.ts';
-import { mediaTypeOf, parseValue, readWholeBody } from './request-body.ts';
+import { mediaTypeOf, parsePatch, readWholeBody } from './request-body.ts';
 import { fitToPath } from './sent-object.ts';
 
 type ApplyPatch = (shown: JsonObject, patch: unknown) => unknown;
@@ -23,7 +23,7 @@ export async function patchOwn(request: OwnRequest): Promise<Reply> {
   const apply = Object.hasOwn(patches, type) ? patches[type] : undefined;
   if (apply === undefined) return refuse('ERR_BODY_TYPE', {});
   if (findOwn(request) === undefined) throw notFound(request);
-  const patch = parseValue(await readWholeBody(request), 'json');
+  const patch = parsePatch(await readWholeBody(request));
   return await patchStored(request, (shown) => apply(shown, patch));
 }
 

@@ -1,10 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { cpuMs } from '../../../test/fakes/cpu-time.ts';
+import { systemClock } from '../../kube/clock.ts';
+import { YAMLReader, yamlLimits } from '../yaml/yaml-reader.ts';
 import { Refusal } from './refusal.ts';
 import { parseBody, parseObject } from './request-body.ts';
 
-const parse = (text: string, type = 'application/yaml') => parseBody(Buffer.from(text), type);
-const read = (text: string, type = 'application/yaml') => parseObject(Buffer.from(text), type);
+const source = { yaml: new YAMLReader(systemClock, yamlLimits), user: 'alice' };
+const parse = async (text: string, type = 'application/yaml') => {
+  const parsed = await parseBody(Buffer.from(text), type, source);
+  return 'value' in parsed ? parsed : { problem: JSON.parse(parsed.refusal.body).message as string };
+};
+const read = async (text: string, type = 'application/yaml') =>
+  await parseObject(Buffer.from(text), type, source);
 const aliases = (count: number) => `a: &a [1]\nb:\n${'  - *a\n'.repeat(count)}`;
 
 describe('a body', () => {
@@ -23,8 +29,8 @@ describe('a body', () => {
     ['application/yaml', 'a: {x: 1}\nb: {x: 1}', { a: { x: 1 }, b: { x: 1 } }],
     ['application/yaml', aliases(50), { a: [1], b: Array(50).fill([1]) }],
     ['application/json', `${'{"a":'.repeat(64)}1${'}'.repeat(64)}`, expect.anything()],
-  ])('of %s is read: %s', (type, text, value) => {
-    expect(parse(text, type)).toEqual({ value });
+  ])('of %s is read: %s', async (type, text, value) => {
+    expect(await parse(text, type)).toEqual({ value });
   });
 
   it.each([
@@ -43,56 +49,27 @@ describe('a body', () => {
     ['a: &x [1]\nb: &y {c: [*x]}', 'application/yaml', 'an alias stands in what has an anchor'],
     [aliases(101), 'application/yaml', 'more than 100 aliases'],
     ['a: &x {b: 1}\nc:\n  <<: *x', 'application/yaml', 'it merges maps'],
-  ])('%s of %s is refused: %s', (text, type, problem) => {
-    expect(parse(text, type)).toEqual({ problem: expect.stringContaining(problem) });
-  });
-
-  it('of YAML has a limit of its own, but for JSON under that name', () => {
-    const long = 'b'.repeat(16_384);
-    expect(parse(`a: ${long}`)).toEqual({ problem: 'more than 16384 characters of YAML' });
-    expect(parse(JSON.stringify({ a: long }))).toEqual({ value: { a: long } });
+  ])('%s of %s is refused: %s', async (text, type, problem) => {
+    expect(await parse(text, type)).toEqual({ problem: expect.stringContaining(problem) });
   });
 
   it.each([
     ['no object', '- a'],
     ['nothing', ''],
-  ])('with %s is no object', (_, text) => {
-    expect(() => read(text)).toThrow(Refusal);
+  ])('with %s is no object', async (_, text) => {
+    await expect(read(text)).rejects.toThrow(Refusal);
   });
 
-  it('that cannot be read is not quoted', () => {
+  it.each([
+    ['{"key": "a-key-that-nobody-may-see', 'application/json'],
+    ['key: "a-key-that-nobody-may-see', 'application/yaml'],
+    ['a-key-that-nobody-may-see: 1\na-key-that-nobody-may-see: 2', 'application/yaml'],
+  ])('that cannot be read is not quoted: %s', async (text, type) => {
     try {
-      read('{"key": "a-key-that-nobody-may-see', 'application/json');
+      await read(text, type);
       expect.unreachable();
     } catch (error) {
       expect((error as Refusal).answer.body).not.toContain('a-key');
     }
-  });
-
-  const anchored = (_: unknown, index: number) => `- &a${index} 1\n- *a${index}\n`;
-  const grow = (_: unknown, index: number) => `a${index + 1}: &a${index + 1} [${`*a${index},`.repeat(10)}]`;
-  it.each([
-    ['levels without end', `a: ${'['.repeat(10_000)}`],
-    ['commas', `[${','.repeat(16_000)}`],
-    ['keys that are collections', `${'{'.repeat(400)}a${'}'.repeat(400)}: 1`],
-    ['keys in keys', '? '.repeat(4_000)],
-    ['keys in keys and an end', `${'? '.repeat(2_000)}a`],
-    ['aliases that grow', `a0: &a0 [1]\n${Array.from({ length: 12 }, grow).join('\n')}`],
-    ['aliases of many', `a: &a 1\nb: &b\n${'- *a\n'.repeat(3_000)}\nc: *b`],
-    ['aliases of many anchors', `a:\n${Array.from({ length: 700 }, anchored).join('')}`],
-    ['lists below many levels', `a: ${'['.repeat(1_000)}${'[],'.repeat(4_000)}${']'.repeat(1_000)}`],
-    ['merged maps', `a: ${'{<<: '.repeat(1_000)}{a: 1}${'}'.repeat(1_000)}`],
-    ['a key many times', 'k: 1\n'.repeat(1_600)],
-  ])('with %s is refused in less than a second', (_, text) => {
-    const ms = cpuMs(() => expect(parse(text)).toHaveProperty('problem'));
-    expect(ms).toBeLessThan(1_000);
-  });
-
-  it.each([
-    ['many keys', Array.from({ length: 1_800 }, (_, key) => `k${key}: 1`).join('\n')],
-    ['many aliases of nothing', aliases(90)],
-  ])('with %s is read in less than a second', (_, text) => {
-    const ms = cpuMs(() => expect(parse(text)).toHaveProperty('value'));
-    expect(ms).toBeLessThan(1_000);
   });
 });

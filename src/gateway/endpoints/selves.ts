@@ -15,13 +15,14 @@ import { selfStatus } from './self-status.ts';
 const kind = 'Self';
 
 /** Says who a request comes from. `spec.accessKey` asks the same about another access key, which the client holds too. */
-export function selves({ index, misses, settings }: EndpointServices): Endpoint {
+export function selves(services: EndpointServices): Endpoint {
+  const { index, misses, settings } = services;
   return async (request) => {
     const { asked, response, sender, refuse } = request;
     // The API server knows no such version, and says so.
     if (asked.apiVersion !== version) return forward(request);
     if (!isCreate(asked)) return refuse(onlyCreate);
-    const sent = await readSentObject(request, { kind, specFields: ['accessKey'] });
+    const sent = await readSentObject(request, { kind, specFields: ['accessKey'] }, services);
     if (response.destroyed) return;
     if ('refusal' in sent) return refuse(sent.refusal);
     const accessKey = asText(asObject(sent.object['spec'])['accessKey']);

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../kube/clock.ts';
+import { YAMLReader, yamlLimits } from './yaml-reader.ts';
+
+const megabyte = 2 ** 20;
+const fill = (begin: string, line: (index: number) => string) => {
+  const lines = [begin];
+  for (let size = begin.length, index = 0; size < megabyte - 200; index++) {
+    const next = line(index);
+    lines.push(next);
+    size += next.length + 1;
+  }
+  return lines.join('\n');
+};
+const annotations = fill(
+  'metadata:\n  annotations:',
+  (index) => `    example.com/note-${index}: "a text as tools write it beside an object, for others to read"`,
+);
+const commas = `[${','.repeat(megabyte - 2)}`;
+/** Long enough for a thread. */
+const text = (name: string) => `${name}: 1\n${'# as long as it takes\n'.repeat(300)}`;
+const start = (limits = {}) => new YAMLReader(systemClock, { ...yamlLimits, ...limits });
+
+/** The longest time in which nothing else came to its turn meanwhile. */
+async function longestPause(work: Promise<unknown>): Promise<number> {
+  let longest = 0;
+  let last = performance.now();
+  const ticks = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 1);
+  await work;
+  clearInterval(ticks);
+  return longest;
+}
+
+describe('a megabyte of YAML', () => {
+  it('is read', async () => {
+    const reading = await start().read('alice', annotations);
+    const { metadata } = JSON.parse((reading as { json: string }).json);
+    expect(Object.keys(metadata.annotations).length).toBeGreaterThan(10_000);
+  });
+
+  it('that takes memory without end is given up, and others are served meanwhile', async () => {
+    const reader = start();
+    const reading = reader.read('mallory', commas);
+    const pause = await longestPause(reading);
+    expect(await reading).toEqual({ problem: 'to read so much YAML takes too much memory' });
+    // To read it here takes minutes.
+    expect(pause).toBeLessThan(2_000);
+  });
+
+  it('that takes too long is given up', async () => {
+    const reading = await start({ maxMs: 100, maxHeapBytes: 2 ** 40 }).read('mallory', commas);
+    expect(reading).toEqual({ problem: 'to read so much YAML takes too long' });
+  });
+
+  it.each([
+    ['aliases', `a: &a [1]\nb:\n${'  - *a\n'.repeat(100_000)}`, 'more than 100 aliases'],
+    ['a key many times', 'key: 1\n'.repeat(100_000), 'a key stands twice'],
+    ['levels', `a: ${'['.repeat(1_000)}${']'.repeat(1_000)}${' '.repeat(5_000)}`, 'nests deeper|no YAML'],
+    [
+      'merged maps',
+      `a: ${'{<<: '.repeat(1_000)}{a: 1}${'}'.repeat(1_000)}`,
+      'merges maps|nests deeper|no YAML',
+    ],
+  ])('is refused with %s as a short one is', async (_, given, problem) => {
+    expect(await start().read('alice', given)).toEqual({ problem: expect.stringMatching(problem) });
+  });
+});
+
+describe('users with long texts of YAML', () => {
+  it('take turns', async () => {
+    const reader = start();
+    const order: string[] = [];
+    const read = async (user: string) => {
+      await reader.read(user, text(user));
+      order.push(user);
+    };
+    await Promise.all(['mallory', 'mallory', 'mallory', 'alice', 'bob'].map(read));
+    expect(order).toEqual(['mallory', 'mallory', 'alice', 'bob', 'mallory']);
+  });
+
+  it('have a limit each, and one in all', async () => {
+    const reader = start({ ofUser: 2, ofAll: 3 });
+    const users = ['mallory', 'mallory', 'mallory', 'alice', 'bob'];
+    const readings = await Promise.all(users.map(async (user) => await reader.read(user, text(user))));
+    expect(readings.map((reading) => reading !== undefined)).toEqual([true, true, false, true, false]);
+    expect(await reader.read('bob', text('bob'))).toEqual({ json: '{"bob":1}' });
+  });
+
+  it('hold up no short one', async () => {
+    const reader = start();
+    const long = reader.read('mallory', commas);
+    const short = reader.read('alice', 'a: 1');
+    expect(await Promise.race([long, short])).toEqual({ json: '{"a":1}' });
+    await long;
+  });
+});

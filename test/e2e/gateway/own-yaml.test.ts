@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { gatewayWorld } from './gateway-world.ts';
+import { management, ownClient, ownKeys } from './own-client.ts';
+
+const world = await gatewayWorld();
+const alice = await ownClient(world, { user: world.name('alice') });
+const mallory = await ownClient(world, { user: world.name('mallory') });
+const type = 'application/yaml';
+const megabyte = 2 ** 20;
+const post = async (body: string) => await alice.send('POST', ownKeys, { type, body });
+const reason = ({ status, body }: Awaited<ReturnType<typeof post>>) => [status, body.message];
+
+/** So long in all. */
+const padded = (text: string, length: number) => {
+  const line = `# ${'a note of a person '.repeat(5)}\n`;
+  const rest = length - text.length;
+  return text + line.repeat(Math.floor(rest / line.length)) + '#'.repeat(rest % line.length);
+};
+const nested = (levels: number) =>
+  Array.from({ length: levels }, (_, level) => `${' '.repeat(level)}a:`).join('\n');
+
+describe('a body in YAML', () => {
+  it.each([
+    ['POST', ownKeys, type, 201],
+    ['PATCH', `${ownKeys}/${world.name('applied')}?fieldManager=tester`, 'application/apply-patch+yaml', 201],
+  ])('of a megabyte is read: %s', async (method, place, contentType, expected) => {
+    const body = padded('spec:\n  ttl: 600\n  displayName: large\n', megabyte);
+    const answer = await alice.send(method, place, { type: contentType, body });
+    expect([answer.status, answer.body.spec.displayName]).toEqual([expected, 'large']);
+  });
+
+  it('of more gets 413', async () => {
+    expect((await post(padded('spec:\n  ttl: 600\n', megabyte + 1))).status).toBe(413);
+  });
+
+  it.each([
+    ['101 aliases', `a: &a [1]\nb:\n${'  - *a\n'.repeat(101)}`, 'more than 100 aliases'],
+    ['65 levels', nested(66), 'deeper than 64 levels'],
+    ['a key twice', 'spec:\n  ttl: 1\n  ttl: 2\n', 'a key stands twice'],
+  ])('with %s gets 400, short and long', async (_, text, problem) => {
+    for (const body of [text, padded(`${text}\n`, 100_000)])
+      expect(reason(await post(body))).toEqual([400, expect.stringContaining(problem)]);
+  });
+
+  it('that is made to take minutes gets 400, and other users are served meanwhile', async () => {
+    const bombs = Array.from({ length: 4 }, async () => {
+      const body = `[${','.repeat(megabyte - 2)}`;
+      return (await mallory.send('POST', ownKeys, { type, body })).status;
+    });
+    let isOver = false;
+    const over = Promise.all(bombs).finally(() => {
+      isOver = true;
+    });
+    const times: number[] = [];
+    while (!isOver) {
+      const start = performance.now();
+      const { status } = await alice.send('GET', `${management}/version`);
+      times.push(performance.now() - start);
+      expect(status).toBe(200);
+    }
+    expect(await over).toEqual([400, 400, 400, 400]);
+    expect(times.length).toBeGreaterThan(10);
+    expect(Math.max(...times)).toBeLessThan(5_000);
+    const { status } = await post(padded('spec:\n  ttl: 600\n', 100_000));
+    expect(status).toBe(201);
+  });
+});
