@@ -303,6 +303,15 @@ describe('a request to a cluster', () => {
     expect(seen).toEqual([]);
   });
 
+  it('gets the same answer from a user who may not, where there is no such target', async () => {
+    const { send, state, seen } = await start();
+    state.mayEnter = false;
+    const answer = await send(request('GET /kubernetes/project/p/virtualcluster/v/api'));
+    expect(statusOf(answer)).toBe(403);
+    expect(answer).toContain('User \\"alice\\" needs the verb \\"use\\" on virtualclusterinstances/v in p-p');
+    expect(seen).toEqual([]);
+  });
+
   it('gets 404 where there is no such target', async () => {
     const { send } = await start();
     expect(statusOf(await send(request('GET /kubernetes/project/p/virtualcluster/v/api')))).toBe(404);

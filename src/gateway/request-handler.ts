@@ -30,7 +30,7 @@ export interface RequestHandlerOptions {
   readonly metrics: GatewayMetrics;
   readonly index: Pick<CredentialIndex, 'find' | 'problem' | 'used'>;
   readonly open: OpenRequests;
-  readonly targets: Pick<Targets, 'find'>;
+  readonly targets: Pick<Targets, 'find' | 'entryOf'>;
   readonly permissions: Pick<EntryPermissions, 'find' | 'ask'>;
   readonly misses: Pick<Misses, 'isTooMany'>;
   readonly endpoints: Endpoints;
@@ -99,12 +99,9 @@ export class RequestHandler {
     this.#options.onAuthenticated(exchange.request.socket, sender.verdict.identity.user);
     const asked = resolve({ method, target: path, contentType: headers['content-type'] });
     if ('status' in asked) return asked;
-    const target = this.#options.targets.find(asked.target);
-    // Where there is no such space its namespace is not known: a scope that lets the request pass gets 404.
-    const denial = findDenial(sender.verdict, asked, target?.namespace ?? asked.namespace);
-    if (denial !== undefined) return denial;
-    if (target === undefined) return noTarget;
-    return this.#enter(exchange, { asked, sender, target });
+    // What a space is counts later: who may not enter it shall not learn whether it is there.
+    const denial = findDenial(sender.verdict, asked, asked.namespace || anyNamespace);
+    return denial ?? this.#enter(exchange, asked, sender);
   }
 
   #answerStranger({ request, response }: Exchange, answer: ErrorAnswer): ErrorAnswer {
@@ -114,14 +111,21 @@ export class RequestHandler {
     return tooManyMisses;
   }
 
-  /** A target is entered with the right to use it. */
-  #enter(exchange: Exchange, passed: Passed): ErrorAnswer | undefined {
-    const { target, sender } = passed;
+  /** A target is entered with the right to use it. Without that right there is one answer, whether it is there or not. */
+  #enter(exchange: Exchange, asked: ResolvedRequest, sender: Authenticated): ErrorAnswer | undefined {
+    const { targets, permissions } = this.#options;
     const { identity } = sender.verdict;
-    if (target.entry === undefined) return this.#start(exchange, passed);
-    const isAllowed = this.#options.permissions.find(identity, target.entry);
-    if (isAllowed === undefined) return void this.#askFirst(exchange, identity, target.entry);
-    return isAllowed ? this.#start(exchange, passed) : entryDenial(identity, target.entry);
+    const target = targets.find(asked.target);
+    const entry = target === undefined ? targets.entryOf(asked.target) : target.entry;
+    const isAllowed = entry === undefined || permissions.find(identity, entry);
+    if (entry !== undefined && isAllowed !== true)
+      return isAllowed === false
+        ? entryDenial(identity, entry)
+        : void this.#askFirst(exchange, identity, entry);
+    if (target === undefined) return noTarget;
+    const denial =
+      target.namespace === undefined ? undefined : findDenial(sender.verdict, asked, target.namespace);
+    return denial ?? this.#start(exchange, { asked, sender, target });
   }
 
   /** Then the request is judged again: its credential may have ended meanwhile. */
@@ -240,6 +244,9 @@ const impersonationIn = ({ groups }: FoundTarget, { impersonation: user }: Verdi
 /** A target may answer with any number: only those that have a name become labels. 0: there was no answer. */
 const codeLabel = ({ headersSent, statusCode }: ServerResponse): string | number =>
   headersSent ? (statusCode in STATUS_CODES ? statusCode : 'other') : 0;
+
+/** Stands for the namespace that a space is, in requests that name none. */
+const anyNamespace = 'any';
 
 const notFound = errorAnswer('ERR_REQUEST_PATH', { prefix: apiPrefix });
 const noTarget = errorAnswer('ERR_TARGET_UNKNOWN', {});

@@ -132,8 +132,9 @@ export class EntryPermissions {
   #sweep(): void {
     const { clock, maxStayMs } = this.#options;
     const now = clock.monotonic();
-    for (const [key, { asked, until }] of this.#answers) {
-      if (until <= now && now - asked >= maxStayMs) this.#answers.delete(key);
+    for (const [key, { allowed, asked, until }] of this.#answers) {
+      // No request under way rests on a no.
+      if (until <= now && (!allowed || now - asked >= maxStayMs)) this.#answers.delete(key);
     }
     // Only a good part of them is worth the look at all.
     this.#sweepSize = Math.max(minSweepSize, 2 * this.#answers.size);

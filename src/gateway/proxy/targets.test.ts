@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { clusterRecord, instanceRecord, spaceRecord } from '../../../test/builders/target-record.ts';
 import { systemClock } from '../../kube/clock.ts';
 import type { RequestTarget } from '../../scope/request-path.ts';
@@ -28,7 +28,7 @@ function start() {
     ...{ platform: {} as never, records, connections: { find: () => undefined } },
     ...{ projectNamespacePrefix: 'p-', limits: {} as never, clock: systemClock },
   });
-  return { make, uids: (target: RequestTarget) => targets.find(target)?.uids };
+  return { make, targets, uids: (target: RequestTarget) => targets.find(target)?.uids };
 }
 
 const cluster: RequestTarget = { kind: 'cluster', cluster: 'c' };
@@ -55,4 +55,31 @@ it.each([
 
 it('the platform is always the same', () => {
   expect(start().uids({ kind: 'management' })).toBe('');
+});
+
+describe('the right to enter', () => {
+  it.each([cluster, space, virtualCluster])('%j is the same whether it is there or not', (target) => {
+    const { targets } = start();
+    const other = new Targets({
+      ...{ platform: {} as never, records: new TargetRecords('p-'), connections: { find: () => undefined } },
+      ...{ projectNamespacePrefix: 'p-', limits: {} as never, clock: systemClock },
+    });
+    expect(other.find(target)).toBeUndefined();
+    expect(targets.find(target)?.entry).toEqual(other.entryOf(target));
+    expect(other.entryOf(target)).toEqual(targets.entryOf(target));
+  });
+
+  it.each<RequestTarget>([
+    { kind: 'cluster', cluster: 'C' },
+    { kind: 'cluster', cluster: 'c'.repeat(254) },
+    { kind: 'space', project: 'a.b', space: 's' },
+    { kind: 'virtualCluster', project: 'p'.repeat(62), virtualCluster: 'v' },
+    { kind: 'virtualCluster', project: 'red', virtualCluster: '-v' },
+  ])('is no question where nothing can have the name: %j', (target) => {
+    expect(start().targets.entryOf(target)).toBeUndefined();
+  });
+
+  it('is none for the platform', () => {
+    expect(start().targets.entryOf({ kind: 'management' })).toBeUndefined();
+  });
 });

@@ -1,5 +1,5 @@
 import { groups } from '../../api/names.ts';
-import { clusters, spaceInstances, virtualClusterInstances } from '../../api/resources.ts';
+import { clusters, type Resource, spaceInstances, virtualClusterInstances } from '../../api/resources.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { AccessQuestion } from '../../platform/access-review.ts';
 import type { TargetConnections } from '../../platform/targets/target-connections.ts';
@@ -56,10 +56,27 @@ export class Targets {
     }
   }
 
+  /**
+   * What it takes to enter it, whether it is there or not: without this right no one learns which targets there are. Undefined for the
+   * platform, and for names that nothing can have.
+   */
+  entryOf(target: RequestTarget): AccessQuestion | undefined {
+    switch (target.kind) {
+      case 'management':
+        return undefined;
+      case 'cluster':
+        return possible(entryTo(clusters, '', target.cluster));
+      case 'space':
+        return possible(entryTo(spaceInstances, this.#place(target.project), target.space));
+      case 'virtualCluster':
+        return possible(entryTo(virtualClusterInstances, this.#place(target.project), target.virtualCluster));
+    }
+  }
+
   #findCluster(name: string): FoundTarget | undefined {
     const record = present(this.#options.records.clusters.get(name));
     if (record === undefined) return undefined;
-    const entry = { verb: 'use', resource: clusters.plural, namespace: '', name };
+    const entry = entryTo(clusters, '', name);
     return { uids: record.uid, upstream: this.#upstreamOf(record.uid), groups: [], entry };
   }
 
@@ -74,7 +91,7 @@ export class Targets {
       upstream: cluster && this.#upstreamOf(cluster.uid),
       namespace: record.clusterRef.namespace,
       groups: [],
-      entry: { verb: 'use', resource: spaceInstances.plural, namespace, name },
+      entry: entryTo(spaceInstances, namespace, name),
     };
   }
 
@@ -82,7 +99,7 @@ export class Targets {
     if (namespace === undefined) return undefined;
     const record = present(this.#options.records.instances.get(`${namespace}/${name}`));
     if (record === undefined) return undefined;
-    const entry = { verb: 'use', resource: virtualClusterInstances.plural, namespace, name };
+    const entry = entryTo(virtualClusterInstances, namespace, name);
     return { uids: record.uid, upstream: this.#upstreamOf(record.uid), groups: [groups.users], entry };
   }
 
@@ -95,12 +112,30 @@ export class Targets {
     return known;
   }
 
+  #place(project: string): string {
+    return this.#options.projectNamespacePrefix + project;
+  }
+
   /** Undefined where the namespace with that name is no project. */
   #namespaceOf(project: string): string | undefined {
-    const namespace = this.#options.projectNamespacePrefix + project;
+    const namespace = this.#place(project);
     return this.#options.records.findProject(namespace) === project ? namespace : undefined;
   }
 }
+
+const entryTo = ({ plural }: Resource, namespace: string, name: string): AccessQuestion => ({
+  verb: 'use',
+  resource: plural,
+  namespace,
+  name,
+});
+
+/** What is asked is kept for a while: a longer name could fill the memory. */
+const possible = (entry: AccessQuestion): AccessQuestion | undefined =>
+  label.test(entry.namespace || 'none') && subdomain.test(entry.name) ? entry : undefined;
+
+const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const subdomain = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
 
 const present = <R extends TargetRecord>(record: R | undefined): R | undefined =>
   record?.deleted === undefined ? record : undefined;
