@@ -22,7 +22,7 @@ import type { HealthChecks } from '../telemetry/health.ts';
 import { OperatorMetrics } from '../telemetry/metrics/operator.ts';
 import type { Command } from './command.ts';
 
-/** Without a successful lease request for longer than this it is not ready, milliseconds. They go out every second. */
+/** Without news of the lease for longer than this it is not ready, milliseconds. Leader and standby have some every few seconds. */
 const silentAfterMs = 15_000;
 
 /** Runs the operator until the signal aborts. */
@@ -110,6 +110,7 @@ class OperatorProcess implements Work {
       random: Math.random,
       leaseDurationMs,
       renewDeadlineMs: (leaseDurationMs * 2) / 3,
+      renewPeriodMs: Math.min(2_500, leaseDurationMs / 6),
       retryPeriodMs: Math.min(1_000, leaseDurationMs / 10),
       onRecovery: () => this.#retryWatches(),
     });
@@ -163,7 +164,7 @@ class OperatorProcess implements Work {
     this.#term?.enqueueDelayed();
   }
 
-  /** Leader and standby ask for the lease every second, so this hears of an outage first. */
+  /** Leader and standby have news of the lease every few seconds, so this hears of an outage first. */
   #unreachable(): string | undefined {
     if (!this.#isInstalled) return 'not reached yet; the log says why';
     const outage = this.#elector.outage(silentAfterMs);

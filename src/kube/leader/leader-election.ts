@@ -4,9 +4,10 @@ import type { Clock } from '../clock.ts';
 import { Outage } from '../outage.ts';
 import { sleep } from '../sleep.ts';
 import { type Attempt, LeaseLock, type Moment } from './lease-lock.ts';
+import { Standby } from './standby.ts';
 
 export interface LeaderElectorOptions {
-  readonly client: Pick<KubeClient, 'get' | 'create' | 'replace'>;
+  readonly client: Pick<KubeClient, 'get' | 'create' | 'replace' | 'watch'>;
   readonly namespace: string;
   readonly name: string;
   /** Unlike that of any other process, also of the one before in the same Pod. */
@@ -19,15 +20,24 @@ export interface LeaderElectorOptions {
   readonly leaseDurationMs?: number;
   /** How long a leader writes after its last renewal. Default 10 s. */
   readonly renewDeadlineMs?: number;
-  /** Between two attempts. Default 2 s. */
+  /** From one renewal to the next. Default 2 s. */
+  readonly renewPeriodMs?: number;
+  /** From an attempt that failed to the next. Default 2 s. */
   readonly retryPeriodMs?: number;
-  /** Called when an attempt succeeds after five seconds or more in which none did: the API server is back. */
+  /** Called when an attempt succeeds, or the watch brings a renewal, after five seconds or more in which none did: the API server is back. */
   readonly onRecovery?: () => void;
 }
 
 type Durations = Required<
-  Pick<LeaderElectorOptions, 'leaseDurationMs' | 'renewDeadlineMs' | 'retryPeriodMs'>
+  Pick<LeaderElectorOptions, 'leaseDurationMs' | 'renewDeadlineMs' | 'renewPeriodMs' | 'retryPeriodMs'>
 >;
+
+const defaultDurations: Durations = {
+  leaseDurationMs: 15_000,
+  renewDeadlineMs: 10_000,
+  renewPeriodMs: 2_000,
+  retryPeriodMs: 2_000,
+};
 
 /**
  * With less left, a renewal often succeeds after it was given up. Then no one leads until that lease has run out;
@@ -51,14 +61,16 @@ const never: Moment = { monotonic: Number.NEGATIVE_INFINITY, wall: Number.NEGATI
 export class LeaderElector {
   readonly #options: LeaderElectorOptions & Durations;
   readonly #lock: LeaseLock;
+  readonly #standby: Standby;
   readonly #outage: Outage;
   /** Writes may start before it. */
   #deadline = never;
 
   constructor(options: LeaderElectorOptions) {
-    this.#options = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000, ...options };
+    this.#options = { ...defaultDurations, ...options };
     checkDurations(this.#options);
     this.#lock = new LeaseLock(this.#options);
+    this.#standby = new Standby(this.#options, this.#lock, () => this.#succeeded());
     this.#outage = new Outage(options.clock);
   }
 
@@ -97,8 +109,7 @@ export class LeaderElector {
         reported = attempt.holder;
         this.#options.log.info({ holder: attempt.holder }, 'another process leads');
       }
-      const freeInMs = attempt?.freeInMs ?? Number.POSITIVE_INFINITY;
-      await sleep(this.#options.clock, Math.min(this.#pause(), freeInMs), signal);
+      await this.#standby.wait(attempt, this.#pause(), signal);
     }
   }
 
@@ -121,13 +132,15 @@ export class LeaderElector {
 
   /** Renews until the work has ended or the deadline has passed. */
   async #renewUntil(finished: AbortSignal, lost: AbortController): Promise<void> {
-    const { clock, log, renewDeadlineMs } = this.#options;
+    const { clock, log, renewDeadlineMs, renewPeriodMs, retryPeriodMs } = this.#options;
     const minLeftMs = Math.min(minAttemptMs, renewDeadlineMs / 4);
+    let periodMs = renewPeriodMs;
     while (!finished.aborted) {
-      await sleep(clock, Math.min(this.#pause(), this.#leftMs()), finished);
+      await sleep(clock, Math.min(this.#pause(periodMs), this.#leftMs()), finished);
       if (finished.aborted) return;
       const before = this.#deadline;
       const attempt = this.#steadyLeftMs() >= minLeftMs ? await this.#attempt() : undefined;
+      periodMs = attempt === undefined ? retryPeriodMs : renewPeriodMs;
       if (this.mayWrite() && this.#leadsOn(attempt, before)) continue;
       this.#deadline = never;
       log.warn({ holder: attempt?.held === false ? attempt.holder : undefined }, 'leadership lost');
@@ -153,13 +166,13 @@ export class LeaderElector {
 
   /** `undefined` where the API server did not answer. */
   async #attempt(): Promise<Attempt | undefined> {
-    const { renewDeadlineMs, log, onRecovery } = this.#options;
+    const { renewDeadlineMs, log } = this.#options;
     // A request that hangs must not keep the work from hearing that the deadline has passed.
     const left = this.#steadyLeftMs() || Number.POSITIVE_INFINITY;
     this.#outage.began();
     try {
       const attempt = await this.#lock.attempt(Math.min(left, renewDeadlineMs / 2, maxAttemptMs));
-      if (this.#outage.ended() >= minOutageMs) onRecovery?.();
+      this.#succeeded();
       if (attempt.held) this.#deadline = later(attempt.since, renewDeadlineMs);
       return attempt;
     } catch (error) {
@@ -167,6 +180,10 @@ export class LeaderElector {
       log.warn({ err: error }, 'lease request failed');
       return undefined;
     }
+  }
+
+  #succeeded(): void {
+    if (this.#outage.ended() >= minOutageMs) this.#options.onRecovery?.();
   }
 
   async #release(): Promise<void> {
@@ -183,9 +200,8 @@ export class LeaderElector {
   }
 
   /** A little less than the period, so that candidates do not ask in step and none asks later. */
-  #pause(): number {
-    const { retryPeriodMs, random } = this.#options;
-    return retryPeriodMs * (0.8 + 0.2 * random());
+  #pause(periodMs = this.#options.retryPeriodMs): number {
+    return periodMs * (0.8 + 0.2 * this.#options.random());
   }
 }
 
@@ -195,9 +211,11 @@ const later = ({ monotonic, wall }: Moment, ms: number): Moment => ({
 });
 
 function checkDurations(options: Durations): void {
-  const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = options;
+  const { leaseDurationMs, renewDeadlineMs, renewPeriodMs, retryPeriodMs } = options;
   if (leaseDurationMs <= renewDeadlineMs)
     throw new RangeError('leaseDurationMs must be above renewDeadlineMs');
   if (renewDeadlineMs <= 2 * retryPeriodMs)
     throw new RangeError('renewDeadlineMs must be above twice retryPeriodMs');
+  if (leaseDurationMs <= 3 * renewPeriodMs)
+    throw new RangeError('leaseDurationMs must be above three times renewPeriodMs');
 }

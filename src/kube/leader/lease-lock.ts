@@ -2,6 +2,7 @@ import { leases } from '../../api/resources.ts';
 import type { KubeClient } from '../client/client.ts';
 import type { Clock } from '../clock.ts';
 import { ignoreNotFound, isAlreadyExists, isConflict, isNotFound } from '../kube-error.ts';
+import { isNewerVersion } from '../object.ts';
 import { claimedSpec, type Lease, type LeaseSpec, releasedSpec } from './lease.ts';
 
 export interface LeaseLockOptions {
@@ -19,11 +20,22 @@ export interface Moment {
   readonly wall: number;
 }
 
+interface Holder {
+  readonly name: string;
+  readonly durationMs: number;
+  readonly observedAt: number;
+}
+
+/** Others may take it in so many milliseconds at the earliest: sooner only where the holder gives it back. */
+export interface HeldByOther {
+  readonly held: false;
+  readonly holder: string;
+  readonly freeInMs: number;
+}
+
 export type Attempt =
   /** We hold it, from before the request went out. `isRenewal`: for certain no other has held it since the attempt before. */
-  | { readonly held: true; readonly since: Moment; readonly isRenewal: boolean }
-  /** Others may take it in so many milliseconds at the earliest: sooner only where the holder gives it back. */
-  | { readonly held: false; readonly holder: string; readonly freeInMs: number };
+  { readonly held: true; readonly since: Moment; readonly isRenewal: boolean } | HeldByOther;
 
 /**
  * One candidate's view of the lease. It never compares a time in the lease with its own clock: another holder has
@@ -32,7 +44,8 @@ export type Attempt =
 export class LeaseLock {
   readonly #options: LeaseLockOptions;
   #lease: Lease | undefined;
-  #observedAt = 0;
+  /** Of the last lease that was there: one that is deleted was not given back. */
+  #holder: Holder = { name: '', durationMs: 0, observedAt: 0 };
 
   constructor(options: LeaseLockOptions) {
     this.#options = options;
@@ -46,8 +59,8 @@ export class LeaseLock {
       if (!isLostRace(error)) throw error;
     }
     await this.#observe(timeoutMs);
-    const holder = this.#lease?.spec?.holderIdentity ?? '';
-    const freeInMs = this.#freeInMs();
+    const { name: holder } = this.#holder;
+    const freeInMs = this.freeInMs();
     if (freeInMs > 0) return { held: false, holder, freeInMs };
     try {
       return await this.#claim(timeoutMs, false);
@@ -55,6 +68,26 @@ export class LeaseLock {
       if (isLostRace(error)) return { held: false, holder, freeInMs: this.#options.leaseDurationMs };
       throw error;
     }
+  }
+
+  /** Of the lease as it was last seen; `undefined` where there is none. */
+  get resourceVersion(): string | undefined {
+    return this.#lease?.metadata.resourceVersion;
+  }
+
+  /** A watch has brought it. What is older than what is known may come late, and counts for nothing. */
+  observe(lease: Lease): void {
+    const known = this.resourceVersion;
+    const { resourceVersion = '' } = lease.metadata;
+    if (known === undefined || isNewerVersion(resourceVersion, known)) this.#remember(lease);
+  }
+
+  /** In how many milliseconds another may take it that hears nothing more of the holder; 0 when it is given back. */
+  freeInMs(): number {
+    const { identity, leaseDurationMs, clock } = this.#options;
+    const { name, durationMs, observedAt } = this.#holder;
+    if (name === '' || name === identity) return 0;
+    return Math.max(0, Math.max(leaseDurationMs, durationMs) - (clock.monotonic() - observedAt));
   }
 
   /** Gives the lease back. Call it only when nothing is written any more. */
@@ -66,14 +99,6 @@ export class LeaseLock {
 
   #heldByUs(): boolean {
     return this.#lease?.spec?.holderIdentity === this.#options.identity;
-  }
-
-  #freeInMs(): number {
-    const { identity, leaseDurationMs, clock } = this.#options;
-    const { holderIdentity = '', leaseDurationSeconds = 0 } = this.#lease?.spec ?? {};
-    if (holderIdentity === '' || holderIdentity === identity) return 0;
-    const silentMs = clock.monotonic() - this.#observedAt;
-    return Math.max(leaseDurationMs, leaseDurationSeconds * 1000) - silentMs;
   }
 
   async #claim(timeoutMs: number, isRenewal: boolean): Promise<Attempt> {
@@ -116,7 +141,9 @@ export class LeaseLock {
     const known = this.#lease?.metadata;
     const { uid, resourceVersion } = lease.metadata;
     if (known?.uid !== uid || known.resourceVersion !== resourceVersion) {
-      this.#observedAt = this.#options.clock.monotonic();
+      const { holderIdentity: name = '', leaseDurationSeconds = 0 } = lease.spec ?? {};
+      const observedAt = this.#options.clock.monotonic();
+      this.#holder = { name, durationMs: leaseDurationSeconds * 1000, observedAt };
     }
     this.#lease = lease;
   }

@@ -149,6 +149,20 @@ describe('taking the lease', () => {
     expect(b.leads).toBe(true);
   });
 
+  it('takes one that is deleted only when its holder has been silent for its duration', async () => {
+    leases.lease = {
+      metadata: { name: 'leader', uid: 'u', resourceVersion: '1', creationTimestamp: '' },
+      spec: { holderIdentity: 'old', leaseDurationSeconds: 15 },
+    };
+    const b = await candidate('b');
+    await pass(5_000);
+    leases.lease = undefined;
+    await pass(9_900);
+    expect(b.leads).toBe(false);
+    await pass(2_100);
+    expect(b.leads).toBe(true);
+  });
+
   it('lets one of two win that try at the same moment', async () => {
     leases.delays = () => ({ acts: 50, answers: 100 });
     const [a, b] = [await candidate('a'), await candidate('b')];
@@ -234,13 +248,83 @@ describe('losing the lease', () => {
   });
 });
 
+describe('a standby', () => {
+  /** What it asked for, without the renewals of the leader. */
+  const asked = () => leases.requests.filter((verb) => verb !== 'replace');
+  const standby = async () => {
+    const [a, b] = [await candidate('a'), await candidate('b')];
+    leases.requests.length = 0;
+    return { a, b };
+  };
+
+  it('asks for nothing while the leader renews its lease', async () => {
+    const { b } = await standby();
+    await pass(300_000);
+    expect([asked(), b.leads]).toEqual([[], false]);
+  });
+
+  it('leads as soon as the lease is given back', async () => {
+    const { a, b } = await standby();
+    a.stop.abort();
+    await a.ended;
+    for (let n = 0; n < 5; n++) await clock.settle();
+    expect([b.leads, asked()]).toEqual([true, ['get']]);
+  });
+
+  it.each([
+    ['brings nothing more, unnoticed', { isMute: true }],
+    ['brings everything late', { lateness: () => 60_000 }],
+    ['is cut at each event', { lateness: () => undefined }],
+    ['is refused', { watchRefusal: [403, 'Forbidden'] }],
+  ])('asks instead, and not often, while its watch %s', async (_what, fault) => {
+    Object.assign(leases, fault);
+    const { a, b } = await standby();
+    await pass(300_000);
+    expect(b.leads).toBe(false);
+    // A GET and a watch each time.
+    expect(asked().length).toBeLessThanOrEqual(2 * (300 / 4));
+    a.stop.abort();
+    await pass(4_100);
+    expect(b.leads).toBe(true);
+  });
+
+  it('watches again at once when the server ends a watch that was open for some time', async () => {
+    const { a, b } = await standby();
+    await pass(60_000);
+    leases.cutWatches();
+    await pass(500);
+    expect(asked()).toEqual(['get', 'watch']);
+    a.stop.abort();
+    await pass(500);
+    expect(b.leads).toBe(true);
+  });
+
+  it('takes over from a leader that dies behind a silent watch at most two periods late', async () => {
+    leases.isMute = true;
+    const renew = (revision: number) => {
+      const metadata = { name: 'leader', uid: 'u', resourceVersion: `9${revision}`, creationTimestamp: '' };
+      leases.lease = { metadata, spec: { holderIdentity: 'old', leaseDurationSeconds: 15 } };
+    };
+    renew(0);
+    const b = await candidate('b');
+    for (let revision = 1; revision <= 9; revision++) {
+      await pass(2_000);
+      renew(revision);
+    }
+    await pass(14_900);
+    expect(b.leads).toBe(false);
+    await pass(4_200);
+    expect(b.leads).toBe(true);
+  });
+});
+
 describe('an API server that does not answer', () => {
   it.each([
     ['a leader', 'a'],
     ['a standby', 'b'],
   ])(
     'is noticed by %s, also while a request hangs, and forgotten with the next answer',
-    async (_who, name) => {
+    async (who, name) => {
       const candidates = { a: await candidate('a'), b: await candidate('b') };
       const { elector } = candidates[name as 'a' | 'b'];
       await pass(4_000);
@@ -248,7 +332,8 @@ describe('an API server that does not answer', () => {
       leases.delays = () => undefined;
       await pass(15_000);
       expect(elector.outage(15_000)).toBeUndefined();
-      await pass(2_100);
+      // A standby asks for what its watch has not brought after two periods.
+      await pass(who === 'a leader' ? 2_100 : 4_100);
       expect(elector.outage(15_000)).toMatch(/^for 1[5-7] s \(ERR_KUBE_TIMEOUT\)$/);
       leases.delays = () => ({ acts: 0, answers: 0 });
       await pass(7_000);
@@ -285,7 +370,7 @@ it('says that the API server is back, once, when an attempt succeeds after some 
 });
 
 describe('stopping', () => {
-  it('gives the lease back, so that the next takes over within a retry period', async () => {
+  it('gives the lease back, so that the next takes over', async () => {
     const [a, b] = [await candidate('a'), await candidate('b')];
     a.stop.abort();
     await a.ended;
@@ -423,6 +508,7 @@ describe('durations', () => {
   it.each([
     [{ leaseDurationMs: 10_000, renewDeadlineMs: 10_000 }, 'leaseDurationMs must be above renewDeadlineMs'],
     [{ renewDeadlineMs: 4_000 }, 'renewDeadlineMs must be above twice retryPeriodMs'],
+    [{ renewPeriodMs: 5_000 }, 'leaseDurationMs must be above three times renewPeriodMs'],
   ])('refuses %j', (durations, message) => {
     expect(() => elector(durations)).toThrow(message);
   });
@@ -435,15 +521,19 @@ describe('safety', () => {
       { weight: 2, arbitrary: fc.record({ acts: fc.nat(8_000), answers: fc.nat(16_000) }) },
       { weight: 2, arbitrary: fc.constant(undefined) },
     );
+    const lateness = fc.oneof(fc.constant(0), fc.nat(20_000), fc.constant(undefined));
     const disturbance = fc.record({ who: fc.nat(2), jump: fc.integer({ min: -1e7, max: 1e7 }) });
     await fc.assert(
       fc.asyncProperty(
         fc.array(fate, { minLength: 10, maxLength: 80 }),
         fc.array(disturbance, { maxLength: 10 }),
         fc.array(fc.integer({ min: 0, max: 999 }), { minLength: 7, maxLength: 7 }),
-        async (fates, disturbances, noise) => {
+        fc.array(lateness, { minLength: 1, maxLength: 20 }),
+        async (fates, disturbances, noise, latenesses) => {
           const shared = new FakeClock();
           const server = new FakeLeases(shared);
+          let event = 0;
+          server.lateness = () => latenesses[event++ % latenesses.length];
           let request = 0;
           server.delays = () => fates[request++ % fates.length];
           let asked = 0;

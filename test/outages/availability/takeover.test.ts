@@ -100,7 +100,7 @@ describe('two operators', () => {
     const before = await readLease();
     const seconds = await secondsUntilReady(leader, 'SIGTERM');
     await annotate(`${seconds.toFixed(1)} s after SIGTERM`);
-    // On an idle machine less than three seconds: the other one asks every two.
+    // On an idle machine less than a second: the other one has a watch.
     expect(seconds).toBeLessThan(leaseSeconds - 5);
     const after = await readLease();
     expect(after.holderIdentity).toBe(standby.process.name);

@@ -7,7 +7,7 @@ import { applyKustomization } from '../../../lab/operator/kustomization.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
-import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
+import { operatorWorld, untilLeading, untilStandingBy } from '../../../lab/operator/world.ts';
 import { WriteGate } from '../../../lab/operator/write-gate.ts';
 import { annotations, finalizers, labels, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
@@ -191,10 +191,13 @@ describe('the role of the operator', () => {
         throw new Error(`${what}: ${cause}`, { cause });
       });
     }
+    const options = { name: world.name('operator'), env: targetSettings };
+    const second = await RunningOperator.start(gate.access, world.guard, options);
+    await untilStandingBy(second);
+    gate.refusesStreamingLists = true;
     // What it still has to tell it tells at its end.
     expect(await first.end()).toBe(0);
-    gate.refusesStreamingLists = true;
-    const second = await start();
+    await untilLeading(second);
     await admin.untilReady(await admin.createKey());
     expect(await second.end()).toBe(0);
     events = auditEvents(await readFile(plane.auditLog ?? '', 'utf8'));
