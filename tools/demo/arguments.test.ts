@@ -6,9 +6,10 @@ import { afterAll, expect, it } from 'vitest';
 import { readArguments } from './arguments.ts';
 
 it.each([
-  [[], { once: false, help: false }],
-  [['--once'], { once: true, help: false }],
-  [['--help'], { once: false, help: true }],
+  [[], { once: false, verbose: false, help: false }],
+  [['--once'], { once: true, verbose: false, help: false }],
+  [['--once', '--verbose'], { once: true, verbose: true, help: false }],
+  [['--help'], { once: false, verbose: false, help: true }],
   [['--once', 'twice'], { problem: 'unknown argument "twice"' }],
 ])('reads %j', (args, expected) => {
   expect(readArguments(args)).toEqual(expected);

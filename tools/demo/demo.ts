@@ -3,21 +3,26 @@ import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
 import { controlPlaneBinaries } from '../../lab/controlplane/binaries/binaries.ts';
 import { configFolder } from '../../lab/operator/kustomization.ts';
 import { RunningOperator } from '../../lab/operator/running-operator.ts';
-import { healthOf } from '../../lab/operator/telemetry.ts';
+import { healthOf, listeningPort } from '../../lab/operator/telemetry.ts';
 import { until } from '../../lab/operator/until.ts';
 import { applyAs, bindAdministrator, install, untilReady } from './cluster.ts';
+import { type Logs, writeEnvironment } from './environment.ts';
 import { chooseBaseURL, type DemoGateway, startGateway } from './gateway.ts';
 import type { Interrupt } from './interrupt.ts';
 import type { Say } from './progress.ts';
+import { type Addresses, renderStory, renderTrials } from './screen.ts';
 import { Started } from './started.ts';
+import { beginStory, type Cast, finishStory, ordinaryUser } from './story.ts';
 import { collectSummary } from './summary.ts';
-import { type Logs, renderSummary } from './summary-text.ts';
+import { renderMoreTrials, renderSummary } from './summary-text.ts';
 import { noIssuer, trustGateway } from './trusting-cluster.ts';
 import { type Planes, prepareProject, virtualClusterSamples } from './virtual-cluster.ts';
 
 export interface DemoOptions {
   /** End when everything is ready instead of waiting for a signal. */
   readonly once: boolean;
+  /** Show every step, and what became of every sample. */
+  readonly verbose: boolean;
   /** For the result. */
   readonly print: (text: string) => void;
   /** For the progress. */
@@ -25,9 +30,11 @@ export interface DemoOptions {
   readonly interrupt: Interrupt;
 }
 
-interface Stage extends Pick<DemoOptions, 'once' | 'print'> {
+interface Stage extends Pick<DemoOptions, 'once' | 'verbose' | 'print'> {
   /** Says what begins now. @throws Interrupted after a signal. */
   readonly step: Say;
+  /** The same for those who asked for details. */
+  readonly detail: Say;
 }
 
 interface Running {
@@ -42,6 +49,8 @@ interface Latchkey {
 }
 
 const logTailLines = 20;
+const endsNow =
+  '\nAll of this ends now. npm run demo, without --once, keeps it running and says what to try.';
 /** Both control planes are on loopback, which is dialled only when a setting allows it. */
 const env = { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' };
 
@@ -50,60 +59,63 @@ const env = { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' };
  * @throws Interrupted when a signal comes before everything is ready.
  * @throws Error saying what did not work.
  */
-export async function runDemo({ once, say, print, interrupt }: DemoOptions): Promise<void> {
+export async function runDemo({ once, verbose, say, print, interrupt }: DemoOptions): Promise<void> {
   const started = new Started();
   // After a signal nothing new may begin behind the back of the clean-up.
   const step: Say = (text) => {
     interrupt.check();
     say(text);
   };
+  const detail: Say = (text) => (verbose ? step(text) : interrupt.check());
   try {
-    const { death } = await interrupt.unless(startAndShow(started, { once, step, print }));
-    if (once) return;
+    const { death } = await interrupt.unless(startAndShow(started, { once, verbose, step, detail, print }));
+    if (once) return print(endsNow);
     print('All of this is running. Ctrl-C ends it and leaves nothing behind.');
     await Promise.race([death, interrupt.received]);
   } finally {
-    say('ending what was started');
+    if (verbose) say('ending what was started');
     await started.end();
     say('ended; no process and no file is left');
   }
 }
 
 async function startAndShow(started: Started, stage: Stage): Promise<Running> {
-  const { step } = stage;
-  step('looking for etcd, kube-apiserver, kube-controller-manager and kubectl');
+  const { step, detail } = stage;
+  detail('looking for etcd, kube-apiserver, kube-controller-manager and kubectl');
   const binaries = await controlPlaneBinaries(process.env, step);
-  step(`found them in ${path.dirname(binaries.etcd)}; starting two control planes`);
+  detail(`found them in ${path.dirname(binaries.etcd)}`);
+  step('starting two control planes: the platform, and one that plays a virtual cluster');
   const [platform, virtual] = await Promise.all([
     started.controlPlane('demo', binaries),
     started.controlPlane('demo-virtual', binaries, { authentication: noIssuer }),
   ]);
-  step(
+  detail(
     `the platform's API server answers at ${platform.server}, that of a virtual cluster at ${virtual.server}`,
   );
-  step('applying config/default: CRDs, admission policies, roles');
+  step('installing Latchkey: config/default, the operator and the gateway');
+  detail('applying config/default: CRDs, admission policies, roles');
   await install(platform);
-  const latchkey = await startLatchkey(started, platform, step);
+  const latchkey = await startLatchkey(started, platform, detail);
   const death = Promise.race([
     deathOf('operator', latchkey.operator),
     deathOf('gateway', latchkey.gateway.running),
   ]);
   // Our own stop ends them too, when nothing listens any more.
   death.catch(() => undefined);
-  await Promise.race([death, use({ platform, virtual }, latchkey, stage)]);
+  await Promise.race([death, show({ platform, virtual }, latchkey, stage)]);
   return { death };
 }
 
-async function startLatchkey(started: Started, platform: ControlPlaneAccess, step: Say): Promise<Latchkey> {
+async function startLatchkey(started: Started, platform: ControlPlaneAccess, detail: Say): Promise<Latchkey> {
   const baseURL = await chooseBaseURL();
-  step('starting the operator as a process of its own, under its ServiceAccount');
+  detail('starting the operator as a process of its own, under its ServiceAccount');
   const operator = await RunningOperator.start(platform, await started.guard('demo-operator'), {
     env: { ...env, LATCHKEY_BASE_URL: baseURL },
   });
-  step(`starting the gateway at ${baseURL}, with the certificate that the operator makes`);
+  detail(`starting the gateway at ${baseURL}, with the certificate that the operator makes`);
   const starting = startGateway(platform, await started.guard('demo-gateway'), baseURL, env);
   const gateway = await Promise.race([deathOf('operator', operator), starting]);
-  step('waiting until the operator is ready: what is made right after the policies does not count');
+  detail('waiting until the operator is ready: what is made right after the policies does not count');
   const isReady = async () => (await healthOf(operator, '/readyz')).status === 200;
   await Promise.race([
     deathOf('operator', operator),
@@ -124,30 +136,62 @@ async function tailOf(part: Part): Promise<string> {
   return `The end of its log:\n${log.trimEnd().split('\n').slice(-logTailLines).join('\n')}`;
 }
 
-async function use(planes: Planes, latchkey: Latchkey, stage: Stage): Promise<void> {
+async function show(planes: Planes, latchkey: Latchkey, stage: Stage): Promise<void> {
+  const { step, detail, print, verbose, once } = stage;
   const { platform } = planes;
-  const { operator, gateway } = latchkey;
-  const { once, step, print } = stage;
-  step('pointing the second API server at the gateway, so that it takes tokens for the cluster staging');
-  await trustGateway(planes.virtual, gateway);
-  step('binding the user alice to the shipped role latchkey-admin');
-  const alice = await bindAdministrator(platform, 'alice');
-  step("applying config/samples/project: a project, alice's rights in it and over other identities");
+  const cast = await people(planes, latchkey);
+  step('applying config/samples as alice, who runs the platform, and self-service in it as bob');
   await prepareProject(planes);
-  step('applying config/samples as alice');
-  await applyAs(platform, alice, path.join(configFolder, 'samples'), step);
-  step('applying config/samples/cluster as administrator: no one else may use its Secret');
-  await applyAs(platform, platform.adminKubeconfig, path.join(configFolder, 'samples/cluster'), step);
-  step('applying config/samples/virtual-cluster as alice');
-  await applyAs(platform, alice, await virtualClusterSamples(planes), step);
-  step('waiting until all of them are Ready');
-  const listing = await untilReady(platform, alice);
+  await trustGateway(planes.virtual, latchkey.gateway);
+  await applySamples(planes, cast.administrator, detail);
+  const begun = await beginStory(cast);
+  detail('waiting until all of them are Ready');
+  const listing = await untilReady(platform, cast.administrator);
   if (listing !== undefined) {
-    throw new Error(`not everything got Ready:\n${listing}\nThe operator runs. ${await tailOf(operator)}`);
+    const end = await tailOf(latchkey.operator);
+    throw new Error(`not everything got Ready:\n${listing}\nThe operator runs. ${end}`);
   }
-  step('everything is ready; going through the gateway with curl and kubectl');
-  const summary = await collectSummary(planes, alice, gateway);
-  print(once ? renderSummary(summary) : renderSummary(summary, logsOf(latchkey)));
+  detail('everything is ready; going through the gateway with curl and kubectl');
+  const summary = await collectSummary(planes, cast, latchkey.gateway, verbose);
+  if (verbose) print(renderSummary(summary));
+  step('using that key at the gateway, until Latchkey has renewed the token below it');
+  print(renderStory(await finishStory(cast, begun)));
+  if (once) return;
+  const environment = await writeEnvironment(platform.folder, summary, logsOf(latchkey));
+  print(renderTrials({ environment, addresses: await addressesOf(latchkey) }));
+  if (verbose) print(renderMoreTrials(summary));
+}
+
+async function people({ platform }: Planes, { gateway }: Latchkey): Promise<Cast> {
+  const administrator = await bindAdministrator(platform, 'alice');
+  return {
+    platform,
+    gateway: gateway.running,
+    administrator,
+    user: await platform.kubeconfigFor(ordinaryUser),
+  };
+}
+
+async function applySamples(planes: Planes, alice: string, detail: Say): Promise<void> {
+  const { platform } = planes;
+  detail('applying config/samples as alice');
+  await applyAs(platform, alice, path.join(configFolder, 'samples'), detail);
+  detail('applying config/samples/cluster as administrator: no one else may use its Secret');
+  await applyAs(platform, platform.adminKubeconfig, path.join(configFolder, 'samples/cluster'), detail);
+  detail('applying config/samples/virtual-cluster as alice');
+  await applyAs(platform, alice, await virtualClusterSamples(planes), detail);
+}
+
+async function addressesOf({ operator, gateway }: Latchkey): Promise<readonly Addresses[]> {
+  const of = async (name: string, port: (purpose: 'metrics' | 'health') => Promise<number>) => ({
+    name,
+    metrics: `http://127.0.0.1:${await port('metrics')}/metrics`,
+    probe: `http://127.0.0.1:${await port('health')}/readyz`,
+  });
+  return await Promise.all([
+    of('operator', async (purpose) => await listeningPort(operator, purpose)),
+    of('gateway', async (purpose) => await gateway.running.listeningPort(purpose)),
+  ]);
 }
 
 const logsOf = ({ operator, gateway }: Latchkey): Logs => ({

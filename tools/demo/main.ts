@@ -1,4 +1,4 @@
-// npm run demo [-- --once]: Latchkey on a control plane of its own, on this machine. Nothing outlives it.
+// npm run demo [-- --once] [--verbose]: Latchkey on a control plane of its own, on this machine. Nothing outlives it.
 import { constants } from 'node:os';
 import { endWithNpm } from '../../lab/controlplane/end-with-npm.ts';
 import { readArguments, usage } from './arguments.ts';
@@ -22,7 +22,7 @@ async function main(): Promise<number> {
   }
   const interrupt = new Interrupt();
   try {
-    await runDemo({ once: options.once, print, say, interrupt });
+    await runDemo({ once: options.once, verbose: options.verbose, print, say, interrupt });
     return 0;
   } catch (error) {
     if (error instanceof Interrupted) return 128 + constants.signals[error.signal];

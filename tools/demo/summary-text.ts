@@ -1,19 +1,12 @@
 import { credentialKinds, targetKinds } from './cluster.ts';
 import { type GatewayFacts, noCurl, platformVersion } from './gateway-facts.ts';
 import type { KubeConfigFacts } from './kubeconfig-facts.ts';
-import { apiURL, type PostedFacts } from './posted-facts.ts';
+import type { PostedFacts } from './posted-facts.ts';
 import type { KeyFacts, Summary, TokenFacts } from './summary.ts';
 import { projectNamespace } from './virtual-cluster.ts';
 
-/** Where the processes log. */
-export interface Logs {
-  readonly operator: string;
-  readonly gateway: string;
-}
-
-/** The summary as people read it; `logs` are left out when nothing goes on running that could be tried. */
-export function renderSummary(summary: Summary, logs?: Logs): string {
-  const toTry = logs === undefined ? [withoutOnce] : [...environment(summary, logs), '', ...trials(summary)];
+/** The summary as people read it, for those who asked for details. */
+export function renderSummary(summary: Summary): string {
   return [
     '',
     `$ kubectl get ${credentialKinds} -o wide`,
@@ -33,14 +26,8 @@ export function renderSummary(summary: Summary, logs?: Logs): string {
     ...aboutGatewayToken(summary.kubeConfigs.token),
     '',
     ...aboutPosted(summary),
-    '',
-    ...toTry,
-    '',
   ].join('\n');
 }
-
-const withoutOnce =
-  'All of this ends now. npm run demo, without --once, keeps it running and says what to try.';
 
 const aboutKey = ({ name, keySource, keyID }: KeyFacts): string[] => [
   `Access key "${name}" (${keySource}): status.credentialHash is the SHA-256 of its spec.key.`,
@@ -130,34 +117,13 @@ const aboutClaims = (claims: object): string[] => [
   JSON.stringify(claims, undefined, 2).replaceAll(/^/gm, '    '),
 ];
 
-const environment = (
-  { kubeconfig, adminKubeconfig, kubectl, kubeConfigs, gateway, trusting }: Summary,
-  logs: Logs,
-): string[] => [
-  'To try things, in another terminal, as alice:',
-  `  export KUBECONFIG=${kubeconfig}`,
-  `  export KUBECACHEDIR=${kubectl.cache}`,
-  `  export PATH=${kubectl.folder}:$PATH`,
-  `  export ADMIN=${adminKubeconfig}`,
-  `  export SHOP=${kubeConfigs.certificate.file}`,
-  `  export GATEWAY=${gateway.baseURL}`,
-  `  export CA=${gateway.caFile}`,
-  `  export KEY=$(kubectl get oak ${gateway.key} -o jsonpath={.spec.key})`,
-  `  export PLATFORM=${gateway.file}`,
-  `  export API=${apiURL(gateway.baseURL)}`,
-  `  export STAGING=${trusting.server}`,
-  `  export STAGING_CA=${trusting.caFile}`,
-  '',
-  '  as cluster administrator  kubectl --kubeconfig=$ADMIN …',
-  '  with the access key       kubectl --kubeconfig=$PLATFORM …',
-  `  log of the operator       ${logs.operator}`,
-  `  log of the gateway        ${logs.gateway}`,
-];
-
-function trials({ parent, token, kubeConfigs, gateway }: Summary): string[] {
+/** More to try, where things go on running. */
+export function renderMoreTrials({ parent, token, kubeConfigs, gateway }: Summary): string {
   const { name } = kubeConfigs.certificate;
   const brief = `{"apiVersion":"management.platform.sh/v1","kind":"OwnedAccessKey","metadata":{"name":"brief"},"spec":{"ttl":20}}`;
   return [
+    '',
+    'More to try, in the same terminal:',
     `  kubectl annotate dcet ${token.name} management.platform.sh/rotate="$(date)" --overwrite`,
     '      a token with the next serial; the one before is refused from then on',
     `  kubectl patch oak ${parent} --type=merge -p '{"spec":{"disabled":true}}' && kubectl get oak,dcet -o wide`,
@@ -174,5 +140,7 @@ function trials({ parent, token, kubeConfigs, gateway }: Summary): string[] {
     '      the gateway refuses the key at once and says that it is disabled; an open watch with it ends',
     '  kubectl get events -A --sort-by=.metadata.creationTimestamp',
     '      one event for each of these changes',
-  ];
+    '  tail -f $OPERATOR_LOG $GATEWAY_LOG',
+    '      what operator and gateway have to say',
+  ].join('\n');
 }

@@ -3,8 +3,9 @@ import { SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { createKeySet } from '../../src/credentials/tokens/discovery.ts';
 import { generateSigningKey } from '../../src/credentials/tokens/signing-key.ts';
+import { environmentText } from './environment.ts';
 import { keyFacts, parentIn, type Summary, tokenFacts } from './summary.ts';
-import { renderSummary } from './summary-text.ts';
+import { renderMoreTrials, renderSummary } from './summary-text.ts';
 
 const secret = 'lk_a-key-that-nobody-may-see';
 const keyID = hash('sha256', secret, 'hex').slice(0, 16);
@@ -87,7 +88,7 @@ const posted = (place: string, output: string) => ({
   ...{ file: `/x/${place}.yaml`, output },
 });
 
-it('shows everything but the credentials, and what to try only where something goes on running', async () => {
+it('shows everything but the credentials, and leaves everything but them to a shell', async () => {
   const token = await tokenFrom(baseURL);
   const summary: Summary = {
     listing: 'NAME  READY\nci    True',
@@ -128,31 +129,21 @@ it('shows everything but the credentials, and what to try only where something g
     trusting: { server: 'https://127.0.0.1:6443', caFile: '/x/staging.crt' },
     kubeconfig: '/x/alice.yaml',
     adminKubeconfig: '/x/admin.yaml',
+    userKubeconfig: '/x/bob.yaml',
     kubectl: { folder: '/bin', cache: '/x/cache' },
   };
-  const text = renderSummary(summary, { operator: '/x/operator.log', gateway: '/x/gateway.log' });
+  const text = renderSummary(summary);
   for (const shown of [
     'ci    True',
     keyID,
     signer.kid,
     '"sub": "alice"',
-    'export KUBECONFIG=/x/alice.yaml',
-    'export KUBECACHEDIR=/x/cache',
-    'export PATH=/bin:$PATH',
-    'export ADMIN=/x/admin.yaml',
-    'export SHOP=/x/issued/shop-admin.yaml',
     'shop-admin  ClientCertificate',
     'management.platform.sh:kubeconfig:uid:1',
     '2026-11-21T12:00:00.000Z',
     '$ kubectl --kubeconfig=/x/issued/shop-admin.yaml get ns\nkube-system  Active',
     'https://gateway.example.com/shop',
     '"sub": "bob"',
-    '/x/operator.log',
-    '/x/gateway.log',
-    'export GATEWAY=https://127.0.0.1:8443',
-    'export CA=/x/ca.crt',
-    'export KEY=$(kubectl get oak ci -o jsonpath={.spec.key})',
-    'export PLATFORM=/x/holder.yaml',
     '"Authorization: Bearer $KEY" https://127.0.0.1:8443/kubernetes/management/version\n{ "major": "1" }',
     '$ kubectl --kubeconfig=/x/holder.yaml auth whoami\nUsername  alice',
     '$ kubectl --kubeconfig=/x/holder.yaml get ns\np-demo  Active',
@@ -161,20 +152,32 @@ it('shows everything but the credentials, and what to try only where something g
     '$ kubectl --kubeconfig=/x/ownedaccesskeys.yaml auth whoami\nUsername  carol',
     '--server=https://127.0.0.1:6443 --certificate-authority=/x/staging.crt --token="$TOKEN" auth whoami\nUsername  dave',
     '$ kubectl --kubeconfig=/x/kubeconfig.yaml get ns\nshop-api  Active',
-    'export API=https://127.0.0.1:8443/kubernetes/management/apis/management.platform.sh/v1',
-    'export STAGING=https://127.0.0.1:6443',
-    'export STAGING_CA=/x/staging.crt',
   ]) {
     expect(text).toContain(shown);
   }
-  const brief = renderSummary(summary);
   const without = renderSummary({ ...summary, posted: undefined });
   expect(without).toContain('in no other:\n(there is no curl on this machine)');
-  expect(brief).toContain('Kubeconfig "shop-admin" (client certificate)');
-  expect(brief).toContain('npm run demo, without --once');
-  expect(brief).toContain('Through the gateway at https://127.0.0.1:8443');
-  expect(brief).not.toMatch(/To try things|export |operator\.log/);
-  for (const rendered of [text, brief]) {
+  const environment = environmentText(summary, { operator: '/x/operator.log', gateway: '/x/gateway.log' });
+  for (const line of [
+    "export KUBECONFIG='/x/alice.yaml'",
+    "export KUBECACHEDIR='/x/cache'",
+    'export PATH=\'/bin\':"$PATH"',
+    "export ADMIN='/x/admin.yaml'",
+    "export BOB='/x/bob.yaml'",
+    "export SHOP='/x/issued/shop-admin.yaml'",
+    "export GATEWAY='https://127.0.0.1:8443'",
+    "export CA='/x/ca.crt'",
+    'export KEY="$(kubectl get oak ci -o jsonpath={.spec.key})"',
+    "export PLATFORM='/x/holder.yaml'",
+    "export API='https://127.0.0.1:8443/kubernetes/management/apis/management.platform.sh/v1'",
+    "export STAGING='https://127.0.0.1:6443'",
+    "export STAGING_CA='/x/staging.crt'",
+    "export OPERATOR_LOG='/x/operator.log'",
+    "export GATEWAY_LOG='/x/gateway.log'",
+  ]) {
+    expect(environment.split('\n')).toContain(line);
+  }
+  for (const rendered of [text, environment, renderMoreTrials(summary)]) {
     expect(rendered).not.toContain(secret);
     expect(rendered).not.toContain(token.status.token);
   }

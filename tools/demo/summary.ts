@@ -19,13 +19,15 @@ export interface Summary {
   readonly parent: string;
   readonly kubeConfigs: KubeConfigFacts;
   readonly gateway: GatewayFacts;
-  /** Undefined where there is no curl. */
+  /** Undefined where there is no curl, or no one asked. */
   readonly posted: PostedFacts | undefined;
   readonly trusting: TrustingFacts;
   /** Of the user who applied the samples. */
   readonly kubeconfig: string;
   /** Of the administrator of the control plane. */
   readonly adminKubeconfig: string;
+  /** Of the ordinary user. */
+  readonly userKubeconfig: string;
   /** Where kubectl is, and where it may keep what it knows of the API. */
   readonly kubectl: { readonly folder: string; readonly cache: string };
 }
@@ -56,11 +58,21 @@ interface Listed {
   };
 }
 
-/** @throws Error when something shown would not be true: a hash that differs, or a token that does not verify. */
+/** By the paths of their kubeconfigs. */
+export interface People {
+  readonly administrator: string;
+  readonly user: string;
+}
+
+/**
+ * What became of the samples; `posting` also makes credentials by POST. @throws Error when something shown would not be true:
+ * a hash that differs, or a token that does not verify.
+ */
 export async function collectSummary(
   planes: Planes,
-  kubeconfig: string,
+  { administrator: kubeconfig, user }: People,
   gateway: DemoGateway,
+  posting: boolean,
 ): Promise<Summary> {
   const { platform } = planes;
   const listing = await read(platform, ['get', credentialKinds, '-o', 'wide'], kubeconfig);
@@ -78,10 +90,11 @@ export async function collectSummary(
     parent: parentIn(items),
     kubeConfigs: await collectKubeConfigs(platform, kubeconfig, issuer),
     gateway: await collectGateway(platform, kubeconfig, gateway),
-    posted: await collectPosted(planes, kubeconfig, gateway),
+    posted: posting ? await collectPosted(planes, kubeconfig, gateway) : undefined,
     trusting: trustingFacts(planes),
     kubeconfig,
     adminKubeconfig: platform.adminKubeconfig,
+    userKubeconfig: user,
     kubectl: {
       folder: path.dirname(platform.binaries.kubectl),
       cache: path.join(platform.folder, 'kubectl-cache'),

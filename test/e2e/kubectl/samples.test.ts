@@ -58,7 +58,7 @@ describe('the samples, applied with kubectl by an ordinary user', async () => {
   });
 });
 
-it.each(['.', 'project', 'site-policy', 'gitops', ...withTargets])(
+it.each(['.', 'project', 'self-service', 'site-policy', 'gitops', ...withTargets])(
   'the kustomization of samples/%s has every file',
   async (folder) => {
     const rendered = await world.plane.kubectl(['kustomize', path.join(configFolder, 'samples', folder)]);

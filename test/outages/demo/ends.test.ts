@@ -9,14 +9,14 @@ beforeEach(() => {
 afterEach(async () => await demo.end());
 
 describe('npm run demo', () => {
-  it('with --once shows keys, a verified token and kubeconfigs, and ends with exit code 0', async () => {
-    expect(await demo.start('--once')).toBe(0);
+  it('with --once and --verbose shows keys, a verified token and kubeconfigs, and ends with exit code 0', async () => {
+    expect(await demo.start('--once', '--verbose')).toBe(0);
     expectEverythingShown(demo.output);
     expect(demo.output).not.toContain('To try things');
     demo.expectNothingLeft();
   });
 
-  it.each(['starting two control planes', 'starting the operator'])(
+  it.each(['starting two control planes', 'installing Latchkey'])(
     'ends by SIGINT while it is %s, too, and leaves nothing',
     async (step) => {
       const ended = demo.start('--once');

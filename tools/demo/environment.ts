@@ -1,0 +1,46 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { configFolder } from '../../lab/operator/kustomization.ts';
+import { apiURL } from './posted-facts.ts';
+import type { Summary } from './summary.ts';
+
+/** Where the processes log. */
+export interface Logs {
+  readonly operator: string;
+  readonly gateway: string;
+}
+
+/** Writes what a shell needs to try things. The user's kubectl asks for the key, which does not stand in it. Returns the file. */
+export async function writeEnvironment(folder: string, summary: Summary, logs: Logs): Promise<string> {
+  const file = path.join(folder, 'env');
+  await writeFile(file, environmentText(summary, logs), { mode: 0o600 });
+  return file;
+}
+
+export function environmentText(
+  { kubeconfig, adminKubeconfig, userKubeconfig, kubectl, kubeConfigs, gateway, trusting }: Summary,
+  logs: Logs,
+): string {
+  const values = {
+    KUBECONFIG: kubeconfig,
+    KUBECACHEDIR: kubectl.cache,
+    ADMIN: adminKubeconfig,
+    BOB: userKubeconfig,
+    SAMPLES: path.join(configFolder, 'samples'),
+    SHOP: kubeConfigs.certificate.file,
+    GATEWAY: gateway.baseURL,
+    CA: gateway.caFile,
+    PLATFORM: gateway.file,
+    API: apiURL(gateway.baseURL),
+    STAGING: trusting.server,
+    STAGING_CA: trusting.caFile,
+    OPERATOR_LOG: logs.operator,
+    GATEWAY_LOG: logs.gateway,
+  };
+  const exports = Object.entries(values).map(([name, value]) => `export ${name}='${value}'`);
+  const late = [
+    `export PATH='${kubectl.folder}':"$PATH"`,
+    `export KEY="$(kubectl get oak ${gateway.key} -o jsonpath={.spec.key})"`,
+  ];
+  return `${[...exports, ...late].join('\n')}\n`;
+}
