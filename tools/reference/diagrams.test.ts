@@ -1,0 +1,55 @@
+import { globSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { diagramProblems } from './diagrams.ts';
+import { readDocument, sectionOf } from './document.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const diagramsIn = (text: string): string[] =>
+  [...text.matchAll(/^```mermaid\n(.*?)^```$/gms)].map(([, diagram = '']) => diagram);
+const diagrams = ['README.md', ...globSync('docs/**/*.md', { cwd: root })].flatMap((page) =>
+  diagramsIn(readDocument(page)).map((diagram, index) => ({ page, number: index + 1, diagram })),
+);
+
+it.each(diagrams)('diagram $number of $page can be drawn', ({ diagram }) => {
+  expect(diagramProblems(diagram)).toEqual([]);
+});
+
+it.each([
+  ['the parts, and who talks to whom', 'docs/guide/install.md', 'What runs where', 'flowchart'],
+  ['a request through the gateway', 'docs/guide/gateway.md', 'In 60 seconds', 'sequenceDiagram'],
+  ['what is below a key, and narrows', 'docs/guide/access-keys.md', 'Keys below a key', 'flowchart'],
+  ['the conditions of a credential', 'docs/reference/conditions.md', 'Types', 'stateDiagram-v2'],
+  ['how a certificate is revoked', 'docs/guide/kubeconfigs.md', 'When it ends', 'sequenceDiagram'],
+  ['who decides whether you may', 'docs/guide/ownership.md', 'In 60 seconds', 'sequenceDiagram'],
+])('there is a diagram of %s', (_, page, section, kind) => {
+  const [diagram = ''] = diagramsIn(sectionOf(readDocument(page), section));
+  expect(diagram.startsWith(kind)).toBe(true);
+});
+
+describe('a diagram', () => {
+  const sequence = 'sequenceDiagram\n  participant A as you\n  participant B as it\n';
+
+  it.each([
+    ['of an unknown kind', 'pie\n  "a" : 1'],
+    ['with a line that is no statement', `${sequence}  A says B`],
+    ['with an unknown party', `${sequence}  A->>C: hello`],
+    ['with a signal that says nothing', `${sequence}  A->>B: `],
+    ['with a semicolon', `${sequence}  A->>B: one; two`],
+    ['with a block that does not end', `${sequence}  loop often\n  A->>B: hello`],
+    ['with an end of nothing', `${sequence}  A->>B: hello\n  end`],
+    ['with a node without a label', 'flowchart LR\n  a["A"] --> b'],
+    ['with half a label', 'flowchart LR\n  a["A] --> b["B"]'],
+    ['with an unknown state', 'stateDiagram-v2\n  state "A" as a\n  [*] --> b'],
+  ])('%s cannot be drawn', (_, diagram) => {
+    expect(diagramProblems(diagram)).not.toEqual([]);
+  });
+
+  it('of each kind can be drawn', () => {
+    expect(diagramProblems(`${sequence}  alt yes\n  A->>B: hello\n  else\n  B-->>A: no\n  end`)).toEqual([]);
+    expect(
+      diagramProblems('flowchart LR\n  subgraph s["S"]\n  a(["A"])\n  end\n  a -->|"so"| b["B"] -.-> s'),
+    ).toEqual([]);
+    expect(diagramProblems('stateDiagram-v2\n  state "A" as a\n  [*] --> a: new\n  a --> [*]')).toEqual([]);
+  });
+});
