@@ -34,5 +34,5 @@ it.each([
   const { npm_config_once: _ours, ...env } = process.env;
   const args = ['run', '--silent', 'demo', ...flags];
   const output = execFileSync('npm', args, { cwd: folder, env, encoding: 'utf8', stdio: 'pipe' });
-  expect(JSON.parse(output)).toEqual({ once, help: false });
+  expect(JSON.parse(output)).toEqual({ once, verbose: false, help: false });
 });

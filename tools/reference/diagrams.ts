@@ -24,7 +24,7 @@ interface Grammar {
 }
 
 const id = String.raw`[A-Za-z]\w*`;
-const label = String.raw`"[^"]+"`;
+const label = `"[^"]+"`;
 const node = String.raw`${id}(?:\(\[${label}\]\)|\[\(${label}\)\]|\[${label}\])?`;
 const link = String.raw`(?:-->|---|-\.->|<-->)(?:\|${label}\|)?`;
 const signal = new RegExp(String.raw`^(${id})(?:->>|-->>)(${id}): \S.*$`);
