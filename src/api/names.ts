@@ -25,6 +25,12 @@ export const serviceAccounts = {
 /** The field manager of every write that the operator makes. */
 export const fieldManager = 'latchkey-operator';
 
+/** Fields of `spec` that hold login data, which must not stay where a reader of the object sees it. */
+export const loginFields = {
+  identity: ['connectorData'],
+  oidcLogin: ['idToken', 'accessToken', 'refreshToken'],
+} as const;
+
 export const groups = {
   /** Of a verified request about one's own: with it come create, update and delete. */
   selfService: `${group}:self-service`,

@@ -1,6 +1,11 @@
 import { credentialKinds } from '../api/credential-kinds.ts';
 import { asCount, asObject, asText, asTexts, type JsonObject } from '../api/json.ts';
-import { annotations as annotationNames, fieldManager, labels as labelNames } from '../api/names.ts';
+import {
+  annotations as annotationNames,
+  fieldManager,
+  labels as labelNames,
+  loginFields,
+} from '../api/names.ts';
 import { parseConditions, toConfirmation } from './confirmation.ts';
 import { credentialHash } from './keys/credential-hash.ts';
 import { parseSecretRef, toLiveRecord } from './live-record.ts';
@@ -44,16 +49,11 @@ function shortened(value: string | undefined): string | undefined {
   return value === undefined || value.length <= 256 ? value : credentialHash(value);
 }
 
-/** Fields of `spec` that hold login data, which must not stay where a reader of the object sees it. */
-export const loginFields = [
-  ['identity', 'connectorData'],
-  ['oidcLogin', 'idToken'],
-  ['oidcLogin', 'accessToken'],
-  ['oidcLogin', 'refreshToken'],
-] as const;
-
 const holdsLoginSecrets = (spec: JsonObject): boolean =>
-  loginFields.some(([parent, field]) => asText(asObject(spec[parent])[field]) !== undefined);
+  Object.entries(loginFields).some(([parent, fields]) => {
+    const login = asObject(spec[parent]);
+    return fields.some((field) => asText(login[field]) !== undefined);
+  });
 
 /** Who owns the field `spec.<name>` by `metadata.managedFields`. Several owners, or any manager but the operator's: `other`. */
 function ownerOfSpecField(managedFields: unknown, name: string): 'none' | 'operator' | 'other' {

@@ -1,15 +1,15 @@
+import { loginFields } from '../api/names.ts';
+
 export const censor = '[redacted]';
 
 /** Keys whose value is a secret wherever they stand. */
-const secretNames = new Set([
+const secretNames = new Set<string>([
+  ...Object.values(loginFields).flat(),
   'authorization',
   'Authorization',
   'cookie',
   'set-cookie',
   'token',
-  'accessToken',
-  'refreshToken',
-  'idToken',
   'bearerToken',
   'kubeConfig',
   'kubeconfig',
@@ -19,14 +19,13 @@ const secretNames = new Set([
   'clientKeyData',
   'client-key-data',
   'password',
-  'connectorData',
   'oidcLogin',
   'data',
   'stringData',
 ]);
 
 /** Deeper objects do not belong into a log line and are cut off there. */
-const deepest = 6;
+const maxDepth = 6;
 
 /**
  * The same keys with every secret replaced, whatever depth it stands at. `key` alone is the usual name of an item of a
@@ -52,7 +51,7 @@ function cleanObject(object: Keys, name: string, depth: number): Keys {
 
 function cleanValue(value: unknown, name: string, depth: number): unknown {
   if (typeof value !== 'object' || value === null || value instanceof Error) return value;
-  if (depth === deepest) return '[too deep]';
+  if (depth === maxDepth) return '[too deep]';
   if (!Array.isArray(value)) return cleanObject(value as Keys, name, depth + 1);
   return value.map((item) => cleanValue(item, name, depth + 1));
 }

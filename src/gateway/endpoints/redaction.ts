@@ -1,4 +1,5 @@
 import { asObject, defined, isObject, type JsonObject } from '../../api/json.ts';
+import { loginFields } from '../../api/names.ts';
 import { parseSpecKey } from '../../credentials/keys/spec-key.ts';
 
 /** What stands where a credential stood in a text. */
@@ -75,12 +76,10 @@ export function cleanSpec(spec: JsonObject): JsonObject {
   return {
     ...without(spec, ['key']),
     ...defined({ key }),
-    ...(isObject(identity) ? { identity: without(identity, ['connectorData']) } : {}),
-    ...(isObject(oidcLogin) ? { oidcLogin: without(oidcLogin, loginTokens) } : {}),
+    ...(isObject(identity) ? { identity: without(identity, loginFields.identity) } : {}),
+    ...(isObject(oidcLogin) ? { oidcLogin: without(oidcLogin, loginFields.oidcLogin) } : {}),
   };
 }
-
-export const loginTokens = ['idToken', 'accessToken', 'refreshToken'];
 
 /** Undefined for what is no key at all. */
 function hashForm(key: unknown): string | undefined {

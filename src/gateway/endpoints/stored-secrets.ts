@@ -1,6 +1,7 @@
 import { asObject, asText, isObject, type JsonObject } from '../../api/json.ts';
+import { loginFields } from '../../api/names.ts';
 import { parseSpecKey } from '../../credentials/keys/spec-key.ts';
-import { cleanManifest, loginTokens, manifestAnnotations } from './redaction.ts';
+import { cleanManifest, manifestAnnotations } from './redaction.ts';
 
 /**
  * What a client changed, with the credentials that it could not see: they stay as they are stored. A key that is left out means
@@ -34,7 +35,7 @@ function storedLogin(spec: JsonObject, stored: JsonObject): JsonObject {
     const kept = Object.entries(asObject(stored[part])).filter(([field]) => fields.includes(field));
     return { [part]: { ...Object.fromEntries(kept), ...spec[part] } };
   };
-  return { ...keep('identity', ['connectorData']), ...keep('oidcLogin', loginTokens) };
+  return { ...keep('identity', loginFields.identity), ...keep('oidcLogin', loginFields.oidcLogin) };
 }
 
 function withStoredManifest(metadata: JsonObject, stored: JsonObject): JsonObject {
@@ -51,11 +52,12 @@ function withStoredManifest(metadata: JsonObject, stored: JsonObject): JsonObjec
 /** The plain credentials in an object: what an answer about it could quote. */
 export function secretsIn(object: JsonObject): readonly string[] {
   const [spec, status] = [asObject(object['spec']), asObject(object['status'])];
-  const login = asObject(spec['oidcLogin']);
   const values = [
     parseSpecKey(spec['key'])?.form === 'Plain' ? spec['key'] : undefined,
-    asObject(spec['identity'])['connectorData'],
-    ...loginTokens.map((field) => login[field]),
+    ...Object.entries(loginFields).flatMap(([part, fields]) => {
+      const login = asObject(spec[part]);
+      return fields.map((field) => login[field]);
+    }),
     status['token'],
     status['kubeConfig'],
   ];

@@ -1,3 +1,4 @@
+import { loginFields } from '../../../src/api/names.ts';
 import { validating } from '../policy.ts';
 import { kappAnnotation, kappChanged, lastAppliedAnnotation, lastAppliedChanged } from '../redaction.ts';
 import { cel, line, text } from '../text.ts';
@@ -6,7 +7,7 @@ const changedCopy = (annotation: string, isChanged: string): string => cel`
   (${isChanged}) ? object.metadata.annotations[${annotation}] : ''
 `;
 
-const loginData = String.raw`r'"(?:connectorData|idToken|accessToken|refreshToken)"\s*:\s*"[^"]'`;
+const loginData = String.raw`r'"(?:${Object.values(loginFields).flat().join('|')})"\s*:\s*"[^"]'`;
 const noScope = String.raw`r'"scope"\s*:\s*null'`;
 
 export const lastApplied = validating({

@@ -1,8 +1,15 @@
 import { asObject, asText } from '../../../api/json.ts';
-import { apiVersion, fieldManager, labels, purposes, systemNamespace } from '../../../api/names.ts';
+import {
+  apiVersion,
+  fieldManager,
+  labels,
+  loginFields,
+  purposes,
+  systemNamespace,
+} from '../../../api/names.ts';
 import { reasons } from '../../../api/reasons.ts';
 import { ownedAccessKeys, secrets } from '../../../api/resources.ts';
-import { loginFields, toCredentialRecord } from '../../../credentials/credential-record.ts';
+import { toCredentialRecord } from '../../../credentials/credential-record.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { isAlreadyExists } from '../../../kube/kube-error.ts';
@@ -100,11 +107,14 @@ interface TakenLoginData {
 function takeLoginData(spec: object): TakenLoginData {
   const data: Record<string, string> = {};
   const removal: Record<string, Record<string, null>> = {};
-  for (const [parent, field] of loginFields) {
-    const value = asText(asObject(asObject(spec)[parent])[field]);
-    if (value === undefined) continue;
-    data[field] = Buffer.from(value).toString('base64');
-    removal[parent] = { ...removal[parent], [field]: null };
+  for (const [parent, fields] of Object.entries(loginFields)) {
+    const login = asObject(asObject(spec)[parent]);
+    for (const field of fields) {
+      const value = asText(login[field]);
+      if (value === undefined) continue;
+      data[field] = Buffer.from(value).toString('base64');
+      removal[parent] = { ...removal[parent], [field]: null };
+    }
   }
   return { data, removal };
 }
