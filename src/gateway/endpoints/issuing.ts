@@ -1,4 +1,4 @@
-import type { Condition } from '../../api/conditions.ts';
+import { conditionTypes, findCondition } from '../../api/conditions.ts';
 import { asObject, type JsonObject } from '../../api/json.ts';
 import { parseConditions } from '../../credentials/confirmation.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
@@ -64,7 +64,8 @@ async function examine(
   if (object === null) return 'unread';
   if (object === undefined) return 'gone';
   if (isConfirmed(record)) return { object };
-  const stalled = conditionOf(object, 'Stalled');
+  const conditions = parseConditions(asObject(object['status'])['conditions']);
+  const stalled = findCondition(conditions, conditionTypes.stalled);
   if (stalled?.status !== 'True') return 'waiting';
   return { object, problem: `${stalled.reason}: ${stalled.message}` };
 }
@@ -74,9 +75,6 @@ const isConfirmed = ({ kubeConfig, fingerprints, status }: LiveRecord): boolean 
   (status.credentialHash !== undefined || kubeConfig?.clientCert === true) &&
   status.fingerprint !== undefined &&
   fingerprints.includes(status.fingerprint);
-
-const conditionOf = (object: JsonObject, type: Condition['type']): Condition | undefined =>
-  parseConditions(asObject(object['status'])['conditions']).find((condition) => condition.type === type);
 
 /** Until what could not be read is read again. */
 const pauseMs = 500;

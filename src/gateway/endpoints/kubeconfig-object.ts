@@ -1,4 +1,4 @@
-import type { Condition } from '../../api/conditions.ts';
+import { type Condition, conditionTypes, findCondition } from '../../api/conditions.ts';
 import { asObject, asText, defined, type JsonObject } from '../../api/json.ts';
 import { apiVersion } from '../../api/names.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
@@ -123,7 +123,7 @@ export type Progress =
 /** How far the operator is with an object. */
 export function progressOf(object: KubeObject): Progress {
   const status = asObject((object as { readonly status?: unknown }).status);
-  const ready = parseConditions(status['conditions']).find(({ type }) => type === 'Ready');
+  const ready = findCondition(parseConditions(status['conditions']), conditionTypes.ready);
   if (ready === undefined || ready.observedGeneration !== object.metadata.generation)
     return { state: 'waiting' };
   const kubeConfig = asText(status['kubeConfig']);

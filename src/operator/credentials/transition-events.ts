@@ -1,4 +1,4 @@
-import { conditionTypes, findCondition } from '../../api/conditions.ts';
+import { type ConditionType, conditionTypes, findCondition } from '../../api/conditions.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { TransitionEvent } from '../shared/events.ts';
@@ -56,8 +56,8 @@ function readyChange(
     : normal(reasons.enabled, 'Enable', 'The credential works again.');
 }
 
-const has = (record: CredentialRecord, type: string): boolean =>
-  record.conditions.some((condition) => condition.type === type && condition.status === 'True');
+const has = ({ conditions }: CredentialRecord, type: ConditionType): boolean =>
+  findCondition(conditions, type)?.status === 'True';
 
 const normal = (reason: Reason, action: string, note: string): TransitionEvent => ({
   type: 'Normal',
