@@ -121,6 +121,8 @@ export const isAlreadyExists = (error: unknown): error is KubeError => hasReason
 export const isConflict = (error: unknown): error is KubeError =>
   hasReason(error, 409, 'Conflict') ||
   (isInvalid(error) && (error.details?.causes?.some(({ field }) => field === 'metadata.uid') ?? false));
+/** Of a write that names the object by its UID: it is gone, or another one has its name. */
+export const isGone = (error: unknown): error is KubeError => isNotFound(error) || isConflict(error);
 export const isUnauthorized = (error: unknown): error is KubeError => hasStatus(error, 401);
 export const isForbidden = (error: unknown): error is KubeError => hasStatus(error, 403);
 export const isInvalid = (error: unknown): error is KubeError => hasStatus(error, 422);

@@ -4,7 +4,7 @@ import type { Identity } from '../../credentials/identity.ts';
 import { backOffDelay } from '../../kube/back-off.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
-import { isConflict, isNotFound } from '../../kube/kube-error.ts';
+import { isGone } from '../../kube/kube-error.ts';
 import { keyOf, type ObjectKey } from '../../kube/object.ts';
 import { sleep } from '../../kube/sleep.ts';
 import type { Logger } from '../../logger.ts';
@@ -106,8 +106,7 @@ export class Removals {
       await holder.delete(resource, key, uid === undefined ? {} : { preconditions: { uid } });
       return true;
     } catch (error) {
-      // Another object under this name is not the one that was made.
-      return isNotFound(error) || isConflict(error);
+      return isGone(error);
     }
   }
 }

@@ -47,7 +47,7 @@ export async function allowRebinding(client: KubeClient, { uid }: DeadCertificat
       await client.delete(resource, { name: policyName(uid) });
       wasDenied = true;
     } catch (error) {
-      if (!isNotFound(error) && !isForbidden(error)) throw error;
+      if (!isRefused(error)) throw error;
     }
   }
   return wasDenied;
@@ -64,7 +64,7 @@ export async function ownersOfDenials(
       const names = await namesByOwner(client, resource, { assertTime });
       for (const uid of names.keys()) owners.add(uid);
     } catch (error) {
-      if (!isNotFound(error) && !isForbidden(error)) throw error;
+      if (!isRefused(error)) throw error;
     }
   }
   return owners;
@@ -103,6 +103,9 @@ function policySpec({ uid, live, only }: DeadCertificates) {
 
 async function create(client: KubeClient, resource: Resource, object: object): Promise<void> {
   await client.create(resource, object).catch((error: unknown) => {
-    if (!isAlreadyExists(error) && !isNotFound(error) && !isForbidden(error)) throw error;
+    if (!isAlreadyExists(error) && !isRefused(error)) throw error;
   });
 }
+
+/** A virtual cluster without policies, or whose administrator may not write them. */
+const isRefused = (error: unknown): boolean => isNotFound(error) || isForbidden(error);

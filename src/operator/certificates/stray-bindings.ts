@@ -3,7 +3,7 @@ import { clusterRoleBindings, type Resource, roleBindings } from '../../api/reso
 import { parseCertificateSubject } from '../../credentials/certificates/subject.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { forEachInLanes } from '../../kube/for-each-in-lanes.ts';
-import { isConflict, isNotFound, KubeError } from '../../kube/kube-error.ts';
+import { isGone, KubeError } from '../../kube/kube-error.ts';
 import type { KubeObject, ObjectKey } from '../../kube/object.ts';
 import { TargetFailure } from '../targets/target-failure.ts';
 import { deleteByPlace } from './delete-by-place.ts';
@@ -191,7 +191,7 @@ async function takeOut(client: KubeClient, stray: StrayBinding): Promise<boolean
     return true;
   } catch (error) {
     if (isAddressable(binding.metadata)) {
-      if (isConflict(error) || isNotFound(error)) return true;
+      if (isGone(error)) return true;
       throw error;
     }
     if (!(error instanceof KubeError)) throw error;

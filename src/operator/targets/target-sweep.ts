@@ -3,7 +3,7 @@ import { labels, purposes, systemNamespace, targetsNamespace } from '../../api/n
 import { secrets } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
-import { isConflict, isNotFound } from '../../kube/kube-error.ts';
+import { isGone } from '../../kube/kube-error.ts';
 import type { KubeList, KubeObject, ObjectKey } from '../../kube/object.ts';
 import { sleep } from '../../kube/sleep.ts';
 import type { Logger } from '../../logger.ts';
@@ -87,7 +87,7 @@ export class TargetSweep {
     await this.#options.client
       .delete(secrets, { namespace, name }, { preconditions: { uid }, signal })
       .catch((error: unknown) => {
-        if (!isNotFound(error) && !isConflict(error)) throw error;
+        if (!isGone(error)) throw error;
       });
   }
 }
