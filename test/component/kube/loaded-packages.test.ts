@@ -16,8 +16,7 @@ const program = `
   registerHooks({ load: (url, context, next) => { seen.push(url); return next(url, context); } });
   const { createKubeClient } = await import('${source('kube/client/client.ts')}');
   const { kubeConfigSource } = await import('${source('kube/client/kube-config.ts')}');
-  await import('${source('process/host.ts')}');
-  await import('${source('platform/informers.ts')}');
+  await import('${source('commands/gateway.ts')}');
   await import('${source('platform/targets/target-clients.ts')}');
   const kubeConfig = kubeConfigSource({ serviceAccountFolder: process.argv[1] });
   const { server, headers } = await kubeConfig.load();
@@ -55,8 +54,8 @@ async function run(env: Readonly<Record<string, string>>) {
 /** Each starts a process of its own, on whatever the machine has left. */
 const timeout = 60_000;
 
-describe('what every process of Latchkey shares', { timeout }, () => {
-  it('loads no client-node in a Pod, where it would take a third of the memory', async () => {
+describe('what the gateway and the connections to targets load', { timeout }, () => {
+  it('is no client-node in a Pod, where it would take a third of the memory', async () => {
     const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '6443' };
     expect(await run(env)).toEqual({
       loadsClientNode: false,
@@ -65,7 +64,7 @@ describe('what every process of Latchkey shares', { timeout }, () => {
     });
   });
 
-  it('loads it for a kubeconfig file', async () => {
+  it('is client-node for a kubeconfig file', async () => {
     expect(await run({ KUBECONFIG: path.join(folder, 'kubeconfig') })).toMatchObject({
       loadsClientNode: true,
       headers: ['authorization', 'Bearer token-2'],
