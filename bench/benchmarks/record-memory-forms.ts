@@ -3,12 +3,6 @@ import { toLiveRecord } from '../../src/credentials/live-record.ts';
 import type { CredentialKind } from '../../src/credentials/record.ts';
 import { credentialObject } from '../world/credential-objects.ts';
 
-export const kinds: readonly CredentialKind[] = [
-  'OwnedAccessKey',
-  'DirectClusterEndpointToken',
-  'VirtualClusterInstanceKubeConfig',
-];
-
 type MakeRecord = (object: unknown, kind: CredentialKind) => unknown;
 
 /** What is kept of an object. */

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { CredentialKind } from '../../src/credentials/record.ts';
+import { allCredentialKinds, type CredentialKind } from '../../src/api/credential-kinds.ts';
 import type { Benchmark, BenchmarkContext, Section } from '../benchmark.ts';
 import type { Sample } from '../measure/rounds.ts';
 import { tableOf } from '../measure/table.ts';
-import { type Form, kinds } from './record-memory-forms.ts';
+import type { Form } from './record-memory-forms.ts';
 
 const program = fileURLToPath(new URL('./record-memory-process.ts', import.meta.url));
 const run = promisify(execFile);
@@ -17,7 +17,7 @@ const forms: Readonly<Record<Form, string>> = {
   parsed: 'beside: the object as `JSON.parse` makes it',
 };
 
-const measures = kinds.map((kind) => ({ key: kind, title: `${kind}, bytes a record` }));
+const measures = allCredentialKinds.map((kind) => ({ key: kind, title: `${kind}, bytes a record` }));
 
 /** How much memory a credential takes in the process that keeps it. */
 export const recordMemory: Benchmark = { name: 'record-memory', run: measureAll };
@@ -26,7 +26,7 @@ async function measureAll({ progress }: BenchmarkContext): Promise<Section> {
   const samples = new Map<string, readonly Sample[]>();
   for (const [form, name] of Object.entries(forms) as [Form, string][]) {
     const sample: Record<string, number> = {};
-    for (const kind of kinds) sample[kind] = await bytesOfRecord(form, kind, records);
+    for (const kind of allCredentialKinds) sample[kind] = await bytesOfRecord(form, kind, records);
     samples.set(name, [sample]);
     progress(`${name}: ${JSON.stringify(sample)}`);
   }
