@@ -261,7 +261,8 @@ describe('leader election', () => {
     await a.ended;
     await waitFor('the second leader', () => b.elector.mayWrite());
     const { acquireTime = '' } = (await client.get<Lease>(leases, { namespace, name })).spec ?? {};
-    expect(Date.parse(acquireTime) - stopped).toBeLessThan(3_000);
+    // One that was not given up has to run out first, which takes 15 s.
+    expect(Date.parse(acquireTime) - stopped).toBeLessThan(10_000);
     b.abort.abort();
     await b.ended;
     expect((await client.get<Lease>(leases, { namespace, name })).spec).toMatchObject({
