@@ -1,7 +1,7 @@
 import { BlockList } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Cidr, contains, isWithin, parseAddress, parseCidr } from './cidr.ts';
+import { type Cidr, contains, isWithin, parseAddress, parseCidr, sourceOf } from './cidr.ts';
 
 const bytes = (text: string): number[] => [...(parseAddress(text) ?? [])];
 const cidr = (text: string): Cidr => parseCidr(text)!;
@@ -116,3 +116,23 @@ describe('isWithin', () => {
 
 const mask = (prefix: number, at: number): number =>
   (0xff00 >> Math.min(8, Math.max(0, prefix - at * 8))) & 0xff;
+
+describe('the source of a connection', () => {
+  it.each([
+    ['192.0.2.7', '192.0.2.7'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2:ffff::1', '2001:db8:1:2::/64'],
+    ['2001:db8:1:3::1', '2001:db8:1:3::/64'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['2001:db8:0:0:1::', '2001:db8:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['::', '0:0:0:0::/64'],
+    ['1::', '1:0:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['64:ff9b::1.2.3.4', '64:ff9b:0:0::/64'],
+  ])('%s is %s', (address, source) => {
+    expect(sourceOf(address)).toBe(source);
+  });
+});

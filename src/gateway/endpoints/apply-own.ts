@@ -5,14 +5,21 @@ import type { LiveRecord } from '../../credentials/record.ts';
 import { keyOf } from '../../kube/object.ts';
 import { issued } from './create-own.ts';
 import { requireInstanceUse } from './instance-use.ts';
-import { askAsHolder, findOwn, notFound, type OwnRequest, pathOf } from './own-request.ts';
+import {
+  askAsHolder,
+  findOwn,
+  isDryRun,
+  notFound,
+  type OwnRequest,
+  pathOf,
+  writeQuery,
+} from './own-request.ts';
 import { isAboutObject, presentUID, readWhole, unlessReplaced } from './read-own.ts';
 import { Refusal, refuse } from './refusal.ts';
 import { type Reply, toReply } from './reply.ts';
 import { parseObject, readWholeBody, yamlSourceOf } from './request-body.ts';
 import { fitToPath, type SentKey, withHashedKey, withinScope, withNewKey } from './sent-object.ts';
 import { secretsIn, withStoredSecrets } from './stored-secrets.ts';
-import { isDryRun, writeQuery } from './write-query.ts';
 
 /** Server-side apply: makes the object, or sets the fields that the manifest names. */
 export async function applyOwn(request: OwnRequest): Promise<Reply> {

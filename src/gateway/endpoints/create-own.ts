@@ -4,12 +4,11 @@ import { asObject, asText, type JsonObject } from '../../api/json.ts';
 import { collectionPath } from '../../kube/resource-path.ts';
 import { requireInstanceUse } from './instance-use.ts';
 import { untilIssued } from './issuing.ts';
-import { askAsHolder, type OwnRequest, resourceOf } from './own-request.ts';
+import { askAsHolder, isDryRun, type OwnRequest, resourceOf, writeQuery } from './own-request.ts';
 import { Refusal } from './refusal.ts';
 import { type IssuedCredential, type Reply, toReply, withWarning } from './reply.ts';
 import { readObject } from './request-body.ts';
 import { fitToPath, type SentKey, withinScope, withNewKey } from './sent-object.ts';
-import { isDryRun, writeQuery } from './write-query.ts';
 
 /** Makes a credential for the holder, and shows it this once. */
 export async function createOwn(request: OwnRequest): Promise<Reply> {

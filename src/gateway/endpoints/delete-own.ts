@@ -1,11 +1,10 @@
 import { asObject, defined, isObject, type JsonObject } from '../../api/json.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
-import { askAsHolder, findOwn, notFound, type OwnRequest, pathOf } from './own-request.ts';
+import { askAsHolder, findOwn, isDryRun, notFound, type OwnRequest, pathOf } from './own-request.ts';
 import { readWhole, unlessReplaced } from './read-own.ts';
 import { refuse } from './refusal.ts';
 import { type Reply, toReply } from './reply.ts';
 import { readObject } from './request-body.ts';
-import { isDryRun } from './write-query.ts';
 
 export async function deleteOwn(request: OwnRequest): Promise<Reply> {
   const record = findOwn(request);

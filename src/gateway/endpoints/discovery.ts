@@ -12,8 +12,7 @@ import {
   addToResourceList,
   deriveHash,
 } from './discovery-additions.ts';
-import type { Endpoint, EndpointRequest } from './endpoint.ts';
-import { answerFailure } from './failure.ts';
+import { answerFailure, type Endpoint, type EndpointRequest } from './endpoint.ts';
 
 type Add = (document: JsonObject) => JsonObject;
 

@@ -10,8 +10,8 @@ import type { Misses } from '../gate/misses.ts';
 import type { CredentialIndex } from '../index/credential-index.ts';
 import type { RecentChanges } from '../index/recent-changes.ts';
 import type { TargetRecords } from '../index/target-records.ts';
-import type { Forwarding } from '../proxy/forward.ts';
-import type { ErrorAnswer } from '../server/error-answer.ts';
+import { answerTo, type Forwarding } from '../proxy/forward.ts';
+import { type ErrorAnswer, sendError } from '../server/error-answer.ts';
 import type { YAMLReader } from '../yaml/yaml-reader.ts';
 import type { HeldBytes } from './held-bytes.ts';
 import type { IssuerDocuments } from './issuer-documents.ts';
@@ -67,3 +67,15 @@ export interface EndpointServices {
   readonly issuerReads: Pick<Misses, 'isTooMany'>;
   readonly removals: Pick<Removals, 'during' | 'remove' | 'removeWhenItComes'>;
 }
+
+/** Answers a request that a target could not be asked for, or did not answer. */
+export function answerFailure({ response, onFailure }: EndpointRequest, error: Error): void {
+  if (response.destroyed) return;
+  const failure = causeOf(error);
+  const refusal = answerTo(failure);
+  onFailure(failure, refusal);
+  sendError(response, refusal);
+}
+
+/** What a pool reports comes as the cause of an error of ours. */
+const causeOf = (error: Error): Error => (error.cause instanceof Error ? error.cause : error);

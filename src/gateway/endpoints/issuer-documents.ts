@@ -4,10 +4,10 @@ import { systemNamespace, systemObjects } from '../../api/names.ts';
 import { configMaps } from '../../api/resources.ts';
 import { issuerDocuments } from '../../credentials/tokens/discovery.ts';
 import { Store, type StoredRecord } from '../../kube/cache/store.ts';
+import { provenWatches } from '../../kube/cache/watch-requests.ts';
 import { type KubeObject, keyOf } from '../../kube/object.ts';
 import { type InformerSource, Informers, type InformersOptions } from '../../platform/informers.ts';
 import { authenticate } from '../gate/authenticate.ts';
-import { proven } from '../index/proven.ts';
 import { type ErrorAnswer, errorAnswer, hasBody } from '../server/error-answer.ts';
 import type { EndpointServices, Exchange, PublicEndpoint } from './endpoint.ts';
 
@@ -48,7 +48,7 @@ export class IssuerDocuments {
     this.#staleAfterMs = options.staleAfterMs;
     this.#informers = new Informers({ ...options, relistAfterMs: options.staleAfterMs });
     const source: InformerSource<PublishedRecord> = {
-      ...proven,
+      ...provenWatches,
       resource: configMaps,
       namespace: systemNamespace,
       fieldSelector: `metadata.name=${systemObjects.discovery}`,

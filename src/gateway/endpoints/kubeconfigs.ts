@@ -11,8 +11,7 @@ import { forward } from '../proxy/forward.ts';
 import { withoutHeaders } from '../proxy/request-headers.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
 import { ask } from './ask.ts';
-import type { Endpoint, EndpointRequest, EndpointServices } from './endpoint.ts';
-import { answerFailure } from './failure.ts';
+import { answerFailure, type Endpoint, type EndpointRequest, type EndpointServices } from './endpoint.ts';
 import { IssueWait, type Outcome } from './issue-wait.ts';
 import {
   type InstancePlace,

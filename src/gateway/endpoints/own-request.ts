@@ -72,3 +72,13 @@ const replaced: ReadonlySet<string> = new Set([
   'content-length',
   'content-type',
 ]);
+
+const passedToWrites: ReadonlySet<string> = new Set(['dryRun', 'fieldManager', 'fieldValidation', 'force']);
+
+/** The parameters of a write that mean something to the API server, with the question mark. */
+export function writeQuery({ query }: Pick<OwnRequest, 'query'>): string {
+  const parameters = new URLSearchParams([...query].filter(([name]) => passedToWrites.has(name)));
+  return parameters.size === 0 ? '' : `?${parameters}`;
+}
+
+export const isDryRun = ({ query }: Pick<OwnRequest, 'query'>): boolean => query.has('dryRun');

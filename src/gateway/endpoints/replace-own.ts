@@ -1,12 +1,11 @@
 import { asObject, asText, type JsonObject } from '../../api/json.ts';
-import { askAsHolder, findOwn, notFound, type OwnRequest, pathOf } from './own-request.ts';
+import { askAsHolder, findOwn, notFound, type OwnRequest, pathOf, writeQuery } from './own-request.ts';
 import { readWhole, unlessReplaced } from './read-own.ts';
 import { refuse } from './refusal.ts';
 import { type Reply, toReply } from './reply.ts';
 import { readObject } from './request-body.ts';
 import { fitToPath, withHashedKey } from './sent-object.ts';
 import { secretsIn, withStoredSecrets } from './stored-secrets.ts';
-import { writeQuery } from './write-query.ts';
 
 /** PUT: what the client sends is what is stored, but for credentials that it left as they read. */
 export async function replaceOwn(request: OwnRequest): Promise<Reply> {

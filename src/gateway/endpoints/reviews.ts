@@ -12,8 +12,7 @@ import { forward } from '../proxy/forward.ts';
 import { withoutHeaders } from '../proxy/request-headers.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
 import { ask } from './ask.ts';
-import type { EndpointRequest } from './endpoint.ts';
-import { answerFailure } from './failure.ts';
+import { answerFailure, type EndpointRequest } from './endpoint.ts';
 import { sendObject } from './object-answer.ts';
 import { type BodyLimit, readBody } from './request-body.ts';
 

@@ -1,5 +1,5 @@
+import { sourceOf } from '../../cidr.ts';
 import type { Clock } from '../../kube/clock.ts';
-import { sourceOf } from '../server/source-address.ts';
 
 export interface MissesOptions {
   readonly clock: Clock;

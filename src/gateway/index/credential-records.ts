@@ -4,11 +4,11 @@ import { credentialResources } from '../../api/resources.ts';
 import { toLiveRecord } from '../../credentials/live-record.ts';
 import type { KubeConfigAuth, LiveRecord } from '../../credentials/record.ts';
 import { Store } from '../../kube/cache/store.ts';
+import { provenWatches } from '../../kube/cache/watch-requests.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import type { InformerSource, Informers } from '../../platform/informers.ts';
 import { Arrivals } from './arrivals.ts';
 import { ownersOf } from './ownership.ts';
-import { proven } from './proven.ts';
 
 /** What the gateway knows of all credentials. */
 export class CredentialRecords {
@@ -27,7 +27,7 @@ export class CredentialRecords {
           this.arrivals[kind].saw(object);
           return projectCredential(object, kind);
         },
-        ...proven,
+        ...provenWatches,
       };
       informers.add(resource.plural, source);
     }

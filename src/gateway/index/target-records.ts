@@ -7,6 +7,7 @@ import {
   virtualClusterInstances,
 } from '../../api/resources.ts';
 import { Store } from '../../kube/cache/store.ts';
+import { provenWatches } from '../../kube/cache/watch-requests.ts';
 import type { InformerSource, Informers } from '../../platform/informers.ts';
 import { type ProjectRecord, projectOf, toProjectRecord } from '../../platform/targets/project-record.ts';
 import { type TargetAccessRecord, toTargetAccessRecord } from '../../platform/targets/target-connections.ts';
@@ -18,7 +19,6 @@ import {
   toSpaceRecord,
   type VirtualClusterInstanceRecord,
 } from '../../platform/targets/target-record.ts';
-import { proven } from './proven.ts';
 
 /** What the gateway knows of all that requests can lead to. */
 export class TargetRecords {
@@ -52,27 +52,27 @@ export class TargetRecords {
   addTo(informers: Pick<Informers, 'add'>): void {
     const { instances, spaces, clusters: store, access, projects } = this;
     informers.add('virtualclusterinstances', {
-      ...proven,
+      ...provenWatches,
       resource: virtualClusterInstances,
       store: instances,
       project: toInstanceRecord,
     });
     informers.add('spaceinstances', {
-      ...proven,
+      ...provenWatches,
       resource: spaceInstances,
       store: spaces,
       project: toSpaceRecord,
     });
-    informers.add('clusters', { ...proven, resource: clusters, store, project: toClusterRecord });
+    informers.add('clusters', { ...provenWatches, resource: clusters, store, project: toClusterRecord });
     informers.add('projects', {
-      ...proven,
+      ...provenWatches,
       resource: namespaces,
       labelSelector: labels.project,
       store: projects,
       project: toProjectRecord,
     });
     const source: InformerSource<TargetAccessRecord> = {
-      ...proven,
+      ...provenWatches,
       resource: secrets,
       namespace: targetsNamespace,
       labelSelector: `${labels.purpose}=${purposes.target}`,

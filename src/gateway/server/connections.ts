@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
+import { sourceOf } from '../../cidr.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { type Linked, LinkedList } from '../../linked-list.ts';
-import { sourceOf } from './source-address.ts';
 
 export interface ConnectionLimits {
   readonly connections: number;

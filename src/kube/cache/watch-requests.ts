@@ -9,12 +9,16 @@ import { isNewerVersion } from '../object.ts';
 import { collectionPath } from '../resource-path.ts';
 import { isAheadOfServer } from './watch-recovery.ts';
 
+/**
+ * An API server that is cut off from its etcd opens every watch and never says that it knows nothing: each one is proved by a list
+ * before it, and soon comes the next.
+ */
+export const provenWatches = { proofTimeoutMs: 5_000, watchSeconds: [10, 20] } as const;
+
 export type Selection = Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector'>;
 
 export function selectionOf({ namespace, labelSelector, fieldSelector }: Selection): Selection {
-  return {
-    ...defined({ namespace, labelSelector, fieldSelector }),
-  };
+  return defined({ namespace, labelSelector, fieldSelector });
 }
 
 /** Of a watch that the server ends after that many seconds. */

@@ -1,7 +1,6 @@
 import { type PathProblem, parseRequestPath, type RequestPath, type RequestTarget } from '../request-path.ts';
-import { isClusterScoped } from './cluster-scoped.ts';
 import { listOptions } from './list-options.ts';
-import { isMadeByPut } from './made-by-put.ts';
+import { isClusterScoped, isMadeByPut } from './resource-tables.ts';
 
 /** What the API server takes a request for: its `RequestInfo`, field by field. */
 export interface RequestMeaning {

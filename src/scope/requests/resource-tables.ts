@@ -1,5 +1,7 @@
 import { group } from '../../api/names.ts';
-import { type ResourceTable, resourceSet } from './resource-set.ts';
+
+/** Resources by API group. */
+type ResourceTable = Readonly<Record<string, readonly string[]>>;
 
 /**
  * The resources without a namespace that Kubernetes 1.36 and Latchkey bring along. The path of a list does not tell whether its
@@ -40,3 +42,21 @@ const clusterScoped: ResourceTable = {
 
 /** Whether objects of this resource are known to have no namespace. */
 export const isClusterScoped = resourceSet(clusterScoped);
+
+/** The resources of Kubernetes 1.36 of which a PUT makes the object where there is none. */
+const madeByPut: ResourceTable = {
+  '': ['endpoints', 'events', 'limitranges', 'services'],
+  'coordination.k8s.io': ['leases'],
+  'events.k8s.io': ['events'],
+  'node.k8s.io': ['runtimeclasses'],
+  'rbac.authorization.k8s.io': ['clusterrolebindings', 'clusterroles', 'rolebindings', 'roles'],
+};
+
+/** Whether the verb `update` makes an object as well: the API server asks for `create` besides, and so must a scope. */
+export const isMadeByPut = resourceSet(madeByPut);
+
+/** Tells whether a resource is in the table. A request costs two look-ups. */
+function resourceSet(table: ResourceTable): (apiGroup: string, resource: string) => boolean {
+  const sets = new Map(Object.entries(table).map(([group, resources]) => [group, new Set(resources)]));
+  return (apiGroup, resource) => sets.get(apiGroup)?.has(resource) === true;
+}

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../api/json.ts';
 import type { RequestTarget } from '../request-path.ts';
-import { isClusterScoped } from '../requests/cluster-scoped.ts';
 import { nonResource, type RequestMeaning } from '../requests/resolve-request.ts';
+import { isClusterScoped } from '../requests/resource-tables.ts';
 
 /**
  * The request that the spec of a SelfSubjectAccessReview asks about, so that a scope can answer it. A star keeps standing for

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
-import { isClusterScoped } from '../../../src/scope/requests/cluster-scoped.ts';
+import { isClusterScoped } from '../../../src/scope/requests/resource-tables.ts';
 
 let plane: ControlPlaneAccess;
 

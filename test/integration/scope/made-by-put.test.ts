@@ -4,7 +4,7 @@ import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
 import { kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
 import { KubeError } from '../../../src/kube/kube-error.ts';
-import { isMadeByPut } from '../../../src/scope/requests/made-by-put.ts';
+import { isMadeByPut } from '../../../src/scope/requests/resource-tables.ts';
 
 interface Served {
   readonly group: string;

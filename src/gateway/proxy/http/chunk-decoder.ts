@@ -1,5 +1,5 @@
-import { BadResponse } from './bad-response.ts';
 import type { Gatherer } from './gatherer.ts';
+import { BadResponse } from './response-head.ts';
 
 type State =
   | 'size'

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { exchange, ok, send, startPool, stopPools } from '../../../../test/builders/upstream-pool.ts';
 import { waitFor } from '../../../../test/fakes/wait-for.ts';
 import { FakeClock } from '../../../kube/fake-clock.ts';
-import { BadResponse } from './bad-response.ts';
+import { BadResponse } from './response-head.ts';
 import { UpstreamPool } from './upstream-pool.ts';
 
 afterEach(stopPools);

@@ -1,4 +1,5 @@
-import { BadResponse } from './bad-response.ts';
+/** A server sent what is no HTTP/1.1 answer, or one that two readers could understand in two ways. */
+export class BadResponse extends Error {}
 
 /** Where a body ends: after so many bytes, with the last chunk, or with the connection. */
 export type BodyFraming = number | 'chunks' | 'close';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BadResponse } from './bad-response.ts';
+import { BadResponse } from './response-head.ts';
 import { ResponseParser } from './response-parser.ts';
 
 interface Answer {

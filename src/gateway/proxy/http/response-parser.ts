@@ -1,7 +1,6 @@
-import { BadResponse } from './bad-response.ts';
 import { ChunkDecoder } from './chunk-decoder.ts';
 import { Gatherer } from './gatherer.ts';
-import { parseResponseHead, type ResponseHead } from './response-head.ts';
+import { BadResponse, parseResponseHead, type ResponseHead } from './response-head.ts';
 
 export interface ResponseEvents {
   /** Name and value of the headers in turn. */

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { BadResponse } from './bad-response.ts';
+import { BadResponse } from './response-head.ts';
 
 /** What carries a request. */
 export interface Carrier {
