@@ -214,7 +214,7 @@ describe('failures', () => {
   });
 
   it('gives up after the third try and goes on with the next event', async () => {
-    recorder = make({ lanes: 1 });
+    recorder = make({ concurrency: 1 });
     api.refusals.push(busy(), busy(), busy());
     recorder.record(event('a'));
     recorder.record(event('b'));

@@ -29,7 +29,7 @@ export interface EventRecorderOptions extends Reporter {
   /** Events that wait to be sent; what comes then goes into the summary of its reason. Default 1,000. */
   readonly maxWaiting?: number;
   /** Events that are sent at a time. Default 4. */
-  readonly lanes?: number;
+  readonly concurrency?: number;
   /** Of one reason: at once, and a second after that. Above it they are summed up. Default 100 and 10. */
   readonly stormBudget?: { readonly burst: number; readonly rate: number };
   /** Between two summaries of one reason. Default 10 s. */
@@ -61,9 +61,9 @@ export class EventRecorder {
   readonly #storms: EventStorms;
   readonly #series = new Map<string, Entry>();
   readonly #waiting = new Set<Entry>();
-  /** Those of them that no lane has taken yet, the oldest first. */
+  /** Those of them that no sender has taken yet, the oldest first. */
   readonly #untaken = new Set<Entry>();
-  readonly #lanes = new Set<Promise<void>>();
+  readonly #senders = new Set<Promise<void>>();
   /** Known series that happened again and wait for their next update. */
   readonly #repeated = new Set<Entry>();
   #repeatTimer: Timer | undefined;
@@ -110,8 +110,8 @@ export class EventRecorder {
     while (!ended.aborted) {
       this.#storms.flush();
       this.#flushRepeated();
-      if (this.#lanes.size === 0) return;
-      await Promise.all(this.#lanes);
+      if (this.#senders.size === 0) return;
+      await Promise.all(this.#senders);
     }
   }
 
@@ -153,17 +153,17 @@ export class EventRecorder {
   }
 
   #send(entry: Entry): boolean {
-    const { maxWaiting = 1_000, lanes = 4 } = this.#options;
+    const { maxWaiting = 1_000, concurrency = 4 } = this.#options;
     if (this.#waiting.size >= maxWaiting) return false;
     this.#waiting.add(entry);
     this.#untaken.add(entry);
-    if (this.#lanes.size < lanes) this.#openLane();
+    if (this.#senders.size < concurrency) this.#startSender();
     return true;
   }
 
-  #openLane(): void {
-    const lane: Promise<void> = this.#sendAll().finally(() => this.#lanes.delete(lane));
-    this.#lanes.add(lane);
+  #startSender(): void {
+    const sender: Promise<void> = this.#sendAll().finally(() => this.#senders.delete(sender));
+    this.#senders.add(sender);
   }
 
   async #sendAll(): Promise<void> {

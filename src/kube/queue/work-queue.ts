@@ -189,7 +189,7 @@ export class WorkQueue {
     if (urgency === 'changed') this.#advance(key);
   }
 
-  /** What stands in line hears of it when it needs no slot any more. */
+  /** What stands in line is told when it needs no slot any more. */
   #endWait(key: string): void {
     const neededForMs = this.#slots?.isMisplaced(key) === true ? 0 : this.#slots?.neededForMs(key);
     if (neededForMs !== undefined) this.addAfter(key, Math.max(1, neededForMs));

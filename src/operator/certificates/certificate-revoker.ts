@@ -3,7 +3,7 @@ import { certificateSigningRequests, clusterRoleBindings, type Resource } from '
 import type { AdminKubeConfig } from '../../kube/admin-kubeconfig/admin-kube-config.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
-import { forEachInLanes } from '../../kube/for-each-in-lanes.ts';
+import { forEachConcurrently } from '../../kube/for-each-concurrently.ts';
 import { isNotFound } from '../../kube/kube-error.ts';
 import { sleep } from '../../kube/sleep.ts';
 import type { TargetClients, TargetSource } from '../../platform/targets/target-clients.ts';
@@ -19,7 +19,7 @@ import {
   isAnswer,
   isDead,
   removeStrayBindings,
-  targetLanes,
+  targetConcurrency,
 } from './stray-bindings.ts';
 import { parseTargetObjectName, targetObjectName } from './target-object-names.ts';
 
@@ -207,7 +207,7 @@ async function withoutRefused(
   work: (request: RevokeRequest) => Promise<unknown>,
 ): Promise<readonly RevokeRequest[]> {
   const taken: RevokeRequest[] = [];
-  await forEachInLanes(requests, targetLanes, async (request) => {
+  await forEachConcurrently(requests, targetConcurrency, async (request) => {
     assertTime();
     try {
       await work(request);

@@ -4,7 +4,7 @@ import { type Reason, reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { Store } from '../../kube/cache/store.ts';
 import type { Clock } from '../../kube/clock.ts';
-import { forEachInLanes } from '../../kube/for-each-in-lanes.ts';
+import { forEachConcurrently } from '../../kube/for-each-concurrently.ts';
 import { keyOf } from '../../kube/object.ts';
 import type { WorkResult } from '../../kube/queue/workers.ts';
 import type { Logger } from '../../logger.ts';
@@ -200,7 +200,7 @@ export class RevocationController {
     }
     const done = new Set(outcome.value);
     const finished = others.filter(({ ownerUID }) => done.has(ownerUID));
-    await forEachInLanes(finished, completionLanes, (record) => this.#complete(record, 'revoked'));
+    await forEachConcurrently(finished, completionConcurrency, (record) => this.#complete(record, 'revoked'));
     return done.has(first.ownerUID);
   }
 
@@ -262,7 +262,7 @@ const unreadableRetryMs = 60_000;
 /** Records in one pass: what they need is done well within its time, also where the virtual cluster is slow. */
 const maxTogether = 200;
 /** Records that are deleted at the same time. */
-const completionLanes = 8;
+const completionConcurrency = 8;
 
 const versionOf = ({ uid, resourceVersion }: RevocationRecord): string => `${uid}/${resourceVersion}`;
 

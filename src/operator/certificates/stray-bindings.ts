@@ -2,7 +2,7 @@ import { defined } from '../../api/json.ts';
 import { clusterRoleBindings, type Resource, roleBindings } from '../../api/resources.ts';
 import { parseCertificateSubject } from '../../credentials/certificates/subject.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { forEachInLanes } from '../../kube/for-each-in-lanes.ts';
+import { forEachConcurrently } from '../../kube/for-each-concurrently.ts';
 import { isGone, KubeError } from '../../kube/kube-error.ts';
 import type { KubeObject, ObjectKey } from '../../kube/object.ts';
 import { TargetFailure } from '../targets/target-failure.ts';
@@ -30,7 +30,7 @@ interface Binding extends KubeObject {
 }
 
 /** At the same time; as many as there are connections to a target. */
-export const targetLanes = 4;
+export const targetConcurrency = 4;
 
 type Place = Pick<KubeObject['metadata'], 'name' | 'namespace' | 'uid' | 'resourceVersion'> &
   Partial<Pick<KubeObject['metadata'], 'finalizers' | 'deletionTimestamp'>>;
@@ -146,7 +146,7 @@ export async function removeStrayBindings(
 ): Promise<number> {
   const refusals: KubeError[] = [];
   let irremovable = 0;
-  await forEachInLanes(found, targetLanes, async (stray) => {
+  await forEachConcurrently(found, targetConcurrency, async (stray) => {
     assertTime();
     try {
       if (!(await takeOut(client, stray))) irremovable += 1;
