@@ -11,12 +11,12 @@ export interface Identity {
 }
 
 /** Why something is not granted: a reason for conditions and events, and a message that names the field and the fix. */
-export interface Refusal {
+export interface RecordProblem {
   readonly reason: Reason;
   readonly message: string;
 }
 
-export type IdentityResult = { readonly identity: Identity } | { readonly refusal: Refusal };
+export type IdentityResult = { readonly identity: Identity } | { readonly refusal: RecordProblem };
 
 export const reservedPrefixes = ['system:', 'kubeadm:', 'management.platform.sh:', 'team:'] as const;
 export const maxGroups = 16;
@@ -60,7 +60,7 @@ function createIdentity(
   return { kind, user: `team:${name}`, groups: [`team:${name}`, ...groups] };
 }
 
-function groupsOfSpec(value: unknown): { groups: readonly string[] } | { refusal: Refusal } {
+function groupsOfSpec(value: unknown): { groups: readonly string[] } | { refusal: RecordProblem } {
   if (value === undefined || value === null) return { groups: [] };
   if (!Array.isArray(value)) return refuse('spec.groups must be a list of group names');
   if (value.length > maxGroups)
@@ -83,6 +83,6 @@ function nameProblem(name: unknown): string | undefined {
 }
 
 const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== '';
-const refuse = (message: string): { refusal: Refusal } => ({
+const refuse = (message: string): { refusal: RecordProblem } => ({
   refusal: { reason: reasons.identityInvalid, message },
 });
