@@ -26,7 +26,7 @@ export type WorkName = keyof typeof works;
 /** The operator's own code from a record to a token that may be written. */
 async function issueTokens(): Promise<Operation> {
   const now = Date.now();
-  const signer = await generateSigningKey({ createdAt: now, activeFrom: now, longestLife: 86_400 });
+  const signer = await generateSigningKey({ createdAt: now, activeFrom: now, maxLife: 86_400 });
   const record = toCredentialRecord(tokenObject(), 'DirectClusterEndpointToken');
   const issue: IssueCredential = {
     step: 'issue',

@@ -5,7 +5,7 @@ import { createKeySet } from '../../src/credentials/tokens/discovery.ts';
 import { generateSigningKey } from '../../src/credentials/tokens/signing-key.ts';
 import { gatewayTokenFacts, type ListedKubeConfig } from './kubeconfig-facts.ts';
 
-const signer = await generateSigningKey({ createdAt: 0, activeFrom: 0, longestLife: 60 });
+const signer = await generateSigningKey({ createdAt: 0, activeFrom: 0, maxLife: 60 });
 const baseURL = 'https://latchkey.example.com';
 const issuer = { baseURL, keySet: { keys: [...createKeySet([signer]).keys] } };
 const server = 'https://gateway.example.com/shop';
@@ -32,7 +32,7 @@ describe('the facts about a kubeconfig with a token', () => {
   });
 
   it('are not given for a token that the published keys did not sign', async () => {
-    const other = await generateSigningKey({ createdAt: 0, activeFrom: 0, longestLife: 60 });
+    const other = await generateSigningKey({ createdAt: 0, activeFrom: 0, maxLife: 60 });
     const others = { baseURL, keySet: { keys: [...createKeySet([other]).keys] } };
     await expect(gatewayTokenFacts([issued('shop', { token })], others)).rejects.toThrow('no applicable key');
   });

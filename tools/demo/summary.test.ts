@@ -15,7 +15,7 @@ const key = {
   spec: { key: secret },
   status: { credentialHash: hash('sha256', secret, 'hex'), keyID, keySource: 'Generated' },
 };
-const signer = await generateSigningKey({ createdAt: 0, activeFrom: 0, longestLife: 60 });
+const signer = await generateSigningKey({ createdAt: 0, activeFrom: 0, maxLife: 60 });
 const baseURL = 'https://latchkey.example.com';
 const issuer = { baseURL, keySet: { keys: [...createKeySet([signer]).keys] } };
 
@@ -60,7 +60,7 @@ describe('the facts about a token', () => {
   });
 
   it('are not given for a token that the published keys did not sign', async () => {
-    const other = await generateSigningKey({ createdAt: 0, activeFrom: 0, longestLife: 60 });
+    const other = await generateSigningKey({ createdAt: 0, activeFrom: 0, maxLife: 60 });
     const others = { baseURL, keySet: { keys: [...createKeySet([other]).keys] } };
     await expect(tokenFacts([await tokenFrom(baseURL)], others)).rejects.toThrow('no applicable key');
   });

@@ -27,7 +27,7 @@ const tokenLimits = { activityInterval, expiredRetention, rotationOverlap: 600_0
 
 const base = createRequire(path.resolve(folder, 'package.json'))('@dot-i/k8s-operator') as Base;
 const now = Date.now();
-const signer = await generateSigningKey({ createdAt: now, activeFrom: now, longestLife: 86_400 });
+const signer = await generateSigningKey({ createdAt: now, activeFrom: now, maxLife: 86_400 });
 
 class PeerOperator extends base.default {
   protected override async init(): Promise<void> {

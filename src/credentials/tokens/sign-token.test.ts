@@ -20,7 +20,7 @@ const claims = tokenClaims({
 
 let key: SigningKey;
 let other: SigningKey;
-const dates = { createdAt: 0, activeFrom: 0, longestLife: 86_400 };
+const dates = { createdAt: 0, activeFrom: 0, maxLife: 86_400 };
 beforeAll(async () => {
   key = await generateSigningKey(dates);
   other = await generateSigningKey(dates);

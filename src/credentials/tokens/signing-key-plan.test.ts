@@ -9,7 +9,7 @@ const start = Date.UTC(2026, 10, 21);
 const policy = { rotation: 30 * day, publishAhead: day, maxTokenLife: 86_400, leeway: hour };
 let template: SigningKey;
 beforeAll(async () => {
-  template = await generateSigningKey({ createdAt: 0, activeFrom: 0, longestLife: 0 });
+  template = await generateSigningKey({ createdAt: 0, activeFrom: 0, maxLife: 0 });
 });
 
 const keyOf = (kid: string, activeFrom: number, dates: Partial<SigningKeyDates> = {}): SigningKey => ({
@@ -17,7 +17,7 @@ const keyOf = (kid: string, activeFrom: number, dates: Partial<SigningKeyDates> 
   kid,
   createdAt: activeFrom,
   activeFrom,
-  longestLife: 86_400,
+  maxLife: 86_400,
   ...dates,
 });
 const plan = (keys: readonly SigningKey[], now: number, change = {}) =>
@@ -26,7 +26,7 @@ const plan = (keys: readonly SigningKey[], now: number, change = {}) =>
 describe('planSigningKeys', () => {
   it('makes a key that signs at once when there is none', () => {
     expect(plan([], start)).toEqual({
-      create: { createdAt: start, activeFrom: start, longestLife: 86_400 },
+      create: { createdAt: start, activeFrom: start, maxLife: 86_400 },
       extend: [],
       remove: [],
       nextChange: start,
@@ -76,7 +76,7 @@ describe('planSigningKeys', () => {
   });
 
   it('keeps a former key for the longest life that it ever signed for', () => {
-    const [a, b] = [keyOf('a', start, { longestLife: 90 * 86_400 }), keyOf('b', start + 30 * day)];
+    const [a, b] = [keyOf('a', start, { maxLife: 90 * 86_400 }), keyOf('b', start + 30 * day)];
     expect(plan([a, b], start + 119 * day).remove).toEqual([]);
     expect(plan([a, b], start + 120 * day + hour).remove).toEqual(['a']);
   });
@@ -84,7 +84,7 @@ describe('planSigningKeys', () => {
   it('records a longer life for the key that is to sign for it', () => {
     const keys = [keyOf('old', start), keyOf('a', start + 30 * day)];
     expect(plan(keys, start + 30 * day, { maxTokenLife: 90_000 }).extend).toEqual([
-      { kid: 'a', longestLife: 90_000 },
+      { kid: 'a', maxLife: 90_000 },
     ]);
     expect(plan(keys, start + 30 * day, { maxTokenLife: 60 }).extend).toEqual([]);
   });

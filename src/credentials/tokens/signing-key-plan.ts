@@ -24,7 +24,7 @@ export interface SigningKeyPlan {
   /** The dates of a key to make now. */
   readonly create?: SigningKeyDates;
   /** Keys that may sign for longer than they were made for: the set is to be stored with these dates before anything is signed. */
-  readonly extend: readonly { readonly kid: string; readonly longestLife: number }[];
+  readonly extend: readonly { readonly kid: string; readonly maxLife: number }[];
   /** `kid`s whose last signature can no longer be valid. */
   readonly remove: readonly string[];
   /** When the plan changes next, in epoch milliseconds. */
@@ -42,10 +42,10 @@ export function planSigningKeys(
 ): SigningKeyPlan {
   const sorted = [...keys].sort(bySuccession);
   const active = sorted.findLast(({ activeFrom }) => activeFrom <= now) ?? sorted[0];
-  const longestLife = policy.maxTokenLife;
+  const maxLife = policy.maxTokenLife;
   if (active === undefined) {
     return {
-      create: { createdAt: now, activeFrom: now, longestLife },
+      create: { createdAt: now, activeFrom: now, maxLife },
       extend: [],
       remove: [],
       nextChange: now,
@@ -57,8 +57,8 @@ export function planSigningKeys(
   const ends = endsOf(sorted, active, policy);
   return {
     active,
-    ...(next === undefined && due <= now && { create: { createdAt: now, activeFrom, longestLife } }),
-    extend: [active].filter((key) => key.longestLife < longestLife).map(({ kid }) => ({ kid, longestLife })),
+    ...(next === undefined && due <= now && { create: { createdAt: now, activeFrom, maxLife } }),
+    extend: [active].filter((key) => key.maxLife < maxLife).map(({ kid }) => ({ kid, maxLife })),
     remove: ends.filter(({ end }) => end <= now).map(({ kid }) => kid),
     nextChange: Math.min(
       next?.activeFrom ?? Math.max(due, now),
@@ -69,9 +69,9 @@ export function planSigningKeys(
 
 /** When the last signature of each former key ends: it may have signed until its successor began. */
 function endsOf(sorted: readonly SigningKey[], active: SigningKey, policy: SigningKeyPolicy) {
-  return sorted.slice(0, sorted.indexOf(active)).map(({ kid, longestLife }, index) => {
+  return sorted.slice(0, sorted.indexOf(active)).map(({ kid, maxLife }, index) => {
     const successor = sorted[index + 1] ?? active;
-    return { kid, end: successor.activeFrom + longestLife * 1000 + policy.leeway };
+    return { kid, end: successor.activeFrom + maxLife * 1000 + policy.leeway };
   });
 }
 

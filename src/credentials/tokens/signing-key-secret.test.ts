@@ -5,7 +5,7 @@ import { createKeySet, discoveryDocument } from './discovery.ts';
 import { generateSigningKey, type SigningKey } from './signing-key.ts';
 import { fromSecretData, keptEntries, type SecretData, toSecretData } from './signing-key-secret.ts';
 
-const dates = { createdAt: 1000, activeFrom: 2000, longestLife: 86_400 };
+const dates = { createdAt: 1000, activeFrom: 2000, maxLife: 86_400 };
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const kids = (keys: readonly SigningKey[]): string[] => keys.map(({ kid }) => kid);
 const longest = 7_776_000;
@@ -43,6 +43,11 @@ describe('toSecretData and fromSecretData', () => {
     expect(toSecretData(keys)).toEqual(data);
   });
 
+  it('keep the dates under the names that earlier releases read', () => {
+    const stored = JSON.parse(Buffer.from(data['keys.json'] ?? '', 'base64').toString());
+    expect(stored[one.kid]).toEqual({ createdAt: 1000, activeFrom: 2000, longestLife: 86_400 });
+  });
+
   it('do not depend on the order of the keys', () => {
     expect(JSON.stringify(toSecretData([two, one]))).toBe(JSON.stringify(data));
   });
@@ -73,7 +78,7 @@ describe('toSecretData and fromSecretData', () => {
     async (text) => {
       const { keys } = await fromSecretData({ ...data, 'keys.json': base64(text) }, longest);
       expect(kids(keys).sort()).toEqual([one.kid, two.kid].sort());
-      expect(keys[0]).toMatchObject({ createdAt: 0, activeFrom: 0, longestLife: longest });
+      expect(keys[0]).toMatchObject({ createdAt: 0, activeFrom: 0, maxLife: longest });
     },
   );
 

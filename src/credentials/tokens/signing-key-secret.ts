@@ -19,9 +19,9 @@ const maxNameLength = 253;
  */
 export function toSecretData(keys: readonly SigningKey[]): SecretData {
   const sorted = [...keys].sort((one, other) => (one.kid < other.kid ? -1 : 1));
-  const dates = sorted.map(({ kid, createdAt, activeFrom, longestLife }) => [
+  const dates = sorted.map(({ kid, createdAt, activeFrom, maxLife }) => [
     kid,
-    { createdAt, activeFrom, longestLife },
+    { createdAt, activeFrom, longestLife: maxLife },
   ]);
   return {
     [datesEntry]: encode(JSON.stringify(Object.fromEntries(dates), undefined, 2)),
@@ -38,19 +38,19 @@ export interface StoredSigningKeys {
 }
 
 /**
- * Reads the Secret's data. A key without readable dates stays published and counts as due for rotation: `longestLife`, the longest
+ * Reads the Secret's data. A key without readable dates stays published and counts as due for rotation: `maxLife`, the longest
  * that it may have signed for, is then the one given here (seconds). Never throws.
  */
 export async function fromSecretData(
   data: SecretData | undefined,
-  longestLife: number,
+  maxLife: number,
 ): Promise<StoredSigningKeys> {
   const entries = Object.entries(data ?? {}).filter(([name]) => name.endsWith(pemSuffix));
   const dates = readDates(data?.[datesEntry]);
   const read = await Promise.all(
     entries.map(async ([name, value]) => {
       const kid = name.slice(0, -pemSuffix.length);
-      const key = await readSigningKey(decode(value), parseDates(dates[kid], longestLife));
+      const key = await readSigningKey(decode(value), parseDates(dates[kid], maxLife));
       return { name, key: key?.kid === kid ? key : undefined };
     }),
   );
@@ -75,12 +75,12 @@ export function keptEntries(data: SecretData | undefined, unusable: readonly str
   return Object.fromEntries(kept.slice(-maxKept));
 }
 
-function parseDates(value: unknown, longestLife: number): SigningKeyDates {
+function parseDates(value: unknown, maxLife: number): SigningKeyDates {
   const dates = asObject(value);
   return {
     createdAt: asCount(dates['createdAt']) ?? 0,
     activeFrom: asCount(dates['activeFrom']) ?? 0,
-    longestLife: asCount(dates['longestLife']) ?? longestLife,
+    maxLife: asCount(dates['longestLife']) ?? maxLife,
   };
 }
 

@@ -20,11 +20,11 @@ export interface SigningKey {
   /** From then on it signs, until a later key does. */
   readonly activeFrom: number;
   /** The longest life in seconds that the site allowed while this key could sign. It never shrinks. */
-  readonly longestLife: number;
+  readonly maxLife: number;
 }
 
 /** What a key set knows about a key besides the key itself. */
-export type SigningKeyDates = Pick<SigningKey, 'createdAt' | 'activeFrom' | 'longestLife'>;
+export type SigningKeyDates = Pick<SigningKey, 'createdAt' | 'activeFrom' | 'maxLife'>;
 
 const generate = promisify(generateKeyPair);
 

@@ -151,9 +151,9 @@ function needsWrite({ create, extend, remove }: SigningKeyPlan): boolean {
 }
 
 async function applyPlan(keys: readonly SigningKey[], plan: SigningKeyPlan): Promise<readonly SigningKey[]> {
-  const longestLives = new Map(plan.extend.map(({ kid, longestLife }) => [kid, longestLife]));
+  const maxLives = new Map(plan.extend.map(({ kid, maxLife }) => [kid, maxLife]));
   const kept = keys
     .filter(({ kid }) => !plan.remove.includes(kid))
-    .map((key) => ({ ...key, longestLife: longestLives.get(key.kid) ?? key.longestLife }));
+    .map((key) => ({ ...key, maxLife: maxLives.get(key.kid) ?? key.maxLife }));
   return plan.create === undefined ? kept : [...kept, await generateSigningKey(plan.create)];
 }

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { generateSigningKey } from '../../credentials/tokens/signing-key.ts';
 import { KeyRing } from './key-ring.ts';
 
-const dates = { createdAt: 0, activeFrom: 0, longestLife: 60 };
+const dates = { createdAt: 0, activeFrom: 0, maxLife: 60 };
 const [one, two] = await Promise.all([generateSigningKey(dates), generateSigningKey(dates)]);
 
 describe('KeyRing', () => {

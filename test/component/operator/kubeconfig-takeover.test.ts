@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { generateSigningKey } from '../../../src/credentials/tokens/signing-key.ts';
 import { KubeConfigSimulation } from './kubeconfig-simulation.ts';
 
-const dates = { createdAt: 0, activeFrom: 0, longestLife: 60 };
+const dates = { createdAt: 0, activeFrom: 0, maxLife: 60 };
 const [key, other] = await Promise.all([generateSigningKey(dates), generateSigningKey(dates)]);
 
 /** A kubeconfig with a token of `key`, and the process that takes over and does not know the keys yet. */

@@ -11,7 +11,7 @@ import {
   secrets,
   virtualClusterInstanceKubeConfigs,
 } from '../../../src/api/resources.ts';
-import { forEachInLanes } from '../../../src/kube/for-each-in-lanes.ts';
+import { forEachConcurrently } from '../../../src/kube/for-each-concurrently.ts';
 import { Holder, Project, readingOf, tracesOf } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
 import { rewrite, targetSettings } from '../../e2e/targets/target-world.ts';
 
@@ -69,7 +69,7 @@ const unreachable = 'latchkey_revocations_pending{reason="TargetUnreachable"}';
 async function issuedTogether(count: number): Promise<readonly Stored[]> {
   const made: Stored[] = [];
   const lanes = Array.from({ length: count });
-  await forEachInLanes(lanes, 8, async () => made.push(await project.create({ certificateTTL: 3_600 })));
+  await forEachConcurrently(lanes, 8, async () => made.push(await project.create({ certificateTTL: 3_600 })));
   const uids = new Set(made.map(({ metadata }) => metadata.uid));
   const issued = async () => {
     const { namespace } = project;
@@ -282,7 +282,7 @@ describe('a virtual cluster that is away', () => {
     const crowd = await issuedTogether(100);
     await cluster.plane.stopApiServer();
     await admin.untilCondition(project.instance, { status: 'False' }, { timeoutMs: 90_000 });
-    await forEachInLanes(crowd, 8, async (object) => {
+    await forEachConcurrently(crowd, 8, async (object) => {
       await admin.delete(object);
       await admin.patch(object, { metadata: { finalizers: null } });
     });

@@ -28,7 +28,7 @@ let folder: string;
 let plane: ControlPlane;
 
 beforeAll(async () => {
-  key = await generateSigningKey({ createdAt: 0, activeFrom: 0, longestLife: 86_400 });
+  key = await generateSigningKey({ createdAt: 0, activeFrom: 0, maxLife: 86_400 });
   server = await publish();
   folder = await mkdtemp(path.join(tmpdir(), 'latchkey-authentication-'));
   const file = path.join(folder, 'authentication.yaml');
