@@ -32,7 +32,7 @@ const fieldOf = (schema: JsonObject, path: string): unknown =>
   path.split('.').reduce<unknown>((present, name) => asObject(asObject(present)['properties'])[name], schema);
 
 describe.each(allCredentialKinds)('the kind %s', (kind) => {
-  const { plural, namespaced, lifeField, statusField } = credentialKinds[kind];
+  const { plural, namespaced, lifeField, statusField, selectableFields } = credentialKinds[kind];
   const { spec } = parse(readFileSync(`crds/${plural}.yaml`, 'utf8'));
 
   it('has the names and the scope of its schema, which is installed with the others', () => {
@@ -46,6 +46,11 @@ describe.each(allCredentialKinds)('the kind %s', (kind) => {
     const schema = spec.versions[0].schema.openAPIV3Schema as JsonObject;
     const fields = [lifeField, ...(statusField === undefined ? [] : [`status.${statusField}`])];
     for (const field of fields) expect(fieldOf(schema, field), field).toBeDefined();
+  });
+
+  it('is selected by the fields that its schema names', () => {
+    const named: readonly { readonly jsonPath: string }[] = spec.versions[0].selectableFields;
+    expect(named.map(({ jsonPath }) => jsonPath.slice(1)).sort()).toEqual(selectableFields.toSorted());
   });
 
   it.each([

@@ -15,7 +15,11 @@ export interface CredentialKindTraits {
   readonly statusField?: string;
   /** The entry of the Secret with the credential, when `spec.secretRef.key` names none. */
   readonly secretEntry: string;
+  /** Besides name and namespace, as in its schema. */
+  readonly selectableFields: readonly string[];
 }
+
+const commonFields = ['spec.accessKey', 'status.keyID'];
 
 const table = {
   OwnedAccessKey: {
@@ -25,6 +29,10 @@ const table = {
     signed: false,
     lifeField: 'spec.ttl',
     secretEntry: 'key',
+    selectableFields: [
+      ...commonFields,
+      ...['spec.user', 'spec.team', 'spec.subject', 'spec.type', 'spec.disabled'],
+    ],
   },
   DirectClusterEndpointToken: {
     plural: 'directclusterendpointtokens',
@@ -35,6 +43,7 @@ const table = {
     lifeField: 'spec.ttl',
     statusField: 'token',
     secretEntry: 'token',
+    selectableFields: commonFields,
   },
   VirtualClusterInstanceKubeConfig: {
     plural: 'virtualclusterinstancekubeconfigs',
@@ -44,6 +53,7 @@ const table = {
     lifeField: 'spec.certificateTTL',
     statusField: 'kubeConfig',
     secretEntry: 'config',
+    selectableFields: [...commonFields, 'spec.virtualClusterInstance', 'spec.clientCert'],
   },
 } as const satisfies Readonly<Record<string, CredentialKindTraits>>;
 

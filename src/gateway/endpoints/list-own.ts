@@ -1,4 +1,4 @@
-import type { CredentialKind } from '../../api/credential-kinds.ts';
+import { byCredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
 import type { JsonObject } from '../../api/json.ts';
 import { apiVersion } from '../../api/names.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
@@ -64,17 +64,9 @@ export function readSelection(own: OwnRequest): ListSelection {
   return { form: formFor(own), selects: (object) => ofLabels(object) && ofFields(object) };
 }
 
-const everyKind = ['metadata.name', 'metadata.namespace', 'spec.accessKey', 'status.keyID'];
-
-/** As in `selectableFields` of the schemas. */
-export const selectableFields: Readonly<Record<CredentialKind, ReadonlySet<string>>> = {
-  OwnedAccessKey: new Set([
-    ...everyKind,
-    ...['spec.user', 'spec.team', 'spec.subject', 'spec.type', 'spec.disabled'],
-  ]),
-  DirectClusterEndpointToken: new Set(everyKind),
-  VirtualClusterInstanceKubeConfig: new Set([...everyKind, 'spec.virtualClusterInstance', 'spec.clientCert']),
-};
+const selectableFields = byCredentialKind(
+  (kind) => new Set(['metadata.name', 'metadata.namespace', ...credentialKinds[kind].selectableFields]),
+);
 
 /** Read at once. */
 const batchSize = 8;
