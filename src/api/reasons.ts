@@ -69,3 +69,9 @@ export const reasons = {
 } as const;
 
 export type Reason = (typeof reasons)[keyof typeof reasons];
+
+/** Why something is not granted or does not work: for conditions and events, with a message that names the field and the fix. */
+export interface Problem {
+  readonly reason: Reason;
+  readonly message: string;
+}

@@ -1,4 +1,4 @@
-import { type Reason, reasons } from '../api/reasons.ts';
+import { type Problem, reasons } from '../api/reasons.ts';
 
 export type IdentityKind = 'user' | 'team' | 'subject' | 'requester';
 
@@ -10,13 +10,7 @@ export interface Identity {
   readonly groups: readonly string[];
 }
 
-/** Why something is not granted: a reason for conditions and events, and a message that names the field and the fix. */
-export interface RecordProblem {
-  readonly reason: Reason;
-  readonly message: string;
-}
-
-export type IdentityResult = { readonly identity: Identity } | { readonly refusal: RecordProblem };
+export type IdentityResult = { readonly identity: Identity } | { readonly refusal: Problem };
 
 export const reservedPrefixes = ['system:', 'kubeadm:', 'management.platform.sh:', 'team:'] as const;
 export const maxGroups = 16;
@@ -60,7 +54,7 @@ function createIdentity(
   return { kind, user: `team:${name}`, groups: [`team:${name}`, ...groups] };
 }
 
-function groupsOfSpec(value: unknown): { groups: readonly string[] } | { refusal: RecordProblem } {
+function groupsOfSpec(value: unknown): { groups: readonly string[] } | { refusal: Problem } {
   if (value === undefined || value === null) return { groups: [] };
   if (!Array.isArray(value)) return refuse('spec.groups must be a list of group names');
   if (value.length > maxGroups)
@@ -83,6 +77,6 @@ function nameProblem(name: unknown): string | undefined {
 }
 
 const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== '';
-const refuse = (message: string): { refusal: RecordProblem } => ({
+const refuse = (message: string): { refusal: Problem } => ({
   refusal: { reason: reasons.identityInvalid, message },
 });

@@ -1,10 +1,10 @@
 import { parseEnd, parseInstant } from '../api/instant.ts';
 import { asObject, asText, asTexts, defined, type JsonObject } from '../api/json.ts';
 import { annotations as annotationNames } from '../api/names.ts';
-import { reasons } from '../api/reasons.ts';
+import { type Problem, reasons } from '../api/reasons.ts';
 import { toLifetime, toLiveConfirmation } from './confirmation.ts';
 import { computeFingerprints, type RawSpec } from './fingerprint.ts';
-import { type Identity, identityOfSpec, type RecordProblem } from './identity.ts';
+import { type Identity, identityOfSpec } from './identity.ts';
 import { parseSpecKey, type SpecKey } from './keys/spec-key.ts';
 import type {
   CredentialKind,
@@ -63,7 +63,7 @@ export function toLiveRecord(object: unknown, kind: CredentialKind): LiveRecord 
   } satisfies Slots<LiveRecord> as LiveRecord;
 }
 
-function namedBy(spec: RawSpec): { readonly identity?: Identity; readonly refusal?: RecordProblem } {
+function namedBy(spec: RawSpec): { readonly identity?: Identity; readonly refusal?: Problem } {
   return identityOfSpec(spec) ?? {};
 }
 
@@ -114,7 +114,7 @@ const maxObjectSize = 1_000_000;
  * An object at the limit of etcd can be neither disabled nor deleted, because both make it larger. So padding an
  * object must end its credential, not protect it.
  */
-function sizeProblem(object: unknown): RecordProblem | undefined {
+function sizeProblem(object: unknown): Problem | undefined {
   if (isWithinSize(object)) return undefined;
   return {
     reason: reasons.objectTooLarge,
@@ -141,7 +141,7 @@ function storedBytes(text: string): number {
 }
 
 /** A reference that cannot be read must not count as none: without `accessKey` a token would speak for its requester. */
-function referenceProblem(spec: RawSpec): RecordProblem | undefined {
+function referenceProblem(spec: RawSpec): Problem | undefined {
   const { accessKey, secretRef } = spec;
   if (typeof (accessKey ?? '') !== 'string') {
     return {
@@ -159,13 +159,13 @@ function referenceProblem(spec: RawSpec): RecordProblem | undefined {
 }
 
 /** A limited credential must not lift limits, its own or those of others, in a moment in which the policy that refuses it is away. */
-const beyondLimits: RecordProblem = {
+const beyondLimits: Problem = {
   reason: reasons.changedBeyondLimits,
   message: `a limited credential changed spec beyond its limits while an admission policy was missing (the annotation ${annotationNames.changedBeyondLimits} names it): set spec to what it shall be, with a credential without a scope`,
 };
 
 /** A stamp that cannot be read must not count as a request without a credential: that would lift its limits. */
-function stampProblem(annotations: JsonObject): RecordProblem | undefined {
+function stampProblem(annotations: JsonObject): Problem | undefined {
   const { createdWith, changedBy, changedByGroups, changedBeyondLimits } = annotationNames;
   const credential = asText(annotations[createdWith]);
   if (credential !== undefined && !isCreatedWith(credential)) {

@@ -1,6 +1,7 @@
 import type { Condition } from '../api/conditions.ts';
 import type { CredentialKind } from '../api/credential-kinds.ts';
-import type { Identity, RecordProblem } from './identity.ts';
+import type { Problem } from '../api/reasons.ts';
+import type { Identity } from './identity.ts';
 import type { SpecKey } from './keys/spec-key.ts';
 
 /** What verifiers need of the confirmation in `status`; absent fields were never confirmed. Instants are epoch milliseconds. */
@@ -123,7 +124,7 @@ export interface LiveRecord {
   /** Absent: the identity of parent or requester. */
   readonly identity?: Identity;
   /** Why this spec can never be used as it stands: an identity or a reference that is refused or cannot be read. */
-  readonly problem?: RecordProblem;
+  readonly problem?: Problem;
   readonly disabled: boolean;
   /** Seconds; 0 or absent: the default of the kind. -1: what stands there is no life time, so the life is over. */
   readonly ttl?: number;

@@ -1,5 +1,5 @@
 import { defined } from '../../api/json.ts';
-import { type Reason, reasons } from '../../api/reasons.ts';
+import { type Problem, reasons } from '../../api/reasons.ts';
 import type { Identity } from '../../credentials/identity.ts';
 import type { Confirmation, CredentialRecord } from '../../credentials/record.ts';
 import type { DesiredCondition, DesiredReady } from '../shared/conditions.ts';
@@ -20,9 +20,7 @@ export interface DesiredStatus {
 }
 
 /** Why a credential grants nothing. */
-export interface CredentialRefusal {
-  readonly reason: Reason;
-  readonly message: string;
+export interface CredentialRefusal extends Problem {
   /** True when it stays so until a person changes something. */
   readonly final: boolean;
   /** What people are shown of the credential that was refused. */

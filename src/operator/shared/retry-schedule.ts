@@ -1,9 +1,9 @@
+import type { Problem } from '../../api/reasons.ts';
 import { type BackOffOptions, backOffDelay } from '../../kube/back-off.ts';
 import type { Clock } from '../../kube/clock.ts';
-import type { TargetProblem } from '../../platform/targets/target-problem.ts';
 
 /** A try that failed. */
-export interface FailedTry<P extends TargetProblem = TargetProblem> {
+export interface FailedTry<P extends Problem = Problem> {
   readonly problem: P;
   /** Milliseconds until the next one. */
   readonly waitMs: number;
@@ -23,10 +23,10 @@ interface Entry<P> {
 const maxEntries = 20_000;
 
 /**
- * When to try again what failed in a target, by UID. A reconcile for another reason, as our own write, must not be a further
+ * When to try again what failed elsewhere, by UID. A reconcile for another reason, as our own write, must not be a further
  * try. A change of what the try depends on (its `attemptKey`) must.
  */
-export class RetrySchedule<P extends TargetProblem = TargetProblem> {
+export class RetrySchedule<P extends Problem = Problem> {
   readonly #clock: Clock;
   readonly #options: BackOffOptions;
   readonly #entries = new Map<string, Entry<P>>();

@@ -1,12 +1,9 @@
-import { type Reason, reasons } from '../../api/reasons.ts';
+import { type Problem, reasons } from '../../api/reasons.ts';
 import { UntrustedServerError } from '../../kube/untrusted/untrusted-server-error.ts';
 import { AddressRefused } from './addresses.ts';
 
 /** Why a target cannot be used. The message names the fix; nothing of it comes from the target or its kubeconfig. */
-export interface TargetProblem {
-  readonly reason: Reason;
-  readonly message: string;
-}
+export type TargetProblem = Problem;
 
 /**
  * What a failed request says about the target. `undefined` when it says nothing: the error of our own API server, of
