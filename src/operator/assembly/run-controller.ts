@@ -12,7 +12,7 @@ export interface RunControllerOptions {
   readonly log: Logger;
 }
 
-/** Of one object in a row. From then on somebody else writes it all the time, which an operator of the platform has to hear of. */
+/** Of one object in a row. From then on somebody else writes it all the time, which the people who run the platform must know. */
 const maxConflicts = 10;
 
 /** Runs the workers of a controller on its queue, with metrics and log, until the queue is shut down. Never rejects. */
