@@ -26,7 +26,12 @@ import { openUpstreamPools } from './proxy/http/upstream-pool.ts';
 import { Targets } from './proxy/targets.ts';
 import { ApiServerUpstream, type Upstream, type UpstreamLimits } from './proxy/upstream.ts';
 import { RequestHandler } from './request-handler.ts';
-import { followCertificate, readCertificate } from './server/certificate.ts';
+import {
+  certificateProblem,
+  followCertificate,
+  readCertificate,
+  type ServingCertificate,
+} from './server/certificate.ts';
 import { GatewayServer, type ServerLimits } from './server/server.ts';
 import { YAMLReader, yamlLimits } from './yaml/yaml-reader.ts';
 
@@ -60,7 +65,8 @@ export class Gateway {
   readonly #targetConnections: TargetConnections;
   readonly #connections: ConnectionSet;
   readonly #server: GatewayServer;
-  readonly #certificate;
+  /** The one in use; undefined for plain HTTP. */
+  #certificate: ServingCertificate | undefined;
   #isStopping = false;
 
   /** Throws ERR_CERTIFICATE. */
@@ -90,6 +96,7 @@ export class Gateway {
     this.#server = this.#createServer(this.#createHandler());
     this.readiness = {
       index: () => this.#index.problem(),
+      certificate: () => this.#certificate && certificateProblem(this.#certificate, options.clock.now()),
       shutdown: () => (this.#isStopping ? 'the gateway stops' : undefined),
     };
   }
@@ -210,7 +217,10 @@ export class Gateway {
   async #followCertificate(signal: AbortSignal): Promise<void> {
     const { clock, log, settings } = this.#options;
     if (this.#certificate === undefined) return;
-    const onChange = this.#server.replaceCertificate.bind(this.#server);
+    const onChange = (certificate: ServingCertificate) => {
+      this.#certificate = certificate;
+      this.#server.replaceCertificate(certificate);
+    };
     await followCertificate({ files: settings, current: this.#certificate, clock, log, onChange }, signal);
   }
 

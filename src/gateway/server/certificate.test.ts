@@ -5,11 +5,20 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createAuthority, createServer } from '../../../lab/controlplane/certificates.ts';
+import { createAuthority, createClient, createServer } from '../../../lab/controlplane/certificates.ts';
+import {
+  createAuthority as createOwnAuthority,
+  createServingCertificate,
+} from '../../credentials/certificates/serving-certificate.ts';
 import { systemClock } from '../../kube/clock.ts';
 import { FakeClock } from '../../kube/fake-clock.ts';
-import { silentLogger } from '../../logger.ts';
-import { followCertificate, readCertificate, type ServingCertificate } from './certificate.ts';
+import type { Logger } from '../../logger.ts';
+import {
+  certificateProblem,
+  followCertificate,
+  readCertificate,
+  type ServingCertificate,
+} from './certificate.ts';
 import { GatewayServer } from './server.ts';
 
 const authority = createAuthority('test');
@@ -43,22 +52,49 @@ describe('readCertificate', () => {
   });
 });
 
+describe('a certificate', () => {
+  const [from, until] = [Date.parse('2026-01-01T00:00:00Z'), Date.parse('2026-04-01T00:00:00Z')];
+  const name = { commonName: 'test', organization: 'test' };
+  const authority = { ...createOwnAuthority(name, { from, until }), name };
+  const validity = { from, until };
+  const { certificate, privateKey } = createServingCertificate(authority, {
+    ...{ subject: name, hosts: ['a.example'], validity },
+  });
+  const problemAt = (now: number) => certificateProblem({ cert: certificate, key: privateKey }, now);
+
+  it.each([from, until])('is accepted within its time: %i', (now) => {
+    expect(problemAt(now)).toBeUndefined();
+  });
+
+  it('is not before and after', () => {
+    expect(problemAt(from - 1_000)).toBe('it is valid from 2026-01-01T00:00:00.000Z');
+    expect(problemAt(until + 1_000)).toBe('it ended at 2026-04-01T00:00:00.000Z');
+  });
+});
+
 describe('followCertificate', () => {
-  it('passes on a new pair, and leaves the former one in use while the new one is broken', async () => {
+  it('passes on a new pair; the former one stays in use while the new one is broken, and the log says so', async () => {
     write(pairFor('first'));
+    const logged: string[] = [];
+    const keep = (fields: object, text: string) =>
+      void logged.push(`${text} ${(fields as { err?: Error }).err?.message ?? ''}`);
+    const log: Logger = { debug: keep, info: keep, warn: keep, error: keep };
     const clock = new FakeClock();
     const stop = new AbortController();
     const seen: ServingCertificate[] = [];
     const current = readCertificate(files());
     const onChange = (certificate: ServingCertificate) => void seen.push(certificate);
-    const running = followCertificate(
-      { files: files(), current, clock, log: silentLogger, onChange },
-      stop.signal,
-    );
+    const running = followCertificate({ files: files(), current, clock, log, onChange }, stop.signal);
     await clock.advanceAsync(20_000, 10_000);
-    write({ ...pairFor('broken'), key: pairFor('other').key });
-    await clock.advanceAsync(20_000, 10_000);
+    expect(logged).toEqual([]);
+    const broken = { ...pairFor('broken'), key: pairFor('other').key };
+    write(broken);
+    await clock.advanceAsync(10_000, 10_000);
     expect(seen).toEqual([]);
+    expect(logged).toEqual([
+      expect.stringMatching(/^the new serving certificate cannot be used; the former one stays .*tls\.crt/),
+    ]);
+    expect(logged.join('')).not.toContain(broken.key.split('\n')[1]);
     write(pairFor('second'));
     await clock.advanceAsync(20_000, 10_000);
     expect(seen.map(({ cert }) => new X509Certificate(cert).subject)).toEqual(['CN=second']);
@@ -83,7 +119,10 @@ describe('a server with a certificate', () => {
       clock: systemClock,
       onConnectionClosed: () => undefined,
       onRefused: () => undefined,
-      onRequest: (_, response) => void response.end('ok'),
+      onRequest: ({ socket }, response) => {
+        const { subject } = (socket as TLSSocket).getPeerCertificate();
+        response.end(subject === undefined ? 'no certificate' : JSON.stringify(subject));
+      },
     });
     const { port } = await server.listen();
     const dial = (options: object = {}) =>
@@ -109,6 +148,18 @@ describe('a server with a certificate', () => {
     await expect(dial({ ALPNProtocols: ['h2'] })).rejects.toThrow(/no application protocol/);
     await expect(dial({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1' })).rejects.toThrow();
     expect((await dial({ maxVersion: 'TLSv1.2' })).getProtocol()).toBe('TLSv1.2');
+    await server.close(0);
+  });
+
+  it('asks no client for a certificate', async () => {
+    const { server, dial } = await start();
+    const { certificate: cert, key } = createClient(authority, { user: 'alice', groups: ['system:masters'] });
+    for (const maxVersion of ['TLSv1.2', 'TLSv1.3']) {
+      const socket = await dial({ cert, key, maxVersion });
+      socket.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+      const answer = (await socket.toArray()).join('');
+      expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n\r\nno certificate$/);
+    }
     await server.close(0);
   });
 

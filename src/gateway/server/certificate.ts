@@ -34,6 +34,13 @@ export function readCertificate({ certFile, keyFile }: CertificateFiles): Servin
   }
 }
 
+/** Why no client accepts the certificate at this time (epoch milliseconds). */
+export function certificateProblem({ cert }: ServingCertificate, now: number): string | undefined {
+  const { validFromDate, validToDate } = new X509Certificate(cert);
+  if (now < validFromDate.getTime()) return `it is valid from ${validFromDate.toISOString()}`;
+  return now > validToDate.getTime() ? `it ended at ${validToDate.toISOString()}` : undefined;
+}
+
 export interface CertificateReload {
   readonly files: CertificateFiles;
   readonly current: ServingCertificate;

@@ -18,7 +18,10 @@ import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { configMaps, secrets } from '../../../src/api/resources.ts';
-import { createAuthority as createOwnAuthority } from '../../../src/credentials/certificates/serving-certificate.ts';
+import {
+  createAuthority as createOwnAuthority,
+  createServingCertificate,
+} from '../../../src/credentials/certificates/serving-certificate.ts';
 import { lives } from '../../../src/operator/gateway-certificate/policy.ts';
 import { authorityName } from '../../../src/operator/gateway-certificate/stored-certificate.ts';
 import { Project, readingOf } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
@@ -168,6 +171,34 @@ describe('the gateway with the certificate of the operator', () => {
     await until('the watch goes on', async () => watch.text().includes(name));
     expect(await works(kubeConfig.status.kubeConfig)).toBe(true);
     watch.end();
+  });
+});
+
+describe('the gateway with a certificate that no client accepts', () => {
+  const readiness = async () => await gateway.health('/readyz');
+
+  it('is not ready while it has ended, and ready again with the next one', async () => {
+    expect(await readiness()).toMatchObject({ status: 200 });
+    const day = 86_400_000;
+    const validity = { from: Date.now() - 2 * day, until: Date.now() - day };
+    const signer = { ...createOwnAuthority(authorityName, validity), name: authorityName };
+    const ended = createServingCertificate(signer, { subject: authorityName, hosts: [host], validity });
+    await writeFile(files[0], ended.certificate);
+    await writeFile(files[1], ended.privateKey);
+    const isNotReady = async () => (await readiness()).status === 503;
+    await until('it is not ready', isNotReady, { timeoutMs: 60_000 });
+    expect((await readiness()).text).toMatch(/certificate failed: it ended at \d/);
+    await untilServed(await mount(), caOf(kubeConfig));
+    expect(await readiness()).toMatchObject({ status: 200 });
+  });
+
+  it('keeps the one before where the next one cannot be used, stays ready, and says so', async () => {
+    await writeFile(files[0], 'no certificate');
+    const isSaid = async () => (await gateway.log()).includes('the new serving certificate cannot be used');
+    await until('the log says so', isSaid, { timeoutMs: 60_000 });
+    expect(await readiness()).toMatchObject({ status: 200 });
+    await untilServed(certificateIn(await admin.get(serving)).fingerprint256, caOf(kubeConfig));
+    await mount();
   });
 });
 
