@@ -301,6 +301,24 @@ describe('config/default', async () => {
       );
     });
 
+    it('is scaled by its load, spread, and drained one after the other', () => {
+      const { scaleTargetRef, minReplicas, maxReplicas, metrics } = only('HorizontalPodAutoscaler')['spec'];
+      const { apiVersion, kind, metadata: named } = only('Deployment', 'latchkey-gateway');
+      expect(scaleTargetRef).toEqual({ apiVersion, kind, name: named.name });
+      expect([minReplicas, maxReplicas > minReplicas]).toEqual([2, true]);
+      expect(metrics).toEqual([
+        expect.objectContaining({ resource: expect.objectContaining({ name: 'cpu' }) }),
+      ]);
+      // A number here would undo what the autoscaler did at each apply.
+      expect(gateway).not.toHaveProperty('replicas');
+      const budget = only('PodDisruptionBudget', 'latchkey-gateway')['spec'];
+      expect(budget.maxUnavailable).toBe(1);
+      const spread = pod.topologySpreadConstraints.map((one: { labelSelector: object }) => one.labelSelector);
+      for (const { matchLabels } of [budget.selector, ...spread])
+        expect(metadata.labels).toMatchObject(matchLabels);
+      expect(spread).not.toEqual([]);
+    });
+
     it('is reached by its Service, and by no other port than those it serves', () => {
       const service = only('Service')['spec'];
       expect(metadata.labels).toMatchObject(service.selector);
