@@ -388,6 +388,17 @@ describe('the answer of a target', () => {
     expect(answer).not.toContain('Set-Cookie');
   });
 
+  it('of 429 is for the client, who waits as it says', async () => {
+    const busy =
+      'HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\nWarning: 299 - "busy"\r\nContent-Length: 2\r\n\r\nno';
+    const { send, seen } = await start((socket) => void socket.write(busy));
+    const answer = await send(request());
+    expect(answer).toMatch(
+      /^HTTP\/1\.1 429 [\s\S]*Retry-After: 7\r\nWarning: 299 - "busy"\r\n[\s\S]*\r\n\r\nno$/,
+    );
+    expect(seen).toHaveLength(1);
+  });
+
   it('of 401 is about our token: the next one is tried once, and the client never sees it', async () => {
     const refuse = 'HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno';
     const { send, seen, state } = await start((socket, text) =>
