@@ -93,9 +93,9 @@ export class GatewayServer {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#server.close(() => resolve());
     this.#server.closeIdleConnections();
-    const timer = setTimeout(() => this.#server.closeAllConnections(), graceMs);
+    const timer = this.#options.clock.setTimer(() => this.#server.closeAllConnections(), graceMs);
     await promise;
-    clearTimeout(timer);
+    timer.cancel();
   }
 
   #listenToRequests(): void {
