@@ -161,7 +161,7 @@ describe('a request that gets no further than the gateway', () => {
     expect(statusOf(await send(request(one)))).toBe(200);
   });
 
-  it('gets 503 while the index is stale, and 401 with the reason when it has a whole key that is disabled', async () => {
+  it('gets 503 while the index is stale, and 401 without the reason when its credential is refused and no access key', async () => {
     const { send, state, know } = await start();
     state.problem = 'stale';
     expect(statusOf(await send(request()))).toBe(503);

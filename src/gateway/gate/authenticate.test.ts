@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { verdictFor } from '../../../test/builders/gateway-stage.ts';
+import { generateAccessKey } from '../../credentials/keys/access-key.ts';
+import { credentialHash } from '../../credentials/keys/credential-hash.ts';
+import type { Refused, Verdict } from '../index/verdict.ts';
+import { authenticate } from './authenticate.ts';
+
+const key = generateAccessKey(new Uint8Array(32).fill(7));
+
+/** An index that knows one credential, and the hashes that it was asked for. */
+function indexWith(found?: Verdict | Refused, problem?: string) {
+  const asked: string[] = [];
+  const index = {
+    find: (hash: string) => {
+      asked.push(hash);
+      return found;
+    },
+    problem: () => problem,
+  };
+  return { asked, index };
+}
+
+const answerTo = (bearer: string, { index }: Pick<ReturnType<typeof indexWith>, 'index'>) =>
+  authenticate(
+    { rawHeaders: ['Authorization', `Bearer ${bearer}`], headers: {} },
+    { index, maxCredentialBytes: 8_192 },
+  );
+
+const problemOf = (bearer: string, found?: Refused): string => {
+  const answer = answerTo(bearer, indexWith(found));
+  if (!('status' in answer)) throw new Error('it was let through');
+  expect(answer).toMatchObject({ status: 401, code: 'ERR_UNAUTHENTICATED' });
+  expect(answer.headers.join(': ')).toContain('www-authenticate: Bearer');
+  const { message } = JSON.parse(answer.body) as { message: string };
+  expect(message).not.toContain(bearer);
+  return message;
+};
+
+const reasons = [
+  'Disabled',
+  'Deleting',
+  'Expired',
+  'Unconfirmed',
+  'AccessKeyNotLive',
+  'AccessKeyGone',
+] as const;
+
+describe('who holds a whole access key', () => {
+  it.each<[Refused['reason'] | undefined, RegExp]>([
+    [undefined, /is not known/],
+    ['Disabled', /is disabled/],
+    ['Deleting', /is being deleted/],
+    ['Expired', /has expired/],
+    ['Unconfirmed', /is not confirmed yet/],
+    ['AccessKeyNotLive', /parent of the access key is disabled, expired or not confirmed/],
+    ['AccessKeyGone', /parent of the access key was deleted/],
+    ['DuplicateKey', /is not accepted: DuplicateKey/],
+  ])('is told what is wrong with it: %s', (reason, expected) => {
+    expect(problemOf(key, reason && { reason })).toMatch(expected);
+  });
+});
+
+describe('who holds anything else', () => {
+  it.each(['eyJhbGciOiJFUzI1NiJ9.e30.c2ln', 'a-key-that-alice-chose-herself'])(
+    'is told the same, whether it is known or not: %s',
+    (bearer) => {
+      const known = reasons.map((reason) => problemOf(bearer, { reason }));
+      expect(new Set([problemOf(bearer), ...known]).size).toBe(1);
+    },
+  );
+});
+
+describe('a look-up', () => {
+  it('is one of the SHA-256', () => {
+    const verdict = verdictFor();
+    const { asked, index } = indexWith(verdict);
+    expect(answerTo(key, { index })).toEqual({ hash: credentialHash(key), verdict });
+    expect(asked).toEqual([credentialHash(key)]);
+  });
+
+  it.each([
+    ['a key with a typing error', `${key.slice(0, -1)}_`],
+    ['the prefix alone', 'lk_'],
+    ['more than any credential has', 'a'.repeat(8_193)],
+  ])('is not made for %s, also while the index is stale', (_, bearer) => {
+    const stale = indexWith(verdictFor(), 'stale');
+    for (const stage of [indexWith(verdictFor()), stale]) {
+      expect(answerTo(bearer, stage)).toMatchObject({ status: 401 });
+      expect(stage.asked).toEqual([]);
+    }
+  });
+
+  it('is not made while the index is stale: everyone gets 503', () => {
+    const stage = indexWith(verdictFor(), 'stale');
+    expect(answerTo(key, stage)).toMatchObject({ status: 503, code: 'ERR_INDEX_STALE' });
+    expect(stage.asked).toEqual([]);
+  });
+});
