@@ -173,6 +173,21 @@ describe('the verdict on a credential', () => {
     expect(isGood(hash)).toBe(true);
   });
 
+  it.each([
+    ['no scope, nor any above', {}, {}, false],
+    ['a scope of its own', { scope: {} }, {}, true],
+    ['a scope above it', {}, { scope: { rules: [{}] } }, true],
+  ])('tells the target that the credential is limited, or not: %s', (_, own, above, isLimited) => {
+    const { verdicts, put } = start();
+    const root = key({ name: 'root', spec: { user: 'alice', key: plainKeyOf('root'), ...above } });
+    const spec = { accessKey: 'root', key: plainKeyOf('ci'), ...own };
+    for (const object of [root, confirmed(credentialObject({ spec }), [recordOf(root)])]) put(object);
+    const verdict = verdicts.find(hash);
+    if (verdict === undefined || 'reason' in verdict) throw new Error('it is refused');
+    const limited = verdict.impersonation.filter((text) => text.endsWith('access-key-limited'));
+    expect(limited).toHaveLength(isLimited ? 1 : 0);
+  });
+
   it('is none for a key that is only claimed in spec, or by two objects', () => {
     const { put, isGood } = start();
     put(credentialObject());
