@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { connect } from 'node:tls';
 import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
@@ -6,10 +7,11 @@ import { parse } from 'yaml';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { group } from '../../../src/api/names.ts';
 import { clusterRoleBindings } from '../../../src/api/resources.ts';
 import { makeCluster } from '../targets/target-world.ts';
 import { gatewayWorld } from './gateway-world.ts';
-import { knownHolder } from './known-holder.ts';
+import { knownHolder, untilReached } from './known-holder.ts';
 
 const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8', LATCHKEY_LOG_LEVEL: 'debug' });
 const { gateway, admin } = world;
@@ -162,6 +164,47 @@ describe('the right to use a target', () => {
     await admin.delete(binding);
     await until('a new request is refused', async () => (await get()) === 403);
     expect(await ended).toBe('cut');
+  });
+});
+
+describe('a cluster that is the platform itself', () => {
+  it('shows and changes no credential, whatever its user may do there', async () => {
+    const carol = world.name('carol');
+    await giveRight(admin, carol, { apiGroups: [group], resources: ['*'], verbs: ['*'] });
+    const { cluster } = await makeCluster(world, await readFile(world.plane.adminKubeconfig, 'utf8'));
+    await admin.untilReady(cluster);
+    const { object, key: stranger } = await world.holder({ user: alice });
+    const { key } = await knownHolder(world, { user: carol });
+    const target = `cluster/${cluster.metadata.name}`;
+    await untilReached(gateway, key, target);
+    const send = async (method: string, path: string, type = 'application/json') => {
+      const full = `/kubernetes/${target}/apis/${group}/v1/${path}`;
+      const headers = { 'content-type': type };
+      const sent = method === 'GET' ? { key } : { method, key, headers, body: '{}' };
+      const { statusCode, body } = await gateway.send(full, sent);
+      return { statusCode, text: await body.text() };
+    };
+    expect(await send('GET', 'clusters')).toMatchObject({ statusCode: 200 });
+    const one = `ownedaccesskeys/${object.metadata.name}`;
+    for (const [method, path, type] of [
+      ['GET', 'ownedaccesskeys'],
+      ['GET', 'ownedaccesskeys?watch=true'],
+      ['GET', 'watch/ownedaccesskeys'],
+      ['GET', one],
+      ['PATCH', one, 'application/merge-patch+json'],
+      ['PATCH', `${one}/status`, 'application/merge-patch+json'],
+      ['DELETE', `${one}?dryRun=All`],
+      ['DELETE', 'ownedaccesskeys?dryRun=All'],
+      ['POST', 'directclusterendpointtokens'],
+      ['GET', 'virtualclusterinstancekubeconfigs'],
+    ] as const) {
+      const answer = await send(method, path, type);
+      expect([method, path, answer.statusCode]).toEqual([method, path, 403]);
+      expect(answer.text).toContain('ERR_CREDENTIAL_KIND');
+      expect(answer.text.includes(stranger)).toBe(false);
+    }
+    await admin.delete(cluster);
+    await admin.untilGone(cluster);
   });
 });
 
