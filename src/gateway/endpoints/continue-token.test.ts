@@ -8,15 +8,16 @@ const limited = { ...verdictFor({ clusters: [] }), record: liveRecord({ name: 's
 const now = 1_000_000;
 
 it('goes on where the page ended, for its holder and for five minutes', () => {
-  const token = writeContinue('p-a/ci', alice, now);
-  expect(readContinue(token, alice, now + 299_000)).toBe('p-a/ci');
+  const place = { after: 'p-a/ci', last: ['self'] };
+  const token = writeContinue(place, alice, now);
+  expect(readContinue(token, alice, now + 299_000)).toEqual(place);
   expect(readContinue(token, alice, now + 300_000)).toBeUndefined();
   expect(readContinue(token, verdictFor(undefined, 'bob'), now)).toBeUndefined();
   expect(readContinue(token, limited, now)).toBeUndefined();
 });
 
 it('cannot be made to last longer, and nothing else is one', () => {
-  const late = writeContinue('ci', alice, now + 3_600_000);
+  const late = writeContinue({ after: 'ci', last: [] }, alice, now + 3_600_000);
   expect(readContinue(late, alice, now)).toBeUndefined();
   for (const text of ['', 'e30', 'W10', '%%', 'bnVsbA'])
     expect(readContinue(text, alice, now)).toBeUndefined();

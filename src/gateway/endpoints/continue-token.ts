@@ -1,26 +1,35 @@
 import { hash } from 'node:crypto';
-import { asObject, asText } from '../../api/json.ts';
+import { asObject, asText, asTexts } from '../../api/json.ts';
 import type { Holder } from '../index/ownership.ts';
 
 /** API servers keep theirs about as long. */
 const lifeMs = 300_000;
 
+/** Where a list has got to. */
+export interface ListPlace {
+  /** The key that the page before ended with. */
+  readonly after: string;
+  /** Keys of what comes behind everything else. */
+  readonly last: readonly string[];
+}
+
 /**
  * Where the next page of a list begins. It names an object of the holder and gives nothing: each page is judged again. It is good
  * for this holder and for some minutes.
  */
-export function writeContinue(after: string, holder: Holder, now: number): string {
-  const token = { v: 1, after, holder: markOf(holder), until: now + lifeMs };
+export function writeContinue(place: ListPlace, holder: Holder, now: number): string {
+  const token = { v: 2, ...place, holder: markOf(holder), until: now + lifeMs };
   return Buffer.from(JSON.stringify(token)).toString('base64url');
 }
 
-/** The key that the page before ended with; undefined for a token that is too old, or of another holder. */
-export function readContinue(text: string, holder: Holder, now: number): string | undefined {
+/** Undefined for a token that is too old, or of another holder. */
+export function readContinue(text: string, holder: Holder, now: number): ListPlace | undefined {
   const token = parse(text);
   const until = Number(token['until']);
   const isGood =
-    token['v'] === 1 && token['holder'] === markOf(holder) && until > now && until <= now + lifeMs;
-  return isGood ? asText(token['after']) : undefined;
+    token['v'] === 2 && token['holder'] === markOf(holder) && until > now && until <= now + lifeMs;
+  const after = asText(token['after']);
+  return isGood && after !== undefined ? { after, last: asTexts(token['last']) } : undefined;
 }
 
 function parse(text: string) {

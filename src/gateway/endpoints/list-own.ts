@@ -4,7 +4,8 @@ import { apiVersion } from '../../api/names.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
 import { findAllOwn } from '../index/ownership.ts';
 import { type AcceptedForm, metadataOf, rowsOf, withIncluded } from './accepted-form.ts';
-import { readContinue, writeContinue } from './continue-token.ts';
+import { type ListPlace, readContinue, writeContinue } from './continue-token.ts';
+import { isSelfOrAbove } from './delete-own.ts';
 import { formFor } from './get-own.ts';
 import type { OwnRequest } from './own-request.ts';
 import { type Found, readInForm } from './read-own.ts';
@@ -20,20 +21,32 @@ export interface ListSelection {
 interface Page extends ListSelection {
   /** Objects at most. */
   readonly limit: number;
-  /** Ends the page before. */
-  readonly after: string;
+  readonly place: ListPlace;
 }
 
-/** All of one's own, or a page of them, in the order of names. */
+/**
+ * All of one's own, or a page of them, in the order of names. The credential of the request and those above it are the last: `kubectl
+ * delete --all` deletes one after the other in the order of the list, and after the first of these it would get no further.
+ */
 export async function listOwn(request: OwnRequest): Promise<Reply> {
   const page = readPage(request);
   const { sender, services } = request;
   const resourceVersion = services.changes.position(request.kind);
-  const records = ownIn(request).filter(({ key }) => key > page.after);
+  const records = behind(ownIn(request), page.place);
   const { found, last } = await readPageOf(request, records, page);
   const isEnd = last === undefined || last === records.at(-1)?.key;
-  const next = isEnd ? {} : { continue: writeContinue(last, sender.verdict, services.clock.now()) };
+  const next = isEnd
+    ? {}
+    : { continue: writeContinue({ ...page.place, after: last }, sender.verdict, services.clock.now()) };
   return { status: 200, body: listOf(request, found, { page, metadata: { resourceVersion, ...next } }) };
+}
+
+/** What comes behind that place, in order. */
+function behind(own: readonly LiveRecord[], { after, last }: ListPlace): readonly LiveRecord[] {
+  const isLast = new Set(last);
+  const rest = (records: readonly LiveRecord[]) => records.filter(({ key }) => key > after);
+  const atEnd = own.filter(({ key }) => isLast.has(key));
+  return isLast.has(after) ? rest(atEnd) : [...rest(own.filter(({ key }) => !isLast.has(key))), ...atEnd];
 }
 
 /** One's own in the namespace of the path, if it names one. */
@@ -48,10 +61,15 @@ function readPage(request: OwnRequest): Page {
   const limit = query.get('limit') ?? '0';
   if (!/^\d{1,9}$/.test(limit)) return invalid('limit is no number');
   const token = query.get('continue') ?? '';
-  const after = token === '' ? '' : readContinue(token, sender.verdict, services.clock.now());
-  if (after === undefined) return refuse('ERR_CONTINUE_EXPIRED', {});
-  return { ...selection, limit: Number(limit) || Number.POSITIVE_INFINITY, after };
+  const place = token === '' ? beginning(request) : readContinue(token, sender.verdict, services.clock.now());
+  if (place === undefined) return refuse('ERR_CONTINUE_EXPIRED', {});
+  return { ...selection, limit: Number(limit) || Number.POSITIVE_INFINITY, place };
 }
+
+const beginning = (request: OwnRequest): ListPlace => ({
+  after: '',
+  last: ownIn(request).flatMap((record) => (isSelfOrAbove(request, record) ? [record.key] : [])),
+});
 
 /** What a list or a watch is about, and in what form. */
 export function readSelection(own: OwnRequest): ListSelection {
