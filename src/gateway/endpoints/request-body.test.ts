@@ -41,6 +41,8 @@ describe('a body', () => {
     ['a: 1\n---\nb: 2', 'application/yaml', 'more than one document'],
     ['spec: 1\nspec: 2', 'application/yaml', 'a key stands twice'],
     ['a: {x: 1, "x": 2}', 'application/yaml', 'a key stands twice'],
+    ['{"spec":{"a":1,"a":2}}', 'application/yaml', 'a key stands twice'],
+    ['{"spec":{"a":1,"a":2}}', 'application/json', 'a key stands twice'],
     ['? [a, b]\n: 1\n', 'application/yaml', 'no YAML'],
     [`${'{"a":'.repeat(65)}1${'}'.repeat(65)}`, 'application/json', 'deeper than 64 levels'],
     [`${'{"a":'.repeat(70)}1${'}'.repeat(70)}`, 'application/yaml', 'deeper than 64 levels'],

@@ -3,12 +3,13 @@ import { WriteBudget } from '../../kube/queue/write-budget.ts';
 import { expectsContinue, smallPiece, smallPieces, tooManyPieces } from '../proxy/forward.ts';
 import { StallGuard } from '../proxy/stall-guard.ts';
 import { type ErrorAnswer, errorAnswer, hasBody } from '../server/error-answer.ts';
-import { tooDeep } from '../yaml/read-yaml.ts';
+import { keyTwice, tooDeep } from '../yaml/read-yaml.ts';
 import type { YAMLReader } from '../yaml/yaml-reader.ts';
 import type { EndpointRequest } from './endpoint.ts';
 import type { Holding } from './held-bytes.ts';
 import type { OwnRequest } from './own-request.ts';
 import { Refusal, refuse } from './refusal.ts';
+import { hasRepeatedKey } from './repeated-key.ts';
 
 type BodySource = Pick<EndpointRequest, 'request' | 'response' | 'clock' | 'maxStallMs'>;
 
@@ -104,7 +105,8 @@ export async function parseBody(body: Buffer, type: string, source: YAMLSource):
   const value = isYAML && !text.trimStart().startsWith('{') ? undefined : parseJSON(text);
   if (value === undefined && isYAML) return await parseYAML(text, source);
   if (value === undefined) return unreadableBody('it is not what its Content-Type says');
-  return nestsTooDeep(value) ? unreadableBody(tooDeep) : { value };
+  if (nestsTooDeep(value)) return unreadableBody(tooDeep);
+  return hasRepeatedKey(text) ? unreadableBody(keyTwice) : { value };
 }
 
 /** Throws a Refusal. */

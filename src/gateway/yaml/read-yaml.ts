@@ -20,6 +20,7 @@ class YAMLProblem extends Error {}
 
 const noYAML = 'it is no YAML';
 
+export const keyTwice = 'a key stands twice in it';
 export const tooDeep = `it nests deeper than ${maxLevels} levels`;
 
 function toJSON(text: string): string {
@@ -80,7 +81,7 @@ function checkDepth({ length }: readonly unknown[]): void {
 /** The reader would compare each key with all others. Merged maps are written out again at every level. */
 function checkKeys({ items }: YAMLMap): void {
   const keys = new Set(items.map(({ key }) => String(isScalar(key) ? key.value : key)));
-  if (keys.size < items.length) throw new YAMLProblem('a key stands twice in it');
+  if (keys.size < items.length) throw new YAMLProblem(keyTwice);
   if (keys.has('<<')) throw new YAMLProblem('it merges maps');
 }
 
