@@ -94,6 +94,7 @@ it('the overlay in docs/guide/install.md renders, with its base URL, its image a
   expect(rendered).toContain('LATCHKEY_BASE_URL: https://latchkey.example.com\n');
   expect(rendered).toContain('image: registry.example.com/latchkey:0.1.0\n');
   expect(rendered).toContain('mountPath: /etc/latchkey\n');
+  expect(rendered).toMatch(/requireScope: others\nkind: ConfigMap\n/);
   const first = ['ValidatingAdmissionPolicyBinding', 'CustomResourceDefinition', 'Deployment'];
   const places = first.map((kind) => rendered.indexOf(`kind: ${kind}\n`));
   expect(places).toEqual(places.toSorted((one, other) => one - other));

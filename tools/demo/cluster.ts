@@ -14,9 +14,12 @@ const readySeconds = 60;
 const noticeMs = 60_000;
 const retryMs = 500;
 
-/** Applies `config/default` and waits until the kinds are served. @throws Error with what kubectl said. */
+/**
+ * Applies `config/default` with the recommended site policy, and waits until the kinds are served. @throws Error with what
+ * kubectl said.
+ */
 export async function install(plane: ControlPlaneAccess): Promise<void> {
-  await applyKustomization(plane, 'default');
+  await applyKustomization(plane, '../tools/demo/platform');
   const established = ['wait', '--for=condition=Established', 'crd', '--all', '--timeout=120s'];
   requireSuccess(await plane.kubectl(established), 'waiting for the CRDs');
 }

@@ -92,8 +92,10 @@ async function startAndShow(started: Started, stage: Stage): Promise<Running> {
   detail(
     `the platform's API server answers at ${platform.server}, that of a virtual cluster at ${virtual.server}`,
   );
-  step('installing Latchkey: config/default, the operator and the gateway');
-  detail('applying config/default: CRDs, admission policies, roles');
+  step('installing Latchkey: config/default with config/site-policy, the operator and the gateway');
+  detail(
+    'applying config/default and config/site-policy: CRDs, admission policies, roles, what the site asks for',
+  );
   await install(platform);
   const latchkey = await startLatchkey(started, platform, detail);
   const death = Promise.race([

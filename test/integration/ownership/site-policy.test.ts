@@ -315,6 +315,38 @@ describeRows(
   async (world) => void (await setPolicy(world, { requireScope: 'keys' })),
 );
 
+const noScopeForOther = `spec.scope: must be set on a key for another user, by requireScope ${config}`;
+
+describeRows(
+  'a scope of keys for others only',
+  [
+    creation('is asked of a key for another user', keys, { scope: null }, noScopeForOther),
+    { ...creation('is not asked of a key of her own', keys, { scope: null }, 'allowed'), who: 'alice' },
+    {
+      ...creation('is not asked of a key that names no one', keys, { user: null, scope: null }, 'allowed'),
+      who: 'alice',
+    },
+    creation(
+      'is not asked of a key below another',
+      keys,
+      { user: null, accessKey: 'p', scope: null },
+      'allowed',
+    ),
+    creation('is not asked of a token', tokens, { scope: null }, 'allowed'),
+    creation('is satisfied with an empty one', keys, { scope: {} }, 'allowed'),
+    update('is not taken off a key for another user', [keys, { scope: null }], noScopeForOther),
+    {
+      ...update('is not taken off by that user', [keys, { scope: null }], noScopeForOther),
+      who: 'alice',
+    },
+    {
+      ...update('takes the scope off a key of her own', [keys, { scope: null }], 'allowed'),
+      ...{ who: 'alice', before: { by: 'alice', spec: fineOf(keys) } },
+    },
+  ],
+  async (world) => void (await setPolicy(world, { requireScope: 'others' })),
+);
+
 describeRows(
   'a policy that asks for nothing',
   [

@@ -168,7 +168,7 @@ describe('a change of the site policy', async () => {
     [
       'a list',
       policyOf({ requireScope: 'keys,tokens' }),
-      'data[requireScope]: must be "keys", "tokens", "all" or "none"',
+      'data[requireScope]: must be "others", "keys", "tokens", "all" or "none"',
     ],
     ['a capital', policyOf({ acceptPlainKey: 'False' }), 'data[acceptPlainKey]: must be "true" or "false"'],
     [

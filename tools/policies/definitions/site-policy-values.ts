@@ -48,8 +48,8 @@ export const sitePolicyValues = validating({
       message: 'data[requireEnd]: must be "true", "fixed" or "false"',
     },
     {
-      expression: cel`variables.data[?'requireScope'].orValue('none') in ['none', 'keys', 'tokens', 'all']`,
-      message: 'data[requireScope]: must be "keys", "tokens", "all" or "none"',
+      expression: cel`variables.data[?'requireScope'].orValue('none') in ['none', 'others', 'keys', 'tokens', 'all']`,
+      message: 'data[requireScope]: must be "others", "keys", "tokens", "all" or "none"',
     },
     {
       expression: cel`variables.data[?'acceptPlainKey'].orValue('true') in ['true', 'false']`,

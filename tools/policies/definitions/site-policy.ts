@@ -78,10 +78,17 @@ export const sitePolicy = validating({
         || ['ttl', 'ttlAfterLastActivity', 'type', 'certificateTTL'].exists(f, variables.spec[?f] != variables.oldSpec[?f])
     `,
     requireEnd: option('requireEnd', 'false', ['true', 'false', 'fixed']),
-    requireScope: option('requireScope', 'none', ['none', 'keys', 'tokens', 'all']),
+    requireScope: option('requireScope', 'none', ['none', 'others', 'keys', 'tokens', 'all']),
     acceptPlainKey: option('acceptPlainKey', 'true', ['true', 'false']),
     scoped: cel`'scope' in variables.spec || variables.spec[?'rules'].orValue([]) != []`,
     wasScoped: cel`'scope' in variables.oldSpec || variables.oldSpec[?'rules'].orValue([]) != []`,
+    // A key below another one names no user. At an update its creator counts, not the one who changes it.
+    isForOther: cel`
+      variables.spec[?'user'].orValue('') != ''
+        && variables.spec.user != (request.operation == 'CREATE'
+          ? request.userInfo.username
+          : oldObject.metadata.?annotations[?'management.platform.sh/requester'].orValue(''))
+    `,
     key: cel`variables.spec[?'key'].orValue('')`,
     // The end of a message about an option that is at its strictest because of an unknown entry.
     becauseUnknown: cel`'the strictest value, because ' + variables.unknown + ' is unknown' + variables.where + '; remove or correct it there'`,
@@ -133,13 +140,15 @@ export const sitePolicy = validating({
       expression: cel`
         variables.scoped || (request.operation != 'CREATE' && !variables.wasScoped)
           || !((variables.isKey && variables.requireScope in ['keys', 'all'])
+            || (variables.isKey && variables.requireScope == 'others' && variables.isForOther)
             || (variables.isToken && variables.requireScope in ['tokens', 'all']))
       `,
       message: line`
         spec.scope: must be set, by requireScope in the ConfigMap latchkey-system/latchkey-site-policy
       `,
       messageExpression: cel`
-        'spec.scope: must be set, ' + (${because('requireScope', 'variables.requireScope')})
+        'spec.scope: must be set' + (variables.requireScope == 'others' ? ' on a key for another user, ' : ', ')
+          + (${because('requireScope', 'variables.requireScope')})
       `,
     },
     {
