@@ -5,7 +5,7 @@ import { objectOf, pathOf, type TestObject } from './objects.ts';
 import { updateFlavours } from './update-flavours.ts';
 import { admissionWorld, create, expectOk, read, testers, writeStatus } from './world.ts';
 
-const generated = 'lk_generatedgeneratedgeneratedgeneratedgenerate';
+const generated = 'lk_generatedgeneratedgeneratedgeneratedgeneratedgene';
 const secretRef = { namespace: 'default', name: 'ci-key' };
 
 describe('a generated key', async () => {

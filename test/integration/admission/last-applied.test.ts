@@ -10,7 +10,7 @@ import { objectOf, pathOf, type TestObject } from './objects.ts';
 import { admissionWorld, create, expectOk, read, writeStatus } from './world.ts';
 
 const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
-const plain = 'lk_plainplainplainplainplainplainplainplainplain';
+const plain = 'lk_plainplainplainplainplainplainplainplainplainplai';
 const other = 'Zm9v.bar_baz~qux+quux/corge=grault-garply';
 const hash = `sha256:${'0123456789abcdef'.repeat(4)}`;
 const constant = 'redacted-by-latchkey';

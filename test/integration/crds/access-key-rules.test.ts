@@ -18,6 +18,8 @@ const invalid = (path: string, value: string, message: string): string =>
   `${path}: Invalid value: ${value}: ${message}`;
 const malformedKey =
   'spec.key: Invalid value: spec.key must have 20 to 512 characters of A-Z a-z 0-9 . _ ~ + / = -, or be sha256: followed by 64 lower-case hexadecimal digits; remove it to have a key generated';
+const notWhole =
+  'spec.key: Invalid value: spec.key begins with lk_ and is no whole access key, which has 49 letters and digits behind it: it was cut or lengthened; copy it again, or remove it to have a key generated';
 const both =
   'spec: Invalid value: spec.user, spec.team and spec.subject exclude each other; set one and remove the others';
 
@@ -36,6 +38,7 @@ describe('an OwnedAccessKey', () => {
     ],
     ['with a parent in place of an identity', { accessKey: 'parent.1' }],
     ['with a plain key', { user: 'alice', key: plain }],
+    ['with an access key of ours', { user: 'alice', key: `lk_${'a'.repeat(49)}` }],
     ['with a key of 512 characters', { user: 'alice', key: 'k'.repeat(512) }],
     ['with the hash of a key', { user: 'alice', key: hash }],
     ['with an empty key beside secretRef', { user: 'alice', key: '', secretRef }],
@@ -146,6 +149,9 @@ describe('an OwnedAccessKey', () => {
     ['a key that is too short', { user: 'a', key: 'k'.repeat(19) }, malformedKey],
     ['a key with a space', { user: 'a', key: 'my secret my secret my' }, malformedKey],
     ['a key with a line break at its end', { user: 'a', key: `${plain}\n` }, malformedKey],
+    ['an access key that was cut', { user: 'a', key: `lk_${'a'.repeat(48)}` }, notWhole],
+    ['an access key that was lengthened', { user: 'a', key: `lk_${'a'.repeat(50)}` }, notWhole],
+    ['an access key with a character of another kind', { user: 'a', key: `lk_${'a'.repeat(48)}-` }, notWhole],
     ['a hash in capitals', { user: 'a', key: hash.toUpperCase().replace('SHA', 'sha') }, malformedKey],
     ['a hash that is cut off', { user: 'a', key: hash.slice(0, -1) }, malformedKey],
     [

@@ -30,6 +30,7 @@ const malformed: [string, Resource, object][] = [
   ['with a reserved user', keys, { user: 'system:admin' }],
   ['with a reserved group', keys, { user: 'a', groups: ['system:masters'] }],
   ['with a malformed key', keys, { user: 'a', key: 'short' }],
+  ['with an access key that was cut', keys, { user: 'a', key: `lk_${'a'.repeat(40)}` }],
   ['with a ttl that is too long', keys, { user: 'a', ttl: 9_000_000_000 }],
   ['with an unknown type', keys, { user: 'a', type: 'Robot' }],
   [

@@ -16,7 +16,7 @@ import { describeRows } from './rows.ts';
 import { by, changeOf, creationOf } from './shorthand.ts';
 
 const lastAppliedName = 'kubectl.kubernetes.io/last-applied-configuration';
-const key = 'lk_plainplainplainplainplainplainplainplainplain';
+const key = 'lk_plainplainplainplainplainplainplainplainplainplai';
 const said = ({ body }: ApiAnswer): string => String(body.message).replace(/^.*? denied request: /s, '');
 
 interface Spec {

@@ -9,7 +9,7 @@ import { admissionWorld, create, read } from '../admission/world.ts';
 import { notTheirs } from './answers.ts';
 import { peopleOf } from './people.ts';
 
-const key = 'lk_plainplainplainplainplainplainplainplainplain';
+const key = 'lk_plainplainplainplainplainplainplainplainplainplai';
 const asAlice = ['--as=alice', '--as-group=system:masters'];
 const rotate = 'management.platform.sh/rotate=now';
 

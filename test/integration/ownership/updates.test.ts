@@ -9,7 +9,7 @@ import type { Person } from './people.ts';
 import { type Content, describeRows, type Flavour, type Row } from './rows.ts';
 
 const flavours: readonly Flavour[] = ['PUT', 'merge patch', 'JSON patch', 'apply', 'forced apply'];
-const key = 'lk_plainplainplainplainplainplainplainplainplain';
+const key = 'lk_plainplainplainplainplainplainplainplainplainplai';
 const hash = `sha256:${'0123456789abcdef'.repeat(4)}`;
 
 const alices = { by: 'alice', spec: { user: 'alice' } } as const;

@@ -15,7 +15,7 @@ import { admissionWorld, create, strip } from '../../integration/admission/world
 
 const targetKinds = [virtualClusterInstances, clusters, spaceInstances];
 
-const secret = 'lk_secretsecretsecretsecretsecretsecretsecret';
+const secret = 'lk_secretsecretsecretsecretsecretsecretsecretsecrets';
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** Shapes that no schema of ours lets in: left by another version, a restored backup, a hand in etcd. */
