@@ -7,7 +7,7 @@ const changing = changeOf(virtualClusterInstanceKubeConfigs);
 
 const noUse = [
   403,
-  'spec.virtualClusterInstance: a kubeconfig without spec.accessKey is for those with the verb use on the virtualclusterinstance; ask for that verb, or set spec.accessKey to a key whose user has it',
+  'spec.virtualClusterInstance: a kubeconfig without spec.accessKey is for those with the verb use on the virtualclusterinstance of that name, where it is absent of metadata.name; correct the name, ask for that verb, or set spec.accessKey to a key whose user has it',
 ] as const;
 const noAdmin = [
   403,

@@ -48,7 +48,8 @@ export const instanceUse = validating({
       expression: cel`!variables.judged || variables.onInstance.check('use').allowed()`,
       message: line`
         spec.virtualClusterInstance: a kubeconfig without spec.accessKey is for those with the verb use on the
-        virtualclusterinstance; ask for that verb, or set spec.accessKey to a key whose user has it
+        virtualclusterinstance of that name, where it is absent of metadata.name; correct the name, ask for that verb, or set
+        spec.accessKey to a key whose user has it
       `,
     },
     {

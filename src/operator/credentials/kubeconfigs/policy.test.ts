@@ -163,6 +163,22 @@ describe('the policy for a new kubeconfig', () => {
     }
   });
 
+  it.each([
+    [
+      'of its own',
+      {},
+      /^There is no VirtualClusterInstance shop in the namespace p-red: .* another name, or with spec\./,
+    ],
+    [
+      'in spec',
+      { virtualClusterInstance: 'shpo' },
+      /^There is no VirtualClusterInstance shpo in the namespace p-red: .* another spec\.virtualClusterInstance\.$/,
+    ],
+  ])('says which instance it looked for by a wrong name %s', (_, spec, message) => {
+    const { desired } = settled(kubeConfig({ spec }), { instance: undefined });
+    expect(desired.ready.message).toMatch(message);
+  });
+
   it.each<[string, CredentialRecord, Surroundings, string, boolean]>([
     ['there is no instance', kubeConfig(), { instance: undefined }, 'InstanceNotFound', false],
     ['the instance is being deleted', kubeConfig(), { instance: going }, 'InstanceNotFound', false],

@@ -1,5 +1,6 @@
 import { conditionTypes, findCondition } from '../../../api/conditions.ts';
 import { reasons } from '../../../api/reasons.ts';
+import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import { isScoped } from '../../../scope/effective-scope.ts';
 import { creatorOf } from '../creator.ts';
@@ -20,7 +21,7 @@ export function issueProblem(input: KubeConfigInput, issue: IssueCredential): Cr
   const { record, instance } = input;
   const gone = goneProblem(input);
   if (gone !== undefined) return gone;
-  if (instance === undefined) return problems.missing;
+  if (instance === undefined) return missing(record);
   if (instance.deleted !== undefined) return problems.deleting;
   const form =
     record.kubeConfig?.clientCert === true ? certificateProblem(input, issue, instance) : tokenProblem(input);
@@ -76,14 +77,21 @@ const passing = (reason: CredentialRefusal['reason'], message: string): Credenti
   final: false,
 });
 
+/** Often the name is mistyped, or was left to that of the object. */
+function missing({ kubeConfig, name, namespace = '' }: CredentialRecord): CredentialRefusal {
+  const instance = kubeConfig?.instance ?? name;
+  const field =
+    instance === name ? 'name, or with spec.virtualClusterInstance' : 'spec.virtualClusterInstance';
+  return passing(
+    reasons.instanceNotFound,
+    `There is no VirtualClusterInstance ${instance} in the namespace ${namespace}: create it, or create this object with another ${field}.`,
+  );
+}
+
 const problems = {
   gone: final(
     reasons.instanceGone,
     'The VirtualClusterInstance that this kubeconfig was issued for is gone or going: delete this object, and create another for the new instance.',
-  ),
-  missing: passing(
-    reasons.instanceNotFound,
-    'There is no VirtualClusterInstance of that name in this namespace: create it, or create this object with another spec.virtualClusterInstance.',
   ),
   deleting: passing(
     reasons.instanceNotFound,
