@@ -26,7 +26,7 @@ export interface ReconcilerServices extends DecisionSources {
   readonly secrets: SecretWriter;
   readonly finalizer: { finalize(record: CredentialRecord): Promise<WorkResult | undefined> };
   readonly expiryBudget: PacedWrites;
-  /** For writes that only add what an earlier release did not write for people. */
+  /** For writes that only add what an earlier release did not write for people, and for what is said of scopes. */
   readonly descriptions: PacedWrites;
   readonly endDelays: Pick<EndDelays, 'recorded'>;
   readonly reviews: Pick<PermissionReviews, 'ask'>;

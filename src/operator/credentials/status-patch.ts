@@ -1,6 +1,7 @@
-import { conditionTypes } from '../../api/conditions.ts';
+import { conditionTypes, findCondition } from '../../api/conditions.ts';
 import { credentialKinds } from '../../api/credential-kinds.ts';
 import { formatTimestamp } from '../../api/instant.ts';
+import { reasons } from '../../api/reasons.ts';
 import type { Confirmation, CredentialRecord } from '../../credentials/record.ts';
 import { conditionsPatch } from '../shared/conditions.ts';
 import type { DesiredStatus } from './desired-status.ts';
@@ -27,7 +28,10 @@ export function statusPatch(
 /** What only people read: none of it changes what the credential grants. */
 const described: readonly string[] = ['keyID', 'signingKeyID', 'subject', 'audiences'];
 
-/** True when the write would do no more than add what an earlier release did not write for people. */
+/**
+ * True when the write would do no more than add what an earlier release did not write for people, or say that a scope matches
+ * nothing, or does again: one project may be in the scopes of thousands.
+ */
 export function onlyDescribes(record: CredentialRecord, desired: DesiredStatus, now: number): boolean {
   // Most reconciles write nothing at all, and end here.
   const { keyID, subject, audiences } = record.status;
@@ -36,9 +40,18 @@ export function onlyDescribes(record: CredentialRecord, desired: DesiredStatus, 
     keyID === confirmation.keyID &&
     subject === confirmation.subject &&
     (audiences === undefined) === (confirmation.audiences === undefined);
-  if (isSame) return false;
+  if (isSame) return onlyTellsOfScope(record, desired, now);
   const patch = statusPatch(record, desired, now) ?? {};
   return Object.keys(patch).every((field) => described.includes(field));
+}
+
+function onlyTellsOfScope(record: CredentialRecord, desired: DesiredStatus, now: number): boolean {
+  const { scopeMatchesNothing: wanted, ...others } = desired;
+  const present = findCondition(record.conditions, conditionTypes.scopeMatchesNothing);
+  if ((present === undefined) === (wanted === undefined)) return false;
+  const { message = '' } = present ?? {};
+  const said = present && { scopeMatchesNothing: { reason: reasons.scopeMatchesNothing, message } };
+  return statusPatch(record, { ...others, ...said }, now) === undefined;
 }
 
 function changedFields(present: Confirmation, wanted: Confirmation): StatusFields {

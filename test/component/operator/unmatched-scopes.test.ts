@@ -87,3 +87,24 @@ it('a change of scope is judged at once, and the next operator says nothing agai
   expect(unmatched(simulation)).toEqual(['ci']);
   expect(warned(simulation)).toHaveLength(1);
 });
+
+it('a project that goes and comes again is told to its keys at a pace that leaves room for others', async () => {
+  const simulation = await begun();
+  simulation.createProject('shop');
+  for (let index = 0; index < 50; index++) simulation.create(keys, `key-${index}`, { user: 'alice', scope });
+  await simulation.runUntilIdle();
+  for (const [act, then] of [
+    [() => simulation.delete('namespaces', 'p-shop'), [20, 40, 50]],
+    [() => simulation.createProject('shop'), [30, 10, 0]],
+  ] as const) {
+    simulation.clock.advance(60_000);
+    await simulation.runUntilIdle();
+    act();
+    for (const count of then) {
+      await simulation.runUntilIdle();
+      expect(unmatched(simulation)).toHaveLength(count);
+      simulation.clock.advance(1_000);
+    }
+  }
+  expect(warned(simulation)).toHaveLength(50);
+});
