@@ -64,7 +64,7 @@ describeRows(
       'allowed',
     ),
     creation('alice', 'makes a token of nothing', tokens, {}, 'allowed'),
-    creation('alice', 'makes a kubeconfig of nothing', kubeConfigs, {}, 'allowed'),
+    creation('master', 'makes a kubeconfig of nothing', kubeConfigs, {}, 'allowed'),
     creation('master', 'makes a kubeconfig of a year', kubeConfigs, { certificateTTL: 0 }, 'allowed'),
   ],
   adopt,
