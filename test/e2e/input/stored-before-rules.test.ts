@@ -7,7 +7,7 @@ import { manifestOf } from '../../../lab/operator/manifest.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
-import { annotations } from '../../../src/api/names.ts';
+import { annotations, group } from '../../../src/api/names.ts';
 import { type Reason, reasons } from '../../../src/api/reasons.ts';
 import {
   ownedAccessKeys as keys,
@@ -124,6 +124,41 @@ describe('an access key from before the rules', () => {
     const after = await admin.untilReady(await store({ resource: keys, spec: { user: 'a', scope: 'all' } }));
     expectConfirmed(after);
     expect(after.spec.scope).toBe('all');
+  });
+});
+
+describe('claims that are no texts, from before the rules', () => {
+  const extraClaims = { plan: { size: 3 }, seats: 3 };
+  const stored = async () => await store({ resource: keys, spec: { user: 'a', identity: { extraClaims } } });
+
+  it('keep no key from working and from being disabled', async () => {
+    const key = await stored();
+    expectConfirmed(await admin.untilReady(key));
+    await admin.patch(key, { spec: { disabled: true } });
+    await admin.untilRefused(key, reasons.disabled);
+  });
+
+  it('are named when they are changed, and can be written as texts', async () => {
+    const { api } = await world.user('alice');
+    await giveRight(admin, 'alice', {
+      ...{ apiGroups: [group], resources: [keys.plural] },
+      verbs: ['manage-platform-fields'],
+    });
+    const key = await admin.untilReady(await stored());
+    const change = async (claims: object): Promise<unknown> =>
+      await api.patch(key, { spec: { identity: { extraClaims: claims } } });
+    await until(
+      'the right acts',
+      async () =>
+        await change({ plan: null, seats: '3' }).then(
+          () => true,
+          () => false,
+        ),
+    );
+    await expect(change({ seats: 4 })).rejects.toThrow(
+      'spec.identity.extraClaims.seats in body must be of type string',
+    );
+    expect((await admin.get(key)).spec.identity).toEqual({ extraClaims: { seats: '3' } });
   });
 });
 
