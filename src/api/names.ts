@@ -52,6 +52,10 @@ export const annotations = {
   /** On the Secret of a target: when the token in it was asked for, and when it ends. */
   tokenIssued: `${group}/token-issued`,
   tokenExpires: `${group}/token-expires`,
+  /** On the Secret of a credential, for those who read no more than that: the reason of Ready, the end, and the fingerprint. */
+  reason: `${group}/reason`,
+  expires: `${group}/expires`,
+  fingerprint: `${group}/fingerprint`,
 } as const;
 
 export const labels = {

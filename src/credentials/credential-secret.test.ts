@@ -5,7 +5,14 @@ import {
   recordOf,
   uidOf,
 } from '../../test/builders/credential-object.ts';
-import { recogniseCredentialSecret, renderCredentialSecret, secretLocation } from './credential-secret.ts';
+import {
+  recogniseCredentialSecret,
+  renderCredentialSecret,
+  secretLocation,
+  stateText,
+  stateTextOf,
+  withState,
+} from './credential-secret.ts';
 import { credentialHash } from './keys/credential-hash.ts';
 
 const secretRef = { namespace: 'ci', name: 'pipeline' };
@@ -13,7 +20,13 @@ const recordWith = (parts: CredentialParts = {}) =>
   recordOf(credentialObject({ spec: { user: 'alice', secretRef }, ...parts }));
 const record = recordWith();
 const location = { namespace: 'ci', name: 'pipeline', entry: 'key' };
-const secret = renderCredentialSecret(record, location, 3, 'the-credential');
+const state = { reason: 'Issued', expires: Date.UTC(2026, 10, 22), fingerprint: 'v1:ab' };
+const secret = renderCredentialSecret(record, location, { serial: 3, credential: 'the-credential', state });
+const stateNotes = {
+  'management.platform.sh/reason': 'Issued',
+  'management.platform.sh/expires': '2026-11-22T00:00:00Z',
+  'management.platform.sh/fingerprint': 'v1:ab',
+};
 
 describe('secretLocation', () => {
   it.each<[string, CredentialParts, object | undefined]>([
@@ -37,7 +50,7 @@ describe('secretLocation', () => {
 });
 
 describe('renderCredentialSecret', () => {
-  it('is labelled, owned, and holds one entry', () => {
+  it('is labelled, owned, says the state of its credential, and holds one entry', () => {
     expect(secret).toEqual({
       apiVersion: 'v1',
       kind: 'Secret',
@@ -52,6 +65,7 @@ describe('renderCredentialSecret', () => {
           'management.platform.sh/purpose': 'credential',
           'management.platform.sh/serial': '3',
         },
+        annotations: stateNotes,
         ownerReferences: [
           { apiVersion: 'management.platform.sh/v1', kind: 'OwnedAccessKey', name: 'ci', uid: uidOf('ci') },
         ],
@@ -64,16 +78,38 @@ describe('renderCredentialSecret', () => {
     const decorated = recordWith({
       metadata: { labels: { app: 'secret-label' }, annotations: { note: 'secret-note' } },
     });
-    expect(JSON.stringify(renderCredentialSecret(decorated, location, 1, 'x'))).not.toMatch(
-      /secret-label|secret-note/,
-    );
+    expect(
+      JSON.stringify(renderCredentialSecret(decorated, location, { serial: 1, credential: 'x', state })),
+    ).not.toMatch(/secret-label|secret-note/);
   });
 
   it('writes a name that is too long for a label as an annotation', () => {
     const name = `${'a'.repeat(60)}.example.com`;
-    const { metadata } = renderCredentialSecret(recordWith({ name }), location, 1, 'x');
+    const { metadata } = renderCredentialSecret(recordWith({ name }), location, {
+      ...{ serial: 1, credential: 'x' },
+      state: { reason: 'Issued' },
+    });
     expect(metadata.labels).not.toHaveProperty(['management.platform.sh/owner-name']);
-    expect(metadata.annotations).toEqual({ 'management.platform.sh/owner-name': name });
+    expect(metadata.annotations).toEqual({
+      'management.platform.sh/owner-name': name,
+      'management.platform.sh/reason': 'Issued',
+    });
+  });
+});
+
+describe('the state of a credential on its Secret', () => {
+  it('replaces the one before, and leaves what others wrote', () => {
+    const stored = { ...stateNotes, note: 'mine' };
+    expect(withState(stored, { reason: 'Expired' })).toEqual({
+      note: 'mine',
+      'management.platform.sh/reason': 'Expired',
+    });
+  });
+
+  it('is one text of the state and of the annotations, and of no other annotation', () => {
+    expect(stateTextOf({ ...stateNotes, note: 'mine' })).toBe(stateText(state));
+    expect(stateTextOf({ note: 'mine' })).toBe('');
+    expect(stateText({ reason: 'Issued' })).not.toBe(stateText(state));
   });
 });
 

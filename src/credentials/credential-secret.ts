@@ -1,6 +1,7 @@
 import { credentialKinds } from '../api/credential-kinds.ts';
+import { formatTimestamp } from '../api/instant.ts';
 import { asObject, asText, type JsonObject } from '../api/json.ts';
-import { apiVersion, labels as labelNames, purposes } from '../api/names.ts';
+import { annotations, apiVersion, labels as labelNames, purposes } from '../api/names.ts';
 import { credentialHash } from './keys/credential-hash.ts';
 import type { CredentialRecord } from './record.ts';
 
@@ -10,6 +11,43 @@ export interface SecretLocation {
   readonly name: string;
   /** Name of the data entry. */
   readonly entry: string;
+}
+
+/** What a Secret says of its credential, for those who may read no more than the Secret. */
+export interface SecretState {
+  /** Of the condition Ready. */
+  readonly reason: string;
+  /** Epoch milliseconds; absent: no end. */
+  readonly expires?: number;
+  readonly fingerprint?: string;
+}
+
+const stateNames = [annotations.reason, annotations.expires, annotations.fingerprint];
+
+function stateAnnotations({ reason, expires, fingerprint }: SecretState): Record<string, string> {
+  return {
+    [annotations.reason]: reason,
+    ...(expires !== undefined && { [annotations.expires]: formatTimestamp(expires) }),
+    ...(fingerprint !== undefined && { [annotations.fingerprint]: fingerprint }),
+  };
+}
+
+/** The state in one text, to compare it; empty where an earlier release wrote the Secret. */
+export const stateText = (state: SecretState): string => stateTextOf(stateAnnotations(state));
+
+export const stateTextOf = (stored: Readonly<Record<string, string>>): string =>
+  stateNames
+    .map((name) => stored[name] ?? '')
+    .join(' ')
+    .trim();
+
+/** The annotations of a Secret with this state, and with all else that others put there. */
+export function withState(
+  stored: Readonly<Record<string, string>>,
+  state: SecretState,
+): Readonly<Record<string, string>> {
+  const others = Object.entries(stored).filter(([name]) => !stateNames.some((ours) => ours === name));
+  return { ...Object.fromEntries(others), ...stateAnnotations(state) };
 }
 
 /** `undefined` without `secretRef`, or when no namespace is known. A namespaced object's Secret is always in its own namespace. */
@@ -24,6 +62,13 @@ export function secretLocation(record: CredentialRecord): SecretLocation | undef
   };
 }
 
+/** What goes into a Secret. */
+export interface SecretContent {
+  readonly serial: number;
+  readonly credential: string;
+  readonly state: SecretState;
+}
+
 /**
  * The Secret of one credential. It is labelled with the UID and serial that it belongs to, so that after a crash it is recognised, and
  * owned by the object, so that it goes with it. Nothing of the object's own labels and annotations is copied.
@@ -31,8 +76,7 @@ export function secretLocation(record: CredentialRecord): SecretLocation | undef
 export function renderCredentialSecret(
   record: CredentialRecord,
   location: SecretLocation,
-  serial: number,
-  credential: string,
+  { serial, credential, state }: SecretContent,
 ) {
   return {
     apiVersion: 'v1',
@@ -42,7 +86,10 @@ export function renderCredentialSecret(
       name: location.name,
       namespace: location.namespace,
       labels: labelsOf(record, serial),
-      ...(!isLabelValue(record.name) && { annotations: { [labelNames.ownerName]: record.name } }),
+      annotations: {
+        ...(!isLabelValue(record.name) && { [labelNames.ownerName]: record.name }),
+        ...stateAnnotations(state),
+      },
       ownerReferences: [{ apiVersion, kind: record.kind, name: record.name, uid: record.uid }],
     },
     data: { [location.entry]: Buffer.from(credential).toString('base64') },

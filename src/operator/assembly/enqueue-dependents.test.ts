@@ -168,5 +168,6 @@ const ownSecret = {
   serial: 1,
   purpose: 'credential',
   hashes: new Map<string, string>(),
+  state: '',
   deleting: false,
 };

@@ -17,6 +17,7 @@ import type { EndDelays } from './end-delays.ts';
 import type { PacedWrites } from './paced-writes.ts';
 import type { PermissionReviews } from './permission-reviews.ts';
 import type { Review } from './review.ts';
+import type { SecretUpdate } from './secret-state.ts';
 import type { SecretWriter } from './secret-writer.ts';
 import { onlyDescribes } from './status-patch.ts';
 
@@ -119,7 +120,14 @@ export class CredentialReconciler<I extends DecisionInput, S extends { readonly 
 
   async #commit(
     record: CredentialRecord,
-    { desired: wanted, successor, endedAt, staleSecrets, requeueAt = Number.POSITIVE_INFINITY }: Commit,
+    {
+      desired: wanted,
+      successor,
+      endedAt,
+      staleSecrets,
+      secretUpdate,
+      requeueAt = Number.POSITIVE_INFINITY,
+    }: Commit,
     retryMs = Number.POSITIVE_INFINITY,
   ): Promise<WorkResult | undefined> {
     const { secrets, expiryBudget, endDelays, revokeBeforeCommit, now } = this.#options;
@@ -133,8 +141,9 @@ export class CredentialReconciler<I extends DecisionInput, S extends { readonly 
     await secrets.deleteAll(staleSecrets);
     expiryBudget.forget(record.uid);
     // Last, because nothing depends on it.
+    const annotateMs = secretUpdate ? await this.#annotate(record, secretUpdate) : Number.POSITIVE_INFINITY;
     const describeMs = describes ? await this.#describe(record, desired) : Number.POSITIVE_INFINITY;
-    const dueMs = Math.min(Math.max(0, requeueAt - now()), describeMs);
+    const dueMs = Math.min(Math.max(0, requeueAt - now()), describeMs, annotateMs);
     const nextMs = Math.min(dueMs, revoked?.retryMs ?? retryMs, retryMs);
     return Number.isFinite(nextMs) ? { requeueAfterMs: nextMs } : undefined;
   }
@@ -143,6 +152,14 @@ export class CredentialReconciler<I extends DecisionInput, S extends { readonly 
     const { writer, descriptions } = this.#options;
     await writer.writeStatus(record, desired, successor);
     descriptions.forget(record.uid);
+  }
+
+  /** The same for the Secret. What an earlier release wrote says nothing yet, and may be thousands. */
+  async #annotate(record: CredentialRecord, update: SecretUpdate): Promise<number> {
+    const { descriptions, secrets } = this.#options;
+    const waitMs = update.secret.state === '' ? descriptions.reserve(record.uid) : 0;
+    if (waitMs === 0) await secrets.annotate(record, update);
+    return waitMs > 0 ? waitMs : Number.POSITIVE_INFINITY;
   }
 
   /** Resolves with when to come back for it, in milliseconds, where the write has to wait for its turn. */

@@ -8,6 +8,7 @@ import type { GapChanges } from './gap-changes.ts';
 import type { LineageInput } from './lineage.ts';
 import type { Review } from './review.ts';
 import { type SecretRecord, secretKeyOf } from './secret-record.ts';
+import type { SecretUpdate } from './secret-state.ts';
 import { findUnmatchedScope, type UnmatchedScope } from './unmatched-scope.ts';
 
 /** What a decision about a credential of any kind depends on. Instants are epoch milliseconds. */
@@ -42,6 +43,8 @@ export interface Commit {
   readonly endedAt?: number;
   /** Secrets made for this credential that are not needed any more; deleted after the status is written. */
   readonly staleSecrets: readonly SecretRecord[];
+  /** The Secret that stays, where it does not say yet what the status says. */
+  readonly secretUpdate?: SecretUpdate | undefined;
   /** When to check again, epoch milliseconds. */
   readonly requeueAt?: number;
 }

@@ -168,7 +168,14 @@ describe('a Finalizer that lets an object go', () => {
 describe('a Finalizer with many Secrets', () => {
   const secretOf = (name: string): SecretRecord => ({
     ...{ key: `team/${name}`, namespace: 'team', name, uid: name, resourceVersion: '1' },
-    ...{ ownerUID: uidOf('gone'), serial: 1, purpose: 'credential', hashes: new Map(), deleting: false },
+    ...{
+      ownerUID: uidOf('gone'),
+      serial: 1,
+      purpose: 'credential',
+      hashes: new Map(),
+      state: '',
+      deleting: false,
+    },
   });
   const deleting = liveRecord({
     name: 'gone',

@@ -8,7 +8,10 @@ import { toSecretRecord } from './secret-record.ts';
 
 const owner = liveRecord({ name: 'ci' });
 const location = { namespace: 'default', name: 'out', entry: 'key' };
-const rendered = renderCredentialSecret(owner, location, 3, 'the credential');
+const rendered = renderCredentialSecret(owner, location, {
+  ...{ serial: 3, credential: 'the credential' },
+  state: { reason: 'Issued' },
+});
 const stored = (metadata: object = {}) =>
   ({
     ...rendered,
@@ -23,6 +26,7 @@ describe('toSecretRecord', () => {
       ownerUID: owner.uid,
       serial: 3,
       purpose: 'credential',
+      state: 'Issued',
     });
     expect(record?.hashes.get('key')).toBe(credentialHash('the credential'));
     expect(JSON.stringify(record)).not.toContain(Buffer.from('the credential').toString('base64'));
@@ -40,6 +44,10 @@ describe('toSecretRecord', () => {
   it('keeps nothing of a Secret with more entries than Latchkey writes', () => {
     const data = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`entry-${index}`, '']));
     expect(toSecretRecord({ ...stored(), data } as KubeObject)?.hashes.size).toBe(0);
+  });
+
+  it('knows that an earlier release wrote no state', () => {
+    expect(toSecretRecord(stored({ annotations: undefined }))?.state).toBe('');
   });
 
   it('takes an altered serial as no serial of ours', () => {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { apiVersion, labels, purposes } from '../../api/names.ts';
-import { secretLocation } from '../../credentials/credential-secret.ts';
+import { secretLocation, stateTextOf } from '../../credentials/credential-secret.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { StoredRecord } from '../../kube/cache/store.ts';
 import type { KubeObject } from '../../kube/object.ts';
@@ -15,6 +15,8 @@ export interface SecretRecord extends StoredRecord {
   readonly purpose: string;
   /** Empty for a Secret with more entries than we write: it was altered. */
   readonly hashes: ReadonlyMap<string, string>;
+  /** What it says of its credential, in one text; empty where an earlier release wrote it. */
+  readonly state: string;
   readonly deleting: boolean;
 }
 
@@ -34,6 +36,7 @@ export function toSecretRecord(object: KubeObject): SecretRecord | undefined {
     uid,
     resourceVersion,
     labels: marks = {},
+    annotations: notes = {},
     ownerReferences = [],
   } = object.metadata;
   const ownerUID = marks[labels.ownerUID];
@@ -52,6 +55,7 @@ export function toSecretRecord(object: KubeObject): SecretRecord | undefined {
     serial: Number(marks[labels.serial] ?? 0),
     purpose: marks[labels.purpose] ?? purposes.credential,
     hashes: hashesOf(object as Secret),
+    state: stateTextOf(notes),
     deleting: object.metadata.deletionTimestamp !== undefined,
   };
 }

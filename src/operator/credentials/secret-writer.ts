@@ -4,7 +4,9 @@ import { secrets } from '../../api/resources.ts';
 import {
   recogniseCredentialSecret,
   renderCredentialSecret,
+  type SecretContent,
   secretLocation,
+  withState,
 } from '../../credentials/credential-secret.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
@@ -12,6 +14,7 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import {
   ignoreNotFound,
   isAlreadyExists,
+  isConflict,
   isForbidden,
   isInvalid,
   isNotFound,
@@ -19,6 +22,7 @@ import {
 import type { KubeObject } from '../../kube/object.ts';
 import type { DesiredCondition } from '../shared/conditions.ts';
 import { type SecretRecord, toSecretRecord } from './secret-record.ts';
+import type { SecretUpdate } from './secret-state.ts';
 
 /** Deletes in one reconcile of a credential. */
 const maxDeletes = 20;
@@ -34,16 +38,12 @@ export class SecretWriter {
   }
 
   /** Creates or overwrites the Secret of `record`. Resolves with why that is not possible, or with nothing. */
-  async write(
-    record: CredentialRecord,
-    serial: number,
-    credential: string,
-  ): Promise<DesiredCondition | undefined> {
+  async write(record: CredentialRecord, content: SecretContent): Promise<DesiredCondition | undefined> {
     const location = secretLocation(record);
     if (location === undefined)
       return problem(reasons.secretFailed, 'spec.secretRef needs a namespace and a name.');
     if (ownNamespaces.includes(location.namespace)) return problem(reasons.secretFailed, inOwnNamespace);
-    const secret = renderCredentialSecret(record, location, serial, credential);
+    const secret = renderCredentialSecret(record, location, content);
     const { namespace, name } = location;
     try {
       const created = await this.#client.create(secrets, secret, { namespace, fieldManager });
@@ -53,6 +53,30 @@ export class SecretWriter {
       if (isAlreadyExists(error)) return this.#overwrite(record, { namespace, name }, secret);
       return writeProblem(error);
     }
+  }
+
+  /**
+   * Has the Secret say what has become of its credential. Nothing depends on it: what others changed, deleted or guard meanwhile
+   * stays as it is until the next reconcile.
+   */
+  async annotate(record: CredentialRecord, { secret, state }: SecretUpdate): Promise<void> {
+    const { namespace, name, uid } = secret;
+    const location = secretLocation(record);
+    const present = await this.#client.get<KubeObject>(secrets, { namespace, name }).catch(ignoreRefused);
+    if (location === undefined || present?.metadata.uid !== uid) return;
+    if (recogniseCredentialSecret(present, record, location).owner === 'other') return;
+    const metadata = {
+      ...present.metadata,
+      annotations: withState(present.metadata.annotations ?? {}, state),
+    };
+    const replacement = this.#client.replace(
+      secrets,
+      { namespace, name },
+      { ...present, metadata },
+      { fieldManager },
+    );
+    const written = await replacement.catch(ignoreRefused);
+    if (written !== undefined) this.#put(written);
   }
 
   /**
@@ -102,6 +126,11 @@ export class SecretWriter {
     const record = toSecretRecord(object);
     if (record !== undefined) this.#records.put(record);
   }
+}
+
+function ignoreRefused(error: unknown): undefined {
+  const isRefused = isNotFound(error) || isConflict(error) || isForbidden(error) || isInvalid(error);
+  if (!isRefused) throw error;
 }
 
 /** A refusal that more tries will not change soon becomes a condition; anything else is tried again. */

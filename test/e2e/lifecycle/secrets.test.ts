@@ -48,17 +48,26 @@ const kinds: readonly [string, Kind][] = [
   ],
 ];
 
+/** As a Secret says it. */
+const stateOf = (owner: Stored) => ({
+  [annotations.reason]: conditionOf(owner)?.reason,
+  [annotations.fingerprint]: owner.status.fingerprint,
+  ...(owner.status.expirationTimestamp === undefined
+    ? {}
+    : { [annotations.expires]: owner.status.expirationTimestamp }),
+});
+
 describe.concurrent.each(kinds)('the Secret of %s', (_kind, { entry, make }) => {
   const read = async ({ namespace, name }: Place): Promise<string> =>
     entryOf(await admin.get(secretAt(namespace, name)), entry);
   const place = (): Place => ({ namespace: 'default', name: world.name('secret') });
 
-  it('holds the credential, says whose it is, and nothing else of the object', async () => {
+  it('holds the credential, says whose and how it is, and nothing else of the object', async () => {
     const at = place();
     const owner = await admin.untilReady(await make(admin, at, { annotations: { note: 'mine' } }));
     const { metadata, data } = await admin.get(secretAt(at.namespace, at.name));
     expect(Object.keys(data ?? {})).toEqual([entry]);
-    expect(metadata.annotations).toBeUndefined();
+    expect(metadata.annotations).toEqual(stateOf(owner));
     expect(metadata.labels).toEqual({
       [labels.ownerKind]: owner.kind,
       [labels.ownerName]: owner.metadata.name,
@@ -238,3 +247,53 @@ async function plant(
 async function makeNamespace(name: string): Promise<void> {
   await admin.createObject(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
 }
+
+describe.concurrent('who reads only the Secret', () => {
+  const place = (): Place => ({ namespace: 'default', name: world.name('secret') });
+  const says = async ({ namespace, name }: Place, reason: string): Promise<Stored> =>
+    await admin.until(
+      secretAt(namespace, name),
+      `the Secret to say ${reason}`,
+      ({ metadata }) => metadata.annotations?.[annotations.reason] === reason,
+    );
+
+  it('sees that the key is disabled, works again and has another end, and the key stays', async () => {
+    const at = place();
+    const key = await admin.untilReady(await admin.createKey({ user: 'alice', ttl: 3600, secretRef: at }));
+    const { data } = await says(at, reasons.issued);
+    await admin.patch(key, { spec: { disabled: true } });
+    expect((await says(at, reasons.disabled)).data).toEqual(data);
+    await admin.patch(key, { spec: { disabled: false, ttl: 7200, scope: {} } });
+    const present = await admin.untilReady(key);
+    const secret = await says(at, reasons.issued);
+    expect(secret.metadata.annotations).toEqual(stateOf(present));
+    expect(secret.data).toEqual(data);
+  });
+
+  it('sees that the key has ended', async () => {
+    const at = place();
+    const key = await admin.createKey({ user: 'alice', ttl: 3, secretRef: at });
+    const ended = await admin.untilRefused(key, reasons.expired);
+    expect((await says(at, reasons.expired)).metadata.annotations).toEqual(stateOf(ended));
+  });
+
+  it('sees that the key above a token does not work', async () => {
+    const at = place();
+    const parent = await admin.untilReady(await admin.createKey({ user: 'alice' }));
+    const token = await admin.createToken({ accessKey: parent.metadata.name, ttl: 3600, secretRef: at });
+    await admin.untilReady(token);
+    await admin.patch(parent, { spec: { disabled: true } });
+    await says(at, reasons.accessKeyNotLive);
+    await admin.patch(parent, { spec: { disabled: false } });
+    const { metadata } = await says(at, reasons.issued);
+    expect(metadata.annotations).toEqual(stateOf(await admin.untilReady(token)));
+  });
+
+  it('keeps annotations of their own on it', async () => {
+    const at = place();
+    const key = await admin.untilReady(await admin.createKey({ user: 'alice', secretRef: at }));
+    await admin.annotate(await says(at, reasons.issued), { note: 'mine' });
+    await admin.patch(key, { spec: { disabled: true } });
+    expect((await says(at, reasons.disabled)).metadata.annotations).toMatchObject({ note: 'mine' });
+  });
+});

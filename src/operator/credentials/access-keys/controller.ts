@@ -54,7 +54,7 @@ export class AccessKeyController {
         await writer.assertAdmitted(record);
         return { record: await writer.patchSpec(record, { key: this.#generate() }) };
       case 'writeSecret':
-        return this.#writeSecret(record, step.serial);
+        return this.#writeSecret(record, step);
       case 'disable': {
         const waitMs = expiryBudget.reserve(record.uid);
         if (waitMs > 0) return { requeueAfterMs: waitMs };
@@ -65,11 +65,14 @@ export class AccessKeyController {
     }
   }
 
-  async #writeSecret(record: CredentialRecord, serial: number): Promise<Outcome<KeyInput>> {
+  async #writeSecret(
+    record: CredentialRecord,
+    { serial, state }: Extract<KeyIssueStep, { step: 'writeSecret' }>,
+  ): Promise<Outcome<KeyInput>> {
     const { secrets, writer } = this.#options;
     await writer.assertAdmitted(record);
     const key = this.#generate();
-    const secretProblem = await secrets.write(record, serial, key);
+    const secretProblem = await secrets.write(record, { serial, credential: key, state });
     if (secretProblem !== undefined) return { record, found: { secretProblem } };
     return { record, found: { written: { hash: credentialHash(key), serial } } };
   }

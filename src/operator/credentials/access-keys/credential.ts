@@ -1,7 +1,7 @@
 import type { SpecKey } from '../../../credentials/keys/spec-key.ts';
 import type { CredentialRecord, KeySource } from '../../../credentials/record.ts';
 import { isIntact } from '../secret-record.ts';
-import type { KeyInput, KeyStep } from './decision.ts';
+import type { KeyInput } from './decision.ts';
 
 /** The credential that the status is to confirm. */
 export interface KeyCredential {
@@ -10,8 +10,13 @@ export interface KeyCredential {
   readonly source: KeySource;
 }
 
-/** Finds the credential that spec or Secret hold, or the step that makes one. */
-export function findCredential(input: KeyInput): KeyCredential | KeyStep {
+/** Where a key is to be made. */
+export type MissingKey =
+  | { readonly step: 'generateIntoSpec' }
+  | { readonly step: 'writeSecret'; readonly serial: number };
+
+/** Finds the credential that spec or Secret hold, or where one is to be made. */
+export function findCredential(input: KeyInput): KeyCredential | MissingKey {
   const { record } = input;
   if (record.specKey !== undefined) return fromSpec(record, record.specKey);
   return record.secretRef === undefined ? { step: 'generateIntoSpec' } : fromSecret(input);
@@ -22,7 +27,7 @@ export function rotationAsked({ rotate, status }: CredentialRecord): boolean {
   return rotate !== undefined && status.credentialHash !== undefined && rotate !== status.observedRotation;
 }
 
-function fromSpec(record: CredentialRecord, specKey: SpecKey): KeyCredential | KeyStep {
+function fromSpec(record: CredentialRecord, specKey: SpecKey): KeyCredential | MissingKey {
   const { status } = record;
   const known = specKey.hash === status.credentialHash;
   const source = sourceOf(record, specKey, known);
@@ -41,7 +46,7 @@ function sourceOf(record: CredentialRecord, { form }: SpecKey, known: boolean): 
  * A Secret that was lost or altered is made again, and so is one that a crash left unconfirmed: its content could come
  * from anyone, and taking it over would let a person who may create Secrets choose the key (docs/decisions/0003).
  */
-function fromSecret(input: KeyInput): KeyCredential | KeyStep {
+function fromSecret(input: KeyInput): KeyCredential | MissingKey {
   const { record, written } = input;
   if (written !== undefined) return { ...written, source: 'Secret' };
   const { credentialHash, serial } = record.status;

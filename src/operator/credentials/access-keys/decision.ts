@@ -1,3 +1,4 @@
+import type { SecretState } from '../../../credentials/credential-secret.ts';
 import type { CredentialRecord, NamespacePin } from '../../../credentials/record.ts';
 import type { DesiredCondition } from '../../shared/conditions.ts';
 import type { CommonStep, DecisionInput } from '../decision.ts';
@@ -31,7 +32,7 @@ export type KeyIssueStep =
   /** Make a key and write it to `spec.key`. */
   | { readonly step: 'generateIntoSpec' }
   /** Make a key and write it to the Secret that `spec.secretRef` names. */
-  | { readonly step: 'writeSecret'; readonly serial: number }
+  | { readonly step: 'writeSecret'; readonly serial: number; readonly state: SecretState }
   /** Set `spec.disabled`, within the budget of writes for ends. */
   | { readonly step: 'disable' }
   /** Take back what `disable` set. */

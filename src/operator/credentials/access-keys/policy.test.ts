@@ -11,6 +11,7 @@ import {
   uidOf,
 } from '../../../../test/builders/credential-object.ts';
 import { annotations, apiVersion, finalizers, labels, purposes } from '../../../api/names.ts';
+import { type SecretState, stateText } from '../../../credentials/credential-secret.ts';
 import { credentialHash, keyIDOf } from '../../../credentials/keys/credential-hash.ts';
 import { isLive } from '../../../credentials/liveness.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
@@ -110,8 +111,8 @@ describe('the policy for a new access key', () => {
     const { review } = stepOf(decide(key({ spec })), 'review');
     expect(review.asker.user).toBe('alice');
     const input = { reviewed: review };
-    expect(decide(key({ spec }), { input })).toEqual({ step: 'writeSecret', serial: 1 });
-    expect(decide(key({ spec, status: { serial: 4 } }), { input })).toEqual({
+    expect(decide(key({ spec }), { input })).toMatchObject({ step: 'writeSecret', serial: 1 });
+    expect(decide(key({ spec, status: { serial: 4 } }), { input })).toMatchObject({
       step: 'writeSecret',
       serial: 5,
     });
@@ -248,7 +249,7 @@ describe('the policy for the rotation of an access key', () => {
   it('writes a new key to the Secret', () => {
     const spec = { user: 'alice', secretRef: { namespace: 'default', name: 'out' } };
     const record = confirmedKey({ annotations: asked, spec });
-    expect(decide(record, { secret: secretOf(record, `credential of ${record.uid}`, 1) })).toEqual({
+    expect(decide(record, { secret: secretOf(record, `credential of ${record.uid}`, 1) })).toMatchObject({
       step: 'writeSecret',
       serial: 2,
     });
@@ -270,10 +271,42 @@ describe('the policy for the Secret of an access key', () => {
     ['carries another serial', secretOf(record, content, 2)],
     ['was left by a crash before the status was written', secretOf(record, 'never confirmed', 2)],
   ])('makes a new key when the Secret %s', (_, secret) => {
-    expect(decide(record, secret === undefined ? {} : { secret })).toEqual({
+    expect(decide(record, secret === undefined ? {} : { secret })).toMatchObject({
       step: 'writeSecret',
       serial: 2,
     });
+  });
+
+  it('has a new Secret say what the status is going to say', () => {
+    const spec = {
+      user: 'alice',
+      ttl: 3600,
+      disabled: true,
+      secretRef: { namespace: 'default', name: 'out' },
+    };
+    const fresh = confirmedKey({ spec });
+    expect(stepOf(decide(fresh), 'writeSecret').state).toEqual({
+      reason: 'Disabled',
+      expires: created + 3_600_000,
+      fingerprint: fresh.fingerprints[0],
+    });
+  });
+
+  it.each([
+    ['is disabled', { disabled: true }, 'Disabled', {}],
+    ['has another end', { ttl: 3600 }, 'Issued', { expires: created + 3_600_000 }],
+  ])('has the Secret say it when the key %s, and only then', (_, change, reason, end) => {
+    const changed = confirmedKey({ spec: { ...spec, ...change } });
+    const secret = secretOf(changed, `credential of ${changed.uid}`, 1);
+    const state = { reason, fingerprint: changed.fingerprints[0], ...end };
+    expect(settled(changed, { secret }).secretUpdate).toEqual({ secret, state });
+    const said = { ...secret, state: stateText(state as SecretState) };
+    expect(settled(changed, { secret: said }).secretUpdate).toBeUndefined();
+  });
+
+  it('says nothing on a Secret that is going or belongs to another', () => {
+    const secret = secretOf(record, `credential of ${record.uid}`, 1);
+    expect(settled(record, { secret: { ...secret, deleting: true } }).secretUpdate).toBeUndefined();
   });
 
   it('confirms what it has just written', () => {

@@ -8,9 +8,10 @@ import { quotaExceeded, refuse } from '../decision.ts';
 import { type CredentialRefusal, secretRefusal } from '../desired-status.ts';
 import { type Lineage, lineageOf, parentGrace } from '../lineage.ts';
 import { staleSecrets } from '../secret-record.ts';
+import { secretState, secretUpdate } from '../secret-state.ts';
 import { scopeRecheck } from '../unmatched-scope.ts';
 import { confirmedStatus, type KeyLife, keyLife, pinOf } from './confirmed-status.ts';
-import { findCredential, type KeyCredential, rotationAsked } from './credential.ts';
+import { findCredential, type KeyCredential, type MissingKey, rotationAsked } from './credential.ts';
 import type { KeyInput, KeyStep } from './decision.ts';
 
 /** What to do next about an access key that is not being deleted. */
@@ -28,7 +29,15 @@ export function decideKey(input: KeyInput): KeyStep {
   const unpinned = record.allowedNamespaces.filter((name) => pinOf(input, name) === undefined);
   if (unpinned.length > 0) return { step: 'findNamespaces', names: [...new Set(unpinned)] };
   const credential = findCredential(input);
-  return 'step' in credential ? credential : commit(input, lineage, credential);
+  return 'step' in credential ? make(input, lineage, credential) : commit(input, lineage, credential);
+}
+
+/** The Secret says from the first moment what the status is going to say. */
+function make(input: KeyInput, lineage: Lineage, missing: MissingKey): KeyStep {
+  if (missing.step === 'generateIntoSpec') return missing;
+  const credential: KeyCredential = { hash: '', serial: missing.serial, source: 'Secret' };
+  const desired = confirmedStatus(input, lineage, credential, keyLife(input, lineage));
+  return { ...missing, state: secretState(desired) };
 }
 
 /** What is confirmed lives already; what has ended may live again by another `ttl`. */
@@ -47,12 +56,14 @@ function commit(input: KeyInput, lineage: Lineage, credential: KeyCredential): K
   if (life.expired && !record.disabled && record.disabledOwner !== 'other') return { step: 'disable' };
   if (!life.expired && record.disabled && record.disabledOwner === 'operator') return { step: 'enable' };
   const requeueAt = nextCheck(input, life);
+  const desired = confirmedStatus(input, lineage, credential, life);
   return {
     step: 'commit',
-    desired: confirmedStatus(input, lineage, credential, life),
+    desired,
     successor: successorReason(record),
     ...(life.expired ? { endedAt: life.end } : {}),
     staleSecrets: staleSecrets(record, input.ownSecrets),
+    secretUpdate: secretUpdate(input, desired),
     ...defined({ requeueAt }),
   };
 }

@@ -1,6 +1,7 @@
 import type { Outcome, ReconcilerServices } from '../credential-reconciler.ts';
 import { refuse } from '../decision.ts';
 import { secretRefusal } from '../desired-status.ts';
+import { secretState } from '../secret-state.ts';
 import type { IssuedInput, MadeCredential } from './decision.ts';
 import { issuedStatus } from './status.ts';
 
@@ -14,10 +15,14 @@ export async function confirm<I extends IssuedInput>(
   { record, issue, issued }: MadeCredential,
 ): Promise<Outcome<I>> {
   const present = { ...input, record };
+  const desired = issuedStatus(present, issue, issued);
   if (record.secretRef !== undefined) {
-    const problem = await secrets.write(record, issue.serial, issued.document);
+    const problem = await secrets.write(record, {
+      serial: issue.serial,
+      credential: issued.document,
+      state: secretState(desired),
+    });
     if (problem !== undefined) return { record, commit: refuse(present, secretRefusal(problem)) };
   }
-  const desired = issuedStatus(present, issue, issued);
   return { record: await writer.writeStatus(record, desired, issue.cause) };
 }

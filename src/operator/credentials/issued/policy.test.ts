@@ -13,6 +13,7 @@ import { annotations, finalizers, labels } from '../../../api/names.ts';
 import { chainOf } from '../../../credentials/ancestors.ts';
 import { credentialHash } from '../../../credentials/keys/credential-hash.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
+import type { SecretRecord } from '../secret-record.ts';
 import type { IssuedInput, IssuedStep } from './decision.ts';
 import { decideIssued } from './policy.ts';
 import { issuedStatus } from './status.ts';
@@ -383,6 +384,22 @@ describe('the policy for a token with a parent', () => {
     const { desired } = settled(issuedToken({ spec }, keys), { keys: [{ ...parent, disabled: true }] });
     expect(desired.ready).toMatchObject({ status: 'False', reason: 'AccessKeyNotLive' });
     expect(desired.credential).toBeUndefined();
+  });
+
+  it('has the Secret of a token say that its parent does not work', () => {
+    const inSecret = { ...spec, secretRef: { namespace: 'default', name: 'out' } };
+    const record = issuedToken({ spec: inSecret }, keys);
+    const secret: SecretRecord = {
+      ...{ key: 'default/out', namespace: 'default', name: 'out', uid: 's', resourceVersion: '1' },
+      ...{ ownerUID: record.uid, serial: 1, purpose: 'credential', state: '', deleting: false },
+      hashes: new Map([['token', record.status.credentialHash ?? '']]),
+    };
+    const blocked = { ...inputOf(record, { keys: [{ ...parent, disabled: true }] }), secret };
+    const { secretUpdate } = stepOf(decideIssued(blocked), 'commit');
+    expect(secretUpdate?.state).toMatchObject({
+      reason: 'AccessKeyNotLive',
+      fingerprint: record.status.fingerprint,
+    });
   });
 
   it('issues nothing below a parent that does not work', () => {

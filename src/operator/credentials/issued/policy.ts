@@ -3,6 +3,7 @@ import { reasons } from '../../../api/reasons.ts';
 import { type Commit, quotaExceeded, refuse } from '../decision.ts';
 import { type GrantedLineage, lineageOf, parentGrace } from '../lineage.ts';
 import { staleSecrets } from '../secret-record.ts';
+import { secretUpdate } from '../secret-state.ts';
 import { scopeRecheck } from '../unmatched-scope.ts';
 import type { IssuedInput, IssuedStep } from './decision.ts';
 import { type CredentialLife, credentialLife } from './life.ts';
@@ -72,11 +73,13 @@ function commitIssued(input: IssuedInput, lineage: GrantedLineage, life: Credent
     ...retained,
   ];
   const upcoming = candidates.filter((at) => at !== undefined && Number.isFinite(at) && at > now) as number[];
+  const desired = ended ? endedStatus(record, lineage, life) : keptStatus(input, lineage, life);
   return {
     step: 'commit',
-    desired: ended ? endedStatus(record, lineage, life) : keptStatus(input, lineage, life),
+    desired,
     ...(ended && life.end !== undefined ? { endedAt: life.end } : {}),
     staleSecrets: ended ? input.ownSecrets : staleSecrets(record, input.ownSecrets),
+    secretUpdate: ended ? undefined : secretUpdate(input, desired),
     ...(upcoming.length === 0 ? {} : { requeueAt: Math.min(...upcoming) }),
   };
 }

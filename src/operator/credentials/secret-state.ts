@@ -1,0 +1,32 @@
+import { purposes } from '../../api/names.ts';
+import { type SecretState, stateText } from '../../credentials/credential-secret.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
+import type { DesiredStatus } from './desired-status.ts';
+import type { SecretRecord } from './secret-record.ts';
+
+/** A Secret, and what it is to say of its credential. */
+export interface SecretUpdate {
+  readonly secret: SecretRecord;
+  readonly state: SecretState;
+}
+
+/** The same as the status says, for those who read the Secret alone. */
+export function secretState({ ready, confirmation }: DesiredStatus): SecretState {
+  const { expirationTimestamp: expires, fingerprint } = confirmation;
+  return {
+    reason: ready.reason,
+    ...(expires === undefined ? {} : { expires }),
+    ...(fingerprint === undefined ? {} : { fingerprint }),
+  };
+}
+
+/** Of the Secret that stays where the spec names it; undefined where it says so already. */
+export function secretUpdate(
+  { record, secret }: { readonly record: CredentialRecord; readonly secret?: SecretRecord },
+  desired: DesiredStatus,
+): SecretUpdate | undefined {
+  if (secret?.ownerUID !== record.uid || secret.deleting || secret.purpose !== purposes.credential)
+    return undefined;
+  const state = secretState(desired);
+  return secret.state === stateText(state) ? undefined : { secret, state };
+}
