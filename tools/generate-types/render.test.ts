@@ -64,8 +64,8 @@ describe('a generated file', () => {
   });
 
   it('marks deprecated fields for the compiler', async () => {
-    const body = await render(objectOf({ old: { ...text, description: 'Deprecated: use another.' } }));
-    expect(body).toContain('   * @deprecated\n   * use another.\n');
+    const body = await render(objectOf({ old: { ...text, description: 'Old. Deprecated: use another.' } }));
+    expect(body).toContain('   * @deprecated\n   * Old. Deprecated: use another.\n');
   });
 
   it('imports the types that kinds share, with their comments kept', async () => {

@@ -62,8 +62,7 @@ function valueSchema(name: string, schema: Schema): Schema {
 function commentOf(schema: Schema): Schema {
   const description = schema['description'];
   if (typeof description !== 'string') return {};
-  const deprecated = description.startsWith('Deprecated: ');
-  return deprecated ? { deprecated, description: description.slice('Deprecated: '.length) } : { description };
+  return description.includes('Deprecated: ') ? { deprecated: true, description } : { description };
 }
 
 function pick(schema: Schema): Schema {

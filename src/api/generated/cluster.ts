@@ -20,7 +20,7 @@ export interface Cluster {
   status?: ClusterStatus;
 }
 /**
- * How the cluster is reached.
+ * Access to the cluster.
  */
 export interface ClusterSpec {
   /**
@@ -48,7 +48,7 @@ export interface ClusterSpecKubeConfigSecretRef {
   key?: string;
 }
 /**
- * Where clients reach the cluster without the detour through the central platform.
+ * Endpoint at which clients reach the cluster without the detour through the central platform.
  */
 export interface ClusterSpecDirectEndpoint {
   /**
@@ -61,7 +61,7 @@ export interface ClusterSpecDirectEndpoint {
   caData?: string;
 }
 /**
- * What the operator observed. No one else may write it.
+ * Observations of the operator. No one else may write them.
  */
 export interface ClusterStatus {
   /**
@@ -69,11 +69,11 @@ export interface ClusterStatus {
    */
   phase?: 'Pending' | 'Ready' | 'Failed' | 'Terminating';
   /**
-   * Addition to the contract. Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind.
+   * Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind. Addition to the contract.
    */
   conditions?: Condition[];
   /**
-   * Addition to the contract. The metadata.generation that the operator last worked on; -1 until it did so once.
+   * The metadata.generation that the operator last worked on; -1 until it did so once. Addition to the contract.
    */
   observedGeneration?: number;
 }

@@ -21,7 +21,7 @@ export interface DirectClusterEndpointToken {
   status?: DirectClusterEndpointTokenStatus;
 }
 /**
- * How long the token lives and what it may be used for. All of it may be left out.
+ * Life and scope of the token. All of it may be left out.
  */
 export interface DirectClusterEndpointTokenSpec {
   /**
@@ -29,31 +29,31 @@ export interface DirectClusterEndpointTokenSpec {
    */
   ttl?: number;
   /**
-   * What the credential may be used for. It only takes rights away; it never adds any. A request passes when any one entry allows it. Without this field nothing is narrowed. `{}` or null leaves nothing but Self and discovery. Prefer `{}` to null: in a merge patch null removes the field, and with it the restriction.
+   * Limits what the credential may be used for. It only takes rights away; it never adds any. A request passes when any one entry allows it. Without this field nothing is narrowed. `{}` or null leaves nothing but Self and discovery. Prefer `{}` to null: in a merge patch null removes the field, and with it the restriction.
    */
   scope?: Scope | null;
   /**
    * @deprecated
-   * use projects, spaces, virtualClusters, clusters and roles of scope. The same as scope.rules; an empty list counts as absent.
+   * Rules as in scope.rules; an empty list counts as absent. Deprecated: use projects, spaces, virtualClusters, clusters and roles of scope.
    */
   rules?: ScopeRule[];
   /**
    * @deprecated
-   * use the role `platform-cli` of scope. If true, the reads that the command line client makes are allowed with this token.
+   * Allows the reads that the command line client makes with this token, if true. Deprecated: use the role `platform-cli` of scope.
    */
   allowPlatformCli?: boolean;
   secretRef?: DirectClusterEndpointTokenSpecSecretRef;
   /**
-   * Addition to the contract. Name of the parent OwnedAccessKey. Identity comes from the parent, scope and life stay within it, and this credential is refused whenever the parent is. Pinned to the parent's UID at the first issue; it never changes.
+   * Name of the parent OwnedAccessKey. Identity comes from the parent, scope and life stay within it, and this credential is refused whenever the parent is. Pinned to the parent's UID at the first issue; it never changes. Addition to the contract.
    */
   accessKey?: string;
   /**
-   * Addition to the contract. Seconds before its end at which a successor is issued. Needs accessKey. Defaults to a third of the life with secretRef; otherwise, and with 0, nothing is renewed. More than half the life counts as half.
+   * Seconds before its end at which a successor is issued. Needs accessKey. Defaults to a third of the life with secretRef; otherwise, and with 0, nothing is renewed. More than half the life counts as half. Addition to the contract.
    */
   renewBefore?: number;
 }
 /**
- * Addition to the contract. Secret that the operator makes, owns and fills with the credential, which then never stands in this object. A Secret that exists already and was not made for this object is never touched.
+ * Secret that the operator makes, owns and fills with the credential, which then never stands in this object. A Secret that exists already and was not made for this object is never touched. Addition to the contract.
  */
 export interface DirectClusterEndpointTokenSpecSecretRef {
   /**
@@ -70,7 +70,7 @@ export interface DirectClusterEndpointTokenSpecSecretRef {
   key?: string;
 }
 /**
- * The token, and what the operator confirmed and observed. No one else may write it.
+ * The token, with confirmations and observations of the operator. No one else may write them.
  */
 export interface DirectClusterEndpointTokenStatus {
   /**
@@ -78,81 +78,81 @@ export interface DirectClusterEndpointTokenStatus {
    */
   token?: string;
   /**
-   * Addition to the contract. Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind.
+   * Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind. Addition to the contract.
    */
   conditions?: Condition[];
   /**
-   * Addition to the contract. The metadata.generation that the operator last worked on; -1 until it did so once.
+   * The metadata.generation that the operator last worked on; -1 until it did so once. Addition to the contract.
    */
   observedGeneration?: number;
   /**
-   * Addition to the contract. When the credential ends by its ttl, for people to read; absent when it has no end.
+   * End of the credential by its ttl, for people to read; absent when it has no end. Addition to the contract.
    */
   expirationTimestamp?: string;
   /**
-   * Addition to the contract. SHA-256, in hexadecimal, of the credential that the operator confirmed.
+   * SHA-256, in hexadecimal, of the credential that the operator confirmed. Addition to the contract.
    */
   credentialHash?: string;
   /**
-   * Addition to the contract. Hash of the parts of spec that decide rights, as the operator confirmed them. A verifier grants only while spec has this fingerprint.
+   * Hash of the parts of spec that decide rights, as the operator confirmed them. A verifier grants only while spec has this fingerprint. Addition to the contract.
    */
   fingerprint?: string;
   /**
-   * Addition to the contract. Number of the issued credential; every successor has the next one.
+   * Number of the issued credential; every successor has the next one. Addition to the contract.
    */
   serial?: number;
   /**
-   * Addition to the contract. Hard end of the credential; absent when it has none.
+   * Hard end of the credential; absent when it has none. Addition to the contract.
    */
   notAfter?: string;
   /**
-   * Addition to the contract. Life in seconds that the operator confirmed; 0 means no end.
+   * Life in seconds that the operator confirmed; 0 means no end. Addition to the contract.
    */
   confirmedTTL?: number;
   /**
-   * Addition to the contract. UID of the parent that spec.accessKey was pinned to.
+   * UID of the parent that spec.accessKey was pinned to. Addition to the contract.
    */
   accessKeyUID?: string;
   /**
-   * Addition to the contract. With spec.accessKey: of the groups of that key those that this credential may have, because its requester may. Groups that the key gets later are asked about.
+   * Groups of the key in spec.accessKey that this credential may have, because its requester may. Groups that the key gets later are asked about. Addition to the contract.
    */
   confirmedGroups?: string[];
   /**
-   * Addition to the contract. First 16 hexadecimal digits of credentialHash, to name the token in talk and logs.
+   * First 16 hexadecimal digits of credentialHash, to name the token in talk and logs. Addition to the contract.
    */
   keyID?: string;
   /**
-   * Addition to the contract. Thumbprint of the key that signed the present token, the `kid` in its header.
+   * Thumbprint of the key that signed the present token, the `kid` in its header. Addition to the contract.
    */
   signingKeyID?: string;
   /**
-   * Addition to the contract. The user that the credential speaks for: of a team `team:` and its name. Of one that is refused, as far as the object itself says it.
+   * The user that the credential speaks for: of a team `team:` and its name. Of one that is refused, as far as the object itself says it. Addition to the contract.
    */
   subject?: string;
   /**
-   * Addition to the contract. Where the present token may be used, as its claim `aud` says.
+   * Audiences of the present token, as its claim `aud` says. Addition to the contract.
    */
   audiences?: string[];
   /**
-   * Addition to the contract. Value of the annotation `management.platform.sh/rotate` that the operator last acted on.
+   * Value of the annotation `management.platform.sh/rotate` that the operator last acted on. Addition to the contract.
    */
   observedRotation?: string;
   /**
-   * Addition to the contract. When the present credential was issued.
+   * Time at which the present credential was issued. Addition to the contract.
    */
   issuedAt?: string;
   previous?: DirectClusterEndpointTokenStatusPrevious;
   /**
-   * Addition to the contract. True when the header of the token names its scopes in `crit`, so that a verifier which does not know them refuses it.
+   * Marks a token whose header names its scopes in `crit`, so that a verifier which does not know them refuses it. Addition to the contract.
    */
   criticalScopes?: boolean;
   /**
-   * Addition to the contract. Hash of the UIDs and fingerprints of all parents at issue; the credential works only while it is the present one.
+   * Hash of the UIDs and fingerprints of all parents at issue; the credential works only while it is the present one. Addition to the contract.
    */
   chain?: string;
 }
 /**
- * Addition to the contract. Predecessor that stays valid for a short time after a planned renewal; absent otherwise.
+ * Predecessor that stays valid for a short time after a planned renewal; absent otherwise. Addition to the contract.
  */
 export interface DirectClusterEndpointTokenStatusPrevious {
   /**
@@ -164,7 +164,7 @@ export interface DirectClusterEndpointTokenStatusPrevious {
    */
   serial: number;
   /**
-   * When the predecessor is refused.
+   * Time from which the predecessor is refused.
    */
   expirationTimestamp: string;
   /**
@@ -172,7 +172,7 @@ export interface DirectClusterEndpointTokenStatusPrevious {
    */
   signingKeyID?: string;
   /**
-   * What signingKeyID says, in an object of an earlier release.
+   * Thumbprint as in signingKeyID, in an object of an earlier release.
    */
   keyID?: string;
 }

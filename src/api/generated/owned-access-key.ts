@@ -21,7 +21,7 @@ export interface OwnedAccessKey {
   status?: OwnedAccessKeyStatus;
 }
 /**
- * What the key is, who it speaks for and what it may be used for.
+ * Identity, secret, life and scope of the key.
  */
 export interface OwnedAccessKeySpec {
   /**
@@ -29,7 +29,7 @@ export interface OwnedAccessKeySpec {
    */
   displayName?: string;
   /**
-   * What the key is for, in free text.
+   * Purpose of the key, in free text.
    */
   description?: string;
   /**
@@ -41,7 +41,7 @@ export interface OwnedAccessKeySpec {
    */
   team?: string;
   /**
-   * Any other identity that the key speaks for, in place of a user or a team. It never changes.
+   * Identity that the key speaks for, in place of a user or a team. It never changes.
    */
   subject?: string;
   /**
@@ -53,7 +53,7 @@ export interface OwnedAccessKeySpec {
    */
   key?: string;
   /**
-   * If true, the key stays stored and grants no access.
+   * Refuses the key, which stays stored and grants no access, if true.
    */
   disabled?: boolean;
   /**
@@ -61,41 +61,41 @@ export interface OwnedAccessKeySpec {
    */
   ttl?: number;
   /**
-   * If true, ttl counts from status.lastActivity in place of the creation of the object.
+   * Counts ttl from status.lastActivity in place of the creation of the object, if true.
    */
   ttlAfterLastActivity?: boolean;
   /**
-   * What the credential may be used for. It only takes rights away; it never adds any. A request passes when any one entry allows it. Without this field nothing is narrowed. `{}` or null leaves nothing but Self and discovery. Prefer `{}` to null: in a merge patch null removes the field, and with it the restriction.
+   * Limits what the credential may be used for. It only takes rights away; it never adds any. A request passes when any one entry allows it. Without this field nothing is narrowed. `{}` or null leaves nothing but Self and discovery. Prefer `{}` to null: in a merge patch null removes the field, and with it the restriction.
    */
   scope?: Scope | null;
   /**
-   * Who manages the key. `User`: the user. `Other` and empty: no particular party. The others are set by the platform alone. `Login` is the session of a login and is deleted after its end. `Reset` is a password reset, `OIDCRefreshToken` a refresh token, `NetworkPeer` a tunnel client, `Workspace` a development workspace.
+   * Party that manages the key. `User`: the user. `Other` and empty: no particular party. The others are set by the platform alone. `Login` is the session of a login and is deleted after its end. `Reset` is a password reset, `OIDCRefreshToken` a refresh token, `NetworkPeer` a tunnel client, `Workspace` a development workspace.
    */
   type?: '' | 'Login' | 'User' | 'Other' | 'Reset' | 'OIDCRefreshToken' | 'NetworkPeer' | 'Workspace';
   identity?: OwnedAccessKeySpecIdentity;
   /**
-   * Older position of identity.identityRefresh, accepted for clients that send it here.
+   * Time of the last refresh of the identity, in the place where older clients send it; the same as identity.identityRefresh.
    */
   identityRefresh?: string;
   oidcProvider?: OwnedAccessKeySpecOidcProvider;
   /**
    * @deprecated
-   * without replacement. Name of a key with which login data was shared. It never decides about access; the parent of a key is accessKey.
+   * Name of a key with which login data was shared. It never decides about access; the parent of a key is accessKey. Deprecated: without replacement.
    */
   parent?: string;
   oidcLogin?: OwnedAccessKeySpecOidcLogin;
   secretRef?: OwnedAccessKeySpecSecretRef;
   /**
-   * Addition to the contract. Name of the parent OwnedAccessKey. Identity comes from the parent, scope and life stay within it, and this credential is refused whenever the parent is. Pinned to the parent's UID at the first issue; it never changes.
+   * Name of the parent OwnedAccessKey. Identity comes from the parent, scope and life stay within it, and this credential is refused whenever the parent is. Pinned to the parent's UID at the first issue; it never changes. Addition to the contract.
    */
   accessKey?: string;
   /**
-   * Addition to the contract. Kubeconfigs in these namespaces may be created under this key.
+   * Namespaces in which kubeconfigs may be created under this key. Addition to the contract.
    */
   allowedNamespaces?: string[];
 }
 /**
- * What single sign-on told about the user, if anything. Stored for the platform; it never decides about access.
+ * Data about the user from single sign-on. It is stored for the platform and never decides about access.
  */
 export interface OwnedAccessKeySpecIdentity {
   /**
@@ -115,7 +115,7 @@ export interface OwnedAccessKeySpecIdentity {
    */
   email?: string;
   /**
-   * Whether the identity provider verified the e-mail address.
+   * Tells whether the identity provider verified the e-mail address.
    */
   emailVerified?: boolean;
   extraClaims?: OwnedAccessKeySpecIdentityExtraClaims;
@@ -132,7 +132,7 @@ export interface OwnedAccessKeySpecIdentity {
    */
   connectorData?: string;
   /**
-   * When the identity was last refreshed.
+   * Time of the last refresh of the identity.
    */
   identityRefresh?: string;
 }
@@ -143,7 +143,7 @@ export interface OwnedAccessKeySpecIdentityExtraClaims {
   [k: string]: string;
 }
 /**
- * Set when the key is a refresh token that the platform issued as identity provider.
+ * Client and login that a refresh token is for; only keys that the platform issued as identity provider have it.
  */
 export interface OwnedAccessKeySpecOidcProvider {
   /**
@@ -165,7 +165,7 @@ export interface OwnedAccessKeySpecOidcProvider {
 }
 /**
  * @deprecated
- * use identity. Tokens of the login.
+ * Tokens of the login. Deprecated: use identity.
  */
 export interface OwnedAccessKeySpecOidcLogin {
   /**
@@ -181,12 +181,12 @@ export interface OwnedAccessKeySpecOidcLogin {
    */
   refreshToken?: string;
   /**
-   * When the ID token was last refreshed.
+   * Time of the last refresh of the ID token.
    */
   lastRefresh?: string;
 }
 /**
- * Addition to the contract. Secret that the operator makes, owns and fills with the credential, which then never stands in this object. A Secret that exists already and was not made for this object is never touched.
+ * Secret that the operator makes, owns and fills with the credential, which then never stands in this object. A Secret that exists already and was not made for this object is never touched. Addition to the contract.
  */
 export interface OwnedAccessKeySpecSecretRef {
   /**
@@ -203,79 +203,79 @@ export interface OwnedAccessKeySpecSecretRef {
   key?: string;
 }
 /**
- * What the operator confirmed and what it observed. No one else may write it.
+ * Confirmations and observations of the operator. No one else may write them.
  */
 export interface OwnedAccessKeyStatus {
   /**
-   * When the key was last used for an API call.
+   * Time of the last API call with the key.
    */
   lastActivity?: string;
   /**
-   * Addition to the contract. Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind.
+   * Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind. Addition to the contract.
    */
   conditions?: Condition[];
   /**
-   * Addition to the contract. The metadata.generation that the operator last worked on; -1 until it did so once.
+   * The metadata.generation that the operator last worked on; -1 until it did so once. Addition to the contract.
    */
   observedGeneration?: number;
   /**
-   * Addition to the contract. Whether the key granted access when the operator last looked; for people to read.
+   * Tells whether the key granted access when the operator last checked; for people to read. Addition to the contract.
    */
   active?: boolean;
   /**
-   * Addition to the contract. When the credential ends by its ttl, for people to read; absent when it has no end.
+   * End of the credential by its ttl, for people to read; absent when it has no end. Addition to the contract.
    */
   expirationTimestamp?: string;
   /**
-   * Addition to the contract. SHA-256, in hexadecimal, of the credential that the operator confirmed.
+   * SHA-256, in hexadecimal, of the credential that the operator confirmed. Addition to the contract.
    */
   credentialHash?: string;
   /**
-   * Addition to the contract. Hash of the parts of spec that decide rights, as the operator confirmed them. A verifier grants only while spec has this fingerprint.
+   * Hash of the parts of spec that decide rights, as the operator confirmed them. A verifier grants only while spec has this fingerprint. Addition to the contract.
    */
   fingerprint?: string;
   /**
-   * Addition to the contract. Number of the issued credential; every successor has the next one.
+   * Number of the issued credential; every successor has the next one. Addition to the contract.
    */
   serial?: number;
   /**
-   * Addition to the contract. Hard end of the credential; absent when it has none.
+   * Hard end of the credential; absent when it has none. Addition to the contract.
    */
   notAfter?: string;
   /**
-   * Addition to the contract. Life in seconds that the operator confirmed; 0 means no end.
+   * Life in seconds that the operator confirmed; 0 means no end. Addition to the contract.
    */
   confirmedTTL?: number;
   /**
-   * Addition to the contract. The namespaces of spec.allowedNamespaces, each with the UID that it had when the operator first saw the name there. A namespace with another UID is not allowed.
+   * The namespaces of spec.allowedNamespaces, each with the UID that it had when the operator first saw the name there. A namespace with another UID is not allowed. Addition to the contract.
    */
   allowedNamespaces?: OwnedAccessKeyStatusAllowedNamespace[];
   /**
-   * Addition to the contract. UID of the parent that spec.accessKey was pinned to.
+   * UID of the parent that spec.accessKey was pinned to. Addition to the contract.
    */
   accessKeyUID?: string;
   /**
-   * Addition to the contract. With spec.accessKey: of the groups of that key those that this credential may have, because its requester may. Groups that the key gets later are asked about.
+   * Groups of the key in spec.accessKey that this credential may have, because its requester may. Groups that the key gets later are asked about. Addition to the contract.
    */
   confirmedGroups?: string[];
   /**
-   * Addition to the contract. First 16 hexadecimal digits of credentialHash, to name the key in talk and logs.
+   * First 16 hexadecimal digits of credentialHash, to name the key in talk and logs. Addition to the contract.
    */
   keyID?: string;
   /**
-   * Addition to the contract. The user that the credential speaks for: of a team `team:` and its name. Of one that is refused, as far as the object itself says it.
+   * The user that the credential speaks for: of a team `team:` and its name. Of one that is refused, as far as the object itself says it. Addition to the contract.
    */
   subject?: string;
   /**
-   * Addition to the contract. Value of the annotation `management.platform.sh/rotate` that the operator last acted on.
+   * Value of the annotation `management.platform.sh/rotate` that the operator last acted on. Addition to the contract.
    */
   observedRotation?: string;
   /**
-   * Addition to the contract. Where the key came from: made by the operator, given in plain, given as a hash, or made by the operator in the Secret of secretRef.
+   * Origin of the key: made by the operator, given in plain, given as a hash, or made by the operator in the Secret of secretRef. Addition to the contract.
    */
   keySource?: 'Generated' | 'Plain' | 'Hash' | 'Secret';
   /**
-   * Addition to the contract. The metadata.generation at which the operator set spec.disabled because the key had ended; only then does it take that back.
+   * The metadata.generation at which the operator set spec.disabled because the key had ended; only then does it take that back. Addition to the contract.
    */
   disabledByExpiry?: number;
 }
@@ -285,7 +285,7 @@ export interface OwnedAccessKeyStatusAllowedNamespace {
    */
   name: string;
   /**
-   * Its UID; absent when there was no such namespace.
+   * UID of the namespace; absent when there was no such namespace.
    */
   uid?: string;
 }

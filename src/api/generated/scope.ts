@@ -1,7 +1,7 @@
 // Generated from crds/ownedaccesskeys.yaml by `npm run generate`. Do not edit.
 
 /**
- * What the credential may be used for. It only takes rights away; it never adds any. A request passes when any one entry allows it. Without this field nothing is narrowed. `{}` or null leaves nothing but Self and discovery. Prefer `{}` to null: in a merge patch null removes the field, and with it the restriction.
+ * Limits what the credential may be used for. It only takes rights away; it never adds any. A request passes when any one entry allows it. Without this field nothing is narrowed. `{}` or null leaves nothing but Self and discovery. Prefer `{}` to null: in a merge patch null removes the field, and with it the restriction.
  */
 export interface Scope {
   /**
@@ -26,12 +26,12 @@ export interface Scope {
   clusters?: ScopeCluster[];
   /**
    * @deprecated
-   * use projects, spaces, virtualClusters, clusters and roles. Each rule allows the requests that fit all of its fields.
+   * Rules, each of which allows the requests that fit all of its fields. Deprecated: use projects, spaces, virtualClusters, clusters and roles.
    */
   rules?: ScopeRule[];
   /**
    * @deprecated
-   * use the role `platform-cli`. Older name of `allowPlatformCli`, accepted in this place for clients that send it here.
+   * Allows the reads that the command line client makes, if true: `allowPlatformCli` under the name and in the place of older clients. Deprecated: use the role `platform-cli`.
    */
   allowLoftCli?: boolean;
 }

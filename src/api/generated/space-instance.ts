@@ -20,7 +20,7 @@ export interface SpaceInstance {
   status?: SpaceInstanceStatus;
 }
 /**
- * Where the space is.
+ * Place of the space.
  */
 export interface SpaceInstanceSpec {
   /**
@@ -43,7 +43,7 @@ export interface SpaceInstanceSpecClusterRef {
   namespace?: string;
 }
 /**
- * What the operator observed. No one else may write it.
+ * Observations of the operator. No one else may write them.
  */
 export interface SpaceInstanceStatus {
   /**
@@ -51,11 +51,11 @@ export interface SpaceInstanceStatus {
    */
   phase?: 'Pending' | 'Ready' | 'Failed' | 'Terminating';
   /**
-   * Addition to the contract. Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind.
+   * Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind. Addition to the contract.
    */
   conditions?: Condition[];
   /**
-   * Addition to the contract. The metadata.generation that the operator last worked on; -1 until it did so once.
+   * The metadata.generation that the operator last worked on; -1 until it did so once. Addition to the contract.
    */
   observedGeneration?: number;
 }

@@ -20,7 +20,7 @@ export interface VirtualClusterInstanceKubeConfig {
   status?: VirtualClusterInstanceKubeConfigStatus;
 }
 /**
- * Which instance, and how the kubeconfig authenticates. All of it may be left out.
+ * Instance and authentication of the kubeconfig. All of it may be left out.
  */
 export interface VirtualClusterInstanceKubeConfigSpec {
   /**
@@ -32,25 +32,25 @@ export interface VirtualClusterInstanceKubeConfigSpec {
    */
   server?: string;
   /**
-   * If true, the kubeconfig holds a client certificate of the virtual cluster in place of a platform token. It never changes.
+   * Puts a client certificate of the virtual cluster into the kubeconfig, in place of a platform token, if true. It never changes.
    */
   clientCert?: boolean;
   /**
-   * Addition to the contract. Name of the virtual cluster instance in the same namespace. Defaults to metadata.name; it never changes.
+   * Name of the virtual cluster instance in the same namespace. Defaults to metadata.name; it never changes. Addition to the contract.
    */
   virtualClusterInstance?: string;
   secretRef?: VirtualClusterInstanceKubeConfigSpecSecretRef;
   /**
-   * Addition to the contract. Name of the parent OwnedAccessKey. Identity comes from the parent, scope and life stay within it, and this credential is refused whenever the parent is. Pinned to the parent's UID at the first issue; it never changes.
+   * Name of the parent OwnedAccessKey. Identity comes from the parent, scope and life stay within it, and this credential is refused whenever the parent is. Pinned to the parent's UID at the first issue; it never changes. Addition to the contract.
    */
   accessKey?: string;
   /**
-   * Addition to the contract. Seconds before its end at which a successor is issued. Needs accessKey. Defaults to a third of the life with secretRef; otherwise, and with 0, nothing is renewed. More than half the life counts as half.
+   * Seconds before its end at which a successor is issued. Needs accessKey. Defaults to a third of the life with secretRef; otherwise, and with 0, nothing is renewed. More than half the life counts as half. Addition to the contract.
    */
   renewBefore?: number;
 }
 /**
- * Addition to the contract. Secret in the same namespace that the operator makes, owns and fills with the credential, which then never stands in this object. A Secret that exists already and was not made for this object is never touched.
+ * Secret in the same namespace that the operator makes, owns and fills with the credential, which then never stands in this object. A Secret that exists already and was not made for this object is never touched. Addition to the contract.
  */
 export interface VirtualClusterInstanceKubeConfigSpecSecretRef {
   /**
@@ -63,7 +63,7 @@ export interface VirtualClusterInstanceKubeConfigSpecSecretRef {
   key?: string;
 }
 /**
- * The kubeconfig, and what the operator confirmed and observed. No one else may write it.
+ * The kubeconfig, with confirmations and observations of the operator. No one else may write them.
  */
 export interface VirtualClusterInstanceKubeConfigStatus {
   /**
@@ -71,101 +71,101 @@ export interface VirtualClusterInstanceKubeConfigStatus {
    */
   kubeConfig?: string;
   /**
-   * Addition to the contract. Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind.
+   * Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind. Addition to the contract.
    */
   conditions?: Condition[];
   /**
-   * Addition to the contract. The metadata.generation that the operator last worked on; -1 until it did so once.
+   * The metadata.generation that the operator last worked on; -1 until it did so once. Addition to the contract.
    */
   observedGeneration?: number;
   /**
-   * Addition to the contract. What the kubeconfig authenticates with; for people to read.
+   * Kind of credential in the kubeconfig; for people to read. Addition to the contract.
    */
   auth?: 'Token' | 'ClientCertificate';
   /**
-   * Addition to the contract. SHA-256, in hexadecimal, of the whole kubeconfig document.
+   * SHA-256, in hexadecimal, of the whole kubeconfig document. Addition to the contract.
    */
   documentHash?: string;
   /**
-   * Addition to the contract. SHA-256, in hexadecimal, of what the kubeconfig says of its target: address, certificate authority and, with a certificate, the role inside. When these change, another is issued.
+   * SHA-256, in hexadecimal, of what the kubeconfig says of its target: address, certificate authority and, with a certificate, the role inside. When these change, another is issued. Addition to the contract.
    */
   targetHash?: string;
   /**
-   * Addition to the contract. UID of the virtual cluster instance that the kubeconfig was pinned to at its first issue.
+   * UID of the virtual cluster instance that the kubeconfig was pinned to at its first issue. Addition to the contract.
    */
   virtualClusterInstanceUID?: string;
   /**
-   * Addition to the contract. Serials of client certificates that may have a binding or a signing request in the virtual cluster.
+   * Serials of client certificates that may have a binding or a signing request in the virtual cluster. Addition to the contract.
    */
   boundSerials?: number[];
   /**
-   * Addition to the contract. When the credential ends by its ttl, for people to read; absent when it has no end.
+   * End of the credential by its ttl, for people to read; absent when it has no end. Addition to the contract.
    */
   expirationTimestamp?: string;
   /**
-   * Addition to the contract. SHA-256, in hexadecimal, of the credential that the operator confirmed.
+   * SHA-256, in hexadecimal, of the credential that the operator confirmed. Addition to the contract.
    */
   credentialHash?: string;
   /**
-   * Addition to the contract. Hash of the parts of spec that decide rights, as the operator confirmed them. A verifier grants only while spec has this fingerprint.
+   * Hash of the parts of spec that decide rights, as the operator confirmed them. A verifier grants only while spec has this fingerprint. Addition to the contract.
    */
   fingerprint?: string;
   /**
-   * Addition to the contract. Number of the issued credential; every successor has the next one.
+   * Number of the issued credential; every successor has the next one. Addition to the contract.
    */
   serial?: number;
   /**
-   * Addition to the contract. Hard end of the credential; absent when it has none.
+   * Hard end of the credential; absent when it has none. Addition to the contract.
    */
   notAfter?: string;
   /**
-   * Addition to the contract. Life in seconds that the operator confirmed; 0 means no end.
+   * Life in seconds that the operator confirmed; 0 means no end. Addition to the contract.
    */
   confirmedTTL?: number;
   /**
-   * Addition to the contract. UID of the parent that spec.accessKey was pinned to.
+   * UID of the parent that spec.accessKey was pinned to. Addition to the contract.
    */
   accessKeyUID?: string;
   /**
-   * Addition to the contract. With spec.accessKey: of the groups of that key those that this credential may have, because its requester may. Groups that the key gets later are asked about.
+   * Groups of the key in spec.accessKey that this credential may have, because its requester may. Groups that the key gets later are asked about. Addition to the contract.
    */
   confirmedGroups?: string[];
   /**
-   * Addition to the contract. First 16 hexadecimal digits of credentialHash, to name the credential in talk and logs.
+   * First 16 hexadecimal digits of credentialHash, to name the credential in talk and logs. Addition to the contract.
    */
   keyID?: string;
   /**
-   * Addition to the contract. Thumbprint of the key that signed the present token, the `kid` in its header. Absent with a certificate.
+   * Thumbprint of the key that signed the present token, the `kid` in its header. Absent with a certificate. Addition to the contract.
    */
   signingKeyID?: string;
   /**
-   * Addition to the contract. The user that the credential speaks for: of a team `team:` and its name. Of one that is refused, as far as the object itself says it.
+   * The user that the credential speaks for: of a team `team:` and its name. Of one that is refused, as far as the object itself says it. Addition to the contract.
    */
   subject?: string;
   /**
-   * Addition to the contract. Where the present token may be used, as its claim `aud` says. Absent with a certificate.
+   * Audiences of the present token, as its claim `aud` says. Absent with a certificate. Addition to the contract.
    */
   audiences?: string[];
   /**
-   * Addition to the contract. Value of the annotation `management.platform.sh/rotate` that the operator last acted on.
+   * Value of the annotation `management.platform.sh/rotate` that the operator last acted on. Addition to the contract.
    */
   observedRotation?: string;
   /**
-   * Addition to the contract. When the present credential was issued.
+   * Time at which the present credential was issued. Addition to the contract.
    */
   issuedAt?: string;
   previous?: VirtualClusterInstanceKubeConfigStatusPrevious;
   /**
-   * Addition to the contract. True when the header of the token names its scopes in `crit`, so that a verifier which does not know them refuses it.
+   * Marks a token whose header names its scopes in `crit`, so that a verifier which does not know them refuses it. Addition to the contract.
    */
   criticalScopes?: boolean;
   /**
-   * Addition to the contract. Hash of the UIDs and fingerprints of all parents at issue; the credential works only while it is the present one.
+   * Hash of the UIDs and fingerprints of all parents at issue; the credential works only while it is the present one. Addition to the contract.
    */
   chain?: string;
 }
 /**
- * Addition to the contract. Predecessor that stays valid for a short time after a planned renewal; absent otherwise.
+ * Predecessor that stays valid for a short time after a planned renewal; absent otherwise. Addition to the contract.
  */
 export interface VirtualClusterInstanceKubeConfigStatusPrevious {
   /**
@@ -177,7 +177,7 @@ export interface VirtualClusterInstanceKubeConfigStatusPrevious {
    */
   serial: number;
   /**
-   * When the predecessor is refused.
+   * Time from which the predecessor is refused.
    */
   expirationTimestamp: string;
   /**
@@ -185,7 +185,7 @@ export interface VirtualClusterInstanceKubeConfigStatusPrevious {
    */
   signingKeyID?: string;
   /**
-   * What signingKeyID says, in an object of an earlier release.
+   * Thumbprint as in signingKeyID, in an object of an earlier release.
    */
   keyID?: string;
 }

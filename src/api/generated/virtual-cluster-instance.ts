@@ -20,7 +20,7 @@ export interface VirtualClusterInstance {
   status?: VirtualClusterInstanceStatus;
 }
 /**
- * Where the virtual cluster runs, how it is reached and who may do what inside.
+ * Place of the virtual cluster, access to it, and rights inside.
  */
 export interface VirtualClusterInstanceSpec {
   /**
@@ -28,7 +28,7 @@ export interface VirtualClusterInstanceSpec {
    */
   displayName?: string;
   /**
-   * What the virtual cluster is for, in free text.
+   * Purpose of the virtual cluster, in free text.
    */
   description?: string;
   owner?: VirtualClusterInstanceSpecOwner;
@@ -55,7 +55,7 @@ export interface VirtualClusterInstanceSpecOwner {
   team?: string;
 }
 /**
- * Where the virtual cluster runs. It never changes.
+ * Cluster and namespace in which the virtual cluster runs. It never changes.
  */
 export interface VirtualClusterInstanceSpecClusterRef {
   /**
@@ -72,7 +72,7 @@ export interface VirtualClusterInstanceSpecClusterRef {
   virtualCluster?: string;
 }
 /**
- * How the virtual cluster is reached from outside.
+ * Access to the virtual cluster from outside.
  */
 export interface VirtualClusterInstanceSpecAccessPoint {
   ingress?: VirtualClusterInstanceSpecAccessPointIngress;
@@ -82,7 +82,7 @@ export interface VirtualClusterInstanceSpecAccessPoint {
  */
 export interface VirtualClusterInstanceSpecAccessPointIngress {
   /**
-   * Whether there is such an ingress.
+   * Tells whether there is such an ingress.
    */
   enabled?: boolean;
   /**
@@ -91,7 +91,7 @@ export interface VirtualClusterInstanceSpecAccessPointIngress {
   host?: string;
 }
 /**
- * What users of the instance may do inside the virtual cluster.
+ * Rights of the users of the instance inside the virtual cluster.
  */
 export interface VirtualClusterInstanceSpecAccess {
   /**
@@ -113,7 +113,7 @@ export interface VirtualClusterInstanceSpecKubeConfigSecretRef {
   key?: string;
 }
 /**
- * What the operator observed. No one else may write it.
+ * Observations of the operator. No one else may write them.
  */
 export interface VirtualClusterInstanceStatus {
   /**
@@ -121,27 +121,27 @@ export interface VirtualClusterInstanceStatus {
    */
   phase?: 'Pending' | 'Ready' | 'Failed' | 'Terminating';
   /**
-   * Addition to the contract. Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind.
+   * Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind. Addition to the contract.
    */
   conditions?: Condition[];
   /**
-   * Addition to the contract. The metadata.generation that the operator last worked on; -1 until it did so once.
+   * The metadata.generation that the operator last worked on; -1 until it did so once. Addition to the contract.
    */
   observedGeneration?: number;
   virtualCluster?: VirtualClusterInstanceStatusVirtualCluster;
   /**
-   * Where spec.accessPoint.ingress leads, as an https URL; absent without an ingress. Latchkey does not check that the virtual cluster answers there.
+   * Address to which spec.accessPoint.ingress leads, as an https URL; absent without an ingress. Latchkey does not check that the virtual cluster answers there.
    */
   endpoint?: string;
 }
 /**
- * What was found of the virtual cluster.
+ * Findings about the virtual cluster.
  */
 export interface VirtualClusterInstanceStatusVirtualCluster {
   accessPoint?: VirtualClusterInstanceStatusVirtualClusterAccessPoint;
 }
 /**
- * How the virtual cluster is reached from outside.
+ * Access to the virtual cluster from outside.
  */
 export interface VirtualClusterInstanceStatusVirtualClusterAccessPoint {
   ingress?: VirtualClusterInstanceStatusVirtualClusterAccessPointIngress;
@@ -151,7 +151,7 @@ export interface VirtualClusterInstanceStatusVirtualClusterAccessPoint {
  */
 export interface VirtualClusterInstanceStatusVirtualClusterAccessPointIngress {
   /**
-   * Whether the spec names an ingress. Latchkey does not check that it leads anywhere.
+   * Tells whether the spec names an ingress. Latchkey does not check that it leads anywhere.
    */
   enabled?: boolean;
 }

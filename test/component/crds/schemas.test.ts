@@ -23,6 +23,14 @@ const kinds: readonly Resource[] = [
   virtualClusterInstances,
 ];
 
+/** Of conditions, of history, of rules, and of what stands in the line above in kubectl explain. */
+const notFirst = new Set([
+  ...['If', 'When', 'Whenever', 'While', 'Unless', 'Absent', 'Empty', 'Set', 'With', 'Without', 'Where'],
+  ...['Deprecated', 'Addition', 'Older', 'Former', 'Legacy', 'Since', 'Formerly'],
+  ...['Must', 'May', 'Should', 'Optional', 'Required'],
+  ...['This', 'That', 'It', 'Its', 'These', 'There', 'What', 'How', 'Who', 'Which', 'Whether'],
+]);
+
 // biome-ignore lint/suspicious/noExplicitAny: documents of a form that this file checks.
 type Json = any;
 
@@ -59,11 +67,11 @@ describe('crds/', () => {
   it.each(contract)('has the field $field of the contract as $type', ({ kind, field, type, format }) => {
     const schema = nodes.find((node) => node.path === `${kind}.${field}`)?.schema;
     expect(schema).toMatchObject({ type, ...(format === undefined ? {} : { format }) });
-    expect(schema.description ?? '').not.toMatch(/^Addition to the contract/);
+    expect(schema.description ?? '').not.toContain('Addition to the contract');
   });
 
   it('marks what is deprecated', () => {
-    const deprecated = nodes.filter(({ schema }) => schema.description?.startsWith('Deprecated: '));
+    const deprecated = nodes.filter(({ schema }) => schema.description?.includes('Deprecated: '));
     expect(deprecated.map((node) => node.path).sort()).toEqual([
       'DirectClusterEndpointToken.spec.allowPlatformCli',
       'DirectClusterEndpointToken.spec.rules',
@@ -85,13 +93,25 @@ describe('crds/', () => {
       const fields = [...namesOf('spec', spec), ...namesOf('status', status)];
       const others = fields.filter((field) => !known.includes(field) && !aliases.includes(field));
       for (const field of others)
-        expect(descriptionOf(resource, field)).toMatch(/^Addition to the contract\. /);
+        expect(descriptionOf(resource, field)).toMatch(/ Addition to the contract\.$/);
     },
   );
 
   it('describes every field in words, with a full stop', () => {
     const fields = nodes.filter(({ path: at }) => at.includes('.') && !/\[\]$|\.\*$|\.metadata$/.test(at));
     for (const { path: at, schema } of fields) expect(schema.description, at).toMatch(/^[A-Z`].*\.$/);
+  });
+
+  it('begins each description with what the field holds or does, and never with a condition or its history', () => {
+    const first = nodes.map(({ schema }) => /^["`]?[\w-]+/.exec(schema.description ?? '')?.[0] ?? '');
+    expect(first.filter((word) => notFirst.has(word))).toEqual([]);
+  });
+
+  it('ends a description with what is deprecated or added, so that it does not stand in front of the meaning', () => {
+    const texts = nodes.map(({ schema }) => schema.description ?? '');
+    const notes = texts.filter((text) => /Deprecated:|Addition to the contract/.test(text));
+    expect(notes.length).toBeGreaterThan(20);
+    for (const text of notes) expect(text).toMatch(/\w\. (?:Deprecated: [^.]+|Addition to the contract)\.$/);
   });
 
   it('bounds every text and every list', () => {

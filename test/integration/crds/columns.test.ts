@@ -148,7 +148,10 @@ describe('kubectl get', () => {
   });
 
   it('has an explanation of each field', async () => {
-    const explain = (field: string): Promise<string> => succeed(world.plane.kubectl(['explain', field]));
+    const explain = async (field: string): Promise<string> => {
+      const text = await succeed(world.plane.kubectl(['explain', field]));
+      return text.replaceAll(/\s+/g, ' ');
+    };
     expect(await explain('oak.spec.oidcLogin')).toContain('Deprecated: use identity.');
     expect(await explain('dcet.spec.secretRef')).toContain('Addition to the contract.');
     expect(await explain('vcik.spec.certificateTTL')).toMatch(/Life in seconds of the certificate/);
