@@ -53,6 +53,26 @@ describe('MutationCache', () => {
     expect(records.get('a')).toEqual(record('11'));
   });
 
+  it('shows nothing that the API server says is gone, before the watch tells it, and a successor at once', () => {
+    const { clock, store, records } = setUp();
+    store.upsert(record('9'));
+    records.put(record('10'));
+    records.bury(record('10'));
+    expect([records.get('a'), records.pending(), records.isBuried('u1')]).toEqual([undefined, [], true]);
+    records.put(record('11', 'u2'));
+    expect(records.get('a')).toEqual(record('11', 'u2'));
+    clock.advance(30_000);
+    expect(records.isBuried('u1')).toBe(false);
+  });
+
+  it('shows again what is there although it was said to be gone, when the watch has had half a minute to tell it', () => {
+    const { clock, store, records } = setUp();
+    store.upsert(record('9'));
+    records.bury(record('9'));
+    clock.advance(30_000);
+    expect(records.get('a')).toEqual(record('9'));
+  });
+
   it('forgets the write when the very object is deleted, and keeps it when an earlier one is', () => {
     const { store, records } = setUp();
     store.upsert(record('5', 'earlier'));

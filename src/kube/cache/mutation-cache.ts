@@ -13,7 +13,7 @@ export class MutationCache<R extends StoredRecord> {
   readonly #store: Store<R>;
   readonly #clock: Clock;
   readonly #written = new Map<string, { record: R; until: number }>();
-  /** UIDs that the watch has seen go, oldest first, and until when an answer about them may still be under way. */
+  /** UIDs of objects that are gone, oldest first, and until when an answer or an event about them may still be under way. */
   readonly #tombstones = new Map<string, number>();
 
   constructor(store: Store<R>, clock: Clock) {
@@ -31,9 +31,20 @@ export class MutationCache<R extends StoredRecord> {
     this.#written.set(record.key, { record, until: this.#clock.monotonic() + forgetAfter });
   }
 
-  /** Forgets a write whose object is known to be gone. */
+  /** Forgets a write whose object may be gone. */
   delete(key: string): void {
     this.#written.delete(key);
+  }
+
+  /** The API server says that the object is gone. The watch tells it later, and until then it counts as gone, too. */
+  bury({ key, uid }: Pick<R, 'key' | 'uid'>): void {
+    if (this.#written.get(key)?.record.uid === uid) this.#written.delete(key);
+    this.#addTombstone(uid);
+  }
+
+  isBuried(uid: string): boolean {
+    const until = this.#tombstones.get(uid);
+    return until !== undefined && until > this.#clock.monotonic();
   }
 
   /**
@@ -46,7 +57,8 @@ export class MutationCache<R extends StoredRecord> {
   }
 
   get(key: string): R | undefined {
-    return this.#present(key) ?? this.#store.get(key);
+    const stored = this.#store.get(key);
+    return this.#present(key) ?? (stored !== undefined && this.isBuried(stored.uid) ? undefined : stored);
   }
 
   /** The writes that the watch has not brought yet. */
@@ -80,6 +92,7 @@ export class MutationCache<R extends StoredRecord> {
       if (until > now) break;
       this.#tombstones.delete(oldest);
     }
+    this.#tombstones.delete(uid);
     this.#tombstones.set(uid, now + forgetAfter);
   }
 }

@@ -206,7 +206,8 @@ export class KubeClient {
     return this.#patch({ resource, key, body: object, contentType: 'application/apply-patch+yaml' }, options);
   }
 
-  async delete(resource: Resource, key: ObjectKey, options: DeleteOptions = {}): Promise<void> {
+  /** Resolves with whether it is gone: something may hold it, such as a finalizer. */
+  async delete(resource: Resource, key: ObjectKey, options: DeleteOptions = {}): Promise<boolean> {
     const { preconditions, propagationPolicy, dryRun } = options;
     const body = {
       kind: 'DeleteOptions',
@@ -215,7 +216,9 @@ export class KubeClient {
       propagationPolicy,
       ...(dryRun ? { dryRun: ['All'] } : {}),
     };
-    await this.#send({ method: 'DELETE', resource, path: this.#pathOf(resource, key), body }, options);
+    const path = this.#pathOf(resource, key);
+    const answer = await this.#send<KubeObject>({ method: 'DELETE', resource, path, body }, options);
+    return answer.kind === 'Status';
   }
 
   /** Anything else, such as `/version` or an access review. Every method but GET and HEAD counts as a write. */

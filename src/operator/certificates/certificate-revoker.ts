@@ -114,10 +114,13 @@ export class CertificateRevoker {
    */
   async revoke(client: KubeClient, request: RevokeRequest): Promise<boolean> {
     const assertTime = this.#timeLimit();
+    // By a process that died before it could allow it again.
+    const isStillDenied = async () =>
+      (await ownersOfDenials(client, { assertTime, uid: request.uid })).size > 0;
     return await atTarget(async () => {
       const removed = await removeOwnBindings(client, request, assertTime);
-      await this.#removeStray(client, request, { removed, assertTime });
-      const wasDenied = await allowRebinding(client, request);
+      const isDenied = await this.#removeStray(client, request, { removed, assertTime });
+      const wasDenied = (isDenied || (await isStillDenied())) && (await allowRebinding(client, request));
       const options = { assertTime, uid: request.uid };
       const requested = await namesByOwner(client, certificateSigningRequests, options);
       await removeSigningRequests(client, request, { requested, assertTime });
@@ -140,7 +143,7 @@ export class CertificateRevoker {
       await sleep(this.#clock, authorizerLagMs);
       const bound = await findBoundOwners(client, unbound, assertTime);
       const free = unbound.filter(({ uid }) => !bound.has(uid));
-      const denied = await ownersOfDenials(client, assertTime);
+      const denied = await ownersOfDenials(client, { assertTime });
       const requested = await namesByOwner(client, certificateSigningRequests, { assertTime });
       const done = await withoutRefused(free, assertTime, async (request) => {
         if (denied.has(request.uid)) await allowRebinding(client, request);
@@ -159,18 +162,18 @@ export class CertificateRevoker {
 
   /**
    * What is found here was not made by us: the holder may be binding the certificate faster than a pass takes, and a pass takes
-   * long where the list is large. So it is denied before the removal.
+   * long where the list is large. So it is denied before the removal. Resolves with whether it was.
    */
   async #removeStray(
     client: KubeClient,
     dead: DeadCertificates,
     { removed, assertTime }: Progress,
-  ): Promise<void> {
+  ): Promise<boolean> {
     let before = removed;
     let isDenied = false;
     for (let pass = 1; ; pass++) {
       const found = await findStrayBindings(client, dead, assertTime);
-      if (found.length + before === 0) return;
+      if (found.length + before === 0) return isDenied;
       if (found.length > 0 && !isDenied) await denyRebinding(client, dead);
       isDenied ||= found.length > 0;
       const irremovable = await removeStrayBindings(client, found, assertTime);

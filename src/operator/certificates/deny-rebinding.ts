@@ -37,8 +37,8 @@ export async function denyRebinding(client: KubeClient, dead: DeadCertificates):
 }
 
 /**
- * Also after a process that died before it could. Without the right to touch policies there, none was made either. Resolves with
- * true when there was one: the API server may refuse by it for a second or so more.
+ * Without the right to touch policies there, none was made either. Resolves with true when there was one: the API server may
+ * refuse by it for a second or so more.
  */
 export async function allowRebinding(client: KubeClient, { uid }: DeadCertificates): Promise<boolean> {
   let wasDenied = false;
@@ -53,15 +53,15 @@ export async function allowRebinding(client: KubeClient, { uid }: DeadCertificat
   return wasDenied;
 }
 
-/** UIDs of the objects for which something is denied. Rejects with the client's errors. */
+/** UIDs of the objects for which something is denied; `uid`: of this one alone. Rejects with the client's errors. */
 export async function ownersOfDenials(
   client: KubeClient,
-  assertTime: () => void,
+  search: { readonly assertTime: () => void; readonly uid?: string },
 ): Promise<ReadonlySet<string>> {
   const owners = new Set<string>();
   for (const resource of [policyBindings, policies]) {
     try {
-      const names = await namesByOwner(client, resource, { assertTime });
+      const names = await namesByOwner(client, resource, search);
       for (const uid of names.keys()) owners.add(uid);
     } catch (error) {
       if (!isRefused(error)) throw error;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   created,
   credentialObject,
@@ -186,22 +186,27 @@ describe('a Finalizer with many Secrets', () => {
     spec: { user: 'alice', secretRef: { namespace: 'team', name: 'out' } },
   });
 
+  let now: number;
+  beforeEach(() => {
+    now = created;
+  });
+
   /** `known`: what the watch has brought so far. */
   function finalizerOf(known: () => readonly SecretRecord[], remove: (name: string) => Promise<void>) {
     const published: string[] = [];
-    const client = { delete: (_: unknown, { name }: { name: string }) => remove(name) };
+    const client = { delete: (_: unknown, { name }: { name: string }) => remove(name).then(() => true) };
     const finalizer = new Finalizer({
       stores: { secretsOf: known },
       writer: { writeStatus: async (record) => record, removeFinalizer: async () => undefined },
-      secrets: new SecretWriter(client as never, { delete: () => undefined } as never),
+      secrets: new SecretWriter(client as never, { delete: () => undefined, bury: () => undefined } as never),
       events: {
         publish: ({ kind, key }, events) =>
           void published.push(...events.map(({ reason, note }) => `${kind} ${key} ${reason}: ${note}`)),
       },
       onReleased: () => undefined,
-      now: () => created,
+      now: () => now,
       workingSince: () => 0,
-      limitMs: 1,
+      limitMs: 60_000,
     });
     return { finalizer, published };
   }
@@ -226,6 +231,46 @@ describe('a Finalizer with many Secrets', () => {
     expect(published).toEqual([
       'Secret team/out Deleted: The credential was deleted, and this Secret with it.',
     ]);
+  });
+
+  describe('of an object that is deleted in the foreground', () => {
+    const inForeground = liveRecord({
+      name: 'gone',
+      metadata: {
+        deletionTimestamp: new Date(created).toISOString(),
+        finalizers: [finalizers.OwnedAccessKey, 'foregroundDeletion'],
+      },
+      spec: { user: 'alice', secretRef: { namespace: 'team', name: 'out' } },
+      status: { credentialHash: undefined },
+    });
+    const gone = 'Secret team/out Deleted: The credential was deleted, and this Secret with it.';
+
+    it('leaves it to the garbage collector, and says that it is gone', async () => {
+      let present = [secretOf('out')];
+      const asked: string[] = [];
+      const { finalizer, published } = finalizerOf(
+        () => present,
+        async (name) => void asked.push(name),
+      );
+      expect(await finalizer.finalize(inForeground)).toEqual({ requeueAfterMs: 1_000 });
+      present = [];
+      expect(await finalizer.finalize(inForeground)).toBeUndefined();
+      expect([asked, published]).toEqual([[], expect.arrayContaining([gone])]);
+    });
+
+    it('deletes it after two seconds in which the garbage collector did not, and says so once', async () => {
+      let present = [secretOf('out')];
+      const { finalizer, published } = finalizerOf(
+        () => present,
+        async () => {
+          present = [];
+        },
+      );
+      await finalizer.finalize(inForeground);
+      now += 2_000;
+      await finalizer.finalize(inForeground);
+      expect([present, published.filter((event) => event === gone)]).toEqual([[], [gone]]);
+    });
   });
 
   it('says nothing of one that was gone before', async () => {

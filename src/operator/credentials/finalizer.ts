@@ -6,7 +6,8 @@ import { finalizerReleased, type ObjectEvents, type TransitionEvent } from '../s
 import type { CredentialStores } from './credential-stores.ts';
 import type { CredentialWriter } from './credential-writer.ts';
 import { deletingStatus } from './desired-status.ts';
-import { secretKeyOf, secretSubject } from './secret-record.ts';
+import { ForegroundDeletions } from './foreground-deletions.ts';
+import { type SecretRecord, secretKeyOf, secretSubject } from './secret-record.ts';
 import type { SecretWriter } from './secret-writer.ts';
 
 /** In the event about a finalizer that was released at its limit. */
@@ -49,12 +50,14 @@ const maxReleased = 1_000;
 export class Finalizer {
   readonly #options: FinalizerOptions;
   readonly #cleanUp: CleanUp;
+  readonly #foreground: ForegroundDeletions;
   /** UIDs of objects that were let go and may still be in the store. */
   readonly #released = new Set<string>();
 
   constructor(options: FinalizerOptions, cleanUp: CleanUp = async () => ({ left: 'nothing' })) {
     this.#options = options;
     this.#cleanUp = cleanUp;
+    this.#foreground = new ForegroundDeletions(options.now);
   }
 
   async finalize(record: CredentialRecord): Promise<WorkResult | undefined> {
@@ -89,11 +92,20 @@ export class Finalizer {
 
   /** Only the Secret that its readers know is worth an event: anyone may make others that look like it. */
   async #deleteSecrets(record: CredentialRecord): Promise<void> {
-    const { secrets, stores, events } = this.#options;
+    const { secrets, stores } = this.#options;
     const place = secretKeyOf(record);
-    await secrets.deleteAll(stores.secretsOf(record.uid), (secret) => {
-      if (secret.key === place) events.publish(secretSubject(secret), [secretDeleted]);
+    const present = stores.secretsOf(record.uid);
+    const known = present.find(({ key }) => key === place);
+    if (this.#foreground.isLeftToCollector(record, known)) return;
+    await secrets.deleteAll(present, (secret) => {
+      if (secret !== known) return;
+      this.#foreground.forgetSecret(record);
+      this.#reportSecret(secret);
     });
+  }
+
+  #reportSecret(secret: SecretRecord): void {
+    this.#options.events.publish(secretSubject(secret), [secretDeleted]);
   }
 
   async #strip(record: CredentialRecord): Promise<WorkResult> {
@@ -108,6 +120,8 @@ export class Finalizer {
     const { writer, events, onReleased } = this.#options;
     await writer.removeFinalizer(record, finalizers[record.kind]);
     this.#addReleased(record.uid);
+    const collected = this.#foreground.end(record);
+    if (collected !== undefined) this.#reportSecret(collected);
     const told = notices.filter((notice) => notice !== undefined);
     const isLeft = notices.length > 0;
     // What was left to its record is not known here.

@@ -92,11 +92,14 @@ export class SecretWriter {
   }
 
   /** Resolves with true when it was still there. */
-  async #delete({ namespace, name, uid }: SecretRecord): Promise<boolean> {
+  async #delete(secret: SecretRecord): Promise<boolean> {
+    const { namespace, name, uid } = secret;
     const deletion = this.#client.delete(secrets, { namespace, name }, { preconditions: { uid } });
-    const wasThere = await deletion.then(() => true).catch(ignoreNotFound);
-    this.#records.delete(`${namespace}/${name}`);
-    return wasThere === true;
+    const isGone = await deletion.catch(ignoreNotFound);
+    // Otherwise it would be deleted again, in vain, until the watch has told.
+    if (isGone === false) this.#records.delete(secret.key);
+    else this.#records.bury(secret);
+    return isGone !== undefined;
   }
 
   async #overwrite(

@@ -96,13 +96,15 @@ export class MemoryApi {
     return this.#store(plural, present, merged, options.fieldManager ?? 'somebody');
   }
 
-  delete(plural: string, key: string, preconditions: Json = {}): undefined {
+  /** Whether it is gone. */
+  delete(plural: string, key: string, preconditions: Json = {}): boolean {
     const present = this.#need(plural, key);
     this.#check(present, preconditions);
     if ((present.metadata.finalizers ?? []).length === 0) return this.#remove(plural, present);
-    if (present.metadata.deletionTimestamp !== undefined) return;
+    if (present.metadata.deletionTimestamp !== undefined) return false;
     const deletionTimestamp = new Date(this.#now()).toISOString();
     this.#put(plural, { ...present, metadata: { ...present.metadata, deletionTimestamp } });
+    return false;
   }
 
   #replace(plural: string, key: string, object: StoredObject, options: WriteOptions): StoredObject {
@@ -130,9 +132,10 @@ export class MemoryApi {
     return structuredClone(stored);
   }
 
-  #remove(plural: string, object: StoredObject): undefined {
+  #remove(plural: string, object: StoredObject): true {
     this.#objects.delete(`${plural} ${keyOf(object.metadata)}`);
     this.changes.push({ plural, type: 'removed', object });
+    return true;
   }
 
   #need(plural: string, key: string): StoredObject {

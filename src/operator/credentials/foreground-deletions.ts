@@ -1,0 +1,52 @@
+import type { CredentialRecord } from '../../credentials/record.ts';
+import type { SecretRecord } from './secret-record.ts';
+
+/** Kubernetes sets it on what is deleted with `--cascade=foreground`, as Argo CD does. */
+const foregroundFinalizer = 'foregroundDeletion';
+/** It takes a fraction of it, unless it is very busy. */
+const headStartMs = 2_000;
+const maxKnown = 1_000;
+
+interface Deletion {
+  readonly since: number;
+  /** The Secret that its readers know, where it was there at the beginning. */
+  readonly secret: SecretRecord | undefined;
+}
+
+/**
+ * Objects that are deleted in the foreground. The garbage collector deletes their Secrets at that very moment, so it has a head
+ * start: a second deletion of each would be a request for nothing.
+ */
+export class ForegroundDeletions {
+  readonly #now: () => number;
+  readonly #deletions = new Map<string, Deletion>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Whether the Secrets of this object are left to the garbage collector for now. `secret`: the one that its readers know. */
+  isLeftToCollector({ uid, finalizers }: CredentialRecord, secret: SecretRecord | undefined): boolean {
+    if (!finalizers.includes(foregroundFinalizer)) return false;
+    const deletion = this.#deletions.get(uid) ?? { since: this.#now(), secret };
+    this.#deletions.set(uid, deletion);
+    for (const oldest of this.#deletions.keys()) {
+      if (this.#deletions.size <= maxKnown) break;
+      this.#deletions.delete(oldest);
+    }
+    return this.#now() < deletion.since + headStartMs;
+  }
+
+  /** Something else has deleted that Secret. */
+  forgetSecret({ uid }: CredentialRecord): void {
+    const deletion = this.#deletions.get(uid);
+    if (deletion !== undefined) this.#deletions.set(uid, { ...deletion, secret: undefined });
+  }
+
+  /** The object goes. Returns the Secret that its readers knew, where that was left to the garbage collector to the end. */
+  end({ uid }: CredentialRecord): SecretRecord | undefined {
+    const secret = this.#deletions.get(uid)?.secret;
+    this.#deletions.delete(uid);
+    return secret;
+  }
+}
