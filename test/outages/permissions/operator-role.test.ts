@@ -192,9 +192,9 @@ describe('the role of the operator', () => {
       });
     }
     const options = { name: world.name('operator'), env: targetSettings };
+    gate.refusesStreamingLists = true;
     const second = await RunningOperator.start(gate.access, world.guard, options);
     await untilStandingBy(second);
-    gate.refusesStreamingLists = true;
     // What it still has to tell it tells at its end.
     expect(await first.end()).toBe(0);
     await untilLeading(second);
