@@ -254,7 +254,9 @@ describe('a Finalizer with many Secrets', () => {
       );
       expect(await finalizer.finalize(inForeground)).toEqual({ requeueAfterMs: 1_000 });
       present = [];
-      expect(await finalizer.finalize(inForeground)).toBeUndefined();
+      expect(await finalizer.finalize(inForeground)).toEqual({ requeueAfterMs: 1_000 });
+      const collected = { ...inForeground, finalizers: [finalizers.OwnedAccessKey] };
+      expect(await finalizer.finalize(collected)).toBeUndefined();
       expect([asked, published]).toEqual([[], expect.arrayContaining([gone])]);
     });
 

@@ -71,7 +71,8 @@ export class Finalizer {
     // By now the watch has often told that the Secrets are gone.
     const secrets = stores.secretsOf(record.uid).length;
     const release = releaseOf({ secrets, left, now: now(), deadline });
-    if (release === undefined) return { requeueAfterMs: recheckMs };
+    if (release === undefined || this.#foreground.isLeftToCollector(record))
+      return { requeueAfterMs: recheckMs };
     if (left === 'nothing') await forget?.();
     return this.#release(record, release === 'done' ? [] : [finalizerReleased(leftBehind), notice]);
   }
@@ -96,7 +97,8 @@ export class Finalizer {
     const place = secretKeyOf(record);
     const present = stores.secretsOf(record.uid);
     const known = present.find(({ key }) => key === place);
-    if (this.#foreground.isLeftToCollector(record, known)) return;
+    this.#foreground.begin(record, known);
+    if (this.#foreground.isLeftToCollector(record)) return;
     await secrets.deleteAll(present, (secret) => {
       if (secret !== known) return;
       this.#foreground.forgetSecret(record);

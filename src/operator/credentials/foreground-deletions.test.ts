@@ -14,36 +14,43 @@ beforeEach(() => {
   deletions = new ForegroundDeletions(() => now);
 });
 
-it('Secrets of an object that is deleted in the background are left to no one', () => {
+const isLeft = (record = inForeground, present: SecretRecord | undefined = secret) => {
+  deletions.begin(record, present);
+  return deletions.isLeftToCollector(record);
+};
+
+it('nothing of an object that is deleted in the background is left to the garbage collector', () => {
   const record = deleted('one', 'ours');
-  expect(deletions.isLeftToCollector(record, secret)).toBe(false);
-  expect(deletions.end(record)).toBeUndefined();
+  expect([isLeft(record), deletions.end(record)]).toEqual([false, undefined]);
 });
 
 it('the garbage collector has two seconds, from when the deletion was first seen', () => {
-  expect(deletions.isLeftToCollector(inForeground, secret)).toBe(true);
+  expect(isLeft()).toBe(true);
   now += 1_999;
-  expect(deletions.isLeftToCollector(inForeground, undefined)).toBe(true);
+  expect(isLeft()).toBe(true);
   now += 1;
-  expect(deletions.isLeftToCollector(inForeground, secret)).toBe(false);
+  expect(isLeft()).toBe(false);
+});
+
+it('nothing is left to it any more when it has taken its finalizer off', () => {
+  expect([isLeft(), isLeft(deleted('one', 'ours'))]).toEqual([true, false]);
 });
 
 it('the Secret that was there at the beginning is known at the end, once', () => {
-  deletions.isLeftToCollector(inForeground, secret);
-  deletions.isLeftToCollector(inForeground, undefined);
+  deletions.begin(inForeground, secret);
+  deletions.begin(inForeground, undefined);
   expect([deletions.end(inForeground), deletions.end(inForeground)]).toEqual([secret, undefined]);
 });
 
 it('a Secret that something else has deleted is not named at the end, and the head start does not begin again', () => {
-  deletions.isLeftToCollector(inForeground, secret);
+  isLeft();
   now += 2_000;
   deletions.forgetSecret(inForeground);
-  expect(deletions.isLeftToCollector(inForeground, secret)).toBe(false);
-  expect(deletions.end(inForeground)).toBeUndefined();
+  expect([isLeft(), deletions.end(inForeground)]).toEqual([false, undefined]);
 });
 
 it('only the last thousand are remembered', () => {
-  for (let n = 0; n <= 1_000; n++) deletions.isLeftToCollector({ ...inForeground, uid: `u${n}` }, secret);
-  expect(deletions.end({ ...inForeground, uid: 'u0' })).toBeUndefined();
-  expect(deletions.end({ ...inForeground, uid: 'u1' })).toBe(secret);
+  for (let n = 0; n <= 1_000; n++) deletions.begin({ ...inForeground, uid: `u${n}` }, secret);
+  const ends = ['u0', 'u1'].map((uid) => deletions.end({ ...inForeground, uid }));
+  expect(ends).toEqual([undefined, secret]);
 });

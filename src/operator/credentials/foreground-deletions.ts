@@ -14,8 +14,8 @@ interface Deletion {
 }
 
 /**
- * Objects that are deleted in the foreground. The garbage collector deletes their Secrets at that very moment, so it has a head
- * start: a second deletion of each would be a request for nothing.
+ * Objects that are deleted in the foreground. The garbage collector deletes their Secrets at that very moment, then writes to the
+ * object. So it has a head start: a second deletion of each would be a request for nothing, and a write beside its own a conflict.
  */
 export class ForegroundDeletions {
   readonly #now: () => number;
@@ -25,16 +25,21 @@ export class ForegroundDeletions {
     this.#now = now;
   }
 
-  /** Whether the Secrets of this object are left to the garbage collector for now. `secret`: the one that its readers know. */
-  isLeftToCollector({ uid, finalizers }: CredentialRecord, secret: SecretRecord | undefined): boolean {
-    if (!finalizers.includes(foregroundFinalizer)) return false;
-    const deletion = this.#deletions.get(uid) ?? { since: this.#now(), secret };
-    this.#deletions.set(uid, deletion);
+  /** The object is being deleted. `secret`: the one that its readers know. */
+  begin({ uid, finalizers }: CredentialRecord, secret: SecretRecord | undefined): void {
+    if (!finalizers.includes(foregroundFinalizer) || this.#deletions.has(uid)) return;
+    this.#deletions.set(uid, { since: this.#now(), secret });
     for (const oldest of this.#deletions.keys()) {
       if (this.#deletions.size <= maxKnown) break;
       this.#deletions.delete(oldest);
     }
-    return this.#now() < deletion.since + headStartMs;
+  }
+
+  /** Whether the object and its Secrets are left to the garbage collector for now. */
+  isLeftToCollector({ uid, finalizers }: CredentialRecord): boolean {
+    const deletion = this.#deletions.get(uid);
+    const isAtWork = deletion !== undefined && finalizers.includes(foregroundFinalizer);
+    return isAtWork && this.#now() < deletion.since + headStartMs;
   }
 
   /** Something else has deleted that Secret. */

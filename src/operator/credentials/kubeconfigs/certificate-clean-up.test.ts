@@ -38,7 +38,11 @@ it.each<[string, Partial<Case>, ReturnType<typeof releaseOf>]>([
 describe('a kubeconfig of a silent cluster at its limit', () => {
   const kind = 'VirtualClusterInstanceKubeConfig';
   const forbidden = { reason: reasons.targetForbidden, message: 'forbidden' };
-  const setUp = (boundSerials: readonly number[], found: TargetProblem | null = forbidden) => {
+  const setUp = (
+    boundSerials: readonly number[],
+    found: TargetProblem | null = forbidden,
+    spec = { clientCert: true },
+  ) => {
     const tried: string[] = [];
     const removed: string[] = [];
     const options = {
@@ -54,9 +58,7 @@ describe('a kubeconfig of a silent cluster at its limit', () => {
       tries: new LastTries(),
     };
     const metadata = { namespace: 'default' };
-    const record = recordOf(
-      credentialObject({ kind, metadata, spec: { clientCert: true }, status: { serial: 1, boundSerials } }),
-    );
+    const record = recordOf(credentialObject({ kind, metadata, spec, status: { serial: 1, boundSerials } }));
     const cleanUp = async (isLate: boolean) => {
       const { left, notice, forget } = await cleanUpCertificates(record, isLate, options);
       await forget?.();
@@ -93,6 +95,18 @@ describe('a kubeconfig of a silent cluster at its limit', () => {
   ])('keeps what is on record, also where nothing is known to be bound, when it is %s', async (_, isLate) => {
     const { cleanUp, removed } = setUp([]);
     expect((await cleanUp(isLate)).left).toBe('nothing');
+    expect(removed).toEqual([]);
+  });
+
+  it('asks nothing more of the virtual cluster while it waits for its Secret, once all is revoked', async () => {
+    const { cleanUp, tried } = setUp([1], null);
+    for (let pass = 0; pass < 3; pass++) expect((await cleanUp(false)).left).toBe('nothing');
+    expect(tried).toHaveLength(1);
+  });
+
+  it('has no record to forget where it has a token', async () => {
+    const { cleanUp, removed } = setUp([], null, { clientCert: false });
+    expect((await cleanUp(false)).left).toBe('nothing');
     expect(removed).toEqual([]);
   });
 

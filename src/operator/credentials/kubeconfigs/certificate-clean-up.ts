@@ -36,6 +36,10 @@ export class LastTries {
     }
   }
 
+  hasSucceeded(uid: string): boolean {
+    return this.#tries.has(uid) && this.#tries.get(uid) === undefined;
+  }
+
   get(uid: string): TargetProblem | undefined {
     return this.#tries.has(uid) ? this.#tries.get(uid) : untried;
   }
@@ -55,7 +59,8 @@ export async function cleanUpCertificates(
   let hasFailed = false;
   const problem = await revokeAll(record, instance, {
     tryRevoke: async (...request) => {
-      if (isLate) return tries.get(record.uid);
+      // While the object waits for its Secret nothing more is asked of the virtual cluster.
+      if (isLate || tries.hasSucceeded(record.uid)) return tries.get(record.uid);
       const found = await revoker.tryRevoke(...request);
       tries.put(record.uid, found);
       hasFailed = found !== undefined;
@@ -66,6 +71,7 @@ export async function cleanUpCertificates(
     problem,
     instance: instance === undefined ? 'gone' : instance.deleted === undefined ? 'present' : 'going',
   });
+  const isCertificate = record.kubeConfig?.clientCert === true;
   const forget = async () => {
     // What was issued in another virtual cluster stays on record.
     const known = instance && clients.known(instance.uid);
@@ -76,7 +82,7 @@ export async function cleanUpCertificates(
   return {
     left,
     // A status that names no certificate does not say that all are revoked: some may have been left to their record.
-    ...(isLate || hasFailed ? {} : { forget }),
+    ...(isLate || hasFailed || !isCertificate ? {} : { forget }),
     ...(problem && { notice: certificateNotRevoked(until, problem) }),
   };
 }
