@@ -3,7 +3,6 @@ import { certificateSigningRequests, clusterRoleBindings, type Resource } from '
 import type { AdminKubeConfig } from '../../kube/admin-kubeconfig/admin-kube-config.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
-import { forEachConcurrently } from '../../kube/for-each-concurrently.ts';
 import { isNotFound } from '../../kube/kube-error.ts';
 import { sleep } from '../../kube/sleep.ts';
 import type { TargetClients, TargetSource } from '../../platform/targets/target-clients.ts';
@@ -16,11 +15,10 @@ import {
   type DeadCertificates,
   findBoundOwners,
   findStrayBindings,
-  isAnswer,
   isDead,
   removeStrayBindings,
-  targetConcurrency,
 } from './stray-bindings.ts';
+import { takeEach } from './take-each.ts';
 import { parseTargetObjectName, targetObjectName } from './target-object-names.ts';
 
 export interface RevokeRequest extends DeadCertificates {
@@ -32,6 +30,8 @@ export interface RevokeRequest extends DeadCertificates {
 
 /** For all of it; what is left then is left to the next try. */
 const maxDurationMs = 30_000;
+/** Of it, in a pass for many: what is unbound by then still has to be searched for, and cleaned up after. */
+const maxUnbindingMs = 12_000;
 /** An API server acts on a deleted binding after its watch has brought it. */
 const authorizerLagMs = 250;
 
@@ -59,15 +59,15 @@ export class CertificateRevoker {
   }
 
   /**
-   * As `tryRevoke`, for many objects of one target in one pass. Resolves with the UIDs of those that have nothing left in it,
-   * or with what stands in the way of all. What someone keeps in force is left to `tryRevoke`: it must hold up no other.
-   * `onAnswer`: called when the target has acted on the request for one of them.
+   * As `tryRevoke`, for many objects of one target in one pass. Resolves with what came of it, or with what stands in the way of
+   * all. What someone keeps in force is left to `tryRevoke`: it must hold up no other. `onAnswer`: called when the target has
+   * acted on the request for one of them.
    */
   async tryRevokeTogether(
     source: TargetSource,
     requests: readonly [RevokeRequest, ...RevokeRequest[]],
     { memory = source.uid, onAnswer }: { readonly memory?: string; readonly onAnswer: () => void },
-  ): Promise<Outcome<readonly string[]>> {
+  ): Promise<Outcome<CommonPass>> {
     const way = { source, memory, request: requests[0] };
     return await this.#inside(way, (client) => this.#revokeTogether(client, requests, onAnswer));
   }
@@ -133,28 +133,33 @@ export class CertificateRevoker {
     client: KubeClient,
     requests: readonly RevokeRequest[],
     onAnswer: () => void,
-  ): Promise<readonly string[]> {
+  ): Promise<CommonPass> {
     const assertTime = this.#timeLimit();
+    const assertUnbindingTime = this.#timeLimit(maxUnbindingMs);
     return atTarget(async () => {
-      const unbound = await withoutRefused(requests, assertTime, async (request) => {
-        await removeOwnBindings(client, request, assertTime);
+      const unbinding = await takeEach(requests, assertUnbindingTime, async (request) => {
+        await removeOwnBindings(client, request, assertUnbindingTime);
         onAnswer();
       });
+      if (unbinding.taken.length === 0 && unbinding.untried.length > 0) throw endless();
       await sleep(this.#clock, authorizerLagMs);
-      const bound = await findBoundOwners(client, unbound, assertTime);
-      const free = unbound.filter(({ uid }) => !bound.has(uid));
+      const bound = await findBoundOwners(client, unbinding.taken, assertTime);
+      const free = unbinding.taken.filter(({ uid }) => !bound.has(uid));
       const denied = await ownersOfDenials(client, { assertTime });
       const requested = await namesByOwner(client, certificateSigningRequests, { assertTime });
-      const done = await withoutRefused(free, assertTime, async (request) => {
+      const cleaning = await takeEach(free, assertTime, async (request) => {
         if (denied.has(request.uid)) await allowRebinding(client, request);
         await removeSigningRequests(client, request, { requested, assertTime });
       });
-      return done.map(({ uid }) => uid);
+      return {
+        done: uidsOf(cleaning.taken),
+        untried: uidsOf([...unbinding.untried, ...cleaning.untried]),
+      };
     });
   }
 
-  #timeLimit(): () => void {
-    const deadline = this.#clock.monotonic() + maxDurationMs;
+  #timeLimit(ms = maxDurationMs): () => void {
+    const deadline = this.#clock.monotonic() + ms;
     return () => {
       if (this.#clock.monotonic() > deadline) throw endless();
     };
@@ -184,6 +189,14 @@ export class CertificateRevoker {
   }
 }
 
+/** UIDs of objects. */
+export interface CommonPass {
+  /** Nothing is left of them in the target. */
+  readonly done: ReadonlySet<string>;
+  /** There was no time for them. */
+  readonly untried: ReadonlySet<string>;
+}
+
 type Outcome<T> = { readonly value: T } | { readonly problem: TargetProblem };
 
 /** How a target is entered. */
@@ -203,24 +216,8 @@ interface Progress {
 const isMeant = ({ caFingerprint: wanted }: RevokeRequest, config: AdminKubeConfig): boolean =>
   wanted === undefined || wanted === caFingerprint(config);
 
-/** Those for which the target has taken every request, in any order. What does not arrive at all ends the rest. */
-async function withoutRefused(
-  requests: readonly RevokeRequest[],
-  assertTime: () => void,
-  work: (request: RevokeRequest) => Promise<unknown>,
-): Promise<readonly RevokeRequest[]> {
-  const taken: RevokeRequest[] = [];
-  await forEachConcurrently(requests, targetConcurrency, async (request) => {
-    assertTime();
-    try {
-      await work(request);
-      taken.push(request);
-    } catch (error) {
-      if (!isAnswer(error) && !(error instanceof TargetFailure)) throw error;
-    }
-  });
-  return taken;
-}
+const uidsOf = (requests: readonly RevokeRequest[]): ReadonlySet<string> =>
+  new Set(requests.map(({ uid }) => uid));
 
 /** By name and so at once, before anything is searched. Resolves with how many there were. */
 async function removeOwnBindings(

@@ -180,7 +180,7 @@ export class RevocationController {
     source: TargetSource,
     together: readonly [RevocationRecord, ...RevocationRecord[]],
   ): Promise<boolean> {
-    const { store, revoker } = this.#options;
+    const { revoker } = this.#options;
     const [first, ...others] = together;
     const requests = [this.#requestOf(first), ...others.map((record) => this.#requestOf(record))] as const;
     let isSilent = true;
@@ -191,17 +191,21 @@ export class RevocationController {
       memory: first.instance.uid,
       onAnswer,
     });
-    // Where nothing is answered none of them is to blame, and a try for each would be one for nothing.
-    const apart = 'problem' in outcome && isSilent ? [] : together;
-    for (const { key } of apart) if (store.get(key) !== undefined) this.#alone.add(key);
     if ('problem' in outcome) {
+      // Where nothing is answered none of them is to blame, and a try for each would be one for nothing.
+      if (!isSilent) this.#tryAlone(together);
       this.#fail(together, outcome.problem);
       return false;
     }
-    const done = new Set(outcome.value);
+    const { done, untried } = outcome.value;
+    this.#tryAlone(together.filter(({ ownerUID }) => !untried.has(ownerUID)));
     const finished = others.filter(({ ownerUID }) => done.has(ownerUID));
     await forEachConcurrently(finished, completionConcurrency, (record) => this.#complete(record, 'revoked'));
     return done.has(first.ownerUID);
+  }
+
+  #tryAlone(records: readonly RevocationRecord[]): void {
+    for (const { key } of records) if (this.#options.store.get(key) !== undefined) this.#alone.add(key);
   }
 
   /**
@@ -259,8 +263,8 @@ export class RevocationController {
 }
 
 const unreadableRetryMs = 60_000;
-/** Records in one pass: what they need is done well within its time, also where the virtual cluster is slow. */
-const maxTogether = 200;
+/** Records in one pass. Where the virtual cluster is slow it does what it has time for, and the next one the rest. */
+const maxTogether = 1_000;
 /** Records that are deleted at the same time. */
 const completionConcurrency = 8;
 
