@@ -8,6 +8,12 @@ interface Link {
   readonly server: Socket;
   /** Those of the two that are not read (any more). */
   readonly silent: Set<Socket>;
+  /** What has come from the server. */
+  answered: number;
+}
+
+interface Throttle {
+  readonly bytesPerSecond: number;
 }
 
 /**
@@ -22,6 +28,10 @@ export class FaultProxy {
   readonly #port: number;
   readonly #links = new Set<Link>();
   #fault: 'none' | 'blackhole' | 'answers-lost' = 'none';
+  #throttle: Throttle | undefined;
+  #cutAfter = Number.POSITIVE_INFINITY;
+  /** Connections that were cut in the middle of an answer. */
+  cuts = 0;
 
   static async start(plane: ControlPlaneAccess): Promise<FaultProxy> {
     const server = createServer({ allowHalfOpen: true });
@@ -59,6 +69,17 @@ export class FaultProxy {
     for (const link of this.#links) silence(link, [link.client, link.server]);
   }
 
+  /** Answers come no faster than that, on each connection. */
+  throttle(bytesPerSecond: number): void {
+    this.#throttle = { bytesPerSecond };
+  }
+
+  /** Each connection is cut once so many bytes have come over it, wherever in a line or a record that is. */
+  cutInMidLine(bytes: number): void {
+    this.#cutAfter = bytes;
+    for (const link of this.#links) link.answered = 0;
+  }
+
   /** Open connections are cut, and new ones are refused. */
   async refuse(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
@@ -69,6 +90,8 @@ export class FaultProxy {
   /** All is well. What was on its way arrives now. */
   async heal(): Promise<void> {
     this.#fault = 'none';
+    this.#throttle = undefined;
+    this.#cutAfter = Number.POSITIVE_INFINITY;
     for (const { client, server, silent } of this.#links) {
       silent.clear();
       client.resume();
@@ -83,6 +106,15 @@ export class FaultProxy {
     if (this.#server.listening) await this.refuse();
   }
 
+  #onAnswer(link: Link, bytes: number): void {
+    link.answered += bytes;
+    if (this.#throttle !== undefined && this.#fault === 'none')
+      pauseFor(link, (1_000 * bytes) / this.#throttle.bytesPerSecond);
+    if (link.answered < this.#cutAfter) return;
+    this.cuts += 1;
+    for (const socket of [link.client, link.server]) socket.destroy();
+  }
+
   #cut(): void {
     for (const { client, server } of this.#links) for (const socket of [client, server]) socket.destroy();
   }
@@ -93,14 +125,24 @@ export class FaultProxy {
       port: Number(this.#target.port),
       allowHalfOpen: true,
     });
-    const link = { client, server, silent: new Set<Socket>() };
+    const link: Link = { client, server, silent: new Set<Socket>(), answered: 0 };
     this.#links.add(link);
     pass(link, client, server);
     pass(link, server, client);
+    server.on('data', (chunk: Buffer) => this.#onAnswer(link, chunk.length));
     client.on('close', () => this.#links.delete(link));
     if (this.#fault === 'blackhole') silence(link, [client, server]);
     if (this.#fault === 'answers-lost') silence(link, [server]);
   }
+}
+
+function pauseFor({ server, silent }: Link, ms: number): void {
+  silent.add(server);
+  server.pause();
+  setTimeout(() => {
+    silent.delete(server);
+    server.resume();
+  }, ms).unref();
 }
 
 function silence({ silent }: Link, sockets: readonly Socket[]): void {
