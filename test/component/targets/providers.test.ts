@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { readDocument, rowsOf, sectionOf } from '../../../tools/reference/document.ts';
 import { adminDocument, certificateUser, type DocumentParts } from '../../builders/admin-kube-config.ts';
 import { everything, TargetWorld } from './target-world.ts';
 
@@ -15,7 +16,26 @@ const plugin = (command: string) => ({
 });
 const service = 'https://shop.p-one';
 
-/** What docs/guide/targets.md says of each provider: the server that is dialled, or why none is. */
+const rows = rowsOf(sectionOf(readDocument('docs/guide/targets.md'), 'What each provider writes'));
+
+it.each([
+  'vCluster',
+  'Cluster API',
+  'Kamaji',
+  'kubeadm',
+  'AKS',
+  'AKS without `--admin`',
+  'kind',
+  'k3s',
+  'EKS',
+  'GKE',
+])('the page says of %s which server and credentials it writes, and what to set', (provider) => {
+  const row = rows.find(([name]) => name === provider) ?? [];
+  expect(row.length).toBeGreaterThanOrEqual(4);
+  expect(row).not.toContain('');
+});
+
+/** What the page says of each provider: the server that is dialled, or why none is. */
 it.each<[string, DocumentParts, string]>([
   ['vCluster', { server: 'https://localhost:8443', user: certificate }, `${service}/`],
   [
@@ -63,4 +83,13 @@ it('of k3s can be used by an instance that names the server', async () => {
   expect(await world.clients.open({ ...world.source, secret })).toMatchObject({
     target: { config: { certificate: expect.any(String) } },
   });
+});
+
+it('of AKS with --admin has a certificate and a token, and the certificate alone is used', async () => {
+  const user = { ...certificate, token: 'of-the-same' };
+  world.put(adminDocument({ server: 'https://10.1.2.3:6443', user }));
+  const opened = await world.clients.open(world.source);
+  const config = 'target' in opened ? opened.target.config : {};
+  expect(config).toMatchObject({ certificate: expect.stringContaining('BEGIN CERTIFICATE') });
+  expect(config).not.toHaveProperty('token');
 });
