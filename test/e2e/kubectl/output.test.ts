@@ -152,3 +152,36 @@ describe('kubectl events', () => {
     expect(stdout).toMatch(/Normal +Issued +OwnedAccessKey\/\S+ +The credential with serial 1 was issued\./);
   });
 });
+
+describe('kubectl diff', () => {
+  it('prints the generated key of an object that has changed, and none that stands in a Secret', async () => {
+    const secretRef = { namespace: 'default', name: world.name('diffed') };
+    const [plain, hidden] = [manifestOf(ownedAccessKeys), manifestOf(ownedAccessKeys)];
+    const withTTL = (ttl: number) => [
+      { ...plain, spec: { user: 'alice', ttl } },
+      { ...hidden, spec: { user: 'alice', ttl, secretRef } },
+    ];
+    const both = withTTL(3_600);
+    await kubectl.send('apply', both);
+    await kubectl.send('wait', both, '--for=condition=Ready', '--timeout=120s');
+    const { key } = (await kubectl.get(plain)).spec;
+
+    const diff = await kubectl.diff(withTTL(7_200));
+
+    expect(diff.match(/^\+ +ttl: 7200$/gm)).toHaveLength(2);
+    expect(diff).toContain(key);
+    expect(diff.match(/lk_\w+/g)).toEqual([key]);
+  });
+});
+
+describe('kubectl --warnings-as-errors', () => {
+  it('fails when the object is there already, and before it is with a dry run', async () => {
+    const manifest = manifestOf(ownedAccessKeys, { user: 'alice', ttl: 3_600, scope: {} });
+    const exists = async () => (await kubectl.run(['get', ...placeOf(manifest)])).exitCode === 0;
+
+    const dry = await kubectl.trySend('create', manifest, '--warnings-as-errors', '--dry-run=server');
+    expect([dry.exitCode, await exists()]).toEqual([1, false]);
+    const made = await kubectl.trySend('create', manifest, '--warnings-as-errors');
+    expect([made.exitCode, await exists()]).toEqual([1, true]);
+  });
+});
