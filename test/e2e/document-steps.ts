@@ -1,63 +1,84 @@
-import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { text } from 'node:stream/consumers';
 import { parseAllDocuments } from 'yaml';
-import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
 import type { Applied } from '../../lab/operator/kubectl.ts';
+import { readDocument } from '../../tools/reference/document.ts';
 
-/** Something that a document has its reader do: keep manifests as a file, or run a command. */
-type Step =
-  | { readonly file: string; readonly content: string; readonly manifests: readonly Applied[] }
-  | { readonly command: string; readonly output: string };
+/** The variable in which the demo gives the kubeconfig of a person. KUBECONFIG is that of alice, SHOP of an administrator of the target. */
+export type Person = 'KUBECONFIG' | 'ADMIN' | 'BOB' | 'SHOP';
 
-/** A reader of the documents, who works in a folder. */
-interface Reader {
-  readonly plane: ControlPlaneAccess;
-  readonly kubeconfig: string;
-  readonly folder: string;
+/** Something that a page has a person do in one of its sections. */
+export interface Step<Block = Command | Manifest> {
+  readonly page: string;
+  readonly section: string;
+  readonly person: Person;
+  readonly block: Block;
 }
 
-/** The steps in the code blocks of a document. Manifests go to a file with the name of the first object. */
-export function stepsIn(document: string): readonly Step[] {
-  const blocks = document.matchAll(/^```(yaml|console)\n(.*?)^```/gms);
-  return [...blocks].flatMap(([, language, block = '']) =>
-    language === 'yaml' ? [fileOf(block)] : commandsIn(block),
-  );
+export interface Command {
+  /** Of several lines where the page breaks it. */
+  readonly command: string;
+  /** As the page shows it. */
+  readonly output: string;
 }
 
-function fileOf(content: string): Step {
-  const manifests = parseAllDocuments(content).map((document) => document.toJS() as Applied);
-  return { file: `${manifests[0]?.metadata.name}.yaml`, content, manifests };
+export interface Manifest {
+  /** Named like its first object. */
+  readonly file: string;
+  readonly content: string;
+  readonly objects: readonly Applied[];
 }
 
-const commandsIn = (block: string): Step[] =>
-  block
-    .split(/^\$ /m)
-    .slice(1)
-    .map((text) => {
-      const [command = '', ...output] = text.split('\n');
-      return { command, output: output.join('\n') };
+/** The steps of a page in its order. Each is taken as the person that the text of its section names last; without one, as alice. */
+export const stepsOf = (page: string): readonly Step[] =>
+  readDocument(page)
+    .split(/^(?=#{1,6} )/m)
+    .flatMap((text) => {
+      const section = /^#+ (.*)/.exec(text)?.[1] ?? '';
+      if (/^[ \t]+```/m.test(text)) throw new Error(`${page}: a block is indented, so no one runs it`);
+      const blocks = [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)];
+      return blocks.flatMap(({ 1: language = '', 2: content = '', index }) =>
+        blocksIn(language, content).map((block) => ({
+          ...{ page, section, block },
+          person: personIn(text.slice(0, index)),
+        })),
+      );
     });
 
-/** @throws Error when a command fails that the document shows to work, or works where it shows a failure. */
-export async function takeStep({ plane, kubeconfig, folder }: Reader, step: Step): Promise<void> {
-  if ('file' in step) return writeFileSync(path.join(folder, step.file), step.content);
-  // Not every machine has jq, which only cuts the output to size.
-  const command = step.command.replace(/ \| jq .*/, '');
-  const child = spawn('bash', ['-o', 'pipefail', '-c', command], {
-    cwd: folder,
-    env: {
-      ...process.env,
-      PATH: `${path.dirname(plane.binaries.kubectl)}:${process.env['PATH']}`,
-      KUBECONFIG: kubeconfig,
-      KUBECACHEDIR: path.join(plane.folder, 'kubectl-cache'),
-    },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  const ended = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)));
-  const [stderr, code] = await Promise.all([text(child.stderr), ended]);
-  const failure = /^Error from server \((\w+)\)/.exec(step.output)?.[1];
-  const isAsShown = failure === undefined ? code === 0 : stderr.includes(`(${failure})`);
-  if (!isAsShown) throw new Error(`${command} ended with ${code}: ${stderr}`);
+const people: readonly [RegExp, Person][] = [
+  [/\bas\s+(?:a\s+)?cluster\s+administrator|\bin the demo[^.]*\$ADMIN/gi, 'ADMIN'],
+  [/\bas\s+bob\b|\bin the demo[^.]*\$BOB/gi, 'BOB'],
+  [/\bas\s+alice\b/gi, 'KUBECONFIG'],
+  [/in the target, as its administrator/gi, 'SHOP'],
+];
+
+function personIn(text: string): Person {
+  const prose = text.replaceAll(/^```\w*\n.*?^```$/gms, '');
+  const lastOf = (name: RegExp): number => [...prose.matchAll(name)].at(-1)?.index ?? -1;
+  const named = people.map(([name, person]) => ({ person, at: lastOf(name) })).filter(({ at }) => at >= 0);
+  return named.sort((one, other) => other.at - one.at)[0]?.person ?? 'KUBECONFIG';
+}
+
+function blocksIn(language: string, content: string): readonly (Command | Manifest)[] {
+  if (language === 'console') return commandsIn(content);
+  if (shownOnly.includes(language)) return [];
+  if (language !== 'yaml') throw new Error(`write commands as "console", not as "${language}"`);
+  const objects = parseAllDocuments(content).map((document) => document.toJS() as Applied);
+  const isOverlay = objects[0]?.kind === 'Kustomization';
+  // The others are fragments of an overlay, or configure an API server.
+  if (!isOverlay && !objects.every(({ kind, metadata }) => kind && metadata?.name)) return [];
+  const file = isOverlay ? 'kustomization.yaml' : `${objects[0]?.metadata.name}.yaml`;
+  return [{ file, content, objects }];
+}
+
+export const isCommand = (step: Step): step is Step<Command> => 'command' in step.block;
+
+export const isManifest = (step: Step): step is Step<Manifest> => 'content' in step.block;
+
+/** What a page shows, and no one runs. Without a language it is what a program says. */
+const shownOnly = ['', 'json', 'js', 'mermaid'];
+
+/** A line that ends in a backslash goes on in the next one. @throws Error where a block would escape. */
+function commandsIn(block: string): readonly Command[] {
+  if (!block.startsWith('$ ')) throw new Error(`a command begins with "$ ": ${block}`);
+  const found = block.matchAll(/^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)/gm);
+  return [...found].map(([, command = '', output = '']) => ({ command, output }));
 }

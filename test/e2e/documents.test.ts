@@ -6,8 +6,6 @@ import { type Applied, kubectlOf } from '../../lab/operator/kubectl.ts';
 import { sharedVirtualCluster } from '../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../lab/operator/world.ts';
 import { apiVersion } from '../../src/api/names.ts';
-import { readDocument, sectionOf } from '../../tools/reference/document.ts';
-import { stepsIn, takeStep } from './document-steps.ts';
 import { documentWorld } from './document-world.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -23,20 +21,6 @@ function manifestsIn(file: string): Applied[][] {
     .map((block) => parseAllDocuments(block).map((document) => document.toJS() as Applied))
     .filter((manifests) => manifests.every((manifest) => manifest.apiVersion === apiVersion));
 }
-
-const firstMinute = (text: string): string => sectionOf(text, 'In 60 seconds');
-const tour = (text: string): string =>
-  text.slice(text.indexOf('## An access key'), text.indexOf('## All kinds'));
-/** Pages whose commands are run, one after the other, and the part of them. */
-const tours = [
-  { file: 'README.md', part: tour },
-  { file: 'docs/guide/access-keys.md', part: firstMinute },
-  { file: 'docs/guide/tokens.md', part: firstMinute },
-  { file: 'docs/guide/kubeconfigs.md', part: firstMinute },
-];
-const [sampleKubeConfig] = parseAllDocuments(
-  readDocument('config/samples/virtual-cluster/kubeconfig-with-token.yaml'),
-).map((document) => document.toJS() as Applied) as [Applied];
 
 const documents = ['README.md', ...globSync('docs/**/*.md', { cwd: root })]
   .map((file) => ({ file, blocks: manifestsIn(file) }))
@@ -67,19 +51,6 @@ describe('the manifests in the documents', () => {
       await kubectl.send('wait', manifests, '--for=condition=Ready', '--timeout=120s');
     }
     await kubectl.send('delete', blocks.flat(), '--ignore-not-found');
-  });
-
-  it.each(tours)('and the commands beside them do what $file says', async ({ file, part }) => {
-    const folder = path.join(world.guard.folder, path.basename(file));
-    mkdirSync(folder);
-    const reader = { plane: world.plane, kubeconfig: await world.plane.kubeconfigFor('docs-reader'), folder };
-    const taken = stepsIn(part(readDocument(file)));
-    // The demo has it, and the README shows it.
-    await kubectl.send('apply', sampleKubeConfig);
-    for (const step of taken) await takeStep(reader, step);
-    expect(taken.filter((step) => 'command' in step).length).toBeGreaterThan(2);
-    const manifests = taken.flatMap((step) => ('manifests' in step ? step.manifests : []));
-    await kubectl.send('delete', manifests, '--ignore-not-found');
   });
 });
 

@@ -34,7 +34,7 @@ const lines = (all: readonly string[]): string =>
   all.map((line) => (line.length > width ? `${line.slice(0, width - 1)}…` : line)).join('\n');
 
 const storyLines = (story: Story): string[] => [
-  `${ordinaryUser} is an ordinary user: bound to latchkey-self-service, with two Secrets and no right to read keys.`,
+  `${ordinaryUser} is an ordinary user: bound to latchkey-self-service, with no right to read keys.`,
   `  ${ordinaryUser}$ kubectl create -k $SAMPLES/self-service`,
   ...story.created.map((line) => `    ${line}`),
   'The key went to a Secret, and opens one virtual cluster and the cluster staging. At the gateway:',

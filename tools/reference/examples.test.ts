@@ -50,4 +50,17 @@ describe('the examples of the documents', () => {
     const places = credentials.map(({ kind, name }) => `${kind}/${name}`);
     expect(places).toEqual([...new Set(places)]);
   });
+
+  it.each(pages)('in the commands of %s have an end and a scope, too', (file) => {
+    const blocks = [...readDocument(file).matchAll(/^```console\n(.*?)^```/gms)].map(
+      ([, block = '']) => block,
+    );
+    const specs = blocks
+      .flatMap((block) => block.split(/^(?=\$ )/m))
+      .filter((command) =>
+        /ownedaccesskeys|directclusterendpointtokens|OwnedAccessKey|\$(?:KEYS|TOKENS)/.test(command),
+      )
+      .filter((command) => /\$ .*(?:-d |--data-binary @- |echo )/.test(command));
+    expect(specs.filter((command) => !/\bttl\b.*\bscope\b/s.test(command))).toEqual([]);
+  });
 });

@@ -1,19 +1,17 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
-import { readDocument, sectionOf } from '../../../tools/reference/document.ts';
+import { notRun, sectionsElsewhere } from '../document-runs.ts';
+import { allCommands, commandsOf, isListed, pages, readPage } from './guides.ts';
 import { expectOneScreen, RunningDemo } from './running-demo.ts';
 
-let demo: RunningDemo;
-
-beforeEach(() => {
-  demo = new RunningDemo();
-});
-afterEach(async () => await demo.end());
+const demo = new RunningDemo();
+let ended: Promise<number | null>;
+let credentials: readonly string[] = [];
 
 /** The file that the demo leaves for a shell. */
 function environmentInOutput(): string {
@@ -26,15 +24,12 @@ function given(name: string): string {
   return new RegExp(`^export ${name}='(.*)'$`, 'm').exec(lines)?.[1] ?? '';
 }
 
-const commandsOf = (section: string): string[] =>
-  [...section.matchAll(/^\$ (.*)$/gm)].map(([, command = '']) => command);
-
 /** Runs commands in a terminal in which the line was run that the demo prints for that. `stderr` says how far they came. */
 async function asReader(...commands: string[]): Promise<{ exitCode: number; stderr: string }> {
   const script = ['set -e -o pipefail', `source ${environmentInOutput()}`, 'set -v', ...commands].join('\n');
   const child = spawn('bash', ['-c', script], { cwd: demo.folder, stdio: ['ignore', 'ignore', 'pipe'] });
-  const ended = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)));
-  const [stderr, exitCode] = await Promise.all([text(child.stderr), ended]);
+  const exited = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)));
+  const [stderr, exitCode] = await Promise.all([text(child.stderr), exited]);
   return { exitCode, stderr };
 }
 
@@ -61,30 +56,45 @@ function authenticatorsIn(kubeConfig: string | undefined): string[] {
 }
 
 describe('npm run demo', () => {
-  it('stays until SIGINT, ends with exit code 0 and leaves nothing; no credential is in its output', async () => {
-    const ended = demo.start();
+  beforeAll(async () => {
+    ended = demo.start();
     await demo.untilOutput('Ctrl-C ends it');
+  });
+  afterAll(async () => await demo.end());
+
+  it('tells in one screen what an ordinary user and an administrator did', () => {
     expectOneScreen(demo.output);
+  });
+
+  it('says where operator and gateway answer people and Prometheus', async () => {
+    const addresses = [...demo.output.matchAll(/http:\S+\/(?:metrics|readyz)/g)].map(([address]) => address);
+    expect(addresses).toHaveLength(4);
+    const answers = await Promise.all(addresses.map(async (address) => await fetch(address)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  });
+
+  it('leaves what a shell needs to its user alone, and the commands that it names work there', async () => {
     expect(statSync(environmentInOutput()).mode & 0o777).toBe(0o600);
     expect(given('KUBECONFIG')).toContain('alice');
     expect(given('ADMIN')).toContain('admin');
-    const addresses = [...demo.output.matchAll(/http:\S+\/(?:metrics|readyz)/g)].map(([address]) => address);
-    expect(addresses).toHaveLength(4);
-    expect(await Promise.all(addresses.map(async (address) => (await fetch(address)).status))).toEqual([
-      200, 200, 200, 200,
-    ]);
-    const credentials = await credentialsIn(await sharedControlPlane());
+    credentials = await credentialsIn(await sharedControlPlane());
     // Two plain keys, a token, that of a kubeconfig, and certificate and key of another.
     expect(credentials.length).toBeGreaterThanOrEqual(6);
     expect(statSync(given('SHOP')).mode & 0o777).toBe(0o600);
-    const commands = ['Through the gateway', 'Credentials by POST'].flatMap((title) =>
-      commandsOf(sectionOf(readDocument('README.md'), title)),
-    );
-    expect(commands.length).toBeGreaterThan(10);
-    expect(await asReader(...commands)).toEqual({ exitCode: 0, stderr: expect.any(String) });
     const trials = demo.output.match(/^ {2}kubectl .*(?= {3})/gm) ?? [];
     expect(trials.length).toBeGreaterThan(2);
     expect(await asReader(...trials)).toEqual({ exitCode: 0, stderr: expect.any(String) });
+  });
+
+  it.each(pages.filter((page) => commandsOf(page).length > 0))(
+    'is a place in which every command of %s does what the page says',
+    async (page) => {
+      const { exitCode, stderr } = await readPage(page, environmentInOutput(), demo.folder);
+      expect(exitCode, stderr).toBe(0);
+    },
+  );
+
+  it('stays until SIGINT, ends with exit code 0 and leaves nothing; no credential is in its output', async () => {
     expect([...demo.processes().values()]).toEqual(
       expect.arrayContaining([
         expect.stringContaining('kube-apiserver'),
@@ -98,10 +108,23 @@ describe('npm run demo', () => {
     for (const credential of credentials) expect(demo.output.includes(credential)).toBe(false);
     expect(demo.output).not.toMatch(/lk_[0-9A-Za-z]{49}|eyJ[\w-]+\.[\w-]+\.|PRIVATE KEY/);
   });
+});
 
-  it('refuses an argument that it does not know', async () => {
-    expect(await demo.start('--onec')).toBe(2);
-    expect(demo.output).toContain('unknown argument "--onec"');
-    expect(demo.output).toContain('Usage: npm run demo');
+it('refuses an argument that it does not know', async () => {
+  const other = new RunningDemo();
+  expect(await other.start('--onec')).toBe(2);
+  expect(other.output).toContain('unknown argument "--onec"');
+  expect(other.output).toContain('Usage: npm run demo');
+  await other.end();
+});
+
+describe('the lists of commands that run elsewhere or nowhere', () => {
+  it.each(notRun)('$command of $page is there, and cannot run', (entry) => {
+    expect(allCommands.filter((step) => isListed(step, entry)).length).toBeGreaterThan(0);
+  });
+
+  it.each(sectionsElsewhere)('$section of $page has commands', ({ page, section }) => {
+    const steps = allCommands.filter((step) => step.page === page && step.section === section);
+    expect(steps.length).toBeGreaterThan(0);
   });
 });

@@ -7,8 +7,8 @@ import { base64 } from '../../../lab/controlplane/kubeconfig.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { baseURL } from '../../../lab/operator/running-operator.ts';
 import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
-import { readDocument, sectionOf } from '../../../tools/reference/document.ts';
-import { stepsIn } from '../document-steps.ts';
+import { runElsewhere } from '../document-runs.ts';
+import { isCommand, stepsOf } from '../document-steps.ts';
 import { Project } from '../kubeconfigs/kubeconfig-world.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { knownHolder, untilReached } from './known-holder.ts';
@@ -50,7 +50,7 @@ const run = async (command: string): Promise<string> => {
   return (await promisify(execFile)('bash', args, { cwd: folder, env })).stdout;
 };
 
-it.each([
+const sections: readonly [page: string, section: string, outputs: RegExp[]][] = [
   ['docs/guide/self.md', 'In 60 seconds', [/"accessKey":/, /\n {2}accessKey: /]],
   ['docs/guide/self.md', 'Ask about another key', [/"accessKey":/]],
   ['docs/guide/kubeconfig-request.md', 'In 60 seconds', [/^$/, /^NAME +STATUS/, /"kubeConfig":/]],
@@ -63,14 +63,20 @@ it.each([
   ],
   ['docs/guide/gateway.md', 'Discovery', [/^selves /m, /projectNamespacePrefix/, /"selves"/]],
   ['docs/guide/gateway.md', 'What you may do', [/^yes$/m, /"allowed": ?true/]],
-])('the commands of %s, "%s", do what the page says', async (file, section, outputs) => {
-  const commands = stepsIn(sectionOf(readDocument(file), section)).flatMap((step) =>
-    'command' in step ? [wholeCommand(`${step.command}\n${step.output}`)] : [],
-  );
+];
+
+it.each(sections)('the commands of %s, "%s", do what the page says', async (file, section, outputs) => {
+  const steps = stepsOf(file).filter((step) => step.section === section);
+  const commands = steps.filter(isCommand).map(({ block }) => block.command);
   expect(commands).toHaveLength(outputs.length);
   for (const [index, command] of commands.entries())
     expect(await run(command)).toMatch(outputs[index] ?? /$^/);
 });
 
-/** The first line, and each one that the line before continues. */
-const wholeCommand = (text: string): string => /^(?:.*\\\n)*.*/.exec(text)?.[0] ?? '';
+it('these are the sections that the demo leaves to this test', () => {
+  const left = Object.entries(runElsewhere['test/e2e/gateway/operation-pages.test.ts']).flatMap(
+    ([page, names]) => names.map((name) => [page, name]),
+  );
+  expect(sections.map(([page, section]) => [page, section])).toEqual(expect.arrayContaining(left));
+  expect(sections).toHaveLength(left.length);
+});

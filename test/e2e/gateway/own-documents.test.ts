@@ -5,6 +5,8 @@ import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { Applied } from '../../../lab/operator/kubectl.ts';
 import { readDocument } from '../../../tools/reference/document.ts';
+import { runElsewhere } from '../document-runs.ts';
+import { isCommand, stepsOf } from '../document-steps.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { kubectlWith } from './known-holder.ts';
 
@@ -15,7 +17,8 @@ const authority = path.join(folder, 'ca.crt');
 mkdirSync(folder);
 writeFileSync(authority, world.gateway.ca);
 writeFileSync(path.join(folder, '.curlrc'), 'fail\nsilent\nshow-error\n');
-const page = readDocument('docs/guide/own-credentials.md');
+const file = 'docs/guide/own-credentials.md';
+const page = readDocument(file);
 for (const [, text = ''] of page.matchAll(/^```yaml\n(.*?)^```/gms)) {
   const manifest = parse(text) as Applied;
   writeFileSync(path.join(folder, `${manifest.metadata.name}.yaml`), text);
@@ -44,4 +47,11 @@ it('the page about your own credentials works as it is written', () => {
     const { status, stderr } = spawnSync('bash', ['-c', script], { cwd: folder, env, encoding: 'utf8' });
     expect([block, status, stderr]).toEqual([block, 0, stderr]);
   }
+});
+
+it('it is the page that the demo leaves to this test', () => {
+  const sections = stepsOf(file)
+    .filter(isCommand)
+    .map(({ section }) => section);
+  expect([...new Set(sections)]).toEqual(runElsewhere['test/e2e/gateway/own-documents.test.ts'][file]);
 });

@@ -5,11 +5,14 @@ import { describe, expect, it } from 'vitest';
 import { trustingClusterName } from '../../../lab/gateway/trusting-configuration.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { readDocument, sectionOf } from '../../../tools/reference/document.ts';
+import { runElsewhere } from '../document-runs.ts';
 import { trustingCluster } from './trusting-cluster.ts';
 
 const { world, whoAmI, cluster } = await trustingCluster();
 const { admin, plane } = world;
-const page = readDocument('docs/guide/trusting-clusters.md');
+const file = 'docs/guide/trusting-clusters.md';
+const page = readDocument(file);
+const [section] = runElsewhere['test/e2e/gateway/trusting-cluster.test.ts'][file];
 
 const commandsOf = (section: string): string =>
   [...section.matchAll(/^\$ (.*)$/gm)].map(([, command = '']) => command).join('\n');
@@ -56,7 +59,7 @@ describe('an API server that is pointed at the discovery of the gateway', () => 
   it('shows the user to the commands of the page', async () => {
     const scope = clusters(trustingClusterName);
     await admin.untilReady(await admin.createToken({ ttl: 600, scope }, { name: 'rollout-staging' }));
-    const { stdout } = await asReader(commandsOf(sectionOf(page, 'In 60 seconds')));
+    const { stdout } = await asReader(commandsOf(sectionOf(page, section)));
     expect(stdout).toMatch(/^Username +platform-admin$/m);
   });
 

@@ -1,0 +1,134 @@
+import { spawn } from 'node:child_process';
+import { globSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { createAuthority, createServer } from '../../../lab/controlplane/certificates.ts';
+import { notRun, sectionsElsewhere } from '../document-runs.ts';
+import { type Command, isCommand, isManifest, type Manifest, type Step, stepsOf } from '../document-steps.ts';
+
+const root = path.resolve(import.meta.dirname, '../../..');
+/** What changes the whole installation comes last. */
+const lastPages = ['site-policy', 'install', 'gateway', 'operate', 'signing-keys', 'upgrade'].map(
+  (name) => `docs/guide/${name}.md`,
+);
+const found = ['README.md', ...globSync('docs/guide/*.md', { cwd: root }).sort()];
+export const pages = [...found.filter((page) => !lastPages.includes(page)), ...lastPages];
+
+const allSteps = pages.flatMap((page) => stepsOf(page));
+export const allCommands = allSteps.filter(isCommand);
+const manifests = allSteps.filter(isManifest);
+
+const isElsewhere = ({ page, section }: Step): boolean =>
+  sectionsElsewhere.some((one) => one.page === page && one.section === section);
+
+export const isListed = ({ page, block }: Step<Command>, entry: (typeof notRun)[number]): boolean =>
+  entry.page === page && block.command.startsWith(entry.command);
+
+/** The commands of a page that the demo is the place for. */
+export const commandsOf = (page: string): readonly Step<Command>[] =>
+  allCommands
+    .filter((step) => step.page === page && !isElsewhere(step))
+    .filter((step) => !notRun.some((entry) => isListed(step, entry)));
+
+/**
+ * Takes the steps of a page in one shell of a reader, who has what the demo gives. Resolves with the exit code, and with what
+ * says how far it came.
+ */
+export async function readPage(page: string, environment: string, folder: string) {
+  const place = path.join(folder, path.basename(page));
+  mkdirSync(place);
+  symlinkSync(root, path.join(place, 'latchkey'));
+  symlinkSync('latchkey/config', path.join(place, 'config'));
+  for (const { block } of manifests) writeFileSync(path.join(place, block.file), block.content);
+  const { certificate, key } = createServer(createAuthority('site'), ['localhost']);
+  writeFileSync(path.join(place, 'tls.crt'), certificate);
+  writeFileSync(path.join(place, 'tls.key'), key, { mode: 0o600 });
+  const script = ['set -e -o pipefail', `source ${environment}`, ...prelude, ...scriptOf(page)];
+  const child = spawn('bash', ['-c', script.join('\n')], { cwd: place, stdio: ['ignore', 'ignore', 'pipe'] });
+  const ended = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)));
+  const [stderr, exitCode] = await Promise.all([text(child.stderr), ended]);
+  return { exitCode, stderr };
+}
+
+const prelude = [
+  'ALICE=$KUBECONFIG',
+  "signing() { kubectl --kubeconfig=$ADMIN get secret latchkey-signing-keys -n latchkey-system -o jsonpath='{.data}'; }",
+  'kid() { signing | grep -oE "[A-Za-z0-9_-]{43}" | head -n 1; }',
+];
+
+export function scriptOf(page: string): readonly string[] {
+  const commands = commandsOf(page);
+  const applied = new Set(manifests.filter((step) => isApplied(step, commands)));
+  const once = (step: Step<Manifest>): string[] => {
+    if (applied.has(step)) return [];
+    applied.add(step);
+    return [apply(step)];
+  };
+  return allSteps.flatMap((step) => {
+    if (isManifest(step)) return step.page === page && isForDemo(step) ? once(step) : [];
+    if (!isCommand(step) || !commands.includes(step)) return [];
+    return [...takenForGranted(step).flatMap(once), linesFor(step)];
+  });
+}
+
+/** Whether the page has the command that applies the manifest. */
+const isApplied = ({ block }: Step<Manifest>, commands: readonly Step<Command>[]): boolean =>
+  block.file === 'kustomization.yaml' ||
+  commands.some(({ block: { command } }) => command.includes(`-f ${block.file}`));
+
+/** test/e2e/documents.test.ts makes the namespaces that others take for granted. */
+const isForDemo = (step: Step<Manifest>): boolean =>
+  !isElsewhere(step) && step.block.objects.every(({ metadata }) => metadata?.namespace !== 'p-gitops');
+
+/** Manifests of which the command names an object or its Secret. */
+function takenForGranted({ block: { command } }: Step<Command>): readonly Step<Manifest>[] {
+  const names = [...command.matchAll(/\b(?:oak|dcet|vcik|secret)[ /]([\w-]+)/g)].map(([, name = '']) => name);
+  return manifests.filter(({ block }) =>
+    block.objects.some((object) => names.some((name) => isAbout(object, name))),
+  );
+}
+
+const isAbout = (object: Manifest['objects'][number], name: string): boolean =>
+  object.metadata?.name === name || (object.spec as SecretSpec | undefined)?.secretRef?.name === name;
+
+interface SecretSpec {
+  readonly secretRef?: { readonly name: string };
+}
+
+const asPerson = ({ person }: Step): string =>
+  `export KUBECONFIG=${person === 'KUBECONFIG' ? '$ALICE' : `$${person}`}`;
+
+const apply = (step: Step<Manifest>): string =>
+  [
+    asPerson(step),
+    `echo '$ kubectl apply -f ${step.block.file}' >&2`,
+    `kubectl apply -f ${step.block.file}`,
+  ].join('\n');
+
+function linesFor(step: Step<Command>): string {
+  const command = here(step.block.command);
+  return [asPerson(step), `echo ${quoted(`$ ${command}`)} >&2`, attempt(command, step.block.output)].join(
+    '\n',
+  );
+}
+
+const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
+
+/** The gateway of the demo, and no jq, which only cuts the output to size and which not every machine has. */
+const here = (command: string): string =>
+  command
+    .replaceAll('https://latchkey.example.com', '$GATEWAY')
+    .replaceAll(/ \| jq .*/g, '')
+    .replaceAll(/[\w-]{43}(?=\.pem)/g, `'"$(kid)"'`)
+    // It would end the demo.
+    .replace(/^kubectl delete -k \.$/, '$& --dry-run=server');
+
+/** A page may show that a command fails, and with what. A Secret comes a moment after its object. */
+function attempt(command: string, output: string): string {
+  const reason = /^(?:Error from server (\(\w+\))|The \w+ "[\w-]+" (is invalid))/.exec(output);
+  const shown = reason?.[1] ?? reason?.[2];
+  if (shown !== undefined)
+    return `if said=$({ ${command}; } 2>&1); then echo "it works" >&2; exit 1; fi; grep -qF ${quoted(shown)} <<< "$said"`;
+  if (!command.startsWith('kubectl get secret ')) return command;
+  return `for try in $(seq 40); do if ${command}; then break; elif [ $try = 40 ]; then exit 1; else sleep 0.5; fi; done`;
+}

@@ -1,0 +1,46 @@
+/** Sections whose commands another test runs, in a world of its own. The demo runs those of all other sections. */
+export const runElsewhere = {
+  'test/e2e/gateway/operation-pages.test.ts': {
+    'docs/guide/self.md': ['In 60 seconds', 'Ask about another key'],
+    'docs/guide/kubeconfig-request.md': ['In 60 seconds', 'Take it back'],
+    'docs/guide/trusting-clusters.md': ['The documents'],
+    'docs/guide/gateway.md': ['In 60 seconds', 'Discovery', 'What you may do'],
+  },
+  'test/e2e/gateway/trusting-cluster.test.ts': { 'docs/guide/trusting-clusters.md': ['In 60 seconds'] },
+  'test/e2e/gateway/own-documents.test.ts': {
+    'docs/guide/own-credentials.md': [
+      ...['In 60 seconds', 'Create', 'Get and list', 'Watch', 'Replace', 'Patch', 'Apply', 'Delete'],
+    ],
+  },
+} as const;
+
+/** Of all of these. */
+export const sectionsElsewhere = Object.values<Readonly<Record<string, readonly string[]>>>(
+  runElsewhere,
+).flatMap((pages) =>
+  Object.entries(pages).flatMap(([page, sections]) => sections.map((section) => ({ page, section }))),
+);
+
+const noNode = 'no node of the demo runs pods';
+const noPrometheus = 'the demo has no kinds of the Prometheus operator';
+
+/** Commands that cannot run here, by page and beginning. */
+export const notRun: readonly { readonly page: string; readonly command: string; readonly why: string }[] = [
+  { page: 'README.md', command: 'npm ci && npm run demo', why: 'the demo runs already' },
+  { page: 'README.md', command: 'npm ci && npm test', why: 'this is one of the tests' },
+  {
+    page: 'docs/guide/targets.md',
+    command: 'kubectl apply -k config/samples/virtual-cluster',
+    why: 'the demo has done it, with an address of its own',
+  },
+  { page: 'docs/guide/install.md', command: 'kubectl rollout status', why: noNode },
+  { page: 'docs/guide/upgrade.md', command: 'kubectl rollout status', why: noNode },
+  { page: 'docs/guide/operate.md', command: 'kubectl apply -k .', why: noPrometheus },
+  { page: 'docs/guide/operate.md', command: 'kubectl get podmonitors', why: noPrometheus },
+  { page: 'docs/guide/gitops.md', command: 'kubectl patch configmap argocd-cm', why: 'Argo CD is not here' },
+  {
+    page: 'docs/guide/deletion.md',
+    command: 'kubectl patch oak release --type=json',
+    why: 'the operator is here, and takes the finalizer away itself',
+  },
+];
