@@ -43,6 +43,8 @@ export type ControllerName = keyof typeof accounts;
 /** A controller that applies what stands in Git. */
 export class Controller {
   readonly title: ControllerName;
+  /** Its path. */
+  readonly kubeconfig: string;
   readonly kubectl: Kubectl;
   readonly api: Api;
 
@@ -81,6 +83,7 @@ export class Controller {
 
   private constructor(world: World, title: ControllerName, kubeconfig: string) {
     this.title = title;
+    this.kubeconfig = kubeconfig;
     this.kubectl = new Kubectl(world, kubeconfig);
     const client = createKubeClient({
       kubeConfig: kubeConfigSource({ file: kubeconfig }),
