@@ -19,6 +19,7 @@ export const reasons = {
   requesterUnknown: 'RequesterUnknown',
   requesterNotPermitted: 'RequesterNotPermitted',
   changedBeyondLimits: 'ChangedBeyondLimits',
+  changeNotAllowed: 'ChangeNotAllowed',
   accessKeyNotFound: 'AccessKeyNotFound',
   accessKeyNotAllowed: 'AccessKeyNotAllowed',
   accessKeyRequired: 'AccessKeyRequired',

@@ -6,6 +6,7 @@ import {
   credentialObject,
   recordOf,
 } from '../../test/builders/credential-object.ts';
+import { annotations } from '../api/names.ts';
 import { toLiveRecord } from './live-record.ts';
 import { isLive } from './liveness.ts';
 import type { CredentialRecord, LiveRecord } from './record.ts';
@@ -28,6 +29,10 @@ const cases: readonly (readonly [string, CredentialParts])[] = [
   ['a key of a refused user', { spec: { user: 'system:admin', key: 'example-plain-key-of-ci' } }],
   ['a key with a stamp that says nothing', { annotations: { 'management.platform.sh/created-with': '?' } }],
   ['a key changed beyond limits', { annotations: { 'management.platform.sh/changed-beyond-limits': 'a/1' } }],
+  [
+    'a key changed by a stranger',
+    { annotations: { [annotations.changedBy]: 'mallory', [annotations.changedByGroups]: '[]' } },
+  ],
   ['a token', { kind: 'DirectClusterEndpointToken', spec: { scope } }],
   ['a token below a key', { kind: 'DirectClusterEndpointToken', spec: child }],
   ['a token with another chain', { kind: 'DirectClusterEndpointToken', spec: child, status: { chain: 'x' } }],

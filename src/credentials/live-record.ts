@@ -14,7 +14,7 @@ import type {
   SecretReference,
   Slots,
 } from './record.ts';
-import { isCreatedWith, parseChangedBy, parseRequester } from './requester.ts';
+import { isCreatedWith, isOwnedBy, type Owned, parseChangedBy, parseRequester } from './requester.ts';
 import { shared } from './shared-values.ts';
 
 /**
@@ -30,6 +30,9 @@ export function toLiveRecord(object: unknown, kind: CredentialKind): LiveRecord 
   const name = asText(metadata['name']) ?? '';
   const namespace = shared.text(asText(metadata['namespace']));
   const { identity, refusal } = namedBy(spec);
+  const requester = shared.json(parseRequester(annotations));
+  const accessKey = shared.text(asText(spec['accessKey']));
+  const owned = { kind, accessKey, identity, requester } as Owned;
   return {
     kind,
     // Not a template: joined, the key is one string and not a tree of its parts.
@@ -40,13 +43,13 @@ export function toLiveRecord(object: unknown, kind: CredentialKind): LiveRecord 
     resourceVersion: asText(metadata['resourceVersion']) ?? '',
     created: parseInstant(metadata['creationTimestamp']) ?? 0,
     deleted: parseEnd(metadata['deletionTimestamp']),
-    requester: shared.json(parseRequester(annotations)),
+    requester,
     fingerprints: presentFingerprints(spec, status),
     specKey: readSpecKey(spec['key'], status),
     type: shared.text(asText(spec['type'])),
     identity: shared.json(identity),
     problem: shared.json(
-      sizeProblem(object) ?? refusal ?? referenceProblem(spec) ?? stampProblem(annotations),
+      sizeProblem(object) ?? refusal ?? referenceProblem(spec) ?? stampProblem(annotations, owned),
     ),
     disabled: spec['disabled'] !== undefined && spec['disabled'] !== null && spec['disabled'] !== false,
     ttl: toLifetime(spec['ttl']),
@@ -57,7 +60,7 @@ export function toLiveRecord(object: unknown, kind: CredentialKind): LiveRecord 
     rules: shared.json(parseRules(spec['rules'])),
     allowPlatformCli: spec['allowPlatformCli'] === true,
     secretRef: kind === 'OwnedAccessKey' ? parseSecretRef(spec['secretRef']) : undefined,
-    accessKey: shared.text(asText(spec['accessKey'])),
+    accessKey,
     allowedNamespaces: shared.json(asTexts(spec['allowedNamespaces'])),
     status,
   } satisfies Slots<LiveRecord> as LiveRecord;
@@ -165,16 +168,26 @@ const beyondLimits: Problem = {
 };
 
 /** A stamp that cannot be read must not count as a request without a credential: that would lift its limits. */
-function stampProblem(annotations: JsonObject): Problem | undefined {
-  const { createdWith, changedBy, changedByGroups, changedBeyondLimits } = annotationNames;
+function stampProblem(annotations: JsonObject, owned: Owned): Problem | undefined {
+  const { createdWith, changedBeyondLimits } = annotationNames;
   const credential = asText(annotations[createdWith]);
   if (credential !== undefined && !isCreatedWith(credential)) {
     const message = `the annotation ${createdWith} does not name one credential; create the object again`;
     return { reason: reasons.requesterUnknown, message };
   }
-  if (changedBeyondLimits in annotations) return beyondLimits;
-  const isChanged = changedBy in annotations || changedByGroups in annotations;
-  if (!isChanged || parseChangedBy(annotations) !== undefined) return undefined;
-  const message = `the annotations ${changedBy} and ${changedByGroups} do not say who changed this; create the object again`;
-  return { reason: reasons.requesterUnknown, message };
+  return changedBeyondLimits in annotations ? beyondLimits : changeProblem(annotations, owned);
+}
+
+/** Not all of a spec is asked about again, and a stranger must change nothing of it while the policy that refuses that is away. */
+function changeProblem(annotations: JsonObject, owned: Owned): Problem | undefined {
+  const { changedBy, changedByGroups } = annotationNames;
+  if (!(changedBy in annotations || changedByGroups in annotations)) return undefined;
+  const by = parseChangedBy(annotations);
+  if (by === undefined) {
+    const message = `the annotations ${changedBy} and ${changedByGroups} do not say who changed this; create the object again`;
+    return { reason: reasons.requesterUnknown, message };
+  }
+  if (isOwnedBy(by, owned)) return undefined;
+  const message = `the user ${JSON.stringify(by.user)} changed spec while an admission policy was missing, and neither made this object nor is its user: look at the whole of spec, then change it as one of these`;
+  return { reason: reasons.changeNotAllowed, message };
 }

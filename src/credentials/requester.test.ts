@@ -6,6 +6,7 @@ import {
   identityOfRequester,
   invitationOf,
   isCreatedWith,
+  isOwnedBy,
   mayNameAccessKey,
   parseRequester,
 } from './requester.ts';
@@ -98,6 +99,30 @@ describe('identityOfRequester', () => {
 
   it('gives an unknown requester nothing', () => {
     expect(identityOfRequester(undefined)).toMatchObject({ refusal: { reason: 'RequesterUnknown' } });
+  });
+});
+
+describe('isOwnedBy', () => {
+  const annotationsOf = (requester: string) => ({
+    [annotations.requester]: requester,
+    [annotations.requesterGroups]: '[]',
+  });
+  const token = 'DirectClusterEndpointToken';
+
+  it.each<[string, string, object, boolean]>([
+    ['its user', 'alice', { spec: { user: 'alice' } }, true],
+    ['its creator', 'maker', { spec: { user: 'alice' } }, true],
+    ['a stranger', 'mallory', { spec: { user: 'alice' } }, false],
+    ['the user of its subject', 'robot', { spec: { subject: 'robot' } }, true],
+    ['the user of its team', 'team:ops', { spec: { team: 'ops' } }, true],
+    ['a user of the name of its team', 'ops', { spec: { team: 'ops' } }, false],
+    ['its creator, below a key', 'maker', { spec: { accessKey: 'root' } }, true],
+    ['the user of the key above it', 'alice', { spec: { accessKey: 'root' } }, false],
+    ['the creator of a token', 'maker', { kind: token, spec: {} }, true],
+    ['someone else, of a token', 'alice', { kind: token, spec: {} }, false],
+  ])('%s: %s', (_, user, parts, expected) => {
+    const record = recordOf(credentialObject({ ...parts, annotations: annotationsOf('maker') }));
+    expect(isOwnedBy({ user, groups: [] }, record)).toBe(expected);
   });
 });
 

@@ -1,7 +1,7 @@
 import { annotations as names } from '../api/names.ts';
 import { reasons } from '../api/reasons.ts';
-import { type IdentityResult, isCleanName, isReserved } from './identity.ts';
-import type { CredentialRecord, LiveRecord, Requester } from './record.ts';
+import { type Identity, type IdentityResult, isCleanName, isReserved } from './identity.ts';
+import type { CredentialKind, CredentialRecord, LiveRecord, Requester } from './record.ts';
 
 /**
  * Reads the stamps of the mutating policy. `undefined` when one of them is missing or is not exactly what the policy writes:
@@ -47,6 +47,23 @@ const requesterNotAllowed = (user: string) =>
     reason: reasons.requesterNotAllowed,
     message: `${JSON.stringify(user)} cannot have a credential of its own; set spec.accessKey to the access key that this one belongs to`,
   }) as const;
+
+/** Whose credential it is. */
+export interface Owned {
+  readonly kind: CredentialKind;
+  readonly accessKey?: string;
+  readonly identity?: Identity;
+  readonly requester?: Requester;
+}
+
+/**
+ * Whether this user owns the credential: it made it, or it is the user that a key speaks for. A key below a key takes its identity
+ * from there, so only its creator owns it. The policy latchkey-ownership lets no one else change a spec.
+ */
+export function isOwnedBy({ user }: Requester, { kind, accessKey, identity, requester }: Owned): boolean {
+  const isUser = kind === 'OwnedAccessKey' && accessKey === undefined && identity?.user === user;
+  return isUser || requester?.user === user;
+}
 
 /** `management.platform.sh/requester` and the like on an object that names a parent. */
 export interface NamingChild {

@@ -38,6 +38,7 @@ describe('what was made or changed while no one stamped', () => {
     ['an object that is new', {}],
     ['a changed spec', { spec }],
     ['a changed stamp', { annotations: forged }],
+    ['another namespace that may name it', { spec: { ...spec, allowedNamespaces: ['theirs'] } }],
   ])('%s is known, also when the policies are back', (what, parts) => {
     if (what !== 'an object that is new') bring();
     gap = true;

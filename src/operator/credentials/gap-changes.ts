@@ -36,8 +36,11 @@ export class GapChanges {
   }
 }
 
-/** Stamps, and what the fingerprint covers; nothing that changes without them, or a second change would lift the mark. */
+/**
+ * Stamps, what the fingerprint covers, and who may name it as a parent; nothing that changes without them, or a second change
+ * would lift the mark.
+ */
 function contentOf(record: CredentialRecord): string {
-  const { fingerprints, requester, changedBy, isBeyondLimits, createdWith } = record;
-  return JSON.stringify([fingerprints, requester, changedBy, isBeyondLimits, createdWith]);
+  const { fingerprints, requester, changedBy, isBeyondLimits, createdWith, allowedNamespaces } = record;
+  return JSON.stringify([fingerprints, requester, changedBy, isBeyondLimits, createdWith, allowedNamespaces]);
 }

@@ -61,14 +61,9 @@ describe('what is asked about the one who asked', () => {
     ['a token of their own', { kind: token }, []],
     ['a token of their own, changed by themselves', { kind: token, annotations: by('alice') }, []],
     [
-      'a token that someone else changed',
-      { kind: token, annotations: by('eve', ['dev']) },
-      ['impersonate users/alice'],
-    ],
-    [
-      'a key that someone else changed',
-      { spec: { user: 'alice' }, annotations: by('eve') },
-      ['impersonate users/alice'],
+      'a key of another user, changed by its creator, who is in its group by now',
+      { spec: { user: 'bob', groups: ['ops'] }, annotations: by('alice', ['ops']) },
+      ['impersonate users/bob'],
     ],
     ['a key of another user, changed by that user', { spec: { user: 'bob' }, annotations: by('bob') }, []],
   ])('%s', (_, parts, expected) => {

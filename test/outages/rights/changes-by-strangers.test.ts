@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ControlPlane, startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import type { Stored } from '../../../lab/operator/api.ts';
+import { healthOf } from '../../../lab/operator/telemetry.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { operatorWorld } from '../../../lab/operator/world.ts';
+import { annotations } from '../../../src/api/names.ts';
+import { reasons } from '../../../src/api/reasons.ts';
+import {
+  directClusterEndpointTokens,
+  namespaces,
+  ownedAccessKeys,
+  type Resource,
+} from '../../../src/api/resources.ts';
+import { shippedPolicies } from '../../../src/operator/admission/generated/shipped-policies.ts';
+import { give, impersonate, introduce, type Person } from '../../e2e/rights/people.ts';
+import { takeAway } from './policies-away.ts';
+
+const plane: ControlPlane = await startControlPlane({ name: 'changes-by-strangers' });
+afterAll(async () => await plane.stop());
+const world = await operatorWorld({ plane });
+const { admin } = world;
+
+/** Either of them alone refuses most of it. */
+const judging = ['latchkey-ownership', 'latchkey-delegation'];
+const stamping = ['latchkey-requester', 'latchkey-requester-integrity'];
+const bindingsOf = (names: readonly string[]) =>
+  shippedPolicies.filter(({ kind, name }) => names.includes(name) && kind.endsWith('Binding'));
+const resourceOf = ({ kind }: Stored): Resource =>
+  kind === ownedAccessKeys.kind ? ownedAccessKeys : directClusterEndpointTokens;
+
+/** What a stranger does to an object of Alice, none of which changes what the fingerprint covers. */
+interface Attack {
+  readonly title: string;
+  readonly on: Stored;
+  readonly change: object;
+}
+
+async function attacksOn(alice: Person, team: Person): Promise<readonly Attack[]> {
+  const key = async (spec: object = {}) =>
+    await admin.untilReady(await alice.create(ownedAccessKeys, { user: 'alice', ttl: 600, ...spec }));
+  const token = await admin.untilReady(await alice.create(directClusterEndpointTokens, { ttl: 600 }));
+  const stopped = await key();
+  await alice.patch(stopped, ownedAccessKeys, { spec: { disabled: true } });
+  const ofTeam = await team.create(ownedAccessKeys, { team: 'ops', scope: {}, ttl: 600 });
+  return [
+    { title: 'opens the key to a namespace', on: await key(), change: { allowedNamespaces: ['theirs'] } },
+    { title: 'has the key live longer', on: await key(), change: { ttl: 6_000 } },
+    { title: 'has the key live for ever', on: await key(), change: { ttl: 0 } },
+    { title: 'has the token live longer', on: token, change: { ttl: 6_000 } },
+    { title: 'enables what was stopped', on: stopped, change: { disabled: false } },
+    {
+      title: 'has the key of a team live longer',
+      on: await admin.untilReady(ofTeam),
+      change: { ttl: 6_000 },
+    },
+  ];
+}
+
+let alice: Person;
+let maker: Person;
+let mallory: Person;
+
+beforeAll(async () => {
+  await give(world, 'maker', impersonate('users', 'team:ops', 'alice'));
+  await give(world, 'maker', impersonate('groups', 'team:ops'));
+  alice = await introduce(world, 'alice');
+  maker = await introduce(world, 'maker');
+  mallory = await introduce(world, 'mallory');
+  const metadata = { name: 'theirs' };
+  await admin.createObject(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
+});
+
+/** An API server goes on by the policies that it has read for up to a second. */
+async function untilDone(attack: Attack): Promise<void> {
+  const { on, change, title } = attack;
+  const succeeds = async () => (await mallory.patch(on, resourceOf(on), { spec: change })).status === 200;
+  await until(`no policy refuses that a stranger ${title}`, succeeds);
+}
+
+async function untilComplete(): Promise<void> {
+  const isComplete = async () => (await healthOf(world.operator, '/readyz')).status === 200;
+  await until('all policies are there', isComplete, { timeoutMs: 90_000 });
+}
+
+describe('while no policy says who may change a credential', () => {
+  let attacks: readonly Attack[];
+  let permitted: readonly Stored[];
+
+  beforeAll(async () => {
+    attacks = await attacksOn(alice, maker);
+    const make = async () =>
+      await admin.untilReady(await maker.create(ownedAccessKeys, { user: 'alice', ttl: 600 }));
+    const [forAlice, byMaker] = [await make(), await make()];
+    permitted = [forAlice, byMaker];
+    const bringBack = await takeAway(plane, bindingsOf(judging));
+    for (const attack of attacks) await untilDone(attack);
+    await alice.patch(forAlice, ownedAccessKeys, { spec: { ttl: 500 } });
+    await maker.patch(byMaker, ownedAccessKeys, { spec: { ttl: 500 } });
+    await bringBack();
+    await untilComplete();
+  }, 180_000);
+
+  it('nothing that a stranger changes is confirmed, until its creator changes it', async () => {
+    for (const { title, on } of attacks) {
+      const seen = await admin.untilRefused(on, reasons.changeNotAllowed);
+      expect(seen.metadata.annotations?.[annotations.changedBy], title).toBe('mallory');
+      expect(seen.status, title).not.toHaveProperty('credentialHash');
+      expect(seen.status, title).not.toHaveProperty('allowedNamespaces');
+      const creator = on.spec.team === undefined ? alice : maker;
+      const remedy = { ttl: 300, ...(seen.spec.allowedNamespaces && { allowedNamespaces: [] }) };
+      expect(await creator.patch(on, resourceOf(on), { spec: remedy }), title).toMatchObject({ status: 200 });
+      await admin.untilReady(on);
+    }
+  });
+
+  it('what its user or its creator changes is', async () => {
+    for (const object of permitted) expect((await admin.untilReady(object)).spec.ttl).toBe(500);
+  });
+});
+
+describe('while no one stamps who asks either', () => {
+  it('a namespace that a stranger writes into a key is never let in', async () => {
+    const key = await admin.untilReady(await alice.create(ownedAccessKeys, { user: 'alice', ttl: 600 }));
+    const bringBack = await takeAway(plane, bindingsOf([...judging, ...stamping]));
+    await untilDone({
+      title: 'opens the key to a namespace',
+      on: key,
+      change: { allowedNamespaces: ['theirs'] },
+    });
+    await bringBack();
+    await untilComplete();
+    const { status } = await admin.untilRefused(key, reasons.requesterUnknown);
+    expect(status).not.toHaveProperty('allowedNamespaces');
+  }, 180_000);
+});
