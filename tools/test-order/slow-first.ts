@@ -8,6 +8,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const slow = [
   'bench/benchmarks/record-memory',
   'test/outages/rights/second-look',
+  'test/outages/gitops/sync-waves',
   'test/outages/operator/convergence',
   'test/outages/ownership/object-size',
   'test/e2e/demo/demo',
