@@ -9,6 +9,7 @@ import { group, labels } from '../../../src/api/names.ts';
 import { namespaces, spaceInstances, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
 import { makeCluster, makeInstance } from '../targets/target-world.ts';
 import { gatewayWorld } from './gateway-world.ts';
+import { serveUntilRefused } from './load.ts';
 
 const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' });
 const { gateway, admin } = world;
@@ -142,19 +143,38 @@ describe('a target', () => {
     }
   });
 
-  it('that is being deleted is 404, and its watches are cut', async () => {
+  it('that is being deleted is 404, its watches are cut, and its kubeconfigs refused', async () => {
     const { instance: other } = await makeInstance(world, inside, { namespace });
     await admin.untilReady(other);
-    const { key } = await world.holder({ user: alice });
+    const { key, object } = await world.holder({ user: alice });
+    const made = await admin.create(
+      virtualClusterInstanceKubeConfigs,
+      { virtualClusterInstance: other.metadata.name, accessKey: object.metadata.name },
+      { name: world.name('kubeconfig'), namespace },
+    );
+    const { token } = parse((await admin.untilReady(made)).status.kubeConfig).users[0].user;
     const path = `/kubernetes/project/${project}/virtualcluster/${other.metadata.name}`;
-    await until('the instance is known', async () => (await get(path + maps, key)).status === 200);
-    const watch = await gateway.send(`${path}${maps}?watch=true`, { key });
-    const ended = (async () => {
-      for await (const _ of watch.body);
-    })().catch(() => 'cut' as const);
+    for (const bearer of [key, token])
+      await until('the instance is known', async () => (await get(path + maps, bearer)).status === 200);
+    const watch = async (bearer: string) => await gateway.send(`${path}${maps}?watch=true`, { key: bearer });
+    const watches = [await watch(key), await watch(token)];
+    expect(watches.map(({ statusCode }) => statusCode)).toEqual([200, 200]);
+    const readOn = async ({ body }: (typeof watches)[number]) => {
+      for await (const _ of body);
+    };
+    const ended = Promise.allSettled(watches.map(readOn));
+    const served = serveUntilRefused(async () => {
+      const { statusCode, body } = await gateway.send(path + maps, { key: token });
+      await body.dump();
+      return statusCode;
+    });
     await admin.delete(other);
-    expect(await ended).toBe('cut');
+    expect((await ended).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(await served).toMatchObject({ late: 0 });
     expect(await get(path + maps, key)).toMatchObject({ status: 404 });
+    const { statusCode, body } = await gateway.send(path + maps, { key: token });
+    expect(statusCode).toBe(401);
+    await body.dump();
   });
 });
 
