@@ -1,6 +1,6 @@
 import { asObject } from '../api/json.ts';
 import { entriesOf, platformCliNames, type RawScope } from './effective-scope.ts';
-import { readFields, readList, readName, readText, readTexts, UnreadableEntry } from './gate/fields.ts';
+import { readFields, readList, readName, readText, readTexts, UnreadableEntry } from './fields.ts';
 import { isTargetName, projectOfNamespace } from './request-path.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { RawScope } from '../effective-scope.ts';
+import { UnreadableEntry } from '../fields.ts';
 import type { FindProject } from '../request-path.ts';
 import { clusterEntry, projectEntry, spaceEntry, virtualClusterEntry } from './entries.ts';
-import { UnreadableEntry } from './fields.ts';
 import type { Gate, GateEntry } from './gate.ts';
 import { roleEntry } from './roles.ts';
 import { ruleEntry } from './rules.ts';

@@ -1,8 +1,8 @@
 import { group } from '../../api/names.ts';
 import { spaceInstances, virtualClusterInstances } from '../../api/resources.ts';
+import { readFields, readName, UnreadableEntry } from '../fields.ts';
 import { type FindProject, isTargetName, type RequestTarget } from '../request-path.ts';
 import type { RequestMeaning } from '../requests/resolve-request.ts';
-import { readFields, readName, UnreadableEntry } from './fields.ts';
 import type { GateEntry } from './gate.ts';
 
 /** Reads the text of a field into what matches names; `*` matches all of them. */

@@ -1,9 +1,9 @@
 import { group } from '../../api/names.ts';
 import { clusters, spaceInstances, virtualClusterInstances } from '../../api/resources.ts';
 import { platformCliNames } from '../effective-scope.ts';
+import { readFields, readText, readTexts, UnreadableEntry } from '../fields.ts';
 import type { FindProject } from '../request-path.ts';
 import type { RequestMeaning } from '../requests/resolve-request.ts';
-import { readFields, readText, readTexts, UnreadableEntry } from './fields.ts';
 import type { GateEntry } from './gate.ts';
 
 /** Known names of roles for parts of a platform that do not exist here. They allow nothing, without a warning. */

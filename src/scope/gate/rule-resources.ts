@@ -1,5 +1,5 @@
+import { readFields, readText, readTexts } from '../fields.ts';
 import type { RequestMeaning } from '../requests/resolve-request.ts';
-import { readFields, readText, readTexts } from './fields.ts';
 
 /** One entry of the resources of a rule: a group, and what of it. */
 export interface ResourceMatcher {

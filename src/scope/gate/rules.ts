@@ -1,6 +1,6 @@
+import { readFields, readList, readText, readTexts } from '../fields.ts';
 import type { FindProject, RequestTarget } from '../request-path.ts';
 import type { RequestMeaning } from '../requests/resolve-request.ts';
-import { readFields, readList, readText, readTexts } from './fields.ts';
 import type { GateEntry } from './gate.ts';
 import { matchesResource, namesResource, type ResourceMatcher, readResources } from './rule-resources.ts';
 

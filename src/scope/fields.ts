@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../api/json.ts';
+import { isObject, type JsonObject } from '../api/json.ts';
 
 /** Thrown by the readers below: what an entry says cannot be read, so it must allow nothing. */
 export class UnreadableEntry extends Error {}
