@@ -10,6 +10,7 @@ import {
 import { waitFor } from '../../test/fakes/wait-for.ts';
 import { credentialHash } from '../credentials/keys/credential-hash.ts';
 import { impersonationHeaders } from '../kube/client/impersonation.ts';
+import { version } from '../version.ts';
 import type { Verdict } from './index/verdict.ts';
 
 const key = 'a-key-that-alice-chose-herself';
@@ -95,6 +96,18 @@ describe('a request on its way', () => {
     expect(statusOf(await send(request()))).toBe(404);
     expect(seen).toHaveLength(1);
   });
+});
+
+it('the version of the gateway is told to everyone, and nothing else of it', async () => {
+  const { send, seen } = await start();
+  const answer = await send('GET /version HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  expect(statusOf(answer)).toBe(200);
+  expect(answer.split('\r\n')).toContain(JSON.stringify({ version }));
+  for (const other of ['GET /version/', 'GET /healthz', 'GET /metrics', 'GET /readyz', 'POST /version'])
+    expect([401, 404]).toContain(
+      statusOf(await send(`${other} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)),
+    );
+  expect(seen).toEqual([]);
 });
 
 describe('a request that gets no further than the gateway', () => {

@@ -14,13 +14,15 @@ function start(writesPerSecond = 20) {
   const clock = new FakeClock(created);
   const keys = new Store<LiveRecord>();
   const written: string[] = [];
+  const versions: string[] = [];
   const failures: unknown[] = [];
   const client = {
     mergePatch: async (
       _resource: unknown,
       { name }: { name: string },
-      patch: { status: { lastActivity: string } },
+      patch: { metadata: { resourceVersion: string }; status: { lastActivity: string } },
     ) => {
+      versions.push(patch.metadata.resourceVersion);
       const failure = failures.shift();
       if (failure !== undefined) throw failure;
       written.push(`${name} ${patch.status.lastActivity.slice(11, 19)}`);
@@ -46,7 +48,7 @@ function start(writesPerSecond = 20) {
     await clock.settle();
     await running;
   };
-  return { clock, keys, written, failures, activity, use, end };
+  return { clock, keys, written, versions, failures, activity, use, end };
 }
 
 const refusal = (status: number, message: string) =>
@@ -138,6 +140,26 @@ describe('the activity of keys', () => {
     use(key('a'));
     await clock.advanceAsync(within, 500);
     expect(written).toEqual(['a 10:00:00']);
+    await end();
+  });
+
+  it('says which version is meant, after a conflict the next one: a patch of the status takes any UID', async () => {
+    const { clock, keys, failures, written, versions, use, end } = start();
+    failures.push(refusal(409, 'modified'));
+    use({ ...key('a'), resourceVersion: '7' });
+    await clock.advanceAsync(500, 500);
+    keys.upsert({ ...key('a'), resourceVersion: '8' });
+    await clock.advanceAsync(500, 500);
+    expect([versions, written]).toEqual([['7', '8'], ['a 10:00:00']]);
+    await end();
+  });
+
+  it('is never that of another key under the same name', async () => {
+    const { clock, keys, written, versions, activity, use, end } = start();
+    use(key('a'));
+    keys.upsert({ ...key('a'), uid: 'another', resourceVersion: '9' });
+    await clock.advanceAsync(2_000, 500);
+    expect([versions, written, activity.waiting]).toEqual([[], [], 0]);
     await end();
   });
 
