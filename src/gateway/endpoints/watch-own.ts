@@ -5,7 +5,7 @@ import type { StoreChange } from '../../kube/cache/store.ts';
 import { isNewerVersion, parseKey } from '../../kube/object.ts';
 import { type Holder, isOwn } from '../index/ownership.ts';
 import { leaveRest } from '../server/error-answer.ts';
-import { metadataOf, rowsOf } from './accepted-form.ts';
+import { metadataOf, rowsOf, wholeObject } from './accepted-form.ts';
 import { type ListSelection, ownIn, readSelection } from './list-own.ts';
 import type { OwnRequest } from './own-request.ts';
 import { readInForm, shownAs } from './read-own.ts';
@@ -73,7 +73,7 @@ class OwnWatch {
     response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' });
     response.flushHeaders();
     try {
-      this.#begin();
+      await this.#begin();
       await this.#sendChanged();
       if (this.#start.isAnnounced) await this.#sendBookmark({ 'k8s.io/initial-events-end': 'true' });
       await this.#follow();
@@ -92,7 +92,7 @@ class OwnWatch {
   }
 
   /** What is there already: the client has it from a list, or gets it now. */
-  #begin(): void {
+  async #begin(): Promise<void> {
     const own = ownIn(this.#request);
     if (this.#start.withInitial) {
       for (const { key } of own) this.#changed.add(key);
@@ -100,16 +100,39 @@ class OwnWatch {
     }
     const { missed } = this.#start;
     const first = new Map([...missed].reverse().map((change) => [change.key, change]));
-    for (const { key } of own) if (first.get(key)?.type !== 'added') this.#remember(key);
+    for (const record of own)
+      if (first.get(record.key)?.type !== 'added' && (await this.#mayBeListed(record)))
+        this.#remember(record.key);
     for (const change of missed) {
       if (
         change.previous !== undefined &&
+        this.#isNamed(change.key) &&
         first.get(change.key)?.type !== 'added' &&
         this.#isOwn(change.previous)
       )
         this.#remember(change.key, change.previous.uid);
       this.#onChange(change);
     }
+  }
+
+  /** Whether the list of the client may hold it: what its selectors do not select is not there. */
+  async #mayBeListed(record: LiveRecord): Promise<boolean> {
+    const { query, held } = this.#request;
+    if (!this.#isNamed(record.key)) return false;
+    if (this.#isOver || !(query.get('labelSelector') || query.get('fieldSelector'))) return true;
+    const found = await readInForm(this.#request, record, wholeObject);
+    if (found === undefined) return true;
+    held.giveBack(found.bytes);
+    // What has changed since then may have been selected.
+    const version = String(asObject(found.object['metadata'])['resourceVersion']);
+    return isNewerVersion(version, this.#start.resourceVersion) || this.#selection.selects(found.object);
+  }
+
+  /** A watch of one name is never about another. */
+  #isNamed(key: string): boolean {
+    const selector = this.#request.query.get('fieldSelector') ?? '';
+    const [, name] = /^metadata\.name==?([^,]+)$/.exec(selector) ?? [];
+    return name === undefined || name === parseKey(key).name;
   }
 
   async #follow(): Promise<void> {
@@ -135,7 +158,7 @@ class OwnWatch {
 
   #onChange({ key, previous, current }: StoreChange<LiveRecord>): void {
     const isAbout = this.#shown.has(key) || this.#isOwn(current) || this.#isOwn(previous);
-    if (!isAbout) return;
+    if (!isAbout || !this.#isNamed(key)) return;
     this.#changed.add(key);
     this.#next.resolve();
   }

@@ -4,12 +4,13 @@ import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { Project, readingOf, signedLifeOf } from '../kubeconfigs/kubeconfig-world.ts';
-import { CurlHolder, curlHolder } from './curl-holder.ts';
+import { CurlHolder, curlHolder, withReplica } from './curl-holder.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { untilReached } from './known-holder.ts';
 import { management, ownAPI, ownKeys, ownTokens } from './own-client.ts';
 
-const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' });
+const env = { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' };
+const world = await withReplica(await gatewayWorld(env), env);
 const { admin, name, plane } = world;
 const project = await Project.ready(world, await sharedVirtualCluster());
 const instance = project.instance.metadata.name;
@@ -26,7 +27,8 @@ await giveRight(admin, root, {
 });
 const holder = await curlHolder(world, { user: alice });
 const platform = await curlHolder(world, { user: root });
-await untilReached(world.gateway, holder.key, `project/${project.name}/virtualcluster/${instance}`);
+for (const replica of world.replicas)
+  await untilReached(replica, holder.key, `project/${project.name}/virtualcluster/${instance}`);
 
 const time = '2026-11-21T10:00:00Z';
 /** Every list of a scope, and every field in them. */

@@ -1,12 +1,11 @@
-import { afterAll, describe, expect, it } from 'vitest';
-import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
+import { describe, expect, it } from 'vitest';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { CurlHolder, curlHolder } from './curl-holder.ts';
+import { type CurlHolder, curlHolder, withReplica } from './curl-holder.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { management, ownAPI, ownKeys, ownTokens } from './own-client.ts';
 
-const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' });
+const world = await withReplica(await gatewayWorld());
 const { admin, name } = world;
 const alice = name('alice');
 const holder = await curlHolder(world, { user: alice });
@@ -24,25 +23,6 @@ const merge = async (place: string, body: object) =>
   await holder.send('PATCH', place, { type: mergePatch, body });
 const metadataAt = async (place: string) => (await holder.send('GET', place)).body.metadata;
 const works = async (other: CurlHolder) => (await other.send('GET', version)).status === 200;
-
-describe('two replicas', async () => {
-  const other = await RunningGateway.start(world.plane, world.guard, { name: name('replica') });
-  afterAll(async () => void (await other.end()));
-  const there = await CurlHolder.with(world, holder.key, other);
-
-  it('show the same objects, whichever of them made, changed or deleted one', async () => {
-    await until('the other knows the holder', async () => await works(there));
-    const { place } = await holder.make();
-    await until('it is there', async () => (await there.send('GET', place)).status === 200);
-    const labels = { at: 'the-other' };
-    expect(
-      (await there.send('PATCH', place, { type: mergePatch, body: { metadata: { labels } } })).status,
-    ).toBe(200);
-    expect((await metadataAt(place)).labels).toMatchObject(labels);
-    expect((await there.send('DELETE', place)).status).toBe(200);
-    await until('it is gone', async () => (await holder.send('GET', place)).status === 404);
-  });
-});
 
 describe('every object', () => {
   it('has the kind of its path, sent or not, and keeps it', async () => {

@@ -2,11 +2,17 @@ import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
+import { afterAll } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { isNewerVersion } from '../../../src/kube/object.ts';
 import type { GatewayWorld } from './gateway-world.ts';
 import { knownHolder } from './known-holder.ts';
-import { ownKeys } from './own-client.ts';
+import { management, ownKeys, ownTokens } from './own-client.ts';
+
+const version = `${management}/version`;
 
 export interface CurlAnswer {
   readonly status: number;
@@ -26,46 +32,95 @@ interface CurlOptions {
   readonly accept?: string;
 }
 
-/** curl in the hands of a holder, who sends and receives what the contract shows. */
+/** One replica, as curl reaches it. */
+interface Replica {
+  readonly url: string;
+  readonly config: string;
+}
+
+/** A world whose gateway has replicas. */
+export interface ReplicatedWorld extends GatewayWorld {
+  readonly replicas: readonly RunningGateway[];
+}
+
+/** The same with one more replica. Call it at the top of a file. */
+export async function withReplica(world: GatewayWorld, env = {}): Promise<ReplicatedWorld> {
+  const other = await RunningGateway.start(world.plane, world.guard, { name: world.name('replica'), env });
+  afterAll(async () => void (await other.end()));
+  return Object.assign(Object.create(world) as GatewayWorld, { replicas: [world.gateway, other] });
+}
+
+/** curl in the hands of a holder, who sends and receives what the contract shows. Replicas take turns. */
 export class CurlHolder {
   readonly key: string;
-  readonly #world: GatewayWorld;
-  readonly #place: { readonly url: string; readonly config: string };
+  readonly #world: ReplicatedWorld;
+  readonly #replicas: readonly Replica[];
+  #turn = 0;
 
-  static async with(world: GatewayWorld, key: string, gateway = world.gateway): Promise<CurlHolder> {
-    const file = (kind: string) => path.join(world.guard.folder, world.name(kind));
-    const [caFile, config] = [file('gateway-ca'), file('curl')];
-    await writeFile(caFile, gateway.ca);
-    // Not among the arguments, which everybody on a machine sees.
-    const lines = [`cacert = "${caFile}"`, `header = "Authorization: Bearer ${key}"`];
-    await writeFile(config, lines.join('\n'), { mode: 0o600 });
-    return new CurlHolder(world, key, { url: gateway.url, config });
+  static async with(world: ReplicatedWorld, key: string): Promise<CurlHolder> {
+    const replicas = world.replicas.map(async ({ url, ca }) => {
+      const file = (kind: string) => path.join(world.guard.folder, world.name(kind));
+      const [caFile, config] = [file('gateway-ca'), file('curl')];
+      await writeFile(caFile, ca);
+      // Not among the arguments, which everybody on a machine sees.
+      const lines = [`cacert = "${caFile}"`, `header = "Authorization: Bearer ${key}"`];
+      await writeFile(config, lines.join('\n'), { mode: 0o600 });
+      return { url, config };
+    });
+    const holder = new CurlHolder(world, key, await Promise.all(replicas));
+    await holder.#untilAgreed(async (replica) => (await holder.#ask(replica, 'GET', version)).status);
+    return holder;
   }
 
-  private constructor(world: GatewayWorld, key: string, place: { url: string; config: string }) {
+  private constructor(world: ReplicatedWorld, key: string, replicas: readonly Replica[]) {
     this.#world = world;
     this.key = key;
-    this.#place = place;
+    this.#replicas = replicas;
   }
 
-  /** `place` begins behind the base URL. What is made there goes after the tests. */
+  /**
+   * `place` begins behind the base URL. What is made there goes after the tests. Resolves when every replica knows what was changed:
+   * the next request goes to another one.
+   */
   async send(method: string, place: string, options: CurlOptions = {}): Promise<CurlAnswer> {
+    const replica = this.#replicas[this.#turn++ % this.#replicas.length];
+    if (replica === undefined) throw new Error('the gateway has no replica');
+    const answer = await this.#ask(replica, method, place, options);
+    if (answer.status === 201 && !place.includes('dryRun')) this.#track(answer.body);
+    const { kind, metadata } = answer.body ?? {};
+    const collection = { OwnedAccessKey: ownKeys, DirectClusterEndpointToken: ownTokens }[String(kind)];
+    if (method === 'GET' || answer.status > 201 || collection === undefined || place.includes('dryRun'))
+      return answer;
+    await this.#untilAgreed(async (one) => {
+      // The version of a list says how far the replica has got.
+      const list = await this.#ask(one, 'GET', `${collection}?limit=1`);
+      const position = list.body.metadata.resourceVersion;
+      if (list.status === 200 && isNewerVersion(metadata.resourceVersion, position)) return 'behind';
+      return (await this.#ask(one, 'GET', `${collection}/${metadata.name}`)).status;
+    });
+    return answer;
+  }
+
+  /** It may be that they agree on a refusal. */
+  async #untilAgreed(ask: (replica: Replica) => Promise<unknown>): Promise<void> {
+    await until('the replicas agree', async () => {
+      const said = new Set(await Promise.all(this.#replicas.map(ask)));
+      return said.size === 1 && !said.has('behind');
+    });
+  }
+
+  async #ask(
+    replica: Replica,
+    method: string,
+    place: string,
+    options: CurlOptions = {},
+  ): Promise<CurlAnswer> {
     const { body, type = 'application/yaml', accept } = options;
     const sent = body === undefined ? [] : ['--header', `Content-Type: ${type}`, '--data-binary', '@-'];
     const asked = accept === undefined ? [] : ['--header', `Accept: ${accept}`];
-    const args = [
-      '--silent',
-      '--show-error',
-      '--include',
-      '--max-time',
-      '60',
-      '--config',
-      this.#place.config,
-    ];
-    const url = this.#place.url + place;
-    const answer = await curl([...args, ...sent, ...asked, '--request', method, url], inForm(body, type));
-    if (answer.status === 201 && !place.includes('dryRun')) this.#track(answer.body);
-    return answer;
+    const args = ['--silent', '--show-error', '--include', '--max-time', '60', '--config', replica.config];
+    const url = replica.url + place;
+    return await curl([...args, ...sent, ...asked, '--request', method, url], inForm(body, type));
   }
 
   /** A new access key of this holder, where it stands, and its own holder. */
@@ -82,7 +137,7 @@ export class CurlHolder {
 }
 
 /** The holder of a new key that the gateway accepts. */
-export async function curlHolder(world: GatewayWorld, spec: object): Promise<CurlHolder> {
+export async function curlHolder(world: ReplicatedWorld, spec: object): Promise<CurlHolder> {
   return await CurlHolder.with(world, (await knownHolder(world, spec)).key);
 }
 
