@@ -117,6 +117,8 @@ function readReview({ headers }: IncomingMessage, body: Buffer): ReadReview | Er
 const yamlOptions = {
   version: '1.1',
   maxAliasCount: 0,
+  // Their text would quote the document, at a cost for each.
+  prettyErrors: false,
   stringKeys: true,
   uniqueKeys: false,
   logLevel: 'error',
