@@ -67,9 +67,12 @@ export class CurlHolder {
       await writeFile(config, lines.join('\n'), { mode: 0o600 });
       return { url, config };
     });
-    const holder = new CurlHolder(world, key, await Promise.all(replicas));
-    await holder.#untilAgreed(async (replica) => (await holder.#ask(replica, 'GET', version)).status);
-    return holder;
+    return new CurlHolder(world, key, await Promise.all(replicas));
+  }
+
+  /** That counts as a use of the key, which changes its object a moment later. */
+  async untilKnown(): Promise<void> {
+    await this.#untilAgreed(async (replica) => (await this.#ask(replica, 'GET', version)).status);
   }
 
   private constructor(world: ReplicatedWorld, key: string, replicas: readonly Replica[]) {
@@ -138,7 +141,9 @@ export class CurlHolder {
 
 /** The holder of a new key that the gateway accepts. */
 export async function curlHolder(world: ReplicatedWorld, spec: object): Promise<CurlHolder> {
-  return await CurlHolder.with(world, (await knownHolder(world, spec)).key);
+  const holder = await CurlHolder.with(world, (await knownHolder(world, spec)).key);
+  await holder.untilKnown();
+  return holder;
 }
 
 const inForm = (body: unknown, type: string): string =>
