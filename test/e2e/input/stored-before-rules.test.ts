@@ -155,9 +155,12 @@ describe('claims that are no texts, from before the rules', () => {
           () => false,
         ),
     );
-    await expect(change({ seats: 4 })).rejects.toThrow(
-      'spec.identity.extraClaims.seats in body must be of type string',
-    );
+    await expect(change({ seats: 4 })).rejects.toMatchObject({
+      status: 422,
+      statusMessage: expect.stringContaining(
+        'spec.identity.extraClaims.seats in body must be of type string',
+      ),
+    });
     expect((await admin.get(key)).spec.identity).toEqual({ extraClaims: { seats: '3' } });
   });
 });
