@@ -132,6 +132,23 @@ const keyInSecret: Scenario = {
   },
 };
 
+const disabledKeyInSecret: Scenario = {
+  title: 'saying on a Secret that its key is disabled',
+  writes: ['PATCH ownedaccesskeys/status', 'PUT secrets'],
+  prepare: async (subject) => {
+    await subject.key({ secretRef: subject.place() });
+    await subject.untilReady();
+  },
+  begin: async (subject) => await subject.patch({ disabled: true }),
+  end: async (subject) => {
+    const { namespace, name } = subject.place();
+    const says = ({ metadata }: Stored) => metadata.annotations?.[annotations.reason] === reasons.disabled;
+    await subject.api.until(secretAt(namespace, name), 'the Secret to say so', says);
+    const key = await subject.api.untilRefused(subject.object, reasons.disabled);
+    await expectIssuedOnce(subject, key, await subject.secretCredential('key'));
+  },
+};
+
 const rotatedKey: Scenario = {
   title: 'rotating a generated key',
   writes: ['PATCH ownedaccesskeys', 'PATCH ownedaccesskeys/status'],
@@ -289,6 +306,7 @@ const deletedToken: Scenario = {
 export const scenarios: readonly Scenario[] = [
   generatedKey,
   keyInSecret,
+  disabledKeyInSecret,
   rotatedKey,
   movedKey,
   endedKey,

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { annotations } from '../../../src/api/names.ts';
+import { annotations, labels } from '../../../src/api/names.ts';
 import type { CredentialRecord } from '../../../src/credentials/record.ts';
+import { secretKeyOf } from '../../../src/operator/credentials/secret-record.ts';
 import type { Fate } from '../../component/operator/memory-api.ts';
 import { Simulation } from '../../component/operator/simulation.ts';
 
@@ -188,6 +189,29 @@ it(
         world.crash();
         await world.runUntilIdle();
         expect(JSON.stringify(world.records())).toBe(before);
+      }),
+      { numRuns: 200 },
+    );
+  },
+  limit,
+);
+
+it(
+  'whatever happens, a Secret that is left says what the status says',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(...history(act), async (...told) => {
+        const world = await live(...told);
+        for (const record of world.records().filter(({ deleted }) => deleted === undefined)) {
+          const { metadata } = world.api.find('secrets', secretKeyOf(record) ?? '') ?? {};
+          if (metadata?.labels?.[labels.ownerUID] !== record.uid) continue;
+          const { [annotations.reason]: reason, [annotations.fingerprint]: fingerprint } =
+            metadata.annotations ?? {};
+          expect({ reason, fingerprint }).toEqual({
+            reason: readyOf(record)?.reason,
+            fingerprint: record.status.fingerprint,
+          });
+        }
       }),
       { numRuns: 200 },
     );
