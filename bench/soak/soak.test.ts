@@ -1,0 +1,28 @@
+import { afterAll, expect, inject, it } from 'vitest';
+import { runBundle } from '../../lab/operator/program.ts';
+import { type Platform, startPlatform } from '../world/platform.ts';
+import { judgeFlatness } from './flatness.ts';
+import { figureIn, soak } from './soak.ts';
+
+let platform: Platform | undefined;
+afterAll(async () => await platform?.stop());
+
+it('a minute and a half of churn leaves nothing behind in the operator', async ({ annotate }) => {
+  runBundle(inject('bundle'));
+  // Of its own: nothing else makes work for the operator.
+  platform = await startPlatform({ name: 'soak', fsync: false });
+  const { plane, client } = platform;
+  const pace = { seconds: 90, operationsPerSecond: 25, everySeconds: 2 };
+  const { samples, operations } = await soak({ plane, client, ...pace, onSample: () => undefined });
+  // The heap of a young process still finds its size, so the short form finds only what grows fast.
+  const flatness = judgeFlatness(samples, { settledAfterSeconds: 30, maxGrowth: 0.25, slackFactor: 4 });
+  await annotate(`${operations} operations; ${JSON.stringify(flatness)}`);
+  expect(flatness.filter(({ isFlat }) => !isFlat)).toEqual([]);
+  expect(operations).toBeGreaterThan(200);
+});
+
+it('reads one figure of the metrics, with and without labels', () => {
+  const metrics = '# TYPE a gauge\na 12\nbb{type="x"} 3.5e6\n';
+  expect([figureIn(metrics, 'a'), figureIn(metrics, 'bb')]).toEqual([12, 3_500_000]);
+  expect(() => figureIn(metrics, 'c')).toThrow('no c among the metrics');
+});
