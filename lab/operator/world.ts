@@ -46,7 +46,7 @@ export interface World {
   user(name: string, groups?: readonly string[]): Promise<{ api: Api; kubeconfig: string }>;
   /** Starts an operator and waits until it leads. */
   startOperator(options?: OperatorOptions): Promise<RunningOperator>;
-  /** SIGKILL to the operator that was started last. Another one may lead at once. */
+  /** SIGKILL to the operator that was started last. One that is started afterwards leads at once. */
   killOperator(): Promise<void>;
   name(prefix: string): string;
 }
@@ -144,7 +144,7 @@ export async function untilLeading(operator: RunningOperator): Promise<void> {
   if (operator.exited) throw new Error(`the operator ended: ${(await operator.log()).slice(-2_000)}`);
 }
 
-/** Call it when the holder is dead for certain, so that no one needs to wait until its lease has run out. */
+/** Call it when the holder is dead for certain: an operator that is started afterwards waits for no lease to run out. */
 export async function freeLease(admin: Api): Promise<void> {
   try {
     await admin.client.delete(leases, { namespace: systemNamespace, name: systemObjects.lease });

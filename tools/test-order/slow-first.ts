@@ -7,6 +7,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  */
 const slow = [
   'bench/benchmarks/record-memory',
+  'bench/soak/',
+  'test/outages/ill/idle-requests',
   'test/outages/rights/second-look',
   'test/outages/gitops/sync-waves',
   'test/outages/operator/convergence',
