@@ -1,0 +1,173 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'vitest';
+import type { ControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import { conditionOf, type Stored } from '../../../lab/operator/api.ts';
+import { concurrently } from '../../../lab/operator/concurrently.ts';
+import { healthOf } from '../../../lab/operator/telemetry.ts';
+import { until } from '../../../lab/operator/until.ts';
+import type { World } from '../../../lab/operator/world.ts';
+import { annotations } from '../../../src/api/names.ts';
+import { reasons } from '../../../src/api/reasons.ts';
+import type { Resource } from '../../../src/api/resources.ts';
+import { shippedPolicies } from '../../../src/operator/admission/generated/shipped-policies.ts';
+import type { Person } from '../../e2e/rights/people.ts';
+import { type Piece, takeAway } from './policies-away.ts';
+
+/** Annotations as the policies would write them about someone who may do everything. */
+export const forged = {
+  annotations: {
+    [annotations.requester]: 'platform-admin',
+    [annotations.requesterGroups]: '["system:masters"]',
+  },
+};
+export const forgedChange = {
+  annotations: {
+    [annotations.changedBy]: 'platform-admin',
+    [annotations.changedByGroups]: '["system:masters"]',
+  },
+};
+
+/** What someone tries to make. */
+export type Attempt = readonly [resource: Resource, spec: object, metadata: object];
+
+export interface Made {
+  readonly by: string;
+  readonly object: Stored;
+}
+
+export interface CrowdOptions {
+  readonly plane: ControlPlane;
+  readonly world: World;
+  readonly people: ReadonlyMap<string, Person>;
+  readonly attempts: readonly Attempt[];
+  /** What each has from the beginning, and how they try to widen it. */
+  readonly own: (person: Person, name: string) => Promise<Stored>;
+  readonly widen: (person: Person, own: Stored) => Promise<unknown>;
+}
+
+/** Everyone tries everything in turn, and to widen what is their own, each from another beginning. */
+class Crowd {
+  readonly made: Made[] = [];
+  readonly #options: CrowdOptions;
+  #over = false;
+  readonly #tried: number[];
+  readonly #trying: Promise<unknown>;
+
+  constructor(options: CrowdOptions) {
+    this.#options = options;
+    const people = [...options.people];
+    this.#tried = people.map(() => 0);
+    this.#trying = Promise.all(people.map(([name, person], index) => this.#try(name, person, index)));
+  }
+
+  /** Until each has tried so many times more. */
+  async untilTried(times: number): Promise<void> {
+    const goals = this.#tried.map((count) => count + times);
+    const isReached = async () => this.#tried.every((count, index) => count >= (goals[index] ?? 0));
+    await until('everyone has tried', isReached, { timeoutMs: 120_000 });
+  }
+
+  async end(): Promise<void> {
+    this.#over = true;
+    await this.#trying;
+  }
+
+  async #try(by: string, person: Person, index: number): Promise<void> {
+    const { attempts, own, widen } = this.#options;
+    const object = await own(person, by);
+    this.made.push({ by, object });
+    for (let turn = index; !this.#over; turn++) {
+      const [resource, spec, metadata] = attempts[turn % (attempts.length + 1)] ?? [];
+      if (resource === undefined || spec === undefined) {
+        await widen(person, object);
+      } else {
+        const { status, body } = await person.tryCreate(resource, spec, metadata);
+        if (status === 201) this.made.push({ by, object: body });
+      }
+      this.#tried[index] = (this.#tried[index] ?? 0) + 1;
+      await delay(paceMs);
+    }
+  }
+}
+
+/** Ten of them keep no API server so busy that the rest of the test waits for it. */
+const paceMs = 100;
+/** An API server goes on by the policies that it has read for up to a second. Each of ten users tries six times in it, at most. */
+const triesBefore = 7;
+
+/** What the crowd made before these are gone, while they are, and after they are back. */
+export async function whileAway(pieces: readonly Piece[], options: CrowdOptions): Promise<readonly Made[]> {
+  const { plane, world, attempts } = options;
+  const crowd = new Crowd(options);
+  await crowd.untilTried(2);
+  const bringBack = await takeAway(plane, pieces);
+  await crowd.untilTried(triesBefore + attempts.length + 1);
+  await bringBack();
+  const isComplete = async () => (await healthOf(world.operator, '/readyz')).status === 200;
+  await until('all policies are there', isComplete, { timeoutMs: 90_000 });
+  await crowd.untilTried(2);
+  await crowd.end();
+  return crowd.made;
+}
+
+const undecided: readonly (string | undefined)[] = [undefined, 'Pending', reasons.admissionMissing];
+const refusals: readonly (string | undefined)[] = [
+  reasons.requesterNotPermitted,
+  reasons.requesterUnknown,
+  reasons.requesterNotAllowed,
+  reasons.changeNotAllowed,
+  reasons.useNotAllowed,
+];
+
+/** Each is decided on, and what was confirmed is what its maker may have. */
+export async function expectJustice(
+  { admin }: World,
+  made: readonly Made[],
+  mayHave: (made: Made) => boolean,
+): Promise<void> {
+  await concurrently(
+    made,
+    async ({ by, object }) => {
+      const isDecided = (found: Stored) =>
+        !undecided.includes(conditionOf(found)?.reason) &&
+        found.status.observedGeneration === found.metadata.generation;
+      const seen = await admin.until(object, 'decided', isDecided, { timeoutMs: 120_000 });
+      const reason = conditionOf(seen)?.reason;
+      if (seen.status.credentialHash === undefined) expect(refusals).toContain(reason);
+      else
+        expect({ by, reason, spec: seen.spec, mayHave: mayHave({ by, object: seen }) }).toMatchObject({
+          mayHave: true,
+        });
+    },
+    16,
+  );
+}
+
+const stamping = ['latchkey-requester', 'latchkey-requester-integrity'];
+
+const pairOf = ({ kind, name }: Piece): string => `${kind.replace(/Binding$/, '')}/${name}`;
+/** Short, because titles are cut: `VAPB delegation`. */
+const titleOf = ({ kind, name }: Piece): string =>
+  `${kind.replaceAll(/[a-z]/g, '')} ${name.replace('latchkey-', '')}`;
+
+export const piecesOf = (names: readonly string[]): readonly Piece[] =>
+  shippedPolicies.filter(({ name }) => names.includes(name));
+
+/** The bindings of the policies that stamp. */
+export const stamps = piecesOf(stamping).filter(({ kind }) => kind.endsWith('Binding'));
+
+/**
+ * Each of these policies and bindings away alone, and with those of the stamps: then one of each pair, in turn, for either has the
+ * same effect.
+ */
+export function casesOf(names: readonly string[]) {
+  const pieces = piecesOf(names);
+  const judging = pieces.filter(({ name }) => !stamping.includes(name));
+  const oneOfEach = [...Map.groupBy(judging, pairOf).values()].map(
+    (pair, index) => pair[index % pair.length] as Piece,
+  );
+  return [
+    ...pieces.map((piece) => ({ title: titleOf(piece), away: [piece] })),
+    ...oneOfEach.map((piece) => ({ title: `${titleOf(piece)} and the stamps`, away: [piece, ...stamps] })),
+  ];
+}
