@@ -25,6 +25,7 @@ export function toLiveConfirmation(status: JsonObject): LiveConfirmation {
     accessKeyUID: shared.text(asText(status['accessKeyUID'])),
     chain: asText(status['chain']),
     confirmedGroups: toGroups(status['confirmedGroups']),
+    subject: shared.text(asText(status['subject'])),
     lastActivity: parseInstant(status['lastActivity']),
     instanceUID: shared.text(asText(status['virtualClusterInstanceUID'])),
   } satisfies Slots<LiveConfirmation> as LiveConfirmation;
@@ -41,7 +42,6 @@ export function toConfirmation(status: JsonObject, live: LiveConfirmation): Conf
     ...(live as Slots<LiveConfirmation>),
     keyID: asText(status['keyID']),
     signingKeyID: shared.text(asText(status['signingKeyID'])),
-    subject: shared.text(asText(status['subject'])),
     audiences: Array.isArray(audiences) ? shared.json(asTexts(audiences)) : undefined,
     keySource: keySources.find((source) => source === status['keySource']),
     observedRotation: typeof observedRotation === 'string' ? observedRotation : undefined,

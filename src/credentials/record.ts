@@ -18,10 +18,12 @@ export interface LiveConfirmation {
   readonly accessKeyUID?: string;
   readonly chain?: string;
   /**
-   * Below a key: of its groups those that this credential may have, because its requester may. Absent: it was confirmed by a
-   * release that did not ask, and has them all.
+   * Below a key: of its groups those that this credential may have, because its requester may. Without a key above, of a token or
+   * kubeconfig: the groups that its requester had at the last issue. Absent: it was confirmed by a release that did not say.
    */
   readonly confirmedGroups?: readonly string[];
+  /** The user that it speaks for. */
+  readonly subject?: string;
   readonly lastActivity?: number;
   /** Kubeconfigs only: the UID of the instance that it was issued for. */
   readonly instanceUID?: string;
@@ -33,8 +35,6 @@ export interface Confirmation extends LiveConfirmation {
   readonly keyID?: string;
   /** Signed tokens only: the `kid` in their header. */
   readonly signingKeyID?: string;
-  /** For people: the user that it speaks for. */
-  readonly subject?: string;
   /** Signed tokens only, for people: where they may be used. */
   readonly audiences?: readonly string[];
   readonly keySource?: KeySource;

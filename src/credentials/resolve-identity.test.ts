@@ -36,6 +36,37 @@ describe('resolveIdentity', () => {
     });
   });
 
+  describe('of a token that was confirmed', () => {
+    const confirmed = { fingerprint: 'v1:f', subject: 'alice', confirmedGroups: ['dev', 'ops'] };
+    const token = (stamps: Record<string, string>, status: CredentialParts['status'] = confirmed) =>
+      resolveIdentity(
+        record({ kind: 'DirectClusterEndpointToken', spec: {}, annotations: stamps, status }),
+        [],
+      );
+    const by = (user: string, groups: readonly string[] = ['dev']) => ({
+      [annotations.requester]: user,
+      [annotations.requesterGroups]: JSON.stringify(groups),
+    });
+
+    it('is refused when the stamps name another user since', () => {
+      expect(token(by('root'))).toMatchObject({ refusal: { reason: 'RequesterUnknown' } });
+      const long = 'x'.repeat(1_024);
+      expect(token(by(`${long}y`), { ...confirmed, subject: long })).toHaveProperty('identity');
+    });
+
+    it('has no group that it was confirmed without, and loses what its requester has lost', () => {
+      expect(token(by('alice', ['dev', 'admins']))).toMatchObject({ identity: { groups: ['dev'] } });
+      expect(token(by('alice', []))).toMatchObject({ identity: { groups: [] } });
+    });
+
+    it('is that of the stamps where an earlier release confirmed it, and before the first confirmation', () => {
+      expect(token(by('alice', ['admins']), { fingerprint: 'v1:f' })).toMatchObject({
+        identity: { user: 'alice', groups: ['admins'] },
+      });
+      expect(token(by('bob'), { subject: 'alice' })).toMatchObject({ identity: { user: 'bob' } });
+    });
+  });
+
   it('may be repeated by a child', () => {
     expect(
       resolveIdentity(record({ spec: { accessKey: 'root', team: 'red', groups: ['dev'] } }), [root]),

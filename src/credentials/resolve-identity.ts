@@ -1,3 +1,4 @@
+import { annotations } from '../api/names.ts';
 import { reasons } from '../api/reasons.ts';
 import type { Identity, IdentityResult } from './identity.ts';
 import type { LiveRecord } from './record.ts';
@@ -13,8 +14,31 @@ export function resolveIdentity(record: LiveRecord, ancestors: readonly LiveReco
   if (record.accessKey !== undefined)
     return parent === undefined ? noIdentity : inherited(record, parent, ancestors);
   if (record.identity !== undefined) return { identity: record.identity };
-  return record.kind === 'OwnedAccessKey' ? noIdentity : identityOfRequester(record.requester);
+  return record.kind === 'OwnedAccessKey' ? noIdentity : ofRequester(record);
 }
+
+/**
+ * A requester never changes, and their groups only become fewer. So what was confirmed tells forged stamps from true ones, also those
+ * that were written while no policy stamped and no operator watched.
+ */
+function ofRequester({ requester, status }: LiveRecord): IdentityResult {
+  const result = identityOfRequester(requester);
+  if ('refusal' in result || status.fingerprint === undefined) return result;
+  const { subject, confirmedGroups } = status;
+  if (subject !== undefined && !isNamed(result.identity.user, subject)) return otherRequester;
+  return { identity: withConfirmed(result.identity, confirmedGroups) };
+}
+
+/** Of a very long name, status holds the beginning. */
+const isNamed = (user: string, subject: string): boolean =>
+  user === subject || (subject.length >= 1_024 && user.startsWith(subject));
+
+const otherRequester: IdentityResult = {
+  refusal: {
+    reason: reasons.requesterUnknown,
+    message: `the annotation ${annotations.requester} names another user than this object was confirmed for; delete it and create it again`,
+  },
+};
 
 function inherited(record: LiveRecord, parent: LiveRecord, ancestors: readonly LiveRecord[]): IdentityResult {
   const result = resolveIdentity(parent, ancestors.slice(1));

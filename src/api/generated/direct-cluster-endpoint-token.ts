@@ -114,7 +114,7 @@ export interface DirectClusterEndpointTokenStatus {
    */
   accessKeyUID?: string;
   /**
-   * Groups of the key in spec.accessKey that this credential may have, because its requester may. Groups that the key gets later are asked about. Addition to the contract.
+   * Groups that this credential has at most. With spec.accessKey they are those of that key that its requester may have; groups that the key gets later are asked about. Without spec.accessKey they are those that its requester had at the last issue, and never become more; absent where they are very many. Addition to the contract.
    */
   confirmedGroups?: string[];
   /**

@@ -142,7 +142,8 @@ const isUnseen = ({ observedGeneration, generation }: CredentialRecord): boolean
 function identified(input: LineageInput, ancestors: readonly CredentialRecord[], naming: Naming): Lineage {
   const { record, withoutNewGroups } = input;
   const { confirmedGroups: _, ...status } = record.status;
-  const result = resolveIdentity(withoutNewGroups ? record : { ...record, status }, ancestors);
+  const isLimited = withoutNewGroups !== undefined || record.accessKey === undefined;
+  const result = resolveIdentity(isLimited ? record : { ...record, status }, ancestors);
   if ('refusal' in result) return refused(result.refusal.reason, result.refusal.message);
   const { identity } = result;
   const lineage = judgedBy(ancestors, identity, input);
@@ -175,12 +176,29 @@ export function hasNewGroups({ status }: CredentialRecord, { groups }: Identity)
   return known !== undefined && groups.some((group) => !known.includes(group));
 }
 
+/** As many as the schema takes, and bytes that leave room in an object for all else. */
+const maxRequesterGroups = { count: 512, bytes: 16_384 };
+
+const fitsStatus = (groups: readonly string[]): boolean =>
+  groups.length <= maxRequesterGroups.count &&
+  Buffer.byteLength(JSON.stringify(groups)) <= maxRequesterGroups.bytes;
+
+/** They only become fewer. What an earlier release issued gets them with its successor, not by a write of its own. */
+function requesterGroupsOf(
+  { kind, status: { confirmedGroups: known } }: CredentialRecord,
+  identity: Identity | undefined,
+): Pick<Confirmation, 'confirmedGroups'> {
+  if (kind === 'OwnedAccessKey') return {};
+  const confirmedGroups = identity?.groups ?? known;
+  return confirmedGroups === undefined || !fitsStatus(confirmedGroups) ? {} : { confirmedGroups };
+}
+
 /** What the groups of a credential below a key are judged by from now on. Not written again when the key has fewer. */
 export function confirmedGroupsOf(
   record: CredentialRecord,
   identity: Identity | undefined,
 ): Pick<Confirmation, 'confirmedGroups'> {
-  if (record.accessKey === undefined) return {};
+  if (record.accessKey === undefined) return requesterGroupsOf(record, identity);
   const known = record.status.confirmedGroups;
   const isKept = identity === undefined || (known !== undefined && !hasNewGroups(record, identity));
   const confirmedGroups = isKept ? known : identity.groups;

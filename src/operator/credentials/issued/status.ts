@@ -88,7 +88,9 @@ export function keptStatus(input: IssuedInput, lineage: GrantedLineage, life: Cr
       fingerprint,
       ...described(input, lineage),
       ...defined({ chain }),
-      ...(lineage.kind === 'live' ? confirmedGroupsOf(record, lineage.identity) : {}),
+      ...(lineage.kind === 'live' && record.accessKey !== undefined
+        ? confirmedGroupsOf(record, lineage.identity)
+        : {}),
       ...(keepPrevious ? { previous } : {}),
     },
     ready,
