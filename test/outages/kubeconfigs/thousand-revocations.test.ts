@@ -8,7 +8,7 @@ import { Store } from '../../../src/kube/cache/store.ts';
 import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
 import { kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
 import { systemClock as clock } from '../../../src/kube/clock.ts';
-import { forEachInLanes } from '../../../src/kube/for-each-in-lanes.ts';
+import { forEachConcurrently } from '../../../src/kube/for-each-concurrently.ts';
 import { silentLogger } from '../../../src/logger.ts';
 import { CertificateRevoker } from '../../../src/operator/certificates/certificate-revoker.ts';
 import { RevocationController } from '../../../src/operator/certificates/revocation-controller.ts';
@@ -42,7 +42,7 @@ beforeAll(async () => {
     connections: 4,
     observe: () => void asked.requests++,
   });
-  await forEachInLanes(uids, 16, make);
+  await forEachConcurrently(uids, 16, make);
 }, 600_000);
 afterAll(async () => await client.close());
 
