@@ -38,8 +38,9 @@ export function plotSizing({ measured, figures }: Sizing): string {
   );
   const caption = text({ x: 60, y: size.height - 10, fill: '#57606a', content: measured });
   const root = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${size.height}" font-family="sans-serif" font-size="12">`;
+  const title = '<title>Memory and start by the number of access keys</title>';
   const background = `<rect width="${size.width}" height="${size.height}" fill="#ffffff"/>`;
-  return `${[root, background, ...legend, ...lines, caption, '</svg>'].join('\n')}\n`;
+  return `${[root, title, background, ...legend, ...lines, caption, '</svg>'].join('\n')}\n`;
 }
 
 function panelOf(panel: Panel, figures: readonly SizingFigure[], programs: readonly string[]): string[] {
