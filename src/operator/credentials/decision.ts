@@ -71,13 +71,12 @@ export function decisionInput(
     record,
     lookup: (name) => stores.key(name),
     credentialByUID: (uid) => stores.byUID(uid)[0],
-    ...defined({ secret }),
+    ...defined({ secret, unmatchedScope }),
     ownSecrets: stores.secretsOf(record.uid).filter(({ purpose }) => purpose === purposes.credential),
     hasRoom: () => stores.ofKind[record.kind].quota.hasRoom(record),
     now: now(),
     trustedSince: trustedSince(),
     isUnstamped: gapChanges.has(record),
-    ...(unmatchedScope === undefined ? {} : { unmatchedScope }),
   };
 }
 
