@@ -1,6 +1,6 @@
 import { credentialKinds } from '../api/credential-kinds.ts';
 import { formatTimestamp } from '../api/instant.ts';
-import { asObject, asText, type JsonObject } from '../api/json.ts';
+import { asObject, asText, defined, type JsonObject } from '../api/json.ts';
 import { annotations, apiVersion, labels as labelNames, purposes } from '../api/names.ts';
 import { credentialHash } from './keys/credential-hash.ts';
 import type { CredentialRecord } from './record.ts';
@@ -25,11 +25,11 @@ export interface SecretState {
 const stateNames = [annotations.reason, annotations.expires, annotations.fingerprint];
 
 function stateAnnotations({ reason, expires, fingerprint }: SecretState): Record<string, string> {
-  return {
+  return defined({
     [annotations.reason]: reason,
-    ...(expires !== undefined && { [annotations.expires]: formatTimestamp(expires) }),
-    ...(fingerprint !== undefined && { [annotations.fingerprint]: fingerprint }),
-  };
+    [annotations.expires]: formatTimestamp(expires),
+    [annotations.fingerprint]: fingerprint,
+  });
 }
 
 /** The state in one text, to compare it; empty where an earlier release wrote the Secret. */

@@ -1,3 +1,4 @@
+import { defined } from '../../api/json.ts';
 import { purposes } from '../../api/names.ts';
 import { type SecretState, stateText } from '../../credentials/credential-secret.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
@@ -13,11 +14,7 @@ export interface SecretUpdate {
 /** The same as the status says, for those who read the Secret alone. */
 export function secretState({ ready, confirmation }: DesiredStatus): SecretState {
   const { expirationTimestamp: expires, fingerprint } = confirmation;
-  return {
-    reason: ready.reason,
-    ...(expires === undefined ? {} : { expires }),
-    ...(fingerprint === undefined ? {} : { fingerprint }),
-  };
+  return { reason: ready.reason, ...defined({ expires, fingerprint }) };
 }
 
 /** Of the Secret that stays where the spec names it; undefined where it says so already. */
