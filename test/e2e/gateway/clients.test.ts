@@ -4,6 +4,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { CoreV1Api, KubeConfig, PatchStrategy, setHeaderOptions, Watch } from '@kubernetes/client-node';
 import { describe, expect, it } from 'vitest';
+import { Kubectl } from '../../../lab/operator/kubectl.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { buildInformers } from '../../clientgo/informers.ts';
 import { fourTargets } from './four-targets.ts';
@@ -44,7 +45,7 @@ async function curl(
   return { stdout, stderr, exitCode };
 }
 
-describe.each(Object.entries(paths))('into the target %s', async (_, target) => {
+describe.each(Object.entries(paths))('into the target %s', async (kind, target) => {
   const kubeconfig = await gateway.kubeconfig(key, target);
   const maps = `${gateway.url}/kubernetes/${target}/api/v1/namespaces/default/configmaps`;
   it('client-go follows an object with informers, as JSON and as protobuf', async () => {
@@ -52,6 +53,38 @@ describe.each(Object.entries(paths))('into the target %s', async (_, target) => 
     expect(told).toEqual(
       ['added', 'updated', 'deleted'].flatMap((event) => [`objects ${event}`, `metadata ${event}`]),
     );
+  });
+
+  const kubectl = new Kubectl(world, kubeconfig);
+
+  it('kubectl applies, shows, follows, compares, waits for and deletes', async () => {
+    const name = world.name('map');
+    expect(await kubectl.send('apply', mapOf(name, { a: '1' }))).toContain('created');
+    expect(await kubectl.diff(mapOf(name, { a: '2' }))).toMatch(/^\+\s+a: "2"$/m);
+    const onServer = ['--server-side', '--force-conflicts'];
+    expect(await kubectl.send('apply', mapOf(name, { a: '2' }), ...onServer)).toContain('serverside-applied');
+    expect(await kubectl.ok(['get', 'configmaps', '-o', 'name'])).toContain(`configmap/${name}\n`);
+    const events = ['--watch', '--output-watch-events', '-o=jsonpath={.type} {.object.data.a}{"\\n"}'];
+    const watching = await kubectl.begin(['get', 'configmap', name, ...events]);
+    await watching.until('the object', (lines) => lines.includes('ADDED 2'));
+    const [met] = await Promise.all([
+      kubectl.ok(['wait', `configmap/${name}`, '--for=jsonpath={.data.a}=3', '--timeout=120s']),
+      kubectl.ok(['patch', 'configmap', name, '-p', '{"data":{"a":"3"}}']),
+    ]);
+    expect(met).toBe(`configmap/${name} condition met\n`);
+    await kubectl.ok(['delete', 'configmap', name]);
+    await watching.until('the end', (lines) => lines.includes('DELETED 3'));
+    await watching.end();
+  });
+
+  it('kubectl is told who it is, what it may do and what there is', async () => {
+    expect(await kubectl.ok(['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}'])).toBe(user);
+    expect(await kubectl.ok(['auth', 'can-i', 'delete', 'configmaps'])).toBe('yes\n');
+    const { stdout } = await kubectl.run(['auth', 'can-i', 'delete', 'nodes']);
+    // Users of a virtual cluster administer it, unless its instance says something else.
+    expect(stdout).toMatch(kind === 'virtual cluster' ? /^yes\n$/ : /^no\b/);
+    expect(await kubectl.ok(['api-resources'])).toMatch(/^configmaps +cm +v1 +true +ConfigMap$/m);
+    expect(await kubectl.ok(['explain', 'configmap.data'])).toContain('FIELD: data');
   });
 
   it('client-node makes, reads, patches, lists and deletes', async () => {
