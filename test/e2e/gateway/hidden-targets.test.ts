@@ -1,7 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
+import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
+import { WriteGate } from '../../../lab/operator/write-gate.ts';
 import { fourTargets } from './four-targets.ts';
-import { untilReached } from './known-holder.ts';
-import { ownClient } from './own-client.ts';
+import { untilKnown, untilReached } from './known-holder.ts';
+import { OwnClient, ownClient } from './own-client.ts';
 
 const { world, user, paths } = await fourTargets();
 const mayEnter = await ownClient(world, { user });
@@ -16,10 +18,10 @@ const limited = await ownClient(world, {
 });
 const { platform: _, ...targets } = paths;
 
-/** The same target with another name, and one of another project. */
+/** The same target with another name, and where it has a project one of another project. */
 const missing = (path: string): readonly string[] => [
   `${path}-missing`,
-  path.replace(/^project\/[^/]+/, 'project/missing'),
+  ...(path.startsWith('project/') ? [path.replace(/^project\/[^/]+/, 'project/missing')] : []),
 ];
 const requests: readonly (readonly [method: string, path: string])[] = [
   ['GET', '/version'],
@@ -29,6 +31,18 @@ const requests: readonly (readonly [method: string, path: string])[] = [
   ['GET', '/api/v1/namespaces/default/configmaps?watch=true'],
   ['DELETE', '/api/v1/namespaces/default/configmaps/a'],
 ];
+
+const gate = await WriteGate.start(world.plane);
+const replica = await RunningGateway.start(gate.access, world.guard, {
+  name: world.name('seen'),
+  env: { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' },
+});
+afterAll(async () => {
+  await replica.end();
+  await gate.close();
+});
+/** Of the replica itself: watches, whether they are current, and when its keys were used. */
+const background = /[?&](?:watch|limit)=|\/status(?:\?|$)/;
 
 describe.each(Object.entries(targets))('a %s', (_kind, path) => {
   it.each([
@@ -47,8 +61,21 @@ describe.each(Object.entries(targets))('a %s', (_kind, path) => {
     }
   });
 
+  it('that is there and one that is not cost the same: the API server is asked one question', async () => {
+    await untilReached(replica, mayEnter.key, path);
+    const newcomer = await ownClient(world, { user: world.name('newcomer') });
+    await untilKnown(replica, newcomer.key);
+    const client = new OwnClient({ gateway: replica, admin: world.admin }, newcomer.key);
+    for (const place of [path, ...missing(path)]) {
+      const before = gate.requests.length;
+      await client.send('GET', `/kubernetes/${place}/version`);
+      const asked = gate.requests.slice(before).filter((request) => !background.test(request));
+      expect(asked).toEqual(['POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews']);
+    }
+  });
+
   it('that is not there is not found by who may enter all', async () => {
-    for (const place of missing(path).filter((one) => one !== path))
+    for (const place of missing(path))
       expect((await mayEnter.send('GET', `/kubernetes/${place}/version`)).status).toBe(404);
   });
 });
