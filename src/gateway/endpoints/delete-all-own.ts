@@ -5,6 +5,7 @@ import { ownIn, readSelection } from './list-own.ts';
 import type { OwnRequest } from './own-request.ts';
 import { isAboutObject, presentUID, readWhole } from './read-own.ts';
 import type { Reply } from './reply.ts';
+import { untilEnded } from './until-ended.ts';
 
 /** One's own that the selectors select, one after the other. The credential of the request and those above it are the last. */
 export async function deleteAllOwn(request: OwnRequest): Promise<Reply> {
@@ -13,7 +14,7 @@ export async function deleteAllOwn(request: OwnRequest): Promise<Reply> {
   const all = ownIn(request);
   const last = all.filter((record) => isSelfOrAbove(request, record));
   const first = all.filter((record) => !last.includes(record));
-  let deleted = 0;
+  const deleted: LiveRecord[] = [];
   for (const record of [...first, ...last]) {
     // The credential may have ended meanwhile.
     if (request.response.destroyed) break;
@@ -22,10 +23,11 @@ export async function deleteAllOwn(request: OwnRequest): Promise<Reply> {
     if (stored === undefined || !selects(stored)) continue;
     const reply = options.isDryRun ? undefined : await deleteRecord(request, record, options);
     if (reply !== undefined && reply.status >= 400 && !(await isGone(request, record, reply)))
-      return stopped(reply, deleted, record);
-    deleted += 1;
+      return stopped(reply, deleted.length, record);
+    deleted.push(record);
   }
-  return { status: 200, body: success(deleted) };
+  if (!options.isDryRun) await untilEnded(request, deleted);
+  return { status: 200, body: success(deleted.length) };
 }
 
 /** Somebody else deleted it; another one may have its name already. */

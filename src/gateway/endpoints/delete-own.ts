@@ -5,13 +5,17 @@ import { readWhole, unlessReplaced } from './read-own.ts';
 import { refuse } from './refusal.ts';
 import { type Reply, toReply } from './reply.ts';
 import { readObject } from './request-body.ts';
+import { untilEnded } from './until-ended.ts';
 
 export async function deleteOwn(request: OwnRequest): Promise<Reply> {
   const record = findOwn(request);
   if (record === undefined) throw notFound(request);
   const options = await readDeleteOptions(request);
-  if (!options.isDryRun)
-    return await unlessReplaced(request, record, await deleteRecord(request, record, options));
+  if (!options.isDryRun) {
+    const reply = await deleteRecord(request, record, options);
+    if (reply.status < 300) await untilEnded(request, [record]);
+    return await unlessReplaced(request, record, reply);
+  }
   // The API server shows the object only to those who may read all of them.
   const stored = await readWhole(request, record);
   if (stored === undefined) throw notFound(request);
