@@ -43,10 +43,11 @@ export async function listOwn(request: OwnRequest): Promise<Reply> {
 
 /** What comes behind that place, in order. */
 function behind(own: readonly LiveRecord[], { after, last }: ListPlace): readonly LiveRecord[] {
-  const isLast = new Set(last);
-  const rest = (records: readonly LiveRecord[]) => records.filter(({ key }) => key > after);
-  const atEnd = own.filter(({ key }) => isLast.has(key));
-  return isLast.has(after) ? rest(atEnd) : [...rest(own.filter(({ key }) => !isLast.has(key))), ...atEnd];
+  const place = last.indexOf(after);
+  const byKey = new Map(own.map((record) => [record.key, record]));
+  const atEnd = last.slice(place + 1).flatMap((key) => byKey.get(key) ?? []);
+  if (place !== -1) return atEnd;
+  return [...own.filter(({ key }) => key > after && !last.includes(key)), ...atEnd];
 }
 
 /** One's own in the namespace of the path, if it names one. */
@@ -66,10 +67,15 @@ function readPage(request: OwnRequest): Page {
   return { ...selection, limit: Number(limit) || Number.POSITIVE_INFINITY, place };
 }
 
-const beginning = (request: OwnRequest): ListPlace => ({
-  after: '',
-  last: ownIn(request).flatMap((record) => (isSelfOrAbove(request, record) ? [record.key] : [])),
-});
+/** Without one that stands above, those below it work no longer either: so the highest comes first. */
+function beginning(request: OwnRequest): ListPlace {
+  const { record, ancestors } = request.sender.verdict;
+  const chain = [record, ...ancestors].map(({ uid }) => uid).reverse();
+  const last = ownIn(request)
+    .filter((own) => isSelfOrAbove(request, own))
+    .sort((one, other) => chain.indexOf(one.uid) - chain.indexOf(other.uid));
+  return { after: '', last: last.map(({ key }) => key) };
+}
 
 /** What a list or a watch is about, and in what form. */
 export function readSelection(own: OwnRequest): ListSelection {

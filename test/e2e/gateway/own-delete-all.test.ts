@@ -80,4 +80,24 @@ describe('the credential of a request', () => {
     expect(await isRefused(first)).toBe(true);
     expect(await own(above)).toContain(above.object.metadata.name);
   });
+
+  it('comes behind the keys above it, of which the highest ends all', async () => {
+    const user = name('leaver');
+    const above = await ownClient(world, { user });
+    const make = async (letter: string, accessKey: string) => {
+      const metadata = { name: `${letter}-${user}` };
+      const { body } = await above.send('POST', ownKeys, { body: { metadata, spec: { accessKey } } });
+      return Object.assign(new OwnClient(world, body.spec.key), metadata);
+    };
+    const middle = await make('b', above.object.metadata.name);
+    const lowest = await make('a', middle.name);
+    const other = await make('z', above.object.metadata.name);
+    const chain = [above.object.metadata.name, middle.name, lowest.name];
+    expect(await own(lowest)).toEqual([other.name, ...chain]);
+    expect(await own(lowest, '?limit=3')).toEqual([other.name, ...chain.slice(0, 2)]);
+    const kubectl = new Kubectl(world, await world.gateway.kubeconfig(lowest.key));
+    const { exitCode } = await kubectl.run(['delete', 'oak', '--all', '--wait=false']);
+    expect(exitCode).toBe(1);
+    for (const client of [above, middle, lowest, other]) expect(await isRefused(client)).toBe(true);
+  });
 });
