@@ -257,12 +257,14 @@ describe.concurrent('who reads only the Secret', () => {
       ({ metadata }) => metadata.annotations?.[annotations.reason] === reason,
     );
 
-  it('sees that the key is disabled, works again and has another end, and the key stays', async () => {
+  it('sees that the key is disabled, by an event too, works again and has another end, and the key stays', async () => {
     const at = place();
     const key = await admin.untilReady(await admin.createKey({ user: 'alice', ttl: 3600, secretRef: at }));
     const { data } = await says(at, reasons.issued);
     await admin.patch(key, { spec: { disabled: true } });
-    expect((await says(at, reasons.disabled)).data).toEqual(data);
+    const disabled = { ...secretAt(at.namespace, at.name), ...(await says(at, reasons.disabled)) };
+    expect(disabled.data).toEqual(data);
+    expect((await admin.untilEvent(disabled, reasons.disabled)).note).toContain(key.metadata.name);
     await admin.patch(key, { spec: { disabled: false, ttl: 7200, scope: {} } });
     const present = await admin.untilReady(key);
     const secret = await says(at, reasons.issued);
