@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { defined } from '../../api/json.ts';
+import { asObject, defined } from '../../api/json.ts';
 import type { Resource } from '../../api/resources.ts';
 import { type Logger, silentLogger } from '../../logger.ts';
 import { type Clock, systemClock } from '../clock.ts';
@@ -217,8 +217,8 @@ export class KubeClient {
       ...(dryRun ? { dryRun: ['All'] } : {}),
     };
     const path = this.#pathOf(resource, key);
-    const answer = await this.#send<KubeObject>({ method: 'DELETE', resource, path, body }, options);
-    return answer.kind === 'Status';
+    const answer = await this.#send<unknown>({ method: 'DELETE', resource, path, body }, options);
+    return asObject(answer)['kind'] === 'Status';
   }
 
   /** Anything else, such as `/version` or an access review. Every method but GET and HEAD counts as a write. */

@@ -238,6 +238,22 @@ describe('requests', () => {
     expect(server.storage('configmaps').get('ns/a')).toBeUndefined();
   });
 
+  it.each<[string, object | null, boolean]>([
+    ['a Status', { kind: 'Status', status: 'Success' }, true],
+    [
+      'the object, which something holds',
+      { kind: 'ConfigMap', metadata: { deletionTimestamp: 'now' } },
+      false,
+    ],
+    ['nothing that says so', null, false],
+  ])('tells by an answer with %s whether the object is gone', async (_answer, body, isGone) => {
+    server.once(
+      ({ method }) => method === 'DELETE',
+      (exchange) => exchange.answer(200, body),
+    );
+    expect(await makeClient().delete(configMaps, key)).toBe(isGone);
+  });
+
   it.each(['', '.', '..', 'a/b'])('refuses the name %j, which would reach another path', async (name) => {
     const client = makeClient();
     expect(() => client.get(namespaces, { name })).toThrow(TypeError);
