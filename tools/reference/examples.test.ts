@@ -20,7 +20,7 @@ const lifeFields = {
   VirtualClusterInstanceKubeConfig: 'certificateTTL',
 } as const;
 /** A certificate cannot carry a scope, so nothing above one may have it. */
-const withoutScope = ['checkout-deployer'];
+const withoutScope = ['alice-checkout'];
 
 function examplesIn(file: string): Example[] {
   const blocks = readDocument(file).matchAll(/^```yaml\n(.*?)^```/gms);

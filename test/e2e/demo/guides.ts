@@ -53,7 +53,7 @@ export async function readPage(page: string, environment: string, folder: string
 const prelude = [
   'ALICE=$KUBECONFIG',
   "signing() { kubectl --kubeconfig=$ADMIN get secret latchkey-signing-keys -n latchkey-system -o jsonpath='{.data}'; }",
-  'kid() { signing | grep -oE "[A-Za-z0-9_-]{43}" | head -n 1; }',
+  'kid() { until signing | grep -oE "[A-Za-z0-9_-]{43}" | head -n 1; do sleep 0.5; done; }',
 ];
 
 export function scriptOf(page: string): readonly string[] {

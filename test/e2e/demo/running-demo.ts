@@ -86,7 +86,7 @@ function expectStory(output: string): void {
       /^ {2}bob\$ kubectl create -k \S+\n(?: {4}\S+\/bob-\S+ created\n){2}/,
       /(?:.*\n)? {4}200 {2}GET \S+\/virtualcluster\/shop\/\S+ {2}\d+ namespaces\n/,
       / {4}403 {2}GET \S+\/management\/\S+ {2}out of scope: .*\n.*\n/,
-      / {4}serial 1, issued \S+, ends \S+ UTC\n {4}serial 2, issued \S+, ends \S+ UTC\n/,
+      / {4}serial \d+, issued \S+, ends \S+ UTC\n {4}serial \d+, issued \S+, ends \S+ UTC\n/,
       /.* alice yes, bob no\.\n {2}alice\$ kubectl get oak bob-laptop\n {4}NAME .*\n {4}bob-laptop +bob .* True +Issued .*\n/,
       / {2}alice\$ kubectl patch .*\n {4}401 .* the access key is disabled\n/,
       / {2}bob\$ kubectl delete .*\n {4}401 .*$/,
