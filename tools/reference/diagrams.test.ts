@@ -18,6 +18,8 @@ it.each(diagrams)('diagram $number of $page can be drawn', ({ diagram }) => {
 it.each([
   ['the parts, and who talks to whom', 'docs/guide/install.md', 'What runs where', 'flowchart'],
   ['a request through the gateway', 'docs/guide/gateway.md', 'In 60 seconds', 'sequenceDiagram'],
+  ['how a credential is made by POST', 'docs/guide/own-credentials.md', 'In 60 seconds', 'sequenceDiagram'],
+  ['what a deletion sets off', 'docs/guide/deletion.md', 'What happens then', 'sequenceDiagram'],
   ['what is below a key, and narrows', 'docs/guide/access-keys.md', 'Keys below a key', 'flowchart'],
   ['the conditions of a credential', 'docs/reference/conditions.md', 'Types', 'stateDiagram-v2'],
   ['how a certificate is revoked', 'docs/guide/kubeconfigs.md', 'When it ends', 'sequenceDiagram'],
