@@ -176,12 +176,15 @@ export function hasNewGroups({ status }: CredentialRecord, { groups }: Identity)
   return known !== undefined && groups.some((group) => !known.includes(group));
 }
 
-/** As many as the schema takes, and bytes that leave room in an object for all else. */
-const maxRequesterGroups = { count: 512, bytes: 16_384 };
+/** What the schema takes; and bytes that leave room in an object for all else. */
+const maxRequesterGroups = { count: 512, length: 1_024, bytes: 16_384 };
 
-const fitsStatus = (groups: readonly string[]): boolean =>
-  groups.length <= maxRequesterGroups.count &&
-  Buffer.byteLength(JSON.stringify(groups)) <= maxRequesterGroups.bytes;
+/** A status that the schema refuses would keep the object from ever being confirmed. */
+function fitsStatus(groups: readonly string[]): boolean {
+  const { count, length, bytes } = maxRequesterGroups;
+  if (groups.length > count || groups.some((group) => group.length > length)) return false;
+  return Buffer.byteLength(JSON.stringify(groups)) <= bytes;
+}
 
 /** They only become fewer. What an earlier release issued gets them with its successor, not by a write of its own. */
 function requesterGroupsOf(
