@@ -8,26 +8,37 @@ export interface Served {
 }
 
 const workers = 2;
+const servedAtFirst = 10;
 const refusalsEach = 4;
 const maxMs = 120_000;
 
-/** Sends requests all the time, some at once, until each worker was refused a few times: what ends a credential ends it for all. */
-export async function serveUntilRefused(send: () => Promise<number>): Promise<Served> {
+/**
+ * Sends requests all the time, some at once, until each worker was refused a few times: what ends a credential ends it for all.
+ * `change` is called while they are let through.
+ */
+export async function serveUntilRefused(
+  send: () => Promise<number>,
+  change: () => Promise<unknown>,
+): Promise<Served> {
   const deadline = performance.now() + maxMs;
-  let refusedAt = Number.POSITIVE_INFINITY;
+  const underway = Promise.withResolvers<void>();
   const served: number[] = [];
+  let refusedAt = Number.POSITIVE_INFINITY;
   const isRefused = async () => {
     const began = performance.now();
     if (began > deadline) throw new Error(`no request was refused in ${maxMs} ms`);
-    const status = await send();
-    expect([200, 401, 403]).toContain(status);
+    // What is under way is cut.
+    const status = await send().catch(() => 'cut');
+    expect([200, 401, 403, 'cut']).toContain(status);
     if (status === 200) served.push(began);
     else refusedAt = Math.min(refusedAt, performance.now());
+    if (served.length >= servedAtFirst) underway.resolve();
     return status !== 200;
   };
   const work = async () => {
     for (let refusals = 0; refusals < refusalsEach; ) if (await isRefused()) refusals += 1;
   };
-  await Promise.all(Array.from({ length: workers }, work));
+  const all = Promise.all(Array.from({ length: workers }, work));
+  await Promise.all([all, Promise.race([underway.promise, all]).then(change)]);
   return { count: served.length, late: served.filter((began) => began > refusedAt).length };
 }

@@ -5,6 +5,7 @@ import { until } from '../../../lab/operator/until.ts';
 import { configMaps } from '../../../src/api/resources.ts';
 import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
 import { gatewayWorld } from './gateway-world.ts';
+import { serveUntilRefused } from './load.ts';
 
 const world = await gatewayWorld();
 const { gateway, admin } = world;
@@ -35,6 +36,18 @@ const statusWith = async (key: string): Promise<number> => {
 
 type Holder = Awaited<ReturnType<typeof world.holder>>;
 
+/** Until the credential is taken away its holder has watches open, and sends requests all the time. */
+async function underLoad(key: string, change: () => Promise<unknown>) {
+  const watches = [await watchWith(key), await watchWith(key)];
+  const { count, late } = await serveUntilRefused(async () => await statusWith(key), change);
+  expect(await Promise.all(watches.map(({ ended }) => ended))).toEqual(['cut', 'cut']);
+  expect(count).toBeGreaterThan(0);
+  expect(late).toBe(0);
+  expect([401, 403]).toContain(await statusWith(key));
+}
+
+const hold = 'example.com/hold';
+
 it.concurrent.each<[string, object, (holder: Holder) => Promise<unknown>]>([
   ['is disabled', {}, async ({ object }) => await admin.patch(object, { spec: { disabled: true } })],
   ['is deleted', {}, async ({ object }) => await admin.delete(object)],
@@ -45,22 +58,33 @@ it.concurrent.each<[string, object, (holder: Holder) => Promise<unknown>]>([
     {},
     async ({ object }) => await admin.patch(object, { spec: { key: generateAccessKey(randomBytes(32)) } }),
   ],
-  ['ends by the clock', { ttl: 10 }, async () => undefined],
-])('when a key %s, its watch is cut and it opens nothing more', async (_, spec, change) => {
-  const holder = await world.holder({ user: alice, ...spec });
-  const { ended } = await watchWith(holder.key);
-  await change(holder);
-  expect(await ended).toBe('cut');
-  await until('the key is refused', async () => [401, 403].includes(await statusWith(holder.key)));
+  ['ends by the clock', { ttl: 20 }, async () => undefined],
+])(
+  'when a key %s, its watches are cut and it opens nothing more, also under load',
+  async (_, spec, change) => {
+    const holder = await world.holder({ user: alice, ...spec });
+    await underLoad(holder.key, async () => await change(holder));
+  },
+);
+
+it.concurrent('when a key is to be deleted, its watches are cut, however long a finalizer keeps its object', async () => {
+  const { object, key } = await world.holder({ user: alice });
+  await admin.patch(object, { metadata: { finalizers: [...(object.metadata.finalizers ?? []), hold] } });
+  await underLoad(key, async () => await admin.delete(object));
+  const kept = await admin.until(object, 'kept', ({ metadata }) => metadata.finalizers?.join() === hold);
+  expect(kept.metadata.deletionTimestamp).toBeDefined();
+  expect(await statusWith(key)).toBe(401);
+  await admin.patch(object, { metadata: { finalizers: null } });
+  await admin.untilGone(object);
 });
 
-it('when the key above it is disabled, the watch of a key is cut', async () => {
+it.concurrent.each<[string, (parent: Holder) => Promise<unknown>]>([
+  ['is disabled', async ({ object }) => await admin.patch(object, { spec: { disabled: true } })],
+  ['is deleted', async ({ object }) => await admin.delete(object)],
+])('when the key above it %s, the watches of a key are cut, also under load', async (_, change) => {
   const parent = await world.holder({ user: alice });
   const child = await world.holder({ accessKey: parent.object.metadata.name });
-  const { ended } = await watchWith(child.key);
-  await admin.patch(parent.object, { spec: { disabled: true } });
-  expect(await ended).toBe('cut');
-  expect(await statusWith(child.key)).toBe(401);
+  await underLoad(child.key, async () => await change(parent));
 });
 
 it('a change that narrows nothing leaves the watch open', async () => {

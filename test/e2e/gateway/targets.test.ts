@@ -163,18 +163,19 @@ describe('a target', () => {
       for await (const _ of body);
     };
     const ended = Promise.allSettled(watches.map(readOn));
-    const served = serveUntilRefused(async () => {
-      const { statusCode, body } = await gateway.send(path + maps, { key: token });
+    const statusWith = async (bearer: string) => {
+      const { statusCode, body } = await gateway.send(path + maps, { key: bearer });
       await body.dump();
       return statusCode;
-    });
-    await admin.delete(other);
+    };
+    const served = await serveUntilRefused(
+      async () => await statusWith(token),
+      async () => await admin.delete(other),
+    );
+    expect(served.late).toBe(0);
     expect((await ended).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    expect(await served).toMatchObject({ late: 0 });
     expect(await get(path + maps, key)).toMatchObject({ status: 404 });
-    const { statusCode, body } = await gateway.send(path + maps, { key: token });
-    expect(statusCode).toBe(401);
-    await body.dump();
+    expect(await statusWith(token)).toBe(401);
   });
 });
 
