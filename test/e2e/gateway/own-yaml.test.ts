@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { gatewayWorld } from './gateway-world.ts';
-import { management, ownClient, ownKeys } from './own-client.ts';
+import { management, ownAPI, ownClient, ownKeys } from './own-client.ts';
 
 const world = await gatewayWorld();
 const alice = await ownClient(world, { user: world.name('alice') });
@@ -27,6 +27,13 @@ describe('a body in YAML', () => {
     const body = padded('spec:\n  ttl: 600\n  displayName: large\n', megabyte);
     const answer = await alice.send(method, place, { type: contentType, body });
     expect([answer.status, answer.body.spec.displayName]).toEqual([expected, 'large']);
+  });
+
+  it('of a megabyte is read where somebody asks who they are', async () => {
+    const sent = { type, body: padded('spec: {}\n', megabyte) };
+    expect((await alice.send('POST', `${ownAPI}/selves`, sent)).status).toBe(201);
+    const more = { type, body: padded('spec: {}\n', megabyte + 1) };
+    expect((await alice.send('POST', `${ownAPI}/selves`, more)).status).toBe(413);
   });
 
   it('of more gets 413', async () => {
