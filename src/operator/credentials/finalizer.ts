@@ -57,7 +57,7 @@ export class Finalizer {
   constructor(options: FinalizerOptions, cleanUp: CleanUp = async () => ({ left: 'nothing' })) {
     this.#options = options;
     this.#cleanUp = cleanUp;
-    this.#foreground = new ForegroundDeletions(options.now);
+    this.#foreground = new ForegroundDeletions(options.now, options.limitMs);
   }
 
   async finalize(record: CredentialRecord): Promise<WorkResult | undefined> {

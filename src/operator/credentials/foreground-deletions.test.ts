@@ -11,7 +11,7 @@ const inForeground = deleted('one', 'ours', 'foregroundDeletion');
 
 beforeEach(() => {
   now = 1_000;
-  deletions = new ForegroundDeletions(() => now);
+  deletions = new ForegroundDeletions(() => now, 60_000);
 });
 
 const isLeft = (record = inForeground, present: SecretRecord | undefined = secret) => {
@@ -24,11 +24,18 @@ it('nothing of an object that is deleted in the background is left to the garbag
   expect([isLeft(record), deletions.end(record)]).toEqual([false, undefined]);
 });
 
-it('the garbage collector has two seconds, from when the deletion was first seen', () => {
+it('the garbage collector has ten seconds, from when the deletion was first seen', () => {
   expect(isLeft()).toBe(true);
-  now += 1_999;
+  now += 9_999;
   expect(isLeft()).toBe(true);
   now += 1;
+  expect(isLeft()).toBe(false);
+});
+
+it('the garbage collector has half of the time that the object may wait, where that is less', () => {
+  deletions = new ForegroundDeletions(() => now, 5_000);
+  expect(isLeft()).toBe(true);
+  now += 2_500;
   expect(isLeft()).toBe(false);
 });
 
@@ -44,7 +51,7 @@ it('the Secret that was there at the beginning is known at the end, once', () =>
 
 it('a Secret that something else has deleted is not named at the end, and the head start does not begin again', () => {
   isLeft();
-  now += 2_000;
+  now += 10_000;
   deletions.forgetSecret(inForeground);
   expect([isLeft(), deletions.end(inForeground)]).toEqual([false, undefined]);
 });

@@ -3,8 +3,8 @@ import type { SecretRecord } from './secret-record.ts';
 
 /** Kubernetes sets it on what is deleted with `--cascade=foreground`, as Argo CD does. */
 const foregroundFinalizer = 'foregroundDeletion';
-/** It takes a fraction of it, unless it is very busy. */
-const headStartMs = 2_000;
+/** It takes a fraction of a second, or some seconds while it is very busy or learns of new kinds. */
+const maxHeadStartMs = 10_000;
 const maxKnown = 1_000;
 
 interface Deletion {
@@ -19,10 +19,13 @@ interface Deletion {
  */
 export class ForegroundDeletions {
   readonly #now: () => number;
+  readonly #headStartMs: number;
   readonly #deletions = new Map<string, Deletion>();
 
-  constructor(now: () => number) {
+  /** `limitMs`: how long an object may wait for its clean-up. */
+  constructor(now: () => number, limitMs: number) {
     this.#now = now;
+    this.#headStartMs = Math.min(maxHeadStartMs, limitMs / 2);
   }
 
   /** The object is being deleted. `secret`: the one that its readers know. */
@@ -39,7 +42,7 @@ export class ForegroundDeletions {
   isLeftToCollector({ uid, finalizers }: CredentialRecord): boolean {
     const deletion = this.#deletions.get(uid);
     const isAtWork = deletion !== undefined && finalizers.includes(foregroundFinalizer);
-    return isAtWork && this.#now() < deletion.since + headStartMs;
+    return isAtWork && this.#now() < deletion.since + this.#headStartMs;
   }
 
   /** Something else has deleted that Secret. */
