@@ -1,0 +1,100 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, describe, expect, it } from 'vitest';
+import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
+import { entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
+import { FaultProxy } from '../../../lab/operator/fault-proxy.ts';
+import { RunningOperator } from '../../../lab/operator/running-operator.ts';
+import { metricOf } from '../../../lab/operator/telemetry.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
+import { WriteGate } from '../../../lab/operator/write-gate.ts';
+import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
+
+const plane = await sharedControlPlane();
+const network = await FaultProxy.start(plane);
+const gate = await WriteGate.start(plane);
+afterAll(async () => {
+  await network.close();
+  await gate.close();
+});
+const world = await operatorWorld({ plane, operator: false });
+const { admin } = world;
+
+const wholeIn = async (key: Stored): Promise<void> => {
+  const { status } = await admin.get(key);
+  const secret = await admin.get(secretAt('default', key.metadata.name));
+  expect([status.serial, credentialHash(entryOf(secret, 'key'))]).toEqual([1, status.credentialHash]);
+};
+
+const createInSecret = async (): Promise<Stored> => {
+  const name = world.name('torn');
+  return await admin.createKey({ user: 'alice', secretRef: { namespace: 'default', name } }, { name });
+};
+
+describe('an operator behind a bad network', () => {
+  it('begins although every list comes slowly', async () => {
+    network.throttle(100_000);
+    const operator = await RunningOperator.start(network.access, world.guard, { name: world.name('slow') });
+    const key = await admin.createKey();
+    await admin.untilReady(key, { timeoutMs: 180_000 });
+    await network.heal();
+    expect(await operator.end()).toBe(0);
+  });
+
+  it('loses nothing and issues nothing twice while connections are cut in mid-line', async () => {
+    const operator = await RunningOperator.start(network.access, world.guard, { name: world.name('cut') });
+    await untilLeading(operator);
+    // About twenty events, and sometimes less than one list.
+    network.cutInMidLine(40_000);
+    const keys: Stored[] = [];
+    const cutsBefore = network.cuts;
+    while (network.cuts < cutsBefore + 10) {
+      keys.push(await createInSecret());
+      expect(keys.length).toBeLessThan(400);
+    }
+    await network.heal();
+    for (const key of keys) await admin.untilReady(key, { timeoutMs: 120_000 });
+    for (const key of keys) await wholeIn(key);
+    expect(await operator.end()).toBe(0);
+  });
+});
+
+describe('an object that its owner flaps a hundred times a second', () => {
+  it('keeps no other waiting, costs few writes, and ends as its owner left it', async ({ annotate }) => {
+    const operator = await RunningOperator.start(gate.access, world.guard, { name: world.name('flapped') });
+    await untilLeading(operator);
+    const flapped = await admin.untilReady(await admin.createKey());
+    const from = gate.passed.length;
+    let flaps = 0;
+    let disabled = false;
+    const stop = new AbortController();
+    const flap = async () => {
+      while (!stop.signal.aborted) {
+        const due = delay(10);
+        disabled = !disabled;
+        await admin.patch(flapped, { spec: { disabled } });
+        flaps += 1;
+        await due;
+      }
+    };
+    const flapping = flap();
+    await until('it flaps', async () => flaps > 50);
+    for (let count = 0; count < 20; count++) await admin.untilReady(await admin.createKey());
+    await until('it has flapped for some time', async () => flaps > 500, { timeoutMs: 120_000 });
+    stop.abort();
+    await flapping;
+
+    const settled = ({ status }: Stored) => status.active === !disabled;
+    await admin.until(flapped, 'it is as its owner left it', settled);
+    await gate.settled();
+    const writes = gate.passed.slice(from).filter(({ name }) => name === flapped.metadata.name);
+    const taken = writes.filter(({ status }) => status < 400);
+    await annotate(`${flaps} flaps, ${taken.length} writes, ${writes.length - taken.length} conflicts`);
+    // At most one for each change; what the owner has overtaken is refused, and tried again on what is there then.
+    expect(taken.length).toBeLessThanOrEqual(flaps);
+    expect(writes.length).toBeLessThanOrEqual(2 * flaps);
+    expect((await admin.get(flapped)).status.serial).toBe(1);
+    expect(await metricOf(operator, 'latchkey_events_dropped_total')).toBe(0);
+    expect(await operator.end()).toBe(0);
+  });
+});
