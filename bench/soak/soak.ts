@@ -6,12 +6,14 @@ import { RunningOperator } from '../../lab/operator/running-operator.ts';
 import { metricOf, metricsOf } from '../../lab/operator/telemetry.ts';
 import { until } from '../../lab/operator/until.ts';
 import type { KubeClient } from '../../src/kube/client/client.ts';
+import { kubectl } from '../world/kubectl.ts';
+import { benchUser } from '../world/platform.ts';
 import { Churn } from './churn.ts';
 import type { Sample } from './flatness.ts';
 
 export interface SoakOptions {
   readonly plane: ControlPlaneAccess;
-  /** Of an ordinary user who may make credentials. */
+  /** Of the ordinary user of a `Platform`. */
   readonly client: KubeClient;
   readonly seconds: number;
   readonly operationsPerSecond: number;
@@ -29,6 +31,7 @@ const maxUnderWay = 50;
 
 /** Churns under an operator of its own, and measures what that holds. Rejects when an operation fails, or the operator ends. */
 export async function soak(options: SoakOptions): Promise<SoakResult> {
+  await allowSecrets(options);
   const guard = await Guard.start('soak');
   try {
     const env = { LATCHKEY_MAX_OBJECTS_PER_OWNER: '0' };
@@ -39,6 +42,28 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
   } finally {
     await guard.stop();
   }
+}
+
+/** What naming a Secret in `secretRef` takes. */
+async function allowSecrets({ plane, client }: SoakOptions): Promise<void> {
+  const namespace = '--namespace=default';
+  await kubectl(plane, [
+    'create',
+    'role',
+    'soak',
+    namespace,
+    '--verb=get,create,update',
+    '--resource=secrets',
+  ]);
+  await kubectl(plane, ['create', 'rolebinding', 'soak', namespace, '--role=soak', `--user=${benchUser}`]);
+  const [apiVersion, kind] = ['authorization.k8s.io/v1', 'SelfSubjectAccessReview'];
+  const resourceAttributes = { verb: 'create', resource: 'secrets', namespace: 'default' };
+  const body = { apiVersion, kind, spec: { resourceAttributes } };
+  const isAllowed = async () => {
+    const path = `/apis/${apiVersion}/selfsubjectaccessreviews`;
+    return (await client.request<{ status: { allowed: boolean } }>('POST', path, { body })).status.allowed;
+  };
+  await until('the user may write Secrets', isAllowed);
 }
 
 async function churnAndMeasure(operator: RunningOperator, options: SoakOptions): Promise<SoakResult> {
