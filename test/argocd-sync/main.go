@@ -19,17 +19,16 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"k8s.io/client-go/discovery"
-
 	"latchkey.local/test/argocd-health/lua"
 )
 
-// How long the controller of Argo CD waits between two looks at an operation is a matter of events; this is shorter.
+// The controller of Argo CD takes the next step when something changes; here it is taken after this time.
 const pause = 200 * time.Millisecond
 
 type order struct {
@@ -84,7 +83,7 @@ func run() error {
 	return json.NewEncoder(os.Stdout).Encode(found)
 }
 
-// healthOf gives Argo CD's own checks for kinds without a script.
+// healthOf holds the scripts by kind; for others the engine has checks of its own.
 type healthOf map[string]string
 
 func (scripts healthOf) GetResourceHealth(object *unstructured.Unstructured) (*health.HealthStatus, error) {
