@@ -61,6 +61,15 @@ describe('a server named by its address', () => {
     '169.254.169.254',
     '[fd00:ec2::254]',
     '[fe80::1]',
+    '[fec0::1]',
+    '[feff:ffff::1]',
+    '[2001::1]',
+    '[2001:0:4136:e378:8000:63bf:3fff:fdd2]',
+    '[2001:db8::5efe:127.0.0.1]',
+    '[2001:db8::200:5efe:7f00:1]',
+    '240.0.0.1',
+    '255.255.255.254',
+    '192.88.99.1',
   ])('is refused before anything is dialled: %s', async (host) => {
     const world = worldOf(host, { allowed: everything });
     expect(await world.openProblem()).toMatchObject({ reason: 'AddressRefused' });
