@@ -150,7 +150,7 @@ const pairOf = ({ kind, name }: Piece): string => `${kind.replace(/Binding$/, ''
 const titleOf = ({ kind, name }: Piece): string =>
   `${kind.replaceAll(/[a-z]/g, '')} ${name.replace('latchkey-', '')}`;
 
-export const piecesOf = (names: readonly string[]): readonly Piece[] =>
+const piecesOf = (names: readonly string[]): readonly Piece[] =>
   shippedPolicies.filter(({ name }) => names.includes(name));
 
 /** The bindings of the policies that stamp. */
