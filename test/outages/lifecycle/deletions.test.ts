@@ -14,7 +14,7 @@ import {
   type Resource,
   virtualClusterInstanceKubeConfigs,
 } from '../../../src/api/resources.ts';
-import { forEachInLanes } from '../../../src/kube/for-each-in-lanes.ts';
+import { forEachConcurrently } from '../../../src/kube/for-each-concurrently.ts';
 import { Project } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
 import { targetSettings } from '../../e2e/targets/target-world.ts';
 
@@ -41,7 +41,7 @@ beforeAll(async () => {
 async function issued(create: (name: string) => Promise<Stored>): Promise<readonly Stored[]> {
   const made: Stored[] = [];
   const names = Array.from({ length: crowd }, () => world.name('gone'));
-  await forEachInLanes(names, 8, async (name) => made.push(await create(name)));
+  await forEachConcurrently(names, 8, async (name) => made.push(await create(name)));
   for (const object of made) await admin.untilReady(object, { timeoutMs: 120_000 });
   return made;
 }
@@ -85,7 +85,7 @@ describe('a deletion asks for nothing that is not there any more', () => {
   ])('of %s with a Secret', async (_what, resource, create) => {
     const objects = await issued(create);
     const { missed } = await missedWhile(async () => {
-      await forEachInLanes(objects, 8, async (object) => await admin.delete(object));
+      await forEachConcurrently(objects, 8, async (object) => await admin.delete(object));
       await untilAllGone(objects, resource);
     });
     expect(missed).toEqual([]);
@@ -100,7 +100,7 @@ describe('a deletion asks for nothing that is not there any more', () => {
       const objects = await issued(create);
       const { all, missed } = await missedWhile(async () => {
         const options = { propagationPolicy: 'Foreground' } as const;
-        await forEachInLanes(objects, 8, async (object) => await admin.delete(object, options));
+        await forEachConcurrently(objects, 8, async (object) => await admin.delete(object, options));
         await untilAllGone(objects, resource);
       });
       expect(missed.length, missed.join()).toBeLessThanOrEqual(all / 50);
