@@ -35,11 +35,6 @@ export const notRun: readonly { readonly page: string; readonly command: string;
   },
   { page: 'docs/guide/install.md', command: 'kubectl rollout status', why: noNode },
   { page: 'docs/guide/upgrade.md', command: 'kubectl rollout status', why: noNode },
-  {
-    page: 'docs/guide/upgrade.md',
-    command: 'kubectl patch oak legacy',
-    why: 'no key is older than its rules',
-  },
   { page: 'docs/guide/operate.md', command: 'kubectl apply -k .', why: noPrometheus },
   { page: 'docs/guide/operate.md', command: 'kubectl get podmonitors', why: noPrometheus },
   { page: 'docs/guide/gitops.md', command: 'kubectl patch configmap argocd-cm', why: 'Argo CD is not here' },

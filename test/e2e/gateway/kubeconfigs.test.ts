@@ -189,7 +189,7 @@ describe('such a POST is refused', () => {
     ],
     ['of a server with a password', '{"spec":{"server":"https://a:b@c.example.com"}}', {}, 422],
     ['in protobuf', '{}', { headers: { 'content-type': 'application/vnd.kubernetes.protobuf' } }, 415],
-    ['of more than 64 KiB', JSON.stringify({ a: 'a'.repeat(70_000) }), {}, 413],
+    ['of more than 1 MiB', JSON.stringify({ a: 'a'.repeat(2 ** 20) }), {}, 413],
     ['for an instance that is not there', '{}', { name: 'none' }, 404],
   ])('%s', async (_, body, sent, expected) => {
     const { status, body: answer } = await post({ ...sent, body });
