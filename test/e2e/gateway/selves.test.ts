@@ -108,7 +108,7 @@ describe('POST selves', () => {
     ['of another version', { body: '{"apiVersion":"v1"}' }, 400],
     ['of an unknown field, strictly', { body: '{"spec":{"a":1}}', query: '?fieldValidation=Strict' }, 400],
     ['in protobuf', { headers: { 'content-type': 'application/vnd.kubernetes.protobuf' } }, 415],
-    ['of a mebibyte', { body: ' '.repeat(2 ** 20) }, 413],
+    ['of more than a mebibyte', { body: ' '.repeat(2 ** 20 + 1) }, 413],
     ['as GET', { method: 'GET' }, 405],
     ['as PATCH', { method: 'PATCH', headers: { 'content-type': 'application/merge-patch+json' } }, 405],
     ['as DELETE', { method: 'DELETE' }, 405],
