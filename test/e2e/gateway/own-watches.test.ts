@@ -163,19 +163,3 @@ describe('a watch with a scoped key', () => {
     });
   });
 });
-
-it('a bookmark is where a watch goes on from', async () => {
-  const alice = await ownClient(world, { user: name('alice') });
-  const watch = await watchOf(alice, ownKeys, '&allowWatchBookmarks=true');
-  const before = await make(alice);
-  const isBookmark = ({ type }: OwnWatch['events'][number]) => type === 'BOOKMARK';
-  // One comes each minute.
-  await until('a bookmark', async () => watch.events.some(isBookmark), { timeoutMs: 120_000 });
-  const position = watch.events.findLast(isBookmark)?.object.metadata.resourceVersion;
-  watch.end();
-  const after = await make(alice);
-  const resumed = await alice.watch(`${ownKeys}?watch=true&resourceVersion=${position}`);
-  await resumed.until('what came later', (events) => namesIn(events).has(after.name));
-  expect(typesOf(resumed.events, before.name)).not.toContain('ADDED');
-  resumed.end();
-});

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { group } from '../../../src/api/names.ts';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
-import { credentialKinds, objectOf, pathOf, uniqueName } from './objects.ts';
+import { credentialKinds, objectOf, pathOf, uniqueName, unreadObjectOf } from './objects.ts';
 import { admissionWorld, create, writers } from './world.ts';
 
 const refusal = 'a dry-run delete shows the object and so needs the verb get on it; delete without dry run';
@@ -55,7 +55,10 @@ describe('a dry-run delete', async () => {
     });
 
     it('stands in no way of a real delete', async () => {
-      const created = await create(writer, objectOf(resource, resource === ownedAccessKeys ? {} : spec));
+      const created = await create(
+        writer,
+        unreadObjectOf(resource, resource === ownedAccessKeys ? {} : spec),
+      );
       const answer = await writer.send('DELETE', pathOf(resource, created.metadata.name));
       expect(answer.status).toBe(200);
       const stored = await world.admin.send('GET', pathOf(resource, created.metadata.name));
