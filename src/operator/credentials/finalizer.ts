@@ -98,7 +98,7 @@ export class Finalizer {
     const present = stores.secretsOf(record.uid);
     const known = present.find(({ key }) => key === place);
     this.#foreground.begin(record, known);
-    if (this.#foreground.isLeftToCollector(record)) return;
+    if (this.#foreground.areSecretsLeftToCollector(record)) return;
     await secrets.deleteAll(present, (secret) => {
       if (secret !== known) return;
       this.#foreground.forgetSecret(record);

@@ -43,6 +43,18 @@ it('nothing is left to it any more when it has taken its finalizer off', () => {
   expect([isLeft(), isLeft(deleted('one', 'ours'))]).toEqual([true, false]);
 });
 
+it('a Secret counts as collected for a second when it has taken its finalizer off: its deletion may come later', () => {
+  const collected = deleted('one', 'ours');
+  deletions.begin(inForeground, secret);
+  expect(deletions.areSecretsLeftToCollector(inForeground)).toBe(true);
+  expect(deletions.areSecretsLeftToCollector(collected)).toBe(true);
+  now += 999;
+  expect(deletions.areSecretsLeftToCollector(collected)).toBe(true);
+  now += 1;
+  expect(deletions.areSecretsLeftToCollector(collected)).toBe(false);
+  expect(deletions.areSecretsLeftToCollector(deleted('other', 'ours'))).toBe(false);
+});
+
 it('the Secret that was there at the beginning is known at the end, once', () => {
   deletions.begin(inForeground, secret);
   deletions.begin(inForeground, undefined);

@@ -7,8 +7,13 @@ const foregroundFinalizer = 'foregroundDeletion';
 const maxHeadStartMs = 10_000;
 const maxKnown = 1_000;
 
+/** The watch of Secrets may bring their deletion after that of objects has brought what the garbage collector did next. */
+const watchLagMs = 1_000;
+
 interface Deletion {
   readonly since: number;
+  /** When it was first seen that the garbage collector is done. */
+  readonly collected?: number;
   /** The Secret that its readers know, where it was there at the beginning. */
   readonly secret: SecretRecord | undefined;
 }
@@ -38,11 +43,22 @@ export class ForegroundDeletions {
     }
   }
 
-  /** Whether the object and its Secrets are left to the garbage collector for now. */
+  /** Whether the object is left to the garbage collector for now. */
   isLeftToCollector({ uid, finalizers }: CredentialRecord): boolean {
     const deletion = this.#deletions.get(uid);
     const isAtWork = deletion !== undefined && finalizers.includes(foregroundFinalizer);
     return isAtWork && this.#now() < deletion.since + this.#headStartMs;
+  }
+
+  /** Whether its Secrets are. */
+  areSecretsLeftToCollector(record: CredentialRecord): boolean {
+    const { uid, finalizers } = record;
+    const deletion = this.#deletions.get(uid);
+    if (deletion === undefined || finalizers.includes(foregroundFinalizer))
+      return this.isLeftToCollector(record);
+    const { collected = this.#now() } = deletion;
+    this.#deletions.set(uid, { ...deletion, collected });
+    return this.#now() < collected + watchLagMs;
   }
 
   /** Something else has deleted that Secret. */
