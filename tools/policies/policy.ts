@@ -38,6 +38,21 @@ export interface Validation {
   readonly reason?: 'Invalid';
 }
 
+/**
+ * A message that ends with who asks, and about what: expressions by what people call them. Where it cannot be evaluated, and for
+ * a name with a line break, the API server prints the message alone.
+ */
+export function naming(
+  message: string,
+  about: Expressions = {},
+): Pick<Validation, 'message' | 'messageExpression'> {
+  const named = Object.entries({ requester: 'request.userInfo.username', ...about }).map(
+    ([what, name]) => `${what} ' + strings.quote(string(${name}))`,
+  );
+  const beginning = `${message} (`.replaceAll("'", "\\'");
+  return { message, messageExpression: `'${beginning}${named.join(" + ', ")} + ')'` };
+}
+
 export type ValidatingDefinition = Definition &
   Target & {
     readonly validations: readonly Validation[];

@@ -1,5 +1,5 @@
 import { inSpec, notExempt, oldSpec, privilegeChange, spec } from '../fragments.ts';
-import { type Validation, validating } from '../policy.ts';
+import { naming, type Validation, validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
 
 const limit = 16;
@@ -15,10 +15,13 @@ const mayGive = (place: number): Validation => {
       size(variables.groups) <= ${place.toString()} || ${group} in variables.requesterGroups
         || authorizer.group('').resource('groups').name(${group}).check('impersonate').allowed()
     `,
-    message: line`
+    ...naming(
+      line`
       spec.groups[${place.toString()}]: a group is given to a key by its members and by those with the verb impersonate on it;
       remove the group, or ask one of them
     `,
+      { group },
+    ),
   };
 };
 
@@ -59,10 +62,13 @@ export const delegation = validating({
         !variables.privilegeChange || variables.user == '' || variables.user == request.userInfo.username
           || authorizer.group('').resource('users').name(variables.user).check('impersonate').allowed()
       `,
-      message: line`
+      ...naming(
+        line`
         spec.user: a key for another user is made and widened by those with the verb impersonate on that user;
         ask one of them, or make a key of your own without spec.user
       `,
+        { user: 'variables.user' },
+      ),
     },
     {
       expression: cel`
@@ -70,21 +76,27 @@ export const delegation = validating({
           || (authorizer.group('').resource('users').name('team:' + variables.team).check('impersonate').allowed()
               && authorizer.group('').resource('groups').name('team:' + variables.team).check('impersonate').allowed())
       `,
-      message: line`
+      ...naming(
+        line`
         spec.team: a key for a team is made and widened by those with the verb impersonate on the user and on
         the group team:<team>, which its members do not have as such; ask one of them, or make a key of your own
         without spec.team
       `,
+        { team: 'variables.team' },
+      ),
     },
     {
       expression: cel`
         !variables.privilegeChange || variables.subject == ''
           || authorizer.group('').resource('users').name(variables.subject).check('impersonate').allowed()
       `,
-      message: line`
+      ...naming(
+        line`
         spec.subject: a key for a subject is made and widened by those with the verb impersonate on the user of
         that name; ask one of them, or make a key of your own without spec.subject
       `,
+        { subject: 'variables.subject' },
+      ),
     },
     // The schema says so too, but lets a longer list stand that came in before it did.
     {

@@ -1,5 +1,5 @@
 import { notExempt, oldSpec, privilegeChange, spec } from '../fragments.ts';
-import { validating } from '../policy.ts';
+import { naming, validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
 
 const instanceName = cel`
@@ -14,6 +14,8 @@ const mayUseIt = cel`
         .namespace(request.namespace).name(${instanceName}).check('use').allowed()
       && object.spec.?clientCert.orValue(false) != true))
 `;
+
+const instancePlace = "request.namespace + '/' + variables.instance";
 
 export const instanceUse = validating({
   name: 'latchkey-instance-use',
@@ -46,21 +48,27 @@ export const instanceUse = validating({
   validations: [
     {
       expression: cel`!variables.judged || variables.onInstance.check('use').allowed()`,
-      message: line`
+      ...naming(
+        line`
         spec.virtualClusterInstance: a kubeconfig without spec.accessKey is for those with the verb use on the
         virtualclusterinstance of that name, where it is absent of metadata.name; correct the name, ask for that verb, or set
         spec.accessKey to a key whose user has it
       `,
+        { virtualclusterinstance: instancePlace },
+      ),
     },
     {
       expression: cel`
         !variables.judged || variables.spec[?'clientCert'].orValue(false) != true
           || variables.onInstance.check('use-as-admin').allowed()
       `,
-      message: line`
+      ...naming(
+        line`
         spec.clientCert: a client certificate without spec.accessKey is for those with the verb use-as-admin on
         the virtualclusterinstance; ask for that verb, or leave spec.clientCert out
       `,
+        { virtualclusterinstance: instancePlace },
+      ),
     },
   ],
 });

@@ -1,5 +1,5 @@
 import { cannotRead, inSpec, notExempt } from '../fragments.ts';
-import { validating } from '../policy.ts';
+import { naming, validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
 
 const storedSpecHadOne = cel`
@@ -30,10 +30,10 @@ export const keyDelivery = validating({
   validations: [
     {
       expression: cel`!(${cannotRead})`,
-      message: line`
+      ...naming(line`
         spec.key: you may not get this key, so you would never see what Latchkey generates; set spec.secretRef
         to a Secret that you may read, or spec.key to sha256: and the SHA-256 of a key of your own
-      `,
+      `),
     },
   ],
 });

@@ -1,9 +1,11 @@
 import { ownNamespaces } from '../../../src/api/names.ts';
 import { credentials, list, notExempt, oldSpec, privilegeChange } from '../fragments.ts';
-import { validating } from '../policy.ts';
+import { naming, validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
 
 const onSecret = cel`authorizer.group('').resource('secrets').namespace(variables.secret[0]).name(variables.secret[1])`;
+
+const secretPlace = "variables.secret[0] + '/' + variables.secret[1]";
 
 export const secretReference = validating({
   name: 'latchkey-secret-reference',
@@ -40,17 +42,23 @@ export const secretReference = validating({
   validations: [
     {
       expression: cel`!variables.privilegeChange || !(variables.secret[0] in ${list(ownNamespaces)})`,
-      message: line`
+      ...naming(
+        line`
         spec.secretRef: the Secret must not be in latchkey-system or latchkey-targets, where Latchkey keeps its own;
         name one in another namespace
       `,
+        { Secret: secretPlace },
+      ),
     },
     {
       expression: cel`!variables.privilegeChange || (variables.mayGet && variables.mayCreate && variables.mayUpdate)`,
-      message: line`
+      ...naming(
+        line`
         spec.secretRef: you need the verbs get, create and update on that Secret to set it, or to change the
         spec of an object that has it; have them granted, or name a Secret that you may write
       `,
+        { Secret: secretPlace },
+      ),
     },
   ],
 });

@@ -1,6 +1,6 @@
 import { ownNamespaces } from '../../../src/api/names.ts';
 import { list } from '../fragments.ts';
-import { validating } from '../policy.ts';
+import { naming, validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
 
 const field = (reference: string, name: string): string => `object.spec.?${reference}.?${name}.orValue('')`;
@@ -27,6 +27,8 @@ const allAllowed = cel`
       || authorizer.group('management.platform.sh').resource('clusters').name(${field('clusterRef', 'cluster')})
         .check('bind-namespace').allowed())
 `;
+
+const secretPlace = "variables.secrets[0][0] + '/' + variables.secrets[0][1]";
 
 export const targetSecrets = validating({
   name: 'latchkey-target-secrets',
@@ -85,31 +87,40 @@ export const targetSecrets = validating({
   validations: [
     {
       expression: cel`!variables.newSecret || !(variables.secrets[0][0] in ${list(ownNamespaces)})`,
-      message: line`
+      ...naming(
+        line`
         spec.kubeConfigSecretRef: the Secret must not be in latchkey-system or latchkey-targets, where Latchkey
         keeps its own; put the administrator kubeconfig into another namespace
       `,
+        { Secret: secretPlace },
+      ),
     },
     {
       expression: cel`
         !variables.newSecret || authorizer.group('').resource('secrets').namespace(variables.secrets[0][0])
           .name(variables.secrets[0][1]).check('get').allowed()
       `,
-      message: line`
+      ...naming(
+        line`
         spec.kubeConfigSecretRef: you need the verb get on the Secret, also on the default one (vc- and the name
         of the virtual cluster) when the field is absent; have it granted, or name a Secret that
         you may get
       `,
+        { Secret: secretPlace },
+      ),
     },
     {
       expression: cel`
         !variables.newPlace || authorizer.group('management.platform.sh').resource('clusters').name(variables.cluster)
           .check('bind-namespace').allowed()
       `,
-      message: line`
+      ...naming(
+        line`
         spec.clusterRef.cluster: you need the verb bind-namespace on the Cluster; have it granted, or name
         a Cluster on which you hold it
       `,
+        { Cluster: 'variables.cluster' },
+      ),
     },
   ],
 });
