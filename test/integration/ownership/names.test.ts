@@ -3,6 +3,7 @@ import {
   ownedAccessKeys as keys,
   virtualClusterInstanceKubeConfigs as kubeConfigs,
   type Resource,
+  spaceInstances,
   virtualClusterInstances,
 } from '../../../src/api/resources.ts';
 import { hashOfOwnKey, objectOf, pathOf, uniqueName } from '../admission/objects.ts';
@@ -21,12 +22,6 @@ it.each<[string, Resource, Record<string, unknown>, string]>([
   ['a group', keys, { ...own, groups: ['ops'], scope: {} }, 'group "ops"'],
   ['a name with a quote', keys, { user: 'o"bob', key }, 'user "o\\"bob"'],
   ['a Secret', keys, { user: own.user, secretRef }, 'Secret "payments/till"'],
-  [
-    'a Secret of ours',
-    keys,
-    { user: own.user, secretRef: { namespace: 'latchkey-system', name: 'a' } },
-    'Secret "latchkey-system/a"',
-  ],
   ['an instance', kubeConfigs, { virtualClusterInstance: 'shop' }, 'virtualclusterinstance "default/shop"'],
   [
     'the Secret of an instance',
@@ -34,12 +29,7 @@ it.each<[string, Resource, Record<string, unknown>, string]>([
     { kubeConfigSecretRef: { name: 'vc-shop' } },
     'Secret "default/vc-shop"',
   ],
-  [
-    'a Cluster',
-    virtualClusterInstances,
-    { clusterRef: { cluster: 'east', namespace: 'a' }, kubeConfigSecretRef: { name: 'vc-mine' } },
-    '"',
-  ],
+  ['a Cluster', spaceInstances, { clusterRef: { cluster: 'west', namespace: 'a' } }, 'Cluster "west"'],
 ])('a refusal names who asked, and %s', async (_, resource, spec, named) => {
   const { status, body } = await mallory.send('POST', pathOf(resource), { body: objectOf(resource, spec) });
   expect(status).toBe(403);
