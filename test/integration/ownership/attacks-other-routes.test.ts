@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { annotations, labels } from '../../../src/api/names.ts';
 import { directClusterEndpointTokens, ownedAccessKeys, type Resource } from '../../../src/api/resources.ts';
 import { type ApiAnswer, type ApiClient, contentTypes } from '../admission/api-client.ts';
-import { objectOf, pathOf, type TestObject } from '../admission/objects.ts';
+import { objectOf, pathOf, type TestObject, unreadObjectOf } from '../admission/objects.ts';
 import { admissionWorld, create, read, resourceOf, testers, writeStatus } from '../admission/world.ts';
 import { peopleOf } from './people.ts';
 
@@ -33,7 +33,7 @@ describe('a route beside the object', async () => {
   it.each(['scale', 'finalize', 'approval', 'token', 'eviction', 'metadata'])(
     'that is called %s is none, for its owner and for the administrator',
     async (subresource) => {
-      const target = await create(people.alice, objectOf(ownedAccessKeys, { user: 'alice' }));
+      const target = await create(people.alice, unreadObjectOf(ownedAccessKeys, { user: 'alice' }));
       const path = pathOf(ownedAccessKeys, target.metadata.name, subresource);
       const body = { ...target, metadata: { ...target.metadata, annotations: forged } };
       for (const client of [people.alice, people.master]) {
@@ -47,7 +47,7 @@ describe('a route beside the object', async () => {
   );
 
   it('is no way to metadata and spec for the account that writes the last activity', async () => {
-    const made = await create(people.alice, objectOf(ownedAccessKeys, { user: 'alice', ttl: 600 }));
+    const made = await create(people.alice, unreadObjectOf(ownedAccessKeys, { user: 'alice', ttl: 600 }));
     const target = await writeStatus(world, made, { observedGeneration: 1, serial: 1 });
     const lastActivity = new Date().toISOString();
     const answer = await world.activity.send(
