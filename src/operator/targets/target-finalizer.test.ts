@@ -45,13 +45,16 @@ function setUp({ agoMs = 0, isAwaited = false, reason = 'Connected', isStored = 
   const finalize = (given: Connection | undefined = connection) => finalizer.finalize(record, given);
   const isGone = () => writer.removeFinalizer.mock.calls.length > 0;
   const isReported = () => onReleased.mock.calls.length === 1 && publish.mock.calls.length === 1;
-  return { clock, finalizer, record, disconnect, writer, awaited, finalize, isGone, isReported };
+  const told = () =>
+    publish.mock.calls.flatMap(([, events]) => events.map(({ reason }: { reason: string }) => reason));
+  return { clock, finalizer, record, disconnect, writer, awaited, finalize, isGone, isReported, told };
 }
 
 describe('TargetFinalizer', () => {
   it('reports that the object goes, cleans up, and releases it', async () => {
-    const { finalize, writer, disconnect, isGone, isReported } = setUp();
+    const { finalize, writer, disconnect, isGone, isReported, told } = setUp();
     expect(await finalize()).toBeUndefined();
+    expect(told()).toEqual(['Deleted']);
     expect(writer.writeStatus).toHaveBeenCalledWith(
       expect.anything(),
       expect.objectContaining({ phase: 'Terminating' }),
@@ -73,7 +76,7 @@ describe('TargetFinalizer', () => {
     ['its target cannot be cleaned', false, 'failed'],
     ['something is never revoked', true, 'clean'],
   ] as const)('releases it at the limit when %s, and reports that', async (_what, isAwaited, outcome) => {
-    const { finalize, disconnect, clock, isGone, isReported } = setUp({ isAwaited });
+    const { finalize, disconnect, clock, isGone, isReported, told } = setUp({ isAwaited });
     disconnect.mockResolvedValue(outcome);
     await finalize();
     clock.advance(limitMs - 1_000);
@@ -81,6 +84,7 @@ describe('TargetFinalizer', () => {
     clock.advance(1_000);
     expect(await finalize()).toBeUndefined();
     expect([isGone(), isReported()]).toEqual([true, true]);
+    expect(told()).toEqual(['Deleted', 'FinalizerReleased']);
   });
 
   it('does not count the time without an operator', async () => {

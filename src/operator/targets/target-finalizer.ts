@@ -2,7 +2,7 @@ import { conditionTypes, findCondition } from '../../api/conditions.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import type { WorkResult } from '../../kube/queue/workers.ts';
 import type { ClusterRecord, VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
-import { finalizerReleased, type ObjectEvents } from '../shared/events.ts';
+import { finalizerReleased, type ObjectEvents, type TransitionEvent } from '../shared/events.ts';
 import type { Connection, TargetConnector } from './target-connector.ts';
 import { terminating } from './target-status.ts';
 import type { TargetWriter } from './target-writer.ts';
@@ -52,16 +52,17 @@ export class TargetFinalizer<R extends ConnectedRecord> {
   async finalize(record: R, connection: Connection | undefined): Promise<WorkResult | undefined> {
     const { writer, isAwaited, now, workingSince, limitMs, finalizer } = this.#options;
     const deadline = Math.max(record.deleted ?? now(), workingSince()) + limitMs;
-    if (connection !== undefined && !isAwaited(record) && (await this.#isUntouched(record, connection)))
-      return void (await writer.removeFinalizer(record, finalizer));
+    if (connection !== undefined && !isAwaited(record) && (await this.#isUntouched(record, connection))) {
+      await writer.removeFinalizer(record, finalizer);
+      return this.#report(record, true);
+    }
     const current = await writer.writeStatus(record, terminating);
     const cleaned = connection === undefined ? 'gone' : await this.#clean(connection, now() >= deadline);
     // Only this object says where the target is: whatever still has to be revoked there needs it.
     const done = connection === undefined || (cleaned !== 'failed' && !isAwaited(current));
     if (!done && now() < deadline) return { requeueAfterMs: retryMs };
     await writer.removeFinalizer(current, finalizer);
-    if (!done) this.#reportReleased(current);
-    return undefined;
+    return this.#report(current, done);
   }
 
   /** Nothing was made in a target that never let us in: there is nothing to wait for, and nothing that could be left. */
@@ -81,8 +82,17 @@ export class TargetFinalizer<R extends ConnectedRecord> {
     }
   }
 
-  #reportReleased(record: R): void {
-    this.#options.events.publish(record, [finalizerReleased('something that Latchkey made in the target')]);
-    this.#options.onReleased();
+  #report(record: R, isClean: boolean): undefined {
+    const { events, onReleased } = this.#options;
+    events.publish(record, isClean ? [targetDeleted] : [targetDeleted, somethingLeft]);
+    if (!isClean) onReleased();
   }
 }
+
+const targetDeleted: TransitionEvent = {
+  type: 'Normal',
+  reason: reasons.deleted,
+  action: 'Delete',
+  note: 'The object was deleted.',
+};
+const somethingLeft = finalizerReleased('something that Latchkey made in the target');

@@ -73,6 +73,7 @@ describe.each<SecretForm>(['vcluster', 'cluster-api', 'kamaji'])('the Secret of 
     await admin.untilEvent(instance, 'Connected');
     await admin.delete(instance);
     await admin.untilGone(instance);
+    await admin.untilEvent(instance, 'Deleted');
     expect(await foundInTarget(cluster)).toEqual([]);
     expect(await admin.find(accessSecretOf(instance))).toBeUndefined();
   });
