@@ -4,6 +4,7 @@ import { type Api, type Stored, secretAt } from '../../../lab/operator/api.ts';
 import { type Applied, Kubectl } from '../../../lab/operator/kubectl.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { samples } from '../../../lab/operator/samples.ts';
+import { until } from '../../../lab/operator/until.ts';
 import { kubeConfigSecret, virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { secrets } from '../../../src/api/resources.ts';
@@ -161,6 +162,17 @@ const versions = async () =>
     credential,
   }));
 
+/** What a scope matches is said some seconds after a creation. */
+async function untilSettled(): Promise<void> {
+  let last = '';
+  const isSame = async () => {
+    const before = last;
+    last = JSON.stringify(await versions());
+    return last === before;
+  };
+  await until('nothing is written any more', isSame, { everyMs: 4_000 });
+}
+
 /** Where their credentials are written to. */
 const outputs = all.flatMap(({ metadata, spec = {} }) => {
   const { secretRef } = spec as { secretRef?: { namespace?: string; name: string } };
@@ -211,6 +223,7 @@ describe.each(flavours)('the samples, synced by $title', ({ controller, syncs, h
   beforeAll(async () => {
     await repository.send('apply', manager, ...(syncs[0]?.flags ?? []));
     await untilReady();
+    await untilSettled();
   });
 
   it.each(syncs)('do not differ from Git, and another sync changes nothing ($way)', async ({ flags }) => {
