@@ -52,13 +52,9 @@ export class Reflector<R extends StoredRecord> {
     this.#selection = selectionOf(options);
     this.#retries = new Retries(options);
     const { clock, relistAfterMs, proofTimeoutMs = 0, watchSeconds: [, max] = defaultWatchSeconds } = options;
-    this.#freshness = new Freshness({
-      clock,
-      relistAfterMs,
-      proofTimeoutMs,
-      healthyMs: 1000 * max + overdueMs,
-    });
-    this.#slice = new TimeSlice(options.clock);
+    const healthyMs = 1000 * max + overdueMs;
+    this.#freshness = new Freshness({ clock, relistAfterMs, proofTimeoutMs, healthyMs });
+    this.#slice = new TimeSlice(clock);
   }
 
   /** True once the store has held everything at one moment. It stays true: see {@link freshness}. */

@@ -224,14 +224,8 @@ export class KubeClient {
   /** Anything else, such as `/version` or an access review. Every method but GET and HEAD counts as a write. */
   request<T>(method: string, path: string, options: RawRequestOptions = {}): Promise<T> {
     const { query, body, contentType } = options;
-    return this.#send<T>(
-      {
-        method,
-        path,
-        ...defined({ query: query?.toString(), body, contentType }),
-      },
-      options,
-    );
+    const sent = { method, path, ...defined({ query: query?.toString(), body, contentType }) };
+    return this.#send<T>(sent, options);
   }
 
   /** For reflectors: the events of one watch, until it ends. */
