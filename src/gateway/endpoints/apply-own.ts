@@ -16,7 +16,7 @@ import {
 } from './own-request.ts';
 import { isAboutObject, presentUID, readWhole, unlessReplaced } from './read-own.ts';
 import { Refusal, refuse } from './refusal.ts';
-import { type Reply, toReply } from './reply.ts';
+import { type Reply, toReply, uidOf } from './reply.ts';
 import { parseObject, readWholeBody, yamlSourceOf } from './request-body.ts';
 import { fitToPath, type SentKey, withHashedKey, withinScope, withNewKey } from './sent-object.ts';
 import { secretsIn, withStoredSecrets } from './stored-secrets.ts';
@@ -43,17 +43,18 @@ async function applyNew(request: OwnRequest, sent: JsonObject): Promise<Reply> {
   // The index may be behind: a new key would end the one that was made a moment ago through another replica.
   if (await isTaken(request)) return refuse('ERR_OBJECT_CONFLICT', {});
   const made = kind === 'OwnedAccessKey' ? withNewKey(object, randomBytes) : { object };
-  const refusal = services.quota.enter(kind, verdict.identity.user);
-  if (refusal !== undefined) throw new Refusal(refusal);
+  const place = services.quota.enter(kind, verdict.identity.user);
+  if ('refusal' in place) throw new Refusal(place.refusal);
   try {
     const reply = await sendApply(request, made);
+    place.uid = uidOf(reply.body);
     // Someone was faster, and the refusal is about an object that may be somebody else's.
     if (isAboutObject(reply) && (await isTaken(request))) return refuse('ERR_OBJECT_CONFLICT', {});
     // 200: someone was faster, and the object has this key now.
     const isMade = reply.status === 201 || (reply.status === 200 && made.plain !== undefined);
     return isMade && !isDryRun(request) ? await issued(request, reply, made.plain) : reply;
   } finally {
-    services.quota.leave(kind, verdict.identity.user);
+    services.quota.leave(kind, verdict.identity.user, place);
   }
 }
 

@@ -5,8 +5,9 @@ import { collectionPath } from '../../kube/resource-path.ts';
 import { requireInstanceUse } from './instance-use.ts';
 import { untilIssued } from './issuing.ts';
 import { askAsHolder, isDryRun, type OwnRequest, resourceOf, writeQuery } from './own-request.ts';
+import type { QuotaPlace } from './quota.ts';
 import { Refusal } from './refusal.ts';
-import { type IssuedCredential, type Reply, toReply, withWarning } from './reply.ts';
+import { type IssuedCredential, type Reply, toReply, uidOf, withWarning } from './reply.ts';
 import { readObject } from './request-body.ts';
 import { fitToPath, type SentKey, withinScope, withNewKey } from './sent-object.ts';
 
@@ -16,12 +17,12 @@ export async function createOwn(request: OwnRequest): Promise<Reply> {
   await requireInstanceUse(request, sent.object);
   const { kind, services, sender } = request;
   const { user } = sender.verdict.identity;
-  const refusal = services.quota.enter(kind, user);
-  if (refusal !== undefined) throw new Refusal(refusal);
+  const place = services.quota.enter(kind, user);
+  if ('refusal' in place) throw new Refusal(place.refusal);
   try {
-    return await create(request, sent);
+    return await create(request, sent, place);
   } finally {
-    services.quota.leave(kind, user);
+    services.quota.leave(kind, user, place);
   }
 }
 
@@ -30,11 +31,12 @@ function prepare(request: OwnRequest, body: JsonObject): SentKey {
   return request.kind === 'OwnedAccessKey' ? withNewKey(object, randomBytes) : { object };
 }
 
-async function create(request: OwnRequest, { object, plain }: SentKey): Promise<Reply> {
+async function create(request: OwnRequest, { object, plain }: SentKey, place: QuotaPlace): Promise<Reply> {
   const { kind, asked } = request;
   const path = collectionPath(resourceOf({ kind }), asked.namespace) + writeQuery(request);
   const answer = await askAsHolder(request, { method: 'POST', path, body: object });
   const reply = toReply(answer, plain === undefined ? [] : [plain]);
+  place.uid = uidOf(reply.body);
   return reply.status === 201 && !isDryRun(request) ? await issued(request, reply, plain) : reply;
 }
 

@@ -28,8 +28,9 @@ import {
 import { namedKeyDenial } from './named-key.ts';
 import { sendObject } from './object-answer.ts';
 import { readSentObject, toWarnings } from './object-form.ts';
+import type { QuotaPlace } from './quota.ts';
 import type { MadeObject } from './removals.ts';
-import { parseRefusal, retryAfterOf } from './reply.ts';
+import { parseRefusal, retryAfterOf, uidOf } from './reply.ts';
 
 export type KubeConfigsOptions = Pick<
   EndpointServices,
@@ -109,22 +110,23 @@ export class KubeConfigs {
     const { request } = order;
     const { user } = request.sender.verdict.identity;
     const { quota } = this.#options;
-    const refusal = quota.enter(kind, user);
-    if (refusal !== undefined) return request.refuse(refusal);
+    const quotaPlace = quota.enter(kind, user);
+    if ('refusal' in quotaPlace) return request.refuse(quotaPlace.refusal);
     try {
-      await this.#options.removals.during(this.#make(order));
+      await this.#options.removals.during(this.#make(order, quotaPlace));
     } finally {
-      quota.leave(kind, user);
+      quota.leave(kind, user, quotaPlace);
     }
   }
 
-  async #make(order: Order): Promise<void> {
+  async #make(order: Order, quotaPlace: QuotaPlace): Promise<void> {
     const { request, object, query } = order;
     const arrivals = this.#options.index.records.arrivals[kind];
     const wait = new IssueWait(request, { arrivals, key: keyOf(object.metadata), maxWaitMs });
     try {
       const answer = await this.#create(order, wait);
       const made = readAnswer(answer);
+      quotaPlace.uid = uidOf(made);
       if (answer.status !== 201) return sendObject(request, answer.status, made, passedHeaders(answer));
       if (query.has('dryRun')) return send(order, answer, made);
       await this.#finish(order, { answer, made, outcome: await wait.outcome, latest: wait.latest });

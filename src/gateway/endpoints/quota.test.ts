@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
 import { created, liveRecord } from '../../../test/builders/credential-object.ts';
+import type { CredentialKind } from '../../api/credential-kinds.ts';
 import { annotations } from '../../api/names.ts';
 import { CredentialRecords } from '../index/credential-records.ts';
-import { Quota } from './quota.ts';
+import { Quota, type QuotaPlace } from './quota.ts';
 
 function start() {
   const records = new CredentialRecords();
@@ -12,24 +13,48 @@ function start() {
   return { put, clock, quota: new Quota({ records, limits, now: () => clock.now }) };
 }
 
+function enter(quota: Quota, kind: CredentialKind = 'OwnedAccessKey'): QuotaPlace {
+  const place = quota.enter(kind, 'alice');
+  if ('refusal' in place) throw new Error(place.refusal.body);
+  return place;
+}
+
+function refusalOf(quota: Quota, kind: CredentialKind = 'OwnedAccessKey') {
+  const place = quota.enter(kind, 'alice');
+  if (!('refusal' in place)) throw new Error('there was a place');
+  return place.refusal;
+}
+
 it('counts what a user made, and what is under way', () => {
   const { put, quota } = start();
   put(liveRecord({ name: 'made-by-bob', annotations: { [annotations.requester]: 'bob' } }));
   put(liveRecord({ name: 'a' }));
-  expect(quota.enter('OwnedAccessKey', 'alice')).toBeUndefined();
-  const refusal = quota.enter('OwnedAccessKey', 'alice');
+  const place = enter(quota);
+  const refusal = refusalOf(quota);
   expect(refusal).toMatchObject({ code: 'ERR_QUOTA', status: 429 });
-  expect(refusal?.headers).toContain('retry-after');
-  expect(refusal?.body).toContain('has 2 ownedaccesskeys already');
-  quota.leave('OwnedAccessKey', 'alice');
-  expect(quota.enter('OwnedAccessKey', 'alice')).toBeUndefined();
+  expect(refusal.headers).toContain('retry-after');
+  expect(refusal.body).toContain('has 2 ownedaccesskeys already');
+  quota.leave('OwnedAccessKey', 'alice', place);
+  enter(quota);
+});
+
+it('counts once what is in the index while its request waits for the operator', () => {
+  const { put, quota } = start();
+  const place = enter(quota);
+  const record = liveRecord({ name: 'a' });
+  put(record);
+  refusalOf(quota);
+  place.uid = record.uid;
+  const second = enter(quota);
+  second.uid = 'not in the index yet';
+  expect(refusalOf(quota).body).toContain('has 2 ownedaccesskeys already');
 });
 
 it('counts what is being deleted: a finalizer of its maker keeps it there', () => {
   const { put, quota } = start();
   const metadata = { deletionTimestamp: '2026-11-21T10:00:00Z', finalizers: ['example.com/hold'] };
   for (const name of ['a', 'b']) put(liveRecord({ name, metadata }));
-  expect(quota.enter('OwnedAccessKey', 'alice')).toMatchObject({ code: 'ERR_QUOTA' });
+  refusalOf(quota);
 });
 
 it('counts tokens that have ended once there are twenty times as many as may live: declared ones stay', () => {
@@ -37,18 +62,16 @@ it('counts tokens that have ended once there are twenty times as many as may liv
   const token = { kind: 'DirectClusterEndpointToken', spec: { ttl: 600 } } as const;
   clock.now += 600_000;
   for (let index = 0; index < 19; index++) put(liveRecord({ ...token, name: `t${index}` }));
-  expect(quota.enter(token.kind, 'alice')).toBeUndefined();
-  quota.leave(token.kind, 'alice');
+  quota.leave(token.kind, 'alice', enter(quota, token.kind));
   put(liveRecord({ ...token, name: 't19' }));
-  expect(quota.enter(token.kind, 'alice')).toMatchObject({ code: 'ERR_QUOTA' });
+  refusalOf(quota, token.kind);
 });
 
 it('counts no token that has ended, and no kubeconfig at all', () => {
   const { put, clock, quota } = start();
   put(liveRecord({ kind: 'DirectClusterEndpointToken', spec: { ttl: 600 } }));
-  expect(quota.enter('DirectClusterEndpointToken', 'alice')).toBeDefined();
+  refusalOf(quota, 'DirectClusterEndpointToken');
   clock.now += 600_000;
-  expect(quota.enter('DirectClusterEndpointToken', 'alice')).toBeUndefined();
-  for (let count = 0; count < 10; count++)
-    expect(quota.enter('VirtualClusterInstanceKubeConfig', 'alice')).toBeUndefined();
+  enter(quota, 'DirectClusterEndpointToken');
+  for (let count = 0; count < 10; count++) enter(quota, 'VirtualClusterInstanceKubeConfig');
 });

@@ -12,44 +12,60 @@ export interface QuotaOptions {
   readonly limits: Readonly<Partial<Record<CredentialKind, number>>>;
 }
 
+/** What one request makes. */
+export interface QuotaPlace {
+  /** Of the object, once it is made: the index may count it from then on, while the request still waits for the operator. */
+  uid?: string | undefined;
+}
+
 /** How many credentials one user may make through the gateway: every one is held in memory by every replica. */
 export class Quota {
   readonly #options: QuotaOptions;
-  /** Under way and not in the index yet, by kind and user. */
-  readonly #underway = new Map<string, number>();
+  /** What is being made, by kind and user. */
+  readonly #underway = new Map<string, Set<QuotaPlace>>();
 
   constructor(options: QuotaOptions) {
     this.#options = options;
   }
 
-  /** Takes a place for one more; an answer when there is none. Give it back when the index has the object, or it was not made. */
-  enter(kind: CredentialKind, user: string): ErrorAnswer | undefined {
+  /** Takes a place for one more. Give it back when the index has the object, or it was not made. */
+  enter(kind: CredentialKind, user: string): QuotaPlace | { readonly refusal: ErrorAnswer } {
+    const place: QuotaPlace = {};
     const limit = this.#options.limits[kind];
-    if (limit === undefined) return undefined;
+    if (limit === undefined) return place;
     const key = `${kind} ${user}`;
-    const underway = this.#underway.get(key) ?? 0;
+    const underway = this.#underway.get(key) ?? new Set();
     const made = this.#madeBy(kind, user);
+    const coming = countOutside(made, underway);
     const held = made.filter((record) => isHeld(record, this.#options.now()));
-    const isFull = held.length + underway >= limit || made.length + underway >= limit * maxPresent;
-    const count = made.length + underway;
-    const { plural: resource } = credentialKinds[kind];
-    if (isFull)
-      return errorAnswer('ERR_QUOTA', { user, count, resource }, { headers: ['retry-after', '60'] });
-    this.#underway.set(key, underway + 1);
-    return undefined;
+    const count = made.length + coming;
+    const isFull = held.length + coming >= limit || count >= limit * maxPresent;
+    if (isFull) return { refusal: refusalOf(kind, user, count) };
+    this.#underway.set(key, underway.add(place));
+    return place;
   }
 
-  leave(kind: CredentialKind, user: string): void {
+  leave(kind: CredentialKind, user: string, place: QuotaPlace): void {
     const key = `${kind} ${user}`;
-    const underway = (this.#underway.get(key) ?? 0) - 1;
-    if (underway > 0) this.#underway.set(key, underway);
-    else this.#underway.delete(key);
+    const underway = this.#underway.get(key);
+    underway?.delete(place);
+    if (underway?.size === 0) this.#underway.delete(key);
   }
 
   #madeBy(kind: CredentialKind, user: string): readonly LiveRecord[] {
     const known = this.#options.records.ofKind[kind].byIndex('owner', user);
     return known.filter((record) => record.requester?.user === user);
   }
+}
+
+function refusalOf(kind: CredentialKind, user: string, count: number): ErrorAnswer {
+  const values = { user, count, resource: credentialKinds[kind].plural };
+  return errorAnswer('ERR_QUOTA', values, { headers: ['retry-after', '60'] });
+}
+
+function countOutside(made: readonly LiveRecord[], underway: ReadonlySet<QuotaPlace>): number {
+  const known = new Set(made.map(({ uid }) => uid));
+  return [...underway].filter(({ uid }) => uid === undefined || !known.has(uid)).length;
 }
 
 /** For each one that has not ended, so many may be there in all: what has ended goes some time later, and what was declared stays. */

@@ -11,6 +11,7 @@ import type { OwnRequest } from './own-request.ts';
 import { readInForm, shownAs } from './read-own.ts';
 import { withoutCredentials } from './redaction.ts';
 import { refuse } from './refusal.ts';
+import { uidOf } from './reply.ts';
 
 /** Sends changes of one's own until the client leaves, the time is over, or the credential ends. Throws a Refusal before that. */
 export async function watchOwn(request: OwnRequest): Promise<void> {
@@ -191,7 +192,8 @@ class OwnWatch {
     const record = services.index.records.ofKind[kind].get(key);
     const found = this.#isOwn(record) ? await readInForm(this.#request, record, form) : undefined;
     const shown = this.#shown.get(key);
-    const isAnother = uidOf(shown) !== '' && record?.uid !== uidOf(shown);
+    const shownUID = uidOf(shown);
+    const isAnother = shownUID !== undefined && record?.uid !== shownUID;
     const isSelected = found !== undefined && selects(found.object);
     if (shown !== undefined && (isAnother || !isSelected)) await this.#sendEnd(key, shown);
     if (!isSelected) return this.#request.held.giveBack(found?.bytes ?? 0);
@@ -259,8 +261,6 @@ function tableTombstone(table: JsonObject, object: JsonObject): JsonObject {
     rows,
   };
 }
-
-const uidOf = (object: JsonObject | undefined): string => String(asObject(object?.['metadata'])['uid'] ?? '');
 
 /** As much as it takes to say that it is gone: a watch may run for hours. */
 function tombstone(object: JsonObject): JsonObject {
