@@ -52,7 +52,8 @@ async function run(context: BenchmarkContext): Promise<Section> {
       const cluster = await startVirtualCluster(platform.plane);
       const watches = new Watches(platform);
       try {
-        return await measured(await subjectsOf(platform, post, watches), context);
+        const { server } = cluster.plane;
+        return await measured(await subjectsOf(platform, { post, watches, server }), context);
       } finally {
         watches.close();
         await cluster.stop();
@@ -88,7 +89,14 @@ interface Way {
   readonly once: (name: string) => Promise<void>;
 }
 
-async function subjectsOf(platform: Platform, post: Post, watches: Watches): Promise<readonly Subject[]> {
+/** `server`: of the virtual cluster, where those who have a certificate go. */
+interface World {
+  readonly post: Post;
+  readonly watches: Watches;
+  readonly server: string;
+}
+
+async function subjectsOf(platform: Platform, { post, watches, server }: World): Promise<readonly Subject[]> {
   const { namespace, name: virtualClusterInstance } = instance;
   const spec = { certificateTTL: ttl };
   const tokens = collectionPath(directClusterEndpointTokens);
@@ -111,7 +119,9 @@ async function subjectsOf(platform: Platform, post: Post, watches: Watches): Pro
   const kind = directClusterEndpointTokens.kind;
   const object = { ...spec, virtualClusterInstance };
   const createdKubeConfig = (clientCert: boolean) =>
-    created(virtualClusterInstanceKubeConfigs, { ...object, clientCert }, { namespace });
+    created(virtualClusterInstanceKubeConfigs, clientCert ? { ...object, clientCert, server } : object, {
+      namespace,
+    });
   const ways: readonly Way[] = [
     {
       name: 'token, by POST',
@@ -122,7 +132,7 @@ async function subjectsOf(platform: Platform, post: Post, watches: Watches): Pro
     { name: 'kubeconfig with a token, created and watched', once: await createdKubeConfig(false) },
     {
       name: 'kubeconfig with a certificate, by POST',
-      once: () => post(kubeconfigs, { spec: { ...spec, clientCert: true } }),
+      once: () => post(kubeconfigs, { spec: { ...spec, clientCert: true, server } }),
     },
     { name: 'kubeconfig with a certificate, created and watched', once: await createdKubeConfig(true) },
   ];
