@@ -34,7 +34,7 @@ export interface DirectClusterEndpointTokenSpec {
   scope?: Scope | null;
   /**
    * @deprecated
-   * Rules as in scope.rules; an empty list counts as absent. Deprecated: use projects, spaces, virtualClusters, clusters and roles of scope.
+   * Rules, each of which allows the requests that fit all of its fields, as in scope.rules. An empty list counts as absent. Deprecated: use projects, spaces, virtualClusters, clusters and roles of scope.
    */
   rules?: ScopeRule[];
   /**

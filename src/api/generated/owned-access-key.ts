@@ -103,7 +103,7 @@ export interface OwnedAccessKeySpecIdentity {
    */
   userId?: string;
   /**
-   * User name.
+   * Name of the user at the identity provider.
    */
   username?: string;
   /**
@@ -151,15 +151,15 @@ export interface OwnedAccessKeySpecOidcProvider {
    */
   clientId?: string;
   /**
-   * Nonce to use.
+   * Nonce of the login.
    */
   nonce?: string;
   /**
-   * Redirect URI to use.
+   * Redirect URI of the login.
    */
   redirectUri?: string;
   /**
-   * Scopes to use.
+   * Scopes of the login.
    */
   scopes?: string;
 }

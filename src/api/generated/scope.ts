@@ -5,7 +5,7 @@
  */
 export interface Scope {
   /**
-   * Named sets of permissions to allow.
+   * Named sets of permissions that may be used.
    */
   roles?: ScopeRole[];
   /**
@@ -118,7 +118,7 @@ export interface ScopeRule {
 }
 export interface ScopeRuleResource {
   /**
-   * API group; the empty string is the core group.
+   * Name of the API group; the empty string is the core group.
    */
   group?: string;
   /**

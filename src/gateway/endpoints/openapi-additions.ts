@@ -12,50 +12,53 @@ const object = (description: string, properties: JsonObject = {}) => ({
 });
 const list = (description: string, items: JsonObject) => ({ type: 'array', description, items });
 
-const named = object('A user or a team.', { name: text('Its name.') });
+const named = object('A user or a team.', { name: text('Name of the user or the team.') });
 
 const credential = object('The credential that the request came with.', {
-  kind: text('Its kind.'),
-  namespace: text('Its namespace, where its kind has one.'),
-  name: text('Its name.'),
-  uid: text('Its UID.'),
+  kind: text('Kind of the credential.'),
+  namespace: text('Namespace of the credential, where its kind has one.'),
+  name: text('Name of the credential.'),
+  uid: text('UID of the credential.'),
 });
 
 const scoped = object('A scope and whose it is.', {
   kind: text('Kind of the credential.'),
-  namespace: text('Its namespace, where its kind has one.'),
-  name: text('Its name.'),
+  namespace: text('Namespace of the credential, where its kind has one.'),
+  name: text('Name of the credential.'),
   scope: object('The scope, with deprecated fields in their place.'),
 });
 
-const selfStatus = object('Filled in by the gateway.', {
+const selfStatus = object('Answer of the gateway.', {
   user: named,
   team: named,
   subject: text('The user name that requests are carried out as.'),
   groups: list('The groups of that user.', { type: 'string' }),
   accessKey: text('Name of the access key, where the credential is one.'),
-  accessKeyType: text('Its `spec.type`.'),
-  accessKeyScope: object('Its own scope; absent without one.'),
+  accessKeyType: text('Type of the access key, its `spec.type`.'),
+  accessKeyScope: object('Scope of the access key itself; absent without one.'),
   credential,
   scopes: list('All scopes that a request must pass, nearest first.', scoped),
-  expirationTimestamp: text('When the credential ends, as far as it is known; absent: never.'),
-  projectNamespacePrefix: text('The namespace of a project is this and the name of the project.'),
+  expirationTimestamp: text('End of the credential, as far as it is known; absent: never.'),
+  projectNamespacePrefix: text('Prefix of the namespace of each project, before the name of the project.'),
 });
 
-const selfSpec = object('What is asked.', {
+const selfSpec = object('Question about a credential.', {
   accessKey: text('Another access key to ask about, in plain text; absent: the credential of the request.'),
 });
 
 /** By name, for `components.schemas`. */
 export const openAPISchemas: JsonObject = {
   [schemaName('Self')]: {
-    ...object('Who a request comes from, and what its credential may do. It is not stored.', {
-      apiVersion: text('Version of the API, `management.platform.sh/v1`.'),
-      kind: text('Kind of the object, `Self`.'),
-      metadata: object('Metadata; all of it may be left out.'),
-      spec: selfSpec,
-      status: selfStatus,
-    }),
+    ...object(
+      'Answer that tells who a request comes from, and what its credential may do. It is not stored.',
+      {
+        apiVersion: text('Version of the API, `management.platform.sh/v1`.'),
+        kind: text('Kind of the object, `Self`.'),
+        metadata: object('Metadata of the object; all of it may be left out.'),
+        spec: selfSpec,
+        status: selfStatus,
+      },
+    ),
     'x-kubernetes-group-version-kind': [kindOf('Self')],
   },
 };
