@@ -35,3 +35,11 @@ describe('docs/reference/labels-annotations.md', () => {
     expect(page).toContain(`The API group is \`${names.group}\`, the version \`${names.version}\``);
   });
 });
+
+it('docs/guide/install.md says of each namespace and ServiceAccount of ours that it cannot be renamed', () => {
+  const section = sectionOf(readDocument('docs/guide/install.md'), 'Names that cannot change');
+  const said = codesIn(section).filter((name) => name.startsWith('latchkey-'));
+  expect(said.toSorted()).toEqual(
+    [...names.ownNamespaces, ...Object.values(names.serviceAccounts)].toSorted(),
+  );
+});
