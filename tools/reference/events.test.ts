@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { conditionTypes } from '../../src/api/conditions.ts';
+import { finalizers } from '../../src/api/names.ts';
 import { type Reason, reasons } from '../../src/api/reasons.ts';
 import { toCredentialRecord } from '../../src/credentials/credential-record.ts';
 import type { EventInput } from '../../src/kube/events/event-object.ts';
@@ -17,13 +19,18 @@ import {
   type TransitionEvent,
 } from '../../src/operator/shared/events.ts';
 import { targetTransitions } from '../../src/operator/targets/target-status.ts';
+import { definitionFiles } from './api-page.ts';
 import { codesIn, readDocument, rowsOf } from './document.ts';
 
-const rows = rowsOf(readDocument('docs/reference/events.md')).map(([reason, type = '', action = '']) => ({
+const page = readDocument('docs/reference/events.md');
+const rows = rowsOf(page).map(([reason, type = '', action = '']) => ({
   reason: codesIn(reason)[0] as Reason,
   type,
   actions: codesIn(action),
 }));
+const kinds = definitionFiles().map(
+  (file): string => parse(readDocument(`crds/${file}.yaml`)).spec.names.kind,
+);
 const neverEvents: readonly Reason[] = [reasons.pending];
 
 const condition = (type: string, status: string, reason: string) => ({ type, status, reason });
@@ -99,6 +106,12 @@ describe('docs/reference/events.md', () => {
   it('has every reason that can be an event once and no other', () => {
     const expected = Object.values(reasons).filter((reason) => !neverEvents.includes(reason));
     expect(rows.map(({ reason }) => reason).toSorted()).toEqual(expected.toSorted());
+  });
+
+  it('says of which kinds a deletion is no event, because they have no finalizer', () => {
+    const silent = kinds.filter((kind) => !(kind in finalizers));
+    expect(silent.length).toBeGreaterThan(0);
+    for (const kind of silent) expect(page).toContain(`the deletion of a \`${kind}\` is no event`);
   });
 
   it.each(documented)('$reason is a $type event with the action $action', ({ reason, type, action }) => {
