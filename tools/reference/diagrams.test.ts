@@ -15,19 +15,70 @@ it.each(diagrams)('diagram $number of $page can be drawn', ({ diagram }) => {
   expect(diagramProblems(diagram)).toEqual([]);
 });
 
-it.each([
+/** What each is of, and where it stands. */
+const drawn = [
   ['the parts, and who talks to whom', 'docs/guide/install.md', 'What runs where', 'flowchart'],
   ['a request through the gateway', 'docs/guide/gateway.md', 'In 60 seconds', 'sequenceDiagram'],
   ['how a credential is made by POST', 'docs/guide/own-credentials.md', 'In 60 seconds', 'sequenceDiagram'],
   ['what a deletion sets off', 'docs/guide/deletion.md', 'What happens then', 'sequenceDiagram'],
   ['what is below a key, and narrows', 'docs/guide/access-keys.md', 'Keys below a key', 'flowchart'],
-  ['the conditions of a credential', 'docs/reference/conditions.md', 'Types', 'stateDiagram-v2'],
   ['how a certificate is revoked', 'docs/guide/kubeconfigs.md', 'When it ends', 'sequenceDiagram'],
   ['who decides whether you may', 'docs/guide/ownership.md', 'In 60 seconds', 'sequenceDiagram'],
-])('there is a diagram of %s', (_, page, section, kind) => {
+  ['how a key comes from Git', 'docs/guide/gitops.md', 'In 60 seconds', 'sequenceDiagram'],
+  ['how a token is verified', 'docs/guide/tokens.md', 'Verify a token', 'sequenceDiagram'],
+  ['how signing keys follow one another', 'docs/guide/signing-keys.md', 'Rotation', 'sequenceDiagram'],
+  [
+    'how a cluster comes to trust tokens',
+    'docs/guide/trusting-clusters.md',
+    'In 60 seconds',
+    'sequenceDiagram',
+  ],
+  [
+    'a request for a kubeconfig',
+    'docs/guide/kubeconfig-request.md',
+    'What stands behind it',
+    'sequenceDiagram',
+  ],
+  ['how a target is connected', 'docs/guide/targets.md', 'The administrator kubeconfig', 'sequenceDiagram'],
+  ['the conditions of a credential', 'docs/reference/conditions.md', 'Types', 'stateDiagram-v2'],
+] as const;
+
+/** Pages without one: they have two parties, or they lead to the pages on which their flows are drawn. */
+const notDrawn: Readonly<
+  Record<string, { readonly parties: readonly [string, string] } | { readonly drawnOn: readonly string[] }>
+> = {
+  'README.md': {
+    drawnOn: ['install', 'gateway', 'own-credentials', 'access-keys', 'tokens', 'kubeconfigs', 'gitops'].map(
+      (name) => `docs/guide/${name}.md`,
+    ),
+  },
+  'docs/guide/alerts.md': { parties: ['you', 'the cluster that an alert is about'] },
+  'docs/guide/operate.md': { drawnOn: ['docs/guide/targets.md'] },
+  'docs/guide/self.md': { parties: ['you', 'the gateway'] },
+  'docs/guide/site-policy.md': { parties: ['you', 'the API server'] },
+  'docs/guide/troubleshooting.md': { parties: ['you', 'what you look at'] },
+  'docs/guide/upgrade.md': { drawnOn: ['docs/guide/deletion.md'] },
+};
+
+it.each(drawn)('there is a diagram of %s', (_, page, section, kind) => {
   const [diagram = ''] = diagramsIn(sectionOf(readDocument(page), section));
   expect(diagram.startsWith(kind)).toBe(true);
 });
+
+const isDrawn = (page: string): boolean => drawn.some(([, place]) => place === page);
+
+it.each(['README.md', ...globSync('docs/guide/*.md', { cwd: root })])(
+  '%s has a diagram, or it is known why not',
+  (page) => {
+    const reason = notDrawn[page];
+    expect(isDrawn(page)).toBe(diagramsIn(readDocument(page)).length > 0);
+    expect(isDrawn(page)).toBe(reason === undefined);
+    const others = reason !== undefined && 'drawnOn' in reason ? reason.drawnOn : [];
+    const links = others.map((other) => path.relative(path.dirname(page), other));
+    expect(links.filter((link) => !readDocument(page).includes(`](${link}`))).toEqual([]);
+    expect(others.filter((other) => !isDrawn(other))).toEqual([]);
+  },
+);
 
 describe('a diagram', () => {
   const sequence = 'sequenceDiagram\n  participant A as you\n  participant B as it\n';
