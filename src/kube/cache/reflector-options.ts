@@ -24,8 +24,9 @@ export interface ReflectorOptions<R extends StoredRecord> extends RetriesOptions
   /** How long the server keeps a watch open, in seconds; a random time between both. Default 300 to 600. */
   readonly watchSeconds?: readonly [number, number];
   /**
-   * A watch without a byte for this long is opened again. Default 130 s, because bookmarks come every 1 to 2 minutes; with
-   * `proofTimeoutMs` a few seconds more than the server keeps the watch.
+   * A watch without a byte for this long has failed. Whether watches bring anything at all is asked before the next. Default 130 s,
+   * because bookmarks come every 1 to 2 minutes; with `proofTimeoutMs`, and no question, a few seconds more than the server keeps
+   * the watch.
    */
   readonly idleMs?: number;
   /**

@@ -1,21 +1,25 @@
 import type { WatchEvent, WatchStreamOptions } from '../client/watch-stream.ts';
 import { badAnswer, type KubeError, kubeErrorFromStatus, timedOut, unreachable } from '../kube-error.ts';
-import { isNewerVersion, type KubeObject, keyOf } from '../object.ts';
+import { isNewerVersion, keyOf } from '../object.ts';
 import { collectionPath } from '../resource-path.ts';
 import { TimeSlice } from '../time-slice.ts';
 import { Freshness } from './freshness.ts';
 import type { ReflectorOptions } from './reflector-options.ts';
 import { Retries } from './retries.ts';
 import type { StoredRecord } from './store.ts';
+import { StoreFeed } from './store-feed.ts';
 import { isRefusalOfStreaming, isResumable } from './watch-recovery.ts';
 import {
+  askForBytes,
   checkServer,
   isEndOfList,
   provenWatch,
   type Selection,
   selectionOf,
+  streamedListQuery,
   watchQuery,
 } from './watch-requests.ts';
+import { WatchTrust } from './watch-trust.ts';
 
 /** A watch that ends sooner, without an event, is a failure: opening the next at once would be a busy loop. */
 const shortWatchMs = 1_000;
@@ -24,6 +28,7 @@ const listIdleMs = 60_000;
 const listSeconds = 300;
 const defaultWatchSeconds = [300, 600] as const;
 const defaultLineBytes = 16 * 2 ** 20;
+const defaultIdleMs = 130_000;
 /** How much later than announced the end of a watch may come. */
 const overdueMs = 5_000;
 
@@ -38,13 +43,13 @@ export class Reflector<R extends StoredRecord> {
   readonly #selection: Selection;
   readonly #retries: Retries;
   readonly #freshness: Freshness;
+  readonly #trust = new WatchTrust();
   readonly #slice: TimeSlice;
+  readonly #feed: StoreFeed<R>;
   readonly #firstSync = Promise.withResolvers<void>();
   /** Where the next watch begins; absent: list first. */
   #resourceVersion: string | undefined;
   #streamingLists = true;
-  /** Keys met since the present list began; absent: no list runs. */
-  #seen: Set<string> | undefined;
 
   constructor(options: ReflectorOptions<R>) {
     this.#options = options;
@@ -55,6 +60,7 @@ export class Reflector<R extends StoredRecord> {
     const healthyMs = 1000 * max + overdueMs;
     this.#freshness = new Freshness({ clock, relistAfterMs, proofTimeoutMs, healthyMs });
     this.#slice = new TimeSlice(clock);
+    this.#feed = new StoreFeed(options);
   }
 
   /** True once the store has held everything at one moment. It stays true: see {@link freshness}. */
@@ -73,7 +79,10 @@ export class Reflector<R extends StoredRecord> {
     );
   }
 
-  /** Milliseconds since the server last showed that the store is up to date; infinite before the first sync. */
+  /**
+   * Milliseconds since the server last showed that the store is up to date; infinite before the first sync. Lists that stand in for
+   * silent watches do not count.
+   */
   freshness(): number {
     return this.#freshness.ageMs;
   }
@@ -106,9 +115,26 @@ export class Reflector<R extends StoredRecord> {
 
   async #listOrWatch(signal: AbortSignal): Promise<void> {
     if (this.#resourceVersion !== undefined && this.#freshness.isLate) await this.#forgetOnceProven(signal);
+    if (this.#resourceVersion !== undefined && this.#trust.isDoubted) await this.#askForBytes(signal);
     if (this.#resourceVersion !== undefined) return this.#watch(this.#resourceVersion, signal);
-    this.#seen = new Set();
-    return this.#streamingLists ? this.#streamList(signal) : this.#listPages(signal);
+    this.#feed.beginList();
+    const streams = this.#streamingLists && !this.#trust.isSilent;
+    return streams ? this.#streamList(signal) : this.#listPages(signal);
+  }
+
+  /** Where watches bring nothing, lists bring what is new: one now, and one after each watch that stays silent. */
+  async #askForBytes(signal: AbortSignal): Promise<void> {
+    const { client, idleMs = defaultIdleMs, maxLineBytes = defaultLineBytes } = this.#options;
+    try {
+      await askForBytes(client, { selection: this.#selection, signal, idleMs, maxLineBytes }, this.#path);
+      this.#trust.restored();
+    } catch (error) {
+      if (isRefusalOfStreaming(error)) {
+        this.#trust.fellSilent();
+        this.#resourceVersion = undefined;
+      }
+      throw error;
+    }
   }
 
   /**
@@ -125,9 +151,7 @@ export class Reflector<R extends StoredRecord> {
 
   async #streamList(signal: AbortSignal): Promise<void> {
     const opened = this.#options.clock.monotonic();
-    const query = watchQuery(this.#selection, listSeconds);
-    query.set('sendInitialEvents', 'true');
-    query.set('resourceVersionMatch', 'NotOlderThan');
+    const query = streamedListQuery(this.#selection, listSeconds);
     for await (const event of this.#open(query, { signal, idleMs: listIdleMs })) {
       this.#handle(event);
       if (isEndOfList(event)) return this.#endList(event.object.metadata.resourceVersion, opened);
@@ -152,7 +176,7 @@ export class Reflector<R extends StoredRecord> {
       const page = { ...this.#selection, signal, limit: pageSize, ...(from ? { continue: from } : {}) };
       const { metadata, items } = await client.list(resource, page);
       for (const item of items) {
-        this.#upsert(item);
+        this.#feed.upsert(item);
         if (this.#slice.used) await this.#slice.yield();
       }
       from = metadata.continue;
@@ -172,6 +196,7 @@ export class Reflector<R extends StoredRecord> {
     if (events === 0 && clock.monotonic() - opened < shortWatchMs) {
       throw unreachable({ verb: 'WATCH', path: this.#path }, new Error('it ended at once, without an event'));
     }
+    this.#trust.ended();
   }
 
   #resume(resourceVersion: string, signal: AbortSignal): AsyncIterable<WatchEvent> {
@@ -181,7 +206,7 @@ export class Reflector<R extends StoredRecord> {
     const query = watchQuery(selection, seconds);
     query.set('resourceVersion', resourceVersion);
     if (proofTimeoutMs === undefined)
-      return this.#open(query, { signal, idleMs: idleMs ?? 130_000, onOpen: () => this.#prove() });
+      return this.#open(query, { signal, idleMs: idleMs ?? defaultIdleMs, onOpen: () => this.#opened() });
     const { client, clock, resource, maxLineBytes = defaultLineBytes } = this.#options;
     return provenWatch({
       ...{ client, clock, resource, selection, query, resourceVersion, signal, maxLineBytes },
@@ -210,9 +235,9 @@ export class Reflector<R extends StoredRecord> {
     }
     const { metadata } = event.object;
     this.#checkOrder(metadata.resourceVersion);
-    if (event.type === 'DELETED') this.#remove(keyOf(metadata), metadata.uid);
-    else if (event.type !== 'BOOKMARK') this.#upsert(event.object);
-    if (this.#seen !== undefined) return;
+    if (event.type === 'DELETED') this.#feed.remove(keyOf(metadata), metadata.uid);
+    else if (event.type !== 'BOOKMARK') this.#feed.upsert(event.object);
+    if (this.#feed.isListing) return;
     this.#resourceVersion = metadata.resourceVersion;
     if (!this.#isStrict || event.type !== 'BOOKMARK') this.#prove();
   }
@@ -224,58 +249,25 @@ export class Reflector<R extends StoredRecord> {
     throw badAnswer({ verb: 'WATCH', path: this.#path }, 'the resourceVersion went back');
   }
 
-  #upsert(object: KubeObject): void {
-    const record = this.#project(object);
-    if (record === undefined) return this.#remove(keyOf(object.metadata), object.metadata.uid);
-    this.#seen?.add(record.key);
-    // What a later list brings was changed while no watch ran.
-    const from = this.hasSynced() ? 'watch' : 'list';
-    this.#change(() => this.#options.store.upsert(record, from));
-  }
-
-  #project(object: KubeObject): R | undefined {
-    try {
-      return this.#options.project(object);
-    } catch (error) {
-      const { name, namespace } = object.metadata;
-      const { log, resource } = this.#options;
-      log.error(
-        { kind: resource.kind, name, namespace, err: error },
-        'object cannot be read and counts as absent',
-      );
-      return undefined;
-    }
-  }
-
-  #remove(key: string, uid?: string): void {
-    this.#seen?.delete(key);
-    this.#change(() => this.#options.store.remove(key, uid));
-  }
-
-  /** Listeners are not ours: one that throws must not cost the rest of the stream. */
-  #change(change: () => void): void {
-    try {
-      change();
-    } catch (error) {
-      this.#options.log.error({ kind: this.#options.resource.kind, err: error }, 'store listener failed');
-    }
-  }
-
   async #endList(resourceVersion: string, began: number): Promise<void> {
-    for (const key of this.#options.store.keys()) {
-      if (!this.#seen?.has(key)) this.#remove(key);
-      if (this.#slice.used) await this.#slice.yield();
-    }
-    this.#seen = undefined;
+    await this.#feed.endList(this.#slice);
     this.#resourceVersion = resourceVersion;
+    this.#firstSync.resolve();
+    if (this.#trust.isSilent) return;
     this.#freshness.listed(this.#isStrict ? began : this.#options.clock.monotonic());
     this.#retries.succeeded();
-    this.#firstSync.resolve();
+    this.#trust.restored();
+  }
+
+  #opened(): void {
+    if (this.#trust.isSound) this.#prove();
+    else if (!this.#trust.isSilent) this.#retries.succeeded();
   }
 
   #prove(since = this.#options.clock.monotonic()): void {
     this.#freshness.prove(since);
     this.#retries.succeeded();
+    this.#trust.restored();
   }
 
   get #isStrict(): boolean {
@@ -283,11 +275,14 @@ export class Reflector<R extends StoredRecord> {
   }
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
-    const { log, resource, onRestart } = this.#options;
+    const { log, resource, onRestart, idleMs = defaultIdleMs } = this.#options;
     onRestart?.();
-    if (this.#seen !== undefined && isRefusalOfStreaming(error)) this.#streamingLists = false;
-    this.#seen = undefined;
+    const wasList = this.#feed.isListing && !this.#trust.isSilent;
+    if (wasList && isRefusalOfStreaming(error)) this.#streamingLists = false;
+    this.#feed.giveUpList();
     if (!isResumable(error)) this.#resourceVersion = undefined;
+    if (this.#resourceVersion !== undefined && !this.#isStrict)
+      this.#trust.failed(this.freshness() >= idleMs);
     const pause = this.#retries.failed(error);
     const relist = this.#resourceVersion === undefined;
     const { delayMs } = pause;

@@ -4,7 +4,7 @@ import type { KubeClient } from '../client/client.ts';
 import { type ListOptions, listQuery } from '../client/client-options.ts';
 import type { ObjectEvent, WatchEvent, WatchStreamOptions } from '../client/watch-stream.ts';
 import type { Clock } from '../clock.ts';
-import { badAnswer, unreachable } from '../kube-error.ts';
+import { badAnswer, kubeErrorFromStatus, unreachable } from '../kube-error.ts';
 import { isNewerVersion } from '../object.ts';
 import { collectionPath } from '../resource-path.ts';
 import { isAheadOfServer } from './watch-recovery.ts';
@@ -36,6 +36,41 @@ export function isEndOfList(event: WatchEvent): event is ObjectEvent {
 }
 
 const initialEventsEnd = 'k8s.io/initial-events-end';
+
+/** Of a watch that begins with everything that there is. */
+export function streamedListQuery(selection: Selection, seconds: number): URLSearchParams {
+  const query = watchQuery(selection, seconds);
+  query.set('sendInitialEvents', 'true');
+  query.set('resourceVersionMatch', 'NotOlderThan');
+  return query;
+}
+
+/** A server whose watches bring anything answers at once, however little happens: within this, milliseconds. */
+const answerMs = 15_000;
+/** The server ends it later, so that silence is not taken for an answer. */
+const answerSeconds = 60;
+/** No object is selected by it. */
+const nothing = 'nothing,!nothing';
+
+/**
+ * Has a list of nothing sent as a watch. Its end comes at once where watches bring anything, and makes a server whose etcd tells it
+ * seldom how far things are send bookmarks again. Throws where nothing comes.
+ */
+export async function askForBytes(
+  client: Pick<KubeClient, 'watch'>,
+  options: Pick<ProvenWatch, 'selection' | 'signal' | 'idleMs' | 'maxLineBytes'>,
+  path: string,
+): Promise<void> {
+  const { selection, signal, maxLineBytes } = options;
+  const idleMs = Math.min(answerMs, options.idleMs);
+  const labelSelector = selection.labelSelector ? `${selection.labelSelector},${nothing}` : nothing;
+  const query = streamedListQuery({ ...selection, labelSelector }, answerSeconds);
+  for await (const event of client.watch(path, query, { signal, idleMs, maxLineBytes })) {
+    if (event.type === 'ERROR') throw kubeErrorFromStatus({ verb: 'WATCH', path }, 200, event.object);
+    if (isEndOfList(event)) return;
+  }
+  throw unreachable({ verb: 'WATCH', path }, new Error('the list ended before it was complete'));
+}
 
 interface ProvenWatch extends Omit<WatchStreamOptions, 'clock' | 'onOpen'> {
   readonly client: Pick<KubeClient, 'overOneConnection'>;

@@ -90,7 +90,9 @@ const startSynced = async (options: Partial<ReflectorOptions<Slim>> = {}) => {
 /** The watches that went on from a known resourceVersion. */
 const resumed = () => server.watches.filter(({ query }) => query.has('resourceVersion'));
 const lists = () =>
-  server.exchanges.filter(({ isWatch, query }) => !isWatch || query.has('sendInitialEvents'));
+  server.exchanges.filter(
+    ({ isWatch, query }) => !isWatch || (query.has('sendInitialEvents') && !query.has('labelSelector')),
+  );
 const isResumed = (exchange: { isWatch: boolean; query: URLSearchParams }) =>
   exchange.isWatch && exchange.query.has('resourceVersion');
 
@@ -609,7 +611,8 @@ describe('silence', () => {
       resumed()[0]!.bookmark(String(200 + minutes));
       await waitFor('the bookmark', () => reflector.freshness() === 0);
     }
-    expect([resumed().length, logged]).toEqual([1, []]);
+    expect([resumed().length, lists().length, logged]).toEqual([1, 1, []]);
+    expect(reflector.outage(0)).toBeUndefined();
   });
 
   it('measures freshness from the last event, bookmark or resumed watch', async () => {

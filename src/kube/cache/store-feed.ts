@@ -1,0 +1,78 @@
+import { type KubeObject, keyOf } from '../object.ts';
+import type { TimeSlice } from '../time-slice.ts';
+import type { ReflectorOptions } from './reflector-options.ts';
+import type { StoredRecord } from './store.ts';
+
+type Options<R extends StoredRecord> = Pick<ReflectorOptions<R>, 'project' | 'store' | 'log' | 'resource'>;
+
+/** Brings objects from lists and watches into a store, as slim records. */
+export class StoreFeed<R extends StoredRecord> {
+  readonly #options: Options<R>;
+  /** Keys met since the present list began; absent: no list runs. */
+  #seen: Set<string> | undefined;
+  #hasListed = false;
+
+  constructor(options: Options<R>) {
+    this.#options = options;
+  }
+
+  get isListing(): boolean {
+    return this.#seen !== undefined;
+  }
+
+  beginList(): void {
+    this.#seen = new Set();
+  }
+
+  /** Nothing that it has not brought is taken for deleted. */
+  giveUpList(): void {
+    this.#seen = undefined;
+  }
+
+  /** The list is complete: what it has not brought is gone. */
+  async endList(slice: TimeSlice): Promise<void> {
+    for (const key of this.#options.store.keys()) {
+      if (!this.#seen?.has(key)) this.remove(key);
+      if (slice.used) await slice.yield();
+    }
+    this.#seen = undefined;
+    this.#hasListed = true;
+  }
+
+  upsert(object: KubeObject): void {
+    const record = this.#project(object);
+    if (record === undefined) return this.remove(keyOf(object.metadata), object.metadata.uid);
+    this.#seen?.add(record.key);
+    // What a later list brings was changed while no watch ran.
+    const from = this.#hasListed ? 'watch' : 'list';
+    this.#change(() => this.#options.store.upsert(record, from));
+  }
+
+  remove(key: string, uid?: string): void {
+    this.#seen?.delete(key);
+    this.#change(() => this.#options.store.remove(key, uid));
+  }
+
+  #project(object: KubeObject): R | undefined {
+    try {
+      return this.#options.project(object);
+    } catch (error) {
+      const { name, namespace } = object.metadata;
+      const { log, resource } = this.#options;
+      log.error(
+        { kind: resource.kind, name, namespace, err: error },
+        'object cannot be read and counts as absent',
+      );
+      return undefined;
+    }
+  }
+
+  /** Listeners are not ours: one that throws must not cost the rest of the stream. */
+  #change(change: () => void): void {
+    try {
+      change();
+    } catch (error) {
+      this.#options.log.error({ kind: this.#options.resource.kind, err: error }, 'store listener failed');
+    }
+  }
+}
