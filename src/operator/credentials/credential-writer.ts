@@ -1,5 +1,5 @@
 import type { Reason } from '../../api/reasons.ts';
-import type { CredentialRecord } from '../../credentials/record.ts';
+import type { CredentialRecord, NamespacePin } from '../../credentials/record.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { ignoreNotFound, KubeError } from '../../kube/kube-error.ts';
@@ -49,6 +49,11 @@ export class CredentialWriter extends ObjectWriter<CredentialRecord> {
   /** Names the certificates that may be bound in a virtual cluster, before any is. Conditions stay: nothing has come of it yet. */
   nameSerials(record: CredentialRecord, boundSerials: readonly number[]): Promise<CredentialRecord> {
     return this.write(record, { status: { boundSerials } });
+  }
+
+  /** A write of its own, so that a refusal, a question without an answer or a policy that is missing loses none. */
+  writePins(record: CredentialRecord, allowedNamespaces: readonly NamespacePin[]): Promise<CredentialRecord> {
+    return this.write(record, { status: { allowedNamespaces } });
   }
 
   /** Writes what differs, and an event for each transition; nothing when nothing differs. */

@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, expect, it } from 'vitest';
 import type { Stored } from '../../../lab/operator/api.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { namespaces, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
+import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
 import { introduce, type Person } from './people.ts';
 
 const world = await operatorWorld();
@@ -69,4 +71,21 @@ it('a namespace that did not exist when it was listed is not open to the one who
   expect(key.status.allowedNamespaces).toEqual([{ name: namespace }]);
   await makeNamespace(namespace);
   await admin.untilRefused(await kubeConfigIn(namespace, key), reasons.accessKeyNotAllowed);
+});
+
+it('a key that is refused pins its namespaces at once, and no one opens it by making one before it recovers', async () => {
+  const [present, later] = [name('p-present'), name('p-afterwards')];
+  const { metadata } = await makeNamespace(present);
+  const shared = { user: 'alice', key: generateAccessKey(randomBytes(32)) };
+  await admin.untilReady(await admin.createKey(shared));
+  const key = await admin.createKey({ ...shared, allowedNamespaces: [present, later] });
+  const { status } = await admin.untilRefused(key, reasons.duplicateKey);
+  const pins = [{ name: present, uid: metadata.uid }, { name: later }];
+  expect(status.allowedNamespaces).toEqual(pins);
+  await makeNamespace(later);
+  await admin.patch(key, { spec: { key: generateAccessKey(randomBytes(32)) } });
+  const recovered = await admin.untilReady(key);
+  expect(recovered.status.allowedNamespaces).toEqual(pins);
+  await admin.untilRefused(await kubeConfigIn(present, key), allowed);
+  await admin.untilRefused(await kubeConfigIn(later, key), reasons.accessKeyNotAllowed);
 });

@@ -8,12 +8,13 @@ import {
   lifeOfAccessKey,
   operatorEndOfAccessKey,
 } from '../../../credentials/life.ts';
-import type { Confirmation, CredentialRecord, NamespacePin } from '../../../credentials/record.ts';
+import type { Confirmation, CredentialRecord } from '../../../credentials/record.ts';
 import { type DesiredStatus, subjectOf } from '../desired-status.ts';
 import { confirmedGroupsOf, type Lineage } from '../lineage.ts';
 import { scopeCondition } from '../unmatched-scope.ts';
 import { type KeyCredential, rotationAsked } from './credential.ts';
 import type { KeyInput } from './decision.ts';
+import { pinsOf } from './namespace-pins.ts';
 
 /** The life of an access key as the operator sees it; epoch milliseconds, `Infinity` for no end. */
 export interface KeyLife {
@@ -54,7 +55,7 @@ export function confirmedStatus(
   return {
     confirmation: {
       ...confirmationOf(record, lineage, credential, life),
-      ...pinsOf(input),
+      ...allowedNamespacesOf(record),
       active: ready.status === 'True',
     },
     ready,
@@ -65,14 +66,8 @@ export function confirmedStatus(
   };
 }
 
-/** A namespace keeps the UID that it had when its name was first seen here, until the name is taken out. */
-export function pinOf({ record, pins = [] }: KeyInput, name: string): NamespacePin | undefined {
-  return [...(record.status.allowedNamespaces ?? []), ...pins].find((pin) => pin.name === name);
-}
-
-function pinsOf(input: KeyInput): Partial<Confirmation> {
-  const names = [...new Set(input.record.allowedNamespaces)];
-  const allowedNamespaces = names.map((name) => pinOf(input, name)).filter((pin) => pin !== undefined);
+function allowedNamespacesOf(record: CredentialRecord): Partial<Confirmation> {
+  const allowedNamespaces = pinsOf(record);
   return allowedNamespaces.length === 0 ? {} : { allowedNamespaces };
 }
 

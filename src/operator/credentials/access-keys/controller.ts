@@ -9,6 +9,7 @@ import { CredentialReconciler, type Outcome, type ReconcilerServices } from '../
 import { decisionInput } from '../decision.ts';
 import type { KeyInput, KeyIssueStep, KeyLimits } from './decision.ts';
 import type { LoginSecrets } from './login-secrets.ts';
+import { pinsOf } from './namespace-pins.ts';
 import { decideKey } from './policy.ts';
 
 export interface AccessKeyControllerOptions extends ReconcilerServices {
@@ -48,8 +49,8 @@ export class AccessKeyController {
     switch (step.step) {
       case 'moveLoginSecrets':
         return { record: await loginSecrets.move(record) };
-      case 'findNamespaces':
-        return { record, found: { pins: await this.#findNamespaces(step.names) } };
+      case 'pinNamespaces':
+        return { record: await this.#pinNamespaces(record, step.names) };
       case 'generateIntoSpec':
         await writer.assertAdmitted(record);
         return { record: await writer.patchSpec(record, { key: this.#generate() }) };
@@ -77,12 +78,13 @@ export class AccessKeyController {
     return { record, found: { written: { hash: credentialHash(key), serial } } };
   }
 
-  #findNamespaces(names: readonly string[]): Promise<readonly NamespacePin[]> {
+  async #pinNamespaces(record: CredentialRecord, names: readonly string[]): Promise<CredentialRecord> {
     const find = async (name: string): Promise<NamespacePin> => {
       const found = await this.#options.client.get(namespaces, { name }).catch(ignoreNotFound);
       return found === undefined ? { name } : { name, uid: found.metadata.uid };
     };
-    return Promise.all(names.map(find));
+    const found = await Promise.all(names.map(find));
+    return this.#options.writer.writePins(record, [...pinsOf(record), ...found]);
   }
 
   #generate(): string {

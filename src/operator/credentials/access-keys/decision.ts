@@ -1,5 +1,5 @@
 import type { SecretState } from '../../../credentials/credential-secret.ts';
-import type { CredentialRecord, NamespacePin } from '../../../credentials/record.ts';
+import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { DesiredCondition } from '../../shared/conditions.ts';
 import type { CommonStep, DecisionInput } from '../decision.ts';
 
@@ -12,8 +12,6 @@ export interface KeyInput extends DecisionInput {
   /** Why the Secret could not be written. */
   readonly secretProblem?: DesiredCondition;
   readonly limits: KeyLimits;
-  /** What was found at the names that are to be pinned. */
-  readonly pins?: readonly NamespacePin[];
 }
 
 /** Milliseconds. */
@@ -27,8 +25,8 @@ export interface KeyLimits {
 /** Steps that only access keys have. */
 export type KeyIssueStep =
   | { readonly step: 'moveLoginSecrets' }
-  /** Find the UIDs that these namespaces have now. */
-  | { readonly step: 'findNamespaces'; readonly names: readonly string[] }
+  /** Find the UIDs that these namespaces have now, and write them to status. */
+  | { readonly step: 'pinNamespaces'; readonly names: readonly string[] }
   /** Make a key and write it to `spec.key`. */
   | { readonly step: 'generateIntoSpec' }
   /** Make a key and write it to the Secret that `spec.secretRef` names. */

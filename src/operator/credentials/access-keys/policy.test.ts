@@ -494,24 +494,55 @@ describe('the policy for the namespaces that a key allows', () => {
   const spec = { user: 'alice', key: plainKeyOf('ci'), allowedNamespaces: ['p-red', 'p-blue'] };
   const red = { name: 'p-red', uid: 'uid-of-red' };
 
-  it('finds those that are not pinned yet, and pins what was found, also nothing', () => {
+  it('pins those that are not pinned yet, and what did not exist then stays without a UID', () => {
     const record = key({ spec, status: { allowedNamespaces: [red] } });
-    expect(decide(record)).toEqual({ step: 'findNamespaces', names: ['p-blue'] });
-    const { desired } = settled(record, { input: { pins: [{ name: 'p-blue' }] } });
-    expect(desired.confirmation.allowedNamespaces).toEqual([red, { name: 'p-blue' }]);
+    expect(decide(record)).toEqual({ step: 'pinNamespaces', names: ['p-blue'] });
+    const allowedNamespaces = [red, { name: 'p-blue' }];
+    const { desired } = settled(key({ spec, status: { allowedNamespaces } }));
+    expect(desired.confirmation.allowedNamespaces).toEqual(allowedNamespaces);
   });
 
-  it('keeps a pin whatever is found later, and forgets it when the name is taken out', () => {
+  it.each<[string, Partial<KeyInput>, object]>([
+    ['has no room', { hasRoom: () => false }, {}],
+    ['has the key of another', { claimants: () => [key({ name: 'other', spec })] }, {}],
+    ['is asked about first', {}, { user: 'bob' }],
+    ['waits for its parent', {}, { accessKey: 'missing', user: undefined }],
+    ['was made while no policy stamped', { isUnstamped: true }, {}],
+    ['cannot be used', {}, { key: 'too short' }],
+  ])('pins them first where the key %s', (_, input, change) => {
+    const record = key({ spec: { ...spec, ...change } });
+    expect(decide(record, { input })).toEqual({ step: 'pinNamespaces', names: ['p-red', 'p-blue'] });
+    const pinned = key({
+      spec: { ...spec, ...change },
+      status: { allowedNamespaces: [red, { name: 'p-blue' }] },
+    });
+    const next = decide(pinned, { input });
+    if (next.step === 'commit') expect(next.desired.ready.status).toBe('False');
+    else expect(next.step).toBe('review');
+  });
+
+  it('pins nothing on the word of someone whose key it is not, and forgets nothing', () => {
+    const changedBy = (user: string) => ({
+      annotations: { [annotations.changedBy]: user, [annotations.changedByGroups]: '[]' },
+    });
+    const status = { allowedNamespaces: [red] };
+    const { desired } = settled(key({ spec, status, ...changedBy('mallory') }));
+    expect(desired.ready.reason).toBe('ChangeNotAllowed');
+    expect(desired.confirmation.allowedNamespaces).toEqual([red]);
+    expect(decide(key({ spec, status, ...changedBy('alice') })).step).toBe('pinNamespaces');
+  });
+
+  it('forgets a pin when the name is taken out', () => {
     const pinned = { ...spec, allowedNamespaces: ['p-red'] };
     const record = key({ spec: pinned, status: { allowedNamespaces: [red, { name: 'p-blue', uid: 'b' }] } });
-    const { desired } = settled(record, { input: { pins: [{ name: 'p-red', uid: 'uid-of-another' }] } });
-    expect(desired.confirmation.allowedNamespaces).toEqual([red]);
+    expect(settled(record).desired.confirmation.allowedNamespaces).toEqual([red]);
     const none = key({ spec: { ...spec, allowedNamespaces: [] }, status: { allowedNamespaces: [red] } });
     expect(settled(none).desired.confirmation.allowedNamespaces).toBeUndefined();
   });
 
   it('does not forget a pin while the key is refused', () => {
-    const record = key({ spec: { ...spec, key: 'too short' }, status: { allowedNamespaces: [red] } });
+    const refused = { ...spec, key: 'too short', allowedNamespaces: ['p-red'] };
+    const record = key({ spec: refused, status: { allowedNamespaces: [red] } });
     expect(settled(record).desired.confirmation.allowedNamespaces).toEqual([red]);
   });
 });

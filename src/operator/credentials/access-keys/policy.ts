@@ -10,15 +10,19 @@ import { type Lineage, lineageOf, parentGrace } from '../lineage.ts';
 import { staleSecrets } from '../secret-record.ts';
 import { secretState, secretUpdate } from '../secret-state.ts';
 import { scopeRecheck } from '../unmatched-scope.ts';
-import { confirmedStatus, type KeyLife, keyLife, pinOf } from './confirmed-status.ts';
+import { confirmedStatus, type KeyLife, keyLife } from './confirmed-status.ts';
 import { findCredential, type KeyCredential, type MissingKey, rotationAsked } from './credential.ts';
 import type { KeyInput, KeyStep } from './decision.ts';
+import { unpinnedNames } from './namespace-pins.ts';
 
 /** What to do next about an access key that is not being deleted. */
 export function decideKey(input: KeyInput): KeyStep {
   const { record } = input;
   if (!record.finalizers.includes(finalizers.OwnedAccessKey)) return { step: 'addFinalizer' };
   if (record.holdsLoginSecrets) return { step: 'moveLoginSecrets' };
+  // Before any refusal or wait: who makes a namespace of that name meanwhile must not be the one who was meant.
+  const names = unpinnedNames(record);
+  if (names.length > 0) return { step: 'pinNamespaces', names };
   const lineage = lineageOf(input);
   if (lineage.kind === 'blocked' && lineage.tooEarly)
     return { step: 'wait', requeueAt: input.now + parentGrace };
@@ -26,8 +30,6 @@ export function decideKey(input: KeyInput): KeyStep {
   if (problem !== undefined) return refuse(input, problem);
   if (wantsToLive(input, lineage) && !input.hasRoom()) return refuse(input, quotaExceeded);
   if (lineage.kind === 'unreviewed') return { step: 'review', review: lineage.review };
-  const unpinned = record.allowedNamespaces.filter((name) => pinOf(input, name) === undefined);
-  if (unpinned.length > 0) return { step: 'findNamespaces', names: [...new Set(unpinned)] };
   const credential = findCredential(input);
   return 'step' in credential ? make(input, lineage, credential) : commit(input, lineage, credential);
 }
