@@ -70,8 +70,8 @@ function setUp(setting: Setting = {}) {
     random: () => 0,
     log: silentLogger,
   });
-  const write = (serials: readonly number[]) => {
-    record = { ...record, serials, resourceVersion: `${Number(record.resourceVersion) + 1}` };
+  const write = (change: Partial<RevocationRecord>) => {
+    record = { ...record, ...change, resourceVersion: `${Number(record.resourceVersion) + 1}` };
   };
   const outcome = () => ({ notes, pending, completed });
   return { clock, revoked, tries, write, outcome, reconcile: () => controller.reconcile(record.key) };
@@ -120,7 +120,7 @@ describe('a record that is ahead of its status', () => {
     const { clock, revoked, write, reconcile } = setUp();
     await reconcile();
     clock.advance(29_990);
-    write([5]);
+    write({ serials: [5] });
     expect(await reconcile()).toEqual({ requeueAfterMs: 30_000 });
     clock.advance(29_999);
     expect(await reconcile()).toEqual({ requeueAfterMs: 1 });
@@ -186,5 +186,27 @@ describe('a record whose object is gone', () => {
       pending: ['+RevocationUnreadable'],
       completed: 0,
     });
+  });
+
+  it('is acted on when a person has mended it, and counted no more', async () => {
+    const { outcome, revoked, write, reconcile } = setUp({ owner: undefined, record: { readable: false } });
+    await reconcile();
+    write({ readable: true });
+    expect(await reconcile()).toBeUndefined();
+    expect(revoked).toEqual([[1]]);
+    expect(outcome()).toMatchObject({
+      pending: ['+RevocationUnreadable', '-RevocationUnreadable'],
+      completed: 1,
+    });
+  });
+
+  it('is counted no more when it is mended before it is due, and not acted on', async () => {
+    const living = ownerWith({ serial: 1, boundSerials: [1] });
+    const { outcome, revoked, write, reconcile } = setUp({ owner: living, record: { readable: false } });
+    await reconcile();
+    write({ readable: true });
+    expect(await reconcile()).toBeUndefined();
+    expect(revoked).toEqual([]);
+    expect(outcome()).toMatchObject({ pending: ['+RevocationUnreadable', '-RevocationUnreadable'] });
   });
 });

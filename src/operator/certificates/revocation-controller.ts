@@ -74,6 +74,8 @@ export class RevocationController {
     if (record === undefined) return this.#forget(key);
     if (this.#completed.get(key) === versionOf(record)) return undefined;
     if (!record.readable) return this.#waitForPerson(record);
+    // A person has mended it. What it waits for now, if anything, is reported where that is found out.
+    if (this.#pending.get(key) === reasons.revocationUnreadable) this.#setPending(key, undefined);
     const untilDue = this.#msUntilDue(record);
     if (untilDue > 0) return Number.isFinite(untilDue) ? { requeueAfterMs: untilDue } : undefined;
     const rest = record.notAfter - clock.now();
