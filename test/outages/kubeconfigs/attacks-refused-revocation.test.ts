@@ -1,6 +1,6 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
-import { secretAt } from '../../../lab/operator/api.ts';
+import { type Stored, secretAt } from '../../../lab/operator/api.ts';
 import { metricOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { type VirtualCluster, virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
@@ -8,11 +8,12 @@ import { operatorWorld } from '../../../lab/operator/world.ts';
 import { canonicalJson } from '../../../src/api/canonical-json.ts';
 import { labels, purposes, systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
-import { configMaps } from '../../../src/api/resources.ts';
-import { collectionPath } from '../../../src/kube/resource-path.ts';
-import { Project, tracesOf } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
+import { clusterRoleBindings, configMaps } from '../../../src/api/resources.ts';
+import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
+import { collectionPath, objectPath } from '../../../src/kube/resource-path.ts';
+import { bindingOf, Project, tracesOf } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
 import { targetSettings } from '../../e2e/targets/target-world.ts';
-import { adminClient } from '../../integration/admission/api-client.ts';
+import { adminClient, contentTypes } from '../../integration/admission/api-client.ts';
 
 const world = await operatorWorld({ env: { ...targetSettings, LATCHKEY_FINALIZER_LIMIT: '2s' } });
 const { admin } = world;
@@ -75,30 +76,65 @@ describe('a virtual cluster whose own policy keeps the binding of a deleted kube
   }, 150_000);
 });
 
+/** As the operator signs them. */
+async function signed(name: string, data: Record<string, string>): Promise<Record<string, string>> {
+  const secret = await admin.get(secretAt(systemNamespace, systemObjects.revocationKey));
+  const key = Buffer.from(secret.data?.['hmac-sha256.key'] ?? '', 'base64');
+  const signature = createHmac('sha256', key).update(canonicalJson({ name, data })).digest('hex');
+  return { ...data, signature };
+}
+
+async function writeRecord(name: string, data: Record<string, string>): Promise<Stored> {
+  const metadata = { name, namespace: systemNamespace, labels: { [labels.purpose]: purposes.revocation } };
+  const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: await signed(name, data) };
+  const answer = await asOperator.send('POST', collectionPath(configMaps, systemNamespace), { body });
+  expect(answer.status).toBe(201);
+  return answer.body;
+}
+
+/** Data of a record about the virtual cluster of the project. */
+async function recordedFor(project: Project): Promise<Record<string, string>> {
+  const { metadata } = await project.issued();
+  const labelSelector = `${labels.ownerUID}=${metadata.uid}`;
+  const { items } = await admin.client.list<Stored>(configMaps, {
+    namespace: systemNamespace,
+    labelSelector,
+  });
+  const { signature: _, ...data } = items[0]?.data ?? {};
+  return data;
+}
+
+const unreadable = pending(reasons.revocationUnreadable);
+const isCounted = async (times: number) => (await metricOf(world.operator, unreadable)) === times;
+
 describe('a record of the operator that cannot be read', () => {
   it('is an event and counted, and is counted no more when a person removes it', async () => {
     const name = world.name('latchkey-revocation');
-    const data = { uid: 'someone', notAfter: '+010000-01-01T00:14:59.000Z' };
-    const secret = await admin.get(secretAt(systemNamespace, systemObjects.revocationKey));
-    const key = Buffer.from(secret.data?.['hmac-sha256.key'] ?? '', 'base64');
-    const signature = createHmac('sha256', key).update(canonicalJson({ name, data })).digest('hex');
-    const { status, body: record } = await asOperator.send(
-      'POST',
-      collectionPath(configMaps, systemNamespace),
-      {
-        body: {
-          apiVersion: 'v1',
-          kind: 'ConfigMap',
-          metadata: { name, namespace: systemNamespace, labels: { [labels.purpose]: purposes.revocation } },
-          data: { ...data, signature },
-        },
-      },
-    );
-    expect(status).toBe(201);
-    const series = pending(reasons.revocationUnreadable);
-    await until('it is counted', async () => (await metricOf(world.operator, series)) === 1);
+    const record = await writeRecord(name, { uid: 'someone', notAfter: '+010000-01-01T00:14:59.000Z' });
+    await until('it is counted', () => isCounted(1));
     await admin.untilEvent(record, reasons.revocationUnreadable);
     await admin.client.delete(configMaps, { namespace: systemNamespace, name });
-    await until('it is counted no more', async () => (await metricOf(world.operator, series)) === 0);
+    await until('it is counted no more', () => isCounted(0));
+  });
+
+  it('is acted on when a person has mended it', async () => {
+    const data = await recordedFor(await Project.ready(world, cluster));
+    const uid = randomUUID();
+    const gone = { metadata: { uid } };
+    const subject = { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: certificateSubject(uid, 1) };
+    await cluster.admin.client.create(clusterRoleBindings, bindingOf({ subjects: [subject] }));
+    const name = world.name('latchkey-revocation');
+    const whole = { ...data, uid, serials: '1' };
+    const { metadata } = await writeRecord(name, { ...whole, authority: '' });
+    await until('it is counted', () => isCounted(1));
+    expect(await tracesOf(gone, cluster)).toHaveLength(1);
+    const mended = await asOperator.send('PATCH', objectPath(configMaps, metadata), {
+      body: { data: await signed(name, whole) },
+      contentType: contentTypes.mergePatch,
+    });
+    expect(mended.status).toBe(200);
+    await until('nothing is left', async () => (await tracesOf(gone, cluster)).length === 0);
+    await until('it is counted no more', () => isCounted(0));
+    await admin.untilGone({ kind: 'ConfigMap', metadata });
   });
 });
