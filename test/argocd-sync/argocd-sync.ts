@@ -12,6 +12,8 @@ export interface Operation {
   readonly replace?: boolean;
   /** How long an operation that does not end is waited for. Default: 60. */
   readonly patienceSeconds?: number;
+  /** Whether it is terminated then, as `argocd app terminate-op` does. */
+  readonly terminate?: boolean;
 }
 
 export interface Outcome {

@@ -40,6 +40,8 @@ type order struct {
 	Scripts   map[string]string `json:"scripts"`
 	Replace   bool              `json:"replace"`
 	PatienceS float64           `json:"patienceSeconds"`
+	// What has not ended when patience has is terminated.
+	Terminate bool `json:"terminate"`
 }
 
 type outcome struct {
@@ -126,6 +128,10 @@ func (c *cluster) operate(asked order) (*outcome, error) {
 	phase, message := common.OperationRunning, ""
 	var results []common.ResourceSyncResult
 	for deadline := time.Now().Add(time.Duration(asked.PatienceS * float64(time.Second))); ; time.Sleep(pause) {
+		isOver := time.Now().After(deadline)
+		if isOver && asked.Terminate {
+			phase = common.OperationTerminating
+		}
 		state, err := c.compare(asked)
 		if err != nil {
 			return nil, err
@@ -142,10 +148,14 @@ func (c *cluster) operate(asked order) (*outcome, error) {
 		if err != nil {
 			return nil, err
 		}
-		step.Sync()
+		if phase == common.OperationTerminating {
+			step.Terminate()
+		} else {
+			step.Sync()
+		}
 		cleanUp()
 		phase, message, results = step.GetState()
-		if phase.Completed() || time.Now().After(deadline) {
+		if phase.Completed() || isOver {
 			return report(phase, message, results), nil
 		}
 	}

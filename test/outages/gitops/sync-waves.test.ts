@@ -133,13 +133,23 @@ const layouts = [
 ] as const;
 
 describe.each(layouts)('the same keys in %s', (_, layout) => {
-  it('freeze it while they are disabled, which the guide says', async () => {
+  it('freeze it while they are disabled, until someone terminates the sync and takes them out, which the guide says', async () => {
     const git = await repository();
     await synced(layout(git));
     await disable(git);
-    const outcome = await operate({ manifests: layout(commitTo(git, 'never')), patienceSeconds: 10 });
-    expect(outcome.phase).toBe('Running');
-    expect(outcome.message).toContain('waiting for healthy state of management.platform.sh/OwnedAccessKey/');
+    const manifests = layout(commitTo(git, 'never'));
+    const frozen = await operate({ manifests, patienceSeconds: 8 });
+    expect(frozen.phase).toBe('Running');
+    expect(frozen.message).toContain('waiting for healthy state of management.platform.sh/OwnedAccessKey/');
+
+    const terminated = await operate({ manifests, patienceSeconds: 2, terminate: true });
+    expect(terminated).toMatchObject({ phase: 'Failed', message: 'Operation terminated' });
+
+    const next = commitTo(git, 'the next commit');
+    await synced(next.keys as readonly Applied[]);
+    await synced(layout({ ...next, keys: [] }));
+    expect(JSON.stringify(await admin.get(next.workload))).toContain('the next commit');
+    for (const key of next.keys) expect((await admin.get(key)).spec.disabled).toBe(true);
   });
 
   it('fail it once they have ended, which the guide says', async () => {
