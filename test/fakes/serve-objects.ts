@@ -1,6 +1,7 @@
 import { type KubeObject, keyOf } from '../../src/kube/object.ts';
 import type { Exchange } from './exchange.ts';
 import type { StreamingLists } from './fake-api-server.ts';
+import { mergePatch } from './merge-patch.ts';
 import type { ObjectStorage } from './object-storage.ts';
 
 interface Target {
@@ -77,7 +78,7 @@ function serveObject(exchange: Exchange, target: Target, storage: ObjectStorage)
   if (differs(uid, object?.metadata.uid) || differs(resourceVersion, object?.metadata.resourceVersion)) {
     return exchange.refuse(409, 'Conflict');
   }
-  exchange.answer(200, storage.put(exchange.method === 'PATCH' ? merged(object, sent) : sent));
+  exchange.answer(200, storage.put(patched(exchange, object, sent)));
 }
 
 function remove(exchange: Exchange, key: string, storage: ObjectStorage): void {
@@ -102,6 +103,12 @@ function create(exchange: Exchange, { namespace }: Target, storage: ObjectStorag
 
 function differs(wanted: string | undefined, present: string | undefined): boolean {
   return wanted !== undefined && wanted !== present;
+}
+
+function patched(exchange: Exchange, object: KubeObject | undefined, sent: KubeObject): KubeObject {
+  if (exchange.method !== 'PATCH') return sent;
+  const isMerge = exchange.headers['content-type'] === 'application/merge-patch+json';
+  return isMerge ? (mergePatch(object, sent) as KubeObject) : merged(object, sent);
 }
 
 function merged(object: KubeObject | undefined, patch: KubeObject): KubeObject {

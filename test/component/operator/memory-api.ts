@@ -3,6 +3,7 @@ import { type Resource, subjectAccessReviews } from '../../../src/api/resources.
 import type { KubeClient, ObjectKey, WriteOptions } from '../../../src/kube/client/client.ts';
 import { kubeErrorFromStatus, unreachable } from '../../../src/kube/kube-error.ts';
 import { type KubeObject, keyOf } from '../../../src/kube/object.ts';
+import { mergePatch } from '../../fakes/merge-patch.ts';
 
 type Json = Record<string, unknown>;
 export interface StoredObject extends KubeObject {
@@ -92,7 +93,7 @@ export class MemoryApi {
     this.#check(present, (patch.metadata ?? {}) as Json);
     const body =
       options.subresource === 'status' ? { status: patch.status } : { ...patch, status: undefined };
-    const merged = merge(present, body) as StoredObject;
+    const merged = mergePatch(present, body) as StoredObject;
     return this.#store(plural, present, merged, options.fieldManager ?? 'somebody');
   }
 
@@ -180,17 +181,4 @@ function ownersOf(before: StoredObject, after: StoredObject, manager: string) {
 function ownedField({ fieldsV1 }: { fieldsV1?: unknown }): string {
   const spec = (fieldsV1 as { 'f:spec'?: object } | undefined)?.['f:spec'] ?? {};
   return (Object.keys(spec)[0] ?? '').slice('f:'.length);
-}
-
-/** JSON merge patch (RFC 7386); `undefined` leaves a member alone. */
-export function merge(target: unknown, patch: unknown): unknown {
-  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return structuredClone(patch);
-  const result: Json =
-    typeof target === 'object' && target !== null && !Array.isArray(target) ? { ...target } : {};
-  for (const [name, value] of Object.entries(patch)) {
-    if (value === undefined) continue;
-    if (value === null) delete result[name];
-    else result[name] = merge(result[name], value);
-  }
-  return result;
 }
