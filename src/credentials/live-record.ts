@@ -188,6 +188,6 @@ function changeProblem(annotations: JsonObject, owned: Owned): Problem | undefin
     return { reason: reasons.requesterUnknown, message };
   }
   if (isOwnedBy(by, owned)) return undefined;
-  const message = `the user ${JSON.stringify(by.user)} changed spec while an admission policy was missing, and neither made this object nor is its user: look at the whole of spec, then change it as one of these`;
+  const message = `the user ${JSON.stringify(by.user)} changed spec or the annotation ${annotationNames.rotate} while an admission policy was missing, and neither made this object nor is its user: look at both, then change spec as one of these`;
   return { reason: reasons.changeNotAllowed, message };
 }

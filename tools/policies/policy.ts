@@ -45,7 +45,7 @@ export interface Validation {
 export function naming(
   message: string,
   about: Expressions = {},
-): Pick<Validation, 'message' | 'messageExpression'> {
+): Required<Pick<Validation, 'message' | 'messageExpression'>> {
   const named = Object.entries({ requester: 'request.userInfo.username', ...about }).map(
     ([what, name]) => `${what} ' + strings.quote(string(${name}))`,
   );

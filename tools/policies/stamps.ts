@@ -1,4 +1,6 @@
 import {
+  isCreator,
+  isOwner,
   list,
   notOperator,
   oldSpec,
@@ -39,25 +41,32 @@ const kept = list(['user', 'team', 'subject', 'displayName', 'description', 'dis
 
 /**
  * By which `wantedStamp` says what the stamps of an update are to be. A change of the spec names who made it, and the limited credential
- * that it came with where latchkey-ownership has to refuse it. A change or a rotation by
- * the creator of a token or kubeconfig that speaks for them leaves out the groups that they are no longer in.
+ * that it came with where latchkey-ownership has to refuse it. So does a rotation by a stranger: it would make another credential
+ * while that policy is away. A change or a rotation by the creator of a token or kubeconfig that speaks for them leaves out the
+ * groups that they are no longer in.
  */
 export const stampVariables = {
   spec,
   oldSpec,
   stored: cel`request.operation == 'CREATE' ? {} : oldObject.metadata.?annotations.orValue({})`,
   groups: requesterGroupsText,
-  changed: cel`
-    request.operation == 'UPDATE' && ${notOperator}
-      && (variables.spec.exists(k, !(k in ${kept}) && variables.spec[?k] != variables.oldSpec[?k])
-        || variables.oldSpec.exists(k, !(k in ${kept}) && !(k in variables.spec))
-        || (variables.spec[?'disabled'] != variables.oldSpec[?'disabled']
-          && variables.spec[?'disabled'] != optional.of(true)))
-  `,
   rotated: cel`
     request.operation == 'UPDATE' && ${notOperator}
       && object.metadata.?annotations[?'management.platform.sh/rotate']
         != variables.stored[?'management.platform.sh/rotate']
+  `,
+  // Others may take the annotation away when they disable a key, which rotates nothing.
+  rotatedByStranger: cel`
+    variables.rotated && object.metadata.?annotations[?'management.platform.sh/rotate'].hasValue()
+      && !(${isCreator}) && !(${isOwner})
+  `,
+  changed: cel`
+    request.operation == 'UPDATE' && ${notOperator}
+      && (variables.rotatedByStranger
+        || variables.spec.exists(k, !(k in ${kept}) && variables.spec[?k] != variables.oldSpec[?k])
+        || variables.oldSpec.exists(k, !(k in ${kept}) && !(k in variables.spec))
+        || (variables.spec[?'disabled'] != variables.oldSpec[?'disabled']
+          && variables.spec[?'disabled'] != optional.of(true)))
   `,
   // A credential that took off its own scope is limited in the eyes of the gateway for a moment more: it must not take off the stamp.
   beyondLimits: cel`

@@ -61,6 +61,16 @@ describe('the stamp of a change', async () => {
     expect(stampsOf(await patch(world.alice, key, body))).toEqual(bob);
   });
 
+  it('does not stand for a rotation that others take back when they disable a key', async () => {
+    const key = await keyOfBob();
+    await patch(world.bob, key, { metadata: { annotations: { [rotate]: 'now' } } });
+    const carol = await world.user('carol');
+    const disabling = { spec: { disabled: true }, metadata: { annotations: { [rotate]: null } } };
+    const disabled = await patch(carol, key, disabling);
+    expect(disabled.metadata.annotations).not.toHaveProperty([rotate]);
+    expect(stampsOf(disabled)).toEqual(none);
+  });
+
   it('does not stand for a generated key that is left out, which comes back', async () => {
     const key = await keyOfBob();
     await patch(world.operator, key, { spec: { key: 'a-generated-key-of-this-test' } });

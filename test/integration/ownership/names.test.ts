@@ -10,7 +10,7 @@ import { hashOfOwnKey, objectOf, pathOf, uniqueName } from '../admission/objects
 import { admissionWorld } from '../admission/world.ts';
 import { peopleOf } from './people.ts';
 
-const { mallory, quinn } = await peopleOf(await admissionWorld());
+const { alice, mallory, quinn, root } = await peopleOf(await admissionWorld());
 const key = hashOfOwnKey();
 const secretRef = { namespace: 'payments', name: 'till' };
 const own = { user: 'mallory', key };
@@ -45,3 +45,21 @@ it('a refusal about the key itself names who asked, and the object', async () =>
   expect(answer.message).toMatch(/ \(requester "quinn"\)$/);
   expect(answer.message).toContain(`"${name}"`);
 });
+
+it.each([
+  ['may get it', root, /^(?!.*JSON Patch).* \(requester "root"\)$/],
+  ['may not', mallory, /JSON Patch: .* \(requester "mallory", object "ownedaccesskeys\/.*"\)$/],
+])(
+  'a refusal to change a key names who asked, and the key, in plain words to who %s',
+  async (_, who, words) => {
+    const made = await alice.send('POST', pathOf(keys), {
+      body: objectOf(keys, { user: 'alice', key: hashOfOwnKey() }),
+    });
+    const { name } = made.body.metadata;
+    const body = { ...made.body, spec: { ...made.body.spec, description: 'changed' } };
+    const { status, body: answer } = await who.send('PUT', pathOf(keys, name), { body });
+    expect(status).toBe(403);
+    expect(answer.message).toMatch(words);
+    expect(answer.message).toContain(`${name}"`);
+  },
+);

@@ -3,6 +3,7 @@ import type { Resource } from '../../../src/api/resources.ts';
 import { type ApiAnswer, type ApiClient, contentTypes } from '../admission/api-client.ts';
 import { pathOf, type TestObject, unreadObjectOf } from '../admission/objects.ts';
 import { admissionWorld, create, expectOk, read, type World } from '../admission/world.ts';
+import { notTheirsTo, withoutNames } from './answers.ts';
 import { type People, type Person, peopleOf } from './people.ts';
 
 /** Ways to send one and the same change. `JSON patch` takes `patch`, all others `change`. */
@@ -26,8 +27,14 @@ export interface Row {
   readonly content?: Content;
   /** Operations of a JSON patch, instead of `content`. */
   readonly patch?: readonly object[];
-  /** 'allowed', or the code and the exact message of the policy (or a part of it, for a message of the schema). */
-  readonly answer: 'allowed' | readonly [code: 403 | 404 | 409 | 422, message: string | RegExp];
+  /**
+   * 'allowed', 'not theirs' in the words for that person, or the code and the exact message of the policy (or a part of it, for
+   * a message of the schema).
+   */
+  readonly answer:
+    | 'allowed'
+    | 'not theirs'
+    | readonly [code: 403 | 404 | 409 | 422, message: string | RegExp];
   /** The exact texts of the warnings that come with the answer; absent: any. */
   readonly warnings?: readonly string[];
 }
@@ -53,7 +60,7 @@ export function describeRows(
       const before = await storedBefore(people, row);
       const attempt = async (query: Query): Promise<void> => {
         const answer = await send(people[row.who], row, before, query);
-        expectAnswer(answer, row.answer);
+        expectAnswer(answer, row);
         if (row.warnings !== undefined) expect(answer.warnings).toEqual(row.warnings);
         if (row.answer !== 'allowed' && before !== undefined)
           expect((await read(world, before)).metadata['resourceVersion']).toBe(
@@ -73,7 +80,7 @@ export function describeRows(
 function rehearsedOf(rows: readonly Row[]): ReadonlySet<Row> {
   const sent = rows.filter(({ attempt }) => !attempt.verb.startsWith('delete'));
   const first = new Map(
-    sent.toReversed().map((row) => [`${row.resource.kind} ${row.attempt.verb} ${row.answer}`, row]),
+    sent.toReversed().map((row) => [`${row.resource.kind} ${row.attempt.verb} ${answerOf(row)}`, row]),
   );
   return new Set(first.values());
 }
@@ -87,7 +94,10 @@ async function storedBefore(people: People, { before, resource }: Row): Promise<
   return expectOk(await people.master.send('DELETE', pathOf(resource, created.metadata.name)));
 }
 
-function expectAnswer({ status, body }: ApiAnswer, expected: Row['answer']): void {
+const answerOf = ({ who, answer }: Row) => (answer === 'not theirs' ? notTheirsTo(who) : answer);
+
+function expectAnswer({ status, body }: ApiAnswer, row: Row): void {
+  const expected = answerOf(row);
   if (expected === 'allowed') {
     expect({ status, message: body.kind === 'Status' ? body.message : undefined }).toEqual({
       status: expect.toSatisfy((code: number) => code < 300),
@@ -101,10 +111,6 @@ function expectAnswer({ status, body }: ApiAnswer, expected: Row['answer']): voi
     said: typeof message === 'string' ? message : expect.stringMatching(message),
   });
 }
-
-/** Who asked, and about what, is the same in all rows of a rule: names.test.ts looks at it. */
-const withoutNames = (message: string): string =>
-  message.replace(/^.*? denied request: /s, '').replace(/ \(requester ".*"\)$/, '');
 
 async function send(
   client: ApiClient,

@@ -4,7 +4,7 @@ import {
   type Resource,
   virtualClusterInstanceKubeConfigs,
 } from '../../../src/api/resources.ts';
-import { notTheirs } from './answers.ts';
+import { notTheirsNorPermitted } from './answers.ts';
 import type { Person } from './people.ts';
 import { type Content, describeRows, type Flavour, type Row } from './rows.ts';
 
@@ -36,27 +36,35 @@ const everyFlavour = (
 
 describeRows('the description of a key that is not theirs', [
   ...(['mallory', 'tina', 'blue', 'carol'] as const).map((who) =>
-    update(who, 'PUT', { resource: ownedAccessKeys, before: alices, content: described, answer: notTheirs }),
+    update(who, 'PUT', {
+      resource: ownedAccessKeys,
+      before: alices,
+      content: described,
+      answer: 'not theirs',
+    }),
   ),
   ...(['root', 'master', 'argocd', 'warden'] as const).flatMap((who) =>
     everyFlavour(who, {
       resource: ownedAccessKeys,
       before: alices,
       content: described,
-      answer: notTheirs,
+      answer: 'not theirs',
     }),
   ),
 ]);
 
-const changes: readonly (readonly [string, Content])[] = [
+/** What takes the rights to make the result, too. */
+const wider: readonly (readonly [string, Content])[] = [
   ['a key of their own', { spec: { key: hash } }],
-  ['a Secret of their own', { spec: { secretRef: { namespace: 'default', name: 'mine' } } }],
-  ['more groups', { spec: { groups: ['devs'] } }],
+  ['more groups', { spec: { groups: ['devs'], scope: {} } }],
   ['a longer life', { spec: { ttl: 3_153_600_000 } }],
   ['a shorter life', { spec: { ttl: 1 } }],
   ['a scope', { spec: { scope: {} } }],
   ['an invitation', { spec: { allowedNamespaces: ['default'] } }],
   ['disabled: false', { spec: { disabled: false } }],
+];
+
+const changes: readonly (readonly [string, Content])[] = [
   ['a label', { metadata: { labels: { 'example.com/team': 'mine' } } }],
   ['an annotation', { metadata: { annotations: { 'example.com/note': 'mine' } } }],
   ['a rotation', { metadata: { annotations: { 'management.platform.sh/rotate': 'now' } } }],
@@ -78,8 +86,12 @@ const changes: readonly (readonly [string, Content])[] = [
   ],
 ];
 
+/** Those who may read meet the schema first, which shows them nothing new. */
+const keyAndSecret = [422, /spec\.key and spec\.secretRef exclude each other/] as const;
+const toSecret: Content = { spec: { secretRef: { namespace: 'default', name: 'mine' } } };
+
 describeRows('a change of a key that is not theirs', [
-  ...changes.map(
+  ...[...wider, ...changes].map(
     ([name, content]): Row => ({
       who: 'root',
       does: `sets ${name} and is refused`,
@@ -87,10 +99,24 @@ describeRows('a change of a key that is not theirs', [
       attempt: { verb: 'update', flavour: 'merge patch' },
       before: alices,
       content,
-      answer: notTheirs,
+      answer: content.spec === undefined ? 'not theirs' : notTheirsNorPermitted,
     }),
   ),
-  ...changes.map(
+  ...(['root', 'argocd'] as const).map((who) =>
+    update(who, 'merge patch', {
+      resource: ownedAccessKeys,
+      before: alices,
+      content: toSecret,
+      answer: keyAndSecret,
+    }),
+  ),
+  update('warden', 'merge patch', {
+    resource: ownedAccessKeys,
+    before: alices,
+    content: toSecret,
+    answer: 'not theirs',
+  }),
+  ...[...wider, ...changes].map(
     ([name, content]): Row => ({
       who: 'argocd',
       does: `applies ${name} with force to a name that somebody took first, and is refused`,
@@ -98,7 +124,7 @@ describeRows('a change of a key that is not theirs', [
       attempt: { verb: 'update', flavour: 'forced apply' },
       before: { by: 'mallory', spec: { user: 'mallory' } },
       content,
-      answer: notTheirs,
+      answer: 'not theirs',
     }),
   ),
   {
@@ -108,7 +134,7 @@ describeRows('a change of a key that is not theirs', [
     attempt: { verb: 'update', flavour: 'PUT' },
     before: withKey,
     content: { spec: { user: null, key: null, description: 'x' } },
-    answer: notTheirs,
+    answer: 'not theirs',
   },
   {
     who: 'mallory',
@@ -116,7 +142,7 @@ describeRows('a change of a key that is not theirs', [
     resource: directClusterEndpointTokens,
     attempt: { verb: 'update', flavour: 'PUT' },
     before: tokenOfAlice,
-    answer: notTheirs,
+    answer: 'not theirs',
   },
   {
     who: 'root',
@@ -141,12 +167,12 @@ describeRows(
   'a token or kubeconfig that is not theirs',
   issued.flatMap(([resource, before = alices, content]) => [
     ...(['mallory', 'tina', 'carol'] as const).map((who) =>
-      update(who, 'PUT', { resource, before, content, answer: notTheirs }),
+      update(who, 'PUT', { resource, before, content, answer: 'not theirs' }),
     ),
-    ...everyFlavour('root', { resource, before, content, answer: notTheirs }),
-    update('master', 'merge patch', { resource, before, content, answer: notTheirs }),
-    update('argocd', 'forced apply', { resource, before, content, answer: notTheirs }),
-    update('warden', 'JSON patch', { resource, before, content, answer: notTheirs }),
+    ...everyFlavour('root', { resource, before, content, answer: notTheirsNorPermitted }),
+    update('master', 'merge patch', { resource, before, content, answer: 'not theirs' }),
+    update('argocd', 'forced apply', { resource, before, content, answer: 'not theirs' }),
+    update('warden', 'JSON patch', { resource, before, content, answer: 'not theirs' }),
     update('alice', 'PUT', { resource, before, content: described, answer: 'allowed' }),
     update('holder', 'PUT', { resource, before, content: described, answer: 'allowed' }),
   ]),
@@ -154,9 +180,18 @@ describeRows(
 
 const off: Content = { spec: { disabled: true } };
 
+const more: readonly (readonly [string, Content, Row['answer']?])[] = [
+  ['a shorter life', { spec: { disabled: true, ttl: 60 } }, notTheirsNorPermitted],
+  ['another description', { spec: { disabled: true, description: 'leaked' } }],
+  ['another key', { spec: { disabled: true, key: hash } }, notTheirsNorPermitted],
+  ['an annotation', { spec: { disabled: true }, metadata: { annotations: { note: 'leaked' } } }],
+  ['a label', { spec: { disabled: true }, metadata: { labels: { state: 'leaked' } } }],
+  ['a finalizer', { spec: { disabled: true }, metadata: { finalizers: ['example.com/hold'] } }],
+];
+
 describeRows('turning off a key that is not theirs', [
-  update('mallory', 'PUT', { resource: ownedAccessKeys, before: alices, content: off, answer: notTheirs }),
-  update('carol', 'PUT', { resource: ownedAccessKeys, before: alices, content: off, answer: notTheirs }),
+  update('mallory', 'PUT', { resource: ownedAccessKeys, before: alices, content: off, answer: 'not theirs' }),
+  update('carol', 'PUT', { resource: ownedAccessKeys, before: alices, content: off, answer: 'not theirs' }),
   ...everyFlavour('root', { resource: ownedAccessKeys, before: alices, content: off, answer: 'allowed' }),
   ...everyFlavour('master', { resource: ownedAccessKeys, before: alices, content: off, answer: 'allowed' }),
   ...everyFlavour('warden', { resource: ownedAccessKeys, before: alices, content: off, answer: 'allowed' }),
@@ -169,24 +204,15 @@ describeRows('turning off a key that is not theirs', [
     content: off,
     answer: 'allowed',
   },
-  ...(
-    [
-      ['a shorter life', { spec: { disabled: true, ttl: 60 } }],
-      ['another description', { spec: { disabled: true, description: 'leaked' } }],
-      ['another key', { spec: { disabled: true, key: hash } }],
-      ['an annotation', { spec: { disabled: true }, metadata: { annotations: { note: 'leaked' } } }],
-      ['a label', { spec: { disabled: true }, metadata: { labels: { state: 'leaked' } } }],
-      ['a finalizer', { spec: { disabled: true }, metadata: { finalizers: ['example.com/hold'] } }],
-    ] as const
-  ).map(
-    ([name, content]): Row => ({
+  ...more.map(
+    ([name, content, answer = 'not theirs']): Row => ({
       who: 'root',
       does: `turns it off with ${name} and is refused`,
       resource: ownedAccessKeys,
       attempt: { verb: 'update', flavour: 'merge patch' },
       before: withKey,
       content,
-      answer: notTheirs,
+      answer,
     }),
   ),
   {
@@ -196,7 +222,7 @@ describeRows('turning off a key that is not theirs', [
     attempt: { verb: 'update', flavour: 'merge patch' },
     before: { by: 'alice', spec: { user: 'alice', disabled: true } },
     content: { spec: { disabled: false } },
-    answer: notTheirs,
+    answer: notTheirsNorPermitted,
   },
   {
     who: 'argocd',
@@ -205,7 +231,7 @@ describeRows('turning off a key that is not theirs', [
     attempt: { verb: 'update', flavour: 'merge patch' },
     before: { by: 'alice', spec: { user: 'alice', disabled: true } },
     content: { spec: { disabled: false } },
-    answer: notTheirs,
+    answer: 'not theirs',
   },
 ]);
 
@@ -235,7 +261,7 @@ describeRows('a key that is theirs', [
     attempt: { verb: 'update', flavour: 'PUT' },
     before: ofTheTeam,
     content: described,
-    answer: notTheirs,
+    answer: 'not theirs',
   },
   {
     who: 'tina',
@@ -262,7 +288,7 @@ describeRows('a key that is theirs', [
     attempt: { verb: 'update', flavour: 'PUT' },
     before: child,
     content: described,
-    answer: notTheirs,
+    answer: 'not theirs',
   },
   {
     who: 'carol',
@@ -271,7 +297,7 @@ describeRows('a key that is theirs', [
     attempt: { verb: 'update', flavour: 'PUT' },
     before: alices,
     content: described,
-    answer: notTheirs,
+    answer: 'not theirs',
   },
   ...everyFlavour('argocd', {
     resource: ownedAccessKeys,

@@ -36,24 +36,33 @@ interface Attack {
   readonly change: object;
 }
 
+const rotation = { metadata: { annotations: { [annotations.rotate]: 'now' } } };
+const opening = {
+  title: 'opens the key to a namespace',
+  change: { spec: { allowedNamespaces: ['theirs'] } },
+};
+
 async function attacksOn(alice: Person, team: Person): Promise<readonly Attack[]> {
   const key = async (spec: object = {}) =>
     await admin.untilReady(await alice.create(ownedAccessKeys, { user: 'alice', ttl: 600, ...spec }));
-  const token = await admin.untilReady(await alice.create(directClusterEndpointTokens, { ttl: 600 }));
+  const token = async () =>
+    await admin.untilReady(await alice.create(directClusterEndpointTokens, { ttl: 600 }));
   const stopped = await key();
   await alice.patch(stopped, ownedAccessKeys, { spec: { disabled: true } });
   const ofTeam = await team.create(ownedAccessKeys, { team: 'ops', scope: {}, ttl: 600 });
   return [
-    { title: 'opens the key to a namespace', on: await key(), change: { allowedNamespaces: ['theirs'] } },
-    { title: 'has the key live longer', on: await key(), change: { ttl: 6_000 } },
-    { title: 'has the key live for ever', on: await key(), change: { ttl: 0 } },
-    { title: 'has the token live longer', on: token, change: { ttl: 6_000 } },
-    { title: 'enables what was stopped', on: stopped, change: { disabled: false } },
+    { ...opening, on: await key() },
+    { title: 'has the key live longer', on: await key(), change: { spec: { ttl: 6_000 } } },
+    { title: 'has the key live for ever', on: await key(), change: { spec: { ttl: 0 } } },
+    { title: 'has the token live longer', on: await token(), change: { spec: { ttl: 6_000 } } },
+    { title: 'enables what was stopped', on: stopped, change: { spec: { disabled: false } } },
     {
       title: 'has the key of a team live longer',
       on: await admin.untilReady(ofTeam),
-      change: { ttl: 6_000 },
+      change: { spec: { ttl: 6_000 } },
     },
+    { title: 'has the key made again', on: await key(), change: rotation },
+    { title: 'has the token made again', on: await token(), change: rotation },
   ];
 }
 
@@ -74,7 +83,7 @@ beforeAll(async () => {
 /** An API server goes on by the policies that it has read for up to a second. */
 async function untilDone(attack: Attack): Promise<void> {
   const { on, change, title } = attack;
-  const succeeds = async () => (await mallory.patch(on, resourceOf(on), { spec: change })).status === 200;
+  const succeeds = async () => (await mallory.patch(on, resourceOf(on), change)).status === 200;
   await until(`no policy refuses that a stranger ${title}`, succeeds);
 }
 
@@ -119,15 +128,25 @@ describe('while no policy says who may change a credential', () => {
   });
 });
 
+describe('while only the policies that judge the result are away', () => {
+  it('a stranger who may read a token has no other made', async () => {
+    const token = await admin.untilReady(await alice.create(directClusterEndpointTokens, { ttl: 600 }));
+    const validating = bindingsOf(judging).filter(({ kind }) => kind.startsWith('Validating'));
+    const bringBack = await takeAway(plane, validating);
+    await untilDone({ title: 'has the token made again', on: token, change: rotation });
+    await bringBack();
+    await untilComplete();
+    const seen = await admin.untilRefused(token, reasons.changeNotAllowed);
+    expect(seen.metadata.annotations?.[annotations.changedBy]).toBe('mallory');
+    expect(seen.status).not.toHaveProperty('credentialHash');
+  }, 180_000);
+});
+
 describe('while no one stamps who asks either', () => {
   it('a namespace that a stranger writes into a key is never let in', async () => {
     const key = await admin.untilReady(await alice.create(ownedAccessKeys, { user: 'alice', ttl: 600 }));
     const bringBack = await takeAway(plane, bindingsOf([...judging, ...stamping]));
-    await untilDone({
-      title: 'opens the key to a namespace',
-      on: key,
-      change: { allowedNamespaces: ['theirs'] },
-    });
+    await untilDone({ ...opening, on: key });
     await bringBack();
     await untilComplete();
     const { status } = await admin.untilRefused(key, reasons.requesterUnknown);

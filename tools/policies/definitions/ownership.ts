@@ -11,8 +11,17 @@ import {
   specChange,
   storedSpec,
 } from '../fragments.ts';
-import { mutating, validating } from '../policy.ts';
+import { mutating, naming, validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
+
+const mayChange = line`
+  spec, metadata: only the user that it speaks for and its creator may change it, so act as one of them
+  (kubectl --as). Others may delete it with the verb get or revoke on it. With get, or with revoke and patch, they may set
+  spec.disabled to true, and remove finalizers from what is being deleted
+`;
+
+/** The API server says it in front of what a validating policy says, and not here. */
+const stored = { object: "request.resource.resource + '/' + oldObject.metadata.name" };
 
 export const ownershipBeforeSchema = mutating({
   name: 'latchkey-ownership',
@@ -28,9 +37,10 @@ export const ownershipBeforeSchema = mutating({
     otherwise it would take the limits of others off, or its own off the key above.
 
     This policy changes nothing. It refuses ahead of the schema, whose errors print values: a patch that copies spec.key to
-    a field of another type would print the key. No operation of a JSON patch has the name that it asks for, so the patch
-    fails, and the name is what the API server answers with. A policy of this kind cannot give a reason of its own: the code
-    is 403 and the reason Invalid. The policy of the same name below judges the result, with the reason Forbidden.
+    a field of another type would print the key. Those who may get the object can see that anyway: they are left to the
+    policy of the same name below, which judges the result and says it in plain words. No operation of a JSON patch has the
+    name that this one asks for, so the patch fails, and the name is what the API server answers with. A policy of this kind
+    cannot give a reason of its own: the code is 403 and the reason Invalid.
 
     The order of mutating policies is left to chance: what others put back when an update drops it may be missing here, so
     nothing is refused for being left out. The policy below sees the whole.
@@ -50,12 +60,9 @@ export const ownershipBeforeSchema = mutating({
           || oldObject.spec.?subject == optional.of(request.userInfo.username)
           || (request.userInfo.username.startsWith('team:')
             && oldObject.spec.?team == optional.of(request.userInfo.username.substring(5)))))
+      && !${onStoredObject}.check('get').allowed()
       && !(
         (has(oldObject.metadata.deletionTimestamp)
-          || (object.?spec == oldObject.?spec && object.metadata.?labels == oldObject.metadata.?labels
-            && object.metadata.?annotations == oldObject.metadata.?annotations
-            && object.metadata.?finalizers == oldObject.metadata.?finalizers
-            && object.metadata.?ownerReferences == oldObject.metadata.?ownerReferences)
           || (request.resource.resource == 'ownedaccesskeys' && type(object.?spec.orValue('')) == map
             && object.spec.?disabled == optional.of(true)))
         && (object.?spec == oldObject.?spec
@@ -77,21 +84,15 @@ export const ownershipBeforeSchema = mutating({
           || size(object.metadata.?finalizers.orValue([])) == 0
           || (size(oldObject.metadata.?finalizers.orValue([])) <= 32
             && object.metadata.finalizers.all(f, f in oldObject.metadata.?finalizers.orValue([]))))
-        && (${onStoredObject}.check('get').allowed()
-          || ((has(oldObject.metadata.deletionTimestamp)
-              || (request.resource.resource == 'ownedaccesskeys' && type(object.?spec.orValue('')) == map
-                && object.spec.?disabled == optional.of(true)))
-            && ${onStoredObject}.check('patch').allowed())))))
+        && ${onStoredObject}.check('patch').allowed())))
     `,
   },
   mutations: [
     cel`
       [JSONPatch{
         op: ${outsideLimits}
-          ? '${outsideLimitsMessage}'
-          : 'spec, metadata: only the user that it speaks for and its creator may change it, so act as one of them '
-          + '(kubectl --as); others, with the verb get or revoke on it, may delete it, and with get, or with revoke and '
-          + 'patch, set spec.disabled to true and remove finalizers from what is being deleted',
+          ? ${naming(outsideLimitsMessage, stored).messageExpression}
+          : ${naming(mayChange, stored).messageExpression},
         path: ''
       }]
     `,
@@ -160,17 +161,13 @@ export const ownership = validating({
     privilegeChange: specChange,
   },
   validations: [
-    { expression: cel`!${outsideLimits}`, message: outsideLimitsMessage },
+    { expression: cel`!${outsideLimits}`, ...naming(outsideLimitsMessage) },
     {
       expression: cel`
         variables.creator || variables.owner || ((variables.narrowing || variables.unchanged) && variables.mayGet)
           || (variables.narrowing && variables.mayPatchAndRevoke)
       `,
-      message: line`
-        spec, metadata: only the user that it speaks for and its creator may change it, so act as one of them
-        (kubectl --as); others, with the verb get or revoke on it, may delete it, and with get, or with revoke
-        and patch, set spec.disabled to true and remove finalizers from what is being deleted
-      `,
+      ...naming(mayChange),
     },
     {
       expression: cel`!variables.selfScoped || !variables.privilegeChange`,

@@ -47,7 +47,8 @@ export const requester = mutating({
     is judged by it, so no one may choose these values. They are overwritten at creation, and every update gets the stored
     ones back (kubectl replace, a patch to null, server-side apply by another manager). A change of the spec adds who made
     it, about which the operator asks once more. It adds the limited credential that it came with, if it goes beyond the
-    limits: latchkey-ownership refuses that, and may be missing for a moment. And who has left a group does not keep it in a token: a change or a rotation
+    limits. A rotation by somebody who neither made the object nor is its user adds the same. latchkey-ownership refuses both,
+    and may be missing for a moment. And who has left a group does not keep it in a token: a change or a rotation
     by the creator leaves out the groups that they are no longer in.
 
     The identity: an access key whose manifest does not say who it speaks for speaks for its requester. A key with
