@@ -38,7 +38,11 @@ describe.concurrent('a renewal that becomes due because the life of the access k
     expect(goodUntil).toBeGreaterThanOrEqual(asked + overlapMs);
     expect(await verifier.presented(predecessor)).toBe('live');
     expect(await verifier.presented(successor)).toBe('live');
-    await admin.untilEvent(first, reasons.renewed);
+    const { note } = await admin.untilEvent(first, reasons.renewed);
+    const secret = secretAt(place.namespace, place.name);
+    const aboutSecret = await admin.untilEvent({ ...secret, ...(await admin.get(secret)) }, reasons.renewed);
+    expect(aboutSecret.note).toBe(note);
+    expect(note).toBe('The credential with serial 2 was issued.');
 
     await admin.until(first, 'no predecessor', ({ status }) => status.previous === undefined, patiently);
     expect(Date.now()).toBeGreaterThanOrEqual(goodUntil);

@@ -89,10 +89,12 @@ describe.concurrent.each(kinds)('the Secret of %s', (_kind, { entry, make }) => 
       ...(await admin.get(secretAt(at.namespace, at.name))),
     };
 
+    const first = await admin.untilEvent(secret, reasons.issued);
     await admin.annotate(owner, { [annotations.rotate]: 'now' });
+    const second = await admin.untilEvent(secret, reasons.rotated);
 
-    const { note } = await admin.untilEvent(secret, reasons.rotated);
-    expect(note).toBe('The credential with serial 2 was issued.');
+    expect(first.note).toBe('The credential with serial 1 was issued.');
+    expect(second.note).toBe('The credential with serial 2 was issued.');
   });
 
   it('is made again with another credential when it is deleted', async () => {
