@@ -17,13 +17,18 @@ const { admin } = world;
 /** The leader may write for two thirds of it after a renewal, so for less than the work is held. */
 const leaseMs = 5_000;
 
+/** As every operator has it that sets nothing; it is lost two thirds of it after the last renewal. */
+const defaultLoseMs = 10_000;
+/** Of the operators here. */
+const workers = 32;
+
 const renewedAt = async (): Promise<number> => {
   const key = { namespace: systemNamespace, name: systemObjects.lease };
   return Date.parse((await admin.client.get<Lease>(leases, key)).spec?.renewTime ?? '');
 };
 
 it('a leader goes on leading while all its work waits for answers of the API server', async () => {
-  const env = { LATCHKEY_LEASE_DURATION: `${leaseMs}ms`, LATCHKEY_CONCURRENCY: '32' };
+  const env = { LATCHKEY_LEASE_DURATION: `${leaseMs}ms`, LATCHKEY_CONCURRENCY: String(workers) };
   const operator = await RunningOperator.start(gate.access, world.guard, { name: world.name('slow'), env });
   await untilLeading(operator);
   const answered = Promise.withResolvers<Fate>();
@@ -34,7 +39,7 @@ it('a leader goes on leading while all its work waits for answers of the API ser
     return answered.promise;
   };
   const keys = await Promise.all(Array.from({ length: 40 }, async () => await admin.createKey()));
-  await until('all workers wait', async () => waiting >= 32, { timeoutMs: 90_000, seen: () => waiting });
+  await until('all workers wait', async () => waiting >= workers, { timeoutMs: 90_000, seen: () => waiting });
   const from = await renewedAt();
 
   const renewed = async () => (await renewedAt()) - from > leaseMs;
@@ -42,6 +47,43 @@ it('a leader goes on leading while all its work waits for answers of the API ser
 
   answered.resolve('pass');
   for (const key of keys) await admin.untilReady(key, { timeoutMs: 90_000 });
+  const log = await operator.log();
+  expect(log.split('\n').filter((line) => line.includes('"msg":"leading"')).length).toBe(1);
+  expect(log).not.toContain('leadership lost');
+  expect(await operator.end()).toBe(0);
+});
+
+it('a leader keeps the default lease while every answer takes 3 s, and while all workers wait for answers of 1 s', async ({
+  annotate,
+}) => {
+  gate.judge = () => 'pass';
+  const env = { LATCHKEY_CONCURRENCY: String(workers) };
+  const operator = await RunningOperator.start(gate.access, world.guard, { name: world.name('late'), env });
+  await untilLeading(operator);
+  const delayAll = (delayMs: number) => {
+    gate.disturb = () => ({ delayMs });
+  };
+  const untilKept = async (fewest: number) => {
+    const from = await renewedAt();
+    const [before, began] = [gate.requests.length, performance.now()];
+    const kept = async () => (await renewedAt()) - from > defaultLoseMs;
+    await until('it has renewed its lease for longer than it may miss it', kept, { timeoutMs: 90_000 });
+    const perSecond = (gate.requests.length - before) / ((performance.now() - began) / 1_000);
+    await annotate(`${perSecond.toFixed(1)} requests a second`);
+    expect(perSecond).toBeGreaterThan(fewest);
+  };
+
+  delayAll(3_000);
+  const few = [await admin.createKey(), await admin.createToken()];
+  await untilKept(0.5);
+  for (const object of few) await admin.untilReady(object, { timeoutMs: 90_000 });
+
+  delayAll(1_000);
+  const many = await Promise.all(Array.from({ length: 160 }, async () => await admin.createKey()));
+  await untilKept(workers / 2);
+  gate.disturb = () => undefined;
+  for (const key of many) await admin.untilReady(key, { timeoutMs: 90_000 });
+
   const log = await operator.log();
   expect(log.split('\n').filter((line) => line.includes('"msg":"leading"')).length).toBe(1);
   expect(log).not.toContain('leadership lost');
