@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { labels } from '../../../src/api/names.ts';
 import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
 import { systemClock } from '../../../src/kube/clock.ts';
+import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import { type Logger, silentLogger } from '../../../src/logger.ts';
 import { type AdmissionCheck, AdmissionGuard } from '../../../src/operator/admission/admission-guard.ts';
 import {
@@ -205,5 +206,32 @@ describe('the guard of the admission policies', () => {
     for (const policy of shippedPolicies) put(policy);
     await waitFor('all policies are found', () => checks.at(-1)?.missing === 0);
     expect(checks).toHaveLength(2);
+  });
+
+  it('says that its watches bring nothing although the server opens each one, and lists meanwhile', async () => {
+    await client.close();
+    const clock = new FakeClock(Date.UTC(2026, 6, 1));
+    client = createKubeClient({ kubeConfig: server.kubeConfig(), userAgent: 'tester', clock });
+    guard = new AdmissionGuard({
+      ...{ client, clock, random: () => 0.5, log: silentLogger },
+      onCheck: () => undefined,
+    });
+    await startComplete();
+    server.script((exchange) => {
+      if (exchange.isWatch) exchange.open();
+      return exchange.isWatch;
+    });
+    const { name } = binding;
+    await clock.advanceAsync(130_000, 1_000);
+    const isListed = () => {
+      clock.advance(500);
+      return guard.problem() !== undefined;
+    };
+    storageOf(binding.kind).remove(name);
+    await waitFor('a list', isListed);
+    expect(guard.problem()).toContain(name);
+    clock.advance(30_000);
+    expect(guard.outage(30_000)).toMatch(/^for \d+ s \(ERR_KUBE_TIMEOUT\)$/);
+    expect(guard.freshness()).toBeGreaterThan(130_000);
   });
 });
