@@ -17,34 +17,64 @@ import type { TargetSession } from './target-session.ts';
 
 type Place = Pick<TargetObject, 'resource' | 'key'>;
 
+/** One object of a target that is not as it has to be. */
+interface Repair {
+  readonly wanted: TargetObject;
+  /** As the target shows it; undefined where it is missing. */
+  readonly present: unknown;
+  /** Whether only another object can be as it should. */
+  readonly isReplaced: boolean;
+}
+
+/** What a look into a target has shown. */
+export interface Inspection {
+  /** Kinds of what is missing. */
+  readonly missing: ReadonlySet<string>;
+  readonly repairs: readonly Repair[];
+  /** Whether something in the target is this owner's, or will be once it is repaired. */
+  readonly isEntered: boolean;
+}
+
 /**
- * Makes in a target what is missing and brings back what was altered; reads first, so that an intact target sees no
- * write. Several objects of this platform may share a target as long as they want the same in it: `isOther` knows
- * their UIDs, and what is labelled for one of them is left to it. Resolves with the kinds of what was missing.
+ * Reads what is there, writes nothing, and says what has to be made or brought back. Several objects of this platform
+ * may share a target as long as they want the same in it: `isOther` knows their UIDs, and what is labelled for one of
+ * them is left to it.
  * @throws TargetFailure when they do not want the same; what requests to the target throw.
  */
-export async function repair(
+export async function inspect(
   session: TargetSession,
   owner: TargetOwner,
   wanted: readonly TargetObject[],
   isOther: (uid: string) => boolean,
-): Promise<ReadonlySet<string>> {
+): Promise<Inspection> {
   const missing = new Set<string>();
+  const repairs: Repair[] = [];
+  let isEntered = false;
   for (const object of wanted) {
     const present = await find(session, object);
     if (present === undefined) missing.add(object.resource.kind);
-    const state = present === undefined ? 'altered' : compareToWanted(present, object);
+    isEntered ||= isOwnedBy(present, owner);
     const isShared = isOthers(present, owner, isOther);
-    if (state === 'intact' && (isShared || isOwnedBy(present, owner))) continue;
-    if (state === 'unrepairable') await makeRoom(session, object, present, isShared);
-    await apply(session, object);
+    const repair = repairOf(object, present, isShared || isOwnedBy(present, owner));
+    if (repair?.isReplaced && isShared) throw new TargetFailure(inUse);
+    if (repair !== undefined) repairs.push(repair);
   }
-  return missing;
+  return { missing, repairs, isEntered: isEntered || repairs.length > 0 };
 }
 
-async function makeRoom(session: TargetSession, place: Place, present: unknown, isShared: boolean) {
-  if (isShared) throw new TargetFailure(inUse);
-  await remove(session, place, present);
+/** Makes in a target what is missing and brings back what was altered. @throws what requests to the target throw. */
+export async function repair(session: TargetSession, repairs: readonly Repair[]): Promise<void> {
+  for (const { wanted, present, isReplaced } of repairs) {
+    if (isReplaced) await remove(session, wanted, present);
+    await apply(session, wanted);
+  }
+}
+
+/** Nothing for an object that is as it has to be and belongs to somebody. */
+function repairOf(wanted: TargetObject, present: unknown, isOwned: boolean): Repair | undefined {
+  const state = present === undefined ? 'altered' : compareToWanted(present, wanted);
+  if (state === 'intact' && isOwned) return undefined;
+  return { wanted, present, isReplaced: state === 'unrepairable' };
 }
 
 function isOthers(present: unknown, owner: TargetOwner, isOther: (uid: string) => boolean): boolean {

@@ -14,7 +14,7 @@ import type { TargetProblem } from '../../platform/targets/target-problem.ts';
 import type { KubeConfigSource } from '../../platform/targets/target-record.ts';
 import { impersonatorRules } from './impersonator-role.ts';
 import { isAccepted, isCurrent, requestToken } from './impersonator-token.ts';
-import { removeAll, repair } from './repair.ts';
+import { type Inspection, inspect, removeAll, repair } from './repair.ts';
 import { problemInTarget, TargetFailure } from './target-failure.ts';
 import { wantedObjects } from './target-objects.ts';
 import type { TargetSecrets } from './target-secrets.ts';
@@ -65,8 +65,8 @@ export class TargetConnector {
     return again.target.client === opened.target.client ? problem : this.#use(connection, again.target);
   }
 
-  /** Whether the target was ever usable: its access is stored then, before anyone can use it, and until it is disconnected. */
-  async isStored({ owner }: Connection): Promise<boolean> {
+  /** Whether something may have been made in the target: its Secret exists before that, and until it is disconnected. */
+  async wasEntered({ owner }: Connection): Promise<boolean> {
     return (await this.#options.secrets.find(owner)) !== undefined;
   }
 
@@ -94,21 +94,30 @@ export class TargetConnector {
     const secret = await secrets.find(owner);
     if (secret !== undefined && !isTargetSecretOf(secret, owner)) return conflict;
     const session = openSession(target.client, clock);
-    const made = await this.#prepare(connection, target, session, secret).catch(problemInTarget);
+    const inspection = await this.#inspect(connection, session).catch(problemInTarget);
+    if ('reason' in inspection) return inspection;
+    // Before the first write there, so that it is known whether a deleted object has to be cleaned up behind.
+    const stored = secret ?? (inspection.isEntered ? await secrets.mark(owner) : undefined);
+    if (stored !== undefined && 'reason' in stored) return stored;
+    const made = await this.#prepare(target, session, inspection, stored).catch(problemInTarget);
     if (made === undefined || 'reason' in made) return made;
-    return secrets.write(owner, secret, made);
+    return secrets.write(owner, stored, made);
+  }
+
+  async #inspect({ owner, clusterRole }: Connection, session: TargetSession): Promise<Inspection> {
+    const wanted = wantedObjects(owner, await impersonatorRules(session), clusterRole);
+    return inspect(session, owner, wanted, this.#options.isOther);
   }
 
   /** Everything in the target. Resolves with the access to be stored, or with nothing when the stored one is right. */
   async #prepare(
-    { owner, clusterRole }: Connection,
     { config }: OpenTarget,
     session: TargetSession,
+    { missing, repairs }: Inspection,
     secret: KubeObject | undefined,
   ): Promise<TargetAccess | undefined> {
-    const { clock, isOther, tokenLifeMs = dayMs } = this.#options;
-    const wanted = wantedObjects(owner, await impersonatorRules(session), clusterRole);
-    const missing = await repair(session, owner, wanted, isOther);
+    const { clock, tokenLifeMs = dayMs } = this.#options;
+    await repair(session, repairs);
     // API servers remember for a while that they accepted a token, also when its account is another one now.
     const stored =
       secret === undefined || missing.has('ServiceAccount') ? undefined : parseTargetAccess(secret);

@@ -14,12 +14,12 @@ interface Setting {
   readonly isAwaited?: boolean;
   /** Of its condition. */
   readonly reason?: string;
-  /** Whether the access to the target is stored. */
-  readonly isStored?: boolean;
+  /** Whether something may have been made in the target. */
+  readonly wasEntered?: boolean;
 }
 
 /** A finalizer at work on an instance that was deleted `agoMs` before the operator came. */
-function setUp({ agoMs = 0, isAwaited = false, reason = 'Connected', isStored = true }: Setting = {}) {
+function setUp({ agoMs = 0, isAwaited = false, reason = 'Connected', wasEntered = true }: Setting = {}) {
   const clock = new FakeClock();
   const start = clock.now();
   const deletionTimestamp = new Date(start - agoMs).toISOString().replace('.000Z', 'Z');
@@ -33,7 +33,7 @@ function setUp({ agoMs = 0, isAwaited = false, reason = 'Connected', isStored = 
   const [onReleased, publish, awaited] = [vi.fn(), vi.fn(), vi.fn(() => isAwaited)];
   const finalizer = new TargetFinalizer<VirtualClusterInstanceRecord>({
     finalizer: 'management.platform.sh/virtualclusterinstance',
-    connector: { disconnect, isStored: async () => isStored },
+    connector: { disconnect, wasEntered: async () => wasEntered },
     writer: writer as unknown as TargetWriter<VirtualClusterInstanceRecord>,
     events: { publish },
     isAwaited: awaited,
@@ -134,17 +134,20 @@ describe('TargetFinalizer', () => {
     'TargetUnreachable',
     'TargetNotTrusted',
     'TargetUnauthorized',
+    'TargetForbidden',
+    'TargetAnswer',
+    'TargetInUse',
   ])('of a target that was never entered (%s)', (reason) => {
     it('releases it at once, dials nothing and raises no alarm', async () => {
-      const { finalize, disconnect, isGone, isReported } = setUp({ reason, isStored: false });
+      const { finalize, disconnect, isGone, isReported } = setUp({ reason, wasEntered: false });
       expect(await finalize()).toBeUndefined();
       expect(disconnect).not.toHaveBeenCalled();
       expect([isGone(), isReported()]).toEqual([true, false]);
     });
 
     it.each([
-      ['was entered before', { isStored: true }],
-      ['has certificates that are not revoked', { isStored: false, isAwaited: true }],
+      ['was entered before', { wasEntered: true }],
+      ['has certificates that are not revoked', { wasEntered: false, isAwaited: true }],
     ])('waits when it %s', async (_, setting) => {
       const { finalize, disconnect, isGone } = setUp({ reason, ...setting });
       disconnect.mockResolvedValue('failed');
@@ -153,10 +156,10 @@ describe('TargetFinalizer', () => {
     });
   });
 
-  it.each(['Connected', 'TargetForbidden', 'TargetAnswer', 'SecretFailed', 'Deleting'])(
-    'waits for a target that may hold something without access to it being stored (%s)',
+  it.each(['Connected', 'SecretFailed', 'Deleting'])(
+    'waits for a target that may hold something although its Secret is missing (%s)',
     async (reason) => {
-      const { finalize, disconnect, isGone } = setUp({ reason, isStored: false });
+      const { finalize, disconnect, isGone } = setUp({ reason, wasEntered: false });
       disconnect.mockResolvedValue('failed');
       expect(await finalize()).toEqual({ requeueAfterMs: 1_000 });
       expect(isGone()).toBe(false);

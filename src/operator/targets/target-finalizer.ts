@@ -12,7 +12,7 @@ export type ConnectedRecord = VirtualClusterInstanceRecord | ClusterRecord;
 
 export interface TargetFinalizerOptions<R extends ConnectedRecord> {
   readonly finalizer: string;
-  readonly connector: Pick<TargetConnector, 'disconnect' | 'isStored'>;
+  readonly connector: Pick<TargetConnector, 'disconnect' | 'wasEntered'>;
   readonly writer: TargetWriter<R>;
   readonly events: Pick<ObjectEvents, 'publish'>;
   /** Whether something else still needs this object in order to be revoked. */
@@ -27,16 +27,8 @@ export interface TargetFinalizerOptions<R extends ConnectedRecord> {
   readonly limitMs: number;
 }
 
-/** Reasons of a target that was not entered. Once it is being deleted there is another, and with it no haste. */
-const outside: readonly Reason[] = [
-  reasons.pending,
-  reasons.kubeConfigNotFound,
-  reasons.kubeConfigRefused,
-  reasons.addressRefused,
-  reasons.targetUnreachable,
-  reasons.targetNotTrusted,
-  reasons.targetUnauthorized,
-];
+/** Reasons that speak of something in the target although its Secret is missing: somebody else deleted that. */
+const inside: readonly Reason[] = [reasons.connected, reasons.secretFailed, reasons.deleting];
 
 /** How often a clean-up that waits or failed is tried again. */
 const retryMs = 1_000;
@@ -65,11 +57,11 @@ export class TargetFinalizer<R extends ConnectedRecord> {
     return this.#report(current, done);
   }
 
-  /** Nothing was made in a target that never let us in: there is nothing to wait for, and nothing that could be left. */
+  /** Nothing was made in a target that was never entered: there is nothing to wait for, and nothing that could be left. */
   async #isUntouched({ conditions }: R, connection: Connection): Promise<boolean> {
     const reason = findCondition(conditions, conditionTypes.ready)?.reason as Reason | undefined;
-    const neverIn = reason === undefined || outside.includes(reason);
-    return neverIn && !(await this.#options.connector.isStored(connection));
+    const saysOtherwise = reason !== undefined && inside.includes(reason);
+    return !saysOtherwise && !(await this.#options.connector.wasEntered(connection));
   }
 
   /** The last try, at the limit, must not stand in the way of the release. */

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { isTargetSecretOf, parseTargetAccess, renderTargetSecret } from './target-access.ts';
+import {
+  isTargetSecretOf,
+  parseTargetAccess,
+  renderTargetMark,
+  renderTargetSecret,
+} from './target-access.ts';
 
 const owner = { kind: 'Cluster', uid: 'u1' } as const;
 const now = Date.UTC(2026, 10, 21);
@@ -34,6 +39,13 @@ describe('the Secret of a target', () => {
       Buffer.from(text, 'base64').toString(),
     ]);
     expect(Object.fromEntries(texts)).toEqual({ server: access.server, 'ca.crt': access.ca, token: 'a.b.c' });
+  });
+
+  it('is ours before it has access', () => {
+    const mark = renderTargetMark(owner);
+    expect(mark).not.toHaveProperty('data');
+    expect(isTargetSecretOf(mark, owner)).toBe(true);
+    expect(parseTargetAccess(mark)).toBeUndefined();
   });
 
   it('gives back what was put into it', () => {

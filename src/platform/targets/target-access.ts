@@ -33,25 +33,35 @@ export const targetSecretKey = ({ uid }: Pick<TargetOwner, 'uid'>): Required<Obj
   name: `latchkey-target-${uid}`,
 });
 
-/** The Secret that the access to a target is kept in. */
-export function renderTargetSecret(owner: TargetOwner, access: TargetAccess) {
-  const encode = (text: string): string => Buffer.from(text).toString('base64');
+/**
+ * The Secret of a target before there is access to be kept in it. That it exists says that something may have been made in
+ * the target.
+ */
+export function renderTargetMark(owner: TargetOwner) {
+  const marks = {
+    [labels.ownerKind]: owner.kind,
+    [labels.ownerUID]: owner.uid,
+    [labels.purpose]: purposes.target,
+  };
   return {
     apiVersion: 'v1',
     kind: 'Secret',
     type: 'Opaque',
-    metadata: {
-      ...targetSecretKey(owner),
-      labels: {
-        [labels.ownerKind]: owner.kind,
-        [labels.ownerUID]: owner.uid,
-        [labels.purpose]: purposes.target,
-      },
-      annotations: {
-        [annotations.tokenIssued]: formatInstant(access.issued),
-        [annotations.tokenExpires]: formatInstant(access.expires),
-      },
-    },
+    metadata: { ...targetSecretKey(owner), labels: marks },
+  };
+}
+
+/** The Secret that the access to a target is kept in. */
+export function renderTargetSecret(owner: TargetOwner, access: TargetAccess) {
+  const encode = (text: string): string => Buffer.from(text).toString('base64');
+  const mark = renderTargetMark(owner);
+  const times = {
+    [annotations.tokenIssued]: formatInstant(access.issued),
+    [annotations.tokenExpires]: formatInstant(access.expires),
+  };
+  return {
+    ...mark,
+    metadata: { ...mark.metadata, annotations: times },
     data: {
       [entries.server]: encode(access.server),
       [entries.ca]: encode(access.ca),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { formatInstant } from '../../api/instant.ts';
 import { Store } from '../../kube/cache/store.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import { renderTargetSecret } from './target-access.ts';
+import { renderTargetMark, renderTargetSecret } from './target-access.ts';
 import { type TargetAccessRecord, TargetConnections, toTargetAccessRecord } from './target-connections.ts';
 
 const owner = { kind: 'Cluster', uid: 'u1' } as const;
@@ -43,6 +43,7 @@ describe('toTargetAccessRecord', () => {
     ['of another type', { ...secretOf(), type: 'kubernetes.io/tls' } as KubeObject],
     ['for plain HTTP', secretOf({ server: 'http://a.example' })],
     ['for no URL', secretOf({ server: 'a' })],
+    ['without access yet', renderTargetMark(owner) as unknown as KubeObject],
     ['without a date', secretOf({}, { annotations: { a: formatInstant(0) } })],
   ])('takes no Secret %s', (_, secret) => {
     expect(toTargetAccessRecord(secret)).toBeUndefined();

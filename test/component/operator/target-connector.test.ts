@@ -294,7 +294,7 @@ describe('disconnecting', () => {
     await connect();
     expect(await stage.connector.disconnect(connection)).toBe('clean');
     expect(left()).toEqual([]);
-    expect(stage.access).toBeUndefined();
+    expect(stage.secret).toBeUndefined();
     expect(stage.target.requests.filter((request) => request.startsWith('DELETE'))[0]).toContain('users');
     expect(await stage.connector.disconnect(connection)).toBe('clean');
   });
@@ -311,14 +311,14 @@ describe('disconnecting', () => {
     await connect();
     await stage.target.server.stop();
     expect(await stage.connector.disconnect(connection)).toBe('failed');
-    expect(stage.access).toBeUndefined();
+    expect(stage.secret).toBeUndefined();
   });
 
   it('deletes the access although there is no kubeconfig any more', async () => {
     await connect();
     stage.useKubeConfig(undefined);
     expect(await stage.connector.disconnect(connection)).toBe('gone');
-    expect(stage.access).toBeUndefined();
+    expect(stage.secret).toBeUndefined();
     expect(left()).toHaveLength(4);
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import type { Exchange } from '../../fakes/exchange.ts';
-import type { FakeApiServer } from '../../fakes/fake-api-server.ts';
-import { connection, type PlayedTarget, TargetStage } from './target-stage.ts';
+import { InstanceOperator, StagedInstance } from './staged-instance.ts';
+import { connection, everything, nothing, TargetStage } from './target-stage.ts';
 
 /** What becomes of the request in which the operator dies: it never arrives, or takes effect and its answer is lost. */
 type Fate = 'lost' | 'unanswered';
@@ -36,24 +36,15 @@ async function dieAt(stage: TargetStage, work: Work, n: number, fate: Fate): Pro
   return died;
 }
 
-const names = (server: FakeApiServer, plural: string) =>
-  server
-    .storage(plural)
-    .list()
-    .map(({ metadata }) => metadata.name);
-const inTarget = ({ server }: PlayedTarget) =>
-  ['serviceaccounts', 'clusterroles', 'clusterrolebindings'].map((plural) => names(server, plural));
-const everything = [
-  ['latchkey-impersonator'],
-  ['latchkey-impersonator'],
-  ['latchkey-impersonator', 'management.platform.sh:users'],
-];
-
-async function atEveryRequest(fate: Fate, run: (stage: TargetStage, n: number) => Promise<boolean>) {
+async function atEveryRequest(
+  fate: Fate,
+  run: (stage: TargetStage, n: number, clock: FakeClock) => Promise<boolean>,
+) {
   for (let n = 0; ; n++) {
-    const stage = await TargetStage.open(new FakeClock());
+    const clock = new FakeClock();
+    const stage = await TargetStage.open(clock);
     try {
-      if (!(await run(stage, n))) return n;
+      if (!(await run(stage, n, clock))) return n;
     } finally {
       await stage.close();
     }
@@ -66,11 +57,11 @@ describe.each<Fate>(['lost', 'unanswered'])('an operator whose last request is %
     const requests = await atEveryRequest(fate, async (stage, n) => {
       const died = await dieAt(stage, connect, n, fate);
       await connect(stage);
-      expect(inTarget(stage.target)).toEqual(everything);
+      expect(stage.left).toEqual(everything);
       expect(stage.target.tokens).toContain(stage.access?.token);
       return died;
     });
-    expect(requests).toBe(14);
+    expect(requests).toBe(15);
   });
 
   it('leaves a target of which the next one leaves nothing', async () => {
@@ -78,20 +69,25 @@ describe.each<Fate>(['lost', 'unanswered'])('an operator whose last request is %
       await connect(stage);
       const died = await dieAt(stage, disconnect, n, fate);
       await disconnect(stage);
-      expect(inTarget(stage.target)).toEqual([[], [], []]);
-      expect(stage.access).toBeUndefined();
+      expect(stage.left).toEqual(nothing);
+      expect(stage.secret).toBeUndefined();
       return died;
     });
     expect(requests).toBe(11);
   });
 
   it('leaves nothing either when it died while it connected and the object is deleted', async () => {
-    await atEveryRequest(fate, async (stage, n) => {
-      const died = await dieAt(stage, connect, n, fate);
-      await disconnect(stage);
-      expect(inTarget(stage.target)).toEqual([[], [], []]);
-      expect(stage.access).toBeUndefined();
+    const requests = await atEveryRequest(fate, async (stage, n, clock) => {
+      const instance = new StagedInstance(stage, clock);
+      const died = await dieAt(stage, () => new InstanceOperator(instance).reconcile(), n, fate);
+      instance.delete();
+      const next = new InstanceOperator(instance);
+      await next.finish();
+      expect(stage.left).toEqual(nothing);
+      expect(stage.secret).toBeUndefined();
+      expect([next.events.at(-1), next.released]).toEqual(['Deleted', 0]);
       return died;
     });
+    expect(requests).toBe(16);
   });
 });

@@ -79,6 +79,14 @@ export class PlayedTarget {
   }
 }
 
+/** What `left` is of a virtual cluster that was connected. */
+export const everything = [
+  ['latchkey-impersonator'],
+  ['latchkey-impersonator'],
+  ['latchkey-impersonator', 'management.platform.sh:users'],
+];
+export const nothing = [[], [], []];
+
 interface Operator {
   readonly client: KubeClient;
   readonly clients: TargetClients;
@@ -111,6 +119,11 @@ export class TargetStage {
     this.target = target;
     this.#clock = clock;
     this.#operator = this.#start();
+  }
+
+  /** Of the platform. */
+  get client(): KubeClient {
+    return this.#operator.client;
   }
 
   get clients(): TargetClients {
@@ -152,12 +165,31 @@ export class TargetStage {
     else secrets.put({ metadata: { namespace, name }, data: { [key]: base64(text) } } as never);
   }
 
+  /** The Secret of the target, with access in it or without; undefined when there is none. */
+  get secret(): { readonly data?: Record<string, string> } | undefined {
+    return this.platform.storage('secrets').get(accessKey) as { data?: Record<string, string> } | undefined;
+  }
+
   /** The stored access; undefined when there is none. */
   get access(): Record<'server' | 'ca.crt' | 'token', string> | undefined {
-    const secret = this.platform.storage('secrets').get(accessKey) as { data?: Record<string, string> };
-    const data = Object.entries(secret?.data ?? {});
-    const texts = data.map(([entry, text]) => [entry, Buffer.from(text, 'base64').toString()]);
-    return secret === undefined ? undefined : Object.fromEntries(texts);
+    const data = this.secret?.data;
+    if (data === undefined) return undefined;
+    const texts = Object.entries(data).map(([entry, text]) => [
+      entry,
+      Buffer.from(text, 'base64').toString(),
+    ]);
+    return Object.fromEntries(texts);
+  }
+
+  /** What Latchkey makes in a target, and the target has: accounts, roles, bindings. */
+  get left(): readonly (readonly string[])[] {
+    const { server } = this.target;
+    return ['serviceaccounts', 'clusterroles', 'clusterrolebindings'].map((plural) =>
+      server
+        .storage(plural)
+        .list()
+        .map(({ metadata }) => metadata.name),
+    );
   }
 
   async close(): Promise<void> {
