@@ -17,7 +17,7 @@ interface Throttle {
 }
 
 /**
- * The network between a program and the API server, and what goes wrong there. TLS passes through, so it knows of no
+ * The network between a program and an API server, and what goes wrong there. TLS passes through, so it knows of no
  * requests: see `WriteGate`.
  */
 export class FaultProxy {
@@ -109,10 +109,21 @@ export class FaultProxy {
   #onAnswer(link: Link, bytes: number): void {
     link.answered += bytes;
     if (this.#throttle !== undefined && this.#fault === 'none')
-      pauseFor(link, (1_000 * bytes) / this.#throttle.bytesPerSecond);
+      this.#pauseFor(link, (1_000 * bytes) / this.#throttle.bytesPerSecond);
     if (link.answered < this.#cutAfter) return;
     this.cuts += 1;
     for (const socket of [link.client, link.server]) socket.destroy();
+  }
+
+  /** A fault that comes meanwhile stays. */
+  #pauseFor({ server, silent }: Link, ms: number): void {
+    silent.add(server);
+    server.pause();
+    setTimeout(() => {
+      if (this.#fault !== 'none') return;
+      silent.delete(server);
+      server.resume();
+    }, ms).unref();
   }
 
   #cut(): void {
@@ -134,15 +145,6 @@ export class FaultProxy {
     if (this.#fault === 'blackhole') silence(link, [client, server]);
     if (this.#fault === 'answers-lost') silence(link, [server]);
   }
-}
-
-function pauseFor({ server, silent }: Link, ms: number): void {
-  silent.add(server);
-  server.pause();
-  setTimeout(() => {
-    silent.delete(server);
-    server.resume();
-  }, ms).unref();
 }
 
 function silence({ silent }: Link, sockets: readonly Socket[]): void {
