@@ -153,8 +153,11 @@ const titleOf = ({ kind, name }: Piece): string =>
 const piecesOf = (names: readonly string[]): readonly Piece[] =>
   shippedPolicies.filter(({ name }) => names.includes(name));
 
+export const bindingsOf = (...names: readonly string[]): readonly Piece[] =>
+  piecesOf(names).filter(({ kind }) => kind.endsWith('Binding'));
+
 /** The bindings of the policies that stamp. */
-export const stamps = piecesOf(stamping).filter(({ kind }) => kind.endsWith('Binding'));
+export const stamps = bindingsOf(...stamping);
 
 /**
  * Each of these policies and bindings away alone, and with those of the stamps: then one of each pair, in turn, for either has the

@@ -1,13 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import type { Stored } from '../../../lab/operator/api.ts';
 import { concurrently } from '../../../lab/operator/concurrently.ts';
 import { metricOf } from '../../../lab/operator/telemetry.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { annotations } from '../../../src/api/names.ts';
-import { directClusterEndpointTokens, ownedAccessKeys } from '../../../src/api/resources.ts';
+import { directClusterEndpointTokens, ownedAccessKeys, type Resource } from '../../../src/api/resources.ts';
 import { give, impersonate, introduce, type Person } from '../../e2e/rights/people.ts';
 import {
   type Attempt,
+  bindingsOf,
   type CrowdOptions,
   casesOf,
   expectJustice,
@@ -17,6 +19,7 @@ import {
   stamps,
   whileAway,
 } from './crowd.ts';
+import type { Piece } from './policies-away.ts';
 
 const plane: ControlPlane = await startControlPlane({ name: 'second-look' });
 afterAll(async () => await plane.stop());
@@ -27,8 +30,20 @@ const { admin } = world;
 const nameOf = (index: number): string => `stranger-${index}`;
 let people: readonly Person[];
 beforeAll(async () => {
-  people = await Promise.all(Array.from({ length: 10 }, (_, index) => introduce(world, nameOf(index))));
+  const names = Array.from({ length: 10 }, (_, index) => nameOf(index));
+  people = await Promise.all(names.map(async (user) => naming(user, await introduce(world, user))));
 });
+
+/** Their keys say whose they are: the policy that stamps would say it for them, and without it the schema refuses the key. */
+function naming(user: string, person: Person): Person {
+  const named = (resource: Resource, spec: object) =>
+    resource !== ownedAccessKeys || 'user' in spec || 'team' in spec ? spec : { user, ...spec };
+  return {
+    ...person,
+    tryCreate: async (resource, spec, metadata) =>
+      await person.tryCreate(resource, named(resource, spec), metadata),
+  };
+}
 
 const secretRef = { namespace: 'kube-system', name: 'out' };
 
@@ -47,6 +62,23 @@ const attempts: readonly Attempt[] = [
 
 const widened = { groups: ['ops'], scope: {} };
 
+/** What no one else refuses is tried where these are away. */
+async function attemptsWithout(away: readonly Piece[]): Promise<readonly Attempt[]> {
+  const isAway = (name: string) => away.some((piece) => piece.name === name);
+  const { metadata } = await admin.get({ kind: 'Namespace', metadata: { name: 'kube-system' } });
+  const owner = { apiVersion: 'v1', kind: 'Namespace', name: metadata.name, uid: metadata.uid };
+  const ownerReferences = [{ ...owner, blockOwnerDeletion: true }];
+  return [
+    ...attempts,
+    ...(isAway('latchkey-platform-fields')
+      ? [[ownedAccessKeys, { ttl: 600, parent: 'login' }, {}] as const]
+      : []),
+    ...(isAway('latchkey-owner-references')
+      ? [[ownedAccessKeys, { ttl: 600 }, { ownerReferences }] as const]
+      : []),
+  ];
+}
+
 /** Whether the maker may have it: it is for themselves and nothing else. */
 function isOwn({ by, object: { metadata, spec } }: Made): boolean {
   const user = spec?.user ?? by;
@@ -54,14 +86,45 @@ function isOwn({ by, object: { metadata, spec } }: Made): boolean {
   return metadata.annotations?.[annotations.requester] === by && user === by && !more;
 }
 
-const crowd = (): CrowdOptions => ({
+/** What each of these policies refuses, and what the policies that stamp would write otherwise. */
+const refused: Readonly<Record<string, (made: Made) => boolean>> = {
+  stamps: ({ by, object: { metadata } }) => metadata.annotations?.[annotations.requester] !== by,
+  'latchkey-delegation': ({ by, object: { spec } }) =>
+    (spec.user ?? by) !== by || spec.team !== undefined || spec.groups !== undefined,
+  'latchkey-secret-reference': ({ object: { spec } }) => spec.secretRef !== undefined,
+  'latchkey-platform-fields': ({ object: { spec } }) => spec.parent !== undefined,
+  'latchkey-owner-references': ({ object: { metadata } }) => metadata.ownerReferences !== undefined,
+};
+
+/** By the policies that refuse it. `victim`: a token of the first, which the others try to change. */
+async function letIn(made: readonly Made[], victim: Stored): Promise<readonly string[]> {
+  const { spec } = await admin.get(victim);
+  const stored = Object.entries(refused).filter(([, isRefused]) => made.some(isRefused));
+  const names = stored.map(([name]) => name);
+  return spec.ttl === victim.spec.ttl ? names : [...names, 'latchkey-ownership'];
+}
+
+/** Two policies stamp and two judge who changes what: either of the two does for both. */
+function expectedWithout(away: readonly Piece[]): readonly string[] {
+  const isAway = (name: string) => away.some((piece) => piece.name === name);
+  const isUnowned = away.filter(({ name }) => name === 'latchkey-ownership').length === 2;
+  return [
+    ...(stamps.every((piece) => away.includes(piece)) ? ['stamps'] : []),
+    ...Object.keys(refused).filter(isAway),
+    ...(isUnowned ? ['latchkey-ownership'] : []),
+  ];
+}
+
+const crowd = async (away: readonly Piece[], victim: Stored): Promise<CrowdOptions> => ({
   plane,
   world,
   people: new Map(people.map((person, index) => [nameOf(index), person])),
-  attempts,
+  attempts: await attemptsWithout(away),
   own: async (person, user) => await person.create(ownedAccessKeys, { user, ttl: 600 }),
-  widen: async (person, own) =>
-    await person.patch(own, ownedAccessKeys, { metadata: forgedChange, spec: widened }),
+  widen: async (person, own) => {
+    await person.patch(own, ownedAccessKeys, { metadata: forgedChange, spec: widened });
+    if (person !== people[0]) await person.patch(victim, directClusterEndpointTokens, { spec: { ttl: 500 } });
+  },
 });
 
 const cases = [
@@ -75,6 +138,7 @@ const cases = [
     'latchkey-ownership',
   ]),
   { title: 'the stamps', away: stamps },
+  { title: 'both policies of ownership', away: bindingsOf('latchkey-ownership') },
 ];
 
 describe('what is confirmed', () => {
@@ -122,9 +186,10 @@ describe('while ten users try', () => {
   it.each(cases)(
     'nothing is confirmed that the policies would refuse, without $title',
     async ({ away }) => {
-      const made = await whileAway(away, crowd());
-      if (away === stamps) expect(made.every(isOwn)).toBe(false);
-      await expectJustice(world, made, isOwn);
+      const victim = (await people[0]?.create(directClusterEndpointTokens, { ttl: 600 })) as Stored;
+      const made = await whileAway(away, await crowd(away, victim));
+      expect(await letIn(made, victim)).toEqual(expectedWithout(away));
+      await expectJustice(world, [...made, { by: nameOf(0), object: victim }], isOwn);
     },
     180_000,
   );
