@@ -87,7 +87,8 @@ const noStamps =
 /** Annotations from without the policies may name anyone. What was issued before stays. */
 const unstamped = refused(reasons.requesterUnknown, noStamps);
 
-function isUnstamped({ record, trustedSince, isUnstamped: isMarked }: LineageInput): boolean {
+/** No one knows who asked for the present spec. */
+export function isUnstamped({ record, trustedSince, isUnstamped: isMarked }: LineageInput): boolean {
   const isOlder = record.status.serial === 0 && record.created < trustedSince;
   return isMarked || isOlder || wasUnstamped(record);
 }

@@ -1,13 +1,15 @@
 import type { CredentialRecord, NamespacePin } from '../../../credentials/record.ts';
 import { isOwnedBy } from '../../../credentials/requester.ts';
+import { isUnstamped, type LineageInput } from '../lineage.ts';
 
 /**
- * Names in `spec.allowedNamespaces` that are seen for the first time. None after a change by someone whose key it is not: they
- * could take a name out and put it back. The next change by its owner has them seen.
+ * Names in `spec.allowedNamespaces` that are seen for the first time. None after a change by someone whose key it is not, or may
+ * not be: they could take a name out and put it back. The next change by its owner has them seen.
  */
-export function unpinnedNames(record: CredentialRecord): readonly string[] {
+export function unpinnedNames(input: LineageInput): readonly string[] {
+  const { record } = input;
   const { allowedNamespaces, changedBy, status } = record;
-  if (changedBy !== undefined && !isOwnedBy(changedBy, record)) return [];
+  if (isUnstamped(input) || (changedBy !== undefined && !isOwnedBy(changedBy, record))) return [];
   const pinned = new Set(status.allowedNamespaces?.map(({ name }) => name));
   return [...new Set(allowedNamespaces)].filter((name) => !pinned.has(name));
 }

@@ -507,7 +507,6 @@ describe('the policy for the namespaces that a key allows', () => {
     ['has the key of another', { claimants: () => [key({ name: 'other', spec })] }, {}],
     ['is asked about first', {}, { user: 'bob' }],
     ['waits for its parent', {}, { accessKey: 'missing', user: undefined }],
-    ['was made while no policy stamped', { isUnstamped: true }, {}],
     ['cannot be used', {}, { key: 'too short' }],
   ])('pins them first where the key %s', (_, input, change) => {
     const record = key({ spec: { ...spec, ...change } });
@@ -530,6 +529,9 @@ describe('the policy for the namespaces that a key allows', () => {
     expect(desired.ready.reason).toBe('ChangeNotAllowed');
     expect(desired.confirmation.allowedNamespaces).toEqual([red]);
     expect(decide(key({ spec, status, ...changedBy('alice') })).step).toBe('pinNamespaces');
+    const unknown = settled(key({ spec, status }), { input: { isUnstamped: true } });
+    expect(unknown.desired.ready.reason).toBe('RequesterUnknown');
+    expect(unknown.desired.confirmation.allowedNamespaces).toEqual([red]);
   });
 
   it('forgets a pin when the name is taken out', () => {

@@ -21,7 +21,7 @@ export function decideKey(input: KeyInput): KeyStep {
   if (!record.finalizers.includes(finalizers.OwnedAccessKey)) return { step: 'addFinalizer' };
   if (record.holdsLoginSecrets) return { step: 'moveLoginSecrets' };
   // Before any refusal or wait: who makes a namespace of that name meanwhile must not be the one who was meant.
-  const names = unpinnedNames(record);
+  const names = unpinnedNames(input);
   if (names.length > 0) return { step: 'pinNamespaces', names };
   const lineage = lineageOf(input);
   if (lineage.kind === 'blocked' && lineage.tooEarly)
