@@ -37,7 +37,7 @@ export function etcdArgs(files: ControlPlaneFiles, options: ControlPlaneOptions)
     `--listen-peer-urls=${peer}`,
     `--initial-advertise-peer-urls=${peer}`,
     `--initial-cluster=default=${peer}`,
-    '--quota-backend-bytes=8589934592',
+    `--quota-backend-bytes=${options.etcdQuotaBytes ?? 8 * 2 ** 30}`,
     '--auto-compaction-retention=5m',
     ...(options.fsync === true ? [] : ['--unsafe-no-fsync']),
     ...(options.extraEtcdArgs ?? []),

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import {
   apiServerArgs,
@@ -52,6 +53,7 @@ export class Components {
   readonly #port: number;
   readonly #prepared: PreparedFiles;
   readonly #admin: Identity;
+  #etcd: GuardedProcess | undefined;
   #apiServer: GuardedProcess | undefined;
   #proxy: FreezingProxy | undefined;
 
@@ -74,7 +76,7 @@ export class Components {
   }
 
   async startAll(signal: AbortSignal): Promise<void> {
-    await this.#startEtcd(signal);
+    await this.startEtcd(signal);
     await this.startApiServer(signal);
     await this.#startControllerManager(signal);
   }
@@ -83,7 +85,15 @@ export class Components {
     const place = { port: this.#port, etcd: etcdSocket };
     const args = apiServerArgs(this.#prepared.files, place, this.#options);
     this.#apiServer = await this.#run('kube-apiserver', args);
-    await untilReady(this.#apiServer, signal, async () => (await statusOf(this.#target, '/readyz')) === 200);
+    await this.#untilServing(this.#apiServer, signal);
+  }
+
+  /** With an API server that runs it waits until that one is ready again. */
+  async startEtcd(signal: AbortSignal): Promise<void> {
+    this.#etcd = await this.#run('etcd', etcdArgs(this.#prepared.files, this.#options));
+    // It listens; whether it also answers is part of the API server's readiness.
+    await untilReady(this.#etcd, signal, async () => existsSync(this.#etcdSocket));
+    if (this.#apiServer !== undefined) await this.#untilServing(this.#apiServer, signal);
   }
 
   /** Once for each control plane. */
@@ -113,10 +123,17 @@ export class Components {
   }
 
   async stopApiServer(): Promise<void> {
-    if (this.#apiServer === undefined) return;
-    process.kill(this.#apiServer.pid, 'SIGKILL');
-    await this.#apiServer.exited;
+    const apiServer = this.#apiServer;
     this.#apiServer = undefined;
+    await kill(apiServer);
+  }
+
+  async stopEtcd(): Promise<void> {
+    const etcd = this.#etcd;
+    this.#etcd = undefined;
+    await kill(etcd);
+    // Where it is, something listens.
+    await rm(this.#etcdSocket, { force: true });
   }
 
   tokenOf(user: string): string {
@@ -135,7 +152,7 @@ export class Components {
       adminKubeconfig,
       binaries: this.#binaries,
       folder,
-      etcdSocket: path.join(folder, etcdSocket),
+      etcdSocket: this.#etcdSocket,
       serviceAccountIssuer,
       ...(this.#options.auditPolicy === undefined ? {} : { auditLog }),
     };
@@ -143,6 +160,10 @@ export class Components {
 
   get #target(): ProbeTarget {
     return { server: this.#server, authority: this.#prepared.authority, client: this.#admin };
+  }
+
+  get #etcdSocket(): string {
+    return path.join(this.#prepared.files.folder, etcdSocket);
   }
 
   get #server(): string {
@@ -159,11 +180,8 @@ export class Components {
     };
   }
 
-  async #startEtcd(signal: AbortSignal): Promise<void> {
-    const { files } = this.#prepared;
-    const etcd = await this.#run('etcd', etcdArgs(files, this.#options));
-    // It listens; whether it also answers is part of the API server's readiness.
-    await untilReady(etcd, signal, async () => existsSync(path.join(files.folder, etcdSocket)));
+  async #untilServing(apiServer: GuardedProcess, signal: AbortSignal): Promise<void> {
+    await untilReady(apiServer, signal, async () => (await statusOf(this.#target, '/readyz')) === 200);
   }
 
   async #startControllerManager(signal: AbortSignal): Promise<void> {
@@ -198,4 +216,11 @@ export class Components {
       graceSeconds: 0,
     });
   }
+}
+
+/** It keeps nothing but what it had written. */
+async function kill(component: GuardedProcess | undefined): Promise<void> {
+  if (component === undefined) return;
+  process.kill(component.pid, 'SIGKILL');
+  await component.exited;
 }

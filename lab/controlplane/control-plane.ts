@@ -15,6 +15,10 @@ export interface ControlPlane extends ControlPlaneAccess {
   stopApiServer(): Promise<void>;
   /** Starts it again on the same port and waits until it is ready. */
   startApiServer(): Promise<void>;
+  /** Kills etcd. The API server runs on, and has nothing to read and write. */
+  stopEtcd(): Promise<void>;
+  /** Starts it again with its data, and waits until the API server is ready. */
+  startEtcd(): Promise<void>;
   /** Starts a second API server on the same etcd, which can be cut off from it. At most once. */
   startTwin(): Promise<TwinApiServer>;
   /** Ends all processes and removes all files. Safe to call more than once. */
@@ -56,6 +60,8 @@ async function startUnder(
     tokenOf: (user) => components.tokenOf(user),
     stopApiServer: async () => await components.stopApiServer(),
     startApiServer: async () => await components.startApiServer(AbortSignal.timeout(timeoutMs)),
+    stopEtcd: async () => await components.stopEtcd(),
+    startEtcd: async () => await components.startEtcd(AbortSignal.timeout(timeoutMs)),
     startTwin: async () => await components.startTwin(AbortSignal.timeout(timeoutMs)),
     stop: async () => await components.stop(),
   };

@@ -11,6 +11,8 @@ export interface ControlPlaneOptions {
   readonly name?: string;
   /** Whether etcd waits for the disk. Default: false, which is right for tests; benchmarks say true. */
   readonly fsync?: boolean;
+  /** How large etcd may get before it takes nothing new, see `fillEtcd`. Default: 8 GiB. */
+  readonly etcdQuotaBytes?: number;
   readonly extraEtcdArgs?: readonly string[];
   readonly extraApiServerArgs?: readonly string[];
   readonly extraControllerManagerArgs?: readonly string[];
