@@ -18,14 +18,15 @@ export interface Disturbance {
 /** Method and target of a request, as in `GET /api/v1/secrets?watch=true`. */
 export type Disturb = (request: string) => Disturbance | undefined;
 
-/** Meets this share of the requests, evenly: of 0.25 every fourth. */
-export function byShare(share: number, disturbance: Disturbance): Disturb {
+/** Meets this share of the requests, evenly: of 0.25 every fourth. Of several disturbances each comes in turn. */
+export function byShare(share: number, ...disturbances: readonly Disturbance[]): Disturb {
   let due = 0;
+  let met = 0;
   return () => {
     due += share;
     if (due < 1) return undefined;
     due -= 1;
-    return disturbance;
+    return disturbances[met++ % disturbances.length];
   };
 }
 
