@@ -1,4 +1,4 @@
-import type { Resource } from '../../api/resources.ts';
+import { type Resource, subjectAccessReviews } from '../../api/resources.ts';
 import type { Clock } from '../clock.ts';
 import { badAnswer, KubeError, kubeErrorFromStatus } from '../kube-error.ts';
 import { sleep } from '../sleep.ts';
@@ -129,8 +129,9 @@ function isRead(method: string): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-/** A POST may make a second object, a JSON patch may add to a list twice. */
-function isIdempotent({ method, contentType }: RequestInit): boolean {
+/** A POST may make a second object, a JSON patch may add to a list twice. A question about rights makes nothing. */
+function isIdempotent({ method, contentType, resource }: RequestInit): boolean {
+  if (resource?.plural === subjectAccessReviews.plural) return true;
   return method !== 'POST' && contentType !== 'application/json-patch+json';
 }
 

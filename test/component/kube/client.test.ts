@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { configMaps, namespaces, ownedAccessKeys } from '../../../src/api/resources.ts';
+import { configMaps, namespaces, ownedAccessKeys, subjectAccessReviews } from '../../../src/api/resources.ts';
 import {
   createKubeClient,
   type KubeClient,
@@ -587,6 +587,16 @@ describe('retries', () => {
     refuseOnce(429, 0);
     expect(await thrown(call(makeClient()))).toMatchObject({ status: 429, retryAfterSeconds: 0 });
     expect(server.exchanges.length).toBe(1);
+  });
+
+  it('repeats a question about rights, which changes nothing', async () => {
+    server.script((exchange) => {
+      if (server.exchanges.length === 1) exchange.refuse(503, 'ServiceUnavailable', { retryAfter: 0 });
+      else exchange.answer(201, { status: { allowed: true } });
+      return true;
+    });
+    await makeClient().create(subjectAccessReviews, { spec: {} });
+    expect(server.exchanges.length).toBe(2);
   });
 
   it('gives up after the last retry', async () => {
