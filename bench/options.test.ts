@@ -14,6 +14,7 @@ describe('the options of a benchmark run', () => {
       watches: 1000,
       rate: 5000,
       flood: 20_000,
+      storm: 5000,
       churn: 600,
       webhookCache: 120,
       eventForEach: false,

@@ -11,7 +11,7 @@ export interface Options {
   readonly warmUp: number;
   /** `token-issue` and those of the gateway: each measurement, seconds. */
   readonly seconds: number;
-  /** `apply-to-ready`, `by-post`, `fairness`, `kubeconfig`, `policy-cost`, `revoke`: objects of each kind, all rounds together. */
+  /** `apply-to-ready`, `by-post`, `expiry-storm`, `fairness`, `kubeconfig`, `policy-cost`, `revoke`: objects of each kind, all rounds together. */
   readonly runs: number;
   /** `reconcile-10k`: objects of each kind. */
   readonly objects: number;
@@ -27,6 +27,8 @@ export interface Options {
   readonly rate: number;
   /** `bad-key-flood`: wrong keys a second. */
   readonly flood: number;
+  /** `expiry-storm`: keys that end in the same second. */
+  readonly storm: number;
   /** `memory-100k`: how long keys are changed, seconds. */
   readonly churn: number;
   /** `revoke`: how long the API server believes an answer of its webhook for tokens, seconds. */
@@ -40,7 +42,7 @@ export const usage = `usage: npm run bench -- [name…] [options]
   --rounds N             how often each contender is measured, in turn (5)
   --warm-up N            seconds before the first round, for each process (15)
   --seconds N            token-issue and those of the gateway: seconds of each measurement (5)
-  --runs N               apply-to-ready, by-post, fairness, kubeconfig, policy-cost, revoke: objects of each kind in all (1000)
+  --runs N               apply-to-ready, by-post, expiry-storm, fairness, kubeconfig, policy-cost, revoke: objects of each kind in all (1000)
   --objects N            reconcile-10k: objects of each kind (10000)
   --event-for-each       reconcile-10k: the Go peer writes an event for each object
   --k8s-operator FOLDER  reconcile-10k: also @dot-i/k8s-operator, installed in this folder
@@ -48,6 +50,7 @@ export const usage = `usage: npm run bench -- [name…] [options]
   --watches N            proxy-watch, own-lists: watches that are open (1000)
   --rate N               activity: requests a second (5000)
   --flood N              bad-key-flood: wrong keys a second (20000)
+  --storm N              expiry-storm: keys that end in the same second (5000)
   --churn N              memory-100k: seconds for which keys are changed (600)
   --webhook-cache N      revoke: seconds for which the API server believes its webhook for tokens (120)
   --profile FOLDER       leave CPU profiles of operator and gateway there`;
@@ -63,6 +66,7 @@ const numbers = {
   watches: [1000, 1],
   rate: [5000, 1],
   flood: [20_000, 1],
+  storm: [5000, 1],
   churn: [600, 1],
   'webhook-cache': [120, 1],
 } as const satisfies Record<string, readonly [number, number]>;

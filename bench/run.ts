@@ -7,6 +7,7 @@ import { authorize } from './benchmarks/authorize.ts';
 import { badKeyFlood } from './benchmarks/bad-key-flood.ts';
 import { byPost } from './benchmarks/by-post.ts';
 import { coldStart } from './benchmarks/cold-start.ts';
+import { expiryStorm } from './benchmarks/expiry-storm.ts';
 import { fairness } from './benchmarks/fairness.ts';
 import { kubeconfig } from './benchmarks/kubeconfig.ts';
 import { memory100k } from './benchmarks/memory-100k.ts';
@@ -28,6 +29,7 @@ const benchmarks: readonly Benchmark[] = [
   recordMemory,
   applyToReady,
   fairness,
+  expiryStorm,
   kubeconfig,
   policyCost,
   reconcile,

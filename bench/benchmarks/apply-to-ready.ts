@@ -30,7 +30,7 @@ export const applyToReady: Benchmark = { name: 'apply-to-ready', run };
 async function run(context: BenchmarkContext): Promise<Section> {
   const { options, progress } = context;
   const runsOfRound = Math.ceil(options.runs / options.rounds);
-  return await withOperator(context, async (platform, pid) => {
+  return await withOperator(context, async (platform, { pid }) => {
     await installPlainKind(platform.plane);
     const subjects = Object.entries(sorts).map(
       ([name, template], index) => new Subject(name, template, { platform, pid, prefix: `bench-${index}` }),

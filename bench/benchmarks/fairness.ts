@@ -6,11 +6,12 @@ import { type Contender, interleave, type Sample } from '../measure/rounds.ts';
 import { percentile } from '../measure/statistics.ts';
 import { figure, tableOf } from '../measure/table.ts';
 import { kubectl } from '../world/kubectl.ts';
-import { createOne, makeMany, nameOf, templates } from '../world/objects.ts';
+import { MeasuredUser, type Times } from '../world/measured-user.ts';
+import { createOne, makeMany, templates } from '../world/objects.ts';
 import { withOperator } from '../world/operator.ts';
 import { installPlainKind, isWritten, plainObjects, writeByHand } from '../world/plain-kind.ts';
 import { benchUser, type Platform } from '../world/platform.ts';
-import { hasReadyCondition, type IsReady, ReadyWatch, type Seen } from '../world/ready-watch.ts';
+import { hasReadyCondition, type IsReady, ReadyWatch } from '../world/ready-watch.ts';
 
 const neighbour = 'bench-neighbour';
 const stormSize = 3_000;
@@ -111,58 +112,6 @@ class Subject {
       handLate: of('hand', 99),
     };
   }
-}
-
-/** Milliseconds. */
-interface Times {
-  /** From the start of the create request until the key is ready. */
-  readonly ready: number;
-  /** Of it after the first event. */
-  readonly added: number;
-  /** The same number of writes to an object without a controller. */
-  readonly hand: number;
-}
-
-class MeasuredUser {
-  readonly #client: KubeClient;
-  #watches: { readonly keys: ReadyWatch; readonly plain: ReadyWatch } | undefined;
-  #created = 0;
-
-  constructor({ client }: Platform) {
-    this.#client = client;
-  }
-
-  /** That many times, or until there is nothing to measure any more. */
-  async measure(runs: number, isOver: () => boolean = () => false): Promise<readonly Times[]> {
-    const times: Times[] = [];
-    for (let index = 0; index < runs && !isOver(); index++) times.push(await this.#once());
-    return times;
-  }
-
-  close(): void {
-    this.#watches?.keys.close();
-    this.#watches?.plain.close();
-  }
-
-  async #once(): Promise<Times> {
-    const client = this.#client;
-    this.#watches ??= {
-      keys: await ReadyWatch.open(client, keys.resource),
-      plain: await ReadyWatch.open(client, plainObjects, isWritten),
-    };
-    const name = nameOf('fair', this.#created++);
-    const made = await timed(this.#watches.keys.expect(name), () => createOne(client, keys, name));
-    const written = await timed(this.#watches.plain.expect(name), () => writeByHand(client, name));
-    return { ready: made.ready, added: made.ready - made.first, hand: written.ready };
-  }
-}
-
-/** When the watch brought it, milliseconds after the start of the work. */
-async function timed(seen: Promise<Seen>, work: () => Promise<void>): Promise<Omit<Seen, 'object'>> {
-  const start = performance.now();
-  await work();
-  const { first, ready } = await seen;
-  return { first: first - start, ready: ready - start };
 }
 
 /** Objects of the neighbour, as many as wanted at once. */

@@ -19,7 +19,7 @@ const measures = [
 export const kubeconfig: Benchmark = { name: 'kubeconfig', run };
 
 async function run(context: BenchmarkContext): Promise<Section> {
-  return await withOperator(context, async (platform, pid) => {
+  return await withOperator(context, async (platform, { pid }) => {
     context.progress('starting a control plane for the virtual cluster');
     const cluster = await startVirtualCluster(platform.plane);
     const subjects = [

@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises';
-import { Guard } from '../../lab/controlplane/guard.ts';
+import { Guard, type GuardedProcess } from '../../lab/controlplane/guard.ts';
 import { until } from '../../lab/operator/until.ts';
 import type { BenchmarkContext } from '../benchmark.ts';
 import { type Platform, startPlatform } from './platform.ts';
 import { end, latchkey, prepare } from './program.ts';
 
-/** Does `work` while an operator of its own leads on a control plane of its own; `pid` is the operator's. */
+/** Does `work` while an operator of its own leads on a control plane of its own. */
 export async function withOperator<Result>(
   { options, progress }: BenchmarkContext,
-  work: (platform: Platform, pid: number) => Promise<Result>,
+  work: (platform: Platform, operator: GuardedProcess) => Promise<Result>,
 ): Promise<Result> {
   const guard = await Guard.start('bench');
   progress('starting a control plane and the operator');
@@ -18,7 +18,7 @@ export async function withOperator<Result>(
     const start = await prepare(program, platform.plane, guard);
     const running = await start();
     await until('the operator leads', async () => await hasSynced(running.logPath), { timeoutMs: 30_000 });
-    const result = await work(platform, running.pid);
+    const result = await work(platform, running);
     await end(running);
     return result;
   } finally {

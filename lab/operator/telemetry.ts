@@ -2,25 +2,28 @@ import { request } from 'undici';
 import type { RunningOperator } from './running-operator.ts';
 import { until } from './until.ts';
 
+/** Its log names the ports. */
+type Logging = Pick<RunningOperator, 'wholeLog'>;
+
 export interface HealthAnswer {
   readonly status: number;
   readonly text: string;
 }
 
 /** What this operator answers, e.g. to `/readyz?verbose`. */
-export async function healthOf(operator: RunningOperator, path: string): Promise<HealthAnswer> {
+export async function healthOf(operator: Logging, path: string): Promise<HealthAnswer> {
   return await ask(operator, 'health', path);
 }
 
 /** The text that `/metrics` of this operator answers with. */
-export async function metricsOf(operator: RunningOperator): Promise<string> {
+export async function metricsOf(operator: Logging): Promise<string> {
   const { status, text } = await ask(operator, 'metrics', '/metrics');
   if (status !== 200) throw new Error(`/metrics answered ${status}: ${text}`);
   return text;
 }
 
 /** The value of one series, e.g. `latchkey_leader` or `latchkey_x_total{kind="A"}`; 0 when there is none yet. */
-export async function metricOf(operator: RunningOperator, series: string): Promise<number> {
+export async function metricOf(operator: Logging, series: string): Promise<number> {
   const line = (await metricsOf(operator))
     .split('\n')
     .find((candidate) => candidate.startsWith(`${series} `));
@@ -28,10 +31,7 @@ export async function metricOf(operator: RunningOperator, series: string): Promi
 }
 
 /** The port that its log names. */
-export async function listeningPort(
-  operator: RunningOperator,
-  purpose: 'health' | 'metrics',
-): Promise<number> {
+export async function listeningPort(operator: Logging, purpose: 'health' | 'metrics'): Promise<number> {
   return await until(`the address for ${purpose}`, async () => {
     const lines = (await operator.wholeLog())
       .split('\n')
@@ -40,11 +40,7 @@ export async function listeningPort(
   });
 }
 
-async function ask(
-  operator: RunningOperator,
-  purpose: 'health' | 'metrics',
-  path: string,
-): Promise<HealthAnswer> {
+async function ask(operator: Logging, purpose: 'health' | 'metrics', path: string): Promise<HealthAnswer> {
   const port = await listeningPort(operator, purpose);
   const { statusCode, body } = await request(`http://127.0.0.1:${port}${path}`);
   return { status: statusCode, text: await body.text() };
