@@ -1,5 +1,6 @@
 import { serviceAccounts, systemNamespace } from '../api/names.ts';
 import { exitCodes, LatchkeyError } from '../errors.ts';
+import { questionsAtOnce } from '../gateway/gate/questions.ts';
 import { Gateway } from '../gateway/gateway.ts';
 import { systemClock as clock } from '../kube/clock.ts';
 import { Host } from '../process/host.ts';
@@ -19,7 +20,9 @@ export const run: Command = async ({ environment, signal }) => {
   const graceMs = settings.shutdownDelayMs + settings.shutdownGraceMs + endMs;
   const host = new Host({ component: 'gateway', environment, settings, graceMs });
   const client = host.connect({ connections: 16 });
-  const as = (name: string) => client.as({ serviceAccount: { namespace: systemNamespace, name } });
+  // Nothing that a user can send more of than the gateway lets through may wait in one line with these.
+  const own = host.connect({ connections: 16 + questionsAtOnce.staying });
+  const as = (name: string) => own.as({ serviceAccount: { namespace: systemNamespace, name } });
   const gateway = new Gateway({
     settings,
     clock,
@@ -27,6 +30,8 @@ export const run: Command = async ({ environment, signal }) => {
     log: host.log,
     metrics: createMetrics(host),
     client,
+    entering: host.connect({ connections: questionsAtOnce.entering }),
+    staying: own,
     reader: as(serviceAccounts.reader),
     activity: as(serviceAccounts.activity),
     identity: host.authenticate(),

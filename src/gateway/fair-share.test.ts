@@ -7,16 +7,25 @@ import {
   type StageOptions,
   verdictFor,
 } from '../../test/builders/gateway-stage.ts';
+import type { Exchange } from '../../test/fakes/exchange.ts';
+import { FakeApiServer } from '../../test/fakes/fake-api-server.ts';
 import { waitFor } from '../../test/fakes/wait-for.ts';
+import { createKubeClient, type KubeClient } from '../kube/client/client.ts';
 
 const running: GatewayStage[] = [];
+const platforms: { readonly server: FakeApiServer; readonly client: KubeClient }[] = [];
 const clients = new Set<Socket>();
 afterEach(async () => {
   for (const client of clients) client.destroy();
   clients.clear();
   await Promise.all(running.splice(0).map((stage) => stage.close()));
+  for (const { server, client } of platforms.splice(0)) {
+    await client.close();
+    await server.stop();
+  }
 });
 
+const yes = { status: { allowed: true } };
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 const path = '/kubernetes/management/api/v1/namespaces/default/configmaps';
 
@@ -183,5 +192,93 @@ describe('a connection to the target', () => {
       await settled(stage);
       expect(statusOf(await stage.send(request('key-of-alice')))).toBe(200);
     }
+  });
+});
+
+describe('one user who asks for ever other targets', () => {
+  const limits = { questions: 4, maxWaiting: 4 };
+  const versionOf = (cluster: string, key: string) =>
+    request(key).replace(path, `/kubernetes/cluster/${cluster}/version`);
+
+  /** A gateway in front of a platform that answers no question of mallory, and those of others at once. */
+  async function startWithPlatform(options: StageOptions = {}) {
+    const server = await FakeApiServer.start();
+    const client = createKubeClient({
+      ...{ kubeConfig: server.kubeConfig(), userAgent: 'test' },
+      ...{ connections: limits.questions, maxWaiting: limits.maxWaiting, timeoutMs: 30_000 },
+    });
+    platforms.push({ server, client });
+    const held: Exchange[] = [];
+    server.script((exchange) => {
+      if (exchange.headers['impersonate-user'] === 'mallory') held.push(exchange);
+      else exchange.answer(201, yes);
+      return true;
+    });
+    const stage = await start({ ...limits, ...options, platform: client }, (socket) => void socket.write(ok));
+    const attack = (count = 20) =>
+      Array.from({ length: count }, (_, index) =>
+        open(stage, versionOf(`c${index}`, `key-${index}-of-mallory`)),
+      );
+    return { stage, held, attack };
+  }
+
+  it('takes no more than half of the questions: others enter at once', async () => {
+    const { stage, held, attack } = await startWithPlatform();
+    attack();
+    await waitFor('the first questions', () => held.length >= 2);
+    await settled(stage);
+    expect(held).toHaveLength(2);
+    for (const cluster of ['a', 'b', 'c'])
+      expect(statusOf(await stage.send(versionOf(cluster, 'key-of-alice')))).toBe(200);
+    expect(held).toHaveLength(2);
+  });
+
+  it('waits for a turn in half of the line, and gets 503 beyond it or when none comes', async () => {
+    const { stage, held, attack } = await startWithPlatform();
+    attack(4);
+    await waitFor('the first questions', () => held.length === 2);
+    await settled(stage);
+    const busy = /^HTTP\/1\.1 503 [\s\S]*retry-after: 1\r\n[\s\S]*too many requests wait/;
+    expect(await stage.send(versionOf('more', 'key-5-of-mallory'))).toMatch(busy);
+    const late = stage.send(versionOf('c3', 'key-6-of-mallory'));
+    expect(await late).toMatch(busy);
+    for (const exchange of held.splice(0)) exchange.answer(201, yes);
+    const next = stage.send(versionOf('next', 'key-7-of-mallory'));
+    await waitFor('its question', () => held.length === 1);
+    held[0]?.answer(201, yes);
+    expect(statusOf(await next)).toBe(200);
+  });
+
+  it.each<[string, StageOptions, (index: number) => string]>([
+    ['its user', { maxShortOfUser: 3 }, (index) => `key-${index}-of-mallory`],
+    ['its credential', { maxShort: 3 }, () => 'key-0-of-mallory'],
+  ])(
+    'counts for %s while it waits, and goes on to count when its client has left',
+    async (_, options, keyOf) => {
+      const { stage, held } = await startWithPlatform({ questions: 8, maxWaiting: 100, ...options });
+      const clients = [0, 1, 2].map((index) => open(stage, versionOf(`c${index}`, keyOf(index))));
+      await waitFor('the questions', () => held.length === 3);
+      await Promise.all(clients.map(({ leave }) => leave()));
+      await settled(stage);
+      const refused = /^HTTP\/1\.1 429 [\s\S]*retry-after: 1\r\n/;
+      expect(await stage.send(versionOf('more', keyOf(3)))).toMatch(refused);
+      expect(statusOf(await stage.send(versionOf('c', 'key-of-alice')))).toBe(200);
+      for (const exchange of held.splice(0)) exchange.answer(201, yes);
+      const isRefused = async () => statusOf(await stage.send(versionOf('c0', keyOf(3)))) === 429;
+      while (await isRefused());
+      expect(statusOf(await stage.send(versionOf('c0', keyOf(3))))).toBe(200);
+    },
+  );
+
+  it('shares a question with all who ask the same', async () => {
+    const { stage, held } = await startWithPlatform({ maxWaiting: 100 });
+    const answers = Array.from({ length: 20 }, (_, index) =>
+      stage.send(versionOf('c', `key-${index}-of-mallory`)),
+    );
+    await waitFor('the question', () => held.length === 1);
+    await settled(stage);
+    held[0]?.answer(201, yes);
+    expect((await Promise.all(answers)).map(statusOf)).toEqual(answers.map(() => 200));
+    expect(held).toHaveLength(1);
   });
 });

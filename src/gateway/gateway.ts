@@ -18,6 +18,7 @@ import { Removals } from './endpoints/removals.ts';
 import { EntryPermissions } from './gate/entry-permissions.ts';
 import { Misses } from './gate/misses.ts';
 import { OpenRequests } from './gate/open-requests.ts';
+import { Questions, questionsAtOnce } from './gate/questions.ts';
 import { CredentialIndex } from './index/credential-index.ts';
 import { RecentChanges } from './index/recent-changes.ts';
 import { TargetRecords } from './index/target-records.ts';
@@ -47,6 +48,10 @@ export interface GatewayOptions {
   readonly activity: KubeClient;
   /** A client that can act as the user of a credential. */
   readonly client: KubeClient;
+  /** The same for questions of new requests, with a connection for each of {@link questionsAtOnce}. */
+  readonly entering: KubeClient;
+  /** The same for questions about requests under way. It shares no connection and no line with the former. */
+  readonly staying: KubeClient;
   /** Of this process, which may impersonate and nothing else. */
   readonly identity: IdentitySource;
 }
@@ -259,8 +264,14 @@ const upstreamLimitsOf = (settings: GatewaySettings): UpstreamLimits => ({
 });
 
 const createPermissions = (options: GatewayOptions): EntryPermissions => {
-  const { maxConnections, staleAfterMs: maxStayMs } = options.settings;
-  return new EntryPermissions({ ...options, maxConnections, maxStayMs });
+  const { clock, settings } = options;
+  const { maxConnections, staleAfterMs: maxStayMs, upstreamWaiting: maxWaiting } = settings;
+  const shared = { clock, maxWaiting, maxWaitMs: settings.upstreamWaitMs };
+  return new EntryPermissions({
+    ...{ ...options, maxConnections, maxStayMs },
+    entering: new Questions({ ...shared, client: options.entering, max: questionsAtOnce.entering }),
+    staying: new Questions({ ...shared, client: options.staying, max: questionsAtOnce.staying }),
+  });
 };
 
 const createIssuerDocuments = ({ settings, reader: client, metrics, ...shared }: GatewayOptions) =>

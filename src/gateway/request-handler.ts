@@ -19,6 +19,7 @@ import type { CredentialIndex } from './index/credential-index.ts';
 import type { Verdict } from './index/verdict.ts';
 import { forward } from './proxy/forward.ts';
 import { impersonates, requestHeaders } from './proxy/request-headers.ts';
+import { UpstreamBusy } from './proxy/sent-request.ts';
 import type { FoundTarget, Targets } from './proxy/targets.ts';
 import type { Upstream } from './proxy/upstream.ts';
 import { type ErrorAnswer, errorAnswer, hasBody, sendError } from './server/error-answer.ts';
@@ -44,6 +45,9 @@ interface Passed {
   readonly sender: Authenticated;
   readonly target: FoundTarget;
 }
+
+/** A request that its scope lets pass, as far as that is known before it is in the target. */
+type Entering = Omit<Passed, 'target'> & { readonly entry: AccessQuestion };
 
 /** The way of a request: who sends it, what it asks for, whether that is in scope; then on to the target, or back with an error. */
 export class RequestHandler {
@@ -121,23 +125,40 @@ export class RequestHandler {
     if (entry !== undefined && isAllowed !== true)
       return isAllowed === false
         ? entryDenial(identity, entry)
-        : void this.#askFirst(exchange, identity, entry);
+        : this.#askFirst(exchange, { asked, sender, entry });
     if (target === undefined) return noTarget;
     const denial =
       target.namespace === undefined ? undefined : findDenial(sender.verdict, asked, target.namespace);
     return denial ?? this.#start(exchange, { asked, sender, target });
   }
 
-  /** Then the request is judged again: its credential may have ended meanwhile. */
-  async #askFirst({ request, response }: Exchange, identity: Identity, entry: AccessQuestion): Promise<void> {
+  /** The request counts while it waits, until its question is answered: a client that leaves makes no room for more of them. */
+  #askFirst(exchange: Exchange, { asked, sender, entry }: Entering): ErrorAnswer | undefined {
+    const { open } = this.#options;
+    const waiting = {
+      ...underwayOf(exchange.response, { asked, sender }),
+      ...{ targetUIDs: '', isEntering: true },
+    };
+    const refusal = open.enter(sender.hash, waiting);
+    if (refusal !== undefined) return refusal;
+    void this.#ask(sender.verdict.identity, entry).then((unanswered) => {
+      open.leave(sender.hash, waiting);
+      if (unanswered !== undefined) this.#refuse(exchange.response, unanswered);
+      // Its credential may have ended meanwhile.
+      else if (!exchange.response.destroyed) this.handle(exchange.request, exchange.response);
+    });
+    return undefined;
+  }
+
+  async #ask(identity: Identity, entry: AccessQuestion): Promise<ErrorAnswer | undefined> {
     const { log, permissions } = this.#options;
     try {
       await permissions.ask(identity, entry);
+      return undefined;
     } catch (error) {
       log.warn({ err: error }, 'the right to enter a target cannot be asked for');
-      return this.#refuse(response, unavailable);
+      return error instanceof UpstreamBusy ? busy : unavailable;
     }
-    if (!response.destroyed) this.handle(request, response);
   }
 
   #start(exchange: Exchange, { asked, sender, target }: Passed): ErrorAnswer | undefined {
@@ -146,15 +167,7 @@ export class RequestHandler {
     const { upstream } = target;
     if (exchange.request.headers.upgrade !== undefined) return answerUpgrade(exchange.request);
     if (upstream === undefined) return notConnected;
-    const request = {
-      identity: sender.verdict.identity,
-      impersonation: sender.verdict.impersonation,
-      scopes: sender.verdict.scopes,
-      asked,
-      targetUIDs: target.uids,
-      isLong: isLongRunning(asked),
-      cut: () => void response.destroy(),
-    };
+    const request = { ...underwayOf(response, { asked, sender }), targetUIDs: target.uids };
     const refusal = open.enter(sender.hash, request);
     if (refusal !== undefined) return refusal;
     const onEnd = this.#observe(response, request);
@@ -219,6 +232,15 @@ export class RequestHandler {
   }
 }
 
+const underwayOf = (response: ServerResponse, { asked, sender: { verdict } }: Omit<Passed, 'target'>) => ({
+  identity: verdict.identity,
+  impersonation: verdict.impersonation,
+  scopes: verdict.scopes,
+  asked,
+  isLong: isLongRunning(asked),
+  cut: () => void response.destroy(),
+});
+
 /**
  * Those keep their connection for as long as they like, and their answers are passed on at once. The API server sets no limit to
  * logs either, followed or not, and a query says in many ways that they are.
@@ -251,6 +273,7 @@ const anyNamespace = 'any';
 const notFound = errorAnswer('ERR_REQUEST_PATH', { prefix: apiPrefix });
 const noTarget = errorAnswer('ERR_TARGET_UNKNOWN', {});
 const notConnected = errorAnswer('ERR_TARGET_NOT_CONNECTED', {}, { headers: ['retry-after', '5'] });
+const busy = errorAnswer('ERR_UPSTREAM_BUSY', {}, { headers: ['retry-after', '1'] });
 const unavailable = errorAnswer('ERR_UPSTREAM_UNAVAILABLE', {}, { headers: ['retry-after', '1'] });
 const tooManyMisses = errorAnswer('ERR_TOO_MANY_UNAUTHENTICATED', {}, { headers: ['retry-after', '10'] });
 const impersonation = errorAnswer('ERR_IMPERSONATION', {});

@@ -11,6 +11,7 @@ import { Quota } from '../../src/gateway/endpoints/quota.ts';
 import { EntryPermissions } from '../../src/gateway/gate/entry-permissions.ts';
 import { Misses } from '../../src/gateway/gate/misses.ts';
 import { OpenRequests } from '../../src/gateway/gate/open-requests.ts';
+import { Questions, type QuestionsOptions } from '../../src/gateway/gate/questions.ts';
 import { CredentialRecords } from '../../src/gateway/index/credential-records.ts';
 import { RecentChanges } from '../../src/gateway/index/recent-changes.ts';
 import type { Refused, Verdict } from '../../src/gateway/index/verdict.ts';
@@ -51,6 +52,10 @@ export interface StageOptions {
   readonly longConnections?: number;
   readonly maxWaiting?: number;
   readonly maxWaitMs?: number;
+  /** Who is asked who may enter, in place of `mayEnter`. */
+  readonly platform?: QuestionsOptions['client'];
+  /** To the platform at once. */
+  readonly questions?: number;
   readonly maxStallMs?: number;
   readonly maxStayMs?: number;
   /** With TLS in front. */
@@ -118,8 +123,13 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
       state.used += 1;
     },
   };
+  const questions = {
+    client: options.platform ?? { as: () => ({ create: answerEntry }) as never },
+    ...{ clock: systemClock, max: options.questions ?? 8, maxWaiting: 100, maxWaitMs: 2_000 },
+  };
   const permissions = new EntryPermissions({
-    client: { as: () => ({ create: answerEntry }) as never },
+    entering: new Questions({ ...questions, maxWaiting: options.maxWaiting ?? 100 }),
+    staying: new Questions(questions),
     clock: systemClock,
     random: Math.random,
     log: silentLogger,
@@ -149,11 +159,11 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     ...{ connections, limits },
     clock: systemClock,
   });
-  const entry = { verb: 'use', resource: 'clusters', namespace: '', name: 'c' };
   const targets = {
-    find: ({ kind }: RequestTarget): FoundTarget | undefined => {
-      if (kind === 'management') return { uids: '', upstream: platform, groups: [] };
-      if (kind !== 'cluster') return undefined;
+    find: (target: RequestTarget): FoundTarget | undefined => {
+      if (target.kind === 'management') return { uids: '', upstream: platform, groups: [] };
+      if (target.kind !== 'cluster') return undefined;
+      const entry = { verb: 'use', resource: 'clusters', namespace: '', name: target.cluster };
       return { uids: state.uid, upstream: platform, groups: ['users'], entry };
     },
     entryOf: () => ({ verb: 'use', resource: 'virtualclusterinstances', namespace: 'p-p', name: 'v' }),

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../kube/fake-clock.ts';
 import { silentLogger } from '../../logger.ts';
+import { UpstreamBusy } from '../proxy/sent-request.ts';
 import { EntryPermissions } from './entry-permissions.ts';
+import { Questions } from './questions.ts';
 
 const alice = { kind: 'user', user: 'alice', groups: [] } as const;
 const entry = { verb: 'use', resource: 'clusters', namespace: '', name: 'c' };
@@ -10,21 +12,33 @@ interface Platform {
   readonly answerMs?: number;
   readonly maxConnections?: number;
   readonly random?: () => number;
+  /** Questions of new requests at once. */
+  readonly maxEntering?: number;
 }
 
 /** The API server takes its time for each answer, which is yes unless the test says otherwise. */
-function start({ answerMs = 0, maxConnections = 100, random = () => 0.5 }: Platform = {}) {
+function start({
+  answerMs = 0,
+  maxConnections = 100,
+  random = () => 0.5,
+  maxEntering = 10_000,
+}: Platform = {}) {
   const clock = new FakeClock();
   const asked: number[] = [];
-  const platform = { allowed: true, isAway: false };
-  const create = async () => {
+  const platform = { allowed: true, isAway: false, answerMs, silentFor: '' };
+  const create = async (who: object) => {
     asked.push(clock.monotonic());
-    if (answerMs > 0) await new Promise<void>((resolve) => clock.setTimer(resolve, answerMs));
+    if ('user' in who && who.user === platform.silentFor) await new Promise(() => undefined);
+    const { answerMs: ms } = platform;
+    if (ms > 0) await new Promise<void>((resolve) => clock.setTimer(resolve, ms));
     if (platform.isAway) throw new Error('the API server is away');
     return { status: { allowed: platform.allowed } };
   };
+  const client = { as: (who: object) => ({ create: () => create(who) }) as never };
+  const line = { client, clock, max: 10_000, maxWaiting: 0, maxWaitMs: 1 };
   const permissions = new EntryPermissions({
-    client: { as: () => ({ create }) as never },
+    entering: new Questions({ ...line, max: maxEntering }),
+    staying: new Questions(line),
     clock,
     random,
     log: silentLogger,
@@ -140,6 +154,27 @@ describe('the right to stay', () => {
     await clock.advanceAsync(100_000);
     await entered;
     expect(await stay(45_000)).toEqual([]);
+  });
+
+  it('does not depend on new requests, however long their questions take', async () => {
+    const { stay, enter, permissions, platform } = start({ maxEntering: 1 });
+    await enter('alice');
+    platform.silentFor = 'mallory';
+    void permissions.ask({ ...alice, user: 'mallory' }, entry);
+    await expect(permissions.ask({ ...alice, user: 'bob' }, entry)).rejects.toBeInstanceOf(UpstreamBusy);
+    expect(await stay(120_000)).toEqual(['alice']);
+  });
+
+  it('may be confirmed while a question of a new request is under way, which gets its answer all the same', async () => {
+    const { stay, enter, clock, permissions, platform } = start({ random: () => 0 });
+    await enter('alice');
+    await clock.advanceAsync(15_000);
+    platform.answerMs = 9_000;
+    const answer = permissions.isAllowed(alice, entry);
+    platform.answerMs = 0;
+    await clock.advanceAsync(100);
+    expect(await stay(8_900)).toEqual(['alice']);
+    expect(await answer).toBe(true);
   });
 
   it('was never given to someone who did not enter', async () => {

@@ -1,15 +1,17 @@
 import type { Identity } from '../../credentials/identity.ts';
 import { backOffDelay } from '../../kube/back-off.ts';
-import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { WriteBudget } from '../../kube/queue/write-budget.ts';
 import type { Logger } from '../../logger.ts';
-import { type AccessQuestion, isSelfAllowed } from '../../platform/access-review.ts';
+import type { AccessQuestion } from '../../platform/access-review.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
+import type { Questions } from './questions.ts';
 
 export interface EntryPermissionsOptions {
-  /** Of the platform; asks as the user. */
-  readonly client: Pick<KubeClient, 'as'>;
+  /** Of new requests. */
+  readonly entering: Pick<Questions, 'ask'>;
+  /** About requests under way. New ones, which anybody can send as many as they like of, must not keep these waiting. */
+  readonly staying: Pick<Questions, 'ask'>;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -35,7 +37,7 @@ interface Answer {
   /** When the question was sent. */
   readonly asked: number;
   /** For new requests. */
-  readonly until: number;
+  until: number;
   /** When it is to be asked again for requests under way. */
   askAgain: number;
   failures: number;
@@ -45,7 +47,6 @@ interface Answer {
 export class EntryPermissions {
   readonly #options: EntryPermissionsOptions;
   readonly #answers = new Map<string, Answer>();
-  readonly #asking = new Map<string, Promise<void>>();
   readonly #askAgainMs: number;
   readonly #budget: WriteBudget;
   #sweepSize = minSweepSize;
@@ -66,15 +67,12 @@ export class EntryPermissions {
       : undefined;
   }
 
-  /** Resolves when the answer is known; rejects with the client's errors. */
+  /** For a new request. Resolves when the answer is known; rejects as {@link Questions.ask} does. */
   async ask(identity: Identity, entry: AccessQuestion): Promise<void> {
-    const key = keyFor(identity, entry);
-    const asking = this.#asking.get(key) ?? this.#ask(key, identity, entry);
-    this.#asking.set(key, asking);
-    await asking;
+    await this.#ask(this.#options.entering, identity, entry);
   }
 
-  /** For a new request that can wait: what {@link find} knows, or what is asked now. Rejects with the client's errors. */
+  /** For a new request that can wait: what {@link find} knows, or what is asked now. Rejects as {@link ask} does. */
   async isAllowed(identity: Identity, entry: AccessQuestion): Promise<boolean> {
     if (this.find(identity, entry) === undefined) await this.ask(identity, entry);
     return this.find(identity, entry) === true;
@@ -100,7 +98,7 @@ export class EntryPermissions {
   #askAgain(answer: Answer, identity: Identity, entry: AccessQuestion): void {
     // The answer replaces this one, or the failure sets another time.
     answer.askAgain = Number.POSITIVE_INFINITY;
-    this.ask(identity, entry).catch((error) => this.#onFailure(answer, error));
+    this.#ask(this.#options.staying, identity, entry).catch((error) => this.#onFailure(answer, error));
   }
 
   #onFailure(answer: Answer, error: unknown): void {
@@ -114,19 +112,22 @@ export class EntryPermissions {
     log.warn({ err: error }, 'the right to stay in targets cannot be asked for; requests under way may end');
   }
 
-  async #ask(key: string, { user, groups }: Identity, entry: AccessQuestion): Promise<void> {
-    const { client, clock, random } = this.#options;
-    const asked = clock.monotonic();
-    try {
-      const allowed = await isSelfAllowed(client.as({ user, groups }), entry);
-      if (this.#answers.size >= this.#sweepSize) this.#sweep();
-      const until = Math.max(asked + keptMs, clock.monotonic() + lateMs);
-      // Streams that began together must not be asked about together for ever.
-      const askAgain = asked + this.#askAgainMs * (1 + 0.3 * random());
-      this.#answers.set(key, { allowed, asked, until, askAgain, failures: 0 });
-    } finally {
-      this.#asking.delete(key);
+  async #ask(questions: Pick<Questions, 'ask'>, identity: Identity, entry: AccessQuestion): Promise<void> {
+    const { clock, random } = this.#options;
+    const key = keyFor(identity, entry);
+    const { allowed, asked } = await questions.ask(key, identity, entry);
+    const late = clock.monotonic() + lateMs;
+    const known = this.#answers.get(key);
+    // The other kind of question was sent later and answered sooner.
+    if (known !== undefined && known.asked > asked) {
+      known.until = Math.max(known.until, late);
+      return;
     }
+    if (this.#answers.size >= this.#sweepSize) this.#sweep();
+    const until = Math.max(asked + keptMs, late);
+    // Streams that began together must not be asked about together for ever.
+    const askAgain = asked + this.#askAgainMs * (1 + 0.3 * random());
+    this.#answers.set(key, { allowed, asked, until, askAgain, failures: 0 });
   }
 
   #sweep(): void {

@@ -26,6 +26,8 @@ export interface OpenRequest {
   readonly cut: () => void;
   /** It was sent on, and may be what ends the credential: it gets its answer. It keeps its place until then. */
   isFinishing?: boolean;
+  /** It waits for the right to enter its target. It is judged again after that, so it is not cut. */
+  readonly isEntering?: boolean;
 }
 
 export interface OpenRequestsOptions {
@@ -109,7 +111,7 @@ export class OpenRequests {
     const verdict = this.#options.problem() === undefined ? this.#options.find(hash) : undefined;
     const good = verdict !== undefined && 'record' in verdict ? verdict : undefined;
     for (const request of [...share.open]) {
-      if (request.isFinishing === true) continue;
+      if (request.isFinishing === true || request.isEntering === true) continue;
       if (good === undefined || !this.#isAllowed(good, request)) request.cut();
     }
   }

@@ -1,0 +1,80 @@
+import type { Identity } from '../../credentials/identity.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Clock } from '../../kube/clock.ts';
+import { type AccessQuestion, isSelfAllowed } from '../../platform/access-review.ts';
+import { Place, Places } from '../proxy/places.ts';
+import { UpstreamBusy } from '../proxy/sent-request.ts';
+
+/** About who may enter a target, and who may stay there. */
+export const questionsAtOnce = { entering: 16, staying: 16 };
+
+export interface QuestionsOptions {
+  /** Of the platform; asks as the user. It has a connection for each question that may be under way. */
+  readonly client: Pick<KubeClient, 'as'>;
+  readonly clock: Clock;
+  /** Under way at once. */
+  readonly max: number;
+  readonly maxWaiting: number;
+  readonly maxWaitMs: number;
+}
+
+export interface GivenAnswer {
+  readonly allowed: boolean;
+  /** When the question was sent. */
+  readonly asked: number;
+}
+
+/** Asks the platform what users may do. Questions have places, and a line in front of them, as the requests to a target do. */
+export class Questions {
+  readonly #options: QuestionsOptions;
+  readonly #places: Places;
+  readonly #asking = new Map<string, Promise<GivenAnswer>>();
+
+  constructor(options: QuestionsOptions) {
+    this.#options = options;
+    this.#places = new Places(options);
+  }
+
+  /** All who ask with the same key at the same time share a question. Rejects with the client's errors, or with UpstreamBusy. */
+  async ask(key: string, identity: Identity, question: AccessQuestion): Promise<GivenAnswer> {
+    const known = this.#asking.get(key);
+    if (known !== undefined) return await known;
+    const asking = this.#ask(identity, question);
+    this.#asking.set(key, asking);
+    try {
+      return await asking;
+    } finally {
+      this.#asking.delete(key);
+    }
+  }
+
+  async #ask({ user, groups }: Identity, question: AccessQuestion): Promise<GivenAnswer> {
+    const { client, clock, maxWaitMs } = this.#options;
+    const turn = new Turn(user);
+    if (!this.#places.enter(turn)) throw new UpstreamBusy();
+    try {
+      if (turn.state === 'waiting') await turn.comes(clock, maxWaitMs);
+      const asked = clock.monotonic();
+      return { asked, allowed: await isSelfAllowed(client.as({ user, groups }), question) };
+    } finally {
+      this.#places.leave(turn);
+    }
+  }
+}
+
+class Turn extends Place {
+  readonly #turn = Promise.withResolvers<void>();
+
+  override onTurn(): void {
+    this.#turn.resolve();
+  }
+
+  async comes(clock: Clock, maxWaitMs: number): Promise<void> {
+    const timer = clock.setTimer(() => this.#turn.reject(new UpstreamBusy()), maxWaitMs);
+    try {
+      await this.#turn.promise;
+    } finally {
+      timer.cancel();
+    }
+  }
+}
