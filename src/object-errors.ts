@@ -71,6 +71,12 @@ export const objectErrors = {
     fix: 'Leave spec.accessKey out, or use an access key without a scope.',
     httpStatus: 403,
   },
+  ERR_SECRET_REFERENCE: {
+    message:
+      'a credential with a scope, or below one with a scope, makes no Secret, and spec.secretRef names one',
+    fix: 'Leave spec.secretRef as it is, or out: the answer to a create holds the credential. Or use an access key without a scope.',
+    httpStatus: 403,
+  },
   ERR_QUOTA: {
     message: 'User "{user}" has {count} {resource} already, which is the limit',
     fix: 'Delete what you no longer need, or ask who runs the platform for a higher limit.',

@@ -18,6 +18,7 @@ import { isAboutObject, presentUID, readWhole, unlessReplaced } from './read-own
 import { Refusal, refuse } from './refusal.ts';
 import { type Reply, toReply, uidOf } from './reply.ts';
 import { parseObject, readWholeBody, yamlSourceOf } from './request-body.ts';
+import { refuseNewSecret } from './secret-reference.ts';
 import { fitToPath, type SentKey, withHashedKey, withinScope, withNewKey } from './sent-object.ts';
 import { secretsIn, withStoredSecrets } from './stored-secrets.ts';
 
@@ -39,6 +40,7 @@ async function applyNew(request: OwnRequest, sent: JsonObject): Promise<Reply> {
   const { kind, services, sender } = request;
   const { verdict } = sender;
   const object = withinScope(sent, verdict);
+  refuseNewSecret(verdict, object);
   await requireInstanceUse(request, object);
   // The index may be behind: a new key would end the one that was made a moment ago through another replica.
   if (await isTaken(request)) return refuse('ERR_OBJECT_CONFLICT', {});
@@ -65,6 +67,7 @@ async function applyToStored(request: OwnRequest, sent: JsonObject, record: Live
   const stored = await readWhole(request, record);
   if (stored === undefined) throw notFound(request);
   const { verdict } = request.sender;
+  refuseNewSecret(verdict, sent, stored);
   const object = record.accessKey === verdict.record.name ? withinScope(sent, verdict) : sent;
   const { object: hashed, plain } = withHashedKey(object);
   const applied = isKeyNamed(hashed) || ownsKey(stored, request) ? withStoredSecrets(hashed, stored) : hashed;

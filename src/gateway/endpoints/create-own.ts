@@ -9,6 +9,7 @@ import type { QuotaPlace } from './quota.ts';
 import { Refusal } from './refusal.ts';
 import { type IssuedCredential, type Reply, toReply, uidOf, withWarning } from './reply.ts';
 import { readObject } from './request-body.ts';
+import { refuseNewSecret } from './secret-reference.ts';
 import { fitToPath, type SentKey, withinScope, withNewKey } from './sent-object.ts';
 
 /** Makes a credential for the holder, and shows it this once. */
@@ -28,6 +29,7 @@ export async function createOwn(request: OwnRequest): Promise<Reply> {
 
 function prepare(request: OwnRequest, body: JsonObject): SentKey {
   const object = withinScope(fitToPath(request, body), request.sender.verdict);
+  refuseNewSecret(request.sender.verdict, object);
   return request.kind === 'OwnedAccessKey' ? withNewKey(object, randomBytes) : { object };
 }
 

@@ -4,6 +4,7 @@ import { readWhole, unlessReplaced } from './read-own.ts';
 import { refuse } from './refusal.ts';
 import { type Reply, toReply } from './reply.ts';
 import { readObject } from './request-body.ts';
+import { refuseNewSecret } from './secret-reference.ts';
 import { fitToPath, withHashedKey } from './sent-object.ts';
 import { secretsIn, withStoredSecrets } from './stored-secrets.ts';
 
@@ -21,6 +22,7 @@ export async function replaceOwn(request: OwnRequest): Promise<Reply> {
 
 /** Sends a changed object, for the very one that it was made from: another one of its name must not be changed in its place. */
 export async function putOwn(request: OwnRequest, changed: JsonObject, stored: JsonObject): Promise<Reply> {
+  refuseNewSecret(request.sender.verdict, changed, stored);
   const { object, plain } = withHashedKey(changed);
   const { metadata, ...whole } = withStoredSecrets(object, stored);
   const uid = asText(asObject(metadata)['uid']) ?? asObject(stored['metadata'])['uid'];

@@ -41,7 +41,7 @@ export function fitToPath(place: Place, sent: JsonObject): JsonObject {
   };
 }
 
-const isLeftOut = (value: unknown): boolean => value === undefined || value === null || value === '';
+export const isLeftOut = (value: unknown): boolean => value === undefined || value === null || value === '';
 
 /** Clients may leave the name to us altogether. */
 function nameFor({ kind }: Place, { name, generateName }: JsonObject): JsonObject {
