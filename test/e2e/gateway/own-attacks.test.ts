@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Stored } from '../../../lab/operator/api.ts';
+import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
+import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { group } from '../../../src/api/names.ts';
 import { directClusterEndpointTokens, ownedAccessKeys } from '../../../src/api/resources.ts';
+import { Project, readingOf } from '../kubeconfigs/kubeconfig-world.ts';
 import { gatewayWorld } from './gateway-world.ts';
-import { type OwnAnswer, ownClient, ownKeys, ownTokens } from './own-client.ts';
+import { type OwnAnswer, ownAPI, ownClient, ownKeys, ownTokens } from './own-client.ts';
 
 const world = await gatewayWorld();
 const { admin, name } = world;
@@ -12,6 +16,8 @@ const holder = await ownClient(world, { user: alice });
 const mallory = await ownClient(world, { user: name('mallory') });
 const jsonPatch = 'application/json-patch+json';
 const { api } = await world.user(alice);
+const project = await Project.ready(world, await sharedVirtualCluster());
+await giveRight(admin, alice, { apiGroups: [group], resources: ['virtualclusterinstances'], verbs: ['use'] });
 
 interface Held {
   readonly kind: string;
@@ -33,6 +39,14 @@ const objects: readonly Held[] = await Promise.all([
     const token = await admin.untilReady(made);
     const { token: secret } = token.status;
     return { kind: 'a token', place: ownTokens, field: '/status/token', object: token, secret };
+  })(),
+  (async () => {
+    const object = await admin.untilReady(
+      await project.create({ clientCert: false, certificateTTL: 600 }, { api }),
+    );
+    const { token: secret = '' } = readingOf(object.status.kubeConfig);
+    const place = `${ownAPI}/namespaces/${project.namespace}/virtualclusterinstancekubeconfigs`;
+    return { kind: 'a kubeconfig', place, field: '/status/kubeConfig', object, secret };
   })(),
 ]);
 
@@ -76,7 +90,7 @@ describe.each(objects)('a patch of $kind', ({ place, field, object, secret }) =>
       }
     const stored = await admin.get(object);
     const { spec, status, metadata } = stored;
-    const rest = [metadata, { ...spec, key: '' }, { ...status, token: '' }];
+    const rest = [metadata, { ...spec, key: '' }, { ...status, token: '', kubeConfig: '' }];
     expect(JSON.stringify(rest)).not.toContain(secret);
     for (const answer of [await holder.send('GET', path), await holder.send('GET', place)])
       expect(answer.text).not.toContain(secret);
