@@ -52,7 +52,7 @@ const scope = {
   ],
 };
 
-describe('an access key', () => {
+describe('2.3 an access key', () => {
   const identity = {
     ...{ userId: '1', username: 'bob', preferredUsername: 'Bob', email: 'bob@example.com' },
     ...{ emailVerified: true, extraClaims: { plan: 'large' }, groups: ['dev'], connector: 'ldap' },
@@ -84,7 +84,7 @@ describe('an access key', () => {
     });
   });
 
-  it('is taken with deprecated fields, and kubectl and curl are told which', async () => {
+  it('9 is taken with deprecated fields, and kubectl and curl are told which', async () => {
     const { status, head } = await platform.send('POST', ownKeys, {
       body: {
         spec: { parent: 'old', oidcLogin: { lastRefresh: time }, scope: { rules: [{ verbs: ['get'] }] } },
@@ -95,7 +95,7 @@ describe('an access key', () => {
       expect(head).toMatch(new RegExp(`^warning: 299 .*${field}: deprecated`, 'im'));
   });
 
-  it('that the client chooses is the bearer of its requests', async () => {
+  it('5 that the client chooses is the bearer of its requests', async () => {
     const key = `chosen-by-${alice}`;
     const { holder: chosen, object } = await holder.make({ key });
     expect([chosen.key, object.spec.key]).toEqual([key, key]);
@@ -131,7 +131,7 @@ async function reaches(sender: CurlHolder, place: string): Promise<boolean> {
 const claimsIn = (token: string) =>
   JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
 
-describe('a token', () => {
+describe('2.4, 4.2 a token', () => {
   it('has the life and the scope that were asked for, and says so in its claims', async () => {
     const spec = { ttl: 1_200, scope: { clusters: [{ cluster: 'staging' }] } };
     const { status, body } = await holder.send('POST', ownTokens, { body: { spec } });
@@ -165,7 +165,7 @@ describe('a token', () => {
   });
 });
 
-describe('a kubeconfig of an instance', () => {
+describe('2.5, 4.1 a kubeconfig of an instance', () => {
   const place = `${ownAPI}/namespaces/${project.namespace}/virtualclusterinstances/${instance}/kubeconfig`;
   const post = async (spec: object) =>
     await holder.send('POST', place, {
@@ -223,7 +223,7 @@ describe('a kubeconfig of an instance', () => {
   });
 });
 
-describe('a scope', () => {
+describe('2.6 a scope', () => {
   const pods = '/api/v1/pods';
   const inDefault = '/api/v1/namespaces/default';
   const instances = `/apis/management.platform.sh/v1/namespaces/${project.namespace}/virtualclusterinstances`;

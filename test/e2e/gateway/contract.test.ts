@@ -24,7 +24,7 @@ const merge = async (place: string, body: object) =>
 const metadataAt = async (place: string) => (await holder.send('GET', place)).body.metadata;
 const works = async (other: CurlHolder) => (await other.send('GET', version)).status === 200;
 
-describe('every object', () => {
+describe('2.1 every object', () => {
   it('has the kind of its path, sent or not, and keeps it', async () => {
     const { object, place } = await holder.make();
     expect([object.apiVersion, object.kind]).toEqual(['management.platform.sh/v1', 'OwnedAccessKey']);
@@ -46,7 +46,7 @@ describe('every object', () => {
     ['PUT', 'application/yaml'],
     ['PATCH', mergePatch],
     ['PATCH', applyPatch],
-  ])('of another version is refused by %s as %s', async (method, type) => {
+  ])('9 of another version is refused by %s as %s', async (method, type) => {
     const { place } = await holder.make();
     const { body: read } = await holder.send('GET', place);
     const whole = method === 'PUT' ? read : { kind: read.kind };
@@ -70,7 +70,7 @@ describe('every object', () => {
   });
 });
 
-describe('the name of an object', () => {
+describe('2.2 the name of an object', () => {
   it('counts alone where a prefix stands beside it, and is there once', async () => {
     const metadata = { name: name('named'), generateName: 'prefix-' };
     const first = await holder.send('POST', ownKeys, { body: { metadata } });
@@ -90,7 +90,7 @@ describe('the name of an object', () => {
     expect(new Set(names).size).toBe(2);
   });
 
-  it('made of a long prefix has room for the suffix', async () => {
+  it('8 made of a long prefix has room for the suffix', async () => {
     const prefix = 'p'.repeat(80);
     const { object } = await holder.make({}, { generateName: prefix });
     const made = object.metadata.name as string;
@@ -99,7 +99,7 @@ describe('the name of an object', () => {
   });
 });
 
-describe('the namespace of an object', async () => {
+describe('2.2 the namespace of an object', async () => {
   // No one else may make kubeconfigs in any namespace.
   const root = name('root');
   await giveRight(admin, root, {
@@ -138,7 +138,7 @@ describe('the namespace of an object', async () => {
   });
 });
 
-describe('what the server writes into metadata', () => {
+describe('2.2 what the server writes into metadata', () => {
   const forged = {
     ...{ uid: otherUID, generation: 77, selfLink: '/x', creationTimestamp: '2001-01-01T00:00:00Z' },
     ...{ deletionTimestamp: '2001-01-01T00:00:00Z', deletionGracePeriodSeconds: 5 },
@@ -190,7 +190,7 @@ describe('what the server writes into metadata', () => {
   });
 });
 
-describe('annotations', () => {
+describe('2.2 annotations', () => {
   it('stay when somebody changes something else, and nothing is selected by them', async () => {
     const annotations = { 'example.com/tool': 'left by a tool' };
     const { place } = await holder.make({}, { annotations });
@@ -201,13 +201,13 @@ describe('annotations', () => {
   });
 });
 
-describe('owner references', async () => {
+describe('2.2 owner references', async () => {
   const { metadata } = await admin.get({ kind: 'Namespace', metadata: { name: 'default' } });
   const reference = { apiVersion: 'v1', kind: 'Namespace', name: 'default', uid: metadata.uid };
   const post = async (other: CurlHolder, ...ownerReferences: object[]) =>
     await other.send('POST', ownKeys, { body: { metadata: { ownerReferences } } });
 
-  it('name at most one controller', async () => {
+  it('8 name at most one controller', async () => {
     const controller = { ...reference, controller: true };
     const made = await post(holder, controller);
     expect([made.status, made.body.metadata.ownerReferences]).toEqual([201, [controller]]);
@@ -220,7 +220,7 @@ describe('owner references', async () => {
     expect([made.status, made.body.metadata.ownerReferences]).toEqual([201, [reference]]);
   });
 
-  it('block the deletion of an owner for those only who may delete it: 422 for others', async () => {
+  it('7 block the deletion of an owner for those only who may delete it: 422 for others', async () => {
     const blocking = { ...reference, blockOwnerDeletion: true };
     const refused = await post(holder, blocking);
     expect([refused.status, refused.body.kind]).toEqual([422, 'Status']);
@@ -235,7 +235,7 @@ describe('owner references', async () => {
     expect(made.body.metadata.ownerReferences).toEqual([blocking]);
   });
 
-  it('take the object away when the last owner has gone, and not before', async () => {
+  it('3 take the object away when the last owner has gone, and not before', async () => {
     const owners = [await holder.make(), await holder.make()] as const;
     const ownerReferences = owners.map(({ object }) => ({
       ...{ apiVersion: object.apiVersion, kind: object.kind },
@@ -251,7 +251,7 @@ describe('owner references', async () => {
   });
 });
 
-describe('a deletion', () => {
+describe('3 a deletion', () => {
   it('waits for the finalizers, cannot be taken back, and ends the credential at once', async () => {
     const made = await holder.make({}, { finalizers: [finalizer] });
     const { place } = made;
@@ -289,7 +289,7 @@ interface Managed {
   readonly time: string;
 }
 
-describe('managed fields', () => {
+describe('2.2 managed fields', () => {
   const entryOf = (metadata: { managedFields: readonly Managed[] }, manager: string) =>
     metadata.managedFields.find((entry) => entry.manager === manager);
 
@@ -339,7 +339,7 @@ describe('managed fields', () => {
 });
 
 describe('a stored key', () => {
-  it('that is disabled is there, and opens nothing until it is enabled', async () => {
+  it('3, 5 that is disabled is there, and opens nothing until it is enabled', async () => {
     const made = await holder.make();
     expect(await works(made.holder)).toBe(true);
     const disabled = await merge(made.place, { spec: { disabled: true } });
@@ -354,14 +354,14 @@ describe('a stored key', () => {
     await until('it works again', async () => await works(made.holder));
   });
 
-  it('ends as many seconds after its creation as it says', async () => {
+  it('5 ends as many seconds after its creation as it says', async () => {
     const { object } = await holder.make({ ttl: 3_600 });
     const { expirationTimestamp } = object.status;
     const lifeMs = Date.parse(expirationTimestamp) - Date.parse(object.metadata.creationTimestamp);
     expect(lifeMs).toBe(3_600_000);
   });
 
-  it('says when it was used last', async () => {
+  it('3 says when it was used last', async () => {
     const made = await holder.make();
     expect(made.object.status.lastActivity).toBeUndefined();
     expect(await works(made.holder)).toBe(true);
@@ -369,7 +369,7 @@ describe('a stored key', () => {
     expect(await until('its use is recorded', lastActivity)).toMatch(rfc3339InUTC);
   });
 
-  it('is made, read, sent back, patched and deleted in YAML', async () => {
+  it('4.3, 9 is made, read, sent back, patched and deleted in YAML', async () => {
     const metadata = { name: name('yaml') };
     const accept = 'application/yaml';
     const body = { metadata, spec: { displayName: 'CI', ttl: 86_400, type: 'User', user: alice } };
@@ -391,7 +391,7 @@ describe('a stored key', () => {
   });
 });
 
-describe('a number of seconds', () => {
+describe('8 a number of seconds', () => {
   it.each([
     ['a key', ownKeys, { ttl: '60' }],
     ['a key', ownKeys, { ttl: 60.5 }],

@@ -226,7 +226,7 @@ describe('what the API server sees: a patch', async () => {
     expect(sent.filter((request) => !/\/status(?:\?|$)/.test(request))).toEqual([]);
   });
 
-  it('or a create of a generated name that is taken gets 409', async () => {
+  it('7 or a create of a generated name that is taken gets 409', async () => {
     const refusal = {
       kind: 'Status',
       apiVersion: 'v1',
