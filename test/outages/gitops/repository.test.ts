@@ -226,7 +226,7 @@ describe('a credential belongs to the account that created it', () => {
 
   it('so Argo CD does not give what stands in Git to an object that somebody has put there before', async () => {
     const squatter = await world.user('gitops-squatter');
-    const manifest = manifestOf(ownedAccessKeys, { user: 'alice', groups: ['release'] });
+    const manifest = manifestOf(ownedAccessKeys, { user: 'alice', groups: ['release'], scope: {} });
     const { groups: _, ...spec } = manifest.spec as { groups: unknown };
     const planted = await squatter.api.createObject(ownedAccessKeys, { ...manifest, spec });
     await admin.untilReady(planted);
