@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { errorCatalogue, errorMessage, exitCodeOf, fixOf, LatchkeyError } from './errors.ts';
+import { policyErrors } from './policy-errors.ts';
 
-const entries = Object.entries(errorCatalogue);
+const entries = Object.entries({ ...errorCatalogue, ...policyErrors });
 
 describe('the error catalogue', () => {
   it.each(entries)('%s has a code, a message and a fix in the house form', (code, { message, fix }) => {

@@ -16,7 +16,8 @@ interface ErrorDescription {
 }
 
 /**
- * Every error that Latchkey raises by itself. Codes are stable: scripts and alerts may compare them.
+ * Every error that Latchkey raises by itself. Codes are stable: scripts and alerts may compare them. What admission policies
+ * refuse is in `policy-errors.ts`.
  * Bugs of the calling code are plain TypeErrors and have no entry here.
  */
 export const errorCatalogue = {

@@ -1,5 +1,6 @@
 import { defined } from '../../src/api/json.ts';
 import { group, systemNamespace } from '../../src/api/names.ts';
+import type { PolicyErrorCode } from '../../src/policy-errors.ts';
 
 /** An expression of each name, in the order in which they stand. */
 export type Expressions = Readonly<Record<string, string>>;
@@ -38,19 +39,31 @@ export interface Validation {
   readonly reason?: 'Invalid';
 }
 
+type Message = Required<Pick<Validation, 'message' | 'messageExpression'>>;
+
 /**
- * A message that ends with who asks, and about what: expressions by what people call them. Where it cannot be evaluated, and for
- * a name with a line break, the API server prints the message alone.
+ * A message that ends with who asks, about what (expressions by what people call them), and the code. Where it cannot be
+ * evaluated, the API server prints the message with the code alone.
+ *
+ * The API server evaluates the messages of allowed requests, too, from what the validations left of the budget, and gives them no
+ * authorizer. So they read names and nothing that costs.
  */
-export function naming(
-  message: string,
+export const naming = (code: PolicyErrorCode, message: string, about: Expressions = {}): Message =>
+  namingAfter(code, { message, messageExpression: `'${message.replaceAll("'", "\\'")}'` }, about);
+
+/** The same for a message of which an expression says more. */
+export function namingAfter(
+  code: PolicyErrorCode,
+  { message, messageExpression }: Message,
   about: Expressions = {},
-): Required<Pick<Validation, 'message' | 'messageExpression'>> {
-  const named = Object.entries({ requester: 'request.userInfo.username', ...about }).map(
-    ([what, name]) => `${what} ' + strings.quote(string(${name}))`,
+): Message {
+  const names = Object.entries({ requester: 'request.userInfo.username', ...about }).map(
+    ([what, name]) => `${what} ' + strings.quote(string(${name})) + '`,
   );
-  const beginning = `${message} (`.replaceAll("'", "\\'");
-  return { message, messageExpression: `'${beginning}${named.join(" + ', ")} + ')'` };
+  return {
+    message: `${message} (code ${code})`,
+    messageExpression: `${messageExpression} + ' (${[...names, `code ${code}`].join(', ')})'`,
+  };
 }
 
 export type ValidatingDefinition = Definition &

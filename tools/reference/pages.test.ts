@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { errorCatalogue } from '../../src/errors.ts';
+import { policyErrors } from '../../src/policy-errors.ts';
 import { allGatewaySettings } from '../../src/settings/gateway.ts';
 import { allOperatorSettings } from '../../src/settings/operator.ts';
 import { ClientMetrics } from '../../src/telemetry/metrics/client.ts';
@@ -24,7 +25,11 @@ const pages = [
     text: settingsPage(),
     names: Object.values({ ...allOperatorSettings, ...allGatewaySettings }).map(({ name }) => name),
   },
-  { file: 'docs/reference/errors.md', text: errorsPage(), names: Object.keys(errorCatalogue) },
+  {
+    file: 'docs/reference/errors.md',
+    text: errorsPage(),
+    names: Object.keys({ ...errorCatalogue, ...policyErrors }),
+  },
   {
     file: 'docs/reference/metrics.md',
     text: metricsPage(),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { group } from '../../../src/api/names.ts';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
+import { withoutNames } from '../ownership/answers.ts';
 import { credentialKinds, objectOf, pathOf, uniqueName, unreadObjectOf } from './objects.ts';
 import { admissionWorld, create, writers } from './world.ts';
 
@@ -27,7 +28,7 @@ describe('a dry-run delete', async () => {
       const created = await create(world.alice, objectOf(resource, spec));
       const answer = await writer.send('DELETE', pathOf(resource, created.metadata.name), request);
       expect(answer).toMatchObject({ status: 403, body: { reason: 'Forbidden' } });
-      expect(answer.body.message).toMatch(new RegExp(`denied request: ${refusal}$`));
+      expect(withoutNames(answer.body.message)).toBe(refusal);
       expect(JSON.stringify(answer.body)).not.toContain(secret);
     });
 

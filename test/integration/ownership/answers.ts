@@ -29,6 +29,6 @@ export const notTheirsToSee = [
   'a dry-run delete shows the object and so needs the verb get on it; delete without dry run',
 ] as const;
 
-/** Who asked, and about what, is the same in all rows of a rule: names.test.ts looks at it. */
+/** What a policy says. Who asked, about what, and the code are the same in all rows of a rule: names.test.ts looks at them. */
 export const withoutNames = (message: string): string =>
-  message.replace(/^.*? denied request: /s, '').replace(/ \(requester ".*"\)$/, '');
+  message.replace(/^.*? denied request: /s, '').replace(/ \(requester ".*", code ERR_POLICY_[A-Z_]+\)$/, '');

@@ -8,6 +8,7 @@ import {
 import { type ApiAnswer, type ApiClient, contentTypes } from '../admission/api-client.ts';
 import { hashOfOwnKey, pathOf, type TestObject, unreadObjectOf } from '../admission/objects.ts';
 import { admissionWorld, create, read, resourceOf } from '../admission/world.ts';
+import { withoutNames } from './answers.ts';
 import { grant, groupOf } from './grants.ts';
 import { largestScope } from './largest-scope.ts';
 import { peopleOf } from './people.ts';
@@ -16,7 +17,7 @@ import { by, changeOf, creationOf } from './shorthand.ts';
 
 const lastAppliedName = 'kubectl.kubernetes.io/last-applied-configuration';
 const key = 'lk_plainplainplainplainplainplainplainplainplainplai';
-const said = ({ body }: ApiAnswer): string => String(body.message).replace(/^.*? denied request: /s, '');
+const said = ({ body }: ApiAnswer): string => withoutNames(String(body.message));
 
 interface Spec {
   [field: string]: unknown;

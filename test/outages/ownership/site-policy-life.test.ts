@@ -13,6 +13,7 @@ import {
 import { type ApiAnswer, contentTypes } from '../../integration/admission/api-client.ts';
 import { credentialKinds, objectOf, pathOf, type TestObject } from '../../integration/admission/objects.ts';
 import { admissionWorld, create, resourceOf, strip } from '../../integration/admission/world.ts';
+import { withoutNames } from '../../integration/ownership/answers.ts';
 import {
   clearPolicy,
   dropGuard,
@@ -178,7 +179,7 @@ describe('a change of the site policy', async () => {
     ],
   ])('is refused with %s, to every user', async (_, body, message) => {
     const answer = await writePolicy(world, body);
-    const said = String(answer.body.message).replace(/^.*? denied request: /s, '');
+    const said = withoutNames(String(answer.body.message));
     expect({ status: answer.status, said }).toEqual({
       status: 403,
       said: typeof message === 'string' ? message : expect.stringMatching(message),
@@ -222,7 +223,7 @@ describe('a bad value that was stored before there was a check', async () => {
   const refusal = async (body: TestObject): Promise<string> => {
     const { status, body: answer } = await send(body);
     expect(status).toBe(403);
-    return String(answer.message).replace(/^.*? denied request: /s, '');
+    return withoutNames(String(answer.message));
   };
   /** What still lets people work under the strictest values: a day, a scope, a hash. */
   const modest = [

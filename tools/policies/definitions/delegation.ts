@@ -16,6 +16,7 @@ const mayGive = (place: number): Validation => {
         || authorizer.group('').resource('groups').name(${group}).check('impersonate').allowed()
     `,
     ...naming(
+      'ERR_POLICY_IMPERSONATE',
       line`
       spec.groups[${place.toString()}]: a group is given to a key by its members and by those with the verb impersonate on it;
       remove the group, or ask one of them
@@ -63,6 +64,7 @@ export const delegation = validating({
           || authorizer.group('').resource('users').name(variables.user).check('impersonate').allowed()
       `,
       ...naming(
+        'ERR_POLICY_IMPERSONATE',
         line`
         spec.user: a key for another user is made and widened by those with the verb impersonate on that user;
         ask one of them, or make a key of your own without spec.user
@@ -77,6 +79,7 @@ export const delegation = validating({
               && authorizer.group('').resource('groups').name('team:' + variables.team).check('impersonate').allowed())
       `,
       ...naming(
+        'ERR_POLICY_IMPERSONATE',
         line`
         spec.team: a key for a team is made and widened by those with the verb impersonate on the user and on
         the group team:<team>, which its members do not have as such; ask one of them, or make a key of your own
@@ -91,6 +94,7 @@ export const delegation = validating({
           || authorizer.group('').resource('users').name(variables.subject).check('impersonate').allowed()
       `,
       ...naming(
+        'ERR_POLICY_IMPERSONATE',
         line`
         spec.subject: a key for a subject is made and widened by those with the verb impersonate on the user of
         that name; ask one of them, or make a key of your own without spec.subject
@@ -101,7 +105,7 @@ export const delegation = validating({
     // The schema says so too, but lets a longer list stand that came in before it did.
     {
       expression: cel`size(variables.groups) <= ${limit.toString()}`,
-      message: `spec.groups: there may be ${limit} at most; remove the others`,
+      ...naming('ERR_POLICY_TOO_LARGE', `spec.groups: there may be ${limit} at most; remove the others`),
     },
     ...Array.from({ length: limit }, (_, place) => mayGive(place)),
   ],

@@ -8,7 +8,7 @@ import {
   outsideLimitsMessage,
   storedSpec,
 } from '../fragments.ts';
-import { validating } from '../policy.ts';
+import { naming, validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
 
 export const credentialDelete = validating({
@@ -32,17 +32,20 @@ export const credentialDelete = validating({
     owner: isOwner,
   },
   validations: [
-    { expression: cel`!${outsideLimits}`, message: outsideLimitsMessage },
+    { expression: cel`!${outsideLimits}`, ...naming('ERR_POLICY_CREDENTIAL_LIMITS', outsideLimitsMessage) },
     {
       expression: cel`
         variables.creator || variables.owner
           || ${onStoredObject}.check('get').allowed()
           || ${onStoredObject}.check('revoke').allowed()
       `,
-      message: line`
+      ...naming(
+        'ERR_POLICY_NOT_OWNER',
+        line`
         metadata.name: only the user that it speaks for and its creator may delete it, so act as one of them
         (kubectl --as); others need the verb get or revoke on it
       `,
+      ),
     },
   ],
 });

@@ -1,5 +1,5 @@
 import { credentials, onStoredObject, outsideLimits, outsideLimitsMessage } from '../fragments.ts';
-import { validating } from '../policy.ts';
+import { naming, validating } from '../policy.ts';
 import { cel, text } from '../text.ts';
 
 export const dryRunDelete = validating({
@@ -14,12 +14,15 @@ export const dryRunDelete = validating({
     'dry-run': cel`request.?dryRun.orValue(false)`,
   },
   validations: [
-    { expression: cel`!${outsideLimits}`, message: outsideLimitsMessage },
+    { expression: cel`!${outsideLimits}`, ...naming('ERR_POLICY_CREDENTIAL_LIMITS', outsideLimitsMessage) },
     {
       expression: cel`
         ${onStoredObject}.check('get').allowed()
       `,
-      message: 'a dry-run delete shows the object and so needs the verb get on it; delete without dry run',
+      ...naming(
+        'ERR_POLICY_DRY_RUN',
+        'a dry-run delete shows the object and so needs the verb get on it; delete without dry run',
+      ),
     },
   ],
 });

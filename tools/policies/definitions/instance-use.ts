@@ -49,6 +49,7 @@ export const instanceUse = validating({
     {
       expression: cel`!variables.judged || variables.onInstance.check('use').allowed()`,
       ...naming(
+        'ERR_POLICY_USE',
         line`
         spec.virtualClusterInstance: a kubeconfig without spec.accessKey is for those with the verb use on the
         virtualclusterinstance of that name, where it is absent of metadata.name; correct the name, ask for that verb, or set
@@ -63,6 +64,7 @@ export const instanceUse = validating({
           || variables.onInstance.check('use-as-admin').allowed()
       `,
       ...naming(
+        'ERR_POLICY_USE',
         line`
         spec.clientCert: a client certificate without spec.accessKey is for those with the verb use-as-admin on
         the virtualclusterinstance; ask for that verb, or leave spec.clientCert out

@@ -30,10 +30,13 @@ export const keyDelivery = validating({
   validations: [
     {
       expression: cel`!(${cannotRead})`,
-      ...naming(line`
+      ...naming(
+        'ERR_POLICY_KEY_DELIVERY',
+        line`
         spec.key: you may not get this key, so you would never see what Latchkey generates; set spec.secretRef
         to a Secret that you may read, or spec.key to sha256: and the SHA-256 of a key of your own
-      `),
+      `,
+      ),
     },
   ],
 });

@@ -1,5 +1,5 @@
 import { loginFields } from '../../../src/api/names.ts';
-import { validating } from '../policy.ts';
+import { naming, validating } from '../policy.ts';
 import { kappAnnotation, kappChanged, lastAppliedAnnotation, lastAppliedChanged } from '../redaction.ts';
 import { cel, line, text } from '../text.ts';
 
@@ -32,38 +32,50 @@ export const lastApplied = validating({
       expression: cel`
         !variables.applied.matches(${loginData})
       `,
-      message: line`
+      ...naming(
+        'ERR_POLICY_LOGIN_DATA',
+        line`
         spec.identity.connectorData, spec.oidcLogin: kubectl apply would leave a copy of these values in an
         annotation; set them with kubectl create, kubectl replace or kubectl apply --server-side
       `,
+      ),
     },
     {
       expression: cel`
         object.?spec.?scope.hasValue()
           || !variables.applied.matches(${noScope})
       `,
-      message: line`
+      ...naming(
+        'ERR_POLICY_SCOPE_NULL',
+        line`
         spec.scope: kubectl apply drops null before it sends the object, and without a scope the credential is
         not limited at all; write {} to allow nothing
       `,
+      ),
     },
     {
       expression: cel`
         !variables.kappApplied.matches(${loginData})
       `,
-      message: line`
+      ...naming(
+        'ERR_POLICY_LOGIN_DATA',
+        line`
         spec.identity.connectorData, spec.oidcLogin: kapp would leave a copy of these values in an annotation; set them
         with kubectl create, kubectl replace or kubectl apply --server-side
       `,
+      ),
     },
     {
       expression: cel`
         object.?spec.?scope.hasValue() || !variables.kappApplied.matches(${noScope})
       `,
-      message: line`
+      ...naming(
+        'ERR_POLICY_SCOPE_NULL',
+        line`
         spec.scope: null stands in the manifest of kapp and not in the object, and without a scope the credential is not
         limited at all; write {} to allow nothing
       `,
+      ),
     },
   ],
 });

@@ -1,5 +1,5 @@
 import { kinds, notExempt, oldSpec, spec } from '../fragments.ts';
-import { validating } from '../policy.ts';
+import { naming, validating } from '../policy.ts';
 import { cel, text } from '../text.ts';
 
 /** Maps and lists below each other. Enough for the managedFields of claims that are six names deep. */
@@ -183,7 +183,10 @@ const validations = Object.entries(parts).map(([name, { path, limit, unit, bound
   const deep = bounds === undefined ? '' : ', or nested too deep';
   return {
     expression: conditionOf(name, limit.toString()),
-    message: `${path}: larger than ${limit} ${unit}${deep}, beyond which an object could become too large to be disabled or deleted; make it smaller`,
+    ...naming(
+      'ERR_POLICY_TOO_LARGE',
+      `${path}: larger than ${limit} ${unit}${deep}, beyond which an object could become too large to be disabled or deleted; make it smaller`,
+    ),
   };
 });
 

@@ -1,6 +1,6 @@
 import { allCredentialKinds, credentialKinds } from '../../../src/api/credential-kinds.ts';
 import { celMap, kinds, list, notExempt } from '../fragments.ts';
-import { validating } from '../policy.ts';
+import { naming, type Validation, validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
 
 /** Plurals that are not as Kubernetes guesses them. */
@@ -89,6 +89,27 @@ const mayBlock = (place: number): string => cel`
   ).orValue(true)
 `;
 
+/** One for each place: the API server gives a message no authorizer, so one for all could not say which owner it is. */
+const mayBeHeldUp = (name: string, place: number): Validation => ({
+  expression: `variables.${name}`,
+  ...naming(
+    'ERR_POLICY_OWNER_REFERENCE',
+    line`
+      metadata.ownerReferences: blockOwnerDeletion needs the verb delete on the owner, and get as well when it
+      is an access key, a token or a kubeconfig; have them granted, or leave blockOwnerDeletion out
+    `,
+    { owner: `variables.kinds[${place}].kind + '/' + variables.kinds[${place}].name` },
+  ),
+  reason: 'Invalid',
+});
+
+const isReadable = cel`
+  r.kind.matches('^[A-Za-z][A-Za-z0-9-]{0,62}$') && r.apiVersion.matches('^([a-z0-9][a-z0-9.-]*/)?[a-z0-9-]+$')
+    && (!r.apiVersion.startsWith('management.platform.sh/')
+      || (r.apiVersion == 'management.platform.sh/v1' && r.kind in variables.credentials
+        + ['VirtualClusterInstance', 'SpaceInstance', 'Cluster']))
+`;
+
 export const ownerReferences = validating({
   name: 'latchkey-owner-references',
   about: text`
@@ -119,13 +140,10 @@ export const ownerReferences = validating({
     added: cel`size(variables.blocking) > 64 ? variables.blocking : variables.blocking.filter(r, !(r.uid in variables.blockingBefore))`,
     withinLimit: cel`size(variables.added) <= 8`,
     credentials: list(allCredentialKinds),
-    readable: cel`
-      !variables.withinLimit || variables.added.all(r,
-        r.kind.matches('^[A-Za-z][A-Za-z0-9-]{0,62}$') && r.apiVersion.matches('^([a-z0-9][a-z0-9.-]*/)?[a-z0-9-]+$')
-          && (!r.apiVersion.startsWith('management.platform.sh/')
-            || (r.apiVersion == 'management.platform.sh/v1' && r.kind in variables.credentials
-              + ['VirtualClusterInstance', 'SpaceInstance', 'Cluster'])))
+    unreadable: cel`
+      variables.withinLimit ? variables.added.filter(r, !(${isReadable})) : []
     `,
+    readable: cel`size(variables.unreadable) == 0`,
     plurals: celMap(plurals),
     clusterScoped: celMap(clusterScoped),
     namespaced: celMap(namespaced),
@@ -159,27 +177,27 @@ export const ownerReferences = validating({
   validations: [
     {
       expression: cel`variables.withinLimit`,
-      message: line`
-        metadata.ownerReferences: blockOwnerDeletion can be set for at most 8 owners at once, and for 64 in all;
-        set it for the others in another request, or leave it out
-      `,
+      ...naming(
+        'ERR_POLICY_OWNER_REFERENCE',
+        line`
+          metadata.ownerReferences: blockOwnerDeletion can be set for at most 8 owners at once, and for 64 in all;
+          set it for the others in another request, or leave it out
+        `,
+      ),
       reason: 'Invalid',
     },
     {
       expression: cel`variables.readable`,
-      message: line`
-        metadata.ownerReferences: blockOwnerDeletion needs an owner of which kind and API group can be told;
-        correct kind and apiVersion of the reference, or leave blockOwnerDeletion out
-      `,
+      ...naming(
+        'ERR_POLICY_OWNER_REFERENCE',
+        line`
+          metadata.ownerReferences: blockOwnerDeletion needs an owner of which kind and API group can be told;
+          correct kind and apiVersion of the reference, or leave blockOwnerDeletion out
+        `,
+        { owner: "variables.unreadable[0].kind + '/' + variables.unreadable[0].name" },
+      ),
       reason: 'Invalid',
     },
-    {
-      expression: cel`${places.map((name) => `variables.${name}`).join(' && ')}`,
-      message: line`
-        metadata.ownerReferences: blockOwnerDeletion needs the verb delete on the owner, and get as well when it
-        is an access key, a token or a kubeconfig; have them granted, or leave blockOwnerDeletion out
-      `,
-      reason: 'Invalid',
-    },
+    ...places.map(mayBeHeldUp),
   ],
 });

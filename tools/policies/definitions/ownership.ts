@@ -91,8 +91,8 @@ export const ownershipBeforeSchema = mutating({
     cel`
       [JSONPatch{
         op: ${outsideLimits}
-          ? ${naming(outsideLimitsMessage, stored).messageExpression}
-          : ${naming(mayChange, stored).messageExpression},
+          ? ${naming('ERR_POLICY_CREDENTIAL_LIMITS', outsideLimitsMessage, stored).messageExpression}
+          : ${naming('ERR_POLICY_NOT_OWNER', mayChange, stored).messageExpression},
         path: ''
       }]
     `,
@@ -161,20 +161,23 @@ export const ownership = validating({
     privilegeChange: specChange,
   },
   validations: [
-    { expression: cel`!${outsideLimits}`, ...naming(outsideLimitsMessage) },
+    { expression: cel`!${outsideLimits}`, ...naming('ERR_POLICY_CREDENTIAL_LIMITS', outsideLimitsMessage) },
     {
       expression: cel`
         variables.creator || variables.owner || ((variables.narrowing || variables.unchanged) && variables.mayGet)
           || (variables.narrowing && variables.mayPatchAndRevoke)
       `,
-      ...naming(mayChange),
+      ...naming('ERR_POLICY_NOT_OWNER', mayChange),
     },
     {
       expression: cel`!variables.selfScoped || !variables.privilegeChange`,
-      message: line`
+      ...naming(
+        'ERR_POLICY_CREDENTIAL_LIMITS',
+        line`
         spec: a request that came with this very credential, which is limited, may change displayName and
         description and set disabled to true; use a credential without these limits
       `,
+      ),
     },
   ],
 });

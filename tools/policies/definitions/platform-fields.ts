@@ -1,5 +1,5 @@
 import { list, notExempt, oldSpec, spec, storedSpec } from '../fragments.ts';
-import { type Validation, validating } from '../policy.ts';
+import { naming, type Validation, validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
 
 const fields = ['identity', 'identityRefresh', 'oidcProvider', 'oidcLogin', 'parent'];
@@ -8,10 +8,13 @@ const platformField = cel`k in ${list([...fields, 'type'])}`;
 
 const keep = (field: string): Validation => ({
   expression: cel`!('${field}' in variables.changed) || variables.manages`,
-  message: line`
+  ...naming(
+    'ERR_POLICY_PLATFORM_FIELD',
+    line`
     spec.${field}: set by the platform, which has the verb manage-platform-fields on ownedaccesskeys; leave it out, or as it
     stands
   `,
+  ),
 });
 
 export const platformFields = validating({
@@ -50,10 +53,13 @@ export const platformFields = validating({
     ...fields.map(keep),
     {
       expression: cel`variables.types[0] == variables.types[1] || variables.types.all(t, t in ['', 'User', 'Other']) || variables.manages`,
-      message: line`
+      ...naming(
+        'ERR_POLICY_PLATFORM_FIELD',
+        line`
         spec.type: types other than User and Other are given and taken by the platform, which has the verb
         manage-platform-fields on ownedaccesskeys; write User or Other, or leave it as it stands
       `,
+      ),
     },
   ],
 });

@@ -1,5 +1,5 @@
 import { credentials, ephemeralLabel, isOperator, requesterGroupsText } from '../fragments.ts';
-import { validating } from '../policy.ts';
+import { naming, validating } from '../policy.ts';
 import { mayStampAgain, stampVariables, wantedStamp } from '../stamps.ts';
 import { cel, line, text } from '../text.ts';
 
@@ -68,10 +68,13 @@ export const requesterIntegrity = validating({
           ? optional.of(request.userInfo.username)
           : variables.stored[?'management.platform.sh/requester'])
       `,
-      message: line`
+      ...naming(
+        'ERR_POLICY_STAMPS',
+        line`
         metadata.annotations[management.platform.sh/requester]: set by the policy latchkey-requester only; leave
         it out and check that this policy and its binding are installed
       `,
+      ),
     },
     {
       expression: cel`
@@ -79,10 +82,13 @@ export const requesterIntegrity = validating({
           ? optional.of(variables.groups)
           : ${wantedStamp("'management.platform.sh/requester-groups'")})
       `,
-      message: line`
+      ...naming(
+        'ERR_POLICY_STAMPS',
+        line`
         metadata.annotations[management.platform.sh/requester-groups]: set by the policy latchkey-requester
         only; leave it out and check that this policy and its binding are installed
       `,
+      ),
     },
     // None of several could be told to be the right one, and none at all would mean "without any limit".
     {
@@ -90,9 +96,12 @@ export const requesterIntegrity = validating({
         !variables.create || !variables.credentials.hasValue()
           || (size(variables.credentials.value()) == 1 && variables.credentials.value()[0].matches(r'^[^\s,]+$'))
       `,
-      message: line`
+      ...naming(
+        'ERR_POLICY_CREDENTIAL_EXTRA',
+        line`
         the user extra management.platform.sh/access-key holds one value, "name/uid"; only the gateway sets it
       `,
+      ),
     },
     {
       expression: cel`
@@ -100,10 +109,13 @@ export const requesterIntegrity = validating({
           ? variables.credentials.optMap(values, values.join(','))
           : variables.stored[?'management.platform.sh/created-with'])
       `,
-      message: line`
+      ...naming(
+        'ERR_POLICY_STAMPS',
+        line`
         metadata.annotations[management.platform.sh/created-with]: set by the policy latchkey-requester only;
         leave it out and check that this policy and its binding are installed
       `,
+      ),
     },
     {
       expression: cel`
@@ -111,10 +123,13 @@ export const requesterIntegrity = validating({
           'management.platform.sh/changed-beyond-limits'].all(n,
           variables.annotations[?n] == (variables.create ? optional.none() : ${wantedStamp('n')}))
       `,
-      message: line`
+      ...naming(
+        'ERR_POLICY_STAMPS',
+        line`
         metadata.annotations[management.platform.sh/changed-by]: set by the policy latchkey-requester only, and
         …/changed-by-groups and …/changed-beyond-limits too; leave them out and check that this policy and its binding are installed
       `,
+      ),
     },
     {
       expression: cel`
@@ -123,19 +138,25 @@ export const requesterIntegrity = validating({
             || (variables.byOperatorBefore.exists(m, ('f:' + f) in m.?fieldsV1[?'f:spec'].orValue({}))
               && (object.?spec[?f] == oldObject.?spec[?f] || !object.?spec[?f].hasValue())))
       `,
-      message: line`
+      ...naming(
+        'ERR_POLICY_FIELD_MANAGER',
+        line`
         metadata.managedFields: the manager latchkey-operator stands for what the operator wrote in spec.key and
         spec.disabled; use another field manager, and leave managedFields as they stand
       `,
+      ),
     },
     {
       expression: cel`
         variables.label == (${ephemeralLabel})
       `,
-      message: line`
+      ...naming(
+        'ERR_POLICY_STAMPS',
+        line`
         metadata.labels[management.platform.sh/ephemeral]: set by the policy latchkey-requester only; leave it
         out and check that this policy and its binding are installed
       `,
+      ),
     },
   ],
 });

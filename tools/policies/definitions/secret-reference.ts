@@ -43,6 +43,7 @@ export const secretReference = validating({
     {
       expression: cel`!variables.privilegeChange || !(variables.secret[0] in ${list(ownNamespaces)})`,
       ...naming(
+        'ERR_POLICY_SYSTEM_NAMESPACE',
         line`
         spec.secretRef: the Secret must not be in latchkey-system or latchkey-targets, where Latchkey keeps its own;
         name one in another namespace
@@ -53,6 +54,7 @@ export const secretReference = validating({
     {
       expression: cel`!variables.privilegeChange || (variables.mayGet && variables.mayCreate && variables.mayUpdate)`,
       ...naming(
+        'ERR_POLICY_SECRET_RIGHTS',
         line`
         spec.secretRef: you need the verbs get, create and update on that Secret to set it, or to change the
         spec of an object that has it; have them granted, or name a Secret that you may write

@@ -1,5 +1,5 @@
 import { inSpec, notExempt, oldSpec, spec } from '../fragments.ts';
-import { validating } from '../policy.ts';
+import { naming, validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
 
 export const siteDefaults = validating({
@@ -31,10 +31,13 @@ export const siteDefaults = validating({
           || (request.operation != 'CREATE' && !('scope' in variables.oldSpec)
               && variables.spec[?'groups'] == variables.oldSpec[?'groups'])
       `,
-      message: line`
+      ...naming(
+        'ERR_POLICY_SCOPE_MISSING',
+        line`
         spec.scope: a key with spec.team, spec.subject or spec.groups needs one; name what the key may be used
         for, or write {} to allow nothing
       `,
+      ),
     },
   ],
 });

@@ -1,6 +1,6 @@
 import { systemObjects } from '../../../src/api/names.ts';
 import { isMaximum, list, sitePolicyEntries } from '../fragments.ts';
-import { validating } from '../policy.ts';
+import { naming, namingAfter, validating } from '../policy.ts';
 import { cel, text } from '../text.ts';
 
 export const sitePolicyValues = validating({
@@ -28,32 +28,42 @@ export const sitePolicyValues = validating({
   validations: [
     {
       expression: cel`size(object.?binaryData.orValue({})) == 0`,
-      message: 'binaryData: must be empty; the entries of the site policy stand in data',
+      ...naming(
+        'ERR_POLICY_SITE_POLICY',
+        'binaryData: must be empty; the entries of the site policy stand in data',
+      ),
     },
     {
       expression: cel`size(variables.data) <= 64 && variables.unknown == []`,
-      message: 'data: holds entries that are no limits of Latchkey',
-      messageExpression: cel`
-        (variables.unknown == [] ? 'data: holds more entries than there are; ' : 'data[' + variables.unknown[0] + ']: unknown; ')
-          + 'there are maxKeyTTL, maxKeyTTL.<type>, maxTokenTTL, maxCertificateTTL, requireEnd, requireScope and acceptPlainKey'
-      `,
+      ...namingAfter('ERR_POLICY_SITE_POLICY', {
+        message: 'data: holds entries that are no limits of Latchkey',
+        messageExpression: cel`
+          (variables.unknown == [] ? 'data: holds more entries than there are; ' : 'data[' + variables.unknown[0] + ']: unknown; ')
+            + 'there are maxKeyTTL, maxKeyTTL.<type>, maxTokenTTL, maxCertificateTTL, requireEnd, requireScope and acceptPlainKey'
+        `,
+      }),
     },
     {
       expression: cel`variables.notSeconds == []`,
-      message: 'data: a maximum must be whole seconds from 600 to 3153600000, in quotes',
-      messageExpression: cel`'data[' + variables.notSeconds[0] + ']: must be whole seconds from 600 to 3153600000, in quotes; remove it for no maximum'`,
+      ...namingAfter('ERR_POLICY_SITE_POLICY', {
+        message: 'data: a maximum must be whole seconds from 600 to 3153600000, in quotes',
+        messageExpression: cel`'data[' + variables.notSeconds[0] + ']: must be whole seconds from 600 to 3153600000, in quotes; remove it for no maximum'`,
+      }),
     },
     {
       expression: cel`variables.data[?'requireEnd'].orValue('false') in ['true', 'false', 'fixed']`,
-      message: 'data[requireEnd]: must be "true", "fixed" or "false"',
+      ...naming('ERR_POLICY_SITE_POLICY', 'data[requireEnd]: must be "true", "fixed" or "false"'),
     },
     {
       expression: cel`variables.data[?'requireScope'].orValue('none') in ['none', 'others', 'keys', 'tokens', 'all']`,
-      message: 'data[requireScope]: must be "others", "keys", "tokens", "all" or "none"',
+      ...naming(
+        'ERR_POLICY_SITE_POLICY',
+        'data[requireScope]: must be "others", "keys", "tokens", "all" or "none"',
+      ),
     },
     {
       expression: cel`variables.data[?'acceptPlainKey'].orValue('true') in ['true', 'false']`,
-      message: 'data[acceptPlainKey]: must be "true" or "false"',
+      ...naming('ERR_POLICY_SITE_POLICY', 'data[acceptPlainKey]: must be "true" or "false"'),
     },
   ],
 });

@@ -1,6 +1,6 @@
 import { systemObjects } from '../../../src/api/names.ts';
 import { credentials, isMaximum, list, notExempt, oldSpec, sitePolicyEntries, spec } from '../fragments.ts';
-import { validating } from '../policy.ts';
+import { namingAfter, validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
 
 const strictest: Readonly<Record<string, string>> = {
@@ -96,45 +96,51 @@ export const sitePolicy = validating({
   validations: [
     {
       expression: cel`!variables.lifeChanged || variables.life <= variables.maximum`,
-      message: line`
-        spec.ttl, spec.certificateTTL: above the maximum in the ConfigMap latchkey-system/latchkey-site-policy
-      `,
-      messageExpression: cel`
-        (variables.isKey ? 'spec.ttl: must be set, and at most '
-            : variables.isToken ? 'spec.ttl (86400 when absent): must be at most '
-            : 'spec.certificateTTL (86400 when absent): must not be 0, and at most ')
-          + string(variables.maximum) + ' seconds, '
-          + (variables.readable.exists(e, int(variables.data[e]) == variables.maximum)
-              ? 'by ' + variables.readable.filter(e, int(variables.data[e]) == variables.maximum)[0] + variables.where
-              : variables.strict[0] in variables.data
-              ? 'because ' + variables.strict[0] + variables.where + ' cannot be read; correct it there'
-              : variables.becauseUnknown)
-      `,
+      ...namingAfter('ERR_POLICY_LIFE', {
+        message: line`
+          spec.ttl, spec.certificateTTL: above the maximum in the ConfigMap latchkey-system/latchkey-site-policy
+        `,
+        messageExpression: cel`
+          (variables.isKey ? 'spec.ttl: must be set, and at most '
+              : variables.isToken ? 'spec.ttl (86400 when absent): must be at most '
+              : 'spec.certificateTTL (86400 when absent): must not be 0, and at most ')
+            + string(variables.maximum) + ' seconds, '
+            + (variables.readable.exists(e, int(variables.data[e]) == variables.maximum)
+                ? 'by ' + variables.readable.filter(e, int(variables.data[e]) == variables.maximum)[0] + variables.where
+                : variables.strict[0] in variables.data
+                ? 'because ' + variables.strict[0] + variables.where + ' cannot be read; correct it there'
+                : variables.becauseUnknown)
+        `,
+      }),
     },
     {
       expression: cel`
         variables.requireEnd == 'false' || !variables.isKey || !variables.lifeChanged
           || variables.spec[?'ttl'].orValue(0) > 0
       `,
-      message: line`
-        spec.ttl: must be set, by requireEnd in the ConfigMap latchkey-system/latchkey-site-policy
-      `,
-      messageExpression: cel`
-        'spec.ttl: must be set, ' + (${because('requireEnd', 'variables.requireEnd')})
-      `,
+      ...namingAfter('ERR_POLICY_LIFE', {
+        message: line`
+          spec.ttl: must be set, by requireEnd in the ConfigMap latchkey-system/latchkey-site-policy
+        `,
+        messageExpression: cel`
+          'spec.ttl: must be set, ' + (${because('requireEnd', 'variables.requireEnd')})
+        `,
+      }),
     },
     {
       expression: cel`
         variables.requireEnd != 'fixed' || !variables.isKey || !variables.lifeChanged
           || variables.spec[?'ttlAfterLastActivity'].orValue(false) != true
       `,
-      message: line`
-        spec.ttlAfterLastActivity: must not be true, by requireEnd in the ConfigMap
-        latchkey-system/latchkey-site-policy
-      `,
-      messageExpression: cel`
-        'spec.ttlAfterLastActivity: must not be true, ' + (${because('requireEnd', "'fixed'")})
-      `,
+      ...namingAfter('ERR_POLICY_LIFE', {
+        message: line`
+          spec.ttlAfterLastActivity: must not be true, by requireEnd in the ConfigMap
+          latchkey-system/latchkey-site-policy
+        `,
+        messageExpression: cel`
+          'spec.ttlAfterLastActivity: must not be true, ' + (${because('requireEnd', "'fixed'")})
+        `,
+      }),
     },
     {
       expression: cel`
@@ -143,26 +149,30 @@ export const sitePolicy = validating({
             || (variables.isKey && variables.requireScope == 'others' && variables.isForOther)
             || (variables.isToken && variables.requireScope in ['tokens', 'all']))
       `,
-      message: line`
-        spec.scope: must be set, by requireScope in the ConfigMap latchkey-system/latchkey-site-policy
-      `,
-      messageExpression: cel`
-        'spec.scope: must be set' + (variables.requireScope == 'others' ? ' on a key for another user, ' : ', ')
-          + (${because('requireScope', 'variables.requireScope')})
-      `,
+      ...namingAfter('ERR_POLICY_SCOPE_MISSING', {
+        message: line`
+          spec.scope: must be set, by requireScope in the ConfigMap latchkey-system/latchkey-site-policy
+        `,
+        messageExpression: cel`
+          'spec.scope: must be set' + (variables.requireScope == 'others' ? ' on a key for another user, ' : ', ')
+            + (${because('requireScope', 'variables.requireScope')})
+        `,
+      }),
     },
     {
       expression: cel`
         !variables.isKey || variables.key == '' || optional.of(variables.key) == variables.oldSpec[?'key']
           || variables.acceptPlainKey == 'true' || variables.key.startsWith('sha256:')
       `,
-      message: line`
-        spec.key: must be sha256: and a hash, by acceptPlainKey in the ConfigMap
-        latchkey-system/latchkey-site-policy
-      `,
-      messageExpression: cel`
-        'spec.key: must be sha256: and a hash, or be left out, ' + (${because('acceptPlainKey', "'false'")})
-      `,
+      ...namingAfter('ERR_POLICY_PLAIN_KEY', {
+        message: line`
+          spec.key: must be sha256: and a hash, by acceptPlainKey in the ConfigMap
+          latchkey-system/latchkey-site-policy
+        `,
+        messageExpression: cel`
+          'spec.key: must be sha256: and a hash, or be left out, ' + (${because('acceptPlainKey', "'false'")})
+        `,
+      }),
     },
   ],
 });

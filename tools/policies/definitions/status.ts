@@ -1,5 +1,5 @@
 import { kinds, notOperator } from '../fragments.ts';
-import { validating } from '../policy.ts';
+import { naming, validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
 
 export const status = validating({
@@ -22,7 +22,7 @@ export const status = validating({
   validations: [
     {
       expression: cel`variables.activity`,
-      message: 'status: only Latchkey writes it; change spec instead',
+      ...naming('ERR_POLICY_OPERATOR_ONLY', 'status: only Latchkey writes it; change spec instead'),
     },
     {
       expression: cel`
@@ -31,9 +31,12 @@ export const status = validating({
               && variables.after.all(k, k == 'lastActivity' || variables.after[?k] == variables.before[?k])
               && variables.before.all(k, k == 'lastActivity' || k in variables.after))
       `,
-      message: line`
+      ...naming(
+        'ERR_POLICY_ACTIVITY',
+        line`
         status: latchkey-activity writes status.lastActivity of an OwnedAccessKey and nothing else
       `,
+      ),
     },
     {
       expression: cel`
@@ -42,7 +45,10 @@ export const status = validating({
               && (!('lastActivity' in variables.before)
                   || timestamp(variables.after.lastActivity) > timestamp(variables.before.lastActivity)))
       `,
-      message: 'status.lastActivity: only a later time than the recorded one may be written',
+      ...naming(
+        'ERR_POLICY_ACTIVITY',
+        'status.lastActivity: only a later time than the recorded one may be written',
+      ),
     },
     // CEL has no clock. The API server has just put the present time on this write's entry in managedFields.
     {
@@ -51,9 +57,12 @@ export const status = validating({
           || object.metadata.?managedFields.orValue([]).exists(f, has(f.time)
               && timestamp(variables.after.lastActivity) <= timestamp(f.time) + duration('60s'))
       `,
-      message: line`
+      ...naming(
+        'ERR_POLICY_ACTIVITY',
+        line`
         status.lastActivity: lies more than 60 seconds in the future; check the clock of the gateway
       `,
+      ),
     },
   ],
 });

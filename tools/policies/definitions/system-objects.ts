@@ -1,6 +1,6 @@
 import { labels, systemObjects } from '../../../src/api/names.ts';
 import { notExempt } from '../fragments.ts';
-import { anyName, validating } from '../policy.ts';
+import { anyName, naming, validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
 
 /** Of the object as it is going to be, and as it is stored. */
@@ -28,10 +28,13 @@ export const systemObjectsPolicy = validating({
   validations: [
     {
       expression: cel`false`,
-      message: line`
+      ...naming(
+        'ERR_POLICY_OPERATOR_ONLY',
+        line`
         metadata.name: in latchkey-system the operator alone writes latchkey-oidc-discovery, latchkey-revocation-… and
         ConfigMaps with the label management.platform.sh/purpose; use another name and leave the label out, or delete the object
       `,
+      ),
     },
   ],
 });

@@ -88,6 +88,7 @@ export const targetSecrets = validating({
     {
       expression: cel`!variables.newSecret || !(variables.secrets[0][0] in ${list(ownNamespaces)})`,
       ...naming(
+        'ERR_POLICY_SYSTEM_NAMESPACE',
         line`
         spec.kubeConfigSecretRef: the Secret must not be in latchkey-system or latchkey-targets, where Latchkey
         keeps its own; put the administrator kubeconfig into another namespace
@@ -101,6 +102,7 @@ export const targetSecrets = validating({
           .name(variables.secrets[0][1]).check('get').allowed()
       `,
       ...naming(
+        'ERR_POLICY_SECRET_RIGHTS',
         line`
         spec.kubeConfigSecretRef: you need the verb get on the Secret, also on the default one (vc- and the name
         of the virtual cluster) when the field is absent; have it granted, or name a Secret that
@@ -115,6 +117,7 @@ export const targetSecrets = validating({
           .check('bind-namespace').allowed()
       `,
       ...naming(
+        'ERR_POLICY_BIND_NAMESPACE',
         line`
         spec.clusterRef.cluster: you need the verb bind-namespace on the Cluster; have it granted, or name
         a Cluster on which you hold it

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { policyErrors } from '../../src/policy-errors.ts';
+import { policyFiles } from './index.ts';
+import type { Manifest } from './policy.ts';
+
+const manifests = Object.values(policyFiles).flatMap((policies) =>
+  policies.flatMap((policy) => policy.manifests),
+);
+const codesIn = (text: string): string[] => text.match(/ERR_POLICY_[A-Z_]+/g) ?? [];
+
+interface Said {
+  readonly expression: string;
+  readonly message: string;
+  readonly messageExpression?: string;
+  /** Absent where a policy warns. */
+  readonly reason?: string;
+}
+
+/** What is always true is never said. */
+const saidBy = ({ metadata: { name }, spec }: Manifest) =>
+  ((spec['validations'] ?? []) as readonly Said[])
+    .filter(({ expression }) => expression !== 'true')
+    .map((said) => ({ ...said, name }));
+
+const validations = manifests.flatMap(saidBy);
+const refusals = validations.filter(({ reason }) => reason !== undefined);
+const warnings = validations.filter(({ reason }) => reason === undefined);
+const operations = manifests
+  .filter(
+    ({ kind, metadata: { name } }) => kind === 'MutatingAdmissionPolicy' && name === 'latchkey-ownership',
+  )
+  .flatMap(({ spec }) => codesIn(JSON.stringify(spec['mutations'])));
+
+describe('the codes of the admission policies', () => {
+  it.each(refusals)('$name: $message', ({ message, messageExpression = '' }) => {
+    const [code = ''] = codesIn(message);
+    expect(Object.keys(policyErrors)).toContain(code);
+    expect(message).toMatch(new RegExp(`^[^\\n]* \\(code ${code}\\)$`));
+    expect(messageExpression).toContain(
+      "(requester ' + strings.quote(string(request.userInfo.username)) + '",
+    );
+    expect(messageExpression).toMatch(new RegExp(`, code ${code}\\)'$`));
+  });
+
+  it('stand in what the policy says that refuses before the schema', () => {
+    expect(operations).toEqual(['ERR_POLICY_CREDENTIAL_LIMITS', 'ERR_POLICY_NOT_OWNER']);
+  });
+
+  it('stand in no warning', () => {
+    expect(warnings.length).toBeGreaterThan(0);
+    expect(codesIn(JSON.stringify(warnings))).toEqual([]);
+  });
+
+  it('are all in use', () => {
+    const used = refusals.flatMap(({ message }) => codesIn(message));
+    expect(Object.keys(policyErrors).filter((code) => !used.includes(code))).toEqual([]);
+  });
+});
