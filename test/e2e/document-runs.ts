@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+
 /** Sections whose commands another test runs, in a world of its own. The demo runs those of all other sections. */
 export const runElsewhere = {
   'test/e2e/gateway/operation-pages.test.ts': {
@@ -43,4 +45,32 @@ export const notRun: readonly { readonly page: string; readonly command: string;
     command: 'kubectl patch oak release --type=json',
     why: 'the operator is here, and takes the finalizer away itself',
   },
+];
+
+interface Replacement {
+  /** All of them, in every command. */
+  readonly from: string | RegExp;
+  readonly to: string;
+  readonly why: string;
+  /** Whether the command then says something else than the page shows. */
+  readonly isOutputOther?: boolean;
+}
+
+const hasJq = spawnSync('sh', ['-c', 'command -v jq']).status === 0;
+
+/** What the demo runs in place of what a page says. */
+export const runOtherwise: readonly Replacement[] = [
+  {
+    from: 'https://latchkey.example.com',
+    to: '$GATEWAY',
+    why: 'the gateway of the demo has an address of its own',
+  },
+  { from: /[\w-]{43}(?=\.pem)/g, to: `'"$(kid)"'`, why: 'the demo has signing keys of its own' },
+  {
+    from: /^kubectl delete -k \.$/g,
+    to: '$& --dry-run=server',
+    why: 'it would end the demo',
+    isOutputOther: true,
+  },
+  ...(hasJq ? [] : [{ from: / \| jq .*/g, to: '', why: 'this machine has no jq', isOutputOther: true }]),
 ];

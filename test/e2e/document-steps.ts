@@ -76,9 +76,9 @@ export const isManifest = (step: Step): step is Step<Manifest> => 'content' in s
 /** What a page shows, and no one runs. Without a language it is what a program says. */
 const shownOnly = ['', 'json', 'js', 'mermaid'];
 
-/** A line that ends in a backslash goes on in the next one. @throws Error where a block would escape. */
+/** A line that ends in a backslash goes on in the next one, and a document for the command is part of it. @throws Error where a block would escape. */
 function commandsIn(block: string): readonly Command[] {
   if (!block.startsWith('$ ')) throw new Error(`a command begins with "$ ": ${block}`);
-  const found = block.matchAll(/^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)/gm);
+  const found = block.matchAll(/^\$ (.*<<'EOF'\n(?:.*\n)*?EOF|(?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)/gm);
   return [...found].map(([, command = '', output = '']) => ({ command, output }));
 }

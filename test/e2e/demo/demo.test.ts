@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
-import { notRun, sectionsElsewhere } from '../document-runs.ts';
-import { allCommands, commandsOf, isListed, pages, readPage } from './guides.ts';
+import { notRun, runOtherwise, sectionsElsewhere } from '../document-runs.ts';
+import { allCommands, commandsOf, isElsewhere, isListed, pages, readPage } from './guides.ts';
 import { expectOneScreen, RunningDemo } from './running-demo.ts';
 
 const demo = new RunningDemo();
@@ -87,7 +87,7 @@ describe('npm run demo', () => {
   });
 
   it.each(pages.filter((page) => commandsOf(page).length > 0))(
-    'is a place in which every command of %s does what the page says',
+    'is a place in which every command of %s does what the page says, and says what the page shows',
     async (page) => {
       const { exitCode, stderr } = await readPage(page, environmentInOutput(), demo.folder);
       expect(exitCode, stderr).toBe(0);
@@ -121,6 +121,16 @@ it('refuses an argument that it does not know', async () => {
 describe('the lists of commands that run elsewhere or nowhere', () => {
   it.each(notRun)('$command of $page is there, and cannot run', (entry) => {
     expect(allCommands.filter((step) => isListed(step, entry)).length).toBeGreaterThan(0);
+  });
+
+  it.each(runOtherwise)('what runs otherwise, because $why, is in some command', ({ from }) => {
+    const found = allCommands.filter(({ block: { command } }) => command.replaceAll(from, '') !== command);
+    expect(found.length).toBeGreaterThan(0);
+  });
+
+  it('no command that runs elsewhere shows an output, which no one would compare', () => {
+    const shown = allCommands.filter((step) => isElsewhere(step) && step.block.output !== '');
+    expect(shown).toEqual([]);
   });
 
   it.each(sectionsElsewhere)('$section of $page has commands', ({ page, section }) => {

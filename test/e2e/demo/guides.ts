@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { createAuthority, createServer } from '../../../lab/controlplane/certificates.ts';
 import { notRun, sectionsElsewhere } from '../document-runs.ts';
 import { type Command, isCommand, isManifest, type Manifest, type Step, stepsOf } from '../document-steps.ts';
+import { epilogue, linesOf, prelude } from './command-lines.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 /** What changes the whole installation comes last. */
@@ -18,7 +19,7 @@ const allSteps = pages.flatMap((page) => stepsOf(page));
 export const allCommands = allSteps.filter(isCommand);
 const manifests = allSteps.filter(isManifest);
 
-const isElsewhere = ({ page, section }: Step): boolean =>
+export const isElsewhere = ({ page, section }: Step): boolean =>
   sectionsElsewhere.some((one) => one.page === page && one.section === section);
 
 export const isListed = ({ page, block }: Step<Command>, entry: (typeof notRun)[number]): boolean =>
@@ -43,18 +44,12 @@ export async function readPage(page: string, environment: string, folder: string
   const { certificate, key } = createServer(createAuthority('site'), ['localhost']);
   writeFileSync(path.join(place, 'tls.crt'), certificate);
   writeFileSync(path.join(place, 'tls.key'), key, { mode: 0o600 });
-  const script = ['set -e -o pipefail', `source ${environment}`, ...prelude, ...scriptOf(page)];
+  const script = ['set -e -o pipefail', `source ${environment}`, ...prelude, ...scriptOf(page), epilogue];
   const child = spawn('bash', ['-c', script.join('\n')], { cwd: place, stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)));
   const [stderr, exitCode] = await Promise.all([text(child.stderr), ended]);
   return { exitCode, stderr };
 }
-
-const prelude = [
-  'ALICE=$KUBECONFIG',
-  "signing() { kubectl --kubeconfig=$ADMIN get secret latchkey-signing-keys -n latchkey-system -o jsonpath='{.data}'; }",
-  'kid() { until signing | grep -oE "[A-Za-z0-9_-]{43}" | head -n 1; do sleep 0.5; done; }',
-];
 
 export function scriptOf(page: string): readonly string[] {
   const commands = commandsOf(page);
@@ -67,7 +62,7 @@ export function scriptOf(page: string): readonly string[] {
   return allSteps.flatMap((step) => {
     if (isManifest(step)) return step.page === page && isForDemo(step) ? once(step) : [];
     if (!isCommand(step) || !commands.includes(step)) return [];
-    return [...takenForGranted(step).flatMap(once), linesFor(step)];
+    return [...takenForGranted(step).flatMap(once), `${asPerson(step)}\n${linesOf(step.block)}`];
   });
 }
 
@@ -104,31 +99,3 @@ const apply = (step: Step<Manifest>): string =>
     `echo '$ kubectl apply -f ${step.block.file}' >&2`,
     `kubectl apply -f ${step.block.file}`,
   ].join('\n');
-
-function linesFor(step: Step<Command>): string {
-  const command = here(step.block.command);
-  return [asPerson(step), `echo ${quoted(`$ ${command}`)} >&2`, attempt(command, step.block.output)].join(
-    '\n',
-  );
-}
-
-const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
-
-/** The gateway of the demo, and no jq, which only cuts the output to size and which not every machine has. */
-const here = (command: string): string =>
-  command
-    .replaceAll('https://latchkey.example.com', '$GATEWAY')
-    .replaceAll(/ \| jq .*/g, '')
-    .replaceAll(/[\w-]{43}(?=\.pem)/g, `'"$(kid)"'`)
-    // It would end the demo.
-    .replace(/^kubectl delete -k \.$/, '$& --dry-run=server');
-
-/** A page may show that a command fails, and with what. A Secret comes a moment after its object. */
-function attempt(command: string, output: string): string {
-  const reason = /^(?:Error from server (\(\w+\))|The \w+ "[\w-]+" (is invalid))/.exec(output);
-  const shown = reason?.[1] ?? reason?.[2];
-  if (shown !== undefined)
-    return `if said=$({ ${command}; } 2>&1); then echo "it works" >&2; exit 1; fi; grep -qF ${quoted(shown)} <<< "$said"`;
-  if (!command.startsWith('kubectl get secret ')) return command;
-  return `for try in $(seq 40); do if ${command}; then break; elif [ $try = 40 ]; then exit 1; else sleep 0.5; fi; done`;
-}
