@@ -66,6 +66,12 @@ it('an operator waits for an API server that is away when it starts, not ready, 
   }
 });
 
+/** Its watches end at once, and go on as far as it may. */
+const cut = (gate: WriteGate): void => {
+  gate.shut();
+  gate.open();
+};
+
 describe.concurrent('an operator that does not get through to the API server', () => {
   it('stays ready while that is short; is not ready when nothing comes back, and when all is refused', async () => {
     const failures = async () => (await distant.log()).split('lease request failed').length - 1;
@@ -86,7 +92,17 @@ describe.concurrent('an operator that does not get through to the API server', (
     await untilReady(distant);
   });
 
-  it('is not ready as leader whose lease requests are answered with errors', async () => {
+  it('is not ready as leader for which a kind or the right to it is gone, or whose lease requests are answered with errors', async () => {
+    gates.leader.disturb = (request) => {
+      if (request.includes('/ownedaccesskeys')) return { status: 404 };
+      return request.includes('/directclusterendpointtokens') ? { status: 403 } : undefined;
+    };
+    cut(gates.leader);
+    await untilReadyz(
+      leader,
+      503,
+      /\[-\]watches failed: failing: ownedaccesskeys for \d+ s \(404 NotFound\), directclusterendpointtokens for \d+ s \(403 Forbidden\)/,
+    );
     gates.leader.disturb = (request) => (request.includes('/leases') ? { status: 500 } : undefined);
     await untilReadyz(
       leader,
@@ -99,16 +115,14 @@ describe.concurrent('an operator that does not get through to the API server', (
 
   it('is not ready as standby that cannot watch the policies any more', async () => {
     gates.standby.disturb = (request) => (request.includes('/mutatingadm') ? { status: 403 } : undefined);
-    gates.standby.shut();
-    gates.standby.open();
+    cut(gates.standby);
     await untilReadyz(
       standby,
       503,
       /\[-\]watches failed: failing: admission policies for \d+ s \(403 Forbidden\)/,
     );
     gates.standby.disturb = () => undefined;
-    gates.standby.shut();
-    gates.standby.open();
+    cut(gates.standby);
     await untilReady(standby);
   });
 });
