@@ -22,7 +22,7 @@ export class WatchTrust {
     return this.#state === 'silent';
   }
 
-  /** The server has sent something in a watch, or has ended one in order. */
+  /** A watch or a list has brought something. */
   restored(): void {
     this.#state = 'sound';
   }
