@@ -43,9 +43,11 @@ export class ObjectWriter<R extends WritableRecord> {
     return this.write(record, { metadata: { finalizers: [...record.finalizers, finalizer] } });
   }
 
+  /** Of an object that is being deleted: with its last finalizer it is gone, and must not be let go again until the watch tells. */
   async removeFinalizer(record: R, finalizer: string): Promise<void> {
     const finalizers = record.finalizers.filter((present) => present !== finalizer);
     await this.write(record, { metadata: { finalizers: finalizers.length === 0 ? null : finalizers } });
+    if (finalizers.length === 0) this.#options.records.bury(record);
   }
 
   /** Writes the fields of `status` that differ, and an event for each transition; nothing when nothing differs. */
