@@ -188,7 +188,7 @@ describe('a record whose object is gone', () => {
     });
   });
 
-  it('is acted on when a person has mended it, and counted no more', async () => {
+  it('is acted on once it can be read, and counted no more', async () => {
     const { outcome, revoked, write, reconcile } = setUp({ owner: undefined, record: { readable: false } });
     await reconcile();
     write({ readable: true });
@@ -200,7 +200,7 @@ describe('a record whose object is gone', () => {
     });
   });
 
-  it('is counted no more when it is mended before it is due, and not acted on', async () => {
+  it('is counted no more once it can be read, and not acted on before it is due', async () => {
     const living = ownerWith({ serial: 1, boundSerials: [1] });
     const { outcome, revoked, write, reconcile } = setUp({ owner: living, record: { readable: false } });
     await reconcile();

@@ -74,7 +74,7 @@ export class RevocationController {
     if (record === undefined) return this.#forget(key);
     if (this.#completed.get(key) === versionOf(record)) return undefined;
     if (!record.readable) return this.#waitForPerson(record);
-    // A person has mended it. What it waits for now, if anything, is reported where that is found out.
+    // It can be read now. What it waits for, if anything, is reported where that is found out.
     if (this.#pending.get(key) === reasons.revocationUnreadable) this.#setPending(key, undefined);
     const untilDue = this.#msUntilDue(record);
     if (untilDue > 0) return Number.isFinite(untilDue) ? { requeueAfterMs: untilDue } : undefined;
@@ -229,7 +229,7 @@ export class RevocationController {
     return this.#retries.failed(record.uid, record.resourceVersion, problem).waitMs;
   }
 
-  /** No one knows what it is about, so nothing is done on its word. A person may mend it. */
+  /** No one knows what it is about, so nothing is done on its word. It may become readable: by an operator of another release. */
   #waitForPerson(record: RevocationRecord): WorkResult {
     this.#report(record, reasons.revocationUnreadable, revocationUnreadable);
     return { requeueAfterMs: unreadableRetryMs };

@@ -117,7 +117,7 @@ describe('a record of the operator that cannot be read', () => {
     await until('it is counted no more', () => isCounted(0));
   });
 
-  it('is acted on when a person has mended it', async () => {
+  it('is acted on once it can be read, under the signature of the operator', async () => {
     const data = await recordedFor(await Project.ready(world, cluster));
     const uid = randomUUID();
     const gone = { metadata: { uid } };
