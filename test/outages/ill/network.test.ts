@@ -59,6 +59,44 @@ describe('an operator behind a bad network', () => {
   });
 });
 
+describe('an operator whose network is worse for a while', () => {
+  const start = async (name: string, env: Record<string, string>): Promise<RunningOperator> => {
+    const operator = await RunningOperator.start(network.access, world.guard, {
+      name: world.name(name),
+      env,
+    });
+    await untilLeading(operator);
+    return operator;
+  };
+
+  it('leads on at a kilobyte a second, and issues a key once', async () => {
+    const operator = await start('thin', {});
+    network.throttle(1_000);
+    const keys = await Promise.all([createInSecret(), createInSecret()]);
+    for (const key of keys) await admin.untilReady(key, { timeoutMs: 120_000 });
+    expect(await metricOf(operator, 'latchkey_leader')).toBe(1);
+    await network.heal();
+    for (const key of keys) await wholeIn(key);
+    expect(await operator.log()).not.toContain('leadership lost');
+    expect(await operator.end()).toBe(0);
+  });
+
+  it('issues nothing twice when what it writes arrives and no answer comes back', async () => {
+    const operator = await start('unanswered', { LATCHKEY_LEASE_DURATION: '3s' });
+    const creating = Array.from({ length: 30 }, createInSecret);
+    await admin.untilReady(await creating[0]!, { everyMs: 5 });
+    network.loseAnswers();
+    const keys = await Promise.all(creating);
+    const deposed = async () => (await metricOf(operator, 'latchkey_leader')) === 0;
+    await until('it leads no more', deposed);
+    // What was answered meanwhile arrives now.
+    await network.heal();
+    for (const key of keys) await admin.untilReady(key);
+    for (const key of keys) await wholeIn(key);
+    expect(await operator.end()).toBe(0);
+  });
+});
+
 describe('an object that its owner flaps a hundred times a second', () => {
   it('keeps no other waiting, costs few writes, and ends as its owner left it', async ({ annotate }) => {
     const operator = await RunningOperator.start(gate.access, world.guard, { name: world.name('flapped') });
