@@ -7,6 +7,7 @@ import { healthOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld, untilLeading, untilStandingBy } from '../../../lab/operator/world.ts';
 import { WriteGate } from '../../../lab/operator/write-gate.ts';
+import { untilReady, untilReadyz } from './readyz.ts';
 
 const plane = await sharedControlPlane();
 const network = await FaultProxy.start(plane);
@@ -35,19 +36,6 @@ beforeAll(async () => {
   ]);
   await Promise.all([standby, distant].map(untilStandingBy));
 });
-
-const untilReadyz = async (operator: RunningOperator, status: number, text: RegExp): Promise<void> => {
-  let last = '';
-  const says = async () => {
-    const answer = await healthOf(operator, '/readyz?verbose');
-    last = answer.text;
-    return answer.status === status && text.test(answer.text);
-  };
-  await until(`readyz says ${status} ${text}`, says, { timeoutMs: 90_000, everyMs: 100, seen: () => last });
-  expect(await healthOf(operator, '/livez')).toEqual({ status: 200, text: 'ok\n' });
-};
-const untilReady = async (operator: RunningOperator): Promise<void> =>
-  await untilReadyz(operator, 200, /readyz check passed/);
 
 it('an operator waits for an API server that is away when it starts, not ready, and begins when it is there', async () => {
   const away = await FaultProxy.start(plane);
