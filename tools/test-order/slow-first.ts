@@ -9,6 +9,7 @@ const slow = [
   'bench/benchmarks/record-memory',
   'bench/soak/',
   'test/outages/ill/idle-requests',
+  'test/outages/ill/outages',
   'test/outages/rights/second-look',
   'test/outages/gitops/sync-waves',
   'test/outages/operator/convergence',
