@@ -194,6 +194,7 @@ export class RequestHandler {
     const send = { method, path: asked.forward, headers, isLong, user: identity.user };
     const forwarding = {
       ...{ request, response, upstream, send, clock },
+      isToWorkload: asked.subresource === 'proxy' && asked.apiGroup === '',
       publicPath: publicPathOf(request.url ?? '', asked.forward),
       maxStallMs: settings.stallTimeoutMs,
       onFailure: (error: Error, refusal: ErrorAnswer | undefined) => {

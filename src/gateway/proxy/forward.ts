@@ -5,6 +5,7 @@ import type { Clock } from '../../kube/clock.ts';
 import { WriteBudget } from '../../kube/queue/write-budget.ts';
 import { type ErrorAnswer, errorAnswer, hasBody, leaveRest, sendError } from '../server/error-answer.ts';
 import { BadResponse } from './http/response-head.ts';
+import { Refusal } from './refusal.ts';
 import { responseHeaders } from './response-headers.ts';
 import { UpstreamBusy } from './sent-request.ts';
 import { StallGuard } from './stall-guard.ts';
@@ -19,6 +20,8 @@ export interface Forwarding {
   readonly body?: Buffer;
   /** Where clients find the target. */
   readonly publicPath: string;
+  /** A workload behind the subresource `proxy` of the API server may give the answer. */
+  readonly isToWorkload?: boolean;
   readonly clock: Clock;
   /** How long a short request may stand still on either side. Watches may for as long as they like. */
   readonly maxStallMs: number;
@@ -68,8 +71,10 @@ class Relay implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   readonly #guard: StallGuard | undefined;
   #hasRetried = false;
-  /** Bytes of a 401, which are not passed on; undefined for any other answer. */
+  /** Bytes of a 401 of an API server, which are not passed on; undefined for any other answer. */
   #refusalBytes: number | undefined;
+  /** A 401 that may be the answer of a workload; undefined for any other answer. */
+  #refusal: Refusal | undefined;
   #isOver = false;
   #isCorked = false;
   #waiting = 0;
@@ -109,12 +114,29 @@ class Relay implements Dispatcher.DispatchHandler {
     // 103 and the like come before the answer and are not for the client.
     if (status < 200) return;
     if (status > 599) return this.#refuseAnswer(controller, 'the status of the answer means nothing');
-    if (status === 401) {
+    if (status === 401) this.#startRefusal(controller);
+    else this.#start(controller, status, controller.rawHeaders as string[]);
+  }
+
+  #startRefusal(controller: Dispatcher.DispatchController): void {
+    if (this.#forwarding.isToWorkload !== true) {
       this.#refusalBytes = 0;
       return;
     }
+    const { method } = this.#forwarding.send;
+    this.#refusal = new Refusal({ method, rawHeaders: controller.rawHeaders as string[] });
+    if (this.#refusal.isOfWorkload) this.#passRefusal(controller, this.#refusal);
+  }
+
+  #passRefusal(controller: Dispatcher.DispatchController, refusal: Refusal): void {
+    this.#refusal = undefined;
+    this.#start(controller, 401, refusal.rawHeaders);
+    for (const chunk of refusal.takeChunks()) if (!this.#isOver) this.#write(controller, chunk);
+  }
+
+  #start(controller: Dispatcher.DispatchController, status: number, rawHeaders: readonly string[]): void {
     this.#guard?.progress();
-    const headers = responseHeaders(controller.rawHeaders as string[], this.#forwarding.publicPath);
+    const headers = responseHeaders(rawHeaders, this.#forwarding.publicPath);
     if (headers === undefined) return this.#refuseAnswer(controller, 'the answer sends the client elsewhere');
     leaveRest(this.#response);
     this.#response.writeHead(status, headers);
@@ -125,6 +147,9 @@ class Relay implements Dispatcher.DispatchHandler {
     if (this.#refusalBytes !== undefined) {
       this.#refusalBytes += chunk.length;
       if (this.#refusalBytes > maxRefusalBytes) controller.abort(new Error('an endless refusal'));
+    } else if (this.#refusal !== undefined) {
+      this.#refusal.add(chunk);
+      if (this.#refusal.isOfWorkload) this.#passRefusal(controller, this.#refusal);
     } else if (!this.#isOver) this.#write(controller, chunk);
   }
 
@@ -176,7 +201,10 @@ class Relay implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController): void {
-    if (this.#refusalBytes !== undefined) return void this.#onRefused();
+    if (this.#refusalBytes !== undefined || this.#refusal?.isOfAPIServer === true)
+      return void this.#onRefused();
+    if (this.#refusal !== undefined) this.#passRefusal(controller, this.#refusal);
+    if (this.#isOver) return;
     this.#isOver = true;
     this.#guard?.progress();
     if (controller.aborted) this.#endConnection();
@@ -218,6 +246,7 @@ class Relay implements Dispatcher.DispatchHandler {
       return this.#fail(new Error('the target refuses the identity of the gateway'), unavailable);
     this.#hasRetried = true;
     this.#refusalBytes = undefined;
+    this.#refusal = undefined;
     this.dispatch();
   }
 
