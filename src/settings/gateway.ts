@@ -113,7 +113,8 @@ export const gatewaySettingDefinitions = {
     name: 'LATCHKEY_UPSTREAM_WAIT',
     type: duration('100ms', '1m'),
     default: '10s',
-    documentation: 'How long a request may wait for a connection to its target. Then it gets 503.',
+    documentation:
+      'How long a request may wait for a connection to its target, and before that for its turn to ask whether its user may enter. Then it gets 503.',
   }),
   requestsPerCredential: setting({
     name: 'LATCHKEY_REQUESTS_PER_CREDENTIAL',
