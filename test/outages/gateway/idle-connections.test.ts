@@ -15,8 +15,14 @@ const alice = world.name('alice');
 await giveRight(admin, alice, { apiGroups: [''], resources: ['configmaps'], verbs: ['*'] });
 const maps = '/kubernetes/management/api/v1/namespaces/default/configmaps';
 
+const connections = 10_000;
 /** This process and the gateway each hold one end of every connection, and some hundred files besides. */
-const connections = Math.min(10_000, openFileLimit() - 500);
+const files = connections + 500;
+// Node raises the limit of a process to the hard one when it starts.
+if (openFileLimit() < files)
+  throw new Error(
+    `this test needs ${files} open files in a process, and the hard limit is ${openFileLimit()} (ulimit -Hn)`,
+  );
 /** For requests that go on meanwhile. */
 const spare = 20;
 /** What TLS and HTTP take. More would mean that something is kept for each connection. */
