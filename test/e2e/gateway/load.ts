@@ -19,6 +19,7 @@ const maxMs = 120_000;
 export async function serveUntilRefused(
   send: () => Promise<number>,
   change: () => Promise<unknown>,
+  refusals: readonly number[] = [401, 403],
 ): Promise<Served> {
   const deadline = performance.now() + maxMs;
   const underway = Promise.withResolvers<void>();
@@ -29,14 +30,14 @@ export async function serveUntilRefused(
     if (began > deadline) throw new Error(`no request was refused in ${maxMs} ms`);
     // What is under way is cut.
     const status = await send().catch(() => 'cut');
-    expect([200, 401, 403, 'cut']).toContain(status);
+    expect([200, ...refusals, 'cut']).toContain(status);
     if (status === 200) served.push(began);
     else refusedAt = Math.min(refusedAt, performance.now());
     if (served.length >= servedAtFirst) underway.resolve();
     return status !== 200;
   };
   const work = async () => {
-    for (let refusals = 0; refusals < refusalsEach; ) if (await isRefused()) refusals += 1;
+    for (let count = 0; count < refusalsEach; ) if (await isRefused()) count += 1;
   };
   const all = Promise.all(Array.from({ length: workers }, work));
   await Promise.all([all, Promise.race([underway.promise, all]).then(change)]);
