@@ -13,8 +13,18 @@ const replicas = [world.gateway, other];
 const alice = world.name('alice');
 await giveRight(admin, alice, { apiGroups: [''], resources: ['configmaps'], verbs: ['*'] });
 const maps = '/kubernetes/management/api/v1/namespaces/default/configmaps';
-/** A hundred times what it takes. A replica that has to wait for its next watch is far above it. */
+/** Of several rounds. A change takes some tens of milliseconds; a machine that stands still may spoil a round, but not most of them. */
+const maxMedianMs = 250;
+const rounds = 7;
+/** A replica that has to wait for its next watch is far above it. */
 const maxMs = 2_000;
+
+function expectTogether(what: string, times: readonly number[]): void {
+  const sorted = times.toSorted((one, other) => one - other);
+  console.info(`${what} at two replicas: ${sorted.map((ms) => ms.toFixed(0)).join(', ')} ms`);
+  expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThanOrEqual(maxMedianMs);
+  expect(sorted.at(-1)).toBeLessThan(maxMs);
+}
 
 const statusOf = async (gateway: RunningGateway, key: string): Promise<number> => {
   const { statusCode, body } = await gateway.send(maps, { key });
@@ -46,18 +56,24 @@ async function openWatch(gateway: RunningGateway, key: string) {
 
 it('two replicas refuse a key as soon as it is disabled, cut its watches, and accept it again together', async () => {
   const { key, object } = await world.holder({ user: alice });
-  await Promise.all(replicas.map(async (gateway) => await untilKnown(gateway, key)));
-  const watches = await Promise.all(replicas.map(async (gateway) => await openWatch(gateway, key)));
+  const [off, on]: [number[], number[]] = [[], []];
+  for (let round = 0; round < rounds; round += 1) {
+    await Promise.all(replicas.map(async (gateway) => await untilKnown(gateway, key)));
+    const watches = await Promise.all(replicas.map(async (gateway) => await openWatch(gateway, key)));
+    const allCut = async () => watches.every(({ isOpen }) => !isOpen());
 
-  await admin.patch(object, { spec: { disabled: true } });
-  const [refused, closed] = await Promise.all([
-    timesUntil(key, 401),
-    timeUntil('both watches are cut', async () => watches.every(({ isOpen }) => !isOpen()), { everyMs: 5 }),
-  ]);
-  expect(Math.max(...refused, closed)).toBeLessThan(maxMs);
+    await admin.patch(object, { spec: { disabled: true } });
+    const [refused, closed] = await Promise.all([
+      timesUntil(key, 401),
+      timeUntil('both watches are cut', allCut, { everyMs: 5 }),
+    ]);
+    off.push(Math.max(...refused, closed));
 
-  await admin.untilReady(await admin.patch(object, { spec: { disabled: false } }));
-  expect(Math.max(...(await timesUntil(key, 200)))).toBeLessThan(maxMs);
+    await admin.untilReady(await admin.patch(object, { spec: { disabled: false } }));
+    on.push(Math.max(...(await timesUntil(key, 200))));
+  }
+  expectTogether('refused', off);
+  expectTogether('accepted again', on);
 });
 
 it('a key that was used at one replica alone is known at the other, last use included', async () => {
