@@ -1,25 +1,11 @@
-import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
-import { configFolder } from '../../../lab/operator/kustomization.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { accountKubeconfig } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
-import {
-  clusterRoleBindings,
-  clusterRoles,
-  roleBindings,
-  serviceAccounts,
-} from '../../../src/api/resources.ts';
-import { type ApiClient, clientWith } from './api-client.ts';
-
-interface Rule {
-  readonly apiGroups?: readonly string[];
-  readonly resources?: readonly string[];
-  readonly nonResourceURLs?: readonly string[];
-  readonly verbs: readonly string[];
-}
+import { clusterRoleBindings, clusterRoles } from '../../../src/api/resources.ts';
+import { clientWith } from './api-client.ts';
+import { accountWith, shippedRights } from './stand-in.ts';
 
 const world = await operatorWorld({ operator: false });
 const { admin, plane } = world;
@@ -40,15 +26,9 @@ await admin.createObject(clusterRoleBindings, {
   subjects: [{ kind: 'User', name: alice }],
 });
 
-/** The rules of one shipped role. */
-async function shipped(kind: string): Promise<readonly Rule[]> {
-  const text = await readFile(`${configFolder}/gateway/gateway-role.yaml`, 'utf8');
-  const roles = parseAllDocuments(text).map((one) => one.toJS());
-  return roles.find((role) => role.kind === kind).rules;
-}
-
-const ofCluster = await shipped('ClusterRole');
-const ofNamespace = await shipped('Role');
+const ofGateway = await shippedRights('gateway-role.yaml');
+const ofReader = await shippedRights('reader-role.yaml');
+const ofActivity = await shippedRights('activity-role.yaml');
 const account = (name: string) => ({ 'impersonate-user': `system:serviceaccount:latchkey-system:${name}` });
 const user = { 'impersonate-user': alice };
 const maps = '/api/v1/namespaces/default/configmaps';
@@ -63,8 +43,54 @@ interface Request {
   readonly body?: string;
 }
 
+type Uses = Readonly<Record<string, Request>>;
+
+const lastUse = { method: 'PATCH', path: `${credentials}/ownedaccesskeys/none/status`, body: '{}' };
+const usesOfActivity: Uses = { 'ownedaccesskeys/status patch': lastUse };
+
+const reads = (path: string, label: (verb: string) => string, query = 'limit=1'): Uses => ({
+  [label('list')]: { path: `${path}?${query}` },
+  [label('watch')]: { path: `${path}?${query}&watch=true&timeoutSeconds=1` },
+});
+const published = 'latchkey-oidc-discovery';
+const credentialKinds = [
+  'ownedaccesskeys',
+  'directclusterendpointtokens',
+  'virtualclusterinstancekubeconfigs',
+];
+const usesOfReader: Uses = {
+  ...Object.assign(
+    {},
+    ...[...credentialKinds, 'virtualclusterinstances', 'spaceinstances', 'clusters'].map((plural) =>
+      reads(`${credentials}/${plural}`, (verb) => `${plural} ${verb}`),
+    ),
+  ),
+  ...Object.fromEntries(
+    credentialKinds.map((plural) => [
+      `${plural} get`,
+      { path: `${credentials}/${plural.startsWith('virtual') ? 'namespaces/default/' : ''}${plural}/none` },
+    ]),
+  ),
+  ...reads('/api/v1/namespaces', (verb) => `namespaces ${verb}`),
+  ...reads('/api/v1/namespaces/latchkey-targets/secrets', (verb) => `secrets ${verb} in latchkey-targets`),
+  ...reads(
+    '/api/v1/namespaces/latchkey-system/configmaps',
+    (verb) => `configmaps ${published} ${verb} in latchkey-system`,
+    `fieldSelector=metadata.name%3D${published}`,
+  ),
+};
+
+/** What the gateway sends as an account takes the same right once more, under another verb, from itself. */
+const asAccount = (name: string, itsUses: Uses): Uses =>
+  Object.fromEntries(
+    Object.entries(itsUses).map(([label, request]) => [
+      label.replace(/ (get|list|watch|patch)(?= in |$)/, ' impersonate-on:serviceaccount:$1'),
+      { ...request, headers: account(name) },
+    ]),
+  );
+
 /** A request that takes each right of the gateway. */
-const uses: Readonly<Record<string, Request>> = {
+const uses: Uses = {
   'users impersonate:user-info': { path: maps, headers: user },
   'groups impersonate:user-info': { path: maps, headers: { ...user, 'impersonate-group': 'dev' } },
   'userextras/management.platform.sh/access-key impersonate:user-info': {
@@ -102,117 +128,38 @@ const uses: Readonly<Record<string, Request>> = {
     path: `${maps}?dryRun=All&labelSelector=none%3Dnone`,
     headers: user,
   },
-  'ownedaccesskeys/status impersonate-on:serviceaccount:patch': {
-    method: 'PATCH',
-    path: `${credentials}/ownedaccesskeys/none/status`,
-    headers: account('latchkey-activity'),
-    body: '{}',
-  },
-  ...Object.fromEntries(
-    [
-      'ownedaccesskeys',
-      'directclusterendpointtokens',
-      'namespaces/default/virtualclusterinstancekubeconfigs',
-    ].map((resource) => [
-      `${resource.replace(/.*\//, '')} impersonate-on:serviceaccount:get`,
-      { path: `${credentials}/${resource}/none`, headers: account('latchkey-reader') },
-    ]),
-  ),
   ...Object.fromEntries(
     ['get', 'head', 'options', 'post', 'put', 'patch', 'delete'].map((verb) => [
       `/* impersonate-on:user-info:${verb}`,
       { method: verb.toUpperCase(), path: '/healthz', headers: user },
     ]),
   ),
-  ...Object.fromEntries(
-    [
-      'ownedaccesskeys',
-      'directclusterendpointtokens',
-      'virtualclusterinstancekubeconfigs',
-      'virtualclusterinstances',
-      'spaceinstances',
-      'clusters',
-      'namespaces',
-    ].flatMap((plural) => {
-      const path = `${plural === 'namespaces' ? '/api/v1' : credentials}/${plural}`;
-      const headers = account('latchkey-reader');
-      return [
-        [`${plural} impersonate-on:serviceaccount:list`, { path: `${path}?limit=1`, headers }],
-        [
-          `${plural} impersonate-on:serviceaccount:watch`,
-          { path: `${path}?watch=true&timeoutSeconds=1`, headers },
-        ],
-      ];
-    }),
-  ),
+  'serviceaccounts latchkey-reader impersonate:serviceaccount in latchkey-system': {
+    path: `${credentials}/ownedaccesskeys?limit=1`,
+    headers: account('latchkey-reader'),
+  },
+  'serviceaccounts latchkey-activity impersonate:serviceaccount in latchkey-system': {
+    ...lastUse,
+    headers: account('latchkey-activity'),
+  },
+  ...asAccount('latchkey-activity', usesOfActivity),
+  ...asAccount('latchkey-reader', usesOfReader),
 };
 
-const rightsOf = ({ resources = [], nonResourceURLs = [], verbs }: Rule): string[] =>
-  [...resources, ...nonResourceURLs.map(() => '/*')].flatMap((what) =>
-    verbs.map((verb) => `${what} ${verb}`),
-  );
-
-/** The rules without one right. */
-function without(right: string): readonly Rule[] {
-  const [what = '', verb = ''] = right.split(' ');
-  const strip = (name: string, rule: Rule): Rule =>
-    name === what ? { ...rule, verbs: rule.verbs.filter((each) => each !== verb) } : rule;
-  const stripped = ofCluster.flatMap((rule): readonly Rule[] =>
-    rule.resources === undefined
-      ? [strip('/*', rule)]
-      : rule.resources.map((resource) => strip(resource, { ...rule, resources: [resource] })),
-  );
-  return stripped.filter(({ verbs }) => verbs.length > 0);
-}
-
-/** A client of another account, which has these rights in place of the gateway's. */
-async function accountWith(rules: readonly Rule[]): Promise<ApiClient> {
-  const name = world.name('stand-in');
-  const namespace = 'latchkey-system';
-  const api = 'rbac.authorization.k8s.io';
-  const subjects = [{ kind: 'ServiceAccount', name, namespace }];
-  await admin.createObject(serviceAccounts, {
-    apiVersion: 'v1',
-    kind: 'ServiceAccount',
-    metadata: { name, namespace },
-  });
-  await admin.createObject(clusterRoles, {
-    apiVersion: `${api}/v1`,
-    kind: 'ClusterRole',
-    metadata: { name },
-    rules,
-  });
-  await admin.createObject(clusterRoleBindings, {
-    apiVersion: `${api}/v1`,
-    kind: 'ClusterRoleBinding',
-    metadata: { name },
-    roleRef: { apiGroup: api, kind: 'ClusterRole', name },
-    subjects,
-  });
-  await admin.createObject(roleBindings, {
-    apiVersion: `${api}/v1`,
-    kind: 'RoleBinding',
-    metadata: { name, namespace },
-    roleRef: { apiGroup: api, kind: 'Role', name: 'latchkey-gateway' },
-    subjects,
-  });
-  return await clientWith(await accountKubeconfig(plane, name));
-}
-
-describe('the rights of the gateway', () => {
+describe.each([
+  ['the gateway', ofGateway, uses],
+  ['the account that it reads as', ofReader, usesOfReader],
+  ['the account that it records activity as', ofActivity, usesOfActivity],
+])('the rights of %s', (_, rights, shown) => {
   it('are those that a request is shown for here', () => {
-    expect(ofCluster.flatMap(rightsOf).toSorted()).toEqual(Object.keys(uses).toSorted());
-    expect(ofNamespace.flatMap(rightsOf)).toEqual([
-      'serviceaccounts impersonate:serviceaccount',
-      'configmaps impersonate-on:serviceaccount:list',
-      'configmaps impersonate-on:serviceaccount:watch',
-    ]);
+    expect(rights.map(({ label }) => label).toSorted()).toEqual(Object.keys(shown).toSorted());
   });
 
-  it.concurrent.each(Object.entries(uses))('%s is there and needed', async (right, request) => {
+  it.concurrent.each(Object.entries(shown))('%s is there and needed', async (right, request) => {
+    const rest = rights.filter(({ label }) => label !== right);
     // In this order: when the rights of the second count, those of the first do, too.
-    const stripped = await accountWith(without(right));
-    const whole = await accountWith(ofCluster);
+    const stripped = await accountWith(world, rest);
+    const whole = await accountWith(world, rights);
     await until('the rights count', async () => (await whole.status(request)) !== 403);
     expect(await stripped.status(request)).toBe(403);
   });
@@ -258,9 +205,9 @@ describe('a stolen token of the gateway', async () => {
     const keys = { path: `${credentials}/ownedaccesskeys?limit=1`, headers: account('latchkey-reader') };
     expect(await thief.status(keys)).toBe(200);
     expect(await thief.status({ path: maps, headers: user })).toBe(200);
-    const published = `${systemMaps}?fieldSelector=metadata.name%3Dlatchkey-oidc-discovery`;
-    expect(await thief.status({ path: published, headers: account('latchkey-reader') })).toBe(200);
-    expect(await thief.status({ path: published })).toBe(403);
+    const ofIssuer = `${systemMaps}?fieldSelector=metadata.name%3D${published}`;
+    expect(await thief.status({ path: ofIssuer, headers: account('latchkey-reader') })).toBe(200);
+    expect(await thief.status({ path: ofIssuer })).toBe(403);
     const access = '/api/v1/namespaces/latchkey-targets/secrets';
     expect(await thief.status({ path: access, headers: account('latchkey-reader') })).toBe(200);
     expect(await thief.status({ path: access })).toBe(403);
