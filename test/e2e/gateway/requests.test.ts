@@ -1,6 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { Agent, type buildConnector, type Dispatcher, request } from 'undici';
+import { afterAll, describe, expect, it } from 'vitest';
 import { giveRight } from '../../../lab/operator/rights.ts';
+import { accountKubeconfig } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
+import { Refusal } from '../../../src/gateway/proxy/refusal.ts';
+import { kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
 import { gatewayWorld } from './gateway-world.ts';
 
 const world = await gatewayWorld();
@@ -80,6 +84,35 @@ describe('a request with a key', () => {
     }
     const keys = '/kubernetes/management/apis/management.platform.sh/v1/ownedaccesskeys/a/status';
     expect(await get(keys, key)).toMatchObject({ status: 403, body: { code: 403 } });
+  });
+});
+
+describe('the 401 of the API server itself', async () => {
+  const { server, tls } = await kubeConfigSource({
+    file: await accountKubeconfig(world.plane, 'latchkey-gateway'),
+  }).load();
+  const dispatcher = new Agent({ connect: { ca: tls.ca } as buildConnector.BuildOptions });
+  afterAll(async () => await dispatcher.close());
+
+  it.each<[Dispatcher.HttpMethod, string]>([
+    ['GET', 'application/json'],
+    ['GET', 'application/yaml'],
+    ['GET', 'application/vnd.kubernetes.protobuf'],
+    ['GET', 'application/cbor'],
+    ['GET', 'text/html'],
+    ['GET', '*/*'],
+    ['POST', '*/*'],
+    ['HEAD', '*/*'],
+  ])('is told from one of a workload behind it: %s, asked for %s', async (method, accept) => {
+    const answer = await request(`${server.origin}/api/v1/namespaces/default/services/shop/proxy/`, {
+      ...{ method, dispatcher },
+      headers: { accept, authorization: 'Bearer ended' },
+    });
+    expect(answer.statusCode).toBe(401);
+    const rawHeaders = ['Content-Type', String(answer.headers['content-type'])];
+    const refusal = new Refusal({ method, rawHeaders });
+    refusal.add(Buffer.from(await answer.body.arrayBuffer()));
+    expect([rawHeaders, refusal.isOfAPIServer]).toEqual([rawHeaders, true]);
   });
 });
 
