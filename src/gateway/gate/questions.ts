@@ -18,7 +18,7 @@ export interface QuestionsOptions {
   readonly maxWaitMs: number;
 }
 
-export interface GivenAnswer {
+interface GivenAnswer {
   readonly allowed: boolean;
   /** When the question was sent. */
   readonly asked: number;

@@ -21,7 +21,7 @@ interface Rule {
 }
 
 /** One verb on one resource, by one name where the role has names. */
-export interface Right {
+interface Right {
   /** `secrets list in latchkey-targets` */
   readonly label: string;
   /** Empty: in the whole cluster. */
