@@ -25,14 +25,19 @@ export const objectErrors = {
     fix: 'Check the name. You find your own objects only; a name that somebody else has stays taken.',
     httpStatus: 404,
   },
+  ERR_OBJECT_NAME: {
+    message: 'no object and no namespace can have the name that the path holds',
+    fix: 'Write the name as it is, encoded once. Names have lower-case letters, digits, "-" and "." only.',
+    httpStatus: 400,
+  },
   ERR_OBJECT_CONFLICT: {
     message: 'the object was changed, or made again, while the request was under way',
     fix: 'Read it again and repeat the change.',
     httpStatus: 409,
   },
   ERR_OPERATION_UNKNOWN: {
-    message: 'this operation is not served for {resource}',
-    fix: 'Use get, list, create, update, patch or delete of the object itself, without a subresource.',
+    message: 'the server does not allow this method on this path of {resource}',
+    fix: 'Send GET for a list or a watch, POST to the path without a name, and PUT, PATCH or DELETE to that with one.',
     httpStatus: 405,
   },
   ERR_NOT_ACCEPTABLE: {

@@ -2,6 +2,7 @@ import { byCredentialKind, credentialKinds } from '../../api/credential-kinds.ts
 import type { JsonObject } from '../../api/json.ts';
 import { apiVersion } from '../../api/names.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
+import { listOptions } from '../../scope/requests/list-options.ts';
 import { findAllOwn } from '../index/ownership.ts';
 import { type AcceptedForm, metadataOf, rowsOf, withIncluded } from './accepted-form.ts';
 import { type ListPlace, readContinue, writeContinue } from './continue-token.ts';
@@ -80,12 +81,20 @@ function beginning(request: OwnRequest): ListPlace {
 /** What a list or a watch is about, and in what form. */
 export function readSelection(own: OwnRequest): ListSelection {
   const { query, kind } = own;
+  checkName(own);
   const ofLabels = labelFilter(query.get('labelSelector') ?? '');
   if (ofLabels === undefined) return invalid('labelSelector cannot be read');
   const ofFields = fieldFilter(query.get('fieldSelector') ?? '', selectableFields[kind]);
   if (ofFields === undefined)
     return invalid('fieldSelector names a field that objects cannot be selected by');
   return { form: formFor(own), selects: (object) => ofLabels(object) && ofFields(object) };
+}
+
+/** A path may name the object as well. */
+function checkName({ asked: { name }, query }: OwnRequest): void {
+  const isNarrowed = name !== '' && (query.get('fieldSelector') ?? '') !== '';
+  if (isNarrowed && listOptions(`?${query}`)?.name !== name)
+    invalid('fieldSelector is about another name than the path');
 }
 
 const selectableFields = byCredentialKind(

@@ -1,6 +1,5 @@
 import { allCredentialKinds, type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
 import { group } from '../../api/names.ts';
-import { credentialResources } from '../../api/resources.ts';
 import { createOwn } from './create-own.ts';
 import { deleteAllOwn } from './delete-all-own.ts';
 import { deleteOwn } from './delete-own.ts';
@@ -8,7 +7,8 @@ import { answerFailure, type Endpoint, type EndpointRequest, type EndpointServic
 import { getOwn } from './get-own.ts';
 import { listOwn } from './list-own.ts';
 import { sendObject } from './object-answer.ts';
-import { notFound, type OwnRequest } from './own-request.ts';
+import { checkPath } from './own-path.ts';
+import type { OwnRequest } from './own-request.ts';
 import { patchOwn } from './patch-own.ts';
 import { withoutCredentials } from './redaction.ts';
 import { Refusal } from './refusal.ts';
@@ -57,7 +57,7 @@ const answering =
   async (endpointRequest) => {
     const request = toOwnRequest(endpointRequest, place);
     try {
-      if (isElsewhere(request)) throw notFound(request);
+      checkPath(request);
       sendReply(request, await operation(request));
     } catch (error) {
       fail(request, error as Error);
@@ -69,7 +69,7 @@ const watching =
   async (endpointRequest) => {
     const request = toOwnRequest(endpointRequest, place);
     try {
-      if (isElsewhere(request)) throw notFound(request);
+      checkPath(request);
       await watchOwn(request);
     } catch (error) {
       // Clients watch again from where they got to.
@@ -77,13 +77,6 @@ const watching =
       else fail(request, error as Error);
     }
   };
-
-/** In a namespace where the kind has none, or without one where it has. Only lists go through all namespaces. */
-function isElsewhere({ kind, asked: { namespace, verb } }: OwnRequest): boolean {
-  const { namespaced } = credentialResources[kind];
-  if (!namespaced) return namespace !== '';
-  return namespace === '' && verb !== 'list' && verb !== 'watch';
-}
 
 /** Every body of our kinds goes out here, or in a watch: without credentials, but for the one that the request made. */
 function sendReply(request: OwnRequest, reply: Reply): void {

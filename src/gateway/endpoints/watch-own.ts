@@ -94,7 +94,7 @@ class OwnWatch {
 
   /** What is there already: the client has it from a list, or gets it now. */
   async #begin(): Promise<void> {
-    const own = ownIn(this.#request);
+    const own = ownIn(this.#request).filter(({ key }) => this.#isNamed(key));
     if (this.#start.withInitial) {
       for (const { key } of own) this.#changed.add(key);
       return;
@@ -119,7 +119,6 @@ class OwnWatch {
   /** Whether the list of the client may hold it: what its selectors do not select is not there. */
   async #mayBeListed(record: LiveRecord): Promise<boolean> {
     const { query, held } = this.#request;
-    if (!this.#isNamed(record.key)) return false;
     if (this.#isOver || !(query.get('labelSelector') || query.get('fieldSelector'))) return true;
     const found = await readInForm(this.#request, record, wholeObject);
     if (found === undefined) return true;
@@ -129,11 +128,10 @@ class OwnWatch {
     return isNewerVersion(version, this.#start.resourceVersion) || this.#selection.selects(found.object);
   }
 
-  /** A watch of one name is never about another. */
+  /** A watch of one name, of the path or of a selector, is never about another. */
   #isNamed(key: string): boolean {
-    const selector = this.#request.query.get('fieldSelector') ?? '';
-    const [, name] = /^metadata\.name==?([^,]+)$/.exec(selector) ?? [];
-    return name === undefined || name === parseKey(key).name;
+    const { name } = this.#request.asked;
+    return name === '' || name === parseKey(key).name;
   }
 
   async #follow(): Promise<void> {

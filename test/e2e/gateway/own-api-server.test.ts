@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+import { configMaps } from '../../../src/api/resources.ts';
+import { clientWith } from './api-client.ts';
+import { gatewayWorld } from './gateway-world.ts';
+import { ownClient, ownKeys, ownTokens } from './own-client.ts';
+
+/** The same request about one's own at the gateway, and about a kind of Kubernetes at the API server itself. */
+const world = await gatewayWorld();
+const { admin, name, plane } = world;
+const holder = await ownClient(world, { user: name('alice') });
+const direct = await clientWith(plane.adminKubeconfig);
+const namespace = name('space');
+await plane.kubectl(['create', 'namespace', namespace]);
+const collection = `/api/v1/namespaces/${namespace}/configmaps`;
+const [one, other] = [name('one'), name('other')];
+for (const each of [one, other]) {
+  await admin.createObject(configMaps, {
+    ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+    metadata: { name: each, namespace },
+  });
+  const body = { metadata: { name: each }, spec: { ttl: 600 } };
+  expect((await holder.send('POST', ownTokens, { body })).status).toBe(201);
+}
+
+interface Sent {
+  readonly method?: string;
+  /** Behind the path of the collection. */
+  readonly path?: string;
+  readonly isWatch?: boolean;
+  readonly body?: object;
+  readonly type?: string;
+}
+
+const toWatch = (path: string): string => path.replace('/v1/', '/v1/watch/');
+
+/** What each of them answers. */
+async function askBoth({
+  method = 'GET',
+  path = '',
+  isWatch = false,
+  body,
+  type = 'application/json',
+}: Sent) {
+  const at = (base: string) => (isWatch ? toWatch(base) : base) + path;
+  const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+  const headers: Record<string, string> = body === undefined ? {} : { 'content-type': type };
+  const [expected, got] = await Promise.all([
+    direct.send({ method, path: at(collection), headers, ...sent }),
+    holder.send(method, at(ownTokens), body === undefined ? {} : { body, type }),
+  ]);
+  return [expected, got].map(({ status, text }) => ({ status, text }));
+}
+
+const reasonIn = (text: string): string => (text === '' ? '' : (JSON.parse(text).reason ?? ''));
+const isAsExpected = async (sent: Sent) => {
+  const [expected, got] = (await askBoth(sent)).map(({ status, text }) => [status, reasonIn(text)]);
+  expect(got).toEqual(expected);
+  return Number(got?.[0]);
+};
+
+const apply = 'application/apply-patch+yaml';
+const merge = 'application/merge-patch+json';
+const json = 'application/json-patch+json';
+
+describe('a path and a method that do not fit are refused as by the API server', () => {
+  it.each<[string, string, string, object]>([
+    ['PATCH', '?fieldManager=a', apply, { metadata: { name: 'a' } }],
+    ['PATCH', '', merge, {}],
+    ['PATCH', '', json, []],
+    ['PUT', '', 'application/json', {}],
+    ['POST', `/${one}`, 'application/json', { metadata: { name: name('made') } }],
+    ['POST', '/none', 'application/json', {}],
+  ])('%s …%s as %s', async (method, path, type, body) => {
+    expect(await isAsExpected({ method, path, type, body })).toBe(405);
+  });
+
+  it.each<[string, string]>([
+    ['PATCH', apply],
+    ['PATCH', merge],
+    ['PUT', 'application/json'],
+    ['GET', ''],
+    ['DELETE', ''],
+  ])('%s of a name that none can have, as %s', async (method, type) => {
+    for (const bad of ['a%2525b', 'a%25b']) {
+      const query = type === apply ? '?fieldManager=a' : '';
+      const sent = type === '' ? {} : { type, body: {} };
+      expect(await isAsExpected({ method, path: `/${bad}${query}`, ...sent })).toBe(400);
+    }
+  });
+
+  it.each(['POST', 'PUT', 'PATCH', 'DELETE'])('%s of a path that says watch', async (method) => {
+    for (const path of ['', `/${one}`]) expect(await isAsExpected({ method, path, isWatch: true })).toBe(405);
+    for (const path of [one, other])
+      expect((await holder.send('GET', `${ownTokens}/${path}`)).status).toBe(200);
+  });
+
+  it('a POST with a name in the path makes nothing', async () => {
+    const body = { metadata: { name: name('made') } };
+    expect((await holder.send('POST', `${ownKeys}/${name('made')}`, { body })).status).toBe(405);
+    expect((await holder.send('GET', `${ownKeys}/${body.metadata.name}`)).status).toBe(404);
+  });
+});
+
+/** The names in the events of a watch that ends by itself. */
+const namesIn = (text: string): readonly string[] => {
+  const events = text.trim() === '' ? [] : text.trim().split('\n');
+  return [...new Set(events.map((line) => JSON.parse(line).object.metadata.name))];
+};
+
+describe.concurrent('a watch of one name', () => {
+  it.each([
+    ['that is there', () => `/${one}?timeoutSeconds=1`, () => [one]],
+    ['that is not there', () => '/none?timeoutSeconds=1', () => []],
+    [
+      'that a selector names as well',
+      () => `/${one}?timeoutSeconds=1&fieldSelector=metadata.name%3D${one}`,
+      () => [one],
+    ],
+    ['in a selector alone', () => `?timeoutSeconds=1&fieldSelector=metadata.name%3D${other}`, () => [other]],
+  ])('%s shows nothing else', async (_, path, names) => {
+    const answers = await askBoth({ path: path(), isWatch: true });
+    expect(answers.map(({ status, text }) => [status, namesIn(text)])).toEqual(
+      answers.map(() => [200, names()]),
+    );
+  });
+
+  it('that a selector contradicts is refused', async () => {
+    const path = `/${one}?timeoutSeconds=1&fieldSelector=metadata.name%3D${other}`;
+    expect(await isAsExpected({ path, isWatch: true })).toBe(400);
+  });
+
+  it('goes on with that name alone', async () => {
+    const path = `${toWatch(ownTokens)}/${one}`;
+    const watch = await holder.watch(path);
+    for (const each of [other, one]) {
+      const body = { metadata: { labels: { step: 'two' } } };
+      expect((await holder.send('PATCH', `${ownTokens}/${each}`, { type: merge, body })).status).toBe(200);
+    }
+    const events = await watch.until('the change', (all) =>
+      all.some(({ type, object }) => type === 'MODIFIED' && object.metadata.labels?.step === 'two'),
+    );
+    expect(new Set(events.map(({ object }) => object.metadata.name))).toEqual(new Set([one]));
+    watch.end();
+  });
+});
