@@ -50,6 +50,11 @@ export const objectErrors = {
     fix: 'Correct the parameter, or leave it out.',
     httpStatus: 400,
   },
+  ERR_QUERY_INVALID: {
+    message: 'the query is invalid: {problem}',
+    fix: 'Correct the parameter, or leave it out.',
+    httpStatus: 422,
+  },
   ERR_CONTINUE_EXPIRED: {
     message: 'the continue token is too old, or of another credential',
     fix: 'List again from the beginning.',

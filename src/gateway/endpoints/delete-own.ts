@@ -1,6 +1,6 @@
 import { asObject, defined, isObject, type JsonObject } from '../../api/json.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
-import { askAsHolder, findOwn, isDryRun, notFound, type OwnRequest, pathOf } from './own-request.ts';
+import { askAsHolder, findOwn, notFound, type OwnRequest, pathOf } from './own-request.ts';
 import { readWhole, unlessReplaced } from './read-own.ts';
 import { refuse } from './refusal.ts';
 import { type Reply, toReply } from './reply.ts';
@@ -35,7 +35,7 @@ export async function readDeleteOptions(request: OwnRequest): Promise<GivenDelet
   const { query } = request;
   const seconds = query.get('gracePeriodSeconds');
   return {
-    isDryRun: isDryRun(request) || asList(body, 'dryRun').length > 0,
+    isDryRun: isDryRunOf([...query.getAll('dryRun'), ...asList(body, 'dryRun')]),
     preconditions: asPart(body, 'preconditions'),
     rest: defined({
       propagationPolicy: body['propagationPolicy'] ?? query.get('propagationPolicy') ?? undefined,
@@ -43,6 +43,12 @@ export async function readDeleteOptions(request: OwnRequest): Promise<GivenDelet
       gracePeriodSeconds: body['gracePeriodSeconds'] ?? (seconds === null ? undefined : Number(seconds)),
     }),
   };
+}
+
+/** Throws a Refusal for a run that is neither dry nor meant. */
+function isDryRunOf(values: readonly unknown[]): boolean {
+  const isKnown = values.every((value) => value === 'All');
+  return isKnown ? values.length > 0 : refuse('ERR_QUERY_INVALID', { problem: 'dryRun must be All' });
 }
 
 /** What asks for less than a deletion must never be passed over: an API server refuses it in another form. */

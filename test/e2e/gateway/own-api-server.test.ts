@@ -143,3 +143,19 @@ describe.concurrent('a watch of one name', () => {
     watch.end();
   });
 });
+
+describe('a dry run that is none deletes nothing and says so', () => {
+  it.each([
+    ['?dryRun=bogus', undefined],
+    ['?dryRun=', undefined],
+    ['?dryRun=All&dryRun=bogus', undefined],
+    ['?dryRun=all', undefined],
+    ['', { dryRun: ['bogus'] }],
+  ])('%s %j', async (query, body) => {
+    for (const path of [`/${one}`, '']) {
+      const sent = body === undefined ? {} : { body };
+      expect(await isAsExpected({ method: 'DELETE', path: path + query, ...sent })).toBe(422);
+    }
+    expect((await holder.send('GET', `${ownTokens}/${one}`)).status).toBe(200);
+  });
+});
