@@ -65,6 +65,16 @@ export const objectErrors = {
     fix: 'List again, and watch from the resourceVersion of that list.',
     httpStatus: 410,
   },
+  ERR_VERSION_NOT_KEPT: {
+    message: 'the list is a newer one than that of this resourceVersion, which is not kept',
+    fix: 'List again without resourceVersion. To get a newer list, send resourceVersionMatch=NotOlderThan.',
+    httpStatus: 410,
+  },
+  ERR_VERSION_TOO_LARGE: {
+    message: 'Too large resource version: {asked}, current: {present}',
+    fix: 'Try again, or list without resourceVersion. This replica of the gateway has not seen the version yet.',
+    httpStatus: 504,
+  },
   ERR_KEY_MALFORMED: {
     message: 'spec.key is neither a plain key nor the SHA-256 of one',
     fix: 'Leave it out, and one is made. Or write 20 to 512 of the characters A-Z a-z 0-9 . _ ~ + / = -, or sha256: and 64 hex digits. A key that begins with lk_ must be whole.',

@@ -8,6 +8,8 @@ import { type AcceptedForm, metadataOf, rowsOf, withIncluded } from './accepted-
 import { type ListPlace, readContinue, writeContinue } from './continue-token.ts';
 import { isSelfOrAbove } from './delete-own.ts';
 import { formFor } from './get-own.ts';
+import { checkListOptions, readWantedVersion } from './list-options.ts';
+import { untilVersion } from './list-version.ts';
 import type { OwnRequest } from './own-request.ts';
 import { type Found, readInForm } from './read-own.ts';
 import { refuse } from './refusal.ts';
@@ -32,6 +34,7 @@ interface Page extends ListSelection {
 export async function listOwn(request: OwnRequest): Promise<Reply> {
   const page = readPage(request);
   const { sender, services } = request;
+  await untilVersion(request, readWantedVersion(request.query));
   const resourceVersion = services.changes.position(request.kind);
   const records = behind(ownIn(request), page.place);
   const { found, last } = await readPageOf(request, records, page);
@@ -81,6 +84,7 @@ function beginning(request: OwnRequest): ListPlace {
 /** What a list or a watch is about, and in what form. */
 export function readSelection(own: OwnRequest): ListSelection {
   const { query, kind } = own;
+  checkListOptions(query, own.asked.verb === 'watch');
   checkName(own);
   const ofLabels = labelFilter(query.get('labelSelector') ?? '');
   if (ofLabels === undefined) return invalid('labelSelector cannot be read');

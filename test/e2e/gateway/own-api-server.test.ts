@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { until } from '../../../lab/operator/until.ts';
 import { configMaps } from '../../../src/api/resources.ts';
 import { clientWith } from './api-client.ts';
 import { gatewayWorld } from './gateway-world.ts';
@@ -141,6 +142,56 @@ describe.concurrent('a watch of one name', () => {
     );
     expect(new Set(events.map(({ object }) => object.metadata.name))).toEqual(new Set([one]));
     watch.end();
+  });
+});
+
+describe.concurrent('the version of a list is judged as by the API server', () => {
+  it.each([
+    ['resourceVersion=abc', 400],
+    ['resourceVersion=-1', 400],
+    ['resourceVersion=18446744073709551616', 400],
+    ['resourceVersion=abc&resourceVersionMatch=NotOlderThan', 400],
+    ['resourceVersion=0', 200],
+    ['resourceVersion=1', 200],
+    ['resourceVersion=1&resourceVersionMatch=NotOlderThan', 200],
+    ['resourceVersion=1&resourceVersionMatch=NotOlderThan&limit=1', 200],
+    ['resourceVersionMatch=Exact', 422],
+    ['resourceVersionMatch=NotOlderThan', 422],
+    ['resourceVersion=1&resourceVersionMatch=Bogus', 422],
+    ['resourceVersion=0&resourceVersionMatch=Exact', 422],
+    ['resourceVersion=9000000000000&resourceVersionMatch=NotOlderThan', 504],
+    ['resourceVersion=1&resourceVersionMatch=Exact&limit=1&continue=a', 422],
+    ['sendInitialEvents=true', 422],
+    ['watch=true&timeoutSeconds=1&sendInitialEvents=true', 422],
+    ['watch=true&timeoutSeconds=1&resourceVersion=1&resourceVersionMatch=NotOlderThan', 422],
+  ])('%s: %i', async (query, status) => {
+    expect(await isAsExpected({ path: `?${query}` })).toBe(status);
+  });
+
+  it('beside a continue token is refused', async () => {
+    for (const [ask, base] of [
+      [async (path: string) => (await direct.send({ path })).text, collection],
+      [async (path: string) => (await holder.send('GET', path)).text, ownTokens],
+    ] as const) {
+      const { metadata } = JSON.parse(await ask(`${base}?limit=1`));
+      const page = `${base}?limit=1&continue=${encodeURIComponent(metadata.continue)}`;
+      expect(JSON.parse(await ask(`${page}&resourceVersion=0`))).toHaveProperty('items');
+      const refused = JSON.parse(await ask(`${page}&resourceVersion=${metadata.resourceVersion}`));
+      expect([refused.code, refused.reason]).toEqual([400, 'BadRequest']);
+    }
+  });
+
+  it('exactly is the present one or gone: the gateway keeps no others', async () => {
+    const list = async (query: string) => await holder.send('GET', `${ownTokens}?${query}`);
+    const isServed = async () => {
+      const { resourceVersion } = (await list('')).body.metadata;
+      return (await list(`resourceVersion=${resourceVersion}&resourceVersionMatch=Exact`)).status === 200;
+    };
+    await until('no one writes between the two', isServed);
+    for (const query of ['resourceVersion=1&resourceVersionMatch=Exact', 'resourceVersion=1&limit=1']) {
+      const { status, body } = await list(query);
+      expect([status, body.details.causes[0].reason]).toEqual([410, 'ERR_VERSION_NOT_KEPT']);
+    }
   });
 });
 
