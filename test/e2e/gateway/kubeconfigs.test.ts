@@ -5,7 +5,7 @@ import { until } from '../../../lab/operator/until.ts';
 import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { labels } from '../../../src/api/names.ts';
 import { virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
-import { Project, readingOf } from '../kubeconfigs/kubeconfig-world.ts';
+import { Holder, Project, readingOf } from '../kubeconfigs/kubeconfig-world.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { knownHolder, untilReached } from './known-holder.ts';
 
@@ -143,15 +143,18 @@ describe('POST virtualclusterinstances/<name>/kubeconfig', () => {
     expect(readingOf(body.status.kubeConfig).server).toContain('https://other.example.com');
   });
 
-  it('gives a client certificate that works', async () => {
+  it('gives a client certificate that opens the virtual cluster, at the address of its ingress', async () => {
     const { status, body } = await withSpec({ clientCert: true, certificateTTL: 600 });
     expect(status).toBe(200);
-    const { certificate, key: privateKey, token } = readingOf(body.status.kubeConfig);
-    expect([
-      certificate?.subject.includes('management.platform.sh:kubeconfig:'),
-      typeof privateKey,
-      token,
-    ]).toEqual([true, 'string', undefined]);
+    const holder = new Holder(body.status.kubeConfig, inside);
+    const { certificate, server, token } = holder.reading;
+    expect(certificate?.subject).toContain('management.platform.sh:kubeconfig:');
+    expect([new URL(server).host, token]).toEqual([new URL(inside.plane.server).host, undefined]);
+    await holder.untilAllowed();
+    const configMap = { metadata: { name: world.name('written') } };
+    const place = '/api/v1/namespaces/default/configmaps';
+    expect(await holder.call(place, { method: 'POST', body: configMap })).toBe(201);
+    await holder.close();
   });
 
   it('mints nothing in a dry run', async () => {
