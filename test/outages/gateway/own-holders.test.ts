@@ -1,21 +1,34 @@
 import { expect, it } from 'vitest';
 import { concurrently } from '../../../lab/operator/concurrently.ts';
 import { until } from '../../../lab/operator/until.ts';
+import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { group, systemNamespace, systemObjects } from '../../../src/api/names.ts';
-import { configMaps, type Resource } from '../../../src/api/resources.ts';
+import { configMaps, credentialResources, type Resource } from '../../../src/api/resources.ts';
 import { gatewayWorld } from '../../e2e/gateway/gateway-world.ts';
 import {
   credential,
-  type OwnAnswer,
   type OwnClient,
+  ownAPI,
   ownClient,
   ownKeys,
   ownTokens,
 } from '../../e2e/gateway/own-client.ts';
+import { Project } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
 
 const world = await gatewayWorld();
 const { admin } = world;
 const prefix = world.name('crowd');
+const project = await Project.ready(world, await sharedVirtualCluster());
+await world.plane.kubectl([
+  ...['create', 'rolebinding', 'everybody', `--namespace=${project.namespace}`],
+  ...['--role=users', '--group=system:authenticated'],
+]);
+const forInstance = { virtualClusterInstance: project.instance.metadata.name, certificateTTL: 600 };
+const kinds = [
+  ['key', ownKeys, { ttl: 600 }],
+  ['token', ownTokens, { ttl: 600 }],
+  ['kubeconfig', `${ownAPI}/namespaces/${project.namespace}/virtualclusterinstancekubeconfigs`, forInstance],
+] as const;
 const mergePatch = 'application/merge-patch+json';
 
 const admission = 'admissionregistration.k8s.io';
@@ -91,21 +104,20 @@ async function doPoliciesAct(client: OwnClient): Promise<boolean> {
   return life.includes(`${version} seconds`) && thing.includes(`not ${version} things`);
 }
 
-/** All that one holder does, and every answer but those that make something. */
-async function useAll(client: OwnClient, holder: string): Promise<readonly OwnAnswer[]> {
-  const answers: OwnAnswer[] = [];
+/** All that one holder does, and every text but those of answers that make something. */
+async function useAll(client: OwnClient, holder: string): Promise<readonly string[]> {
+  const texts: string[] = [];
   const send = async (...request: Parameters<OwnClient['send']>) => {
     const answer = await client.send(...request);
     expect([request[0], answer.status, answer.text]).toEqual([request[0], 200, answer.text]);
-    answers.push(answer);
+    texts.push(answer.text);
   };
-  const watching = client.send('GET', `${ownKeys}?watch=true&timeoutSeconds=4`);
-  for (const [kind, place] of [
-    ['key', ownKeys],
-    ['token', ownTokens],
-  ] as const) {
+  const watches = await Promise.all(
+    kinds.map(async ([, place]) => await client.watch(`${place}?watch=true`)),
+  );
+  for (const [index, [kind, place, spec]] of kinds.entries()) {
     const metadata = { name: `${prefix}-${kind}-${holder}` };
-    const made = await client.send('POST', place, { body: { metadata, spec: { ttl: 600 } } });
+    const made = await client.send('POST', place, { body: { metadata, spec } });
     expect([made.status, made.text.match(credential)?.length]).toEqual([201, 1]);
     const path = `${place}/${metadata.name}`;
     await send('GET', place);
@@ -114,8 +126,24 @@ async function useAll(client: OwnClient, holder: string): Promise<readonly OwnAn
     await changePolicies();
     await send('DELETE', path);
     await until('it is gone', async () => (await client.send('GET', path)).status === 404);
+    await watches[index]?.until('the watch has seen all of it', (events) => {
+      const about = events.filter(({ object }) => object.metadata.name === metadata.name);
+      const types = about.map(({ type }) => type);
+      const isLabelled = about.some(({ object }) => object.metadata.labels?.['holder'] === holder);
+      return types[0] === 'ADDED' && isLabelled && types.at(-1) === 'DELETED';
+    });
   }
-  return [...answers, await watching];
+  const isOpen = watches.map(({ ended }) => Promise.race([ended, Promise.resolve('open')]));
+  expect(await Promise.all(isOpen)).toEqual(watches.map(() => 'open'));
+  for (const watch of watches) watch.end();
+  return [...texts, ...watches.map(({ text }) => text)];
+}
+
+/** What an administrator finds of all that the holders made. */
+async function leftOver(): Promise<readonly string[]> {
+  const lists = Object.values(credentialResources).map(async (each) => await admin.client.list(each));
+  const names = (await Promise.all(lists)).flatMap(({ items }) => items.map(({ metadata }) => metadata.name));
+  return names.filter((name) => name.startsWith(prefix));
 }
 
 it('50 holders work at once while two policies change, and none sees a name of another one or a credential again', async () => {
@@ -132,12 +160,12 @@ it('50 holders work at once while two policies change, and none sees a name of a
     holders,
     async (holder) => {
       const client = clients.get(holder) as OwnClient;
-      for (const { text } of await useAll(client, holder)) {
+      for (const text of await useAll(client, holder)) {
         expect(text).not.toMatch(credential);
-        const names = text.match(new RegExp(`${prefix}-(?:key-|token-)?h\\d+h`, 'g')) ?? [];
+        const names = text.match(new RegExp(`${prefix}-(?:key-|token-|kubeconfig-)?h\\d+h`, 'g')) ?? [];
         expect(names.filter((name) => !name.endsWith(`-${holder}`))).toEqual([]);
       }
-      for (const place of [ownKeys, ownTokens]) {
+      for (const [, place] of kinds) {
         const { body } = await client.send('GET', place);
         expect(body.items).toHaveLength(place === ownKeys ? 1 : 0);
       }
@@ -146,4 +174,10 @@ it('50 holders work at once while two policies change, and none sees a name of a
   );
   await changePolicies();
   await until('both policies act as they are now', doAct);
+  let left: readonly string[] = [];
+  const isNothingLeft = async () => {
+    left = await leftOver();
+    return left.length === 0;
+  };
+  await until('nothing is left', isNothingLeft, { seen: () => left });
 }, 180_000);
