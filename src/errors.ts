@@ -17,7 +17,7 @@ interface ErrorDescription {
 
 /**
  * Every error that Latchkey raises by itself. Codes are stable: scripts and alerts may compare them. What admission policies
- * refuse is in `policy-errors.ts`.
+ * refuse is in `tools/policies/policy-errors.ts`.
  * Bugs of the calling code are plain TypeErrors and have no entry here.
  */
 export const errorCatalogue = {

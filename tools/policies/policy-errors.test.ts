@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { policyErrors } from '../../src/policy-errors.ts';
+import { errorCatalogue } from '../../src/errors.ts';
 import { policyFiles } from './index.ts';
 import type { Manifest } from './policy.ts';
+import { policyErrors } from './policy-errors.ts';
 
 const manifests = Object.values(policyFiles).flatMap((policies) =>
   policies.flatMap((policy) => policy.manifests),
@@ -31,7 +32,21 @@ const operations = manifests
   )
   .flatMap(({ spec }) => codesIn(JSON.stringify(spec['mutations'])));
 
+const catalogued = new Set(Object.values(errorCatalogue).map(({ message }): string => message));
+
 describe('the codes of the admission policies', () => {
+  it.each(Object.entries(policyErrors))('%s has a message and a fix in the house form', (code, entry) => {
+    expect(code).toMatch(/^ERR_POLICY_[A-Z]+(_[A-Z]+)*$/);
+    expect(entry.message).not.toMatch(/[.\s]$/);
+    expect(entry.fix).toMatch(/^[A-Z].*\.$/);
+    expect(catalogued).not.toContain(entry.message);
+  });
+
+  it('say each thing once', () => {
+    const messages = Object.values(policyErrors).map(({ message }) => message);
+    expect(new Set(messages).size).toBe(messages.length);
+  });
+
   it.each(refusals)('$name: $message', ({ message, messageExpression = '' }) => {
     const [code = ''] = codesIn(message);
     expect(Object.keys(policyErrors)).toContain(code);

@@ -1,6 +1,6 @@
 import { defined } from '../../src/api/json.ts';
 import { group, systemNamespace } from '../../src/api/names.ts';
-import type { PolicyErrorCode } from '../../src/policy-errors.ts';
+import type { PolicyErrorCode } from './policy-errors.ts';
 
 /** An expression of each name, in the order in which they stand. */
 export type Expressions = Readonly<Record<string, string>>;

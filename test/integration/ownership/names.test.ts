@@ -10,7 +10,7 @@ import {
   virtualClusterInstances,
 } from '../../../src/api/resources.ts';
 import { collectionPath } from '../../../src/kube/resource-path.ts';
-import type { PolicyErrorCode } from '../../../src/policy-errors.ts';
+import type { PolicyErrorCode } from '../../../tools/policies/policy-errors.ts';
 import { type ApiAnswer, type ApiClient, contentTypes } from '../admission/api-client.ts';
 import { hashOfOwnKey, objectOf, pathOf, type TestObject, uniqueName } from '../admission/objects.ts';
 import { admissionWorld, create } from '../admission/world.ts';
