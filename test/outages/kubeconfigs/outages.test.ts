@@ -278,7 +278,7 @@ describe('a virtual cluster that is away', () => {
     await holder.close();
   });
 
-  it('has a hundred certificates revoked within five seconds of its return', async () => {
+  it('has a hundred certificates revoked within five seconds of its first answer', async ({ annotate }) => {
     const crowd = await issuedTogether(100);
     await cluster.plane.stopApiServer();
     await admin.untilCondition(project.instance, { status: 'False' }, { timeoutMs: 90_000 });
@@ -287,12 +287,13 @@ describe('a virtual cluster that is away', () => {
       await admin.patch(object, { metadata: { finalizers: null } });
     });
     await until('each is tried', async () => (await metricOf(world.operator, unreachable)) >= crowd.length);
-    await cluster.plane.startApiServer();
-    // Its API server is young, and may be slow to answer the first request.
-    await admin.untilReady(project.instance, { timeoutMs: 120_000 });
     const bound = async () => (await bindingsOf(crowd)).length;
+    const started = cluster.plane.startApiServer();
+    await until('it answers', async () => (await bound()) >= 0, { timeoutMs: 120_000 });
     const took = await timeUntil('they are revoked', async () => (await bound()) === 0, { seen: bound });
-    expect(took).toBeLessThan(15_000);
+    await annotate(`${(took / 1_000).toFixed(1)} s`);
+    expect(took).toBeLessThan(5_000);
+    await started;
     await until('no record is left', async () => (await recordsOf(crowd)).length === 0);
   }, 330_000);
 
