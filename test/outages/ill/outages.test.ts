@@ -1,33 +1,51 @@
-import { afterAll, beforeAll, describe, it } from 'vitest';
-import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { type ControlPlane, startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import type { Stored } from '../../../lab/operator/api.ts';
 import { fillEtcd, freeEtcd } from '../../../lab/operator/etcd.ts';
 import { applyKustomization } from '../../../lab/operator/kustomization.ts';
+import { manifestOf } from '../../../lab/operator/manifest.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
+import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
 import { WriteGate } from '../../../lab/operator/write-gate.ts';
-import { systemNamespace } from '../../../src/api/names.ts';
-import { liveThrough } from './outage.ts';
+import { annotations, systemNamespace } from '../../../src/api/names.ts';
+import { directClusterEndpointTokens as tokens } from '../../../src/api/resources.ts';
+import { createKeys, expectIssuedOnce, liveThrough, type Patient } from './outage.ts';
+import { untilReady, untilReadyz } from './readyz.ts';
 
-// Of its own: it is made ill.
-const plane = await startControlPlane({ name: 'ill', etcdQuotaBytes: 32 * 2 ** 20 });
-const gate = await WriteGate.start(plane);
-afterAll(async () => {
-  await gate.close();
-  await plane.stop();
-});
-const world = await operatorWorld({ plane, operator: false, clear: false });
-let operator: RunningOperator;
-
-beforeAll(async () => {
-  const options = { name: world.name('ill'), env: { LATCHKEY_LEASE_DURATION: '3s' } };
-  operator = await RunningOperator.start(gate.access, world.guard, options);
+/** An operator on a control plane that is made ill. */
+async function startPatient(
+  name: string,
+  plane: ControlPlane,
+  env: Record<string, string> = {},
+): Promise<Patient> {
+  const gate = await WriteGate.start(plane);
+  afterAll(async () => {
+    await gate.close();
+    await plane.stop();
+  });
+  const world = await operatorWorld({ plane, operator: false, clear: false });
+  const options = { name: world.name(name), env };
+  const operator = await RunningOperator.start(gate.access, world.guard, options);
   await untilLeading(operator);
-});
+  return { world, gate, operator };
+}
 
+// Two that are ill at the same time: one in ways that cost the lease, one in ways that do not.
+const [plane, otherPlane] = await Promise.all([
+  startControlPlane({ name: 'ill', etcdQuotaBytes: 32 * 2 ** 20 }),
+  startControlPlane({ name: 'half-ill' }),
+]);
+const [without, withLease] = await Promise.all([
+  startPatient('without', plane, { LATCHKEY_LEASE_DURATION: '3s' }),
+  startPatient('with', otherPlane),
+]);
+
+const oneAfterTheOther = { concurrent: false };
 const unrenewed = (reason: string) =>
   new RegExp(`\\[-\\]api failed: no lease request succeeded for \\d+ s \\(${reason}\\)`);
 
-describe('an operator that cannot renew its lease lives on, not ready, and is back within half a minute', () => {
+describe.concurrent('an operator that cannot renew its lease lives on, not ready, and is back within half a minute', () => {
   const roles = ['clusterrolebinding/latchkey-operator', 'rolebinding/latchkey-operator'];
 
   it.each([
@@ -49,7 +67,64 @@ describe('an operator that cannot renew its lease lives on, not ready, and is ba
       end: async () => await applyKustomization(plane, 'rbac'),
       says: unrenewed('403 Forbidden'),
     },
-  ])('once $when: nothing is lost, and nothing was issued twice', async (outage) => {
-    await liveThrough({ world, gate, operator }, outage);
+  ])('once $when: nothing is lost, and nothing was issued twice', oneAfterTheOther, async (outage) => {
+    await liveThrough(without, outage);
   });
+});
+
+describe.concurrent('an operator that keeps its lease', () => {
+  const { world, gate, operator } = withLease;
+  const { admin } = world;
+  const kept: Stored[] = [];
+
+  it('goes on with the other kinds when the CRD of one is deleted', oneAfterTheOther, async () => {
+    const token = await admin.untilReady(await admin.createToken());
+    await otherPlane.kubectl(['delete', 'crd', `${tokens.plural}.${tokens.group}`]);
+    await admin.untilGone(token);
+    kept.push(...(await createKeys(withLease, 2)));
+    for (const key of kept) await admin.untilReady(key);
+  });
+
+  it('issues a key once whose confirmation is lost on its way', oneAfterTheOther, async () => {
+    const lost: string[] = [];
+    gate.disturb = (request) => {
+      const isMeant = lost.length === 0 && /^PATCH .*\/ownedaccesskeys\/.*\/status/.test(request);
+      if (isMeant) lost.push(request);
+      return isMeant ? { isLost: true } : undefined;
+    };
+    const keys = await createKeys(withLease, 1);
+    for (const key of keys) await admin.untilReady(key);
+    expect(lost.length).toBe(1);
+    kept.push(...keys);
+  });
+
+  it(
+    'names the kind whose CRD was deleted, and is back within a minute of its return',
+    oneAfterTheOther,
+    async () => {
+      await untilReadyz(
+        operator,
+        503,
+        /\[-\]watches failed: failing: directclusterendpointtokens for \d+ s \(404 NotFound\)/,
+      );
+      await applyKustomization(otherPlane, 'default');
+      await until('tokens are stamped again', tokensAreStamped);
+      const next = await admin.createToken();
+      await untilReady(operator, 60_000);
+      await admin.untilReady(next, { timeoutMs: 60_000 });
+      kept.push(...(await createKeys(withLease, 1)));
+      for (const key of kept) {
+        await admin.untilReady(key);
+        await expectIssuedOnce(withLease, key);
+      }
+      expect(await operator.log()).not.toContain('leadership lost');
+      expect(operator.exited).toBe(false);
+    },
+  );
+
+  /** For a moment after its CRD came the API server applies no policy to a kind. */
+  async function tokensAreStamped(): Promise<boolean> {
+    const made = await admin.client.create<Stored>(tokens, manifestOf(tokens), { dryRun: true });
+    return annotations.requester in (made.metadata.annotations ?? {});
+  }
 });
