@@ -1,14 +1,17 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
+import { byShare } from '../../../lab/operator/disturbance.ts';
 import { fillEtcd, freeEtcd } from '../../../lab/operator/etcd.ts';
 import { applyKustomization } from '../../../lab/operator/kustomization.ts';
 import { manifestOf } from '../../../lab/operator/manifest.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
+import { healthOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
-import { WriteGate } from '../../../lab/operator/write-gate.ts';
+import { confirmationsOf, WriteGate } from '../../../lab/operator/write-gate.ts';
 import { annotations, systemNamespace } from '../../../src/api/names.ts';
+import { reasons } from '../../../src/api/reasons.ts';
 import { directClusterEndpointTokens as tokens } from '../../../src/api/resources.ts';
 import { createKeys, expectIssuedOnce, liveThrough, type Patient } from './outage.ts';
 import { untilReady, untilReadyz } from './readyz.ts';
@@ -84,6 +87,32 @@ describe.concurrent('an operator that keeps its lease', () => {
     kept.push(...(await createKeys(withLease, 2)));
     for (const key of kept) await admin.untilReady(key);
   });
+
+  it(
+    'stays ready, issues each key once and ends one in time while 65 % of the answers are bad and the others late',
+    oneAfterTheOther,
+    async () => {
+      const busy = [{ status: 429 }, { status: 503 }];
+      const isBad = byShare(0.65, ...busy, ...busy, { status: 500 });
+      gate.disturb = (request) => isBad(request) ?? { delayMs: 20 };
+      try {
+        const ending = await admin.createKey({ user: 'alice', ttl: 3 });
+        const keys = await Promise.all(Array.from({ length: 5 }, async () => await admin.createKey()));
+        for (const key of keys) await admin.untilReady(key, { timeoutMs: 120_000 });
+        await admin.untilRefused(ending, reasons.expired, { timeoutMs: 120_000 });
+        expect((await healthOf(operator, '/readyz/api')).status).toBe(200);
+        expect((await healthOf(operator, '/livez')).status).toBe(200);
+        await gate.settled();
+        for (const key of keys) {
+          const { status } = await admin.get(key);
+          const confirmed = confirmationsOf(gate).filter(({ name }) => name === key.metadata.name);
+          expect([status.serial, confirmed.map(({ hash }) => hash)]).toEqual([1, [status.credentialHash]]);
+        }
+      } finally {
+        gate.disturb = () => undefined;
+      }
+    },
+  );
 
   it('issues a key once whose confirmation is lost on its way', oneAfterTheOther, async () => {
     const lost: string[] = [];
