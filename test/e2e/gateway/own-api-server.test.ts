@@ -89,7 +89,7 @@ describe('a path and a method that do not fit are refused as by the API server',
     }
   });
 
-  it.each(['POST', 'PUT', 'PATCH', 'DELETE'])('%s of a path that says watch', async (method) => {
+  it.each(['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])('%s of a path that says watch', async (method) => {
     for (const path of ['', `/${one}`]) expect(await isAsExpected({ method, path, isWatch: true })).toBe(405);
     for (const path of [one, other])
       expect((await holder.send('GET', `${ownTokens}/${path}`)).status).toBe(200);
