@@ -113,6 +113,47 @@ describe('what is made at one replica', () => {
   });
 });
 
+describe('what both replicas say of the API', () => {
+  const read = async (gateway: RunningGateway, path: string, headers: Readonly<Record<string, string>>) => {
+    const answer = await gateway.send(management + path, { key: here.key, headers });
+    const { etag, 'content-type': type } = answer.headers;
+    return { status: answer.statusCode, etag, type, text: await answer.body.text() };
+  };
+  const aggregated = (form: string) =>
+    `application/json;g=apidiscovery.k8s.io;v=${form};as=APIGroupDiscoveryList`;
+
+  it.each([
+    ['/apis', aggregated('v2'), 'selves'],
+    ['/openapi/v3/apis/management.platform.sh/v1', 'application/json', 'selves'],
+  ])('is the same text with the same ETag: %s as %s', async (path, accept, part) => {
+    const one = await read(world.gateway, path, { accept });
+    expect(one).toMatchObject({ status: 200, type: accept, etag: expect.stringMatching(/^"[0-9A-F]{64}"$/) });
+    expect(one.text).toContain(part);
+    expect(await read(other, path, { accept })).toEqual(one);
+    const again = { accept, 'if-none-match': String(one.etag) };
+    expect(await read(other, path, again)).toMatchObject({ status: 304, etag: one.etag, text: '' });
+  });
+
+  it('is the same index of OpenAPI, in which a hash stands for each document', async () => {
+    const headers = { accept: 'application/json' };
+    const one = await read(world.gateway, '/openapi/v3', headers);
+    const { serverRelativeURL } = JSON.parse(one.text).paths['apis/management.platform.sh/v1'];
+    expect([one.status, serverRelativeURL]).toEqual([200, expect.stringMatching(/\?hash=[0-9A-F]{64}$/)]);
+    expect(await read(other, '/openapi/v3', headers)).toEqual(one);
+  });
+
+  it('is the same in the older form: what the API server says of it, which has the newer one only', async () => {
+    const headers = { accept: aggregated('v2beta1') };
+    const one = await read(world.gateway, '/apis', headers);
+    const direct = await world.plane.kubectl(['get', '--raw', '/apis']);
+    expect([one.status, await read(other, '/apis', headers)]).toEqual([406, one]);
+    const either = { accept: `${headers.accept},application/json` };
+    const groups = await read(other, '/apis', either);
+    expect(JSON.parse(groups.text)).toEqual(JSON.parse(direct.stdout));
+    expect(await read(world.gateway, '/apis', either)).toEqual(groups);
+  });
+});
+
 it('two replicas exceed a quota by no more than what is under way', async () => {
   const holder = await ownClient(world, { user: world.name('eager') });
   const elsewhere = new OwnClient({ gateway: other, admin }, holder.key);
