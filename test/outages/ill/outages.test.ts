@@ -89,19 +89,25 @@ describe.concurrent('an operator that keeps its lease', () => {
   });
 
   it(
-    'stays ready, issues each key once and ends one in time while 65 % of the answers are bad and the others late',
+    'goes on leading while 65 % of the answers are bad and the others late, and issues each key once',
     oneAfterTheOther,
     async () => {
-      const busy = [{ status: 429 }, { status: 503 }];
-      const isBad = byShare(0.65, ...busy, ...busy, { status: 500 });
-      gate.disturb = (request) => isBad(request) ?? { delayMs: 20 };
+      let bad = 0;
+      const isBad = byShare(0.65, { status: 429 }, { status: 503 }, { status: 500 });
+      gate.disturb = (request) => {
+        const disturbance = isBad(request);
+        if (disturbance !== undefined) bad += 1;
+        return disturbance ?? { delayMs: 20 };
+      };
       try {
         const ending = await admin.createKey({ user: 'alice', ttl: 3 });
         const keys = await Promise.all(Array.from({ length: 5 }, async () => await admin.createKey()));
-        for (const key of keys) await admin.untilReady(key, { timeoutMs: 120_000 });
-        await admin.untilRefused(ending, reasons.expired, { timeoutMs: 120_000 });
-        expect((await healthOf(operator, '/readyz/api')).status).toBe(200);
+        await until('many bad answers', async () => bad >= 60, { timeoutMs: 90_000 });
         expect((await healthOf(operator, '/livez')).status).toBe(200);
+        gate.disturb = () => undefined;
+        // What fails again and again is tried again within a minute.
+        for (const key of keys) await admin.untilReady(key, { timeoutMs: 90_000 });
+        await admin.untilRefused(ending, reasons.expired, { timeoutMs: 90_000 });
         await gate.settled();
         for (const key of keys) {
           const { status } = await admin.get(key);
