@@ -41,9 +41,10 @@ describe('the garbage collector without its exemption', async () => {
     const { stdout } = await plane.kubectl(['get', '--raw', '/metrics']);
     const lines = stdout
       .split('\n')
-      .filter((line) => line.startsWith('apiserver_mutating_admission_policy_check_total'));
-    // What it allows it does not even judge.
-    const denials = lines.filter((line) => line.includes('"latchkey-ownership"'));
+      .filter((line) => line.startsWith('apiserver_validating_admission_policy_check_total'));
+    const denials = lines.filter(
+      (line) => line.includes('"latchkey-ownership"') && line.includes('enforcement_action="deny"'),
+    );
     return denials.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
   };
 

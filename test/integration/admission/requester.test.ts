@@ -126,7 +126,7 @@ describe('requester stamps', async () => {
       status: 403,
       body: {
         message: expect.stringMatching(
-          /: the user extra management\.platform\.sh\/access-key holds one value, "name\/uid"; only the gateway sets it$/,
+          /: the user extra management\.platform\.sh\/access-key holds one value, "name\/uid"; only the gateway sets it \(requester "alice", code ERR_POLICY_CREDENTIAL_EXTRA\)$/,
         ),
       },
     });
