@@ -104,10 +104,12 @@ async function letIn(made: readonly Made[], victim: Stored): Promise<readonly st
   return spec.ttl === victim.spec.ttl ? names : [...names, 'latchkey-ownership'];
 }
 
-/** Two policies stamp and two judge who changes what: either of the two does for both. */
+/** Two policies stamp, and either does for both. Of the two of ownership one judges those who may get the object. */
 function expectedWithout(away: readonly Piece[]): readonly string[] {
   const isAway = (name: string) => away.some((piece) => piece.name === name);
-  const isUnowned = away.filter(({ name }) => name === 'latchkey-ownership').length === 2;
+  const isUnowned = away.some(
+    ({ kind, name }) => kind.startsWith('Validating') && name === 'latchkey-ownership',
+  );
   return [
     ...(stamps.every((piece) => away.includes(piece)) ? ['stamps'] : []),
     ...Object.keys(refused).filter(isAway),
