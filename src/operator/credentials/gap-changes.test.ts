@@ -72,6 +72,28 @@ describe('what was made or changed while no one stamped', () => {
     );
   });
 
+  it.each<[string, CredentialParts]>([
+    ['a rotation', { annotations: { [annotations.rotate]: 'now' } }],
+    ['a longer life', { spec: { ...spec, ttl: 0 } }],
+    ['an end to being disabled', { spec: { ...spec, ttl: 60, disabled: false } }],
+  ])('%s is known, whatever is changed afterwards', (_, parts) => {
+    bring({ spec: { ...spec, ttl: 60, disabled: true } });
+    gap = true;
+    expect(changes.has(bring({ spec: { ...spec, ttl: 60, disabled: true }, ...parts }))).toBe(true);
+    gap = false;
+    const later = { spec: { user: 'alice', ttl: 30, disabled: true } };
+    expect(changes.has(bring(later))).toBe(true);
+    expect(changes.has(bring({ ...later, annotations: { [annotations.rotate]: 'again' } }))).toBe(true);
+  });
+
+  it('what has an end to being disabled while they are there is not meant', () => {
+    bring({ spec: { ...spec, ttl: 60, disabled: true } });
+    const record = bring({ spec: { ...spec, ttl: 0 }, annotations: { [annotations.rotate]: 'now' } });
+    gap = true;
+    expect(changes.has(bring({ spec: { ...spec, ttl: 0 } }))).toBe(false);
+    expect(changes.has(record)).toBe(false);
+  });
+
   it('what was confirmed is not meant when a new leader meets it for the first time in a gap', () => {
     gap = true;
     const record = liveRecord();
@@ -90,7 +112,8 @@ describe('what was made or changed while no one stamped', () => {
 
   it('nothing is remembered of what is gone', () => {
     gap = true;
-    const record = bring();
+    bring();
+    const record = bring({ annotations: { [annotations.rotate]: 'now' } });
     store.remove(record.key, record.uid);
     expect(changes.has(record)).toBe(false);
   });

@@ -142,14 +142,28 @@ describe('while only the policies that judge the result are away', () => {
   }, 180_000);
 });
 
+/** Each API server goes on stamping for a moment. */
+async function untilNoStamp(): Promise<void> {
+  const isUnstamped = async () => {
+    const { body } = await mallory.tryCreate(ownedAccessKeys, { user: 'mallory', ttl: 600 });
+    return body.metadata?.uid !== undefined && body.metadata.annotations === undefined;
+  };
+  await until('no policy stamps', isUnstamped);
+}
+
 describe('while no one stamps who asks either', () => {
-  it('a namespace that a stranger writes into a key is never let in', async () => {
-    const key = await admin.untilReady(await alice.create(ownedAccessKeys, { user: 'alice', ttl: 600 }));
+  it('nothing that a stranger changes is ever confirmed', async () => {
+    const attacks = await attacksOn(alice, maker);
     const bringBack = await takeAway(plane, bindingsOf([...judging, ...stamping]));
-    await untilDone({ ...opening, on: key });
+    await untilNoStamp();
+    for (const attack of attacks) await untilDone(attack);
     await bringBack();
     await untilComplete();
-    const { status } = await admin.untilRefused(key, reasons.requesterUnknown);
-    expect(status).not.toHaveProperty('allowedNamespaces');
+    for (const { title, on } of attacks) {
+      const { status } = await admin.untilRefused(on, reasons.requesterUnknown);
+      expect(status, title).not.toHaveProperty('credentialHash');
+      expect(status, title).not.toHaveProperty('token');
+      expect(status, title).not.toHaveProperty('allowedNamespaces');
+    }
   }, 180_000);
 });
