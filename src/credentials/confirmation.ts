@@ -87,8 +87,8 @@ function toPrevious(value: unknown): PreviousCredential | undefined {
     credentialHash,
     serial,
     expirationTimestamp,
-    // Earlier releases called it `keyID`.
-    signingKeyID: shared.text(asText(previous['signingKeyID']) ?? asText(previous['keyID'])),
+    // Earlier releases called it `keyID`. First, because they leave the field that they do not know as it was before.
+    signingKeyID: shared.text(asText(previous['keyID']) ?? asText(previous['signingKeyID'])),
   });
 }
 

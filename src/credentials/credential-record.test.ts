@@ -147,6 +147,17 @@ describe('toCredentialRecord', () => {
     });
   });
 
+  it.each([
+    ['an earlier release', { keyID: 'k1' }, 'k1'],
+    ['an earlier release over one of this', { keyID: 'k1', signingKeyID: 'k0' }, 'k1'],
+    ['this release', { signingKeyID: 'k1' }, 'k1'],
+  ])('knows the signing key of a predecessor that %s wrote', (_, named, expected) => {
+    const former = { credentialHash: credentialHash('old'), serial: 1 };
+    const previous = { ...former, expirationTimestamp: '2026-11-21T10:10:00Z', ...named };
+    const { status } = recordOf(credentialObject({ status: { previous } }));
+    expect(status.previous?.signingKeyID).toBe(expected);
+  });
+
   it('keys namespaced objects by namespace and name', () => {
     const object = credentialObject({
       kind: 'VirtualClusterInstanceKubeConfig',

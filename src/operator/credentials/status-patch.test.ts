@@ -57,6 +57,21 @@ describe('statusPatch', () => {
     expect(statusPatch(record(written), desired, now)).toBeUndefined();
   });
 
+  it('leaves nothing of the predecessor before in the present one', () => {
+    const former = { credentialHash: 'b'.repeat(64), serial: 1, expirationTimestamp: '2026-11-21T10:00:30Z' };
+    const previous = { credentialHash: 'c'.repeat(64), serial: 2, expirationTimestamp: created + 40_000 };
+    const next = { ...desired, confirmation: { ...desired.confirmation, previous } };
+    const wanted = { ...previous, expirationTimestamp: '2026-11-21T10:00:40Z' };
+    expect(statusPatch(record(written), next, now)).toEqual({ previous: wanted });
+    expect(statusPatch(record({ ...written, previous: { ...former, keyID: 'k1' } }), next, now)).toEqual({
+      previous: { ...wanted, keyID: null, signingKeyID: null },
+    });
+    const named = { ...next.confirmation, previous: { ...previous, signingKeyID: 'k2' } };
+    expect(
+      statusPatch(record({ ...written, previous: former }), { ...next, confirmation: named }, now),
+    ).toEqual({ previous: { ...wanted, keyID: null, signingKeyID: 'k2' } });
+  });
+
   it('keeps the transition time of a condition whose status stays', () => {
     const changed = { ...desired, ready: { ...desired.ready, message: 'still works' } };
     expect(statusPatch(record(written), changed, now)).toEqual({

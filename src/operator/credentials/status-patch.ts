@@ -1,6 +1,7 @@
 import { conditionTypes, findCondition } from '../../api/conditions.ts';
 import { credentialKinds } from '../../api/credential-kinds.ts';
 import { formatTimestamp } from '../../api/instant.ts';
+import { isObject } from '../../api/json.ts';
 import { reasons } from '../../api/reasons.ts';
 import type { Confirmation, CredentialRecord } from '../../credentials/record.ts';
 import { conditionsPatch } from '../shared/conditions.ts';
@@ -61,8 +62,13 @@ function changedFields(present: Confirmation, wanted: Confirmation): StatusField
   for (const name of Object.keys(to)) {
     if (JSON.stringify(from[name]) !== JSON.stringify(to[name])) changes[name] = to[name] ?? null;
   }
-  return changes;
+  const { previous } = changes;
+  const isReplaced = present.previous !== undefined && isObject(previous);
+  return isReplaced ? { ...changes, previous: { ...ofFormer, ...previous } } : changes;
 }
+
+/** A merge patch leaves what it does not name: it would say of the new predecessor by which key the former one was signed. */
+const ofFormer = { keyID: null, signingKeyID: null };
 
 function writtenFields(confirmation: Confirmation): StatusFields {
   const { lastActivity: _ofTheGateway, previous, ...fields } = confirmation;
