@@ -124,7 +124,7 @@ export class KubeConfigs {
     const arrivals = this.#options.index.records.arrivals[kind];
     const wait = new IssueWait(request, { arrivals, key: keyOf(object.metadata), maxWaitMs });
     try {
-      const answer = await this.#create(order, wait);
+      const answer = await this.#create(order, { wait, quotaPlace });
       const made = readAnswer(answer);
       quotaPlace.uid = uidOf(made);
       if (answer.status !== 201) return sendObject(request, answer.status, made, passedHeaders(answer));
@@ -135,7 +135,7 @@ export class KubeConfigs {
     }
   }
 
-  async #create(order: Order, wait: IssueWait): Promise<RawResponse> {
+  async #create(order: Order, { wait, quotaPlace }: Making): Promise<RawResponse> {
     const { request, object, query } = order;
     const collection = collectionPath(virtualClusterInstanceKubeConfigs, object.metadata.namespace);
     const path = query.size === 0 ? collection : `${collection}?${query}`;
@@ -148,7 +148,7 @@ export class KubeConfigs {
       throw new Error(`the API server answered with ${answer.status}`);
     } catch (error) {
       // No one knows whether it was made, or will be: a server that answers too late goes on all the same.
-      this.#options.removals.removeWhenItComes(toMade(order, wait.latest));
+      quotaPlace.settled = this.#options.removals.removeWhenItComes(toMade(order, wait.latest));
       throw error;
     }
   }
@@ -169,6 +169,11 @@ export class KubeConfigs {
     if (outcome.state === 'refused') return request.refuse(outcome.refusal);
     request.refuse(this.#instanceAt(place) === undefined ? noInstance : pendingAnswer(latest));
   }
+}
+
+interface Making {
+  readonly wait: IssueWait;
+  readonly quotaPlace: QuotaPlace;
 }
 
 interface Finished {

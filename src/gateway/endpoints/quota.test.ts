@@ -50,6 +50,19 @@ it('counts once what is in the index while its request waits for the operator', 
   expect(refusalOf(quota).body).toContain('has 2 ownedaccesskeys already');
 });
 
+it('counts what may come of the request of a client that left, until it has been taken away', async () => {
+  const { put, quota } = start();
+  put(liveRecord({ name: 'a' }));
+  const place = enter(quota);
+  const removal = Promise.withResolvers<void>();
+  place.settled = removal.promise;
+  quota.leave('OwnedAccessKey', 'alice', place);
+  refusalOf(quota);
+  removal.resolve();
+  await removal.promise;
+  enter(quota);
+});
+
 it('counts what is being deleted: a finalizer of its maker keeps it there', () => {
   const { put, quota } = start();
   const metadata = { deletionTimestamp: '2026-11-21T10:00:00Z', finalizers: ['example.com/hold'] };

@@ -16,6 +16,8 @@ export interface QuotaOptions {
 export interface QuotaPlace {
   /** Of the object, once it is made: the index may count it from then on, while the request still waits for the operator. */
   uid?: string | undefined;
+  /** Where no one knows whether anything was made: when that has been taken away. */
+  settled?: Promise<void> | undefined;
 }
 
 /** How many credentials one user may make through the gateway: every one is held in memory by every replica. */
@@ -45,7 +47,14 @@ export class Quota {
     return place;
   }
 
+  /** A client that leaves makes no room: what may come of its request is still to be taken away. */
   leave(kind: CredentialKind, user: string, place: QuotaPlace): void {
+    const free = () => this.#free(kind, user, place);
+    if (place.settled === undefined) free();
+    else void place.settled.then(free, free);
+  }
+
+  #free(kind: CredentialKind, user: string, place: QuotaPlace): void {
     const key = `${kind} ${user}`;
     const underway = this.#underway.get(key);
     underway?.delete(place);

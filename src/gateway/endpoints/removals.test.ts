@@ -68,24 +68,24 @@ describe('what no one has got', () => {
 
   it('and may not be there yet is deleted as soon as the watch brings it', async () => {
     const { removals, arrivals, deleted, clock } = start();
-    removals.removeWhenItComes({ identity, key, uid: undefined });
+    const removal = removals.removeWhenItComes({ identity, key, uid: undefined });
     await clock.advanceAsync(10_000, 1_000);
     expect(deleted).toEqual([]);
     arrivals.saw(object);
-    await clock.settle();
+    await removal;
     expect(deleted).toEqual([[key, { uid: 'u' }]]);
   });
 
   it('and never comes is deleted by its name in the end, if it is there', async () => {
     const { removals, deleted, clock } = start(failure(404, 'NotFound'));
-    removals.removeWhenItComes({ identity, key, uid: undefined });
+    void removals.removeWhenItComes({ identity, key, uid: undefined });
     await clock.advanceAsync(60_000, 1_000);
     expect(deleted).toEqual([[key, undefined]]);
   });
 
   it('and was seen already is deleted at once', async () => {
     const { removals, deleted, clock } = start();
-    removals.removeWhenItComes({ identity, key, uid: 'u' });
+    void removals.removeWhenItComes({ identity, key, uid: 'u' });
     await clock.settle();
     expect(deleted).toEqual([[key, { uid: 'u' }]]);
   });
@@ -93,7 +93,7 @@ describe('what no one has got', () => {
   it('is tried once more when the gateway stops, which does not wait for the times between', async () => {
     const { removals, deleted, clock } = start(failure(503, 'ServiceUnavailable'));
     await removals.remove({ identity, key, uid: 'u' });
-    removals.removeWhenItComes({ identity, key: { ...key, name: 'shop-y' }, uid: undefined });
+    void removals.removeWhenItComes({ identity, key: { ...key, name: 'shop-y' }, uid: undefined });
     const drained = removals.drain();
     await clock.settle();
     await drained;

@@ -55,10 +55,11 @@ export class Removals {
     if (!(await this.#try(made))) this.#track(this.#goOn(made));
   }
 
-  /** For what may not be there yet: as soon as the watch brings it, or at the end of the time that this can take. */
-  removeWhenItComes(made: MadeObject): void {
-    if (made.uid === undefined) this.#track(this.#awaitAndRemove(made));
-    else this.#track(this.remove(made));
+  /** For what may not be there yet: as soon as the watch brings it, or at the end of the time that this can take. Resolves then. */
+  removeWhenItComes(made: MadeObject): Promise<void> {
+    const removal = made.uid === undefined ? this.#awaitAndRemove(made) : this.remove(made);
+    this.#track(removal);
+    return removal;
   }
 
   /** Ends all waiting; what is left is tried once more. */
