@@ -14,8 +14,9 @@ import {
   pathOf,
   writeQuery,
 } from './own-request.ts';
+import type { QuotaPlace } from './quota.ts';
 import { isAboutObject, presentUID, readWhole, unlessReplaced } from './read-own.ts';
-import { Refusal, refuse } from './refusal.ts';
+import { refuse } from './refusal.ts';
 import { type Reply, toReply, uidOf } from './reply.ts';
 import { parseObject, readWholeBody, yamlSourceOf } from './request-body.ts';
 import { refuseNewSecret } from './secret-reference.ts';
@@ -39,25 +40,24 @@ const readManifest = async (request: OwnRequest): Promise<JsonObject> =>
 async function applyNew(request: OwnRequest, sent: JsonObject): Promise<Reply> {
   const { kind, services, sender } = request;
   const { verdict } = sender;
+  const { user } = verdict.identity;
   const object = withinScope(sent, verdict);
   refuseNewSecret(verdict, object);
   await requireInstanceUse(request, object);
   // The index may be behind: a new key would end the one that was made a moment ago through another replica.
   if (await isTaken(request)) return refuse('ERR_OBJECT_CONFLICT', {});
   const made = kind === 'OwnedAccessKey' ? withNewKey(object, randomBytes) : { object };
-  const place = services.quota.enter(kind, verdict.identity.user);
-  if ('refusal' in place) throw new Refusal(place.refusal);
-  try {
-    const reply = await sendApply(request, made);
-    place.uid = uidOf(reply.body);
-    // Someone was faster, and the refusal is about an object that may be somebody else's.
-    if (isAboutObject(reply) && (await isTaken(request))) return refuse('ERR_OBJECT_CONFLICT', {});
-    // 200: someone was faster, and the object has this key now.
-    const isMade = reply.status === 201 || (reply.status === 200 && made.plain !== undefined);
-    return isMade && !isDryRun(request) ? await issued(request, reply, made.plain) : reply;
-  } finally {
-    services.quota.leave(kind, verdict.identity.user, place);
-  }
+  return await services.quota.during(kind, user, async (place) => await make(request, made, place));
+}
+
+async function make(request: OwnRequest, made: SentKey, place: QuotaPlace): Promise<Reply> {
+  const reply = await sendApply(request, made);
+  place.uid = uidOf(reply.body);
+  // Someone was faster, and the refusal is about an object that may be somebody else's.
+  if (isAboutObject(reply) && (await isTaken(request))) return refuse('ERR_OBJECT_CONFLICT', {});
+  // 200: someone was faster, and the object has this key now.
+  const isMade = reply.status === 201 || (reply.status === 200 && made.plain !== undefined);
+  return isMade && !isDryRun(request) ? await issued(request, reply, made.plain) : reply;
 }
 
 const isTaken = async (request: OwnRequest): Promise<boolean> =>

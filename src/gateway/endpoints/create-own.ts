@@ -6,7 +6,6 @@ import { requireInstanceUse } from './instance-use.ts';
 import { untilIssued } from './issuing.ts';
 import { askAsHolder, isDryRun, type OwnRequest, resourceOf, writeQuery } from './own-request.ts';
 import type { QuotaPlace } from './quota.ts';
-import { Refusal } from './refusal.ts';
 import { type IssuedCredential, type Reply, toReply, uidOf, withWarning } from './reply.ts';
 import { readObject } from './request-body.ts';
 import { refuseNewSecret } from './secret-reference.ts';
@@ -18,13 +17,7 @@ export async function createOwn(request: OwnRequest): Promise<Reply> {
   await requireInstanceUse(request, sent.object);
   const { kind, services, sender } = request;
   const { user } = sender.verdict.identity;
-  const place = services.quota.enter(kind, user);
-  if ('refusal' in place) throw new Refusal(place.refusal);
-  try {
-    return await create(request, sent, place);
-  } finally {
-    services.quota.leave(kind, user, place);
-  }
+  return await services.quota.during(kind, user, async (place) => await create(request, sent, place));
 }
 
 function prepare(request: OwnRequest, body: JsonObject): SentKey {

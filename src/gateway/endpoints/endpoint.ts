@@ -16,6 +16,7 @@ import type { YAMLReader } from '../yaml/yaml-reader.ts';
 import type { HeldBytes } from './held-bytes.ts';
 import type { IssuerDocuments } from './issuer-documents.ts';
 import type { Quota } from './quota.ts';
+import { Refusal } from './refusal.ts';
 import type { Removals } from './removals.ts';
 
 export interface Exchange {
@@ -68,9 +69,10 @@ export interface EndpointServices {
   readonly removals: Pick<Removals, 'during' | 'remove' | 'removeWhenItComes'>;
 }
 
-/** Answers a request that a target could not be asked for, or did not answer. */
-export function answerFailure({ response, onFailure }: EndpointRequest, error: Error): void {
+/** Answers a request that was refused, or that a target could not be asked for, or did not answer. */
+export function answerFailure({ response, refuse, onFailure }: EndpointRequest, error: Error): void {
   if (response.destroyed) return;
+  if (error instanceof Refusal) return refuse(error.answer);
   const failure = causeOf(error);
   const refusal = answerTo(failure);
   onFailure(failure, refusal);

@@ -109,14 +109,8 @@ export class KubeConfigs {
   async #makeWithinQuota(order: Order): Promise<void> {
     const { request } = order;
     const { user } = request.sender.verdict.identity;
-    const { quota } = this.#options;
-    const quotaPlace = quota.enter(kind, user);
-    if ('refusal' in quotaPlace) return request.refuse(quotaPlace.refusal);
-    try {
-      await this.#options.removals.during(this.#make(order, quotaPlace));
-    } finally {
-      quota.leave(kind, user, quotaPlace);
-    }
+    const { quota, removals } = this.#options;
+    await quota.during(kind, user, async (place) => await removals.during(this.#make(order, place)));
   }
 
   async #make(order: Order, quotaPlace: QuotaPlace): Promise<void> {

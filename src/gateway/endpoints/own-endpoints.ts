@@ -11,7 +11,6 @@ import { checkPath } from './own-path.ts';
 import type { OwnRequest } from './own-request.ts';
 import { patchOwn } from './patch-own.ts';
 import { withoutCredentials } from './redaction.ts';
-import { Refusal } from './refusal.ts';
 import { replaceOwn } from './replace-own.ts';
 import { issueInto, type Reply } from './reply.ts';
 import { watchOwn } from './watch-own.ts';
@@ -60,7 +59,7 @@ const answering =
       checkPath(request);
       sendReply(request, await operation(request));
     } catch (error) {
-      fail(request, error as Error);
+      answerFailure(request, error as Error);
     }
   };
 
@@ -74,7 +73,7 @@ const watching =
     } catch (error) {
       // Clients watch again from where they got to.
       if (request.response.headersSent) request.response.destroy();
-      else fail(request, error as Error);
+      else answerFailure(request, error as Error);
     }
   };
 
@@ -84,9 +83,4 @@ function sendReply(request: OwnRequest, reply: Reply): void {
   const { status, body, known, issued, headers } = reply;
   const cleaned = withoutCredentials(body, known);
   sendObject(request, status, issued === undefined ? cleaned : issueInto(cleaned, issued), headers);
-}
-
-function fail(request: OwnRequest, error: Error): void {
-  if (!(error instanceof Refusal)) answerFailure(request, error);
-  else if (!request.response.destroyed) request.refuse(error.answer);
 }

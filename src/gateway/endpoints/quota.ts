@@ -2,7 +2,8 @@ import type { CredentialKind } from '../../api/credential-kinds.ts';
 import { credentialKinds } from '../../api/credential-kinds.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
 import type { CredentialRecords } from '../index/credential-records.ts';
-import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
+import { errorAnswer } from '../server/error-answer.ts';
+import { Refusal } from './refusal.ts';
 
 export interface QuotaOptions {
   readonly records: Pick<CredentialRecords, 'ofKind'>;
@@ -30,8 +31,17 @@ export class Quota {
     this.#options = options;
   }
 
-  /** Takes a place for one more. Give it back when the index has the object, or it was not made. */
-  enter(kind: CredentialKind, user: string): QuotaPlace | { readonly refusal: ErrorAnswer } {
+  /** Keeps a place for what `make` makes until it settles: by then the index has the object, or it was not made. Throws a Refusal. */
+  async during<T>(kind: CredentialKind, user: string, make: (place: QuotaPlace) => Promise<T>): Promise<T> {
+    const place = this.#enter(kind, user);
+    try {
+      return await make(place);
+    } finally {
+      this.#leave(kind, user, place);
+    }
+  }
+
+  #enter(kind: CredentialKind, user: string): QuotaPlace {
     const place: QuotaPlace = {};
     const limit = this.#options.limits[kind];
     if (limit === undefined) return place;
@@ -42,13 +52,13 @@ export class Quota {
     const held = made.filter((record) => isHeld(record, this.#options.now()));
     const count = made.length + coming;
     const isFull = held.length + coming >= limit || count >= limit * maxPresent;
-    if (isFull) return { refusal: refusalOf(kind, user, count) };
+    if (isFull) throw refusalOf(kind, user, count);
     this.#underway.set(key, underway.add(place));
     return place;
   }
 
   /** A client that leaves makes no room: what may come of its request is still to be taken away. */
-  leave(kind: CredentialKind, user: string, place: QuotaPlace): void {
+  #leave(kind: CredentialKind, user: string, place: QuotaPlace): void {
     const free = () => this.#free(kind, user, place);
     if (place.settled === undefined) free();
     else void place.settled.then(free, free);
@@ -67,9 +77,9 @@ export class Quota {
   }
 }
 
-function refusalOf(kind: CredentialKind, user: string, count: number): ErrorAnswer {
+function refusalOf(kind: CredentialKind, user: string, count: number): Refusal {
   const values = { user, count, resource: credentialKinds[kind].plural };
-  return errorAnswer('ERR_QUOTA', values, { headers: ['retry-after', '60'] });
+  return new Refusal(errorAnswer('ERR_QUOTA', values, { headers: ['retry-after', '60'] }));
 }
 
 function countOutside(made: readonly LiveRecord[], underway: ReadonlySet<QuotaPlace>): number {
