@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isNewerVersion, keyOf, parseKey } from './object.ts';
+import { isNewerVersion, keyOf, parseKey, uidOf } from './object.ts';
 
 it.each([
   [{ name: 'a' }, 'a'],
@@ -11,6 +11,18 @@ it.each([
 
 it('takes an empty namespace for none', () => {
   expect(keyOf({ namespace: '', name: 'a' })).toBe('a');
+});
+
+it.each([
+  [{ metadata: { uid: 'a' } }, 'a'],
+  [{ metadata: { uid: '' } }, undefined],
+  [{ metadata: { uid: 7 } }, undefined],
+  [{ metadata: ['uid'] }, undefined],
+  [{}, undefined],
+  [null, undefined],
+  [undefined, undefined],
+])('the UID of %j is %s', (sent, uid) => {
+  expect(uidOf(sent)).toBe(uid);
 });
 
 it.each([

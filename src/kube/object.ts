@@ -1,3 +1,4 @@
+import { asObject, asText } from '../api/json.ts';
 import type { ObjectMeta } from '../api/object-meta.ts';
 
 export interface KubeObject {
@@ -20,6 +21,10 @@ export interface ObjectKey {
 export function isNewerVersion(version: string, than: string): boolean {
   return version.length === than.length ? version > than : version.length > than.length;
 }
+
+/** `metadata.uid` of what a server sent, of whatever shape that is. */
+export const uidOf = (sent: unknown): string | undefined =>
+  asText(asObject(asObject(sent)['metadata'])['uid']);
 
 /** `name`, or `namespace/name`: the key of stores and work queues. */
 export function keyOf(object: ObjectKey): string {

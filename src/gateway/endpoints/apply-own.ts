@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { asObject, type JsonObject } from '../../api/json.ts';
 import { groups } from '../../api/names.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
-import { keyOf } from '../../kube/object.ts';
+import { keyOf, uidOf } from '../../kube/object.ts';
 import { issued } from './create-own.ts';
 import { requireInstanceUse } from './instance-use.ts';
 import {
@@ -17,7 +17,7 @@ import {
 import type { QuotaPlace } from './quota.ts';
 import { isAboutObject, presentUID, readWhole, unlessReplaced } from './read-own.ts';
 import { refuse } from './refusal.ts';
-import { type Reply, toReply, uidOf } from './reply.ts';
+import { type Reply, toReply } from './reply.ts';
 import { parseObject, readWholeBody, yamlSourceOf } from './request-body.ts';
 import { refuseNewSecret } from './secret-reference.ts';
 import { fitToPath, type SentKey, withHashedKey, withinScope, withNewKey } from './sent-object.ts';

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { credentialKinds } from '../../api/credential-kinds.ts';
 import { asObject, asText, type JsonObject } from '../../api/json.ts';
+import { uidOf } from '../../kube/object.ts';
 import { collectionPath } from '../../kube/resource-path.ts';
 import { requireInstanceUse } from './instance-use.ts';
 import { untilIssued } from './issuing.ts';
 import { askAsHolder, isDryRun, type OwnRequest, resourceOf, writeQuery } from './own-request.ts';
 import type { QuotaPlace } from './quota.ts';
-import { type IssuedCredential, type Reply, toReply, uidOf, withWarning } from './reply.ts';
+import { type IssuedCredential, type Reply, toReply, withWarning } from './reply.ts';
 import { readObject } from './request-body.ts';
 import { refuseNewSecret } from './secret-reference.ts';
 import { fitToPath, type SentKey, withinScope, withNewKey } from './sent-object.ts';

@@ -5,7 +5,7 @@ import { reasons } from '../../api/reasons.ts';
 import { virtualClusterInstanceKubeConfigs, virtualClusterInstances } from '../../api/resources.ts';
 import type { RawResponse } from '../../kube/client/response-collector.ts';
 import { badAnswer } from '../../kube/kube-error.ts';
-import { type KubeObject, keyOf } from '../../kube/object.ts';
+import { type KubeObject, keyOf, uidOf } from '../../kube/object.ts';
 import { collectionPath } from '../../kube/resource-path.ts';
 import { forward } from '../proxy/forward.ts';
 import { withoutHeaders } from '../proxy/request-headers.ts';
@@ -30,7 +30,7 @@ import { sendObject } from './object-answer.ts';
 import { readSentObject, toWarnings } from './object-form.ts';
 import type { QuotaPlace } from './quota.ts';
 import type { MadeObject } from './removals.ts';
-import { parseRefusal, retryAfterOf, uidOf } from './reply.ts';
+import { parseRefusal, retryAfterOf } from './reply.ts';
 
 export type KubeConfigsOptions = Pick<
   EndpointServices,

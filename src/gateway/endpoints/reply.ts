@@ -1,4 +1,4 @@
-import { asObject, asText, type JsonObject } from '../../api/json.ts';
+import { asObject, type JsonObject } from '../../api/json.ts';
 import type { RawResponse } from '../../kube/client/response-collector.ts';
 import { badAnswer } from '../../kube/kube-error.ts';
 import { renderStatus } from '../../kube/status.ts';
@@ -19,9 +19,6 @@ export interface Reply {
   readonly known?: readonly string[];
   readonly issued?: IssuedCredential | undefined;
 }
-
-export const uidOf = (object: JsonObject | undefined): string | undefined =>
-  asText(asObject(object?.['metadata'])['uid']);
 
 /** An answer of the API server, with what clients act on. */
 export function toReply(answer: RawResponse, known: readonly string[] = []): Reply {

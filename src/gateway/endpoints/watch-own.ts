@@ -2,7 +2,7 @@ import { asObject, type JsonObject } from '../../api/json.ts';
 import { apiVersion } from '../../api/names.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
 import type { StoreChange } from '../../kube/cache/store.ts';
-import { isNewerVersion, parseKey } from '../../kube/object.ts';
+import { isNewerVersion, parseKey, uidOf } from '../../kube/object.ts';
 import { type Holder, isOwn } from '../index/ownership.ts';
 import { leaveRest } from '../server/error-answer.ts';
 import { metadataOf, rowsOf, wholeObject } from './accepted-form.ts';
@@ -11,7 +11,6 @@ import type { OwnRequest } from './own-request.ts';
 import { readInForm, shownAs } from './read-own.ts';
 import { withoutCredentials } from './redaction.ts';
 import { refuse } from './refusal.ts';
-import { uidOf } from './reply.ts';
 
 /** Sends changes of one's own until the client leaves, the time is over, or the credential ends. Throws a Refusal before that. */
 export async function watchOwn(request: OwnRequest): Promise<void> {

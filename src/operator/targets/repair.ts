@@ -2,17 +2,10 @@ import { fieldManager } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
 import type { DeleteOptions } from '../../kube/client/client.ts';
 import { ignoreNotFound } from '../../kube/kube-error.ts';
-import type { KubeObject } from '../../kube/object.ts';
+import { type KubeObject, uidOf } from '../../kube/object.ts';
 import type { TargetOwner } from '../../platform/targets/target-access.ts';
 import { TargetFailure } from './target-failure.ts';
-import {
-  compareToWanted,
-  isOwnedBy,
-  ownerUIDOf,
-  removalOrder,
-  type TargetObject,
-  uidOf,
-} from './target-objects.ts';
+import { compareToWanted, isOwnedBy, ownerUIDOf, removalOrder, type TargetObject } from './target-objects.ts';
 import type { TargetSession } from './target-session.ts';
 
 type Place = Pick<TargetObject, 'resource' | 'key'>;

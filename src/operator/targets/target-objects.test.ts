@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../api/json.ts';
+import { uidOf } from '../../kube/object.ts';
 import {
   compareToWanted,
   isOwnedBy,
   removalOrder,
   type TargetObject,
-  uidOf,
   wantedObjects,
 } from './target-objects.ts';
 

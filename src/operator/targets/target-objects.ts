@@ -71,10 +71,6 @@ export function isOwnedBy(present: unknown, { kind, uid }: TargetOwner): boolean
 export const ownerUIDOf = (present: unknown): string | undefined =>
   asText(labelsOf(present)[labels.ownerUID]);
 
-/** `metadata.uid`, if the target sent one. */
-export const uidOf = (present: unknown): string | undefined =>
-  asText(asObject(asObject(present)['metadata'])['uid']);
-
 const labelsOf = (present: unknown): JsonObject =>
   asObject(asObject(asObject(present)['metadata'])['labels']);
 
