@@ -5,10 +5,10 @@ import type { Clock } from '../../kube/clock.ts';
 import { WriteBudget } from '../../kube/queue/write-budget.ts';
 import { type ErrorAnswer, errorAnswer, hasBody, leaveRest, sendError } from '../server/error-answer.ts';
 import { BadResponse } from './http/response-head.ts';
-import { Refusal } from './refusal.ts';
 import { responseHeaders } from './response-headers.ts';
 import { UpstreamBusy } from './sent-request.ts';
 import { StallGuard } from './stall-guard.ts';
+import { UnauthorizedAnswer } from './unauthorized-answer.ts';
 import type { Sent, Upstream, UpstreamRequest } from './upstream.ts';
 
 export interface Forwarding {
@@ -74,7 +74,7 @@ class Relay implements Dispatcher.DispatchHandler {
   /** Bytes of a 401 of an API server, which are not passed on; undefined for any other answer. */
   #refusalBytes: number | undefined;
   /** A 401 that may be the answer of a workload; undefined for any other answer. */
-  #refusal: Refusal | undefined;
+  #unauthorized: UnauthorizedAnswer | undefined;
   #isOver = false;
   #isCorked = false;
   #waiting = 0;
@@ -114,24 +114,24 @@ class Relay implements Dispatcher.DispatchHandler {
     // 103 and the like come before the answer and are not for the client.
     if (status < 200) return;
     if (status > 599) return this.#refuseAnswer(controller, 'the status of the answer means nothing');
-    if (status === 401) this.#startRefusal(controller);
+    if (status === 401) this.#startUnauthorized(controller);
     else this.#start(controller, status, controller.rawHeaders as string[]);
   }
 
-  #startRefusal(controller: Dispatcher.DispatchController): void {
+  #startUnauthorized(controller: Dispatcher.DispatchController): void {
     if (this.#forwarding.isToWorkload !== true) {
       this.#refusalBytes = 0;
       return;
     }
     const { method } = this.#forwarding.send;
-    this.#refusal = new Refusal({ method, rawHeaders: controller.rawHeaders as string[] });
-    if (this.#refusal.isOfWorkload) this.#passRefusal(controller, this.#refusal);
+    this.#unauthorized = new UnauthorizedAnswer({ method, rawHeaders: controller.rawHeaders as string[] });
+    if (this.#unauthorized.isOfWorkload) this.#passUnauthorized(controller, this.#unauthorized);
   }
 
-  #passRefusal(controller: Dispatcher.DispatchController, refusal: Refusal): void {
-    this.#refusal = undefined;
-    this.#start(controller, 401, refusal.rawHeaders);
-    for (const chunk of refusal.takeChunks()) if (!this.#isOver) this.#write(controller, chunk);
+  #passUnauthorized(controller: Dispatcher.DispatchController, answer: UnauthorizedAnswer): void {
+    this.#unauthorized = undefined;
+    this.#start(controller, 401, answer.rawHeaders);
+    for (const chunk of answer.takeChunks()) if (!this.#isOver) this.#write(controller, chunk);
   }
 
   #start(controller: Dispatcher.DispatchController, status: number, rawHeaders: readonly string[]): void {
@@ -147,9 +147,9 @@ class Relay implements Dispatcher.DispatchHandler {
     if (this.#refusalBytes !== undefined) {
       this.#refusalBytes += chunk.length;
       if (this.#refusalBytes > maxRefusalBytes) controller.abort(new Error('an endless refusal'));
-    } else if (this.#refusal !== undefined) {
-      this.#refusal.add(chunk);
-      if (this.#refusal.isOfWorkload) this.#passRefusal(controller, this.#refusal);
+    } else if (this.#unauthorized !== undefined) {
+      this.#unauthorized.add(chunk);
+      if (this.#unauthorized.isOfWorkload) this.#passUnauthorized(controller, this.#unauthorized);
     } else if (!this.#isOver) this.#write(controller, chunk);
   }
 
@@ -201,9 +201,9 @@ class Relay implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController): void {
-    if (this.#refusalBytes !== undefined || this.#refusal?.isOfAPIServer === true)
+    if (this.#refusalBytes !== undefined || this.#unauthorized?.isOfAPIServer === true)
       return void this.#onRefused();
-    if (this.#refusal !== undefined) this.#passRefusal(controller, this.#refusal);
+    if (this.#unauthorized !== undefined) this.#passUnauthorized(controller, this.#unauthorized);
     if (this.#isOver) return;
     this.#isOver = true;
     this.#guard?.progress();
@@ -246,7 +246,7 @@ class Relay implements Dispatcher.DispatchHandler {
       return this.#fail(new Error('the target refuses the identity of the gateway'), unavailable);
     this.#hasRetried = true;
     this.#refusalBytes = undefined;
-    this.#refusal = undefined;
+    this.#unauthorized = undefined;
     this.dispatch();
   }
 

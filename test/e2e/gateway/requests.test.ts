@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { accountKubeconfig } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { Refusal } from '../../../src/gateway/proxy/refusal.ts';
+import { UnauthorizedAnswer } from '../../../src/gateway/proxy/unauthorized-answer.ts';
 import { kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
 import { gatewayWorld } from './gateway-world.ts';
 
@@ -110,9 +110,9 @@ describe('the 401 of the API server itself', async () => {
     });
     expect(answer.statusCode).toBe(401);
     const rawHeaders = ['Content-Type', String(answer.headers['content-type'])];
-    const refusal = new Refusal({ method, rawHeaders });
-    refusal.add(Buffer.from(await answer.body.arrayBuffer()));
-    expect([rawHeaders, refusal.isOfAPIServer]).toEqual([rawHeaders, true]);
+    const unauthorized = new UnauthorizedAnswer({ method, rawHeaders });
+    unauthorized.add(Buffer.from(await answer.body.arrayBuffer()));
+    expect([rawHeaders, unauthorized.isOfAPIServer]).toEqual([rawHeaders, true]);
   });
 });
 

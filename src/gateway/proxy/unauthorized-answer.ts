@@ -4,7 +4,7 @@ import { asObject } from '../../api/json.ts';
  * A 401 until it is known whose it is. Of an API server it refuses us, and is not for the client. What a workload behind its
  * subresource `proxy` answers is for the client; no workload is told our identity, so it cannot refuse it.
  */
-export class Refusal {
+export class UnauthorizedAnswer {
   readonly #isHead: boolean;
   /** Undefined: no Status comes like that. */
   readonly #read: ((body: Buffer) => boolean) | undefined;
