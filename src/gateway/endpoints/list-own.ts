@@ -2,7 +2,7 @@ import { byCredentialKind, credentialKinds } from '../../api/credential-kinds.ts
 import type { JsonObject } from '../../api/json.ts';
 import { apiVersion } from '../../api/names.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
-import { listOptions } from '../../scope/requests/list-options.ts';
+import { readListQuery } from '../../scope/requests/list-query.ts';
 import { findAllOwn } from '../index/ownership.ts';
 import { type AcceptedForm, metadataOf, rowsOf, withIncluded } from './accepted-form.ts';
 import { type ListPlace, readContinue, writeContinue } from './continue-token.ts';
@@ -97,7 +97,7 @@ export function readSelection(own: OwnRequest): ListSelection {
 /** A path may name the object as well. */
 function checkName({ asked: { name }, query }: OwnRequest): void {
   const isNarrowed = name !== '' && (query.get('fieldSelector') ?? '') !== '';
-  if (isNarrowed && listOptions(`?${query}`)?.name !== name)
+  if (isNarrowed && readListQuery(`?${query}`)?.name !== name)
     invalid('fieldSelector is about another name than the path');
 }
 

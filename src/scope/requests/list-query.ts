@@ -1,14 +1,14 @@
 /** What the query of a list means for its authorisation. */
-export interface ListOptions {
+export interface ListQuery {
   readonly watch: boolean;
   /** The one object that a field selector on `metadata.name` leaves; empty where there is none. */
   readonly name: string;
 }
 
-const none: ListOptions = { watch: false, name: '' };
+const none: ListQuery = { watch: false, name: '' };
 
 /** Reads a query as the API server does. Undefined for one that it, or the storage behind it, could understand in another way. */
-export function listOptions(query: string): ListOptions | undefined {
+export function readListQuery(query: string): ListQuery | undefined {
   if (query.length < 2) return none;
   const pairs = query.slice(1).split('&');
   if (pairs.length > maxPairs) return undefined;
