@@ -73,7 +73,7 @@ export const errorCatalogue = {
   },
   ERR_KUBE_STATUS: {
     message: 'the API server answered {status} {reason} to {verb} {resource}',
-    fix: 'The reason says what to do. Forbidden: grant the right. NotFound: create the object. Conflict, TooManyRequests: Latchkey retries.',
+    fix: 'The reason says what to do. Forbidden: grant the right. NotFound: create the object. Conflict, TooManyRequests, InternalError: Latchkey retries.',
   },
   ERR_KUBE_UNREACHABLE: {
     message: 'cannot reach the API server: {cause}',

@@ -76,12 +76,14 @@ export class RequestSender {
     body: string | undefined,
     options: RequestOptions,
   ): Promise<RawResponse> {
-    const { clock, random } = this.#options;
+    const { clock, random, isUntrusted = false } = this.#options;
+    // Of a server that others run each answer may be a large one.
+    const changesNothing = !isUntrusted && isQuestion(init);
     const deadline = clock.monotonic() + (options.timeoutMs ?? this.#options.timeoutMs ?? defaultTimeoutMs);
     const retries = isIdempotent(init) ? (options.retries ?? this.#options.retries ?? defaultRetries) : 0;
     for (let tries = 0; ; tries++) {
       const response = await this.#sendOnce(init, body, options, deadline);
-      const delay = tries < retries ? retryDelay(response, tries, random) : undefined;
+      const delay = tries < retries ? retryDelay(response, { tries, changesNothing, random }) : undefined;
       if (delay === undefined || clock.monotonic() + delay >= deadline) return response;
       await sleep(clock, delay, options.signal);
     }
@@ -129,11 +131,13 @@ function isRead(method: string): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-/** A POST may make a second object, a JSON patch may add to a list twice. A question about rights makes nothing. */
-function isIdempotent({ method, contentType, resource }: RequestInit): boolean {
-  if (resource?.plural === subjectAccessReviews.plural) return true;
-  return method !== 'POST' && contentType !== 'application/json-patch+json';
-}
+/** A question about rights makes nothing, although it is a POST. */
+const isQuestion = ({ method, resource }: RequestInit): boolean =>
+  isRead(method) || resource?.plural === subjectAccessReviews.plural;
+
+/** A POST may make a second object, a JSON patch may add to a list twice. */
+const isIdempotent = (init: RequestInit): boolean =>
+  isQuestion(init) || (init.method !== 'POST' && init.contentType !== 'application/json-patch+json');
 
 /** The parser's own message quotes what it could not read, which may be a Secret. */
 function parseAnswer({ method, path }: RequestInit, { status, body }: RawResponse): unknown {

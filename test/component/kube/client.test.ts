@@ -599,6 +599,34 @@ describe('retries', () => {
     expect(server.exchanges.length).toBe(2);
   });
 
+  it.each([
+    ['a list', (client: KubeClient) => client.list(configMaps)],
+    ['a question about rights', (client: KubeClient) => client.create(subjectAccessReviews, { spec: {} })],
+  ])('asks again after 500 where it only reads, and twice at most: %s', async (_name, call) => {
+    server.script((exchange) => {
+      exchange.refuse(500, 'InternalError');
+      return true;
+    });
+    expect(await thrown(call(makeClient({ random: () => 0 })))).toMatchObject({ status: 500 });
+    expect(server.exchanges.length).toBe(3);
+  });
+
+  it('goes on with a list whose page was answered with 500 for a moment', async () => {
+    refuseOnce(500);
+    await makeClient({ random: () => 0 }).list(configMaps);
+    expect(server.exchanges.length).toBe(2);
+  });
+
+  it.each([
+    ['a replacement', (client: KubeClient) => client.replace(configMaps, key, draft)],
+    ['a merge patch', (client: KubeClient) => client.mergePatch(configMaps, key, {})],
+    ['a deletion', (client: KubeClient) => client.delete(configMaps, key)],
+  ])('never repeats %s after 500: it may have been carried out', async (_name, call) => {
+    refuseOnce(500, 0);
+    expect(await thrown(call(makeClient()))).toMatchObject({ status: 500 });
+    expect(server.exchanges.length).toBe(1);
+  });
+
   it('gives up after the last retry', async () => {
     server.script((exchange) => {
       exchange.refuse(503, 'ServiceUnavailable', { retryAfter: 0 });

@@ -239,10 +239,10 @@ describe('a target that means harm', () => {
 describe('what is not the fault of the target', () => {
   it('is not blamed on it: a Secret that cannot be read', async () => {
     stage.platform.script((exchange) => {
-      exchange.refuse(500, 'InternalError');
+      exchange.refuse(403, 'Forbidden');
       return true;
     });
-    await expect(connect()).rejects.toMatchObject({ status: 500 });
+    await expect(connect()).rejects.toMatchObject({ status: 403 });
   });
 
   it('is not blamed on it: a lease that is lost', async () => {
