@@ -1,4 +1,6 @@
 import { type AcceptedForm, readAccept } from './accepted-form.ts';
+import { readOldestVersion } from './list-options.ts';
+import { untilVersion } from './list-version.ts';
 import { findOwn, notFound, type OwnRequest } from './own-request.ts';
 import { readInForm, shownAs } from './read-own.ts';
 import { refuse } from './refusal.ts';
@@ -6,6 +8,7 @@ import type { Reply } from './reply.ts';
 
 /** One object of one's own. */
 export async function getOwn(request: OwnRequest): Promise<Reply> {
+  await untilVersion(request, readOldestVersion(request.query));
   const record = findOwn(request);
   if (record === undefined) throw notFound(request);
   const form = formFor(request);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkListOptions, readWantedVersion } from './list-options.ts';
+import { checkListOptions, readLimit, readOldestVersion, readWantedVersion } from './list-options.ts';
 import { Refusal } from './refusal.ts';
 
 /** The status of the refusal. */
@@ -72,4 +72,39 @@ describe('the version that a list must have', () => {
 
   it('does not stand beside continue', () =>
     expect(statusOf(() => read('resourceVersion=5&continue=a'))).toBe(400));
+});
+
+describe('the version that an object must not be older than', () => {
+  const readOldest = (query: string) => readOldestVersion(new URLSearchParams(query));
+
+  it.each(['', 'resourceVersion=', 'resourceVersion=0'])('is none in "%s"', (query) =>
+    expect(readOldest(query)).toBeUndefined(),
+  );
+
+  it.each(['', '&resourceVersionMatch=Exact', '&limit=1', '&continue=a'])(
+    'is all that counts: "%s"',
+    (more) =>
+      expect(readOldest(`resourceVersion=5${more}`)).toEqual({ resourceVersion: '5', isExact: false }),
+  );
+
+  it('is refused where it is no version', () =>
+    expect(statusOf(() => readOldest('resourceVersion=abc'))).toBe(400));
+});
+
+describe('the limit of a list', () => {
+  const limitIn = (query: string) => readLimit(new URLSearchParams(query));
+
+  it.each(['', 'limit=0', 'limit=-1', 'limit=-9223372036854775808'])('is none in "%s"', (query) =>
+    expect(limitIn(query)).toBe(Number.POSITIVE_INFINITY),
+  );
+
+  it.each([
+    ['limit=1', 1],
+    ['limit=%2B10', 10],
+    ['limit=9223372036854775807', 2 ** 63],
+  ])('is read from %s', (query, limit) => expect(limitIn(query)).toBe(limit));
+
+  it.each(['limit=', 'limit=abc', 'limit=1.5', 'limit=9223372036854775808'])('is no number: "%s"', (query) =>
+    expect(statusOf(() => limitIn(query))).toBe(400),
+  );
 });

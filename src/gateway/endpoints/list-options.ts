@@ -1,3 +1,4 @@
+import { isInteger } from '../../scope/requests/list-query.ts';
 import { refuse } from './refusal.ts';
 
 /** Refuses what the API server refuses of the options of a list or a watch, by themselves. Throws a Refusal. */
@@ -38,7 +39,15 @@ const toProblems = (checks: readonly (readonly [boolean, string])[]): readonly s
 const matches: ReadonlySet<string> = new Set(['Exact', 'NotOlderThan']);
 const isContinued = (query: URLSearchParams): boolean => (query.get('continue') ?? '') !== '';
 
-/** How new a list has to be. */
+/** How many objects at most. Throws a Refusal. */
+export function readLimit(query: URLSearchParams): number {
+  const text = query.get('limit') ?? undefined;
+  if (!isInteger(text)) return refuse('ERR_QUERY', { problem: 'limit is no number' });
+  const limit = Number(text ?? 0);
+  return limit > 0 ? limit : Number.POSITIVE_INFINITY;
+}
+
+/** How new a list or an object has to be. */
 export interface WantedVersion {
   readonly resourceVersion: string;
   /** Whether it must be that very one. */
@@ -47,17 +56,26 @@ export interface WantedVersion {
 
 /** Undefined where any version will do. Throws a Refusal. */
 export function readWantedVersion(query: URLSearchParams): WantedVersion | undefined {
-  const text = query.get('resourceVersion') ?? '';
-  if (!isVersion(text)) return refuse('ERR_QUERY', { problem: 'resourceVersion is none' });
-  const number = BigInt(text);
+  const number = readVersion(query);
   if (number === 0n) return undefined;
   if (isContinued(query))
     return refuse('ERR_QUERY', { problem: 'resourceVersion cannot stand beside continue' });
   const match = query.get('resourceVersionMatch') ?? '';
   // As from the time before there was a word for it.
-  const isLegacyExact = match === '' && Number(query.get('limit') ?? 0) > 0;
+  const isLegacyExact = match === '' && Number.isFinite(readLimit(query));
   return { resourceVersion: String(number), isExact: match === 'Exact' || isLegacyExact };
 }
 
-/** An empty one is none that is asked for. */
+/** The version that one object must not be older than. Undefined where any will do. Throws a Refusal. */
+export function readOldestVersion(query: URLSearchParams): WantedVersion | undefined {
+  const number = readVersion(query);
+  return number === 0n ? undefined : { resourceVersion: String(number), isExact: false };
+}
+
+/** An empty one is none that is asked for, like 0. */
+function readVersion(query: URLSearchParams): bigint {
+  const text = query.get('resourceVersion') ?? '';
+  return isVersion(text) ? BigInt(text) : refuse('ERR_QUERY', { problem: 'resourceVersion is none' });
+}
+
 const isVersion = (text: string): boolean => /^\d{0,20}$/.test(text) && BigInt(text) < 2n ** 64n;

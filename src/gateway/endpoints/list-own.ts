@@ -8,7 +8,7 @@ import { type AcceptedForm, metadataOf, rowsOf, withIncluded } from './accepted-
 import { type ListPlace, readContinue, writeContinue } from './continue-token.ts';
 import { isSelfOrAbove } from './delete-own.ts';
 import { formFor } from './get-own.ts';
-import { checkListOptions, readWantedVersion } from './list-options.ts';
+import { checkListOptions, readLimit, readWantedVersion } from './list-options.ts';
 import { untilVersion } from './list-version.ts';
 import type { OwnRequest } from './own-request.ts';
 import { type Found, readInForm } from './read-own.ts';
@@ -46,7 +46,7 @@ export async function listOwn(request: OwnRequest): Promise<Reply> {
 }
 
 /** What comes behind that place, in order. */
-function behind(own: readonly LiveRecord[], { after, last }: ListPlace): readonly LiveRecord[] {
+export function behind(own: readonly LiveRecord[], { after, last }: ListPlace): readonly LiveRecord[] {
   const place = last.indexOf(after);
   const byKey = new Map(own.map((record) => [record.key, record]));
   const atEnd = last.slice(place + 1).flatMap((key) => byKey.get(key) ?? []);
@@ -60,15 +60,15 @@ export function ownIn({ services, kind, sender, asked }: OwnRequest): readonly L
   return asked.namespace === '' ? all : all.filter(({ namespace }) => namespace === asked.namespace);
 }
 
-function readPage(request: OwnRequest): Page {
+/** Which of them a list or a delete of all is about. Throws a Refusal. */
+export function readPage(request: OwnRequest): Page {
   const { query, sender, services } = request;
   const selection = readSelection(request);
-  const limit = query.get('limit') ?? '0';
-  if (!/^\d{1,9}$/.test(limit)) return invalid('limit is no number');
+  const limit = readLimit(query);
   const token = query.get('continue') ?? '';
   const place = token === '' ? beginning(request) : readContinue(token, sender.verdict, services.clock.now());
   if (place === undefined) return refuse('ERR_CONTINUE_EXPIRED', {});
-  return { ...selection, limit: Number(limit) || Number.POSITIVE_INFINITY, place };
+  return { ...selection, limit, place };
 }
 
 /** Without one that stands above, those below it work no longer either: so the highest comes first. */

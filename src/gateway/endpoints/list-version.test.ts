@@ -37,8 +37,8 @@ async function start() {
   return { state, add };
 }
 
-async function list(query: string) {
-  const head = [`GET ${keys}?${query} HTTP/1.1`, 'Host: a', 'Connection: close'];
+async function list(query: string, name = '') {
+  const head = [`GET ${keys}${name}?${query} HTTP/1.1`, 'Host: a', 'Connection: close'];
   const text = await stage.send([...head, `Authorization: Bearer ${bearer}`, '', ''].join('\r\n'));
   const [first = '', body = '{}'] = text.split('\r\n\r\n');
   // biome-ignore lint/suspicious/noExplicitAny: answers are checked by the tests
@@ -94,4 +94,14 @@ describe('a list of one version exactly', () => {
       'ERR_VERSION_NOT_KEPT',
     ]);
   });
+});
+
+it('a get waits until the replica knows what the client has seen elsewhere', async () => {
+  const { state, add } = await start();
+  const getting = list('resourceVersion=100', '/new');
+  while (state.asked < 3) await new Promise(setImmediate);
+  add('new');
+  state.position = '100';
+  const { status, body } = await getting;
+  expect([status, body.metadata.name]).toEqual([200, 'new']);
 });

@@ -90,7 +90,8 @@ function requiredNames(selector: string): readonly string[] | undefined {
 
 const maxInteger = 2n ** 63n;
 
-function isInteger(value: string | undefined): boolean {
+/** As the API server reads one: a whole number of 64 bits, or none at all. */
+export function isInteger(value: string | undefined): boolean {
   if (value === undefined) return true;
   if (!/^[+-]?\d{1,30}$/.test(value)) return false;
   const number = BigInt(value.replace(/^\+/, ''));

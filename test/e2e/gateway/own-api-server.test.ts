@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { until } from '../../../lab/operator/until.ts';
 import { configMaps } from '../../../src/api/resources.ts';
+import type { KubeObject } from '../../../src/kube/object.ts';
 import { clientWith } from './api-client.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { ownClient, ownKeys, ownTokens } from './own-client.ts';
@@ -12,6 +13,7 @@ const holder = await ownClient(world, { user: name('alice') });
 const direct = await clientWith(plane.adminKubeconfig);
 const namespace = name('space');
 await plane.kubectl(['create', 'namespace', namespace]);
+const spec = { spec: { ttl: 600 } };
 const collection = `/api/v1/namespaces/${namespace}/configmaps`;
 const [one, other] = [name('one'), name('other')];
 for (const each of [one, other]) {
@@ -19,7 +21,7 @@ for (const each of [one, other]) {
     ...{ apiVersion: 'v1', kind: 'ConfigMap' },
     metadata: { name: each, namespace },
   });
-  const body = { metadata: { name: each }, spec: { ttl: 600 } };
+  const body = { metadata: { name: each }, ...spec };
   expect((await holder.send('POST', ownTokens, { body })).status).toBe(201);
 }
 
@@ -191,6 +193,85 @@ describe.concurrent('the version of a list is judged as by the API server', () =
     for (const query of ['resourceVersion=1&resourceVersionMatch=Exact', 'resourceVersion=1&limit=1']) {
       const { status, body } = await list(query);
       expect([status, body.details.causes[0].reason]).toEqual([410, 'ERR_VERSION_NOT_KEPT']);
+    }
+  });
+});
+
+describe.concurrent('the version of one object is judged as by the API server', () => {
+  it.each([
+    ['resourceVersion=', 200],
+    ['resourceVersion=0', 200],
+    ['resourceVersion=1', 200],
+    ['resourceVersion=1&resourceVersionMatch=Bogus', 200],
+    ['resourceVersion=9000000000000', 504],
+  ])('%s: %i', async (query, status) => {
+    expect(await isAsExpected({ path: `/${one}?${query}` })).toBe(status);
+  });
+
+  it.each(['abc', '-1', '18446744073709551616'])('%s is none', async (version) => {
+    const path = `/${one}?resourceVersion=${version}`;
+    const [expected, got] = await askBoth({ path });
+    expect([expected?.status, got?.status]).toEqual([500, 400]);
+  });
+});
+
+describe.concurrent('the limit of a list is read as by the API server', () => {
+  it.each([
+    ['-1', 200],
+    ['-9223372036854775808', 200],
+    ['9223372036854775807', 200],
+    ['%2B1', 200],
+    ['', 400],
+    ['abc', 400],
+    ['1.5', 400],
+    ['9223372036854775808', 400],
+  ])('limit=%s: %i', async (limit, status) => {
+    expect(await isAsExpected({ path: `?limit=${limit}` })).toBe(status);
+  });
+
+  it('below 0 is no limit', async () => {
+    const { body } = await holder.send('GET', `${ownTokens}?limit=-1`);
+    expect(body.items.length).toBeGreaterThan(1);
+    expect(body.metadata.continue).toBeUndefined();
+  });
+});
+
+describe.concurrent('the options of a delete of all are judged as by the API server', () => {
+  it.each([
+    ['resourceVersion=abc', 400],
+    ['resourceVersion=1', 200],
+    ['resourceVersion=9000000000000', 504],
+    ['resourceVersionMatch=Exact', 422],
+    ['resourceVersion=1&resourceVersionMatch=Bogus', 422],
+    ['sendInitialEvents=true', 422],
+    ['limit=abc', 400],
+    ['limit=-1', 200],
+  ])('%s: %i', async (query, status) => {
+    const selected = 'labelSelector=none%3Dnone';
+    const path = `?dryRun=All&${selected}&${query}`;
+    expect(await isAsExpected({ method: 'DELETE', path })).toBe(status);
+  });
+});
+
+describe('a delete of all with a limit', () => {
+  it('deletes as many as the API server does', async () => {
+    const labels = { page: name('page') };
+    for (const each of ['a', 'b', 'c']) {
+      const metadata = { name: `${labels.page}-${each}`, labels };
+      const sent = { method: 'POST', body: { metadata, ...spec } };
+      expect((await askBoth(sent)).map(({ status }) => status)).toEqual([201, 201]);
+    }
+    const path = `?labelSelector=page%3D${labels.page}`;
+    const left = async () =>
+      (await askBoth({ path })).map(({ text }): readonly KubeObject[] => JSON.parse(text).items);
+    const isWhole = ({ metadata }: KubeObject) => metadata.deletionTimestamp === undefined;
+    for (const expected of [2, 1, 0]) {
+      const answers = await askBoth({ method: 'DELETE', path: `${path}&limit=1` });
+      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+      const whole = (await left()).map((items) => items.filter(isWhole).length);
+      expect(whole).toEqual([expected, expected]);
+      const isGone = async () => (await left()).every(({ length }) => length === expected);
+      await until('nothing is left of what was deleted', isGone);
     }
   });
 });
