@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../api/json.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
-import { deleteRecord, readDeleteOptions } from './delete-own.ts';
+import { readDeleteOptions } from './delete-options.ts';
+import { deleteRecord } from './delete-own.ts';
 import { readWantedVersion } from './list-options.ts';
 import { behind, ownIn, readPage } from './list-own.ts';
 import { untilVersion } from './list-version.ts';

@@ -1,10 +1,10 @@
-import { asObject, defined, isObject, type JsonObject } from '../../api/json.ts';
+import { asObject, type JsonObject } from '../../api/json.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
+import { type GivenDeleteOptions, readDeleteOptions } from './delete-options.ts';
 import { askAsHolder, findOwn, notFound, type OwnRequest, pathOf } from './own-request.ts';
 import { readWhole, unlessReplaced } from './read-own.ts';
 import { refuse } from './refusal.ts';
 import { type Reply, toReply } from './reply.ts';
-import { readObject } from './request-body.ts';
 import { untilEnded } from './until-ended.ts';
 
 export async function deleteOwn(request: OwnRequest): Promise<Reply> {
@@ -21,45 +21,6 @@ export async function deleteOwn(request: OwnRequest): Promise<Reply> {
   if (stored === undefined) throw notFound(request);
   checkPreconditions(stored, options);
   return { status: 200, body: stored };
-}
-
-export interface GivenDeleteOptions {
-  readonly isDryRun: boolean;
-  readonly preconditions: JsonObject;
-  readonly rest: JsonObject;
-}
-
-/** From the body, and from the query where it has none. */
-export async function readDeleteOptions(request: OwnRequest): Promise<GivenDeleteOptions> {
-  const body = (await readObject(request)) ?? {};
-  const { query } = request;
-  const seconds = query.get('gracePeriodSeconds');
-  return {
-    isDryRun: isDryRunOf([...query.getAll('dryRun'), ...asList(body, 'dryRun')]),
-    preconditions: asPart(body, 'preconditions'),
-    rest: defined({
-      propagationPolicy: body['propagationPolicy'] ?? query.get('propagationPolicy') ?? undefined,
-      orphanDependents: body['orphanDependents'],
-      gracePeriodSeconds: body['gracePeriodSeconds'] ?? (seconds === null ? undefined : Number(seconds)),
-    }),
-  };
-}
-
-/** Throws a Refusal for a run that is neither dry nor meant. */
-function isDryRunOf(values: readonly unknown[]): boolean {
-  const isKnown = values.every((value) => value === 'All');
-  return isKnown ? values.length > 0 : refuse('ERR_QUERY_INVALID', { problem: 'dryRun must be All' });
-}
-
-/** What asks for less than a deletion must never be passed over: an API server refuses it in another form. */
-function asList(options: JsonObject, name: string): readonly unknown[] {
-  const value = options[name] ?? [];
-  return Array.isArray(value) ? value : refuse('ERR_BODY_UNREADABLE', { problem: `its ${name} is no list` });
-}
-
-function asPart(options: JsonObject, name: string): JsonObject {
-  const value = options[name] ?? {};
-  return isObject(value) ? value : refuse('ERR_BODY_UNREADABLE', { problem: `its ${name} is no object` });
 }
 
 /** By its UID: another object of the name stays. */

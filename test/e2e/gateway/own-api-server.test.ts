@@ -276,6 +276,29 @@ describe('a delete of all with a limit', () => {
   });
 });
 
+describe('a dry-run delete judges its options as the API server does', () => {
+  const dryRun = ['All'];
+  it.each<[string, object | undefined, number]>([
+    ['?dryRun=All&propagationPolicy=Bogus', undefined, 422],
+    ['?dryRun=All&propagationPolicy=', undefined, 422],
+    ['?dryRun=All&propagationPolicy=Foreground', undefined, 200],
+    ['?dryRun=All&gracePeriodSeconds=abc', undefined, 400],
+    ['?dryRun=All&gracePeriodSeconds=-1', undefined, 200],
+    ['', { dryRun, propagationPolicy: 'Bogus' }, 422],
+    ['', { dryRun, propagationPolicy: 'Orphan', orphanDependents: true }, 422],
+    ['', { dryRun, propagationPolicy: 7 }, 400],
+    ['', { dryRun, orphanDependents: 'yes' }, 400],
+    ['', { dryRun, gracePeriodSeconds: '1' }, 400],
+    ['', { dryRun, gracePeriodSeconds: 1.5 }, 400],
+    ['', { dryRun, propagationPolicy: null, orphanDependents: null, gracePeriodSeconds: null }, 200],
+  ])('%s %j: %i', async (query, body, status) => {
+    for (const path of [`/${one}`, '']) {
+      const sent = body === undefined ? {} : { body };
+      expect(await isAsExpected({ method: 'DELETE', path: path + query, ...sent })).toBe(status);
+    }
+  });
+});
+
 describe('a dry run that is none deletes nothing and says so', () => {
   it.each([
     ['?dryRun=bogus', undefined],
