@@ -1,119 +1,68 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { configMaps } from '../../../src/api/resources.ts';
-import { Reflector } from '../../../src/kube/cache/reflector.ts';
 import type { ReflectorOptions } from '../../../src/kube/cache/reflector-options.ts';
-import { Store, type StoredRecord } from '../../../src/kube/cache/store.ts';
-import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
-import { FakeClock } from '../../../src/kube/fake-clock.ts';
-import { type KubeObject, keyOf } from '../../../src/kube/object.ts';
-import type { Logger } from '../../../src/logger.ts';
+import type { StoredRecord } from '../../../src/kube/cache/store.ts';
 import { type Exchange, statusOf } from '../../fakes/exchange.ts';
-import { FakeApiServer } from '../../fakes/fake-api-server.ts';
-import type { ObjectStorage } from '../../fakes/object-storage.ts';
 import { waitFor } from '../../fakes/wait-for.ts';
+import { backOffMs, ReflectorStage } from './reflector-stage.ts';
 
-let server: FakeApiServer;
-let objects: ObjectStorage;
-let clock: FakeClock;
-let client: KubeClient;
-let store: Store<StoredRecord>;
-let logged: string[];
-let abort: AbortController;
-let reflector: Reflector<StoredRecord>;
-let running: Promise<void>;
+let stage: ReflectorStage;
 let areSilent: boolean;
 
 /** A watch without a byte for this long has failed; so has the question that follows, when it stays without an answer. */
 const [idleMs, answerMs] = [130_000, 15_000];
-const backOffMs = 50;
 
 beforeEach(async () => {
-  server = await FakeApiServer.start();
-  objects = server.storage('configmaps');
-  clock = new FakeClock();
-  client = createKubeClient({ kubeConfig: server.kubeConfig(), userAgent: 'tester', clock });
-  store = new Store();
-  logged = [];
-  abort = new AbortController();
+  stage = await ReflectorStage.open({});
   areSilent = false;
 });
+afterEach(async () => await stage.close());
 
-afterEach(async () => {
-  abort.abort();
-  await running;
-  await client.close();
-  await server.stop();
-});
-
-const keep = (keys: object, text: string) =>
-  void logged.push(`${text}: ${(keys as { err?: Error }).err?.message ?? ''}`);
-const log: Logger = { debug: keep, info: keep, warn: keep, error: keep };
-
-const project = ({ metadata }: KubeObject): StoredRecord => ({
-  key: keyOf(metadata),
-  uid: metadata.uid,
-  resourceVersion: metadata.resourceVersion,
-});
-
-const put = (name: string) => objects.put({ metadata: { name } });
 const isQuestion = ({ query }: Exchange) => query.get('labelSelector')?.endsWith('nothing,!nothing') === true;
-const isResumed = ({ isWatch, query }: Exchange) => isWatch && query.has('resourceVersion');
-const questions = () => server.exchanges.filter(isQuestion);
-const resumed = () => server.exchanges.filter(isResumed);
-const pages = () => server.exchanges.filter(({ isWatch }) => !isWatch);
+const questions = () => stage.requests(isQuestion);
+const pages = () => stage.requests(({ isWatch }) => !isWatch);
 const streams = () =>
-  server.watches.filter((exchange) => !isQuestion(exchange) && exchange.query.has('sendInitialEvents'));
-const untilFailed = async (count: number) => {
-  await waitFor(`failure ${count}`, () => logged.length === count);
-  clock.advance(backOffMs);
-};
-const untilResumed = (count: number) => waitFor(`watch ${count}`, () => resumed().length === count);
+  stage.server.watches.filter((exchange) => !isQuestion(exchange) && exchange.query.has('sendInitialEvents'));
 const untilAsked = (count: number) => waitFor(`question ${count}`, () => questions().length === count);
 
 const startSynced = async (options: Partial<ReflectorOptions<StoredRecord>> = {}) => {
-  reflector = new Reflector({
-    ...{ client, clock, log, project, store, resource: configMaps, random: () => 1 },
-    ...{ backOffMs: [backOffMs, backOffMs] },
-    ...options,
-  });
-  running = reflector.run(abort.signal);
-  await untilResumed(1);
-  put('gone');
-  await waitFor('the watch brings an object', () => store.size === 1);
-  objects.remove('gone');
-  await waitFor('the watch brings its end', () => store.size === 0);
+  stage.start(options);
+  await stage.untilResumed(1);
+  stage.put('gone');
+  await waitFor('the watch brings an object', () => stage.store.size === 1);
+  stage.objects.remove('gone');
+  await waitFor('the watch brings its end', () => stage.store.size === 0);
 };
 
 /** From now on the server opens each watch and never sends anything. */
 const silence = () => {
   areSilent = true;
-  server.script((exchange) => {
+  stage.server.script((exchange) => {
     if (!areSilent || !exchange.isWatch) return false;
     exchange.open();
     return true;
   });
 };
 /** What is asked for is open, so that its limit runs. */
-const settle = async () => await clock.advanceAsync(1, 1);
+const settle = async () => await stage.clock.advanceAsync(1, 1);
 
 /** The present watch fails for silence, and so does the question. */
 const untilListed = async () => {
-  clock.advance(idleMs);
-  await untilFailed(1);
+  stage.clock.advance(idleMs);
+  await stage.untilFailed(1);
   await untilAsked(1);
   await settle();
-  clock.advance(answerMs);
-  await untilFailed(2);
-  await untilResumed(2);
+  stage.clock.advance(answerMs);
+  await stage.untilFailed(2);
+  await stage.untilResumed(2);
   await settle();
 };
 
 describe('a watch that fell silent on a server that sends when it is asked', () => {
   it('goes on from where it was, and counts as fresh again, without another list', async () => {
     await startSynced({ labelSelector: 'a=b', fieldSelector: 'c=d' });
-    clock.advance(idleMs);
-    await untilFailed(1);
-    await untilResumed(2);
+    stage.clock.advance(idleMs);
+    await stage.untilFailed(1);
+    await stage.untilResumed(2);
     expect(questions().map(({ path, query }) => [path, Object.fromEntries(query)])).toEqual([
       [
         '/api/v1/configmaps',
@@ -124,35 +73,35 @@ describe('a watch that fell silent on a server that sends when it is asked', () 
         },
       ],
     ]);
-    await waitFor('it is fresh', () => reflector.freshness() === 0);
-    expect([streams().length, pages().length, reflector.outage(0)]).toEqual([1, 0, undefined]);
-    put('a');
-    await waitFor('the object', () => store.size === 1);
+    await waitFor('it is fresh', () => stage.reflector.freshness() === 0);
+    expect([streams().length, pages().length, stage.reflector.outage(0)]).toEqual([1, 0, undefined]);
+    stage.put('a');
+    await waitFor('the object', () => stage.store.size === 1);
   });
 
   it('is asked about once for each silence, and not listed, when nothing happens for an hour', async () => {
     await startSynced();
     for (let watches = 1; watches <= 27; watches++) {
-      clock.advance(idleMs);
-      await untilFailed(watches);
-      await untilResumed(watches + 1);
-      await waitFor('it is fresh', () => reflector.freshness() === 0);
+      stage.clock.advance(idleMs);
+      await stage.untilFailed(watches);
+      await stage.untilResumed(watches + 1);
+      await waitFor('it is fresh', () => stage.reflector.freshness() === 0);
     }
     expect([questions().length, streams().length, pages().length]).toEqual([27, 1, 0]);
   });
 
   it('is asked about until the server can be reached again, and is not listed', async () => {
     await startSynced();
-    await server.stop();
-    await untilFailed(1);
-    clock.advance(idleMs);
-    for (let failures = 2; failures <= 5; failures++) await untilFailed(failures);
-    await waitFor('a failure', () => logged.length === 6);
-    await server.listen();
-    clock.advance(backOffMs);
-    await untilResumed(2);
+    await stage.server.stop();
+    await stage.untilFailed(1);
+    stage.clock.advance(idleMs);
+    for (let failures = 2; failures <= 5; failures++) await stage.untilFailed(failures);
+    await stage.untilLogged(6);
+    await stage.server.listen();
+    stage.clock.advance(backOffMs);
+    await stage.untilResumed(2);
     expect([questions().length, streams().length, pages().length]).toEqual([1, 1, 0]);
-    await waitFor('the outage is over', () => reflector.outage(0) === undefined);
+    await waitFor('the outage is over', () => stage.reflector.outage(0) === undefined);
   });
 });
 
@@ -160,13 +109,13 @@ describe('a server that opens watches and sends nothing in them', () => {
   it('is noticed although each watch opens, before 240 s have passed', async () => {
     await startSynced();
     silence();
-    put('a');
-    await waitFor('the last event', () => store.size === 1);
+    stage.put('a');
+    await waitFor('the last event', () => stage.store.size === 1);
     await untilListed();
-    clock.advance(30_000);
-    expect(clock.monotonic()).toBeLessThan(240_000);
-    expect(reflector.outage(30_000)).toMatch(/^for \d+ s \(ERR_KUBE_TIMEOUT\)$/);
-    expect(reflector.freshness()).toBeGreaterThan(idleMs + answerMs);
+    stage.clock.advance(30_000);
+    expect(stage.clock.monotonic()).toBeLessThan(240_000);
+    expect(stage.reflector.outage(30_000)).toMatch(/^for \d+ s \(ERR_KUBE_TIMEOUT\)$/);
+    expect(stage.reflector.freshness()).toBeGreaterThan(idleMs + answerMs);
   });
 
   it('is listed page by page, and again after each watch that stays silent', async () => {
@@ -174,33 +123,33 @@ describe('a server that opens watches and sends nothing in them', () => {
     silence();
     await untilListed();
     expect(pages().length).toBe(1);
-    put('a');
-    clock.advance(idleMs);
-    await untilFailed(3);
+    stage.put('a');
+    stage.clock.advance(idleMs);
+    await stage.untilFailed(3);
     await untilAsked(2);
     await settle();
-    clock.advance(answerMs);
-    await untilFailed(4);
-    await waitFor('the object, by a list', () => store.size === 1);
+    stage.clock.advance(answerMs);
+    await stage.untilFailed(4);
+    await waitFor('the object, by a list', () => stage.store.size === 1);
     expect(pages().length).toBe(2);
-    expect(reflector.freshness()).toBeGreaterThan(2 * idleMs);
+    expect(stage.reflector.freshness()).toBeGreaterThan(2 * idleMs);
   });
 
   it.each([
-    ['an object', () => void put('a')],
-    ['a bookmark', () => resumed().at(-1)?.bookmark('900')],
+    ['an object', () => void stage.put('a')],
+    ['a bookmark', () => stage.present.bookmark('900')],
   ])('is fine again once a watch brings %s, and lists come as streams again', async (_what, send) => {
     await startSynced();
     silence();
     await untilListed();
-    expect([reflector.freshness() > 0, reflector.outage(0) === undefined]).toEqual([true, false]);
+    expect([stage.reflector.freshness() > 0, stage.reflector.outage(0) === undefined]).toEqual([true, false]);
     areSilent = false;
-    objects.subscribe(({ type, object }) => resumed().at(-1)?.event(type, object));
+    stage.objects.subscribe(({ type, object }) => stage.present.event(type, object));
     send();
-    await waitFor('it is fresh', () => reflector.freshness() === 0);
-    expect(reflector.outage(0)).toBeUndefined();
-    resumed().at(-1)!.event('ERROR', statusOf(410, 'Expired'));
-    await untilFailed(3);
+    await waitFor('it is fresh', () => stage.reflector.freshness() === 0);
+    expect(stage.reflector.outage(0)).toBeUndefined();
+    stage.present.event('ERROR', statusOf(410, 'Expired'));
+    await stage.untilFailed(3);
     await waitFor('a list', () => streams().length === 2);
   });
 
@@ -208,32 +157,32 @@ describe('a server that opens watches and sends nothing in them', () => {
     await startSynced();
     silence();
     await untilListed();
-    clock.advance(60_000);
+    stage.clock.advance(60_000);
     areSilent = false;
-    resumed().at(-1)!.response.end();
+    stage.present.response.end();
     await untilAsked(2);
-    await untilResumed(3);
-    await waitFor('it is fresh', () => reflector.freshness() === 0);
-    expect(reflector.outage(0)).toBeUndefined();
+    await stage.untilResumed(3);
+    await waitFor('it is fresh', () => stage.reflector.freshness() === 0);
+    expect(stage.reflector.outage(0)).toBeUndefined();
   });
 
   it('is noticed, too, where a proxy cuts each silent watch after a minute', async () => {
     await startSynced();
     silence();
     for (let minute = 1; minute <= 3; minute++) {
-      clock.advance(60_000);
-      resumed().at(-1)!.reset();
-      await untilFailed(minute);
-      if (minute < 3) await untilResumed(minute + 1);
+      stage.clock.advance(60_000);
+      stage.present.reset();
+      await stage.untilFailed(minute);
+      if (minute < 3) await stage.untilResumed(minute + 1);
       await settle();
     }
     await untilAsked(1);
     await settle();
-    clock.advance(answerMs);
-    await untilFailed(4);
+    stage.clock.advance(answerMs);
+    await stage.untilFailed(4);
     await waitFor('a list', () => pages().length === 1);
-    clock.advance(30_000);
-    expect(clock.monotonic()).toBeLessThan(240_000);
-    expect(reflector.outage(30_000)).toContain('ERR_KUBE_TIMEOUT');
+    stage.clock.advance(30_000);
+    expect(stage.clock.monotonic()).toBeLessThan(240_000);
+    expect(stage.reflector.outage(30_000)).toContain('ERR_KUBE_TIMEOUT');
   });
 });
