@@ -7,9 +7,9 @@ import { reasons } from '../../src/api/reasons.ts';
 import type { KubeObject } from '../../src/kube/object.ts';
 import type { Benchmark, BenchmarkContext, Section } from '../benchmark.ts';
 import { type Contender, interleave, type Sample } from '../measure/rounds.ts';
-import { percentile } from '../measure/statistics.ts';
+import { percentileOf } from '../measure/statistics.ts';
 import { tableOf } from '../measure/table.ts';
-import { MeasuredUser } from '../world/measured-user.ts';
+import { type MeasuredUser, withMeasuredUser } from '../world/measured-user.ts';
 import { createMany, type Template, templates } from '../world/objects.ts';
 import { withOperator } from '../world/operator.ts';
 import { installPlainKind } from '../world/plain-kind.ts';
@@ -37,11 +37,9 @@ async function run(context: BenchmarkContext): Promise<Section> {
   const { options, progress } = context;
   return await withOperator(context, async (platform, operator) => {
     await installPlainKind(platform.plane);
-    const user = new MeasuredUser(platform);
     const runs = Math.ceil(options.runs / options.rounds);
-    const measure = (isOver?: () => boolean) => measureUser(user, operator, runs, isOver);
-    try {
-      await user.measure(Math.ceil(runs / 4));
+    return await withMeasuredUser(platform, runs, async (user) => {
+      const measure = (isOver?: () => boolean) => measureUser(user, operator, runs, isOver);
       const contenders: readonly Contender[] = [
         { name: 'at rest', measure: async () => await measure() },
         {
@@ -50,9 +48,7 @@ async function run(context: BenchmarkContext): Promise<Section> {
         },
       ];
       return section(tableOf(await interleave(contenders, options.rounds, progress), measures), context);
-    } finally {
-      user.close();
-    }
+    });
   });
 }
 
@@ -80,11 +76,7 @@ async function measureUser(
   // What is read begins again from here.
   await lagOf(operator);
   const times = await user.measure(runs, isOver);
-  const of = (key: 'ready' | 'hand', percent: number) =>
-    percentile(
-      times.map((each) => each[key]),
-      percent,
-    );
+  const of = (key: 'ready' | 'hand', percent: number) => percentileOf(times, key, percent);
   return {
     readyMedian: of('ready', 50),
     readyLate: of('ready', 95),
@@ -122,13 +114,10 @@ async function duringStorm(
     await made.untilReady(size, 60_000);
     if (Date.now() > endsAt) throw new Error(`${size} keys were not ready before they ended`);
     await delay(endsAt - Date.now());
-    let isOver = false;
-    const marking = marked.untilReady(size, 600_000).finally(() => {
-      isOver = true;
-    });
-    const markedSeconds = marking.then(() => (Date.now() - endsAt) / 1_000);
-    const [sample, seconds] = await Promise.all([measure(() => isOver), markedSeconds]);
-    return { ...sample, markedSeconds: seconds };
+    const measuring = marked.whileUnready(size, measure);
+    const marking = marked.untilReady(size, 600_000).then(() => (Date.now() - endsAt) / 1_000);
+    const [sample, markedSeconds] = await Promise.all([measuring, marking]);
+    return { ...sample, markedSeconds };
   } finally {
     for (const watch of [made, marked]) watch.close();
   }

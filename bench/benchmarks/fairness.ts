@@ -3,10 +3,10 @@ import { createKubeClient, type KubeClient } from '../../src/kube/client/client.
 import { kubeConfigSource } from '../../src/kube/client/kube-config.ts';
 import type { Benchmark, BenchmarkContext, Section } from '../benchmark.ts';
 import { type Contender, interleave, type Sample } from '../measure/rounds.ts';
-import { percentile } from '../measure/statistics.ts';
+import { percentileOf } from '../measure/statistics.ts';
 import { figure, tableOf } from '../measure/table.ts';
 import { kubectl } from '../world/kubectl.ts';
-import { MeasuredUser, type Times } from '../world/measured-user.ts';
+import { type MeasuredUser, type Times, withMeasuredUser } from '../world/measured-user.ts';
 import { createOne, makeMany, templates } from '../world/objects.ts';
 import { withOperator } from '../world/operator.ts';
 import { installPlainKind, isWritten, plainObjects, writeByHand } from '../world/plain-kind.ts';
@@ -35,9 +35,7 @@ async function run(context: BenchmarkContext): Promise<Section> {
   return await withOperator(context, async (platform) => {
     await installPlainKind(platform.plane, [benchUser, neighbour]);
     const client = await clientOfNeighbour(platform);
-    const user = new MeasuredUser(platform);
-    try {
-      await user.measure(Math.ceil(runsOfRound / 4));
+    const measure = async (user: MeasuredUser) => {
       const subjects = [
         new Subject('alone', (work) => work(() => false)),
         new Subject(`beside ${stormSize} objects without a controller`, beside(client, byHand(client))),
@@ -46,10 +44,8 @@ async function run(context: BenchmarkContext): Promise<Section> {
       const contenders = subjects.map((subject) => subject.contender(user, runsOfRound));
       const table = tableOf(await interleave(contenders, options.rounds, progress), measures);
       return section(table, subjects, context);
-    } finally {
-      user.close();
-      await client.close();
-    }
+    };
+    return await withMeasuredUser(platform, runsOfRound, measure).finally(() => client.close());
   });
 }
 
@@ -88,21 +84,15 @@ class Subject {
 
   /** Over all rounds: the 99th percentile of one round is its second or third longest. */
   outline(): string {
-    const of = (key: keyof Times) => {
-      const values = this.#times.map((times) => times[key]);
-      return [50, 90, 99, 100].map((percent) => figure(percentile(values, percent))).join(', ');
-    };
+    const of = (key: keyof Times) =>
+      [50, 90, 99, 100].map((percent) => figure(percentileOf(this.#times, key, percent))).join(', ');
     return `All ${this.#times.length} runs ${this.#name}, p50, p90, p99 and longest: create to ready ${of('ready')} ms; by hand ${of('hand')} ms.`;
   }
 
   async #measure(user: MeasuredUser, runs: number, isOver: () => boolean): Promise<Sample> {
     const times = await user.measure(runs, isOver);
     this.#times.push(...times);
-    const of = (key: keyof Times, percent: number) =>
-      percentile(
-        times.map((each) => each[key]),
-        percent,
-      );
+    const of = (key: keyof Times, percent: number) => percentileOf(times, key, percent);
     return {
       readyMedian: of('ready', 50),
       readyLate: of('ready', 99),
@@ -141,13 +131,9 @@ function beside(client: KubeClient, { resource, make, isReady }: Storm): During 
     const prefix = `storm-${storms++}`;
     const isOfStorm: IsReady = (object) => object.metadata.name.startsWith(prefix) && isReady(object);
     const watch = await ReadyWatch.open(client, resource, isOfStorm);
-    let isOver = false;
     try {
       const making = makeMany(prefix, stormSize, make);
-      const ready = watch.untilReady(stormSize, 600_000).finally(() => {
-        isOver = true;
-      });
-      const [sample] = await Promise.all([work(() => isOver), making, ready]);
+      const [sample] = await Promise.all([watch.whileUnready(stormSize, work), making]);
       return sample;
     } finally {
       watch.close();

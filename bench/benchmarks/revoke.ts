@@ -9,7 +9,7 @@ import { type GatewayPlatform, smallObject, withGatewayPlatform } from '../gatew
 import { namespaces, secretOf, storedKey, usedKeys } from '../gateway/stored-keys.ts';
 import { webhookCacheDelay } from '../gateway/webhook-cache.ts';
 import { interleave, type Sample } from '../measure/rounds.ts';
-import { percentile } from '../measure/statistics.ts';
+import { percentileOf } from '../measure/statistics.ts';
 import { figure, tableOf } from '../measure/table.ts';
 import { ReadyWatch } from '../world/ready-watch.ts';
 
@@ -90,11 +90,7 @@ class Subject {
   async measure(runs: number): Promise<Sample> {
     const times: Times[] = [];
     for (let run = 0; run < runs; run++) times.push(await this.once());
-    const at = (key: keyof Times, percent: number) =>
-      percentile(
-        times.map((time) => time[key]),
-        percent,
-      );
+    const at = (key: keyof Times, percent: number) => percentileOf(times, key, percent);
     return {
       written: at('written', 50),
       event: at('event', 50),

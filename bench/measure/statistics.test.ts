@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { median, percentile, summarize } from './statistics.ts';
+import { median, percentile, percentileOf, summarize } from './statistics.ts';
 
 const values = fc.array(fc.integer(), { minLength: 1, maxLength: 50 });
 
@@ -69,4 +69,10 @@ describe('a summary', () => {
   it.each([[[]], [[1, Number.NaN]]])('of %j does not exist', (list) => {
     expect(() => summarize(list)).toThrow(RangeError);
   });
+});
+
+it('the percentile of one figure leaves the others out', () => {
+  const samples = [1, 2, 3, 4].map((ready) => ({ ready, hand: -ready }));
+  expect(percentileOf(samples, 'ready', 75)).toBe(3);
+  expect(percentileOf(samples, 'hand', 75)).toBe(-2);
 });

@@ -29,6 +29,17 @@ export function percentile(values: readonly number[], percent: number): number {
   return sorted[rank - 1] ?? 0;
 }
 
+/** The same for one figure of all samples. */
+export const percentileOf = <Figure extends PropertyKey>(
+  samples: readonly Readonly<Record<Figure, number>>[],
+  figure: Figure,
+  percent: number,
+): number =>
+  percentile(
+    samples.map((sample) => sample[figure]),
+    percent,
+  );
+
 function ascending(values: readonly number[]): readonly number[] {
   if (values.length === 0) throw new RangeError('no values');
   if (values.some(Number.isNaN)) throw new RangeError('a value is not a number');

@@ -1,4 +1,4 @@
-import { percentile } from '../measure/statistics.ts';
+import { percentileOf } from '../measure/statistics.ts';
 
 /** What a process holds at one moment. */
 export const figures = {
@@ -42,11 +42,7 @@ export function judgeFlatness(samples: readonly Sample[], limits: Limits): reado
   const third = Math.floor(settled.length / 3);
   if (third < 3) throw new RangeError('too few samples: let it run for longer');
   return allFigures.map((figure) => {
-    const low = (part: readonly Sample[]) =>
-      percentile(
-        part.map((sample) => sample[figure]),
-        25,
-      );
+    const low = (part: readonly Sample[]) => percentileOf(part, figure, 25);
     const [first, last] = [low(settled.slice(0, third)), low(settled.slice(-third))];
     const allowed = Math.max(first * limits.maxGrowth, figures[figure].slack * limits.slackFactor);
     return { figure, first, last, isFlat: last - first <= allowed };

@@ -51,6 +51,21 @@ export class MeasuredUser {
   }
 }
 
+/** A user who is warm by a quarter of the runs of a round, for as long as the work takes. */
+export async function withMeasuredUser<T>(
+  platform: Platform,
+  runs: number,
+  work: (user: MeasuredUser) => Promise<T>,
+): Promise<T> {
+  const user = new MeasuredUser(platform);
+  try {
+    await user.measure(Math.ceil(runs / 4));
+    return await work(user);
+  } finally {
+    user.close();
+  }
+}
+
 /** When the watch brought it, milliseconds after the start of the work. */
 async function timed(seen: Promise<Seen>, work: () => Promise<void>): Promise<Omit<Seen, 'object'>> {
   const start = performance.now();

@@ -23,7 +23,8 @@ interface Expected {
   first?: number;
 }
 
-const hour = 3_600_000;
+const minute = 60_000;
+const hour = 60 * minute;
 const waitMs = 30_000;
 
 /** One watch on all objects of a kind, from the moment it was opened. */
@@ -94,6 +95,16 @@ export class ReadyWatch {
       timeoutMs,
     );
     await this.#all.promise.finally(() => clearTimeout(timer));
+  }
+
+  /** Works until that many different objects have been seen ready, which `isOver` tells. Resolves with what comes of it when both have ended. */
+  async whileUnready<T>(count: number, work: (isOver: () => boolean) => Promise<T>): Promise<T> {
+    let isOver = false;
+    const ready = this.untilReady(count, 10 * minute).finally(() => {
+      isOver = true;
+    });
+    const [result] = await Promise.all([work(() => isOver), ready]);
+    return result;
   }
 
   close(): void {
