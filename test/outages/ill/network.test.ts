@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
-import { entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
+import type { Stored } from '../../../lab/operator/api.ts';
 import { FaultProxy } from '../../../lab/operator/fault-proxy.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { metricOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
 import { WriteGate } from '../../../lab/operator/write-gate.ts';
-import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
+import { createInSecret, expectWhole } from './secret-keys.ts';
 
 const plane = await sharedControlPlane();
 const network = await FaultProxy.start(plane);
@@ -20,16 +20,7 @@ afterAll(async () => {
 const world = await operatorWorld({ plane, operator: false });
 const { admin } = world;
 
-const wholeIn = async (key: Stored): Promise<void> => {
-  const { status } = await admin.get(key);
-  const secret = await admin.get(secretAt('default', key.metadata.name));
-  expect([status.serial, credentialHash(entryOf(secret, 'key'))]).toEqual([1, status.credentialHash]);
-};
-
-const createInSecret = async (): Promise<Stored> => {
-  const name = world.name('torn');
-  return await admin.createKey({ user: 'alice', secretRef: { namespace: 'default', name } }, { name });
-};
+const create = async () => await createInSecret(world, 'torn');
 
 describe('an operator behind a bad network', () => {
   it('begins although every list comes slowly', async () => {
@@ -49,12 +40,12 @@ describe('an operator behind a bad network', () => {
     const keys: Stored[] = [];
     const cutsBefore = network.cuts;
     while (network.cuts < cutsBefore + 10) {
-      keys.push(await createInSecret());
+      keys.push(await create());
       expect(keys.length).toBeLessThan(400);
     }
     await network.heal();
     for (const key of keys) await admin.untilReady(key, { timeoutMs: 120_000 });
-    for (const key of keys) await wholeIn(key);
+    for (const key of keys) await expectWhole(world, key);
     expect(await operator.end()).toBe(0);
   });
 });
@@ -72,18 +63,18 @@ describe('an operator whose network is worse for a while', () => {
   it('leads on at a kilobyte a second, and issues a key once', async () => {
     const operator = await start('thin', {});
     network.throttle(1_000);
-    const keys = await Promise.all([createInSecret(), createInSecret()]);
+    const keys = await Promise.all([create(), create()]);
     for (const key of keys) await admin.untilReady(key, { timeoutMs: 120_000 });
     expect(await metricOf(operator, 'latchkey_leader')).toBe(1);
     await network.heal();
-    for (const key of keys) await wholeIn(key);
+    for (const key of keys) await expectWhole(world, key);
     expect(await operator.log()).not.toContain('leadership lost');
     expect(await operator.end()).toBe(0);
   });
 
   it('issues nothing twice when what it writes arrives and no answer comes back', async () => {
     const operator = await start('unanswered', { LATCHKEY_LEASE_DURATION: '3s' });
-    const creating = Array.from({ length: 30 }, createInSecret);
+    const creating = Array.from({ length: 30 }, create);
     await admin.untilReady(await creating[0]!, { everyMs: 5 });
     network.loseAnswers();
     const keys = await Promise.all(creating);
@@ -92,7 +83,7 @@ describe('an operator whose network is worse for a while', () => {
     // What was answered meanwhile arrives now.
     await network.heal();
     for (const key of keys) await admin.untilReady(key);
-    for (const key of keys) await wholeIn(key);
+    for (const key of keys) await expectWhole(world, key);
     expect(await operator.end()).toBe(0);
   });
 });

@@ -1,12 +1,12 @@
 import { expect } from 'vitest';
-import { entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
+import type { Stored } from '../../../lab/operator/api.ts';
 import type { RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
 import type { World } from '../../../lab/operator/world.ts';
 import { confirmationsOf, type WriteGate } from '../../../lab/operator/write-gate.ts';
 import { reasons } from '../../../src/api/reasons.ts';
-import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 import { untilReady, untilReadyz } from './readyz.ts';
+import { createInSecret, expectWhole } from './secret-keys.ts';
 
 /** Something that keeps the operator from working, and what `/readyz` says while it lasts. */
 export interface Outage {
@@ -29,21 +29,12 @@ const backWithinMs = 30_000;
 
 /** Access keys whose texts are in Secrets. */
 export async function createKeys({ world }: Patient, count: number): Promise<readonly Stored[]> {
-  const create = async () => {
-    const name = world.name('ill');
-    return await world.admin.createKey(
-      { user: 'alice', secretRef: { namespace: 'default', name } },
-      { name },
-    );
-  };
-  return await Promise.all(Array.from({ length: count }, create));
+  return await Promise.all(Array.from({ length: count }, async () => await createInSecret(world, 'ill')));
 }
 
 /** It was issued once: by the object, by its Secret, and by what went through the gate. */
-export async function expectIssuedOnce({ world: { admin }, gate }: Patient, key: Stored): Promise<void> {
-  const { status } = await admin.get(key);
-  const secret = await admin.get(secretAt('default', key.metadata.name));
-  expect([status.serial, credentialHash(entryOf(secret, 'key'))]).toEqual([1, status.credentialHash]);
+export async function expectIssuedOnce({ world, gate }: Patient, key: Stored): Promise<void> {
+  const status = await expectWhole(world, key);
   await gate.settled();
   const confirmed = confirmationsOf(gate).filter(({ name }) => name === key.metadata.name);
   // None where the answer was lost and the write was not.
