@@ -4,7 +4,7 @@ import { operationErrors } from './operation-errors.ts';
 /** What each process exit code means. Documented in docs/reference/errors.md. */
 export const exitCodes = { success: 0, failure: 1, usage: 2 } as const;
 
-interface ErrorDescription {
+interface CatalogueEntry {
   /** Shown to people; `{name}` stands for a value that is given with the error. Never takes a secret. */
   readonly message: string;
   /** What to do about it. */
@@ -234,7 +234,7 @@ export const errorCatalogue = {
     exitCode: exitCodes.failure,
     httpStatus: 500,
   },
-} as const satisfies Record<string, ErrorDescription>;
+} as const satisfies Record<string, CatalogueEntry>;
 
 export type ErrorCode = keyof typeof errorCatalogue;
 
@@ -279,8 +279,8 @@ export function fixOf(error: unknown): string | undefined {
   return descriptionOf(error)?.fix;
 }
 
-function descriptionOf(error: unknown): ErrorDescription | undefined {
+function descriptionOf(error: unknown): CatalogueEntry | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined;
-  const catalogue: Readonly<Record<string, ErrorDescription>> = errorCatalogue;
+  const catalogue: Readonly<Record<string, CatalogueEntry>> = errorCatalogue;
   return Object.hasOwn(catalogue, String(error.code)) ? catalogue[String(error.code)] : undefined;
 }

@@ -57,18 +57,18 @@ describe('MutationCache', () => {
     const { clock, store, records } = setUp();
     store.upsert(record('9'));
     records.put(record('10'));
-    records.bury(record('10'));
-    expect([records.get('a'), records.pending(), records.isBuried('u1')]).toEqual([undefined, [], true]);
+    records.putTombstone(record('10'));
+    expect([records.get('a'), records.pending(), records.hasTombstone('u1')]).toEqual([undefined, [], true]);
     records.put(record('11', 'u2'));
     expect(records.get('a')).toEqual(record('11', 'u2'));
     clock.advance(30_000);
-    expect(records.isBuried('u1')).toBe(false);
+    expect(records.hasTombstone('u1')).toBe(false);
   });
 
   it('shows again what is there although it was said to be gone, when the watch has had half a minute to tell it', () => {
     const { clock, store, records } = setUp();
     store.upsert(record('9'));
-    records.bury(record('9'));
+    records.putTombstone(record('9'));
     clock.advance(30_000);
     expect(records.get('a')).toEqual(record('9'));
   });

@@ -37,12 +37,12 @@ export class MutationCache<R extends StoredRecord> {
   }
 
   /** The API server says that the object is gone. The watch tells it later, and until then it counts as gone, too. */
-  bury({ key, uid }: Pick<R, 'key' | 'uid'>): void {
+  putTombstone({ key, uid }: Pick<R, 'key' | 'uid'>): void {
     if (this.#written.get(key)?.record.uid === uid) this.#written.delete(key);
     this.#addTombstone(uid);
   }
 
-  isBuried(uid: string): boolean {
+  hasTombstone(uid: string): boolean {
     const until = this.#tombstones.get(uid);
     return until !== undefined && until > this.#clock.monotonic();
   }
@@ -58,7 +58,7 @@ export class MutationCache<R extends StoredRecord> {
 
   get(key: string): R | undefined {
     const stored = this.#store.get(key);
-    return this.#present(key) ?? (stored !== undefined && this.isBuried(stored.uid) ? undefined : stored);
+    return this.#present(key) ?? (stored !== undefined && this.hasTombstone(stored.uid) ? undefined : stored);
   }
 
   /** The writes that the watch has not brought yet. */

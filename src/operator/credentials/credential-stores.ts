@@ -83,7 +83,8 @@ export class CredentialStores {
     const known = this.secrets.byIndex('owner', ownerUID);
     const pending = this.writtenSecrets.pending().filter((secret) => secret.ownerUID === ownerUID);
     const isPending = ({ key }: SecretRecord) => pending.some((secret) => secret.key === key);
-    const isThere = (secret: SecretRecord) => !isPending(secret) && !this.writtenSecrets.isBuried(secret.uid);
+    const isThere = (secret: SecretRecord) =>
+      !isPending(secret) && !this.writtenSecrets.hasTombstone(secret.uid);
     return [...known.filter(isThere), ...pending];
   }
 

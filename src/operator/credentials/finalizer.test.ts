@@ -198,7 +198,10 @@ describe('a Finalizer with many Secrets', () => {
     const finalizer = new Finalizer({
       stores: { secretsOf: known },
       writer: { writeStatus: async (record) => record, removeFinalizer: async () => undefined },
-      secrets: new SecretWriter(client as never, { delete: () => undefined, bury: () => undefined } as never),
+      secrets: new SecretWriter(
+        client as never,
+        { delete: () => undefined, putTombstone: () => undefined } as never,
+      ),
       events: {
         publish: ({ kind, key }, events) =>
           void published.push(...events.map(({ reason, note }) => `${kind} ${key} ${reason}: ${note}`)),

@@ -98,7 +98,7 @@ export class SecretWriter {
     const isGone = await deletion.catch(ignoreNotFound);
     // Otherwise it would be deleted again, in vain, until the watch has told.
     if (isGone === false) this.#records.delete(secret.key);
-    else this.#records.bury(secret);
+    else this.#records.putTombstone(secret);
     return isGone !== undefined;
   }
 

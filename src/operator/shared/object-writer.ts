@@ -47,7 +47,7 @@ export class ObjectWriter<R extends WritableRecord> {
   async removeFinalizer(record: R, finalizer: string): Promise<void> {
     const finalizers = record.finalizers.filter((present) => present !== finalizer);
     await this.write(record, { metadata: { finalizers: finalizers.length === 0 ? null : finalizers } });
-    if (finalizers.length === 0) this.#options.records.bury(record);
+    if (finalizers.length === 0) this.#options.records.putTombstone(record);
   }
 
   /** Writes the fields of `status` that differ, and an event for each transition; nothing when nothing differs. */

@@ -142,7 +142,7 @@ const onlyDisabled = cel`
 `;
 
 /** Read only where the spec is measured, or the managers are. */
-const lookAt = (object: string): string => cel`
+const checkBounds = (object: string): string => cel`
   [variables.onlyDisabled ? dyn({}) : ${identityOf(object)}, dyn(${managersOf(object)})].map(v0,
     ${outOfBounds('v0')})
 `;
@@ -211,8 +211,8 @@ export const objectSize = validating({
     spec,
     oldSpec,
     onlyDisabled,
-    outOfBounds: lookAt('object'),
-    outOfBoundsBefore: lookAt('oldObject'),
+    outOfBounds: checkBounds('object'),
+    outOfBoundsBefore: checkBounds('oldObject'),
     ...Object.fromEntries(sizes),
   },
   validations,
