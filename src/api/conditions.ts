@@ -28,3 +28,7 @@ export interface Condition {
 export function findCondition(conditions: readonly Condition[], type: ConditionType): Condition | undefined {
   return conditions.find((condition) => condition.type === type);
 }
+
+/** Whether its condition `Ready` is True. */
+export const isReady = ({ conditions }: { readonly conditions: readonly Condition[] }): boolean =>
+  findCondition(conditions, conditionTypes.ready)?.status === 'True';

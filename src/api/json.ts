@@ -14,6 +14,9 @@ export function asText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
+/** Whether a field says anything: to leave it out, null and '' mean the same. */
+export const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== '';
+
 /** The strings of a list; anything else in it is left out. */
 export function asTexts(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
@@ -43,4 +46,13 @@ export function defined<T extends object>(object: T): Defined<T> {
   const kept: Partial<T> = {};
   for (const name in object) if (object[name] !== undefined) kept[name] = object[name];
   return kept as never;
+}
+
+/** What the text says; undefined where it is no JSON. The parser's own message would quote it, and it may be a secret. */
+export function parseJSON(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

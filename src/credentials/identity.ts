@@ -1,3 +1,4 @@
+import { isSet } from '../api/json.ts';
 import { type Problem, reasons } from '../api/reasons.ts';
 
 export type IdentityKind = 'user' | 'team' | 'subject' | 'requester';
@@ -76,7 +77,6 @@ function nameProblem(name: unknown): string | undefined {
     : `must not begin with "${prefix}", which is reserved; choose another name`;
 }
 
-const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== '';
 const refuse = (message: string): { refusal: Problem } => ({
   refusal: { reason: reasons.identityInvalid, message },
 });

@@ -1,3 +1,4 @@
+import { parseJSON } from '../api/json.ts';
 import { annotations as names } from '../api/names.ts';
 import { reasons } from '../api/reasons.ts';
 import { type Identity, type IdentityResult, isCleanName, isReserved } from './identity.ts';
@@ -108,17 +109,9 @@ export function invitationOf(
 
 /** The policy writes a JSON array of strings. */
 function parseGroups(value: unknown): readonly string[] | undefined {
-  const groups = typeof value === 'string' ? parseJson(value) : undefined;
+  const groups = typeof value === 'string' ? parseJSON(value) : undefined;
   if (!Array.isArray(groups)) return undefined;
   return groups.every((group) => typeof group === 'string') ? groups : undefined;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** `name/uid` of one credential; the policy joins several claims with a comma, which no honest request has. */

@@ -3,7 +3,7 @@ import type { KubeClient } from '../kube/client/client.ts';
 import type { IdentitySource } from '../kube/client/client-identity.ts';
 import { ConnectionSet } from '../kube/client/connections.ts';
 import type { Clock } from '../kube/clock.ts';
-import { sleep } from '../kube/sleep.ts';
+import { sleep, untilAborted } from '../kube/sleep.ts';
 import type { Logger } from '../logger.ts';
 import { TargetAddresses } from '../platform/targets/addresses.ts';
 import { TargetConnections } from '../platform/targets/target-connections.ts';
@@ -113,7 +113,7 @@ export class Gateway {
     const running = [...watching, this.#followCertificate(signal)];
     const { address, port } = await this.#server.listen();
     log.info({ purpose: 'requests', address, port }, 'listening');
-    await aborted(signal);
+    await untilAborted(signal);
     await this.#stop();
     await this.#removals.drain();
     ended.abort();
@@ -291,9 +291,3 @@ const createRemovals = (options: GatewayOptions, { records }: CredentialIndex): 
 
 const createMisses = ({ clock, settings: { missesPerAddress: perMinute } }: GatewayOptions): Misses =>
   new Misses({ clock, perMinute, maxAddresses: 20_000 });
-
-/** Resolves when the signal has aborted, also when that was long ago. */
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-}

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { asObject, asText, asTexts } from '../../api/json.ts';
+import { asObject, asText, asTexts, parseJSON } from '../../api/json.ts';
 import type { Holder } from '../index/ownership.ts';
 
 /** API servers keep theirs about as long. */
@@ -32,13 +32,7 @@ export function readContinue(text: string, holder: Holder, now: number): ListPla
   return isGood && after !== undefined ? { after, last: asTexts(token['last']) } : undefined;
 }
 
-function parse(text: string) {
-  try {
-    return asObject(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')));
-  } catch {
-    return {};
-  }
-}
+const parse = (text: string) => asObject(parseJSON(Buffer.from(text, 'base64url').toString('utf8')));
 
 /** With a scope it is good for the one credential. */
 const markOf = ({ identity, gates, record }: Holder): string =>

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../api/json.ts';
+import { isObject, type JsonObject, parseJSON } from '../../api/json.ts';
 import { apiVersion } from '../../api/names.ts';
 import type { RawResponse } from '../../kube/client/response-collector.ts';
 import { forward } from '../proxy/forward.ts';
@@ -74,7 +74,7 @@ class AddedDocument {
     ];
     const answer = await ask(request, { method: 'GET', path: pathOf(request), headers });
     if (answer.status === 304 && known !== undefined) return { document: known, answer };
-    const parsed = answer.status === 200 ? parseOrNothing(answer.body) : undefined;
+    const parsed = answer.status === 200 ? parseJSON(answer.body) : undefined;
     return { document: isObject(parsed) ? this.#keep(parsed, accept, answer) : undefined, answer };
   }
 
@@ -103,14 +103,6 @@ function acceptedJSON(accept = ''): string | undefined {
     .map((form) => form.trim())
     .filter((form) => /^(?:application\/json|application\/\*|\*\/\*)(?:;|$)/i.test(form));
   return forms.length === 0 ? undefined : forms.join(',');
-}
-
-function parseOrNothing(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function send(request: EndpointRequest, { tag, headers, text }: Added): void {

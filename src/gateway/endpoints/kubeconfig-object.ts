@@ -1,5 +1,5 @@
 import { type Condition, conditionTypes, findCondition } from '../../api/conditions.ts';
-import { asObject, asText, defined, type JsonObject } from '../../api/json.ts';
+import { asObject, asText, defined, isSet, type JsonObject } from '../../api/json.ts';
 import { apiVersion } from '../../api/names.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import { virtualClusterInstances } from '../../api/resources.ts';
@@ -37,7 +37,6 @@ export function placeProblem(
   return undefined;
 }
 
-const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== '';
 const differs = (sent: unknown, expected: string): boolean => isSet(sent) && sent !== expected;
 
 /**

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { asObject, asText, defined, isObject, type JsonObject } from '../../api/json.ts';
+import { asObject, asText, defined, isObject, type JsonObject, parseJSON } from '../../api/json.ts';
 import { groups, version } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
 import { virtualClusterInstanceKubeConfigs, virtualClusterInstances } from '../../api/resources.ts';
@@ -214,17 +214,9 @@ function readAnswer(answer: RawResponse): JsonObject {
   const { status, body } = answer;
   if (status >= 400) return parseRefusal(answer);
   if (status !== 201) throw new Error(`the API server answered with ${status}`);
-  const object: unknown = parseOrNothing(body);
+  const object: unknown = parseJSON(body);
   if (!isObject(object)) throw badAnswer(action, 'it is no object', status);
   return object;
-}
-
-function parseOrNothing(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function send(

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, nestsTooDeep } from '../../api/json.ts';
+import { isObject, type JsonObject, nestsTooDeep, parseJSON } from '../../api/json.ts';
 import { WriteBudget } from '../../kube/queue/write-budget.ts';
 import { expectsContinue, smallPiece, smallPieces, tooManyPieces } from '../proxy/forward.ts';
 import { StallGuard } from '../proxy/stall-guard.ts';
@@ -114,14 +114,6 @@ export function parsePatch(body: Buffer): unknown {
   const value = parseJSON(body.toString('utf8'));
   if (value === undefined) return unreadable('it is not what its Content-Type says');
   return nestsTooDeep(value) ? unreadable(tooDeep) : value;
-}
-
-function parseJSON(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 async function parseYAML(text: string, { yaml, user }: YAMLSource): Promise<ParsedBody> {

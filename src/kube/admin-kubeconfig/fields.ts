@@ -1,7 +1,5 @@
 import type { Plain, PlainMap } from './plain-yaml.ts';
-import { fieldRefusal, KubeConfigRefusal, type Place, places, type refusals } from './refusals.ts';
-
-type RefusalName = keyof typeof refusals;
+import { fieldRefusal, KubeConfigRefusal, type Place, places, type RefusalName } from './refusals.ts';
 
 /** The text of the fields that count, unchecked. */
 export interface AdminKubeConfigFields {

@@ -2,9 +2,7 @@ import { createPrivateKey, type JsonWebKey, type KeyObject, X509Certificate } fr
 import { createSecureContext } from 'node:tls';
 import type { Plain } from './plain-yaml.ts';
 import { type PrivateKeyLabel, privateKeyForm } from './private-key-form.ts';
-import { KubeConfigRefusal, type refusals } from './refusals.ts';
-
-type RefusalName = keyof typeof refusals;
+import { KubeConfigRefusal, type RefusalName } from './refusals.ts';
 
 interface Block {
   readonly label: string;

@@ -119,10 +119,12 @@ const unknownField = ({ path, allowed }: Place): string =>
 const forbiddenField = ({ path, forbidden }: Place, name: string): string =>
   `${path === '' ? name : `${path}.${name}`} is not allowed: ${forbidden[name]}.`;
 
+export type RefusalName = keyof typeof refusals;
+
 /** Ends the reading of a document. Its text is constant: no text of a document is ever part of one. */
 export class KubeConfigRefusal extends Error {
   /** The text may have been made by {@link fieldRefusal}. */
-  constructor(name: keyof typeof refusals | { readonly text: string }) {
+  constructor(name: RefusalName | { readonly text: string }) {
     super(typeof name === 'string' ? refusals[name] : name.text);
   }
 }

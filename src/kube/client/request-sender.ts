@@ -1,3 +1,4 @@
+import { parseJSON } from '../../api/json.ts';
 import { type Resource, subjectAccessReviews } from '../../api/resources.ts';
 import type { Clock } from '../clock.ts';
 import { badAnswer, KubeError, kubeErrorFromStatus } from '../kube-error.ts';
@@ -156,7 +157,7 @@ function toKubeError(
 ): KubeError {
   const action = { verb: method, path };
   if (status < 400) return badAnswer(action, `status ${status}; redirects are not followed`, status);
-  const parsed = parsedOrNothing(body);
+  const parsed = parseJSON(body);
   if (isUntrusted && !isStatus(parsed) && !plainRefusals.has(status))
     return badAnswer(action, `status ${status} without a Status`, status);
   return kubeErrorFromStatus(action, status, parsed, retryAfterSeconds(headers));
@@ -164,11 +165,3 @@ function toKubeError(
 
 /** Proxies and API servers give these without a Status too, and they mean the same. */
 const plainRefusals = new Set([401, 403, 429, 502, 503, 504]);
-
-function parsedOrNothing(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
-}

@@ -1,3 +1,4 @@
+import { parseJSON } from '../../api/json.ts';
 import type { Clock } from '../clock.ts';
 import { badAnswer, KubeError, kubeErrorFromStatus, timedOut, unreachable } from '../kube-error.ts';
 import type { KubeObject } from '../object.ts';
@@ -91,11 +92,7 @@ async function readStatus(body: AsyncIterable<Buffer>): Promise<unknown> {
     if (size > maxStatusBytes) return undefined;
     chunks.push(chunk);
   }
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
-  } catch {
-    return undefined;
-  }
+  return parseJSON(Buffer.concat(chunks).toString('utf8'));
 }
 
 function parseEvent(line: string, path: string): WatchEvent {

@@ -1,8 +1,7 @@
-import { conditionTypes, findCondition } from '../../api/conditions.ts';
+import { isReady } from '../../api/conditions.ts';
 import { systemNamespace } from '../../api/names.ts';
 import { configMaps } from '../../api/resources.ts';
 import { keyOf } from '../../kube/object.ts';
-import type { VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
 import { RevocationController } from '../certificates/revocation-controller.ts';
 import type { Controller } from '../shared/controller.ts';
 import type { OperatorContext } from './operator-context.ts';
@@ -64,6 +63,3 @@ function onReturn(
     for (const { kubeConfig } of targets.instances.byIndex('uid', uid)) enqueue(keyOf(kubeConfig));
   });
 }
-
-const isReady = ({ conditions }: VirtualClusterInstanceRecord): boolean =>
-  findCondition(conditions, conditionTypes.ready)?.status === 'True';

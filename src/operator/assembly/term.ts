@@ -1,5 +1,5 @@
 import { BackOff } from '../../kube/back-off.ts';
-import { sleep } from '../../kube/sleep.ts';
+import { sleep, untilAborted } from '../../kube/sleep.ts';
 import { failingAfterMs, Informers } from '../../platform/informers.ts';
 import { Controllers } from './controllers.ts';
 import { addInformers } from './informers.ts';
@@ -118,14 +118,8 @@ export class Term {
       log,
     });
     await operator.start();
-    await aborted(signal);
+    await untilAborted(signal);
     operator.stop();
     await operator.stopped();
   }
-}
-
-/** Resolves when the signal has aborted, also when that was long ago. */
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

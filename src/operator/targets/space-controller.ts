@@ -1,4 +1,4 @@
-import { conditionTypes, findCondition } from '../../api/conditions.ts';
+import { isReady } from '../../api/conditions.ts';
 import { reasons } from '../../api/reasons.ts';
 import type { ClusterRecord, SpaceInstanceRecord } from '../../platform/targets/target-record.ts';
 import type { TargetStores } from '../../platform/targets/target-stores.ts';
@@ -37,11 +37,10 @@ export function spaceStatus(
 ): DesiredTargetStatus {
   if (clusterRef === undefined) return refused(nowhere, true);
   if (cluster === undefined) return refused(notFound(clusterRef.cluster));
-  return isReady(cluster) ? connected(ready) : refused(notReady(clusterRef.cluster));
+  return isUsable(cluster) ? connected(ready) : refused(notReady(clusterRef.cluster));
 }
 
-const isReady = ({ conditions, deleted }: ClusterRecord): boolean =>
-  deleted === undefined && findCondition(conditions, conditionTypes.ready)?.status === 'True';
+const isUsable = (cluster: ClusterRecord): boolean => cluster.deleted === undefined && isReady(cluster);
 
 const ready = 'The cluster of this space can be used.';
 

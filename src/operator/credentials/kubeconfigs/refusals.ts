@@ -1,4 +1,4 @@
-import { conditionTypes, findCondition } from '../../../api/conditions.ts';
+import { isReady } from '../../../api/conditions.ts';
 import { reasons } from '../../../api/reasons.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
@@ -62,9 +62,6 @@ function certificateCreatorProblem(input: KubeConfigInput): CredentialRefusal | 
       return creator.scoped ? problems.scopedCreator : undefined;
   }
 }
-
-const isReady = ({ conditions }: VirtualClusterInstanceRecord): boolean =>
-  findCondition(conditions, conditionTypes.ready)?.status === 'True';
 
 const final = (reason: CredentialRefusal['reason'], message: string): CredentialRefusal => ({
   reason,
