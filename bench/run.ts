@@ -20,9 +20,10 @@ import { reconcile } from './benchmarks/reconcile.ts';
 import { recordMemory } from './benchmarks/record-memory.ts';
 import { revoke } from './benchmarks/revoke.ts';
 import { tokenIssue } from './benchmarks/token-issue.ts';
+import { runCommandLine } from './command-line.ts';
 import { machineFacts } from './measure/machine.ts';
 import { renderReport, renderSection } from './measure/report.ts';
-import { parseOptions, usage } from './options.ts';
+import { type Options, parseOptions, usage } from './options.ts';
 
 const benchmarks: readonly Benchmark[] = [
   tokenIssue,
@@ -46,10 +47,20 @@ const benchmarks: readonly Benchmark[] = [
   coldStart,
 ];
 
-/** One named benchmark prints its table; all of them together become a page of results. */
-async function main(args: readonly string[]): Promise<void> {
+interface Chosen {
+  readonly args: readonly string[];
+  readonly options: Options;
+  readonly chosen: readonly Benchmark[];
+}
+
+function choose(args: readonly string[]): Chosen {
   const options = parseOptions(args);
   const chosen = options.names.length === 0 ? benchmarks : options.names.map(benchmarkOf);
+  return { args, options, chosen };
+}
+
+/** One named benchmark prints its table; all of them together become a page of results. */
+async function main({ options, chosen, args }: Chosen): Promise<void> {
   const facts = await machineFacts();
   const sections: Section[] = [];
   for (const benchmark of chosen) {
@@ -88,9 +99,4 @@ function progress(name: string, text: string): void {
   console.error(`${new Date().toISOString().slice(11, 19)} ${name}: ${text}`);
 }
 
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
-  console.error(error instanceof TypeError ? `${error.message}\n\n${usage}` : error);
-  process.exitCode = 1;
-}
+await runCommandLine(usage, choose, main);

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { runCommandLine } from '../command-line.ts';
 import { machineFacts } from '../measure/machine.ts';
 import { parseOptions } from '../options.ts';
 import { measureSizing } from './measure.ts';
@@ -13,26 +14,31 @@ const usage = `usage: npm run sizing -- [--keys 0,1000,10000,100000] [--idle SEC
   --idle N      seconds for which an idle process is measured (30)
   --plot        measure nothing, and draw what bench/results/sizing.json holds`;
 
+interface Wanted {
+  readonly counts: readonly number[];
+  readonly idleSeconds: number;
+  readonly plot: boolean;
+}
+
 const fileOf = (name: string): string => path.join(import.meta.dirname, '../results', name);
 
 function numbersIn(list: string): readonly number[] {
   const numbers = list.split(',').map(Number);
   if (!numbers.every((number) => Number.isInteger(number) && number >= 0))
-    throw new TypeError(`"${list}" is no list of whole numbers\n${usage}`);
+    throw new TypeError(`"${list}" is no list of whole numbers`);
   return numbers.toSorted((one, other) => one - other);
 }
 
-async function measured(keys: string, idle: string): Promise<Sizing> {
+async function measured({ counts, idleSeconds }: Wanted): Promise<Sizing> {
   const progress = (text: string) => console.error(text);
-  const [idleSeconds = 30] = numbersIn(idle);
   const context = { options: parseOptions([]), progress, idleSeconds };
   const [facts, ...others] = await machineFacts();
-  const figures = await measureSizing({ ...context, counts: numbersIn(keys) });
+  const figures = await measureSizing({ ...context, counts });
   const date = new Date().toISOString().slice(0, 10);
   return { measured: [date, facts, ...others].join('; '), figures };
 }
 
-async function main(args: readonly string[]): Promise<void> {
+function parseWanted(args: readonly string[]): Wanted {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -41,14 +47,16 @@ async function main(args: readonly string[]): Promise<void> {
       plot: { type: 'boolean', default: false },
     },
   });
-  if (!values.plot)
-    await writeFile(
-      fileOf('sizing.json'),
-      `${JSON.stringify(await measured(values.keys, values.idle), null, 2)}\n`,
-    );
+  const [idleSeconds = 30] = numbersIn(values.idle);
+  return { counts: numbersIn(values.keys), idleSeconds, plot: values.plot };
+}
+
+async function main(wanted: Wanted): Promise<void> {
+  if (!wanted.plot)
+    await writeFile(fileOf('sizing.json'), `${JSON.stringify(await measured(wanted), null, 2)}\n`);
   const sizing = JSON.parse(await readFile(fileOf('sizing.json'), 'utf8')) as Sizing;
   await writeFile(fileOf('sizing.svg'), plotSizing(sizing));
   console.log(sizingTable(sizing));
 }
 
-await main(process.argv.slice(2));
+await runCommandLine(usage, parseWanted, main);

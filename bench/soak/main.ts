@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { runCommandLine } from '../command-line.ts';
 import { tableOf } from '../measure/table.ts';
 import { startPlatform } from '../world/platform.ts';
 import { allFigures, type Flatness, figures, judgeFlatness, type Sample } from './flatness.ts';
@@ -11,20 +12,28 @@ const usage = `usage: npm run soak -- [--minutes N] [--rate N]
 
 function wholeNumber(value: string, name: string): number {
   if (!/^[1-9]\d*$/.test(value))
-    throw new TypeError(`--${name} takes a whole number from 1 on, not "${value}"\n${usage}`);
+    throw new TypeError(`--${name} takes a whole number from 1 on, not "${value}"`);
   return Number(value);
 }
 
 /** Everything has settled by then; a shorter run has a third of its time for it. */
 const settledAfterSeconds = 300;
 
-async function main(args: readonly string[]): Promise<void> {
+interface Length {
+  readonly seconds: number;
+  readonly operationsPerSecond: number;
+}
+
+function parseLength(args: readonly string[]): Length {
   const { values } = parseArgs({
     args: [...args],
     options: { minutes: { type: 'string', default: '60' }, rate: { type: 'string', default: '25' } },
   });
   const seconds = 60 * wholeNumber(values.minutes, 'minutes');
-  const operationsPerSecond = wholeNumber(values.rate, 'rate');
+  return { seconds, operationsPerSecond: wholeNumber(values.rate, 'rate') };
+}
+
+async function main({ seconds, operationsPerSecond }: Length): Promise<void> {
   const platform = await startPlatform({ fsync: false });
   try {
     const { plane, client } = platform;
@@ -57,4 +66,4 @@ function report(flatness: readonly Flatness[], operations: number, samples: read
   process.exitCode = 1;
 }
 
-await main(process.argv.slice(2));
+await runCommandLine(usage, parseLength, main);
