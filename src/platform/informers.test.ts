@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { configMaps, namespaces, type Resource, secrets } from '../api/resources.ts';
 import { Store, type StoredRecord } from '../kube/cache/store.ts';
 import type { WatchEvent } from '../kube/client/watch-stream.ts';
@@ -15,6 +15,12 @@ const endOfList = {
   object: { metadata: { resourceVersion: '1', annotations: { 'k8s.io/initial-events-end': 'true' } } },
 } as unknown as WatchEvent;
 
+let hasNamespaces = false;
+
+beforeEach(() => {
+  hasNamespaces = false;
+});
+
 /** An API server that shows two ConfigMaps, keeps silent about Secrets, and knows no Namespaces. */
 const client = {
   list: () => Promise.reject(new Error('streaming lists are used')),
@@ -25,8 +31,9 @@ const client = {
     close: async () => undefined,
   }),
   async *watch(path: string, query: URLSearchParams, { signal }: { signal: AbortSignal }) {
-    if (path.endsWith('namespaces')) throw kubeErrorFromStatus({ verb: 'WATCH', path }, 404, {});
-    if (path.endsWith('configmaps') && query.get('sendInitialEvents') === 'true')
+    if (path.endsWith('namespaces') && !hasNamespaces)
+      throw kubeErrorFromStatus({ verb: 'WATCH', path }, 404, {});
+    if (/(configmaps|namespaces)$/.test(path) && query.get('sendInitialEvents') === 'true')
       yield* [added('a'), added('b'), endOfList];
     else await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
   },
@@ -42,7 +49,9 @@ function start(...resources: Resource[]) {
   return startWith({}, ...resources);
 }
 
-function startWith(options: Pick<InformerSource<StoredRecord>, 'proofTimeoutMs'>, ...resources: Resource[]) {
+type Options = Pick<InformerSource<StoredRecord>, 'proofTimeoutMs' | 'mayBeUnserved'>;
+
+function startWith(options: Options, ...resources: Resource[]) {
   const clock = new FakeClock();
   const read = new Map<string, { objects: () => number; freshness: () => number }>();
   const informers = new Informers({
@@ -100,6 +109,37 @@ describe('Informers', () => {
     expect(informers.failing(30_000)).toBeUndefined();
     await clock.advanceAsync(31_000, 500);
     expect(informers.failing(30_000)).toBe('failing: namespaces for 31 s (404 NotFound)');
+    stop.abort();
+    await running;
+  });
+
+  it('wait for a kind whose definition is missing, and say when it is there', async () => {
+    const { clock, informers, stop, running } = startWith({ mayBeUnserved: true }, configMaps, namespaces);
+    await informers.answered(stop.signal);
+    expect(informers.unsynced()).toBe('not synced: namespaces');
+    const late: string[] = [];
+    const following = informers.followUnsynced((name) => void late.push(name), stop.signal);
+    await clock.advanceAsync(31_000, 500);
+    expect(late).toEqual([]);
+    hasNamespaces = true;
+    await clock.advanceAsync(31_000, 500);
+    await following;
+    expect([late, informers.unsynced()]).toEqual([['namespaces'], undefined]);
+    stop.abort();
+    await running;
+  });
+
+  it('do nothing before every kind is known that cannot be missing', async () => {
+    const { clock, informers, stop, running } = start(configMaps, namespaces);
+    let hasAnswered = false;
+    const answered = informers.answered(stop.signal).then(() => {
+      hasAnswered = true;
+    });
+    await clock.advanceAsync(31_000, 500);
+    expect(hasAnswered).toBe(false);
+    hasNamespaces = true;
+    await clock.advanceAsync(31_000, 500);
+    await answered;
     stop.abort();
     await running;
   });

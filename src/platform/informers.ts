@@ -37,13 +37,16 @@ export interface InformerSource<R extends StoredRecord>
   readonly fieldSelector?: string;
   readonly store: Store<R>;
   readonly project: (object: KubeObject) => R | undefined;
+  /** Its kind is defined by a CRD, which may be missing while everything else works. Default: false. */
+  readonly mayBeUnserved?: boolean;
 }
 
 interface Informer {
   readonly name: string;
+  readonly mayBeUnserved: boolean;
   readonly reflector: Pick<
     Reflector<StoredRecord>,
-    'run' | 'synced' | 'hasSynced' | 'freshness' | 'outage' | 'retryNow' | 'position'
+    'run' | 'synced' | 'answered' | 'hasSynced' | 'freshness' | 'outage' | 'retryNow' | 'position'
   >;
 }
 
@@ -59,13 +62,14 @@ export class Informers {
   /** `name` stands in metrics and checks. */
   add<R extends StoredRecord>(name: string, source: InformerSource<R>): void {
     const { metricsOf, ...shared } = this.#options;
+    const { mayBeUnserved = false } = source;
     const metrics = metricsOf(name);
     const reflector = new Reflector({ ...shared, ...source, onRestart: metrics.restarted });
     metrics.read(
       () => source.store.size,
       () => reflector.freshness() / 1000,
     );
-    this.#informers.push({ name, reflector });
+    this.#informers.push({ name, mayBeUnserved, reflector });
   }
 
   /** Works until the signal aborts. Run it once, when all are added. */
@@ -81,6 +85,26 @@ export class Informers {
   /** Resolves when every store has held everything at one moment; rejects with the signal's reason. */
   async synced(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#informers.map(({ reflector }) => reflector.synced(signal)));
+  }
+
+  /** The same, but does not wait for kinds whose definition is missing, where that is allowed. */
+  async answered(signal: AbortSignal): Promise<void> {
+    await Promise.all(
+      this.#informers.map(({ mayBeUnserved, reflector }) =>
+        mayBeUnserved ? reflector.answered(signal) : reflector.synced(signal),
+      ),
+    );
+  }
+
+  /** Calls back with the name of each that has not synced yet, when it has. Resolves after the last; rejects with the signal's reason. */
+  async followUnsynced(onSynced: (name: string) => void, signal: AbortSignal): Promise<void> {
+    const late = this.#informers.filter(({ reflector }) => !reflector.hasSynced());
+    await Promise.all(
+      late.map(async ({ name, reflector }) => {
+        await reflector.synced(signal);
+        onSynced(name);
+      }),
+    );
   }
 
   /** Up to which resourceVersion everything of this name is known; undefined while it is read (again). */

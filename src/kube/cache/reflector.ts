@@ -1,5 +1,6 @@
 import type { WatchEvent, WatchStreamOptions } from '../client/watch-stream.ts';
-import { badAnswer, type KubeError, kubeErrorFromStatus, timedOut, unreachable } from '../kube-error.ts';
+import { badAnswer, kubeErrorFromStatus, unreachable } from '../kube-error.ts';
+import { Milestone } from '../milestone.ts';
 import { isNewerVersion, keyOf } from '../object.ts';
 import { collectionPath } from '../resource-path.ts';
 import { TimeSlice } from '../time-slice.ts';
@@ -8,11 +9,13 @@ import type { ReflectorOptions } from './reflector-options.ts';
 import { Retries } from './retries.ts';
 import type { StoredRecord } from './store.ts';
 import { StoreFeed } from './store-feed.ts';
-import { isRefusalOfStreaming, isResumable } from './watch-recovery.ts';
+import { isRefusalOfStreaming, isResumable, isUnservedKind } from './watch-recovery.ts';
 import {
   askForBytes,
   checkServer,
+  incompleteList,
   isEndOfList,
+  listIdleMs,
   provenWatch,
   type Selection,
   selectionOf,
@@ -23,8 +26,6 @@ import { WatchTrust } from './watch-trust.ts';
 
 /** A watch that ends sooner, without an event, is a failure: opening the next at once would be a busy loop. */
 const shortWatchMs = 1_000;
-/** Lists have no bookmarks on the way; a server that knows no streaming lists just stays silent. */
-const listIdleMs = 60_000;
 const listSeconds = 300;
 const defaultWatchSeconds = [300, 600] as const;
 const defaultLineBytes = 16 * 2 ** 20;
@@ -46,7 +47,8 @@ export class Reflector<R extends StoredRecord> {
   readonly #trust = new WatchTrust();
   readonly #slice: TimeSlice;
   readonly #feed: StoreFeed<R>;
-  readonly #firstSync = Promise.withResolvers<void>();
+  readonly #firstSync = new Milestone();
+  readonly #firstAnswer = new Milestone();
   /** Where the next watch begins; absent: list first. */
   #resourceVersion: string | undefined;
   #streamingLists = true;
@@ -69,14 +71,13 @@ export class Reflector<R extends StoredRecord> {
   }
 
   /** Resolves with the first sync; rejects with the signal's reason. */
-  async synced(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    const { promise: aborted, reject } = Promise.withResolvers<never>();
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    await Promise.race([this.#firstSync.promise, aborted]).finally(() =>
-      signal.removeEventListener('abort', onAbort),
-    );
+  synced(signal: AbortSignal): Promise<void> {
+    return this.#firstSync.wait(signal);
+  }
+
+  /** The same, but resolves also once the server says that it does not know the kind (yet): see {@link Store.isUnserved}. */
+  answered(signal: AbortSignal): Promise<void> {
+    return this.#firstAnswer.wait(signal);
   }
 
   /**
@@ -157,15 +158,7 @@ export class Reflector<R extends StoredRecord> {
       if (isEndOfList(event)) return this.#endList(event.object.metadata.resourceVersion, opened);
       if (this.#slice.used) await this.#slice.yield();
     }
-    throw this.#incompleteList(opened);
-  }
-
-  /** A server that stops ends its streams early; one that ends them late never meant to send a list. */
-  #incompleteList(opened: number): KubeError {
-    const action = { verb: 'WATCH', path: this.#path };
-    const lastedMs = Math.round(this.#options.clock.monotonic() - opened);
-    if (lastedMs >= listIdleMs) return timedOut(action, lastedMs);
-    return unreachable(action, new Error('the list ended before it was complete'));
+    throw incompleteList(this.#path, this.#options.clock.monotonic() - opened);
   }
 
   async #listPages(signal: AbortSignal): Promise<void> {
@@ -252,7 +245,8 @@ export class Reflector<R extends StoredRecord> {
   async #endList(resourceVersion: string, began: number): Promise<void> {
     await this.#feed.endList(this.#slice);
     this.#resourceVersion = resourceVersion;
-    this.#firstSync.resolve();
+    this.#firstSync.reach();
+    this.#firstAnswer.reach();
     if (this.#trust.isSilent) return;
     this.#freshness.listed(this.#isStrict ? began : this.#options.clock.monotonic());
     this.#retries.succeeded();
@@ -280,6 +274,10 @@ export class Reflector<R extends StoredRecord> {
     const wasList = this.#feed.isListing && !this.#trust.isSilent;
     if (wasList && isRefusalOfStreaming(error)) this.#streamingLists = false;
     this.#feed.giveUpList();
+    if (isUnservedKind(error)) {
+      this.#feed.noteUnserved();
+      this.#firstAnswer.reach();
+    }
     if (!isResumable(error)) this.#resourceVersion = undefined;
     if (this.#resourceVersion !== undefined && !this.#isStrict)
       this.#trust.failed(this.freshness() >= idleMs);

@@ -37,6 +37,12 @@ export class StoreFeed<R extends StoredRecord> {
     }
     this.#seen = undefined;
     this.#hasListed = true;
+    this.#options.store.setUnserved(false);
+  }
+
+  /** The server does not know the kind. What was listed before and is gone since came as deleted. */
+  noteUnserved(): void {
+    if (!this.#hasListed) this.#options.store.setUnserved(true);
   }
 
   upsert(object: KubeObject): void {

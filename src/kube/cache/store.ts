@@ -32,6 +32,7 @@ export class Store<R extends StoredRecord> {
   readonly #indexes: ReadonlyMap<string, Index<R>>;
   readonly #listeners = new Set<StoreListener<R>>();
   #isOwnWrite: (record: R) => boolean = () => false;
+  #isUnserved = false;
 
   constructor(indexes: Record<string, StoreIndex<R>> = {}) {
     this.#indexes = new Map(Object.entries(indexes).map(([name, values]) => [name, new Index(values)]));
@@ -39,6 +40,14 @@ export class Store<R extends StoredRecord> {
 
   get size(): number {
     return this.#records.size;
+  }
+
+  /**
+   * True from when the API server says that it does not know the kind until everything of it has been listed: that a record is
+   * missing says nothing then.
+   */
+  get isUnserved(): boolean {
+    return this.#isUnserved;
   }
 
   get(key: string): R | undefined {
@@ -69,6 +78,11 @@ export class Store<R extends StoredRecord> {
   /** For the mutation cache, which knows the versions that writes of this process made. */
   recogniseWrites(isOwnWrite: (record: R) => boolean): void {
     this.#isOwnWrite = isOwnWrite;
+  }
+
+  /** For the reflector. */
+  setUnserved(isUnserved: boolean): void {
+    this.#isUnserved = isUnserved;
   }
 
   /** For the reflector. A record that is there already with this UID and resourceVersion changes nothing. */

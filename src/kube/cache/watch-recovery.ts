@@ -14,6 +14,11 @@ export function isResumable(error: unknown): boolean {
   return [401, 403, 429].includes(error.status) || error.status >= 500;
 }
 
+/** There is no such kind: its definition is missing. A list of objects gets this answer for no other reason. */
+export function isUnservedKind(error: unknown): boolean {
+  return error instanceof KubeError && error.code === 'ERR_KUBE_STATUS' && error.status === 404;
+}
+
 /** What we ask for is newer than what the server has: its etcd was restored from a backup, or its cache is late. */
 export function isAheadOfServer(error: unknown): boolean {
   if (!(error instanceof KubeError)) return false;

@@ -4,7 +4,7 @@ import type { KubeClient } from '../client/client.ts';
 import { type ListOptions, listQuery } from '../client/client-options.ts';
 import type { ObjectEvent, WatchEvent, WatchStreamOptions } from '../client/watch-stream.ts';
 import type { Clock } from '../clock.ts';
-import { badAnswer, kubeErrorFromStatus, unreachable } from '../kube-error.ts';
+import { badAnswer, type KubeError, kubeErrorFromStatus, timedOut, unreachable } from '../kube-error.ts';
 import { isNewerVersion } from '../object.ts';
 import { collectionPath } from '../resource-path.ts';
 import { isAheadOfServer } from './watch-recovery.ts';
@@ -33,6 +33,16 @@ export function watchQuery(selection: Selection, seconds: number): URLSearchPara
 /** Of a list that comes as a watch. */
 export function isEndOfList(event: WatchEvent): event is ObjectEvent {
   return event.type === 'BOOKMARK' && event.object.metadata.annotations?.[initialEventsEnd] === 'true';
+}
+
+/** Lists have no bookmarks on the way, milliseconds. */
+export const listIdleMs = 60_000;
+
+/** A server that stops ends its streams early; one that ends them late never meant to send a list. */
+export function incompleteList(path: string, lastedMs: number): KubeError {
+  const action = { verb: 'WATCH', path };
+  if (lastedMs >= listIdleMs) return timedOut(action, Math.round(lastedMs));
+  return unreachable(action, new Error('the list ended before it was complete'));
 }
 
 const initialEventsEnd = 'k8s.io/initial-events-end';

@@ -117,6 +117,14 @@ export class Controllers {
     for (const kind of allCredentialKinds) this.#enqueueKind(kind);
   }
 
+  /** The same, and whatever else waits for a kind that was not known. */
+  enqueueKnown(): void {
+    const { queues } = this.#context;
+    this.enqueueAll();
+    for (const key of this.targets.spaces.keys()) queues.spaceinstances.add(key, 'listed');
+    for (const key of this.system.revocations.keys()) queues.revocations.add(key, 'listed');
+  }
+
   /** Everything that waits for a time is reconciled now. */
   enqueueDelayed(): void {
     for (const queue of Object.values(this.#context.queues)) queue.addDelayed();

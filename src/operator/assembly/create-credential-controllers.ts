@@ -13,6 +13,7 @@ import type { GatewayPlace } from '../credentials/kubeconfigs/destination.ts';
 import { TokenController } from '../credentials/tokens/controller.ts';
 import type { Controller } from '../shared/controller.ts';
 import { issuedLimits, mayIssue, type OperatorContext, queueOf, shareWorkers } from './operator-context.ts';
+import { waitsForKind } from './unserved-kinds.ts';
 
 /** Makes what reconciles the credentials of one kind. */
 type CreateReconciler = (context: OperatorContext, kind: CredentialKind) => Pick<Controller, 'reconcile'>;
@@ -31,7 +32,8 @@ export function createCredentialControllers(context: OperatorContext): readonly 
     return {
       ...{ name: resource.plural, resource, queue: queueOf(context.queues, kind) },
       workers: shareWorkers(context.settings, kind).workers,
-      reconcile: (key) => reconciler.reconcile(key),
+      reconcile: async (key) =>
+        waitsForKind(context, kind, key) ? undefined : await reconciler.reconcile(key),
     };
   });
 }

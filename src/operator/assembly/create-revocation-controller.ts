@@ -43,7 +43,8 @@ export function createRevocationController(context: OperatorContext): Controller
     namespace: systemNamespace,
     queue: queues.revocations,
     workers,
-    reconcile: (key) => controller.reconcile(key),
+    // Nothing that was revoked comes back, and no one knows now whose certificates are to go.
+    reconcile: async (key) => (stores.kubeConfigs.isUnserved ? undefined : await controller.reconcile(key)),
   };
 }
 

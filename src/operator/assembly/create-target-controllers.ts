@@ -63,15 +63,16 @@ export function createTargetControllers(context: OperatorContext): readonly Cont
     {
       ...{ name: 'spaceinstances', resource: spaceInstances, workers: settings.concurrency },
       queue: queues.spaceinstances,
-      reconcile: (key) => spaces.reconcile(key),
+      reconcile: async (key) => (targets.clusters.isUnserved ? undefined : await spaces.reconcile(key)),
     },
   ];
 }
 
 /** Deletes the access to targets whose object is gone. */
 export function createTargetSweep({ client, clock, random, log, targets }: OperatorContext): TargetSweep {
+  const owners = [targets.instances, targets.clusters];
   const isKnown = (uid: string) =>
-    targets.instances.byIndex('uid', uid).length + targets.clusters.byIndex('uid', uid).length > 0;
+    owners.some((store) => store.isUnserved || store.byIndex('uid', uid).length > 0);
   return new TargetSweep({ client, clock, random, log, isKnown });
 }
 

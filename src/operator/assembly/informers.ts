@@ -89,16 +89,19 @@ function addCredentials(add: Add, stores: CredentialStores): void {
 function addTargets(add: Add, targets: TargetStores): void {
   add('virtualclusterinstances', {
     resource: virtualClusterInstances,
+    mayBeUnserved: true,
     store: targets.instances,
     project: (object) => ownWrite(object, targets.writtenInstances) ?? toInstanceRecord(object),
   });
   add('spaceinstances', {
     resource: spaceInstances,
+    mayBeUnserved: true,
     store: targets.spaces,
     project: (object) => ownWrite(object, targets.writtenSpaces) ?? toSpaceRecord(object),
   });
   add('clusters', {
     resource: clusters,
+    mayBeUnserved: true,
     store: targets.clusters,
     project: (object) => ownWrite(object, targets.writtenClusters) ?? toClusterRecord(object),
   });
@@ -127,7 +130,8 @@ function named(resource: Resource, name: string): Omit<InformerSource<StoredReco
 function addCredential(add: Add, stores: CredentialStores, kind: CredentialKind): void {
   const { store, written } = stores.ofKind[kind];
   const project = (object: KubeObject) => ownWrite(object, written) ?? toCredentialRecord(object, kind);
-  add(credentialKinds[kind].plural, { resource: credentialResources[kind], store, project });
+  const resource = credentialResources[kind];
+  add(credentialKinds[kind].plural, { resource, store, project, mayBeUnserved: true });
 }
 
 /** Our own writes were projected when they were answered; hashing them again would be half the work of a busy minute. */

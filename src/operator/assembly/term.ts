@@ -42,7 +42,7 @@ export class Term {
       await this.#options.admissionChecked(signal);
       running.push(this.#informers.run(watched));
       await this.#read(signal);
-      running.push(this.#controllers.targetSweep.run(watched));
+      running.push(this.#followMissing(watched), this.#controllers.targetSweep.run(watched));
       await this.#work(signal);
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -104,9 +104,24 @@ export class Term {
   }
 
   async #read(signal: AbortSignal): Promise<void> {
-    await this.#informers.synced(signal);
+    const { log } = this.#options;
+    await this.#informers.answered(signal);
     this.#controllers.begin();
-    this.#options.log.info(this.#controllers.stores.sizes, 'synced');
+    log.info(this.#controllers.stores.sizes, 'synced');
+    const missing = this.#informers.unsynced();
+    if (missing !== undefined)
+      log.error({ missing }, 'the definitions (CRDs) of these kinds are missing; the others are worked on');
+  }
+
+  /** What a missing kind has kept waiting is due when its objects are known. */
+  async #followMissing(signal: AbortSignal): Promise<void> {
+    const onSynced = (kind: string) => {
+      this.#options.log.info({ kind }, 'the definition of this kind is there, and its objects were read');
+      this.#controllers.enqueueKnown();
+    };
+    await this.#informers.followUnsynced(onSynced, signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
   }
 
   async #work(signal: AbortSignal): Promise<void> {

@@ -50,7 +50,7 @@ export function creatorProblem(input: CreatorInput): CredentialRefusal | undefin
 }
 
 /** No serial of a key is ever used twice. */
-const wasIssued = ({ kind, status }: CredentialRecord): boolean =>
+export const wasIssued = ({ kind, status }: CredentialRecord): boolean =>
   kind === 'OwnedAccessKey' ? status.serial > 0 : status.fingerprint !== undefined;
 
 const isParent = (creator: CredentialRecord, { accessKey }: CredentialRecord): boolean =>

@@ -79,16 +79,27 @@ export class Simulation {
     for (const bring of late) bring();
   }
 
-  /** The process dies between two writes; another one begins with a fresh list, which takes so many milliseconds. */
-  crash(readingMs = 0): void {
+  /**
+   * The process dies between two writes; another one begins with a fresh list, which takes so many milliseconds. Of the kind `unserved`
+   * the API server says until `define` that it does not know it.
+   */
+  crash(readingMs = 0, unserved?: keyof typeof kinds): void {
     this.#controllers = this.#start();
     this.#late = undefined;
     this.#delivered = this.api.changes.length;
     for (const plural of ['ownedaccesskeys', 'directclusterendpointtokens', 'secrets', 'namespaces']) {
-      for (const object of this.api.all(plural)) this.#upsert(plural, object);
+      if (plural !== unserved) this.#list(plural);
     }
+    if (unserved !== undefined) this.#setUnserved(unserved, true);
     this.clock.advance(readingMs);
     this.#controllers.begin();
+  }
+
+  /** The definition of the kind is there (again). */
+  define(plural: keyof typeof kinds): void {
+    this.#list(plural);
+    this.#setUnserved(plural, false);
+    this.#controllers.enqueueKnown();
   }
 
   /** Brings at most so many events of the watches. */
@@ -234,6 +245,14 @@ export class Simulation {
         (key) => queue.failures(key) > 0,
       ),
     );
+  }
+
+  #list(plural: string): void {
+    for (const object of this.api.all(plural)) this.#upsert(plural, object);
+  }
+
+  #setUnserved(plural: string, isUnserved: boolean): void {
+    this.#controllers.stores.ofKind[kinds[plural] as CredentialKind].store.setUnserved(isUnserved);
   }
 
   #upsert(plural: string, object: KubeObject): void {

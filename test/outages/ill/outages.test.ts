@@ -12,7 +12,7 @@ import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
 import { confirmationsOf, WriteGate } from '../../../lab/operator/write-gate.ts';
 import { annotations, systemNamespace } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
-import { directClusterEndpointTokens as tokens } from '../../../src/api/resources.ts';
+import { clusters, directClusterEndpointTokens as tokens } from '../../../src/api/resources.ts';
 import { createKeys, expectIssuedOnce, liveThrough, type Patient } from './outage.ts';
 import { untilReady, untilReadyz } from './readyz.ts';
 
@@ -76,8 +76,9 @@ describe.concurrent('an operator that cannot renew its lease lives on, not ready
 });
 
 describe.concurrent('an operator that keeps its lease', () => {
-  const { world, gate, operator } = withLease;
+  const { world, gate } = withLease;
   const { admin } = world;
+  let { operator } = withLease;
   const kept: Stored[] = [];
 
   it('goes on with the other kinds when the CRD of one is deleted', oneAfterTheOther, async () => {
@@ -87,6 +88,23 @@ describe.concurrent('an operator that keeps its lease', () => {
     kept.push(...(await createKeys(withLease, 2)));
     for (const key of kept) await admin.untilReady(key);
   });
+
+  it(
+    'that begins while CRDs are missing names them, and works on the other kinds',
+    oneAfterTheOther,
+    async () => {
+      await otherPlane.kubectl(['delete', 'crd', `${clusters.plural}.${clusters.group}`]);
+      expect(await operator.log()).not.toContain('leadership lost');
+      expect(await operator.end()).toBe(0);
+      operator = await RunningOperator.start(gate.access, world.guard, { name: world.name('next') });
+      const missing = 'not synced: directclusterendpointtokens, clusters';
+      await untilReadyz(operator, 503, new RegExp(`\\[-\\]sync failed: ${missing}`));
+      const keys = await createKeys(withLease, 2);
+      for (const key of keys) await admin.untilReady(key);
+      kept.push(...keys);
+      expect(await operator.log()).toContain(missing);
+    },
+  );
 
   it(
     'goes on leading while 65 % of the answers are bad and the others late, and issues each key once',

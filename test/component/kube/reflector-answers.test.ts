@@ -1,0 +1,129 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { configMaps } from '../../../src/api/resources.ts';
+import { Reflector } from '../../../src/kube/cache/reflector.ts';
+import type { ReflectorOptions } from '../../../src/kube/cache/reflector-options.ts';
+import { Store, type StoredRecord } from '../../../src/kube/cache/store.ts';
+import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
+import { systemClock } from '../../../src/kube/clock.ts';
+import { type KubeObject, keyOf } from '../../../src/kube/object.ts';
+import type { Logger } from '../../../src/logger.ts';
+import { FakeApiServer } from '../../fakes/fake-api-server.ts';
+import type { ObjectStorage } from '../../fakes/object-storage.ts';
+import { waitFor } from '../../fakes/wait-for.ts';
+
+let server: FakeApiServer;
+let objects: ObjectStorage;
+let client: KubeClient;
+let store: Store<StoredRecord>;
+let logged: string[];
+let abort: AbortController;
+let reflector: Reflector<StoredRecord>;
+let running: Promise<void>;
+
+beforeEach(async () => {
+  server = await FakeApiServer.start();
+  objects = server.storage('configmaps');
+  client = createKubeClient({ kubeConfig: server.kubeConfig(), userAgent: 'tester' });
+  store = new Store<StoredRecord>();
+  logged = [];
+  abort = new AbortController();
+  running = Promise.resolve();
+});
+
+afterEach(async () => {
+  abort.abort();
+  await running;
+  await client.close();
+  await server.stop();
+});
+
+const log = (): Logger => {
+  const keep = (keys: object, text: string) =>
+    void logged.push(`${text}: ${(keys as { err?: Error }).err?.message ?? ''}`);
+  return { debug: keep, info: keep, warn: keep, error: keep };
+};
+
+const slim = (object: KubeObject): StoredRecord => ({
+  key: keyOf(object.metadata),
+  uid: object.metadata.uid,
+  resourceVersion: object.metadata.resourceVersion,
+});
+
+function start(options: Partial<ReflectorOptions<StoredRecord>> = {}): Reflector<StoredRecord> {
+  reflector = new Reflector<StoredRecord>({
+    ...{
+      client,
+      resource: configMaps,
+      project: slim,
+      store,
+      clock: systemClock,
+      random: () => 0.5,
+      log: log(),
+    },
+    backOffMs: [5, 50],
+    ...options,
+  });
+  running = reflector.run(abort.signal);
+  return reflector;
+}
+
+const put = (name: string) => objects.put({ metadata: { name } });
+const startSynced = async (options: Partial<ReflectorOptions<StoredRecord>> = {}) => {
+  await start(options).synced(abort.signal);
+  await waitFor('a watch from there', () => resumed().length === 1);
+};
+/** The watches that went on from a known resourceVersion. */
+const resumed = () => server.watches.filter(({ query }) => query.has('resourceVersion'));
+
+describe('a kind that the server does not know', () => {
+  const refuseAll = (status: number, isOver: () => boolean = () => false) =>
+    server.script((exchange) => {
+      if (isOver()) return false;
+      exchange.answer(status, '404 page not found\n', { 'content-type': 'text/plain' });
+      return true;
+    });
+
+  it('is told from one without objects until it is known and listed', async () => {
+    let isDefined = false;
+    refuseAll(404, () => isDefined);
+    put('a');
+    await start().answered(abort.signal);
+    expect([store.isUnserved, reflector.hasSynced()]).toEqual([true, false]);
+    server.once(
+      () => isDefined,
+      (exchange) => {
+        exchange.open();
+        exchange.event('ADDED', { metadata: { name: 'a', uid: '1', resourceVersion: '1' } });
+      },
+    );
+    isDefined = true;
+    await waitFor('the beginning of a list', () => store.size === 1);
+    expect(store.isUnserved).toBe(true);
+    server.exchanges.at(-1)!.reset();
+    await reflector.synced(abort.signal);
+    expect([store.isUnserved, store.size]).toEqual([false, 1]);
+  });
+
+  it.each([401, 403, 500, 503])('is not one whose list is answered with %i', async (status) => {
+    let hasAnswered = false;
+    refuseAll(status);
+    const answered = start().answered(abort.signal);
+    answered.then(
+      () => {
+        hasAnswered = true;
+      },
+      () => undefined,
+    );
+    await waitFor('some failures', () => logged.length >= 3);
+    expect([hasAnswered, store.isUnserved]).toEqual([false, false]);
+  });
+
+  it('is not one that was listed before: what went was told by the watch', async () => {
+    put('a');
+    await startSynced();
+    refuseAll(404);
+    resumed()[0]!.reset();
+    await waitFor('some failures', () => logged.length >= 3);
+    expect([store.isUnserved, store.size]).toEqual([false, 1]);
+  });
+});
