@@ -13,6 +13,19 @@ it('aborts after silence, counted from the last thing that came', () => {
   expect([idle.signal.aborted, idle.expired]).toEqual([true, true]);
 });
 
+it('takes another limit from when something came, be it shorter or longer', () => {
+  const clock = new FakeClock();
+  const idle = new IdleLimit(clock, 100);
+  clock.advance(50);
+  idle.restart(20);
+  idle.restart(300);
+  clock.advance(299);
+  expect([idle.signal.aborted, idle.limitMs]).toEqual([false, 300]);
+  idle.restart(10);
+  clock.advance(10);
+  expect([idle.expired, clock.pendingTimers]).toEqual([true, 0]);
+});
+
 describe('what is to be cut after a silence', () => {
   let clock: FakeClock;
   let idle: IdleLimit;

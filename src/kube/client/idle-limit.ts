@@ -6,7 +6,7 @@ import type { Clock, Timer } from '../clock.ts';
  */
 export class IdleLimit {
   readonly #clock: Clock;
-  readonly #idleMs: number;
+  #idleMs: number;
   readonly #controller = new AbortController();
   #timer: Timer;
   #last: number;
@@ -30,6 +30,11 @@ export class IdleLimit {
     return this.#expired;
   }
 
+  /** The present limit, milliseconds. */
+  get limitMs(): number {
+    return this.#idleMs;
+  }
+
   /** True when `cutIfSilentFor` ended it. */
   get isCut(): boolean {
     return this.#isCut;
@@ -50,6 +55,15 @@ export class IdleLimit {
   /** Something came. */
   touch(): void {
     this.#last = this.#clock.monotonic();
+  }
+
+  /** Something came, and from now on this is the limit. */
+  restart(idleMs: number): void {
+    this.touch();
+    if (idleMs === this.#idleMs || this.#controller.signal.aborted) return;
+    this.#idleMs = idleMs;
+    this.#timer.cancel();
+    this.#timer = this.#clock.setTimer(() => this.#check(), idleMs);
   }
 
   /** Ends the wait. Call it in the end in any case: it stops the timer. */

@@ -28,6 +28,12 @@ export interface WatchStreamOptions {
   readonly onOpen?: () => void;
 }
 
+/**
+ * An API server answers a request for a watch at once, long before the first event: with 429 or 503 where its cache is not ready, and after
+ * 15 s where the request has waited in a queue for as long. Later than this nothing comes, milliseconds.
+ */
+const maxOpenMs = 30_000;
+
 /** Opens the stream. It must end when the signal aborts. */
 export type OpenStream = (signal: AbortSignal) => Promise<StreamResponse>;
 
@@ -42,7 +48,7 @@ export async function* watchEvents(
 ): AsyncGenerator<WatchEvent> {
   const { clock, signal, idleMs, reports } = options;
   signal.throwIfAborted();
-  const idle = new IdleLimit(clock, idleMs);
+  const idle = new IdleLimit(clock, Math.min(maxOpenMs, idleMs));
   const unsubscribe = reports?.subscribe(({ waitedMs }) => idle.cutIfSilentFor(waitedMs));
   const onAbort = () => idle.abort(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
@@ -51,7 +57,7 @@ export async function* watchEvents(
   } catch (error) {
     signal.throwIfAborted();
     if (idle.isCut) throw unreachable({ verb: 'WATCH', path }, new CutForSilence());
-    if (idle.expired) throw timedOut({ verb: 'WATCH', path }, idleMs);
+    if (idle.expired) throw timedOut({ verb: 'WATCH', path }, idle.limitMs);
     throw toKubeError(error, path);
   } finally {
     unsubscribe?.();
@@ -64,10 +70,10 @@ async function* eventsOf(
   response: StreamResponse,
   idle: IdleLimit,
   path: string,
-  { maxLineBytes, onOpen }: WatchStreamOptions,
+  { maxLineBytes, onOpen, idleMs }: WatchStreamOptions,
 ): AsyncGenerator<WatchEvent> {
   if (response.status !== 200) throw await refusal(response, path);
-  idle.touch();
+  idle.restart(idleMs);
   onOpen?.();
   const lines = new LineSplitter(maxLineBytes);
   for await (const chunk of response.body) {

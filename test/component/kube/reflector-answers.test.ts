@@ -4,7 +4,9 @@ import { Reflector } from '../../../src/kube/cache/reflector.ts';
 import type { ReflectorOptions } from '../../../src/kube/cache/reflector-options.ts';
 import { Store, type StoredRecord } from '../../../src/kube/cache/store.ts';
 import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
+import type { Clock } from '../../../src/kube/clock.ts';
 import { systemClock } from '../../../src/kube/clock.ts';
+import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import { type KubeObject, keyOf } from '../../../src/kube/object.ts';
 import type { Logger } from '../../../src/logger.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
@@ -74,6 +76,12 @@ const startSynced = async (options: Partial<ReflectorOptions<StoredRecord>> = {}
 };
 /** The watches that went on from a known resourceVersion. */
 const resumed = () => server.watches.filter(({ query }) => query.has('resourceVersion'));
+const lists = () =>
+  server.exchanges.filter(
+    ({ isWatch, query }) => !isWatch || (query.has('sendInitialEvents') && !query.has('labelSelector')),
+  );
+const isResumed = (exchange: { isWatch: boolean; query: URLSearchParams }) =>
+  exchange.isWatch && exchange.query.has('resourceVersion');
 
 describe('a kind that the server does not know', () => {
   const refuseAll = (status: number, isOver: () => boolean = () => false) =>
@@ -127,3 +135,35 @@ describe('a kind that the server does not know', () => {
     expect([store.isUnserved, store.size]).toEqual([false, 1]);
   });
 });
+
+describe('a request that is lost', () => {
+  it('for a watch, is sent again after 30 s, from the same place', async () => {
+    const clock = new FakeClock();
+    start({ client: createClientWith(clock), clock });
+    await waitFor('the watch', () => resumed().length === 1);
+    server.once(isResumed, () => undefined);
+    put('a');
+    await waitFor('an event', () => store.size === 1);
+    resumed()[0]!.reset();
+    await waitFor('the failure', () => logged.length === 1);
+    clock.advance(50);
+    await waitFor('the request that is lost', () => resumed().length === 2);
+    clock.advance(29_999);
+    await clock.settle();
+    expect(logged.length).toBe(1);
+    clock.advance(1);
+    await waitFor('the next failure', () => logged.length === 2);
+    expect(logged[1]).toContain('no answer to WATCH /api/v1/configmaps within 30000 ms');
+    clock.advance(50);
+    await waitFor('the next watch', () => resumed().length === 3);
+    expect([lists().length, resumed()[2]?.query.get('resourceVersion')]).toEqual([1, '101']);
+    put('b');
+    await waitFor('the object', () => store.size === 2);
+  });
+});
+
+function createClientWith(clock: Clock): KubeClient {
+  void client.close();
+  client = createKubeClient({ kubeConfig: server.kubeConfig(), userAgent: 'tester', clock });
+  return client;
+}

@@ -34,11 +34,17 @@ const endWatch = () => {
   stage.clock.advance(1_000);
   stage.present.response.end();
 };
+/** The first object of a list has come. */
+const beginList = async (list: Exchange) => {
+  list.open();
+  list.event('ADDED', { metadata: { name: 'a', uid: '1', resourceVersion: '1' } });
+  await waitFor('the first object', () => stage.store.size === 1);
+};
 /** The first list is open for longer than any watch, and not complete. */
 const startLate = async (): Promise<Exchange> => {
   const list = next(isAnyWatch);
   stage.start({ relistAfterMs: 28_000 });
-  (await list).open();
+  await beginList(await list);
   stage.clock.advance(50_000);
   return await list;
 };

@@ -42,19 +42,16 @@ const silence = () => {
     return true;
   });
 };
-/** What is asked for is open, so that its limit runs. */
-const settle = async () => await stage.clock.advanceAsync(1, 1);
-
 /** The present watch fails for silence, and so does the question. */
 const untilListed = async () => {
   stage.clock.advance(idleMs);
   await stage.untilFailed(1);
   await untilAsked(1);
-  await settle();
+  await stage.untilOpen();
   stage.clock.advance(answerMs);
   await stage.untilFailed(2);
   await stage.untilResumed(2);
-  await settle();
+  await stage.untilOpen();
 };
 
 describe('a watch that fell silent on a server that sends when it is asked', () => {
@@ -127,7 +124,7 @@ describe('a server that opens watches and sends nothing in them', () => {
     stage.clock.advance(idleMs);
     await stage.untilFailed(3);
     await untilAsked(2);
-    await settle();
+    await stage.untilOpen();
     stage.clock.advance(answerMs);
     await stage.untilFailed(4);
     await waitFor('the object, by a list', () => stage.store.size === 1);
@@ -174,10 +171,10 @@ describe('a server that opens watches and sends nothing in them', () => {
       stage.present.reset();
       await stage.untilFailed(minute);
       if (minute < 3) await stage.untilResumed(minute + 1);
-      await settle();
+      await stage.untilOpen();
     }
     await untilAsked(1);
-    await settle();
+    await stage.untilOpen();
     stage.clock.advance(answerMs);
     await stage.untilFailed(4);
     await waitFor('a list', () => pages().length === 1);

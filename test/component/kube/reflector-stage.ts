@@ -1,6 +1,6 @@
 import { configMaps } from '../../../src/api/resources.ts';
 import { Reflector } from '../../../src/kube/cache/reflector.ts';
-import type { ReflectorOptions } from '../../../src/kube/cache/reflector-options.ts';
+import type { ReflectorClient, ReflectorOptions } from '../../../src/kube/cache/reflector-options.ts';
 import { Store, type StoredRecord } from '../../../src/kube/cache/store.ts';
 import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
 import { FakeClock } from '../../../src/kube/fake-clock.ts';
@@ -27,6 +27,8 @@ export class ReflectorStage {
   readonly client: KubeClient;
   readonly store = new Store<StoredRecord>();
   readonly logged: string[] = [];
+  /** Watches whose answer has begun. */
+  #opened = 0;
   readonly #defaults: Options;
   readonly #abort = new AbortController();
   #reflector: Reflector<StoredRecord> | undefined;
@@ -51,9 +53,17 @@ export class ReflectorStage {
   }
 
   start(options: Options = {}): void {
-    const { client, clock, store } = this;
+    const { clock, store } = this;
     this.#reflector = new Reflector({
-      ...{ client, clock, store, project, log: this.#log(), resource: configMaps, random: () => 1 },
+      ...{
+        client: this.#counting(),
+        clock,
+        store,
+        project,
+        log: this.#log(),
+        resource: configMaps,
+        random: () => 1,
+      },
       ...{ backOffMs: [backOffMs, backOffMs] },
       ...this.#defaults,
       ...options,
@@ -84,6 +94,11 @@ export class ReflectorStage {
     await waitFor(`watch ${count}`, () => this.resumed().length === count);
   }
 
+  /** All watches that are asked for are open, so that their limits run. */
+  async untilOpen(): Promise<void> {
+    await waitFor('all watches are open', () => this.#opened === this.server.watches.length);
+  }
+
   /** Resolves when so many failures were logged. */
   async untilLogged(count: number): Promise<void> {
     await waitFor(`failure ${count}`, () => this.logged.length === count);
@@ -105,6 +120,21 @@ export class ReflectorStage {
     await this.end();
     await this.client.close();
     await this.server.stop();
+  }
+
+  #counting(): ReflectorClient {
+    const { client } = this;
+    return {
+      list: (resource, options) => client.list(resource, options),
+      overOneConnection: () => client.overOneConnection(),
+      watch: (path, query, options) => {
+        const onOpen = () => {
+          this.#opened++;
+          options.onOpen?.();
+        };
+        return client.watch(path, query, { ...options, onOpen });
+      },
+    };
   }
 
   #log(): Logger {

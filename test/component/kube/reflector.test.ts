@@ -181,9 +181,9 @@ describe('listing', () => {
     start({ client: createClientWith(clock), clock });
     await waitFor('the watch', () => server.watches.length === 1);
     for (let passed = 0; passed < 300; passed += 30) {
-      clock.advance(30_000);
       put('a', String(passed));
       await waitFor('the event', () => store.get('a')?.value === String(passed));
+      clock.advance(30_000);
     }
     server.watches[0]!.response.end();
     await waitFor('the failure', () => logged.length === 1);
@@ -563,12 +563,14 @@ describe('silence', () => {
     const clock = new FakeClock();
     start({ client: createClientWith(clock), clock, idleMs: 240_000 });
     await waitFor('the watch', () => resumed().length === 1);
+    put('first');
+    await waitFor('an event', () => store.size === 1);
     for (let passed = 0; passed < 360_000; passed += 1_000) clock.advance(1_000);
     await waitFor('the failure', () => logged.length === 1);
     clock.advance(1_000);
     await waitFor('the second watch', () => resumed().length === 2);
     put('a');
-    await waitFor('the object', () => store.size === 1);
+    await waitFor('the object', () => store.size === 2);
     expect(logged[0]).toContain('no answer to WATCH /api/v1/configmaps within 240000 ms');
     expect(lists().length).toBe(1);
   });
@@ -593,6 +595,8 @@ describe('silence', () => {
     const clock = new FakeClock();
     start({ client: createClientWith(clock), clock });
     await waitFor('the watch', () => resumed().length === 1);
+    put('a');
+    await waitFor('an event', () => store.size === 1);
     clock.advance(129_999);
     resumed()[0]!.bookmark('200');
     await waitFor('the bookmark', () => reflector.freshness() === 0);
@@ -606,6 +610,8 @@ describe('silence', () => {
     const clock = new FakeClock();
     start({ client: createClientWith(clock), clock, idleMs: 240_000 });
     await waitFor('the watch', () => resumed().length === 1);
+    put('a');
+    await waitFor('an event', () => store.size === 1);
     for (let minutes = 0; minutes < 20; minutes++) {
       clock.advance(60_000);
       resumed()[0]!.bookmark(String(200 + minutes));
