@@ -9,8 +9,10 @@ import type { ReflectorOptions } from './reflector-options.ts';
 import { Retries } from './retries.ts';
 import type { StoredRecord } from './store.ts';
 import { StoreFeed } from './store-feed.ts';
+import { StreamedLists } from './streamed-lists.ts';
 import { isRefusalOfStreaming, isResumable, isUnservedKind } from './watch-recovery.ts';
 import {
+  answerMs,
   askForBytes,
   checkServer,
   incompleteList,
@@ -51,7 +53,7 @@ export class Reflector<R extends StoredRecord> {
   readonly #firstAnswer = new Milestone();
   /** Where the next watch begins; absent: list first. */
   #resourceVersion: string | undefined;
-  #streamingLists = true;
+  readonly #streamedLists: StreamedLists;
 
   constructor(options: ReflectorOptions<R>) {
     this.#options = options;
@@ -63,6 +65,7 @@ export class Reflector<R extends StoredRecord> {
     this.#freshness = new Freshness({ clock, relistAfterMs, proofTimeoutMs, healthyMs });
     this.#slice = new TimeSlice(clock);
     this.#feed = new StoreFeed(options);
+    this.#streamedLists = new StreamedLists(clock);
   }
 
   /** True once the store has held everything at one moment. It stays true: see {@link freshness}. */
@@ -119,8 +122,8 @@ export class Reflector<R extends StoredRecord> {
     if (this.#resourceVersion !== undefined && this.#trust.isDoubted) await this.#askForBytes(signal);
     if (this.#resourceVersion !== undefined) return this.#watch(this.#resourceVersion, signal);
     this.#feed.beginList();
-    const streams = this.#streamingLists && !this.#trust.isSilent;
-    return streams ? this.#streamList(signal) : this.#listPages(signal);
+    const isStreamed = this.#streamedLists.isWorthTrying && !this.#trust.isSilent;
+    return isStreamed ? this.#streamList(signal) : this.#listPages(signal);
   }
 
   /** Where watches bring nothing, lists bring what is new: one now, and one after each watch that stays silent. */
@@ -153,9 +156,13 @@ export class Reflector<R extends StoredRecord> {
   async #streamList(signal: AbortSignal): Promise<void> {
     const opened = this.#options.clock.monotonic();
     const query = streamedListQuery(this.#selection, listSeconds);
-    for await (const event of this.#open(query, { signal, idleMs: listIdleMs })) {
+    const limits = { signal, idleMs: listIdleMs, firstEventMs: answerMs };
+    for await (const event of this.#open(query, limits)) {
       this.#handle(event);
-      if (isEndOfList(event)) return this.#endList(event.object.metadata.resourceVersion, opened);
+      if (isEndOfList(event)) {
+        this.#streamedLists.succeeded();
+        return this.#endList(event.object.metadata.resourceVersion, opened);
+      }
       if (this.#slice.used) await this.#slice.yield();
     }
     throw incompleteList(this.#path, this.#options.clock.monotonic() - opened);
@@ -215,7 +222,10 @@ export class Reflector<R extends StoredRecord> {
     throw unreachable({ verb: 'WATCH', path: this.#path }, new Error('it opened too late'));
   }
 
-  #open(query: URLSearchParams, options: Pick<WatchStreamOptions, 'signal' | 'idleMs' | 'onOpen'>) {
+  #open(
+    query: URLSearchParams,
+    options: Pick<WatchStreamOptions, 'signal' | 'idleMs' | 'firstEventMs' | 'onOpen'>,
+  ) {
     const { client, maxLineBytes = defaultLineBytes } = this.#options;
     return client.watch(this.#path, query, { ...options, maxLineBytes });
   }
@@ -272,7 +282,7 @@ export class Reflector<R extends StoredRecord> {
     const { log, resource, onRestart, idleMs = defaultIdleMs } = this.#options;
     onRestart?.();
     const wasList = this.#feed.isListing && !this.#trust.isSilent;
-    if (wasList && isRefusalOfStreaming(error)) this.#streamingLists = false;
+    if (wasList && isRefusalOfStreaming(error)) this.#streamedLists.failed();
     this.#feed.giveUpList();
     if (isUnservedKind(error)) {
       this.#feed.noteUnserved();

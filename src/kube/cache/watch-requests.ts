@@ -56,7 +56,7 @@ export function streamedListQuery(selection: Selection, seconds: number): URLSea
 }
 
 /** A server whose watches bring anything answers at once, however little happens: within this, milliseconds. */
-const answerMs = 15_000;
+export const answerMs = 15_000;
 /** The server ends it later, so that silence is not taken for an answer. */
 const answerSeconds = 60;
 /** No object is selected by it. */

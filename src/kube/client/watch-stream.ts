@@ -20,6 +20,8 @@ export interface WatchStreamOptions {
   readonly signal: AbortSignal;
   /** Without a byte for this long the connection counts as dead. */
   readonly idleMs: number;
+  /** The same until the first byte of the first event. Default: `idleMs`. */
+  readonly firstEventMs?: number | undefined;
   /** A longer line ends the watch: no object is that large, so the server is broken. */
   readonly maxLineBytes: number;
   /** A watch that is silent for as long as a request to the same server waited in vain counts as dead. */
@@ -70,14 +72,14 @@ async function* eventsOf(
   response: StreamResponse,
   idle: IdleLimit,
   path: string,
-  { maxLineBytes, onOpen, idleMs }: WatchStreamOptions,
+  { maxLineBytes, onOpen, idleMs, firstEventMs = idleMs }: WatchStreamOptions,
 ): AsyncGenerator<WatchEvent> {
   if (response.status !== 200) throw await refusal(response, path);
-  idle.restart(idleMs);
+  idle.restart(firstEventMs);
   onOpen?.();
   const lines = new LineSplitter(maxLineBytes);
   for await (const chunk of response.body) {
-    idle.touch();
+    idle.restart(idleMs);
     for (const line of lines.push(chunk)) yield parseEvent(line, path);
   }
 }

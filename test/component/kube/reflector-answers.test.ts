@@ -9,6 +9,7 @@ import { systemClock } from '../../../src/kube/clock.ts';
 import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import { type KubeObject, keyOf } from '../../../src/kube/object.ts';
 import type { Logger } from '../../../src/logger.ts';
+import { statusOf } from '../../fakes/exchange.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
 import type { ObjectStorage } from '../../fakes/object-storage.ts';
 import { waitFor } from '../../fakes/wait-for.ts';
@@ -159,6 +160,42 @@ describe('a request that is lost', () => {
     expect([lists().length, resumed()[2]?.query.get('resourceVersion')]).toEqual([1, '101']);
     put('b');
     await waitFor('the object', () => store.size === 2);
+  });
+
+  it('for a list as a stream, has lists come page by page for ten minutes only', async () => {
+    const clock = new FakeClock();
+    server.once(
+      ({ isWatch }) => isWatch,
+      () => undefined,
+    );
+    start({ client: createClientWith(clock), clock });
+    const untilWatched = async (count: number) => {
+      await waitFor(`watch ${count}`, () => resumed().length === count);
+      resumed().at(-1)!.bookmark(`${count}00`);
+      await waitFor('the bookmark', () => reflector.position() === `${count}00`);
+    };
+    const relist = async (count: number) => {
+      resumed().at(-1)!.event('ERROR', statusOf(410, 'Expired'));
+      await waitFor('the failure', () => logged.length === count);
+      clock.advance(50);
+      await untilWatched(count);
+    };
+    await waitFor('the request that is lost', () => lists().length === 1);
+    clock.advance(30_000);
+    await waitFor('the failure', () => logged.length === 1);
+    clock.advance(50);
+    await untilWatched(1);
+    await relist(2);
+    expect(lists().map(({ isWatch }) => isWatch)).toEqual([true, false, false]);
+    for (let minutes = 0; minutes < 10; minutes++) {
+      clock.advance(60_000);
+      resumed()
+        .at(-1)!
+        .bookmark(String(1_000 + minutes));
+      await waitFor('the bookmark', () => reflector.position() === String(1_000 + minutes));
+    }
+    await relist(3);
+    expect(lists().map(({ isWatch }) => isWatch)).toEqual([true, false, false, true]);
   });
 });
 

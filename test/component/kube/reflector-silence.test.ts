@@ -182,4 +182,20 @@ describe('a server that opens watches and sends nothing in them', () => {
     expect(stage.clock.monotonic()).toBeLessThan(240_000);
     expect(stage.reflector.outage(30_000)).toContain('ERR_KUBE_TIMEOUT');
   });
+
+  it('is listed page by page within half a minute when a process starts', async () => {
+    silence();
+    stage.put('a');
+    stage.start();
+    await waitFor('a list', () => streams().length === 1);
+    const failed = () => {
+      stage.clock.advance(100);
+      return stage.logged.length === 1;
+    };
+    await waitFor('it does not come', failed);
+    stage.clock.advance(backOffMs);
+    await waitFor('the page', () => stage.reflector.hasSynced());
+    expect([stage.store.size, pages().length]).toEqual([1, 1]);
+    expect(stage.clock.monotonic()).toBeLessThanOrEqual(31_000);
+  });
 });
