@@ -113,6 +113,41 @@ describe('owners whose keys wait for the same slots', () => {
   });
 });
 
+describe('what changed', () => {
+  const listed = ['a/t/1', 'a/t/2', 'a/t/3', 'a/t/4', 'a/t/5'];
+
+  const setUpListed = () => {
+    const set = setUp();
+    for (const key of listed) set.lines.enter(key, 'eve', true);
+    return set;
+  };
+
+  it('goes before what is only listed of its owner at that target, in order of arrival', () => {
+    const { enterAs, leave } = setUpListed();
+    enterAs('eve', 'a/t/new', 'a/t/next');
+    const got = ['a/t/1', 'a/t/2', 'a/t/new', 'a/t/next'].flatMap((key) => leave(key));
+    expect(got).toEqual(['a/t/new', 'a/t/next', 'a/t/5', 'a/t/3']);
+  });
+
+  it('delays no key of another owner', () => {
+    const { enterAs, leave } = setUpListed();
+    enterAs('ann', 'a/t/ann');
+    enterAs('eve', 'a/t/new');
+    expect(['a/t/1', 'a/t/2', 'a/t/new'].flatMap((key) => leave(key))).toEqual([
+      'a/t/new',
+      'a/t/ann',
+      'a/t/4',
+    ]);
+  });
+
+  it('goes before the others also when it stood among them', () => {
+    const { lines, leave } = setUpListed();
+    lines.advance('a/t/5');
+    expect(leave('a/t/1')).toEqual(['a/t/5']);
+    expect(leave('a/t/2')).toEqual(['a/t/4']);
+  });
+});
+
 describe('a key in line', () => {
   it('has no place there any more when it leaves', () => {
     const { lines, enter, leave } = setUp();
@@ -276,4 +311,27 @@ it('reach every key in the end when those that have slots give them back', () =>
       expect(model.waiting.size).toBe(0);
     }),
   );
+});
+
+it('reach every key in the end, also when some are listed and some of those change', () => {
+  const entry = fc.record({ key: keys, owner: owners, place: placeNames, isListed: fc.boolean() });
+  const property = fc.property(fc.array(entry, { maxLength: 80 }), fc.array(keys), (entries, changed) => {
+    const holding = new Set<string>();
+    const places = new Map<string, SlotPlace | undefined>();
+    const options = { ...limits, placeOf: (key: string) => places.get(key) };
+    const lines = new SlotLines(options, (key) => void holding.add(key));
+    for (const { key, owner, place, isListed } of entries) {
+      places.set(key, ownPlace(`${place}/x`));
+      holding.delete(key);
+      if (lines.enter(key, owner, isListed)) holding.add(key);
+      lines.advance(changed[holding.size] ?? '');
+    }
+    const missed = new Set(entries.map(({ key }) => key));
+    for (const key of holding) {
+      missed.delete(key);
+      lines.leave(key);
+    }
+    expect([lines.waiting, [...missed]]).toEqual([0, []]);
+  });
+  fc.assert(property);
 });

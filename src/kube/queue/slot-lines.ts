@@ -25,15 +25,18 @@ interface Ticket {
   readonly owner: string;
   readonly place: SlotPlace;
   /** Lower goes first: the turn of its owner, and then what came earlier. */
-  readonly turn: number;
-  readonly arrival: number;
+  turn: number;
+  arrival: number;
+  /** One of very many that came at once: a change of its owner takes its place in the line of the target. */
+  isListed: boolean;
   holds: boolean;
 }
 
 /**
  * Bounds how many keys work on one target, and on all targets of one tenant, at the same time. A key that finds no slot stands
  * in line, and holds none meanwhile. Of those that find one when it becomes free, owners take turns: a thousand keys of one
- * delay a key of another by one. Of one owner the key that came first goes first. No operation costs more than a walk through a
+ * delay a key of another by one. Of one owner what changed goes
+ * before what is only listed, and then the key that came first. No operation costs more than a walk through a
  * heap.
  */
 export class SlotLines {
@@ -57,14 +60,20 @@ export class SlotLines {
   }
 
   /** Whether the key has the slots that it needs until `leave`. Otherwise it stands in line from now on. */
-  enter(key: string, owner: string): boolean {
+  enter(key: string, owner: string, isListed = false): boolean {
     const place = this.#options.placeOf(key);
     const ticket = this.#tickets.get(key);
     if (ticket !== undefined) {
       if (isAt(ticket, place)) return ticket.holds;
       this.leave(key);
     }
-    return place === undefined || this.#lineUp(key, owner, place);
+    return place === undefined || this.#lineUp(key, owner, place, isListed);
+  }
+
+  /** A key that stands in line as listed has changed. No effect on others. */
+  advance(key: string): void {
+    const ticket = this.#tickets.get(key);
+    if (ticket?.isListed === true && !ticket.holds) this.#groups.get(groupOf(ticket.place))?.advance(ticket);
   }
 
   /** Whether the key stands in line for slots that it does not need any more. */
@@ -99,14 +108,18 @@ export class SlotLines {
     for (const { key, holds } of [...this.#tickets.values()]) if (!holds) this.leave(key);
   }
 
-  #lineUp(key: string, owner: string, place: SlotPlace): boolean {
+  #lineUp(key: string, owner: string, place: SlotPlace, isListed: boolean): boolean {
     const { perTarget, perTenant } = this.#options;
     const name = groupOf(place);
     const maxBusy = place.tenant === undefined ? perTarget : perTenant;
     const group = this.#groups.get(name) ?? new Group({ perTarget, maxBusy });
     this.#groups.set(name, group);
     const turn = group.turnOf(owner);
-    const ticket: Ticket = { key, owner, place, turn, arrival: this.#arrivals++, holds: false };
+    const ticket: Ticket = {
+      ...{ key, owner, place, turn, isListed },
+      arrival: this.#arrivals++,
+      holds: false,
+    };
     this.#tickets.set(key, ticket);
     group.add(ticket);
     // No other had found a slot before it came, so none does now.
@@ -126,6 +139,34 @@ const groupOf = ({ target, tenant }: SlotPlace): string =>
 interface Target {
   busy: number;
   readonly line: TicketHeap;
+  /** By owner: the tickets in line that are only listed, the first one first. */
+  readonly listed: Map<string, Set<Ticket>>;
+}
+
+const newTarget = (): Target => ({ busy: 0, line: new TicketHeap(), listed: new Map() });
+
+/** What changed takes the place of the first of its owner that is only listed, so that no other owner waits longer. */
+function lineUp({ line, listed }: Target, ticket: Ticket): void {
+  const ofOwner = listed.get(ticket.owner) ?? new Set();
+  const [first] = ofOwner;
+  if (ticket.isListed) listed.set(ticket.owner, ofOwner.add(ticket));
+  else if (first !== undefined && first.arrival < ticket.arrival) {
+    line.delete(first);
+    const { turn, arrival } = ticket;
+    Object.assign(ticket, { turn: first.turn, arrival: first.arrival });
+    Object.assign(first, { turn, arrival });
+    line.put(first);
+    ofOwner.delete(first);
+    ofOwner.add(first);
+  }
+  line.put(ticket);
+}
+
+function leaveLine({ line, listed }: Target, ticket: Ticket): void {
+  line.delete(ticket);
+  const ofOwner = listed.get(ticket.owner);
+  ofOwner?.delete(ticket);
+  if (ofOwner?.size === 0) listed.delete(ticket.owner);
 }
 
 /** All targets of one tenant. */
@@ -158,9 +199,21 @@ class Group {
   add(ticket: Ticket): void {
     const { owner, turn, place } = ticket;
     this.#owners.set(owner, { waiting: (this.#owners.get(owner)?.waiting ?? 0) + 1, turn });
-    const target = this.#targets.get(place.target) ?? { busy: 0, line: new TicketHeap() };
+    const target = this.#targets.get(place.target) ?? newTarget();
     this.#targets.set(place.target, target);
-    this.#change(place.target, target, () => target.line.put(ticket));
+    this.#change(place.target, target, () => lineUp(target, ticket));
+  }
+
+  /** The ticket waits, as listed so far. */
+  advance(ticket: Ticket): void {
+    const { target: name } = ticket.place;
+    const target = this.#targets.get(name);
+    if (target === undefined) return;
+    this.#change(name, target, () => {
+      leaveLine(target, ticket);
+      ticket.isListed = false;
+      lineUp(target, ticket);
+    });
   }
 
   remove(ticket: Ticket): void {
@@ -172,7 +225,7 @@ class Group {
         target.busy--;
         this.#busy--;
       } else {
-        target.line.delete(ticket);
+        leaveLine(target, ticket);
         this.#waitsNoMore(ticket);
       }
     });
@@ -193,7 +246,7 @@ class Group {
     const { target: name } = ticket.place;
     const target = this.#targets.get(name) as Target;
     this.#change(name, target, () => {
-      target.line.delete(ticket);
+      leaveLine(target, ticket);
       target.busy++;
       this.#busy++;
       ticket.holds = true;

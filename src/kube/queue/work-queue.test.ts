@@ -156,6 +156,20 @@ describe('a queue with slots', () => {
     expect(await other).toBe('t3');
   });
 
+  it('hands a slot to what changed before it does to what is only listed, also when it stood among that', async () => {
+    const slots = { placeOf, perTarget: 1, perTenant: 1 };
+    queue = new WorkQueue({ clock, random: () => 1, slots });
+    for (const key of ['a1', 'a2', 'a3', 'a4']) queue.add(key, 'listed');
+    expect(await queue.get()).toBe('a1');
+    const next = queue.get();
+    queue.add('a-new', 'changed');
+    queue.add('a4', 'changed');
+    queue.done('a1');
+    expect(await next).toBe('a-new');
+    queue.done('a-new');
+    expect(await queue.get()).toBe('a4');
+  });
+
   it('hands a slot to the owner whose turn it is, however many keys another has in line', async () => {
     const slots = { placeOf, perTarget: 1, perTenant: 1 };
     queue = new WorkQueue({ clock, random: () => 1, ownerOf: (key) => key.slice(1, 4), slots });

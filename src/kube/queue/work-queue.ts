@@ -197,7 +197,7 @@ export class WorkQueue {
 
   #advance(key: string): void {
     const owner = this.#listed.get(key);
-    if (owner === undefined) return;
+    if (owner === undefined) return this.#slots?.advance(key);
     this.#listed.delete(key);
     this.#waiting.advance(key, owner);
   }
@@ -219,8 +219,8 @@ export class WorkQueue {
 
   #take(): string | undefined {
     for (let key = this.#waiting.take(); key !== undefined; key = this.#waiting.take()) {
-      this.#listed.delete(key);
-      if (this.#slots?.enter(key, namesOf(this.#ownerOf(key))[0]) ?? true) {
+      const isListed = this.#listed.delete(key);
+      if (this.#slots?.enter(key, namesOf(this.#ownerOf(key))[0], isListed) ?? true) {
         this.#processing.add(key);
         this.#dirty.delete(key);
         return key;
