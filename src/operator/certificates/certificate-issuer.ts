@@ -1,6 +1,9 @@
 import { defined } from '../../api/json.ts';
 import { reasons } from '../../api/reasons.ts';
-import { createCertificateRequest } from '../../credentials/certificates/certificate-request.ts';
+import {
+  type CertificateRequest,
+  createCertificateRequest,
+} from '../../credentials/certificates/certificate-request.ts';
 import {
   type IssuedCertificate,
   readIssuedCertificate,
@@ -15,7 +18,7 @@ import type { OpenTarget } from '../../platform/targets/target-clients.ts';
 import { TargetFailure, targetFailure } from '../targets/target-failure.ts';
 import { bindCertificate, type CertificateBinding } from './certificate-binding.ts';
 import type { CertificateRevoker } from './certificate-revoker.ts';
-import { CertificateSigning } from './certificate-signing.ts';
+import { type ApprovedRequest, CertificateSigning } from './certificate-signing.ts';
 import { caFingerprint, type Revocation, type RevocationRecords } from './revocation-records.ts';
 import { deadSerials, nextSerial } from './serials.ts';
 import { targetObjectMetadata } from './target-object-names.ts';
@@ -101,14 +104,17 @@ export class CertificateIssuer {
       const revocation = revocationOf({ ...request, status }, ca, end);
       // At once: no certificate exists before both are written, and RevocationController waits for a status behind its record.
       await allDone(nameSerials([...live, serial]), revocations.write(revocation));
-      const signed = await this.#sign(client, request, serial);
-      if (signed === undefined) continue;
-      const { notAfter } = signed.certificate;
-      // A signer may give more than was asked for. Bound before the record says so, a certificate could outlive its record.
-      if (notAfter > revocation.notAfter)
-        await revocations.write(revocationOf({ ...request, status }, ca, notAfter));
-      await this.#bind(client, { uid, serial, requester, clusterRole }, wasDenied ? maxDeniedMs : 0);
-      return signed;
+      const asked = await this.#ask(client, request, serial);
+      if (asked === undefined) continue;
+      const binding = { uid, serial, requester, clusterRole };
+      return await this.#finish(client, asked, {
+        bind: () => this.#bind(client, binding, wasDenied ? maxDeniedMs : 0),
+        // A signer may give more than was asked for. The holder gets no certificate that outlives its record.
+        recordUntil: async (notAfter) => {
+          if (notAfter > revocation.notAfter)
+            await revocations.write(revocationOf({ ...request, status }, ca, notAfter));
+        },
+      });
     }
     throw targetFailure(reasons.certificateFailed, namesTaken);
   }
@@ -120,6 +126,15 @@ export class CertificateIssuer {
   async #revokeDead(client: KubeClient, { uid, status, live }: IssueRequest): Promise<boolean> {
     const serials = deadSerials(status, live);
     return serials.length > 0 && (await this.#options.revoker.revoke(client, { uid, serials, live }));
+  }
+
+  /** The binding is made while the signer works, which takes longer. Where that decides on the end, the record says so first. */
+  async #finish(client: KubeClient, asked: Asked, { bind, recordUntil }: Finish): Promise<BoundCertificate> {
+    const isBoundMeanwhile = asked.expirationSeconds !== undefined;
+    const signed = await allDone(this.#read(client, asked), ...(isBoundMeanwhile ? [bind()] : []));
+    await recordUntil(signed.certificate.notAfter);
+    if (!isBoundMeanwhile) await bind();
+    return signed;
   }
 
   async #bind(client: KubeClient, binding: CertificateBinding, patienceMs: number): Promise<void> {
@@ -138,33 +153,43 @@ export class CertificateIssuer {
   }
 
   /** Undefined when the name of the request is taken. */
-  async #sign(
-    client: KubeClient,
-    request: IssueRequest,
-    serial: number,
-  ): Promise<BoundCertificate | undefined> {
+  async #ask(client: KubeClient, request: IssueRequest, serial: number): Promise<Asked | undefined> {
     const { uid, requester } = request;
     const subject = certificateSubject(uid, serial);
-    const {
-      request: pkcs10,
-      privateKey,
-      publicKey,
-    } = createCertificateRequest({
-      commonName: subject,
-      organization: subject,
-    });
-    const seconds = expirationSeconds(request);
-    const pem = await this.#signing.sign(client, {
+    const made = createCertificateRequest({ commonName: subject, organization: subject });
+    const { privateKey, publicKey } = made;
+    const limit = defined({ expirationSeconds: expirationSeconds(request) });
+    const approved = await this.#signing.request(client, {
       metadata: targetObjectMetadata({ uid, serial, requester }),
-      request: pkcs10,
-      ...defined({ expirationSeconds: seconds }),
+      request: made.request,
+      ...limit,
     });
-    if (pem === undefined) return undefined;
+    return approved && { approved, serial, subject, privateKey, publicKey, ...limit };
+  }
+
+  async #read(client: KubeClient, asked: Asked): Promise<BoundCertificate> {
+    const { approved, serial, subject, privateKey, publicKey } = asked;
+    const pem = await this.#signing.issued(client, approved);
     const now = this.#options.clock.now() + minLifeMs;
     const reading = readIssuedCertificate(pem, { subject, publicKey, now });
     if ('problem' in reading) throw targetFailure(reasons.certificateFailed, unusable(reading.problem));
     return { serial, privateKey, certificate: reading };
   }
+}
+
+interface Finish {
+  readonly bind: () => Promise<void>;
+  /** Has the record cover a certificate until then, epoch milliseconds. */
+  readonly recordUntil: (notAfter: number) => Promise<void>;
+}
+
+/** A certificate that the signer may make now. */
+interface Asked extends Pick<CertificateRequest, 'privateKey' | 'publicKey'> {
+  readonly approved: ApprovedRequest;
+  readonly serial: number;
+  readonly subject: string;
+  /** Absent: the signer decides. */
+  readonly expirationSeconds?: number;
 }
 
 /**
@@ -181,10 +206,11 @@ export function expirationSeconds({
   return certificateTTL === 0 && rest >= oneYearSeconds ? undefined : Math.max(rest, minExpirationSeconds);
 }
 
-/** Waits for both even when one fails: a write still under way could overwrite what follows. */
-async function allDone(...writes: readonly Promise<void>[]): Promise<void> {
-  await Promise.allSettled(writes);
-  await Promise.all(writes);
+/** Waits for all even when one fails: a write still under way could overwrite what follows. Resolves with the first. */
+async function allDone<T>(first: Promise<T>, ...others: readonly Promise<void>[]): Promise<T> {
+  await Promise.allSettled([first, ...others]);
+  const [value] = await Promise.all([first, ...others]);
+  return value;
 }
 
 /** What is to be revoked when the object goes; its status names the certificate that is asked for next. */

@@ -16,6 +16,9 @@ export interface SigningRequest {
   readonly expirationSeconds?: number;
 }
 
+/** By what its answer is told from that to another request. */
+export type ApprovedRequest = Pick<KubeObject['metadata'], 'name' | 'uid'>;
+
 interface CertificateSigningRequest extends KubeObject {
   readonly spec?: {
     readonly request?: unknown;
@@ -46,10 +49,10 @@ export class CertificateSigning {
   }
 
   /**
-   * Resolves with the PEM that the signer issued, unchecked; with undefined when an object of someone else has the name
-   * already. Rejects with a TargetFailure.
+   * Has the request in the target and approved. Resolves with undefined when an object of someone else has the name already.
+   * Rejects with a TargetFailure.
    */
-  async sign(client: KubeClient, asked: SigningRequest): Promise<string | undefined> {
+  async request(client: KubeClient, asked: SigningRequest): Promise<ApprovedRequest | undefined> {
     const created = await this.#create(client, asked);
     if (created === undefined) return undefined;
     if (!isOurRequest(created, asked)) throw altered();
@@ -61,7 +64,22 @@ export class CertificateSigning {
       async () =>
         await client.replace(certificateSigningRequests, key, approved, { subresource: 'approval' }),
     );
-    return await this.#issued(client, created);
+    return created.metadata;
+  }
+
+  /** Resolves with the PEM that the signer issued, unchecked. Rejects with a TargetFailure. */
+  async issued(client: KubeClient, { name, uid }: ApprovedRequest): Promise<string> {
+    const deadline = this.#clock.monotonic() + maxWaitMs;
+    for (let pause = firstPauseMs; ; pause = Math.min(pause * pauseGrowth, maxPauseMs)) {
+      const request = await atTarget(
+        async () => await client.get<CertificateSigningRequest>(certificateSigningRequests, { name }),
+      );
+      if (request.metadata?.uid !== uid) throw altered();
+      const certificate = certificateOf(request);
+      if (certificate !== undefined) return certificate;
+      if (this.#clock.monotonic() + pause > deadline) throw silent();
+      await sleep(this.#clock, pause);
+    }
   }
 
   async #create(client: KubeClient, asked: SigningRequest): Promise<CertificateSigningRequest | undefined> {
@@ -85,20 +103,6 @@ export class CertificateSigning {
         throw error;
       }
     });
-  }
-
-  async #issued(client: KubeClient, { metadata: { name, uid } }: CertificateSigningRequest): Promise<string> {
-    const deadline = this.#clock.monotonic() + maxWaitMs;
-    for (let pause = firstPauseMs; ; pause = Math.min(pause * pauseGrowth, maxPauseMs)) {
-      const request = await atTarget(
-        async () => await client.get<CertificateSigningRequest>(certificateSigningRequests, { name }),
-      );
-      if (request.metadata?.uid !== uid) throw altered();
-      const certificate = certificateOf(request);
-      if (certificate !== undefined) return certificate;
-      if (this.#clock.monotonic() + pause > deadline) throw silent();
-      await sleep(this.#clock, pause);
-    }
   }
 }
 

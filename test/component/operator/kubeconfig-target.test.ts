@@ -1,7 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { reasons } from '../../../src/api/reasons.ts';
+import { clusterRoleBindings, type Resource } from '../../../src/api/resources.ts';
 import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
+import type { KubeClient } from '../../../src/kube/client/client.ts';
 import { badAnswer, kubeErrorFromStatus, timedOut } from '../../../src/kube/kube-error.ts';
 import { toUntrustedServerError } from '../../../src/kube/untrusted/untrusted-server-error.ts';
 import { certificateOf, usages } from '../../builders/issued-certificate.ts';
@@ -146,13 +149,14 @@ describe('a virtual cluster that does not sign what was asked for', () => {
       };
     });
     const start = simulation.clock.now();
-    await simulation.runUntilIdle(500);
+    await simulation.runUntilIdle(100);
     expect(simulation.ready).toMatchObject({ status: 'False', reason: reasons.certificateTimeout });
     expect(simulation.condition('Reconciling')?.reason).toBe(reasons.certificateTimeout);
     expect(simulation.clock.now() - start).toBeLessThan(16_000);
     expect(simulation.target.api.all(requests)).toEqual([]);
+    expect(simulation.target.api.all(clusterWide)).toEqual([]);
     const before = asked;
-    await simulation.runUntilIdle(500);
+    await simulation.runUntilIdle(100);
     expect(asked).toBe(before);
     simulation.target.sign = (request) => simulation.target.issue(request);
     await simulation.runUntilIdle(60_000);
@@ -169,6 +173,58 @@ describe('a virtual cluster that does not sign what was asked for', () => {
     simulation.edit({ spec: { server: 'https://10.1.1.1' } });
     await simulation.runUntilIdle(0);
     expect(simulation.ready?.status).toBe('True');
+  });
+});
+
+/** A client whose bindings arrive long after what was asked later. */
+function lateToBind(client: KubeClient): KubeClient {
+  const create = async (resource: Resource, object: object) => {
+    for (let turn = 0; turn < 200 && resource === clusterRoleBindings; turn++) await setImmediate();
+    return await client.create(resource, object);
+  };
+  return new Proxy(client, {
+    get: (_, name) => {
+      const value = name === 'create' ? create : Reflect.get(client, name);
+      return typeof value === 'function' ? value.bind(client) : value;
+    },
+  });
+}
+
+describe('a certificate is bound while its signer works', () => {
+  it('so that no one waits for the one after the other', async () => {
+    const simulation = begin((it) => {
+      it.target.sign = (request) =>
+        it.target.names(clusterWide).length > 0 ? it.target.issue(request) : undefined;
+    });
+    await simulation.runUntilIdle(500);
+    expect(simulation.ready).toMatchObject({ status: 'True' });
+  });
+
+  it('but not before its record says until when, where the signer decides on that', async () => {
+    const boundAt: number[] = [];
+    const simulation = begin(
+      (it) => {
+        it.target.sign = (request) => {
+          boundAt.push(it.target.names(clusterWide).length);
+          return it.target.issue(request);
+        };
+      },
+      { certificateTTL: 0 },
+    );
+    await simulation.runUntilIdle(500);
+    expect([simulation.ready?.status, boundAt]).toEqual(['True', [0]]);
+  });
+
+  it('and nothing is left bound when that fails, also where the binding arrives last', async () => {
+    const simulation = begin((it) => {
+      it.target.sign = () => 'garbage';
+      const config = { server: new URL('https://10.0.0.1'), ca: it.ca };
+      it.opening = { target: { client: lateToBind(it.target.client), config } };
+    });
+    await simulation.runUntilIdle(500);
+    for (let turn = 0; turn < 400; turn++) await setImmediate();
+    expect(simulation.ready).toMatchObject({ status: 'False', reason: reasons.certificateFailed });
+    expect(simulation.target.api.all(clusterWide)).toEqual([]);
   });
 });
 
