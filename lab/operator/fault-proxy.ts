@@ -32,6 +32,8 @@ export class FaultProxy {
   #cutAfter = Number.POSITIVE_INFINITY;
   /** Connections that were cut in the middle of an answer. */
   cuts = 0;
+  /** Connections that were accepted. */
+  accepted = 0;
 
   static async start(plane: ControlPlaneAccess): Promise<FaultProxy> {
     const server = createServer({ allowHalfOpen: true });
@@ -131,6 +133,7 @@ export class FaultProxy {
   }
 
   #open(client: Socket): void {
+    this.accepted += 1;
     const server = connect({
       host: this.#target.hostname,
       port: Number(this.#target.port),

@@ -5,13 +5,9 @@ import { timeUntil, until } from '../../../lab/operator/until.ts';
 import { VirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { labels, systemNamespace } from '../../../src/api/names.ts';
-import {
-  clusterRoleBindings,
-  configMaps,
-  secrets,
-  virtualClusterInstanceKubeConfigs,
-} from '../../../src/api/resources.ts';
+import { configMaps, secrets } from '../../../src/api/resources.ts';
 import { forEachConcurrently } from '../../../src/kube/for-each-concurrently.ts';
+import { bindingsOf, issuedTogether, recordsOf } from '../../e2e/kubeconfigs/crowd.ts';
 import { Holder, Project, readingOf, tracesOf } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
 import { rewrite, targetSettings } from '../../e2e/targets/target-world.ts';
 
@@ -41,12 +37,6 @@ async function recordOf({ metadata }: Stored): Promise<Stored | undefined> {
   return items[0];
 }
 
-async function recordsOf(objects: readonly Stored[]): Promise<readonly Stored[]> {
-  const uids = new Set(objects.map(({ metadata }) => metadata.uid));
-  const { items } = await admin.client.list<Stored>(configMaps, { namespace: systemNamespace });
-  return items.filter(({ metadata }) => uids.has(metadata.labels?.[labels.ownerUID] ?? ''));
-}
-
 /**
  * A revocation that has failed since then is tried again within twice that time: its pauses double, and chance may halve
  * each of them. A try may take half a minute.
@@ -64,29 +54,6 @@ async function goAway(objects: readonly Stored[]): Promise<void> {
 }
 
 const unreachable = 'latchkey_revocations_pending{reason="TargetUnreachable"}';
-
-/** So many kubeconfigs with a certificate, made side by side. */
-async function issuedTogether(count: number): Promise<readonly Stored[]> {
-  const made: Stored[] = [];
-  const lanes = Array.from({ length: count });
-  await forEachConcurrently(lanes, 8, async () => made.push(await project.create({ certificateTTL: 3_600 })));
-  const uids = new Set(made.map(({ metadata }) => metadata.uid));
-  const issued = async () => {
-    const { namespace } = project;
-    const { items } = await admin.client.list<Stored>(virtualClusterInstanceKubeConfigs, { namespace });
-    return items.filter(({ metadata, status }) => uids.has(metadata.uid) && status?.credentialHash).length;
-  };
-  const options = { timeoutMs: 120_000, everyMs: 250, seen: issued };
-  await until('all are issued', async () => (await issued()) === count, options);
-  return made;
-}
-
-/** Names of the bindings of their certificates. */
-async function bindingsOf(objects: readonly Stored[]): Promise<readonly string[]> {
-  const { items } = await cluster.admin.client.list(clusterRoleBindings);
-  const uids = objects.map(({ metadata }) => metadata.uid);
-  return items.map(({ metadata }) => metadata.name).filter((name) => uids.some((uid) => name.includes(uid)));
-}
 
 async function holderOf({ status }: Stored): Promise<Holder> {
   const holder = new Holder(status.kubeConfig, cluster);
@@ -279,7 +246,7 @@ describe('a virtual cluster that is away', () => {
   });
 
   it('has a hundred certificates revoked within five seconds of its first answer', async ({ annotate }) => {
-    const crowd = await issuedTogether(100);
+    const crowd = await issuedTogether(project, 100);
     await cluster.plane.stopApiServer();
     await admin.untilCondition(project.instance, { status: 'False' }, { timeoutMs: 90_000 });
     await forEachConcurrently(crowd, 8, async (object) => {
@@ -287,14 +254,14 @@ describe('a virtual cluster that is away', () => {
       await admin.patch(object, { metadata: { finalizers: null } });
     });
     await until('each is tried', async () => (await metricOf(world.operator, unreachable)) >= crowd.length);
-    const bound = async () => (await bindingsOf(crowd)).length;
+    const bound = async () => (await bindingsOf(cluster, crowd)).length;
     const started = cluster.plane.startApiServer();
     await until('it answers', async () => (await bound()) >= 0, { timeoutMs: 120_000 });
     const took = await timeUntil('they are revoked', async () => (await bound()) === 0, { seen: bound });
     await annotate(`${(took / 1_000).toFixed(1)} s`);
     expect(took).toBeLessThan(5_000);
     await started;
-    await until('no record is left', async () => (await recordsOf(crowd)).length === 0);
+    await until('no record is left', async () => (await recordsOf(admin, crowd)).length === 0);
   }, 330_000);
 
   it('with its namespace, is gone in no time, and revoked all the same when it is there again', async () => {

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { answeredRequests } from '../../../lab/controlplane/answered-requests.ts';
 import { conditionOf, type Stored } from '../../../lab/operator/api.ts';
 import { FaultProxy } from '../../../lab/operator/fault-proxy.ts';
 import { metricOf } from '../../../lab/operator/telemetry.ts';
 import { timeUntil, until } from '../../../lab/operator/until.ts';
 import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
-import { labels, systemNamespace } from '../../../src/api/names.ts';
-import { configMaps } from '../../../src/api/resources.ts';
+import { forEachConcurrently } from '../../../src/kube/for-each-concurrently.ts';
+import { bindingsOf, issuedTogether, recordsOf } from '../../e2e/kubeconfigs/crowd.ts';
 import { Holder, Project, tracesOf } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
 import {
   accessSecretOf,
@@ -15,7 +16,7 @@ import {
   targetSettings,
 } from '../../e2e/targets/target-world.ts';
 
-const world = await operatorWorld({ env: targetSettings });
+const world = await operatorWorld({ env: { ...targetSettings, LATCHKEY_FINALIZER_LIMIT: '15s' } });
 const cluster = await virtualCluster();
 const network = await FaultProxy.start(cluster.plane);
 afterAll(async () => await network.close());
@@ -63,12 +64,6 @@ describe('a network between operator and virtual cluster', () => {
   const tracesOfAll = async (objects: readonly Stored[]) =>
     (await Promise.all(objects.map(async (object) => await tracesOf(object, cluster)))).flat();
   const isReady = (object: Stored) => conditionOf(object)?.status === 'True';
-  const recordsOf = async (objects: readonly Stored[]) => {
-    const { items } = await admin.client.list<Stored>(configMaps, { namespace: systemNamespace });
-    const uids = new Set(objects.map(({ metadata }) => metadata.uid));
-    return items.filter(({ metadata }) => uids.has(metadata.labels?.[labels.ownerUID] ?? ''));
-  };
-
   async function hold(created: readonly Stored[]) {
     return await Promise.all(
       created.map(async (made) => {
@@ -130,7 +125,7 @@ describe('a network between operator and virtual cluster', () => {
     issued = await hold(created);
     for (const { object } of issued) expect(kindsOf(await tracesOf(object, cluster))).toEqual(usual);
     for (const object of doomed) await admin.untilGone(object);
-    const isDone = async () => (await recordsOf(doomed)).length === 0;
+    const isDone = async () => (await recordsOf(admin, doomed)).length === 0;
     await until('nothing is left to be revoked', isDone);
     expect(await tracesOfAll(doomed)).toEqual([]);
     for (const { holder } of former) {
@@ -138,6 +133,28 @@ describe('a network between operator and virtual cluster', () => {
       await holder.close();
     }
   });
+
+  it('that goes silent keeps a hundred deleted kubeconfigs until their limit, and then no one dials for each', async () => {
+    const crowd = await issuedTogether(project, 100);
+    const released = 'latchkey_finalizers_released_total{kind="VirtualClusterInstanceKubeConfig"}';
+    const before = { dialled: network.accepted, released: await metricOf(world.operator, released) };
+    network.blackhole();
+    await forEachConcurrently(crowd, 8, async (object) => await admin.delete(object));
+    for (const object of crowd) await admin.untilGone(object, { timeoutMs: 90_000 });
+    expect(network.accepted - before.dialled).toBeLessThan(crowd.length);
+    expect(await metricOf(world.operator, released)).toBe(before.released + crowd.length);
+    expect(await bindingsOf(cluster, crowd)).toHaveLength(crowd.length);
+    expect(await recordsOf(admin, crowd)).toHaveLength(crowd.length);
+
+    // Each pass searches all of them once.
+    const passes = async () =>
+      await answeredRequests(cluster.plane, { resources: ['rolebindings'], verbs: ['LIST'] });
+    const passesBefore = await passes();
+    await network.heal();
+    await until('no record is left', async () => (await recordsOf(admin, crowd)).length === 0);
+    expect((await passes()) - passesBefore).toBeLessThan(crowd.length / 5);
+    expect(await bindingsOf(cluster, crowd)).toEqual([]);
+  }, 240_000);
 
   afterAll(async () => {
     for (const { holder } of issued) await holder.close();
