@@ -20,6 +20,7 @@ import { reconcile } from './benchmarks/reconcile.ts';
 import { recordMemory } from './benchmarks/record-memory.ts';
 import { revoke } from './benchmarks/revoke.ts';
 import { tokenIssue } from './benchmarks/token-issue.ts';
+import { withdrawal } from './benchmarks/withdrawal.ts';
 import { runCommandLine } from './command-line.ts';
 import { machineFacts } from './measure/machine.ts';
 import { renderReport, renderSection } from './measure/report.ts';
@@ -32,6 +33,7 @@ const benchmarks: readonly Benchmark[] = [
   fairness,
   expiryStorm,
   kubeconfig,
+  withdrawal,
   policyCost,
   reconcile,
   proxyGet,

@@ -15,8 +15,8 @@ export interface Seen {
   readonly object: KubeObject;
 }
 
-/** Whether an object is as it is waited for. */
-export type IsReady = (object: KubeObject) => boolean;
+/** Whether an object is as it is waited for; `type` is that of the event. */
+export type IsReady = (object: KubeObject, type?: WatchEvent['type']) => boolean;
 
 interface Expected {
   readonly seen: PromiseWithResolvers<Seen>;
@@ -134,7 +134,7 @@ export class ReadyWatch {
     const expected = this.#expected.get(name);
     this.#changes++;
     if (expected !== undefined) expected.first ??= now;
-    if (!this.#isReady(object)) return;
+    if (!this.#isReady(object, type)) return;
     this.#ready.add(name);
     this.#firstReadyAt = Math.min(this.#firstReadyAt, now);
     this.#resolveWhenAll();

@@ -19,12 +19,16 @@ export interface VirtualCluster {
   stop(): Promise<void>;
 }
 
-/** Resolves when the operator has made the instance ready. */
-export async function startVirtualCluster(platform: ControlPlaneAccess): Promise<VirtualCluster> {
+/** Resolves when the operator has made the instance ready. `serverFor`: the address by which the operator comes to it. */
+export async function startVirtualCluster(
+  platform: ControlPlaneAccess,
+  serverFor: (plane: ControlPlane) => Promise<string> = async ({ server }) => server,
+): Promise<VirtualCluster> {
   const plane = await startControlPlane({ name: 'virtual', fsync: true });
   try {
     const kubeConfig = await readFile(await plane.kubeconfigFor('virtual-admin', ['system:masters']), 'utf8');
-    await apply(platform, instanceObjects(kubeConfig));
+    const server = await serverFor(plane);
+    await apply(platform, instanceObjects(kubeConfig.replaceAll(plane.server, server)));
     const { namespace, name } = instance;
     const target = [`virtualclusterinstances.${group}/${name}`, '--namespace', namespace];
     await kubectl(platform, ['wait', '--for=condition=Ready', '--timeout=60s', ...target]);
