@@ -2,15 +2,16 @@ import { conditionTypes, findCondition } from '../../api/conditions.ts';
 import { asObject, type JsonObject } from '../../api/json.ts';
 import { parseConditions } from '../../credentials/confirmation.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
-import type { Store } from '../../kube/cache/store.ts';
-import type { Clock, Timer } from '../../kube/clock.ts';
 import { keyOf } from '../../kube/object.ts';
+import { type Change, ObjectChanges } from './object-changes.ts';
 import type { OwnRequest } from './own-request.ts';
 import { readWhole } from './read-own.ts';
+import { Refusal } from './refusal.ts';
+import { tooManyBytes } from './request-body.ts';
 
 /** What became of a new object. */
 export interface Outcome {
-  /** As it was read last, credentials included. */
+  /** As it came last, credentials included. */
   readonly object: JsonObject;
   /** Why it has no credential that works here. */
   readonly problem?: string;
@@ -24,22 +25,24 @@ export async function untilIssued(request: OwnRequest, created: JsonObject, maxM
   const { services, kind, response } = request;
   const metadata = asObject(created['metadata']);
   const key = keyOf({ name: String(metadata['name']), namespace: String(metadata['namespace'] ?? '') });
-  const uid = metadata['uid'];
-  const changes = new KeyChanges(services.index.records.ofKind[kind], key);
+  const uid = String(metadata['uid']);
+  const { ofKind, arrivals } = services.index.records;
+  const changes = new ObjectChanges({ store: ofKind[kind], arrivals: arrivals[kind], key, uid });
   const timer = services.clock.setTimer(() => changes.end(), maxMs);
   const onClose = () => changes.end();
   response.once('close', onClose);
   try {
     let seen = metadata['resourceVersion'];
-    for await (const record of changes) {
-      if (record.uid !== uid || record.resourceVersion === seen) continue;
-      // Each reading takes the place of the one before.
+    for await (const change of changes) {
+      const { uid: present, resourceVersion } = change.record;
+      if (present !== uid || resourceVersion === seen) continue;
+      // Each object takes the place of the one before.
       request.held.giveBack(request.held.size);
-      const read = await examine(request, record);
-      if (read === 'gone') break;
-      if (read === 'unread') changes.lookAgain(services.clock);
-      else seen = record.resourceVersion;
-      if (typeof read === 'object') return read;
+      const found = await examine(request, change);
+      if (found === 'gone') break;
+      if (found === 'unread') changes.lookAgain(services.clock);
+      else seen = resourceVersion;
+      if (typeof found === 'object') return found;
     }
     return { object: created, problem: 'the operator has not confirmed it yet' };
   } finally {
@@ -55,19 +58,26 @@ export async function untilIssued(request: OwnRequest, created: JsonObject, maxM
  */
 async function examine(
   request: OwnRequest,
-  record: LiveRecord,
+  change: Change,
 ): Promise<Outcome | 'waiting' | 'unread' | 'gone'> {
-  const object = await readWhole(request, record).catch((error: unknown) => {
+  const object = await wholeOf(request, change).catch((error: unknown) => {
     if (request.response.destroyed) throw error;
     return null;
   });
   if (object === null) return 'unread';
   if (object === undefined) return 'gone';
-  if (isConfirmed(record)) return { object };
+  if (isConfirmed(change.record)) return { object };
   const conditions = parseConditions(asObject(object['status'])['conditions']);
   const stalled = findCondition(conditions, conditionTypes.stalled);
   if (stalled?.status !== 'True') return 'waiting';
   return { object, problem: `${stalled.reason}: ${stalled.message}` };
+}
+
+/** The watch brings it with the same right that it would be read with, and it takes as much memory. */
+async function wholeOf(request: OwnRequest, { record, arrived }: Change): Promise<JsonObject | undefined> {
+  if (arrived === undefined) return await readWhole(request, record);
+  if (!request.held.take(Buffer.byteLength(JSON.stringify(arrived)))) throw new Refusal(tooManyBytes);
+  return { ...arrived };
 }
 
 /** The index holds no hash of a certificate. */
@@ -75,46 +85,3 @@ const isConfirmed = ({ kubeConfig, fingerprints, status }: LiveRecord): boolean 
   (status.credentialHash !== undefined || kubeConfig?.clientCert === true) &&
   status.fingerprint !== undefined &&
   fingerprints.includes(status.fingerprint);
-
-/** Until what could not be read is read again. */
-const pauseMs = 500;
-
-/** The record under one key: as it is, and then as it becomes. Changes that come in between count as one. */
-class KeyChanges implements AsyncIterable<LiveRecord> {
-  readonly #store: Store<LiveRecord>;
-  readonly #key: string;
-  readonly #unsubscribe: () => void;
-  #next = Promise.withResolvers<void>();
-  #isOver = false;
-  #timer: Timer | undefined;
-
-  constructor(store: Store<LiveRecord>, key: string) {
-    this.#store = store;
-    this.#key = key;
-    this.#unsubscribe = store.subscribe((change) => {
-      if (change.key === key) this.#next.resolve();
-    });
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<LiveRecord> {
-    while (!this.#isOver) {
-      const record = this.#store.get(this.#key);
-      if (record !== undefined) yield record;
-      await this.#next.promise;
-      this.#next = Promise.withResolvers<void>();
-    }
-  }
-
-  /** Brings the record once more, after a pause. */
-  lookAgain(clock: Clock): void {
-    this.#timer?.cancel();
-    this.#timer = clock.setTimer(() => this.#next.resolve(), pauseMs);
-  }
-
-  end(): void {
-    this.#isOver = true;
-    this.#timer?.cancel();
-    this.#unsubscribe();
-    this.#next.resolve();
-  }
-}

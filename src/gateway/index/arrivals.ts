@@ -7,18 +7,21 @@ type Listener = (object: KubeObject) => void;
  * keeps none of them: they hold credentials.
  */
 export class Arrivals {
-  readonly #listeners = new Map<string, Listener>();
+  readonly #listeners = new Map<string, Set<Listener>>();
 
-  /** `key`: `name`, or `namespace/name`. One listener for each, the last. Returns what ends it. */
+  /** `key`: `name`, or `namespace/name`. The listener is called before the index has the object. Returns what ends it. */
   on(key: string, listener: Listener): () => void {
-    this.#listeners.set(key, listener);
+    const listeners = this.#listeners.get(key) ?? new Set();
+    this.#listeners.set(key, listeners.add(listener));
     return () => {
-      if (this.#listeners.get(key) === listener) this.#listeners.delete(key);
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#listeners.get(key) === listeners) this.#listeners.delete(key);
     };
   }
 
   /** For every object that the watch brings. */
   saw(object: KubeObject): void {
-    if (this.#listeners.size > 0) this.#listeners.get(keyOf(object.metadata))?.(object);
+    if (this.#listeners.size === 0) return;
+    for (const listener of this.#listeners.get(keyOf(object.metadata)) ?? []) listener(object);
   }
 }
