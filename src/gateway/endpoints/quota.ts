@@ -21,6 +21,13 @@ export interface QuotaPlace {
   settled?: Promise<void> | undefined;
 }
 
+interface Counted {
+  readonly kind: CredentialKind;
+  readonly user: string;
+  readonly limit: number;
+  readonly underway: ReadonlySet<QuotaPlace>;
+}
+
 /** How many credentials one user may make through the gateway: every one is held in memory by every replica. */
 export class Quota {
   readonly #options: QuotaOptions;
@@ -47,12 +54,8 @@ export class Quota {
     if (limit === undefined) return place;
     const key = `${kind} ${user}`;
     const underway = this.#underway.get(key) ?? new Set();
-    const made = this.#madeBy(kind, user);
-    const coming = countOutside(made, underway);
-    const held = made.filter((record) => isHeld(record, this.#options.now()));
-    const count = made.length + coming;
-    const isFull = held.length + coming >= limit || count >= limit * maxPresent;
-    if (isFull) throw refusalOf(kind, user, count);
+    const refusal = this.#refuse({ kind, user, limit, underway });
+    if (refusal !== undefined) throw refusal;
     this.#underway.set(key, underway.add(place));
     return place;
   }
@@ -69,6 +72,18 @@ export class Quota {
     const underway = this.#underway.get(key);
     underway?.delete(place);
     if (underway?.size === 0) this.#underway.delete(key);
+  }
+
+  #refuse({ kind, user, limit, underway }: Counted): Refusal | undefined {
+    // More than there are, and quickly told: nearly everybody is far from the limit.
+    const most = this.#options.records.ofKind[kind].countByIndex('owner', user) + underway.size;
+    if (most < limit) return undefined;
+    const made = this.#madeBy(kind, user);
+    const coming = countOutside(made, underway);
+    const held = made.filter((record) => isHeld(record, this.#options.now()));
+    const count = made.length + coming;
+    const isFull = held.length + coming >= limit || count >= limit * maxPresent;
+    return isFull ? refusalOf(kind, user, count) : undefined;
   }
 
   #madeBy(kind: CredentialKind, user: string): readonly LiveRecord[] {

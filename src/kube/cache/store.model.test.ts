@@ -41,6 +41,7 @@ it('agrees with a plain map, whatever comes in whatever order', () => {
       for (const value of ['a', 'b', 'c']) {
         const expected = [...model.values()].filter(({ values }) => values.includes(value));
         expect(new Set(store.byIndex('value', value))).toEqual(new Set(expected));
+        expect(store.countByIndex('value', value)).toBe(expected.length);
       }
     }),
   );

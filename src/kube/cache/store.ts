@@ -64,9 +64,12 @@ export class Store<R extends StoredRecord> {
 
   /** The records under a value, in no order. A name that was not given to the constructor throws. */
   byIndex(name: string, value: string): readonly R[] {
-    const index = this.#indexes.get(name);
-    if (index === undefined) throw new TypeError(`the store has no index ${JSON.stringify(name)}`);
-    return index.find(value);
+    return this.#indexOf(name).find(value);
+  }
+
+  /** How many {@link byIndex} would find, without a list of them. */
+  countByIndex(name: string, value: string): number {
+    return this.#indexOf(name).count(value);
   }
 
   /** The listener is called for later changes only. Returns what ends the subscription. */
@@ -106,6 +109,12 @@ export class Store<R extends StoredRecord> {
     this.#change({ type: 'deleted', origin: 'watch', key, previous });
   }
 
+  #indexOf(name: string): Index<R> {
+    const index = this.#indexes.get(name);
+    if (index === undefined) throw new TypeError(`the store has no index ${JSON.stringify(name)}`);
+    return index;
+  }
+
   #change(change: StoreChange<R>): void {
     const { key, previous, current } = change;
     if (current === undefined) this.#records.delete(key);
@@ -140,6 +149,12 @@ class Index<R extends StoredRecord> {
     const found = this.#found.get(value);
     if (found === undefined) return none;
     return found instanceof Set ? [...found] : [found];
+  }
+
+  count(value: string): number {
+    const found = this.#found.get(value);
+    if (found === undefined) return 0;
+    return found instanceof Set ? found.size : 1;
   }
 
   replace(previous: R | undefined, current: R | undefined): void {
