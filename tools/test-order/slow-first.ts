@@ -8,7 +8,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const slow = [
   'bench/benchmarks/record-memory',
   'bench/soak/',
-  'test/outages/ill/idle-requests',
+  'test/outages/ill/minutes',
   'test/outages/ill/outages',
   'test/outages/rights/second-look',
   'test/outages/gitops/sync-waves',
@@ -24,7 +24,9 @@ const slow = [
   'test/outages/demo/',
   'test/outages/scope/',
   'test/outages/gateway/idle-connections',
-  'test/outages/gateway/api-server-away',
+  'test/outages/gateway/minutes',
+  'test/outages/gateway/withdrawn-signing-key',
+  'test/outages/ill/readiness',
 ];
 
 /**

@@ -1,24 +1,34 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
-import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import { FaultProxy } from '../../../lab/operator/fault-proxy.ts';
 import { accountKubeconfig, RunningOperator } from '../../../lab/operator/running-operator.ts';
-import { until } from '../../../lab/operator/until.ts';
+import { timeUntil, until } from '../../../lab/operator/until.ts';
 import { operatorWorld, untilLeading, untilStandingBy } from '../../../lab/operator/world.ts';
-import { serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
-import { secrets } from '../../../src/api/resources.ts';
+import { WriteGate } from '../../../lab/operator/write-gate.ts';
+import { serviceAccounts, systemNamespace, systemObjects } from '../../../src/api/names.ts';
+import { leases, secrets } from '../../../src/api/resources.ts';
+import type { Lease } from '../../../src/kube/leader/lease.ts';
 import { type AuditEvent, auditEvents, auditPolicyFor } from '../../integration/rbac/audit-uses.ts';
 
 const username = `system:serviceaccount:${systemNamespace}:${serviceAccounts.operator}`;
-const plane = await startControlPlane({ name: 'apart', auditPolicy: auditPolicyFor(username) });
+// On each of them something takes about a minute, so both happen at the same time. Of its own: objects of other tests would give
+// the leader on the first work, and the log of the second lines.
+const [idle, plane] = await Promise.all([
+  startControlPlane({ name: 'idle' }),
+  startControlPlane({ name: 'apart', auditPolicy: auditPolicyFor(username) }),
+]);
+const gates = { leader: await WriteGate.start(idle), standby: await WriteGate.start(idle) };
 const network = await FaultProxy.start(plane);
 afterAll(async () => {
-  await network.close();
-  await plane.stop();
+  await Promise.all([network, ...Object.values(gates)].map(async (between) => await between.close()));
+  await Promise.all([idle, plane].map(async (one) => await one.stop()));
 });
-const world = await operatorWorld({ plane, operator: false, clear: false });
+const worldOn = async (on: ControlPlane) => await operatorWorld({ plane: on, operator: false, clear: false });
+const [idleWorld, world] = await Promise.all([worldOn(idle), worldOn(plane)]);
 const { admin } = world;
+
 const credentialID = 'authentication.kubernetes.io/credential-id';
 
 /** One request, and with which credential it came. */
@@ -71,7 +81,7 @@ describe('a leader and its API server that are apart for longer than the lease',
   });
 });
 
-describe('credentials of the operator that are rotated', () => {
+describe.concurrent('credentials of the operator that are rotated', () => {
   let file: string;
   let operator: RunningOperator;
 
@@ -125,4 +135,74 @@ describe('credentials of the operator that are rotated', () => {
     expect(operator.exited).toBe(false);
     expect(await operator.end()).toBe(0);
   });
+});
+
+const oneAfterTheOther = { concurrent: false };
+
+const startIdle = async (name: keyof typeof gates): Promise<RunningOperator> =>
+  await RunningOperator.start(gates[name].access, idleWorld.guard, { name: idleWorld.name(name) });
+
+/** Seconds for which requests are counted. */
+const countedSeconds = 60;
+const counted: Record<keyof typeof gates, readonly string[]> = { leader: [], standby: [] };
+let leader: RunningOperator;
+let standby: RunningOperator;
+
+const readLease = async () =>
+  (await idleWorld.admin.client.get<Lease>(leases, { namespace: systemNamespace, name: systemObjects.lease }))
+    .spec;
+const renewedAt = async () => Date.parse((await readLease())?.renewTime ?? '');
+
+/** By the renewals of the lease, so that a machine that stood still is not taken for an idle operator. */
+async function passSeconds(seconds: number): Promise<void> {
+  const from = await renewedAt();
+  const passed = async () => (await renewedAt()) - from >= seconds * 1_000;
+  await until(`${seconds} s of renewals`, passed, { timeoutMs: 240_000, everyMs: 500 });
+}
+
+const perSecond = (requests: readonly string[]) => requests.length / countedSeconds;
+
+describe.concurrent('with nothing to do', () => {
+  beforeAll(async () => {
+    leader = await startIdle('leader');
+    await untilLeading(leader);
+    await idleWorld.admin.untilReady(await idleWorld.admin.createKey());
+    standby = await startIdle('standby');
+    await untilStandingBy(standby);
+    // What follows from the start, such as events, is told.
+    await passSeconds(10);
+    const before = { leader: gates.leader.requests.length, standby: gates.standby.requests.length };
+    await passSeconds(countedSeconds);
+    for (const name of ['leader', 'standby'] as const)
+      counted[name] = gates[name].requests.slice(before[name]);
+  });
+
+  it('a standby sends at most 0.3 requests a second', oneAfterTheOther, async ({ annotate }) => {
+    await annotate(`${perSecond(counted.standby).toFixed(2)} a second`);
+    expect(perSecond(counted.standby), counted.standby.join('\n')).toBeLessThanOrEqual(0.3);
+  });
+
+  it('the leader sends at most 0.6 requests a second', oneAfterTheOther, async ({ annotate }) => {
+    await annotate(`${perSecond(counted.leader).toFixed(2)} a second`);
+    expect(perSecond(counted.leader), counted.leader.join('\n')).toBeLessThanOrEqual(0.6);
+  });
+
+  it(
+    'an orderly stop hands over before the standby would have asked',
+    oneAfterTheOther,
+    async ({ annotate }) => {
+      const name = standby.process.name;
+      await leader.end();
+      const took = await timeUntil(
+        'the standby holds the lease',
+        async () => (await readLease())?.holderIdentity === name,
+        {
+          everyMs: 10,
+        },
+      );
+      await annotate(`${took.toFixed(0)} ms after the end of the leader`);
+      // It would have asked after five seconds of silence.
+      expect(took).toBeLessThan(5_000);
+    },
+  );
 });
