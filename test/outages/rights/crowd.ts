@@ -11,6 +11,7 @@ import { reasons } from '../../../src/api/reasons.ts';
 import type { Resource } from '../../../src/api/resources.ts';
 import { shippedPolicies } from '../../../src/operator/admission/generated/shipped-policies.ts';
 import type { Person } from '../../e2e/rights/people.ts';
+import type { ApiAnswer } from '../../integration/admission/api-client.ts';
 import { type Piece, takeAway } from './policies-away.ts';
 
 /** Annotations as the policies would write them about someone who may do everything. */
@@ -35,14 +36,25 @@ export interface Made {
   readonly object: Stored;
 }
 
+/** Whether its annotations say who made it, and it leads to no Secret. */
+export const isPlain = ({ by, object: { metadata, spec } }: Made): boolean =>
+  metadata.annotations?.[annotations.requester] === by && spec.secretRef === undefined;
+
+/** What everyone tries with objects of some kinds. */
+export interface Trial {
+  /** What they make in vain where the policies act. */
+  readonly attempts: readonly Attempt[];
+  readonly tryCreate: (person: Person, name: string, attempt: Attempt) => Promise<ApiAnswer>;
+  /** What each has from the beginning, and how they try to widen it. */
+  readonly own: (person: Person, name: string) => Promise<Made>;
+  readonly widen: (person: Person, own: Stored) => Promise<unknown>;
+}
+
 export interface CrowdOptions {
   readonly plane: ControlPlane;
   readonly world: World;
   readonly people: ReadonlyMap<string, Person>;
-  readonly attempts: readonly Attempt[];
-  /** What each has from the beginning, and how they try to widen it. */
-  readonly own: (person: Person, name: string) => Promise<Stored>;
-  readonly widen: (person: Person, own: Stored) => Promise<unknown>;
+  readonly trials: readonly Trial[];
 }
 
 /** Everyone tries everything in turn, and to widen what is their own, each from another beginning. */
@@ -73,20 +85,24 @@ class Crowd {
   }
 
   async #try(by: string, person: Person, index: number): Promise<void> {
-    const { attempts, own, widen } = this.#options;
-    const object = await own(person, by);
-    this.made.push({ by, object });
+    const turns = (
+      await Promise.all(this.#options.trials.map((trial) => this.#turnsOf(trial, by, person)))
+    ).flat();
     for (let turn = index; !this.#over; turn++) {
-      const [resource, spec, metadata] = attempts[turn % (attempts.length + 1)] ?? [];
-      if (resource === undefined || spec === undefined) {
-        await widen(person, object);
-      } else {
-        const { status, body } = await person.tryCreate(resource, spec, metadata);
-        if (status === 201) this.made.push({ by, object: body });
-      }
+      await turns[turn % turns.length]?.();
       this.#tried[index] = (this.#tried[index] ?? 0) + 1;
       await delay(paceMs);
     }
+  }
+
+  async #turnsOf(trial: Trial, by: string, person: Person): Promise<readonly (() => Promise<unknown>)[]> {
+    const own = await trial.own(person, by);
+    this.made.push(own);
+    const tries = trial.attempts.map((attempt) => async () => {
+      const { status, body } = await trial.tryCreate(person, by, attempt);
+      if (status === 201) this.made.push({ by, object: body });
+    });
+    return [...tries, async () => await trial.widen(person, own.object)];
   }
 }
 
@@ -97,11 +113,12 @@ const triesBefore = 7;
 
 /** What the crowd made before these are gone, while they are, and after they are back. */
 export async function whileAway(pieces: readonly Piece[], options: CrowdOptions): Promise<readonly Made[]> {
-  const { plane, world, attempts } = options;
+  const { plane, world, trials } = options;
+  const turns = trials.reduce((sum, { attempts }) => sum + attempts.length + 1, 0);
   const crowd = new Crowd(options);
   await crowd.untilTried(2);
   const bringBack = await takeAway(plane, pieces);
-  await crowd.untilTried(triesBefore + attempts.length + 1);
+  await crowd.untilTried(triesBefore + turns);
   await bringBack();
   const isComplete = async () => (await healthOf(world.operator, '/readyz')).status === 200;
   await until('all policies are there', isComplete, { timeoutMs: 90_000 });
@@ -159,18 +176,23 @@ export const bindingsOf = (...names: readonly string[]): readonly Piece[] =>
 /** The bindings of the policies that stamp. */
 export const stamps = bindingsOf(...stamping);
 
+const pairsOf = (names: readonly string[]): readonly (readonly Piece[])[] => [
+  ...Map.groupBy(piecesOf(names), pairOf).values(),
+];
+
 /**
- * Each of these policies and bindings away alone, and with those of the stamps: then one of each pair, in turn, for either has the
- * same effect.
+ * Each policy and each binding is away once: of each pair one alone and the other with those of the stamps, in turn, for either
+ * has the same effect. With the stamps they are away in these groups.
  */
-export function casesOf(names: readonly string[]) {
-  const pieces = piecesOf(names);
-  const judging = pieces.filter(({ name }) => !stamping.includes(name));
-  const oneOfEach = [...Map.groupBy(judging, pairOf).values()].map(
-    (pair, index) => pair[index % pair.length] as Piece,
-  );
+export function casesOf(groups: readonly (readonly string[])[]) {
+  const judging = pairsOf(groups.flat()).map((pair, index) => pair[index % 2] as Piece);
+  const alone = [...pairsOf(stamping).map(([policy]) => policy as Piece), ...judging];
+  const others = groups.map((names) => piecesOf(names).filter((piece) => !alone.includes(piece)));
   return [
-    ...pieces.map((piece) => ({ title: titleOf(piece), away: [piece] })),
-    ...oneOfEach.map((piece) => ({ title: `${titleOf(piece)} and the stamps`, away: [piece, ...stamps] })),
+    ...alone.map((piece) => ({ title: titleOf(piece), away: [piece] })),
+    ...others.map((away) => ({
+      title: `${away.map(titleOf).join(', ')} and the stamps`,
+      away: [...away, ...stamps],
+    })),
   ];
 }

@@ -1,49 +1,57 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
 import { concurrently } from '../../../lab/operator/concurrently.ts';
 import { metricOf } from '../../../lab/operator/telemetry.ts';
+import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { annotations } from '../../../src/api/names.ts';
-import { directClusterEndpointTokens, ownedAccessKeys, type Resource } from '../../../src/api/resources.ts';
+import {
+  directClusterEndpointTokens,
+  ownedAccessKeys,
+  type Resource,
+  virtualClusterInstanceKubeConfigs,
+} from '../../../src/api/resources.ts';
 import { give, impersonate, introduce, type Person } from '../../e2e/rights/people.ts';
+import { targetSettings } from '../../e2e/targets/target-world.ts';
 import {
   type Attempt,
   bindingsOf,
-  type CrowdOptions,
   casesOf,
   expectJustice,
   forged,
   forgedChange,
+  isPlain,
   type Made,
   stamps,
+  type Trial,
   whileAway,
 } from './crowd.ts';
+import { type KubeConfigTrial, kubeConfigTrial } from './kubeconfig-trial.ts';
 import type { Piece } from './policies-away.ts';
 
-const plane: ControlPlane = await startControlPlane({ name: 'second-look' });
+const [plane, cluster] = await Promise.all([startControlPlane({ name: 'second-look' }), virtualCluster()]);
 afterAll(async () => await plane.stop());
 // It is thousands of objects.
-const world = await operatorWorld({ plane, clear: false });
+const world = await operatorWorld({ plane, clear: false, env: targetSettings });
 const { admin } = world;
+let kubeConfigs: KubeConfigTrial;
 
-const nameOf = (index: number): string => `stranger-${index}`;
-let people: readonly Person[];
+const strangers = Array.from({ length: 10 }, (_, index) => `stranger-${index}`);
+const [maker = '', holder = ''] = strangers;
+const people = new Map<string, Person>();
 beforeAll(async () => {
-  const names = Array.from({ length: 10 }, (_, index) => nameOf(index));
-  people = await Promise.all(names.map(async (user) => naming(user, await introduce(world, user))));
+  await Promise.all(strangers.map(async (name) => void people.set(name, await introduce(world, name))));
 });
+const personOf = (name: string): Person => {
+  const person = people.get(name);
+  if (person === undefined) throw new Error(`no one is called ${name}`);
+  return person;
+};
 
 /** Their keys say whose they are: the policy that stamps would say it for them, and without it the schema refuses the key. */
-function naming(user: string, person: Person): Person {
-  const named = (resource: Resource, spec: object) =>
-    resource !== ownedAccessKeys || 'user' in spec || 'team' in spec ? spec : { user, ...spec };
-  return {
-    ...person,
-    tryCreate: async (resource, spec, metadata) =>
-      await person.tryCreate(resource, named(resource, spec), metadata),
-  };
-}
+const naming = (user: string, resource: Resource, spec: object): object =>
+  resource !== ownedAccessKeys || 'user' in spec || 'team' in spec ? spec : { user, ...spec };
 
 const secretRef = { namespace: 'kube-system', name: 'out' };
 
@@ -79,11 +87,14 @@ async function attemptsWithout(away: readonly Piece[]): Promise<readonly Attempt
   ];
 }
 
-/** Whether the maker may have it: it is for themselves and nothing else. */
-function isOwn({ by, object: { metadata, spec } }: Made): boolean {
-  const user = spec?.user ?? by;
-  const more = [spec?.groups, spec?.team, spec?.secretRef].some((value) => value !== undefined);
-  return metadata.annotations?.[annotations.requester] === by && user === by && !more;
+const isKubeConfig = ({ object }: Made): boolean => object.kind === virtualClusterInstanceKubeConfigs.kind;
+
+/** Whether the maker may have it: it is for themselves and nothing else, and they may use the instance that it leads to. */
+function mayHave(made: Made): boolean {
+  if (isKubeConfig(made)) return isPlain(made) && kubeConfigs.mayUse(made);
+  const { by, object } = made;
+  const { user = by, groups, team } = object.spec;
+  return isPlain(made) && user === by && groups === undefined && team === undefined;
 }
 
 /** What each of these policies refuses, and what the policies that stamp would write otherwise. */
@@ -94,6 +105,7 @@ const refused: Readonly<Record<string, (made: Made) => boolean>> = {
   'latchkey-secret-reference': ({ object: { spec } }) => spec.secretRef !== undefined,
   'latchkey-platform-fields': ({ object: { spec } }) => spec.parent !== undefined,
   'latchkey-owner-references': ({ object: { metadata } }) => metadata.ownerReferences !== undefined,
+  'latchkey-instance-use': (made) => isKubeConfig(made) && !kubeConfigs.mayUse(made),
 };
 
 /** By the policies that refuse it. `victim`: a token of the first, which the others try to change. */
@@ -117,27 +129,29 @@ function expectedWithout(away: readonly Piece[]): readonly string[] {
   ];
 }
 
-const crowd = async (away: readonly Piece[], victim: Stored): Promise<CrowdOptions> => ({
-  plane,
-  world,
-  people: new Map(people.map((person, index) => [nameOf(index), person])),
-  attempts: await attemptsWithout(away),
-  own: async (person, user) => await person.create(ownedAccessKeys, { user, ttl: 600 }),
-  widen: async (person, own) => {
-    await person.patch(own, ownedAccessKeys, { metadata: forgedChange, spec: widened });
-    if (person !== people[0]) await person.patch(victim, directClusterEndpointTokens, { spec: { ttl: 500 } });
-  },
-});
+async function keyTrial(away: readonly Piece[], victim: Stored): Promise<Trial> {
+  const tryCreate: Trial['tryCreate'] = async (person, name, [resource, spec, metadata]) =>
+    await person.tryCreate(resource, naming(name, resource, spec), metadata);
+  return {
+    attempts: await attemptsWithout(away),
+    tryCreate,
+    own: async (person, user) => ({
+      by: user,
+      object: await person.create(ownedAccessKeys, { user, ttl: 600 }),
+    }),
+    widen: async (person, own) => {
+      await person.patch(own, ownedAccessKeys, { metadata: forgedChange, spec: widened });
+      if (person !== people.get(maker))
+        await person.patch(victim, directClusterEndpointTokens, { spec: { ttl: 500 } });
+    },
+  };
+}
 
 const cases = [
   ...casesOf([
-    'latchkey-requester',
-    'latchkey-requester-integrity',
-    'latchkey-delegation',
-    'latchkey-secret-reference',
-    'latchkey-platform-fields',
-    'latchkey-owner-references',
-    'latchkey-ownership',
+    ['latchkey-delegation', 'latchkey-secret-reference', 'latchkey-instance-use'],
+    ['latchkey-platform-fields', 'latchkey-owner-references'],
+    ['latchkey-ownership'],
   ]),
   { title: 'the stamps', away: stamps },
   { title: 'both policies of ownership', away: bindingsOf('latchkey-ownership') },
@@ -145,13 +159,13 @@ const cases = [
 
 describe('what is confirmed', () => {
   it('goes on when its creator loses the rights and the owner narrows the scope', async () => {
-    const [maker, owner] = people;
-    if (maker === undefined || owner === undefined) throw new Error('no people');
-    const right = await give(world, nameOf(0), impersonate('users', nameOf(1)));
-    const key = await admin.untilReady(await maker.create(ownedAccessKeys, { user: nameOf(1), ttl: 600 }));
+    const right = await give(world, maker, impersonate('users', holder));
+    const key = await admin.untilReady(
+      await personOf(maker).create(ownedAccessKeys, { user: holder, ttl: 600 }),
+    );
     await right.take();
     const narrower = { spec: { scope: { clusters: [{ cluster: 'a' }] } } };
-    expect(await owner.patch(key, ownedAccessKeys, narrower)).toMatchObject({ status: 200 });
+    expect(await personOf(holder).patch(key, ownedAccessKeys, narrower)).toMatchObject({ status: 200 });
     await admin.until(
       key,
       'confirmed',
@@ -161,41 +175,46 @@ describe('what is confirmed', () => {
   });
 
   it('costs no question about a key of your own, and some about one for someone else', async () => {
-    const [person] = people;
-    if (person === undefined) throw new Error('no people');
-    await give(world, nameOf(0), impersonate('users', nameOf(1)));
+    await give(world, maker, impersonate('users', holder));
     const series = 'latchkey_client_requests_total{verb="POST",resource="subjectaccessreviews",code="201"}';
     const asked = async () => await metricOf(world.operator, series);
     const before = await asked();
     const make = async (user: string) =>
-      await admin.untilReady(await person.create(ownedAccessKeys, { user, ttl: 600 }));
-    for (let count = 0; count < 5; count++) await make(nameOf(0));
+      await admin.untilReady(await personOf(maker).create(ownedAccessKeys, { user, ttl: 600 }));
+    for (let count = 0; count < 5; count++) await make(maker);
     expect(await asked()).toBe(before);
-    await make(nameOf(1));
+    await make(holder);
     expect(await asked()).toBeGreaterThan(before);
   });
 
   it('are keys that were made while the operator was away, or restarts', async () => {
+    const everyoneMakes = async () =>
+      await Promise.all(strangers.map((user) => personOf(user).create(ownedAccessKeys, { user, ttl: 600 })));
     await world.killOperator();
-    const made = await Promise.all(people.map((person) => person.create(ownedAccessKeys, { ttl: 600 })));
+    const made = await everyoneMakes();
     await world.startOperator();
-    made.push(...(await Promise.all(people.map((person) => person.create(ownedAccessKeys, { ttl: 600 })))));
+    made.push(...(await everyoneMakes()));
     await concurrently(made, async (key) => void (await admin.untilReady(key, { timeoutMs: 90_000 })));
   });
 });
 
 describe('while ten users try', () => {
+  beforeAll(async () => {
+    kubeConfigs = await kubeConfigTrial(world, cluster, strangers);
+  });
+
   it.each(cases)(
     'nothing is confirmed that the policies would refuse, without $title',
     async ({ away }) => {
-      const victim = (await people[0]?.create(directClusterEndpointTokens, { ttl: 600 })) as Stored;
-      const made = await whileAway(away, await crowd(away, victim));
+      const victim = await personOf(maker).create(directClusterEndpointTokens, { ttl: 600 });
+      const trials = [await keyTrial(away, victim), kubeConfigs];
+      const made = await whileAway(away, { plane, world, people, trials });
       const expected = expectedWithout(away);
       // An API server acts on the policy that the case before has brought back only a moment later.
       expect(await letIn(made, victim)).toEqual(
         expected.length === 0 ? expected : expect.arrayContaining([...expected]),
       );
-      await expectJustice(world, [...made, { by: nameOf(0), object: victim }], isOwn);
+      await expectJustice(world, [...made, { by: maker, object: victim }], mayHave);
     },
     180_000,
   );
