@@ -8,9 +8,7 @@ import { type GatewayWorld, gatewayWorld } from './gateway-world.ts';
 
 /** A cluster whose API server takes tokens of the platform by itself, with the configuration that the documents show. */
 export interface TrustingCluster {
-  readonly world: GatewayWorld;
   readonly cluster: VirtualCluster;
-  readonly baseURL: string;
   /** Who the API server takes the token for; undefined where it refuses it. */
   whoAmI(
     token: string,
@@ -19,24 +17,37 @@ export interface TrustingCluster {
   addAudience(audience: string): void;
 }
 
+export interface TrustingWorld extends TrustingCluster {
+  readonly world: GatewayWorld;
+  readonly baseURL: string;
+  /** Starts one more such cluster. Call it at the top of a file too. */
+  another(): Promise<TrustingCluster>;
+}
+
 /** Call it at the top of a file. */
-export async function trustingCluster(): Promise<TrustingCluster> {
+export async function trustingCluster(): Promise<TrustingWorld> {
   // The API server follows the addresses in the discovery document, so the issuer must be where the gateway is.
   const port = await freePort();
   const baseURL = `https://127.0.0.1:${port}`;
   const issuer = { LATCHKEY_BASE_URL: baseURL };
   const world = await gatewayWorld({ ...issuer, LATCHKEY_LISTEN_ADDRESS: `127.0.0.1:${port}` }, issuer);
-  const file = path.join(world.guard.folder, 'authentication.yaml');
-  const shown = trustingConfiguration(baseURL, world.gateway.ca);
+  const start = async () => await startTrusting(world, baseURL);
+  return { world, baseURL, ...(await start()), another: start };
+}
+
+async function startTrusting(
+  { guard, gateway, name }: GatewayWorld,
+  baseURL: string,
+): Promise<TrustingCluster> {
+  const file = path.join(guard.folder, `${name('authentication')}.yaml`);
+  const shown = trustingConfiguration(baseURL, gateway.ca);
   writeFileSync(file, stringify(shown));
   const cluster = await virtualCluster({
     name: 'trusting',
     extraApiServerArgs: [`--authentication-config=${file}`],
   });
   return {
-    world,
     cluster,
-    baseURL,
     whoAmI: async (token) => await whoAmI(cluster, token),
     addAudience: (audience) => {
       const { issuer: former, ...rest } = shown.jwt[0];

@@ -1,11 +1,12 @@
-import { expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { trustingClusterName } from '../../../lab/gateway/trusting-configuration.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { trustingCluster } from '../../e2e/gateway/trusting-cluster.ts';
+import { type TrustingCluster, trustingCluster } from '../../e2e/gateway/trusting-cluster.ts';
 import { Issuer, signingKeyOf } from '../../e2e/lifecycle/issuer.ts';
 
-const { world, whoAmI, addAudience } = await trustingCluster();
-const { admin, gateway } = world;
+const one = await trustingCluster();
+const other = await one.another();
+const { admin, gateway } = one.world;
 const issuer = new Issuer(admin);
 const limit = { timeoutMs: 120_000, everyMs: 500 };
 
@@ -35,7 +36,7 @@ async function withdraw({ token, bearer }: Awaited<ReturnType<typeof makeToken>>
 }
 
 /** Longer than the API server remembers who a token was for. */
-async function stillAccepts(bearer: string): Promise<boolean> {
+async function stillAccepts({ whoAmI }: TrustingCluster, bearer: string): Promise<boolean> {
   const end = performance.now() + 12_000;
   return await until(
     'the answer to stay',
@@ -47,22 +48,32 @@ async function stillAccepts(bearer: string): Promise<boolean> {
   ).then((answer) => answer === 'yes');
 }
 
-it('a withdrawn key ends its tokens in a cluster that trusts them once a token of another key comes there', async () => {
-  const first = await makeToken();
-  await until('the API server knows the issuer', async () => await whoAmI(first.bearer), limit);
-  const second = await withdraw(first);
-  expect(await stillAccepts(first.bearer)).toBe(true);
-  expect(await whoAmI(second.bearer)).toBeDefined();
-  await until('the token is refused', async () => (await whoAmI(first.bearer)) === undefined, limit);
-  expect(await whoAmI(second.bearer)).toBeDefined();
-});
+const untilRefused = async ({ whoAmI }: TrustingCluster, bearer: string): Promise<void> =>
+  void (await until('the token is refused', async () => (await whoAmI(bearer)) === undefined, limit));
 
-it('or once the configuration of its API server changes', async () => {
-  const first = await makeToken();
-  await until('the API server knows the issuer', async () => await whoAmI(first.bearer), limit);
-  const second = await withdraw(first);
-  expect(await stillAccepts(first.bearer)).toBe(true);
-  addAudience('https://latchkey.example.com/reread');
-  await until('the token is refused', async () => (await whoAmI(first.bearer)) === undefined, limit);
-  expect(await whoAmI(second.bearer)).toBeDefined();
+describe.concurrent('a withdrawn key ends its tokens in a cluster that trusts them', () => {
+  let first: string;
+  let second: string;
+
+  beforeAll(async () => {
+    const token = await makeToken();
+    first = token.bearer;
+    for (const { whoAmI } of [one, other])
+      await until('the API server knows the issuer', async () => await whoAmI(first), limit);
+    second = (await withdraw(token)).bearer;
+  });
+
+  it('once a token of another key comes there', async () => {
+    expect(await stillAccepts(one, first)).toBe(true);
+    expect(await one.whoAmI(second)).toBeDefined();
+    await untilRefused(one, first);
+    expect(await one.whoAmI(second)).toBeDefined();
+  });
+
+  it('once the configuration of its API server changes', async () => {
+    expect(await stillAccepts(other, first)).toBe(true);
+    other.addAudience('https://latchkey.example.com/reread');
+    await untilRefused(other, first);
+    expect(await other.whoAmI(second)).toBeDefined();
+  });
 });
