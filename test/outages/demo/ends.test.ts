@@ -1,39 +1,47 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { expectEverythingShown, RunningDemo } from '../../e2e/demo/running-demo.ts';
 
-let demo: RunningDemo;
-
-beforeEach(() => {
-  demo = new RunningDemo();
-});
-afterEach(async () => await demo.end());
+async function withDemo(test: (demo: RunningDemo) => Promise<void>): Promise<void> {
+  const demo = new RunningDemo();
+  try {
+    await test(demo);
+  } finally {
+    await demo.end();
+  }
+}
 
 describe('npm run demo', () => {
-  it('with --once and --verbose shows keys, a verified token and kubeconfigs, and ends with exit code 0', async () => {
-    expect(await demo.start('--once', '--verbose')).toBe(0);
-    expectEverythingShown(demo.output);
-    expect(demo.output).not.toContain('To try things');
-    demo.expectNothingLeft();
-  });
-
   it.each(['starting two control planes', 'installing Latchkey'])(
     'ends by SIGINT while it is %s, too, and leaves nothing',
-    async (step) => {
-      const ended = demo.start('--once');
-      await demo.untilOutput(step);
-      demo.interrupt();
-      expect(await ended).not.toBe(0);
-      demo.expectNothingLeft();
-    },
+    async (step) =>
+      await withDemo(async (demo) => {
+        const ended = demo.start('--once');
+        await demo.untilOutput(step);
+        demo.interrupt();
+        expect(await ended).not.toBe(0);
+        demo.expectNothingLeft();
+      }),
   );
+});
 
-  it('says so when the operator ends, shows the end of its log, and fails', async () => {
-    const ended = demo.start();
-    await demo.untilOutput('Ctrl-C ends it');
-    const operator = [...demo.processes()].find(([, command]) => command.includes('main.ts operator'));
-    process.kill(Number(operator?.[0]), 'SIGKILL');
-    expect(await ended).toBe(1);
-    expect(demo.output).toContain('demo: the operator ended with exit code 137. The end of its log:\n{');
-    demo.expectNothingLeft();
-  });
+/** Most of its time it waits for a renewal, so two of them wait at the same time. */
+describe.concurrent('npm run demo', () => {
+  it('with --once and --verbose shows keys, a verified token and kubeconfigs, and ends with exit code 0', async () =>
+    await withDemo(async (demo) => {
+      expect(await demo.start('--once', '--verbose')).toBe(0);
+      expectEverythingShown(demo.output);
+      expect(demo.output).not.toContain('To try things');
+      demo.expectNothingLeft();
+    }));
+
+  it('says so when the operator ends, shows the end of its log, and fails', async () =>
+    await withDemo(async (demo) => {
+      const ended = demo.start();
+      await demo.untilOutput('Ctrl-C ends it');
+      const operator = [...demo.processes()].find(([, command]) => command.includes('main.ts operator'));
+      process.kill(Number(operator?.[0]), 'SIGKILL');
+      expect(await ended).toBe(1);
+      expect(demo.output).toContain('demo: the operator ended with exit code 137. The end of its log:\n{');
+      demo.expectNothingLeft();
+    }));
 });
