@@ -11,9 +11,12 @@ import { bindingsOf, issuedTogether, recordsOf } from '../../e2e/kubeconfigs/cro
 import { Holder, Project, readingOf, tracesOf } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
 import { rewrite, targetSettings } from '../../e2e/targets/target-world.ts';
 
-const world = await operatorWorld({ env: { ...targetSettings, LATCHKEY_FINALIZER_LIMIT: '15s' } });
+const [world, first] = await Promise.all([
+  operatorWorld({ env: { ...targetSettings, LATCHKEY_FINALIZER_LIMIT: '15s' } }),
+  VirtualCluster.start(),
+]);
 const { admin, plane } = world;
-let cluster = await VirtualCluster.start();
+let cluster = first;
 let project: Project;
 afterAll(async () => await cluster.stop());
 
@@ -141,7 +144,7 @@ describe('the administrator kubeconfig', () => {
   });
 });
 
-describe('the namespace of a project', () => {
+describe.concurrent('the namespace of a project', () => {
   it('goes away with everything in it, and with it what its kubeconfigs had inside', async () => {
     const other = await Project.ready(world, cluster);
     const objects = await Promise.all([
