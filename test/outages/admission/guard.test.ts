@@ -118,7 +118,7 @@ describe('the guard with the rights of the operator', () => {
     );
     expect(guard.trustedSince()).toBe(0);
     await restore();
-    await untilProblem(undefined);
+    await until('the edit is undone', async () => guard.trustedSince() > 0);
     expect(guard.trustedSince()).toBe((await lastWrite(object)) + 5_000);
   });
 
