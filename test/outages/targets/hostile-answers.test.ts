@@ -13,7 +13,7 @@ import { residentMiB } from '../gateway/process-figures.ts';
 const mebibyte = 2 ** 20;
 const shipped = await shippedLimits();
 const world = await operatorWorld({
-  env: { ...targetSettings, NODE_OPTIONS: shipped.nodeOptions, LATCHKEY_FINALIZER_LIMIT: '40s' },
+  env: { ...targetSettings, NODE_OPTIONS: shipped.nodeOptions, LATCHKEY_FINALIZER_LIMIT: '20s' },
 });
 const { admin } = world;
 const alice = (await world.user('alice')).api;
