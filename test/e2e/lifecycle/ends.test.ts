@@ -1,15 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import type { KubectlResult } from '../../../lab/controlplane/kubectl.ts';
-import { conditionOf, type Stored, secondsAfter } from '../../../lab/operator/api.ts';
+import { conditionOf, type Stored, secondsAfter, secretAt } from '../../../lab/operator/api.ts';
 import { Verifier } from '../../../lab/operator/verifier.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { apiVersion, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
+import { Issuer } from './issuer.ts';
 
 const interval = 1_000;
 const world = await operatorWorld({ env: { LATCHKEY_ACTIVITY_INTERVAL: `${interval}ms` } });
 const { admin, plane } = world;
+const issuer = new Issuer(admin);
 const verifier = new Verifier(admin, { activityInterval: interval });
 /** Seconds. Enough for what has to be done before the end, where kubectl takes its time. */
 const ttl = 8;
@@ -72,6 +74,32 @@ describe.concurrent('the end of an access key', () => {
     await admin.untilEvent(key, reasons.expired);
     const events = (await admin.eventsOf(key)).filter(({ reason }) => reason === reasons.expiringSoon);
     expect(events.map(({ type, series }) => [type, series?.count])).toEqual([['Warning', undefined]]);
+  });
+});
+
+describe.concurrent('the end of a token', () => {
+  it('comes with the end of its access key at the latest, and clears token and Secret', async () => {
+    const key = await admin.createKey({ user: 'alice', ttl: 12 });
+    const place = { namespace: 'default', name: world.name('token') };
+    const accessKey = key.metadata.name;
+    const shown = await admin.untilReady(await admin.createToken({ accessKey, ttl: 600 }));
+    const hidden = await admin.untilReady(await admin.createToken({ accessKey, ttl: 600, secretRef: place }));
+    const { token } = shown.status;
+    const end = new Date(key.metadata.creationTimestamp).getTime() + 12_000;
+    expect(new Date(shown.status.notAfter).getTime()).toBe(end);
+    expect((await issuer.verify(token)).exp).toBe(end / 1000);
+
+    for (const ended of [shown, hidden]) {
+      const { status } = await admin.untilRefused(ended, reasons.expired, { timeoutMs: 90_000 });
+      expect(Date.now()).toBeGreaterThanOrEqual(end);
+      expect(status.token).toBeUndefined();
+      expect(status.credentialHash).toBeUndefined();
+      await admin.untilEvent(ended, reasons.expired);
+    }
+    await admin.untilGone(secretAt(place.namespace, place.name));
+    await expect(issuer.verify(token)).rejects.toMatchObject({ code: 'ERR_JWT_EXPIRED' });
+    expect(await verifier.presented(token)).toBe('Unknown');
+    expect(await verifier.of(hidden)).not.toBe('live');
   });
 });
 

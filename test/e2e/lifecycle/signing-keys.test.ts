@@ -178,32 +178,6 @@ describe('the revocation of a signing key', () => {
   });
 });
 
-describe('the end of a token', () => {
-  it('comes with the end of its access key at the latest, and clears token and Secret', async () => {
-    const key = await admin.createKey({ user: 'alice', ttl: 12 });
-    const place = { namespace: 'default', name: world.name('token') };
-    const accessKey = key.metadata.name;
-    const shown = await admin.untilReady(await admin.createToken({ accessKey, ttl: 600 }));
-    const hidden = await admin.untilReady(await admin.createToken({ accessKey, ttl: 600, secretRef: place }));
-    const { token } = shown.status;
-    const end = new Date(key.metadata.creationTimestamp).getTime() + 12_000;
-    expect(new Date(shown.status.notAfter).getTime()).toBe(end);
-    expect((await issuer.verify(token)).exp).toBe(end / 1000);
-
-    for (const ended of [shown, hidden]) {
-      const { status } = await admin.untilRefused(ended, reasons.expired, { timeoutMs: 90_000 });
-      expect(Date.now()).toBeGreaterThanOrEqual(end);
-      expect(status.token).toBeUndefined();
-      expect(status.credentialHash).toBeUndefined();
-      await admin.untilEvent(ended, reasons.expired);
-    }
-    await admin.untilGone(secretAt(place.namespace, place.name));
-    await expect(issuer.verify(token)).rejects.toMatchObject({ code: 'ERR_JWT_EXPIRED' });
-    expect(await verifier.presented(token)).toBe('Unknown');
-    expect(await verifier.of(hidden)).not.toBe('live');
-  });
-});
-
 describe('a token of an earlier release', () => {
   const serviceAccount = { namespace: systemNamespace, name: serviceAccounts.operator };
   const operator = admin.client.as({ serviceAccount });
