@@ -119,6 +119,15 @@ describe('a request about one’s own', () => {
     expect(write.at(-1)).toContain(uidOf('mine'));
   });
 
+  it.each([[[]], ['a text'], [5], [null]])(
+    'is not replaced by a merge patch that is no object: %j',
+    async (body) => {
+      const stage = await start();
+      expect(statusOf(await stage.send(request(`PATCH ${keys}/mine`, merge, body)))).toBe(422);
+      expect(sentBy(stage).filter(([first = '']) => first.startsWith('PUT'))).toEqual([]);
+    },
+  );
+
   it.each([
     ['another apply', 'application/apply-patch+cbor'],
     ['a strategic merge', 'application/strategic-merge-patch+json'],

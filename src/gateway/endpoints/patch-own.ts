@@ -1,4 +1,4 @@
-import { asObject, asText, type JsonObject } from '../../api/json.ts';
+import { asObject, asText, isObject, type JsonObject } from '../../api/json.ts';
 import { applyOwn } from './apply-own.ts';
 import { applyJsonPatch, applyMergePatch, PatchProblem } from './json-patch.ts';
 import { findOwn, notFound, type OwnRequest } from './own-request.ts';
@@ -55,7 +55,8 @@ async function patchStored(request: OwnRequest, patch: (shown: JsonObject) => un
 
 function asPatched(shown: JsonObject, patch: (shown: JsonObject) => unknown): JsonObject {
   try {
-    return asObject(patch(shown));
+    const patched = patch(shown);
+    return isObject(patched) ? patched : refuse('ERR_PATCH', { problem: 'it leaves no object' });
   } catch (error) {
     if (error instanceof PatchProblem) return refuse('ERR_PATCH', { problem: error.message });
     throw error;

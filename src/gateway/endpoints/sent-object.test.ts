@@ -25,6 +25,7 @@ describe('an object that is sent', () => {
       metadata: { name: 'ci' },
       spec: {},
     });
+    expect(fitToPath(place('ci'), { metadata: null, spec: null })).toEqual(fitToPath(place('ci'), {}));
     const inNamespace = fitToPath(place('shop', 'p-a'), { metadata: { namespace: '' } });
     expect(inNamespace['metadata']).toEqual({ name: 'shop', namespace: 'p-a' });
   });
@@ -47,6 +48,9 @@ describe('an object that is sent', () => {
     { apiVersion: 'v1' },
     { metadata: { name: 'other' } },
     { metadata: { namespace: 'default' } },
+    { metadata: 'a text' },
+    { spec: 'a text' },
+    { spec: ['a', 'list'] },
   ])('is refused when it says something else: %j', (sent) => {
     expect(() => fitToPath(place('ci'), sent)).toThrow(Refusal);
   });

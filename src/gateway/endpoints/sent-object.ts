@@ -1,5 +1,5 @@
 import { credentialKinds } from '../../api/credential-kinds.ts';
-import { asObject, type JsonObject } from '../../api/json.ts';
+import { asObject, isObject, type JsonObject } from '../../api/json.ts';
 import { apiVersion } from '../../api/names.ts';
 import { accessKeyBytes, generateAccessKey } from '../../credentials/keys/access-key.ts';
 import { credentialHash } from '../../credentials/keys/credential-hash.ts';
@@ -16,15 +16,9 @@ type Place = Pick<OwnRequest, 'kind' | 'asked'>;
  */
 export function fitToPath(place: Place, sent: JsonObject): JsonObject {
   const { kind, asked } = place;
+  const problem = formProblem(sent) ?? pathProblem(place, sent);
+  if (problem !== undefined) return refuse('ERR_OBJECT_MISMATCH', { problem });
   const metadata = asObject(sent['metadata']);
-  const { name, namespace } = metadata;
-  if (!isLeftOut(sent['kind']) && sent['kind'] !== kind) return mismatch(`its kind is not ${kind}`);
-  if (!isLeftOut(sent['apiVersion']) && sent['apiVersion'] !== apiVersion)
-    return mismatch(`its apiVersion is not ${apiVersion}`);
-  if (!isLeftOut(namespace) && namespace !== asked.namespace)
-    return mismatch('its metadata.namespace is not that of the path');
-  if (asked.name !== '' && !isLeftOut(name) && name !== asked.name)
-    return mismatch('its metadata.name is not that of the path');
   const { namespace: _, ...rest } = metadata;
   const { status: __, ...whole } = sent;
   const { namespaced } = resourceOf(place);
@@ -39,6 +33,24 @@ export function fitToPath(place: Place, sent: JsonObject): JsonObject {
     },
     spec: sent['spec'] ?? {},
   };
+}
+
+/** A text in place of `spec` would become a key without scope and end. */
+function formProblem(sent: JsonObject): string | undefined {
+  const part = ['metadata', 'spec'].find((each) => !isObject(sent[each] ?? {}));
+  return part && `its ${part} is not an object`;
+}
+
+function pathProblem({ kind, asked }: Place, sent: JsonObject): string | undefined {
+  const { name, namespace } = asObject(sent['metadata']);
+  if (!isLeftOut(sent['kind']) && sent['kind'] !== kind) return `its kind is not ${kind}`;
+  if (!isLeftOut(sent['apiVersion']) && sent['apiVersion'] !== apiVersion)
+    return `its apiVersion is not ${apiVersion}`;
+  if (!isLeftOut(namespace) && namespace !== asked.namespace)
+    return 'its metadata.namespace is not that of the path';
+  if (asked.name !== '' && !isLeftOut(name) && name !== asked.name)
+    return 'its metadata.name is not that of the path';
+  return undefined;
 }
 
 export const isLeftOut = (value: unknown): boolean => value === undefined || value === null || value === '';
@@ -83,5 +95,3 @@ export function withNewKey(object: JsonObject, random: (bytes: number) => Uint8A
   const plain = generateAccessKey(random(accessKeyBytes));
   return { object: { ...object, spec: { ...spec, key: `sha256:${credentialHash(plain)}` } }, plain };
 }
-
-const mismatch = (problem: string): never => refuse('ERR_OBJECT_MISMATCH', { problem });
