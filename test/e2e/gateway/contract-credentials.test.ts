@@ -1,9 +1,11 @@
+import { createLocalJWKSet, jwtVerify } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
-import { Project, readingOf, signedLifeOf } from '../kubeconfigs/kubeconfig-world.ts';
+import { virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
+import { Holder, Project, readingOf, signedLifeOf } from '../kubeconfigs/kubeconfig-world.ts';
 import { CurlHolder, curlHolder, withReplica } from './curl-holder.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { untilReached } from './known-holder.ts';
@@ -12,13 +14,16 @@ import { management, ownAPI, ownKeys, ownTokens } from './own-client.ts';
 const env = { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' };
 const world = await withReplica(await gatewayWorld(env), env);
 const { admin, name, plane } = world;
-const project = await Project.ready(world, await sharedVirtualCluster());
+const inside = await sharedVirtualCluster();
+const project = await Project.ready(world, inside);
+const closed = await Project.ready(world, inside, { host: 'none' });
 const instance = project.instance.metadata.name;
 const [alice, root] = [name('alice'), name('root')];
-await plane.kubectl([
-  ...['create', 'rolebinding', name('use'), `--namespace=${project.namespace}`],
-  ...['--role=users', `--user=${alice}`],
-]);
+for (const { namespace } of [project, closed])
+  await plane.kubectl([
+    ...['create', 'rolebinding', name('use'), `--namespace=${namespace}`],
+    ...['--role=users', `--user=${alice}`],
+  ]);
 await giveRight(admin, root, { apiGroups: [''], resources: ['users', 'groups'], verbs: ['impersonate'] });
 await giveRight(admin, root, {
   apiGroups: ['management.platform.sh'],
@@ -27,8 +32,10 @@ await giveRight(admin, root, {
 });
 const holder = await curlHolder(world, { user: alice });
 const platform = await curlHolder(world, { user: root });
+const target = ({ name: of, instance: { metadata } }: Project) =>
+  `project/${of}/virtualcluster/${metadata.name}`;
 for (const replica of world.replicas)
-  await untilReached(replica, holder.key, `project/${project.name}/virtualcluster/${instance}`);
+  for (const one of [project, closed]) await untilReached(replica, holder.key, target(one));
 
 const time = '2026-11-21T10:00:00Z';
 /** Every list of a scope, and every field in them. */
@@ -52,7 +59,7 @@ const scope = {
   ],
 };
 
-describe('2.3 an access key', () => {
+describe('an access key', () => {
   const identity = {
     ...{ userId: '1', username: 'bob', preferredUsername: 'Bob', email: 'bob@example.com' },
     ...{ emailVerified: true, extraClaims: { plan: 'large' }, groups: ['dev'], connector: 'ldap' },
@@ -68,7 +75,7 @@ describe('2.3 an access key', () => {
   const [connectorData, idToken, accessToken, refreshToken] = hidden;
   const oidcLogin = { idToken, accessToken, refreshToken, lastRefresh: time };
 
-  it('keeps all that was sent, and shows no data of a login to anybody', async () => {
+  it('2.3-25, 2.3-31, 2.3-32, 2.3-33 keeps all that was sent, and shows no data of a login to anybody', async () => {
     const sent = { ...spec, identity: { ...identity, connectorData }, oidcLogin };
     const made = await platform.send('POST', ownKeys, { body: { spec: sent } });
     expect([made.status, made.text]).toEqual([201, made.text]);
@@ -84,7 +91,7 @@ describe('2.3 an access key', () => {
     });
   });
 
-  it('9 is taken with deprecated fields, and kubectl and curl are told which', async () => {
+  it('9-5, 2.3-15, 2.3-16, 2.6-6 is taken with deprecated fields, and kubectl and curl are told which', async () => {
     const { status, head } = await platform.send('POST', ownKeys, {
       body: {
         spec: { parent: 'old', oidcLogin: { lastRefresh: time }, scope: { rules: [{ verbs: ['get'] }] } },
@@ -95,7 +102,7 @@ describe('2.3 an access key', () => {
       expect(head).toMatch(new RegExp(`^warning: 299 .*${field}: deprecated`, 'im'));
   });
 
-  it('5 that the client chooses is the bearer of its requests', async () => {
+  it('2.3-7, 5-1 that the client chooses is the bearer of its requests', async () => {
     const key = `chosen-by-${alice}`;
     const { holder: chosen, object } = await holder.make({ key });
     expect([chosen.key, object.spec.key]).toEqual([key, key]);
@@ -103,12 +110,18 @@ describe('2.3 an access key', () => {
   });
 
   const team = name('team');
-  it.each<[string, object, string, string[]]>([
-    ['a user', { user: 'bob' }, 'bob', []],
-    ['a user with more groups', { user: 'bob', groups: ['oncall', 'dev'] }, 'bob', ['oncall', 'dev']],
-    ['a team', { team }, `team:${team}`, [`team:${team}`]],
-    ['a subject', { subject: 'metrics:writer' }, 'metrics:writer', []],
-  ])('speaks for %s', async (_, who, username, groups) => {
+  it.each<[string, string, object, string, string[]]>([
+    ['2.3-3', 'a user', { user: 'bob' }, 'bob', []],
+    [
+      '2.3-6',
+      'a user with more groups',
+      { user: 'bob', groups: ['oncall', 'dev'] },
+      'bob',
+      ['oncall', 'dev'],
+    ],
+    ['2.3-4', 'a team', { team }, `team:${team}`, [`team:${team}`]],
+    ['2.3-5', 'a subject', { subject: 'metrics:writer' }, 'metrics:writer', []],
+  ])('%s speaks for %s', async (_, __, who, ...[username, groups]) => {
     const { holder: speaker } = await platform.make({ ...who, scope: {} });
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
     const place = `${management}/apis/authentication.k8s.io/v1/selfsubjectreviews`;
@@ -122,17 +135,17 @@ describe('2.3 an access key', () => {
 });
 
 /** Whether the request is beyond the gate; the platform may have its own answer to it. */
-async function reaches(sender: CurlHolder, place: string): Promise<boolean> {
-  const { status, body } = await sender.send('GET', `/kubernetes${place}`);
-  expect([401, 500]).not.toContain(status);
+async function reaches(sender: CurlHolder, place: string, method = 'GET'): Promise<boolean> {
+  const { status, body } = await sender.send(method, `/kubernetes${place}`);
+  expect([401, 500], JSON.stringify(body)).not.toContain(status);
   return body?.details?.causes?.[0]?.reason !== 'ERR_SCOPE';
 }
 
 const claimsIn = (token: string) =>
   JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
 
-describe('2.4, 4.2 a token', () => {
-  it('has the life and the scope that were asked for, and says so in its claims', async () => {
+describe('a token', () => {
+  it('2.4-1, 2.4-2, 5-4 has the life and the scope that were asked for, and says so in its claims', async () => {
     const spec = { ttl: 1_200, scope: { clusters: [{ cluster: 'staging' }] } };
     const { status, body } = await holder.send('POST', ownTokens, { body: { spec } });
     expect([status, body.spec]).toEqual([201, spec]);
@@ -141,7 +154,17 @@ describe('2.4, 4.2 a token', () => {
     expect(claims['management.platform.sh'].scopes).toEqual([spec.scope]);
   });
 
-  it('keeps deprecated fields, and the client is told which', async () => {
+  it('2.4-5, 4.2-1 is a signed JWT, also where nothing is said about it', async () => {
+    for (const body of [{}, { spec: {} }, { kind: 'DirectClusterEndpointToken', metadata: {}, spec: {} }]) {
+      const made = await holder.send('POST', ownTokens, { body });
+      expect([made.status, made.body.kind]).toEqual([201, 'DirectClusterEndpointToken']);
+      const keys = await holder.send('GET', '/openid/v1/jwks');
+      const { payload } = await jwtVerify(made.body.status.token, createLocalJWKSet(keys.body));
+      expect(payload.sub).toBe(alice);
+    }
+  });
+
+  it('2.4-3, 2.4-4, 9-5 keeps deprecated fields, and the client is told which', async () => {
     const spec = { ttl: 600, scope, rules: [{ verbs: ['list'] }], allowPlatformCli: true };
     const { status, head, body } = await holder.send('POST', ownTokens, { body: { spec } });
     expect([status, body.spec]).toEqual([201, spec]);
@@ -152,9 +175,9 @@ describe('2.4, 4.2 a token', () => {
   });
 
   it.each([
-    ['the role', { scope: { roles: [{ role: 'platform-cli' }] } }],
-    ['the deprecated field', { allowPlatformCli: true }],
-  ])('with %s for the command-line client reads what that needs, and no more', async (_, spec) => {
+    ['2.6-1, 2.6-7', 'the role', { scope: { roles: [{ role: 'platform-cli' }] } }],
+    ['2.4-4', 'the deprecated field', { allowPlatformCli: true }],
+  ])('%s with %s for the command-line client reads what that needs, and no more', async (_, __, spec) => {
     const { body } = await holder.send('POST', ownTokens, { body: { spec: { ttl: 600, ...spec } } });
     const client = await CurlHolder.with(world, body.status.token);
     const clusters = '/management/apis/management.platform.sh/v1/clusters';
@@ -165,24 +188,24 @@ describe('2.4, 4.2 a token', () => {
   });
 });
 
-describe('2.5, 4.1 a kubeconfig of an instance', () => {
-  const place = `${ownAPI}/namespaces/${project.namespace}/virtualclusterinstances/${instance}/kubeconfig`;
-  const post = async (spec: object) =>
-    await holder.send('POST', place, {
-      body: {
-        apiVersion: 'management.platform.sh/v1',
-        kind: 'VirtualClusterInstanceKubeConfig',
-        metadata: { namespace: project.namespace },
-        spec,
-      },
-    });
+describe('a kubeconfig of an instance', () => {
+  const pathOf = (namespace: string, of: string) =>
+    `${ownAPI}/namespaces/${namespace}/virtualclusterinstances/${of}/kubeconfig`;
+  const place = pathOf(project.namespace, instance);
+  const requestWith = (spec: object, namespace = project.namespace) => ({
+    apiVersion: 'management.platform.sh/v1',
+    kind: 'VirtualClusterInstanceKubeConfig',
+    metadata: { namespace },
+    spec,
+  });
+  const post = async (spec: object) => await holder.send('POST', place, { body: requestWith(spec) });
   const kubeConfigWith = async (spec: object): Promise<string> => {
     const { status, body, text } = await post(spec);
     if (status !== 200) throw new Error(text);
     return body.status.kubeConfig;
   };
 
-  it('comes with what was sent, and is a whole document in YAML', async () => {
+  it('2.5-1, 2.5-5, 2.5-7, 4.1-1, 4.1-3, 4.1-4, 4.1-5 comes with what was sent, and is a whole document in YAML', async () => {
     const spec = { certificateTTL: 3_600, server: 'https://other.example.com', clientCert: false };
     const { status, body } = await post(spec);
     expect([status, body]).toEqual([200, expect.objectContaining({ spec })]);
@@ -196,158 +219,354 @@ describe('2.5, 4.1 a kubeconfig of an instance', () => {
     const { clusters, users, contexts, ...rest } = parse(document);
     expect(rest).toMatchObject({ apiVersion: 'v1', kind: 'Config', 'current-context': contexts[0].name });
     expect([clusters.length, users.length, contexts.length]).toEqual([1, 1, 1]);
+    expect(readingOf(document).server).toBe(spec.server);
   });
 
   it.each([
-    ['one day where nothing is said', {}, 86_400],
-    ['as many seconds as it says', { certificateTTL: 1_200 }, 1_200],
-  ])('with a token is good for %s', async (_, spec, seconds) => {
+    ['nothing', {}],
+    ['a kind', { kind: 'VirtualClusterInstanceKubeConfig' }],
+    ['an empty spec', { spec: {} }],
+    ['one field', { spec: { certificateTTL: 600 } }],
+  ])('4.1-4 comes where the body says %s', async (_, body) => {
+    const { status, body: answer } = await holder.send('POST', place, { body });
+    expect([status, answer.metadata.namespace, typeof answer.status.kubeConfig]).toEqual([
+      ...[200, project.namespace, 'string'],
+    ]);
+  });
+
+  it('2.5-1 is for an instance of that namespace', async () => {
+    const { status, body } = await holder.send('POST', place, { body: requestWith({}, 'default') });
+    expect([status, body.kind]).toEqual([400, 'Status']);
+  });
+
+  it('4.1-2 does not come for an instance that is not there', async () => {
+    const { status, body } = await holder.send('POST', pathOf(project.namespace, 'none'), { body: {} });
+    expect([status, body.reason]).toEqual([404, 'NotFound']);
+  });
+
+  it('4.1-3 does not come without a credential', async () => {
+    const stranger = await CurlHolder.with(world, 'a-key-of-a-stranger');
+    const { status, body } = await stranger.send('POST', place, { body: requestWith({}) });
+    expect([status, body.reason]).toEqual([401, 'Unauthorized']);
+  });
+
+  it('4.1-6 with a certificate needs an ingress endpoint of the instance, and with a token none', async () => {
+    const { namespace, instance: of } = closed;
+    const without = pathOf(namespace, of.metadata.name);
+    const body = (spec: object) => ({ body: requestWith(spec, namespace) });
+    const refused = await holder.send('POST', without, body({ clientCert: true }));
+    expect([refused.status, refused.body.kind]).toEqual([409, 'Status']);
+    expect(refused.body.message).toContain('NoIngressEndpoint');
+    expect((await holder.send('POST', without, body({}))).status).toBe(200);
+  });
+
+  it('2.5-6, 5-5 with a token opens the virtual cluster through each replica', async () => {
+    const { token = '', certificate } = readingOf(await kubeConfigWith({ clientCert: false }));
+    expect(certificate).toBeUndefined();
+    for (const replica of world.replicas) await untilReached(replica, token, target(project));
+    const client = await CurlHolder.with(world, token);
+    for (const _ of world.replicas) {
+      const { status } = await client.send('GET', `/kubernetes/${target(project)}/api/v1/namespaces/default`);
+      expect(status).toBe(200);
+    }
+  });
+
+  it('2.5-6, 5-5 with a certificate opens the virtual cluster at its own address', async () => {
+    const opened = new Holder(await kubeConfigWith({ clientCert: true }), inside);
+    expect([opened.reading.token, opened.reading.certificate]).toEqual([undefined, expect.anything()]);
+    await opened.untilAllowed();
+    await opened.close();
+  });
+
+  it('2.2-1, 2.2-8, 2.2-10 has a name in its namespace, which it never leaves', async () => {
+    const metadata = { name: name('twice'), namespace: 'default' };
+    await admin.create(virtualClusterInstanceKubeConfigs, { virtualClusterInstance: instance }, metadata);
+    const collection = `${ownAPI}/namespaces/${project.namespace}/virtualclusterinstancekubeconfigs`;
+    const body = { metadata: { name: metadata.name }, spec: { virtualClusterInstance: instance } };
+    const made = [
+      await holder.send('POST', collection, { body }),
+      await holder.send('POST', collection, { body }),
+    ];
+    expect(made.map(({ status }) => status)).toEqual([201, 409]);
+    const own = `${collection}/${metadata.name}`;
+    const type = 'application/merge-patch+json';
+    const { body: read } = await until('each replica has it', async () => {
+      const answers = [await holder.send('GET', own), await holder.send('GET', own)];
+      return answers.every(({ status }) => status === 200) && answers[0];
+    });
+    const moved = { ...read, metadata: { ...read.metadata, namespace: 'default' } };
+    const refused = [
+      await holder.send('PUT', own, { body: moved }),
+      await holder.send('PATCH', own, { type, body: { metadata: { namespace: 'default' } } }),
+    ];
+    expect(refused.map(({ status }) => status)).toEqual([400, 400]);
+    expect((await holder.send('GET', own)).body.metadata.namespace).toBe(project.namespace);
+  });
+
+  it.each([
+    ['2.5-3, 8-3', 'one day where nothing is said', {}, 86_400],
+    ['2.5-2', 'as many seconds as it says', { certificateTTL: 1_200 }, 1_200],
+  ])('%s with a token is good for %s', async (_, __, spec, seconds) => {
     const { exp, iat } = claimsIn(readingOf(await kubeConfigWith(spec)).token ?? '');
     expect(exp - iat).toBe(seconds);
   });
 
   it.each([
-    ['one day where nothing is said', {}, 86_400],
-    ['as many seconds as it says', { certificateTTL: 1_200 }, 1_200],
-    ['as long as the signer gives for 0', { certificateTTL: 0 }, 31_536_000],
-  ])('with a certificate is good for %s', async (_, spec, seconds) => {
+    ['2.5-3, 8-3', 'one day where nothing is said', {}, 86_400],
+    ['2.5-2', 'as many seconds as it says', { certificateTTL: 1_200 }, 1_200],
+    ['2.5-4, 8-3', 'as long as the signer gives for 0', { certificateTTL: 0 }, 31_536_000],
+  ])('%s with a certificate is good for %s', async (_, __, spec, seconds) => {
     const reading = readingOf(await kubeConfigWith({ ...spec, clientCert: true }));
     // The signer takes the minutes that it begins in the past from a long life, and may take a moment.
     expect(signedLifeOf(reading)).toBeGreaterThanOrEqual(seconds - 600);
     expect(signedLifeOf(reading)).toBeLessThanOrEqual(seconds + 30);
   });
 
-  it.each(['60', 60.5])('has a whole number of seconds: not %j', async (certificateTTL) => {
+  it.each(['60', 60.5])('8-3 has a whole number of seconds: not %j', async (certificateTTL) => {
     const { status, body } = await post({ certificateTTL });
     expect([status, body.kind]).toEqual([422, 'Status']);
   });
 });
 
-describe('2.6 a scope', () => {
+describe('a scope', () => {
   const pods = '/api/v1/pods';
   const inDefault = '/api/v1/namespaces/default';
   const instances = `/apis/management.platform.sh/v1/namespaces/${project.namespace}/virtualclusterinstances`;
+  const clusters = '/apis/management.platform.sh/v1/clusters';
+  const deployments = '/apis/apps/v1/deployments';
   const here = project.name;
+  const red = '/project/red';
+  const blue = '/project/blue';
   const rule = (fields: object) => ({ rules: [fields] });
   const onPods = (...resources: string[]) => rule({ resources: [{ group: '', resources }] });
+  const podsAnd = (fields: object) => rule({ resources: [{ group: '', resources: ['pods'] }], ...fields });
+  const virtualClusters = (project: string, virtualCluster: string) => ({
+    virtualClusters: [{ project, virtualCluster }],
+  });
 
-  it.each<[string, object, string, string]>([
+  it.each<[string, string, object, string, string]>([
     [
+      '2.6-2, 2.6-10',
       'projects, by name',
       { projects: [{ project: 'red' }] },
-      `/project/red/space/a${inDefault}`,
-      '/project/blue/space/a',
+      `${red}/space/a${inDefault}`,
+      `${blue}/space/a`,
     ],
     [
+      '2.6-10',
       'projects, all',
       { projects: [{ project: '*' }] },
-      `/project/blue/virtualcluster/a${pods}`,
+      `${blue}/virtualcluster/a${pods}`,
       `/cluster/a${pods}`,
     ],
     [
+      '2.6-3, 2.6-12',
       'spaces, by name',
       { spaces: [{ project: 'red', space: 'a' }] },
-      `/project/red/space/a${inDefault}`,
-      `/project/red/space/b${inDefault}`,
+      `${red}/space/a${inDefault}`,
+      `${red}/space/b${inDefault}`,
     ],
     [
+      '2.6-11',
+      'spaces, by project',
+      { spaces: [{ project: 'red', space: 'a' }] },
+      `${red}/space/a${inDefault}`,
+      `${blue}/space/a${inDefault}`,
+    ],
+    [
+      '2.6-12',
       'spaces, all of a project',
       { spaces: [{ project: 'red', space: '*' }] },
-      `/project/red/space/b${inDefault}`,
-      `/project/red/virtualcluster/b${pods}`,
+      `${red}/space/b${inDefault}`,
+      `${red}/virtualcluster/b${pods}`,
     ],
     [
+      '2.6-4, 2.6-14',
       'virtual clusters, by name',
-      { virtualClusters: [{ project: 'red', virtualCluster: 'a' }] },
-      `/project/red/virtualcluster/a${pods}`,
-      `/project/red/virtualcluster/b${pods}`,
+      virtualClusters('red', 'a'),
+      `${red}/virtualcluster/a${pods}`,
+      `${red}/virtualcluster/b${pods}`,
     ],
     [
+      '2.6-13',
+      'virtual clusters, by project',
+      virtualClusters('red', 'a'),
+      `${red}/virtualcluster/a${pods}`,
+      `${blue}/virtualcluster/a${pods}`,
+    ],
+    [
+      '2.6-14',
       'virtual clusters, all of a project',
-      { virtualClusters: [{ project: 'red', virtualCluster: '*' }] },
-      `/project/red/virtualcluster/b${pods}`,
-      `/project/blue/virtualcluster/b${pods}`,
+      virtualClusters('red', '*'),
+      `${red}/virtualcluster/b${pods}`,
+      `${blue}/virtualcluster/b${pods}`,
     ],
-    ['clusters, by name', { clusters: [{ cluster: 'a' }] }, `/cluster/a${pods}`, `/cluster/b${pods}`],
-    ['clusters, all', { clusters: [{ cluster: '*' }] }, `/cluster/b${pods}`, `/management${pods}`],
     [
+      '2.6-5, 2.6-15',
+      'clusters, by name',
+      { clusters: [{ cluster: 'a' }] },
+      `/cluster/a${pods}`,
+      `/cluster/b${pods}`,
+    ],
+    ['2.6-15', 'clusters, all', { clusters: [{ cluster: '*' }] }, `/cluster/b${pods}`, `/management${pods}`],
+    [
+      '2.6-1, 2.6-7',
       'roles',
       { roles: [{ role: 'platform-cli' }] },
-      '/management/apis/management.platform.sh/v1/clusters',
+      `/management${clusters}`,
       `/management${pods}`,
     ],
     [
+      '2.6-8',
       'roles in projects',
       { roles: [{ role: 'platform-cli', projects: [here] }] },
       `/management${instances}`,
-      '/management/apis/management.platform.sh/v1/clusters',
+      `/management${clusters}`,
     ],
     [
+      '2.6-9',
       'roles for virtual clusters',
       { roles: [{ role: 'platform-cli', virtualClusters: [instance] }] },
       `/management${instances}/${instance}`,
       `/management${instances}/other`,
     ],
-    ['verbs', rule({ verbs: ['get'] }), `/management${inDefault}/pods/a`, `/management${pods}`],
     [
-      'resources by group',
-      rule({ resources: [{ group: 'apps', resources: [] }] }),
-      '/management/apis/apps/v1/deployments',
+      '2.6-6, 2.6-16',
+      'verbs',
+      rule({ verbs: ['get'] }),
+      `/management${inDefault}/pods/a`,
       `/management${pods}`,
     ],
-    ['resources by name', onPods('pods'), `/management${pods}`, `/management${inDefault}/pods/a/log`],
     [
+      '2.6-17, 2.6-24',
+      'resources by group',
+      rule({ resources: [{ group: 'apps', resources: [] }] }),
+      `/management${deployments}`,
+      `/management${pods}`,
+    ],
+    [
+      '2.6-25',
+      'all of a group where none is named',
+      rule({ resources: [{ group: '', resources: [] }] }),
+      `/management${inDefault}/pods/a/log`,
+      `/management${deployments}`,
+    ],
+    [
+      '2.6-17, 2.6-24',
+      'resources by name, of the core group',
+      onPods('pods'),
+      `/management${pods}`,
+      `/management${inDefault}/pods/a/log`,
+    ],
+    [
+      '2.6-25',
       'every resource',
       onPods('*'),
       `/management${inDefault}/pods/a/log`,
-      '/management/apis/apps/v1/deployments',
+      `/management${deployments}`,
     ],
     [
+      '2.6-25',
       'one subresource',
       onPods('pods/log'),
       `/management${inDefault}/pods/a/log`,
       `/management${inDefault}/pods/a`,
     ],
     [
+      '2.6-25',
       'all subresources',
       onPods('pods/*'),
       `/management${inDefault}/pods/a/log`,
       `/management${inDefault}/pods/a`,
     ],
     [
+      '2.6-25',
       'a subresource of any',
       onPods('*/log'),
       `/management${inDefault}/pods/a/log`,
       `/management${inDefault}/pods/a`,
     ],
     [
+      '2.6-18',
       'names of objects',
-      rule({ resources: [{ group: '', resources: ['pods'] }], resourceNames: ['a'] }),
+      podsAnd({ resourceNames: ['a'] }),
       `/management${inDefault}/pods/a`,
       `/management${inDefault}/pods/b`,
     ],
     [
+      '2.6-19',
       'namespaces',
       rule({ namespaces: ['default'] }),
       `/management${inDefault}/pods`,
       '/management/api/v1/nodes',
     ],
-    ['no namespace', rule({ namespaces: [''] }), '/management/api/v1/nodes', `/management${inDefault}/pods`],
-    ['other paths', rule({ nonResourceURLs: ['/logs/*'] }), '/management/logs/a', '/management/metrics'],
-    ['kinds of targets', rule({ requestTargets: ['Management'] }), `/management${pods}`, `/cluster/a${pods}`],
-    ['one cluster', rule({ cluster: 'a' }), `/cluster/a${pods}`, `/management${pods}`],
     [
-      'virtual clusters of a rule',
-      rule({ virtualClusters: [{ name: 'a', namespace: '' }] }),
-      `/project/red/virtualcluster/a${pods}`,
+      '2.6-19',
+      'no namespace',
+      rule({ namespaces: [''] }),
+      '/management/api/v1/nodes',
+      `/management${inDefault}/pods`,
+    ],
+    [
+      '2.6-20',
+      'other paths',
+      rule({ nonResourceURLs: ['/logs/*'] }),
+      '/management/logs/a',
+      '/management/metrics',
+    ],
+    [
+      '2.6-21',
+      'kinds of targets',
+      rule({ requestTargets: ['Management'] }),
+      `/management${pods}`,
       `/cluster/a${pods}`,
     ],
-  ])('allows %s, and nothing beside it', async (_, given, inside, outside) => {
+    ['2.6-22', 'one cluster', rule({ cluster: 'a' }), `/cluster/a${pods}`, `/management${pods}`],
+    ['2.6-22', 'one cluster and no other', rule({ cluster: 'a' }), `/cluster/a${pods}`, `/cluster/b${pods}`],
+    [
+      '2.6-23',
+      'virtual clusters of a rule',
+      rule({ virtualClusters: [{ name: 'a', namespace: '' }] }),
+      `${red}/virtualcluster/a${pods}`,
+      `/cluster/a${pods}`,
+    ],
+    [
+      '2.6-27',
+      'virtual clusters of a rule, by name',
+      rule({ virtualClusters: [{ name: 'a', namespace: '' }] }),
+      `${red}/virtualcluster/a${pods}`,
+      `${red}/virtualcluster/b${pods}`,
+    ],
+    [
+      '2.6-27, 2.6-28',
+      'virtual clusters of a rule, by namespace',
+      rule({ virtualClusters: [{ name: '', namespace: project.namespace }] }),
+      `/project/${here}/virtualcluster/b${pods}`,
+      `/project/${closed.name}/virtualcluster/b${pods}`,
+    ],
+  ])('%s allows %s, and nothing beside it', async (_, __, given, ...[inside, outside]) => {
     const { holder: narrow } = await holder.make({ ttl: 600, scope: given });
     expect([await reaches(narrow, inside), await reaches(narrow, outside)]).toEqual([true, false]);
   });
 
-  it('bounds what is below it as well', async () => {
+  it.each<[string, string, object, string, string]>([
+    ['2.6-16', 'every verb', rule({ cluster: 'a', verbs: [] }), 'DELETE', `/cluster/a${inDefault}/pods/a`],
+    ['2.6-17', 'every resource', rule({ cluster: 'a', resources: [] }), 'GET', `/cluster/a${deployments}`],
+    ['2.6-18', 'every name', podsAnd({ resourceNames: [] }), 'GET', `/cluster/a${inDefault}/pods/a`],
+    ['2.6-19', 'every namespace', podsAnd({ namespaces: [] }), 'GET', `/cluster/a${inDefault}/pods`],
+    ['2.6-19', 'all namespaces', podsAnd({ namespaces: [] }), 'GET', `/cluster/a${pods}`],
+    ['2.6-21', 'every target', podsAnd({ requestTargets: [] }), 'GET', `/cluster/a${pods}`],
+    ['2.6-22', 'the platform', podsAnd({ cluster: '' }), 'GET', `/management${pods}`],
+    ['2.6-22', 'every cluster', podsAnd({ cluster: '' }), 'GET', `/cluster/b${pods}`],
+    ['2.6-23', 'other targets too', podsAnd({ virtualClusters: [] }), 'GET', `/cluster/a${pods}`],
+  ])('%s with an empty field in its rule allows %s', async (_, __, given, ...[method, place]) => {
+    const { holder: narrow } = await holder.make({ ttl: 600, scope: given });
+    expect([await reaches(narrow, place, method), await reaches(narrow, '/management/api/v1/nodes')]).toEqual(
+      [...[true, false]],
+    );
+  });
+
+  it('2.3-11, 5-3 bounds what is below it as well', async () => {
     const { holder: narrow } = await holder.make({ scope: { clusters: [{ cluster: 'a' }] } });
     const { holder: child } = await narrow.make({ scope: { clusters: [{ cluster: '*' }] } });
     const reached = async () => [

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll } from 'vitest';
 import { parse, stringify } from 'yaml';
+import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
 import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
 import { until } from '../../../lab/operator/until.ts';
@@ -43,9 +44,13 @@ export interface ReplicatedWorld extends GatewayWorld {
   readonly replicas: readonly RunningGateway[];
 }
 
-/** The same with one more replica. Call it at the top of a file. */
-export async function withReplica(world: GatewayWorld, env = {}): Promise<ReplicatedWorld> {
-  const other = await RunningGateway.start(world.plane, world.guard, { name: world.name('replica'), env });
+/** The same with one more replica, which may have another way to the API server. Call it at the top of a file. */
+export async function withReplica(
+  world: GatewayWorld,
+  env = {},
+  plane: ControlPlaneAccess = world.plane,
+): Promise<ReplicatedWorld> {
+  const other = await RunningGateway.start(plane, world.guard, { name: world.name('replica'), env });
   afterAll(async () => void (await other.end()));
   return Object.assign(Object.create(world) as GatewayWorld, { replicas: [world.gateway, other] });
 }

@@ -226,25 +226,6 @@ describe('what the API server sees: a patch', async () => {
     expect(sent.filter((request) => !/\/status(?:\?|$)/.test(request))).toEqual([]);
   });
 
-  it('7 or a create of a generated name that is taken gets 409', async () => {
-    const refusal = {
-      kind: 'Status',
-      apiVersion: 'v1',
-      status: 'Failure',
-      reason: 'AlreadyExists',
-      code: 409,
-    };
-    gate.judge = ({ method, plural }) =>
-      method === 'POST' && plural === 'ownedaccesskeys'
-        ? { status: 409, headers: { 'content-type': 'application/json' }, body: JSON.stringify(refusal) }
-        : 'pass';
-    const { status, body } = await client.send('POST', ownKeys, {
-      body: { metadata: { generateName: 'ci-' } },
-    });
-    gate.judge = () => 'pass';
-    expect([status, body.reason]).toEqual([409, 'AlreadyExists']);
-  });
-
   it('that is applied goes out as an apply alone, and shows no key when it fails', async () => {
     const path = `${ownKeys}/${generated.metadata.name}?fieldManager=me&force=true`;
     const passed = gate.passed.length;

@@ -109,7 +109,7 @@ const isLabelled = (app: string, of: string) => (events: OwnWatch['events']) => 
   return last?.type === 'DELETED' || last?.object.metadata.labels?.['app'] === app;
 };
 
-describe('6 a watch with selectors that goes on from a list', () => {
+describe('a watch with selectors that goes on from a list', () => {
   it('says nothing of what was not selected and is not', async () => {
     const alice = await ownClient(world, { user: name('alice') });
     const [watched, other] = [await make(alice), await make(alice)];

@@ -6,9 +6,12 @@ import { trustingClusterName } from '../../../lab/gateway/trusting-configuration
 import { until } from '../../../lab/operator/until.ts';
 import { readDocument, sectionOf } from '../../../tools/reference/document.ts';
 import { runElsewhere } from '../document-runs.ts';
+import { curlHolder, withReplica } from './curl-holder.ts';
+import { ownTokens } from './own-client.ts';
 import { trustingCluster } from './trusting-cluster.ts';
 
-const { world, whoAmI, cluster } = await trustingCluster();
+const { world: single, whoAmI, cluster, baseURL } = await trustingCluster();
+const world = await withReplica(single, { LATCHKEY_BASE_URL: baseURL });
 const { admin, plane } = world;
 const file = 'docs/guide/trusting-clusters.md';
 const page = readDocument(file);
@@ -54,6 +57,24 @@ describe('an API server that is pointed at the discovery of the gateway', () => 
       timeoutMs: 90_000,
     });
     expect(user).toMatchObject({ username: alice, groups: ['dev', 'system:authenticated'] });
+  });
+
+  it('5-4 takes a token that was made at either replica of the gateway, for as long and as far as it says', async () => {
+    const holder = await curlHolder(world, { user: alice });
+    const tokenFor = async (cluster: string) => {
+      const body = { spec: { ttl: 600, scope: clusters(cluster) } };
+      const made = await holder.send('POST', ownTokens, { body });
+      expect([made.status, made.body.spec]).toEqual([201, body.spec]);
+      return made.body.status.token as string;
+    };
+    const tokens = [await tokenFor(trustingClusterName), await tokenFor(trustingClusterName)];
+    for (const token of tokens) {
+      const user = await until('the API server knows the issuer', async () => await whoAmI(token), {
+        timeoutMs: 90_000,
+      });
+      expect(user).toMatchObject({ username: alice });
+    }
+    for (const _ of world.replicas) expect(await whoAmI(await tokenFor('other'))).toBeUndefined();
   });
 
   it('shows the user to the commands of the page', async () => {
