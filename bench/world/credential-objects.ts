@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { credentialKinds } from '../../src/api/credential-kinds.ts';
 import { annotations, apiVersion, fieldManager, finalizers, labels } from '../../src/api/names.ts';
 import { computeFingerprints } from '../../src/credentials/fingerprint.ts';
 import type { CredentialKind } from '../../src/credentials/record.ts';
@@ -37,7 +38,7 @@ export function credentialObject(kind: CredentialKind, index: number) {
       managedFields: managedFields(spec),
     },
     spec,
-    status: { ...status(index, spec), ...statuses[kind](index) },
+    status: { ...status(index, spec), ...statuses[kind](index), conditions: [ready(kind, index)] },
   };
 }
 
@@ -98,7 +99,6 @@ function status(index: number, spec: object): object {
     notAfter: instant(index + 7_776_000),
     confirmedTTL: 7_776_000,
     expirationTimestamp: instant(index + 7_776_000),
-    conditions: [ready(index)],
   };
 }
 
@@ -109,11 +109,11 @@ const issued = (index: number) => ({
   chain: sha256(`chain ${index}`),
 });
 
-const ready = (index: number) => ({
+const ready = (kind: CredentialKind, index: number) => ({
   type: 'Ready',
   status: 'True',
   reason: 'Issued',
-  message: 'The credential works.',
+  message: `The ${credentialKinds[kind].noun} is confirmed and works.`,
   observedGeneration: 1,
   lastTransitionTime: instant(index),
 });
