@@ -6,6 +6,7 @@ import type { Guard, GuardedProcess, ProcessSpec } from '../../lab/controlplane/
 import { freePort } from '../../lab/controlplane/ports.ts';
 import { type GatewayOptions, RunningGateway } from '../../lab/gateway/running-gateway.ts';
 import { buildGoProgram } from '../../lab/go/build-program.ts';
+import { shippedNodeOptions } from '../../lab/operator/node-options.ts';
 import { accountKubeconfig } from '../../lab/operator/running-operator.ts';
 import { until } from '../../lab/operator/until.ts';
 import { extras } from '../../src/api/names.ts';
@@ -60,7 +61,11 @@ export async function startGateway(
   { profile, ...options }: GatewayOptions & { readonly profile?: string | undefined } = {},
 ): Promise<Endpoint & { readonly gateway: RunningGateway }> {
   const profiling =
-    profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${path.resolve(profile)}` };
+    profile === undefined
+      ? {}
+      : {
+          NODE_OPTIONS: `${shippedNodeOptions('gateway')} --cpu-prof --cpu-prof-dir=${path.resolve(profile)}`,
+        };
   const env = { NODE_ENV: 'production', ...profiling, ...options.env };
   const gateway = await RunningGateway.start(plane, guard, { ...options, env });
   const url = gateway.url + platformPath;

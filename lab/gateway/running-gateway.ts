@@ -5,6 +5,7 @@ import type { ControlPlaneAccess } from '../controlplane/access.ts';
 import { createAuthority, createServer, type Identity } from '../controlplane/certificates.ts';
 import type { Guard, GuardedProcess } from '../controlplane/guard.ts';
 import { base64, writeKubeconfig } from '../controlplane/kubeconfig.ts';
+import { shippedNodeOptions } from '../operator/node-options.ts';
 import { currentProgram } from '../operator/program.ts';
 import { accountKubeconfig, baseURL } from '../operator/running-operator.ts';
 import { until } from '../operator/until.ts';
@@ -59,6 +60,7 @@ export class RunningGateway {
       args: [program.file, 'gateway'],
       env: {
         ...program.env,
+        NODE_OPTIONS: shippedNodeOptions('gateway'),
         KUBECONFIG: kubeconfig ?? (await accountKubeconfig(plane, 'latchkey-gateway')),
         LATCHKEY_BASE_URL: baseURL,
         LATCHKEY_LISTEN_ADDRESS: '127.0.0.1:0',

@@ -6,6 +6,7 @@ import { kubeConfigSource } from '../../src/kube/client/kube-config.ts';
 import { objectPath } from '../../src/kube/resource-path.ts';
 import type { ControlPlaneAccess } from '../controlplane/access.ts';
 import type { Guard, GuardedProcess } from '../controlplane/guard.ts';
+import { shippedNodeOptions } from './node-options.ts';
 import { currentProgram } from './program.ts';
 
 export interface OperatorOptions {
@@ -39,6 +40,7 @@ export class RunningOperator {
         args: [file, 'operator'],
         env: {
           ...env,
+          NODE_OPTIONS: shippedNodeOptions('operator'),
           KUBECONFIG: kubeconfig,
           LATCHKEY_BASE_URL: baseURL,
           LATCHKEY_IDENTITY: name,

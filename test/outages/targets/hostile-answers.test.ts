@@ -11,9 +11,9 @@ import type { Exchange } from '../../fakes/exchange.ts';
 import { residentMiB } from '../gateway/process-figures.ts';
 
 const mebibyte = 2 ** 20;
-const shipped = await shippedLimits();
+const memoryMiB = await shippedMemory();
 const world = await operatorWorld({
-  env: { ...targetSettings, NODE_OPTIONS: shipped.nodeOptions, LATCHKEY_FINALIZER_LIMIT: '20s' },
+  env: { ...targetSettings, LATCHKEY_FINALIZER_LIMIT: '20s' },
 });
 const { admin } = world;
 const alice = (await world.user('alice')).api;
@@ -25,13 +25,12 @@ beforeAll(async () => {
 });
 afterAll(async () => await hostile.server.stop());
 
-/** What the operator gets from its Deployment. */
-async function shippedLimits() {
+/** The most that the Deployment lets the operator have. */
+async function shippedMemory(): Promise<number> {
   const file = path.resolve('config/operator/deployment.yaml');
   const { spec } = parse(await readFile(file, 'utf8'));
-  const [{ env, resources }] = spec.template.spec.containers;
-  const { value } = env.find(({ name }: { name: string }) => name === 'NODE_OPTIONS');
-  return { nodeOptions: value as string, memoryMiB: Number.parseInt(resources.limits.memory, 10) };
+  const [{ resources }] = spec.template.spec.containers;
+  return Number.parseInt(resources.limits.memory, 10);
 }
 
 /** How long keys take from their creation until they are confirmed, one after the other; the longest is the last. */
@@ -96,7 +95,7 @@ describe('twelve kubeconfigs of a virtual cluster that answers with as much as i
       clearInterval(timer);
     }
     expect(world.operator.exited).toBe(false);
-    expect(highest).toBeLessThan(shipped.memoryMiB);
+    expect(highest).toBeLessThan(memoryMiB);
     expect(beside[50]).toBeLessThan(2 * (alone[98] as number));
   }, 300_000);
 });
