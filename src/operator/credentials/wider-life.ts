@@ -10,7 +10,7 @@ export function asksForMoreLife(previous: CredentialRecord, current: CredentialR
 const isRotated = (previous: CredentialRecord, { rotate, status }: CredentialRecord): boolean =>
   rotate !== undefined && rotate !== previous.rotate && rotate !== status.observedRotation;
 
-/** The operator enables what is disabled by itself alone. So whoever makes it look like that enables it, too. */
+/** The operator enables what is disabled by itself alone. So a change that makes it look like that enables it, too. */
 function isEnabled(previous: CredentialRecord, current: CredentialRecord): boolean {
   if (!previous.disabled || previous.disabledOwner === 'operator') return false;
   return !current.disabled || current.disabledOwner === 'operator';
