@@ -51,6 +51,8 @@ export class WriteGate {
   disturb: Disturb = () => undefined;
   /** Hears of each write that is lost or stays unanswered; its connection is cut when this is done. */
   onFailing: (write: Write) => void | Promise<void> = () => undefined;
+  /** Hears of each write that has taken effect; its answer goes back when this is done. */
+  onAnswered: (write: Write) => void | Promise<void> = () => undefined;
   readonly #server: Server;
   readonly #agent: Agent;
   readonly #target: URL;
@@ -171,6 +173,7 @@ export class WriteGate {
     if (answer !== undefined && !isQuestion)
       this.passed.push({ ...write, status: answer.statusCode ?? 0, at });
     if (fate === 'pass' && answer !== undefined) {
+      await this.onAnswered(write);
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
       await pipeline(answer, outgoing).catch(() => undefined);
       return;

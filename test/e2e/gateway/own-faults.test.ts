@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
+import type { Stored } from '../../../lab/operator/api.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import type { Write } from '../../../lab/operator/write.ts';
@@ -44,6 +45,7 @@ const creates = [
 afterEach(() => {
   gate.judge = () => 'pass';
   gate.disturb = () => undefined;
+  gate.onAnswered = () => undefined;
   gate.thawWatches();
 });
 
@@ -201,13 +203,27 @@ describe('an API server that has no room for a user', () => {
 });
 
 describe('a new credential', () => {
+  /** The watch of the replica has brought its confirmation before the answer to its create comes. */
+  const untilWatched = async (place: string, name: string) => {
+    const path = `/apis/management.platform.sh/v1${place.slice(ownAPI.length)}/${name}`;
+    const confirmed = await until('it is confirmed', async () => {
+      const object = await admin.client.request<Stored>('GET', path);
+      return object.status?.credentialHash === undefined ? undefined : object;
+    });
+    await holder.send('GET', `${place}?limit=1&resourceVersion=${confirmed.metadata.resourceVersion}`);
+  };
+
   it.each(creates)('is not lost when its object cannot be read at once: %s', async (plural, place, spec) => {
     const metadata = { name: world.name('unread') };
     let refused = 0;
-    gate.disturb = (request) => {
-      const isMeant = request.startsWith('GET /apis/') && request.includes(`${plural}/${metadata.name}`);
-      if (!isMeant || ++refused > 2) return undefined;
-      return { status: 429, headers: { ...plainText, 'retry-after': '1' }, body: tooMany };
+    gate.onAnswered = async (write) => {
+      if (write.method !== 'POST' || write.plural !== plural) return;
+      await untilWatched(place, metadata.name);
+      gate.disturb = (request) => {
+        const isMeant = request.startsWith('GET /apis/') && request.includes(`${plural}/${metadata.name}`);
+        if (!isMeant || ++refused > 2) return undefined;
+        return { status: 429, headers: { ...plainText, 'retry-after': '1' }, body: tooMany };
+      };
     };
     const made = await holder.send('POST', place, { body: { metadata, spec } });
     expect([made.status, credential.test(made.text)]).toEqual([201, true]);
