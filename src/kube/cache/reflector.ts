@@ -122,7 +122,7 @@ export class Reflector<R extends StoredRecord> {
     if (this.#resourceVersion !== undefined && this.#trust.isDoubted) await this.#askForBytes(signal);
     if (this.#resourceVersion !== undefined) return this.#watch(this.#resourceVersion, signal);
     this.#feed.beginList();
-    const isStreamed = this.#streamedLists.isWorthTrying && !this.#trust.isSilent;
+    const isStreamed = !this.#trust.isSilent && this.#streamedLists.begin();
     return isStreamed ? this.#streamList(signal) : this.#listPages(signal);
   }
 

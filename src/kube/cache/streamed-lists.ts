@@ -9,18 +9,22 @@ export class StreamedLists {
   readonly #clock: Clock;
   readonly #pauses = new BackOff({ ...pauseMs, random: () => 1 });
   #from = Number.NEGATIVE_INFINITY;
+  #isStreamed = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  get isWorthTrying(): boolean {
-    return this.#clock.monotonic() >= this.#from;
+  /** Whether the list that begins now is asked for as a stream. */
+  begin(): boolean {
+    this.#isStreamed = this.#clock.monotonic() >= this.#from;
+    return this.#isStreamed;
   }
 
-  /** A list was refused, or did not come. One of pages says nothing of streams. */
+  /** The list that began last was refused, or did not come. One of pages says nothing of streams. */
   failed(): void {
-    if (!this.isWorthTrying) return;
+    if (!this.#isStreamed) return;
+    this.#isStreamed = false;
     this.#from = this.#clock.monotonic() + this.#pauses.next();
   }
 

@@ -146,6 +146,17 @@ describe('what changed', () => {
     expect(leave('a/t/1')).toEqual(['a/t/5']);
     expect(leave('a/t/2')).toEqual(['a/t/4']);
   });
+
+  it('goes before the others also after several of them have changed', () => {
+    const { lines, enterAs, leave } = setUpListed();
+    lines.enter('a/t/6', 'eve', true);
+    lines.enter('a/t/7', 'eve', true);
+    lines.advance('a/t/5');
+    lines.advance('a/t/7');
+    enterAs('eve', 'a/t/new');
+    const got = ['a/t/1', 'a/t/2', 'a/t/5'].flatMap((key) => leave(key));
+    expect(got).toEqual(['a/t/5', 'a/t/7', 'a/t/new']);
+  });
 });
 
 describe('a key in line', () => {

@@ -35,9 +35,8 @@ interface Ticket {
 /**
  * Bounds how many keys work on one target, and on all targets of one tenant, at the same time. A key that finds no slot stands
  * in line, and holds none meanwhile. Of those that find one when it becomes free, owners take turns: a thousand keys of one
- * delay a key of another by one. Of one owner what changed goes
- * before what is only listed, and then the key that came first. No operation costs more than a walk through a
- * heap.
+ * delay a key of another by one. Of one owner what changed goes before what is only listed, and then the key that came first. No
+ * operation costs more than a walk through a heap.
  */
 export class SlotLines {
   readonly #options: SlotOptions;
@@ -139,25 +138,27 @@ const groupOf = ({ target, tenant }: SlotPlace): string =>
 interface Target {
   busy: number;
   readonly line: TicketHeap;
-  /** By owner: the tickets in line that are only listed, the first one first. */
-  readonly listed: Map<string, Set<Ticket>>;
+  /** By owner: the tickets in line that are only listed. */
+  readonly listed: Map<string, TicketHeap>;
 }
 
 const newTarget = (): Target => ({ busy: 0, line: new TicketHeap(), listed: new Map() });
 
 /** What changed takes the place of the first of its owner that is only listed, so that no other owner waits longer. */
 function lineUp({ line, listed }: Target, ticket: Ticket): void {
-  const ofOwner = listed.get(ticket.owner) ?? new Set();
-  const [first] = ofOwner;
-  if (ticket.isListed) listed.set(ticket.owner, ofOwner.add(ticket));
-  else if (first !== undefined && first.arrival < ticket.arrival) {
+  const ofOwner = listed.get(ticket.owner) ?? new TicketHeap();
+  const { first } = ofOwner;
+  if (ticket.isListed) {
+    ofOwner.put(ticket);
+    listed.set(ticket.owner, ofOwner);
+  } else if (first !== undefined && first.arrival < ticket.arrival) {
     line.delete(first);
+    ofOwner.delete(first);
     const { turn, arrival } = ticket;
     Object.assign(ticket, { turn: first.turn, arrival: first.arrival });
     Object.assign(first, { turn, arrival });
     line.put(first);
-    ofOwner.delete(first);
-    ofOwner.add(first);
+    ofOwner.put(first);
   }
   line.put(ticket);
 }
@@ -166,7 +167,7 @@ function leaveLine({ line, listed }: Target, ticket: Ticket): void {
   line.delete(ticket);
   const ofOwner = listed.get(ticket.owner);
   ofOwner?.delete(ticket);
-  if (ofOwner?.size === 0) listed.delete(ticket.owner);
+  if (ofOwner?.first === undefined) listed.delete(ticket.owner);
 }
 
 /** All targets of one tenant. */

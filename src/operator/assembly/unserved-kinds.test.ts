@@ -41,6 +41,11 @@ describe('a credential waits', () => {
     ['below a key, while keys are missing', { ...token, ...below }, 'OwnedAccessKey'],
     ['for an instance, while instances are missing', kubeConfig, 'instances'],
     ['made with one that may be of the missing kind', madeWith, 'DirectClusterEndpointToken'],
+    [
+      'made with one that may be below a key, while keys are missing',
+      { ...token, ...madeWith },
+      'OwnedAccessKey',
+    ],
   ] as const)('%s', (_what, parts, unserved) => {
     expect(waits(parts, unserved)).toBe(true);
   });
@@ -61,7 +66,9 @@ describe('a credential does not wait', () => {
     expect(waits(parts, unserved)).toBe(false);
   });
 
-  it('for what it was made with, once it was issued', () => {
+  it('for what it was made with, once it was issued, unless it is a certificate', () => {
+    const certificate = { ...kubeConfig, ...madeWith, spec: { ...kubeConfig.spec, clientCert: true } };
+    expect(waits(certificate, 'OwnedAccessKey', true)).toBe(true);
     expect(waits(madeWith, 'DirectClusterEndpointToken', true)).toBe(false);
   });
 });

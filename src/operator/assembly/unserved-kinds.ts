@@ -15,7 +15,6 @@ interface Known {
  */
 export function waitsForKind({ stores, targets }: Known, kind: CredentialKind, key: string): boolean {
   const { store } = stores.ofKind[kind];
-  // Whether another one holds the same credential is not known.
   if (store.isUnserved) return true;
   const record = store.get(key);
   if (record === undefined || record.deleted !== undefined) return false;
@@ -24,10 +23,15 @@ export function waitsForKind({ stores, targets }: Known, kind: CredentialKind, k
   return waitsForCreator(stores, record);
 }
 
-/** The credential that it was made with is asked about before the first issue. */
+/**
+ * The credential that it was made with, and the keys above that one, are asked about before the first issue; of a certificate
+ * before each.
+ */
 function waitsForCreator(stores: CredentialStores, record: CredentialRecord): boolean {
-  const { createdWith } = record;
-  if (createdWith === undefined || wasIssued(record)) return false;
+  const { createdWith, kubeConfig } = record;
+  if (createdWith === undefined) return false;
+  if (wasIssued(record) && kubeConfig?.clientCert !== true) return false;
+  if (stores.keys.isUnserved) return true;
   const isMissing = stores.byUID(createdWith.split('/')[1] ?? '').length === 0;
   return isMissing && stores.credentials.some(({ isUnserved }) => isUnserved);
 }
