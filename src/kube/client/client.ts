@@ -56,7 +56,7 @@ interface ClientOptions {
   readonly maxWaiting?: number;
   /** Default 10 s. */
   readonly timeoutMs?: number;
-  /** How often an idempotent request is sent again after 429 or 503, and at most twice what only reads after 500. Default 4. */
+  /** How often a request is sent again: see `retries` of a single one. Default 4. */
   readonly retries?: number;
   /** The largest answer that is one object. Default 16 MiB. */
   readonly maxObjectBytes?: number;

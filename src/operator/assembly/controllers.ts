@@ -65,7 +65,7 @@ export class Controllers {
     revocations: new Store<RevocationRecord>(revocationIndexes),
   };
   readonly all: readonly Controller[];
-  /** To be run while this process leads, from when all reflectors have synced. */
+  /** To be run while this process leads, from when all reflectors have answered. */
   readonly targetSweep: TargetSweep;
   readonly #context: OperatorContext;
   readonly #signatures: RecordSignatures;
@@ -101,7 +101,7 @@ export class Controllers {
   }
 
   /**
-   * To be called when all reflectors have synced. What waits for a clean-up has its whole time from then on: reading everything
+   * To be called when all reflectors have answered: synced, or told that there is no such kind. What waits for a clean-up has its whole time from then on: reading everything
    * may take longer than that.
    */
   begin(): void {
