@@ -157,7 +157,8 @@ export class Reflector<R extends StoredRecord> {
     const opened = this.#options.clock.monotonic();
     const query = streamedListQuery(this.#selection, listSeconds);
     const limits = { signal, idleMs: listIdleMs, firstEventMs: answerMs };
-    for await (const event of this.#open(query, limits)) {
+    const onOpen = () => this.#streamedLists.opened();
+    for await (const event of this.#open(query, { ...limits, onOpen })) {
       this.#handle(event);
       if (isEndOfList(event)) {
         this.#streamedLists.succeeded();
@@ -282,7 +283,7 @@ export class Reflector<R extends StoredRecord> {
     const { log, resource, onRestart, idleMs = defaultIdleMs } = this.#options;
     onRestart?.();
     const wasList = this.#feed.isListing && !this.#trust.isSilent;
-    if (wasList && isRefusalOfStreaming(error)) this.#streamedLists.failed();
+    if (wasList) this.#streamedLists.failed(isRefusalOfStreaming(error) ? 'refused' : 'broken');
     this.#feed.giveUpList();
     if (isUnservedKind(error)) {
       this.#feed.noteUnserved();
@@ -292,9 +293,8 @@ export class Reflector<R extends StoredRecord> {
     if (this.#resourceVersion !== undefined && !this.#isStrict)
       this.#trust.failed(this.freshness() >= idleMs);
     const pause = this.#retries.failed(error);
-    const relist = this.#resourceVersion === undefined;
-    const { delayMs } = pause;
-    log.warn({ kind: resource.kind, err: error, relist, delayMs }, 'watch failed; it will be tried again');
+    const told = { kind: resource.kind, err: error, relist: this.#resourceVersion === undefined };
+    log.warn({ ...told, delayMs: pause.delayMs }, 'watch failed; it will be tried again');
     await this.#retries.wait(pause, signal);
   }
 }

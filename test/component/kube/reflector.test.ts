@@ -174,6 +174,23 @@ describe('listing', () => {
     expect(logged[0]).toContain('the list ended before it was complete');
   });
 
+  it('lists pages where two streams in a row were cut before they were complete', async () => {
+    for (let n = 0; n < 4; n++) put(`cm-${n}`);
+    for (let cuts = 0; cuts < 2; cuts++) {
+      server.once(
+        ({ isWatch }) => isWatch,
+        (exchange) => {
+          exchange.open();
+          exchange.event('ADDED', objects.list()[0]);
+          exchange.reset();
+        },
+      );
+    }
+    await startSynced();
+    expect(lists().map(({ isWatch }) => isWatch)).toEqual([true, true, false]);
+    expect(store.size).toBe(4);
+  });
+
   it('lists pages from a server that takes a request for a list for a plain watch', async () => {
     const clock = new FakeClock();
     server.streamingLists = 'overlooked';
