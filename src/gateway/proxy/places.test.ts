@@ -64,6 +64,14 @@ describe('places', () => {
     expect(stage.enter('b') !== undefined).toBe(max > 1);
   });
 
+  it('of which one user gave some back go to that user again, up to half, whichever those were', () => {
+    const stage = new Stage({ max: 64, maxWaiting: 0 });
+    const places = stage.enterMany('a', 32);
+    for (const place of places.slice(0, 16)) stage.places.leave(place as Place);
+    expect(statesOf(stage.enterMany('a', 16))).toEqual(Array(16).fill('taken'));
+    expect(stage.enter('a')).toBeUndefined();
+  });
+
   it('are given back once, however often', () => {
     const stage = new Stage({ max: 2, maxWaiting: 0 });
     const first = stage.enter('a');
@@ -119,6 +127,36 @@ describe('the line', () => {
   });
 });
 
+describe('users who ask for more than there is', () => {
+  it('are served in full as soon as places of theirs are free, whichever those were', () => {
+    const stage = new Stage({ max: 64, maxWaiting: 100 });
+    const places = stage.enterMany('a', 40);
+    for (const place of places.slice(0, 16)) stage.places.leave(place as Place);
+    expect([stage.places.taken, stage.places.waiting]).toEqual([24, 0]);
+  });
+
+  it.each([2, 3, 4, 5, 8])('when %i of them always ask, each gets its part of what ends', (count) => {
+    const max = 16;
+    const stage = new Stage({ max, maxWaiting: 1_000 });
+    const users = Array.from({ length: count }, (_, index) => `user-${index}`);
+    const queue = users.flatMap((user) => stage.enterMany(user, 2 * max));
+    const running = queue.filter((place) => place?.state === 'taken');
+    const rounds = 100;
+    for (let turn = 0; turn < rounds * count; turn += 1) {
+      const before = stage.turns.length;
+      const ended = running.shift();
+      if (ended === undefined) break;
+      stage.places.leave(ended);
+      stage.enter(ended.user);
+      running.push(...stage.turns.slice(before));
+    }
+    const served = users.map((user) => stage.turns.filter((place) => place.user === user).length);
+    // The first one or two began with half of the places each, and so asked for a turn later.
+    for (const turns of served) expect(turns).toBeGreaterThanOrEqual(rounds - max / 2);
+    expect(stage.places.taken).toBe(max);
+  });
+});
+
 describe('whatever comes in whatever order', () => {
   const users = ['a', 'b', 'c', 'd'];
   const steps = fc.array(
@@ -139,8 +177,8 @@ describe('whatever comes in whatever order', () => {
     if (step.again) stage.places.leave(place);
   }
 
-  /** What any user can have, whatever the others have. */
-  const shareOf = ({ max }: PlacesOptions) => Math.max(1, Math.floor(max / 2) - Math.floor(max / 4));
+  /** What one user may have, whatever came before: half, and one place where half is none. */
+  const half = (max: number) => Math.max(1, Math.floor(max / 2));
 
   /** Calls `check` after each step of a run. */
   const always = (check: (stage: Stage, options: PlacesOptions) => void) =>
@@ -167,18 +205,30 @@ describe('whatever comes in whatever order', () => {
   it('no user has more than half of the places, or of the line', () => {
     always((stage, { max, maxWaiting }) => {
       for (const user of users) {
-        expect(stage.of(user, 'taken').length).toBeLessThanOrEqual(Math.max(1, Math.floor(max / 2)));
-        expect(stage.of(user, 'waiting').length).toBeLessThanOrEqual(Math.max(1, Math.floor(maxWaiting / 2)));
+        expect(stage.of(user, 'taken').length).toBeLessThanOrEqual(half(max));
+        expect(stage.of(user, 'waiting').length).toBeLessThanOrEqual(half(maxWaiting));
       }
     });
   });
 
-  it('no place is lost: while one is free, only users with their share wait', () => {
-    always((stage, options) => {
-      if (stage.places.taken === options.max) return;
+  it('no place idles: while one is free, only users with half of the places wait', () => {
+    always((stage, { max }) => {
+      if (stage.places.taken === max) return;
       for (const user of users)
-        if (stage.of(user, 'waiting').length > 0)
-          expect(stage.of(user, 'taken').length).toBeGreaterThanOrEqual(shareOf(options));
+        if (stage.of(user, 'waiting').length > 0) expect(stage.of(user, 'taken')).toHaveLength(half(max));
+    });
+  });
+
+  it('who is alone gets half at once, and so does who comes next', () => {
+    always((stage, { max }) => {
+      const isAlone = users.slice(1).every((user) => stage.of(user, 'taken').length === 0);
+      if (max === 1 || !isAlone || stage.places.waiting > 0) return;
+      for (const user of ['a', 'b']) {
+        const held = stage.of(user, 'taken').length;
+        const more = stage.enterMany(user, half(max) - held);
+        expect(statesOf(more)).toEqual(Array(half(max) - held).fill('taken'));
+        for (const place of more) stage.places.leave(place as Place);
+      }
     });
   });
 
@@ -219,7 +269,7 @@ describe('whatever comes in whatever order', () => {
         for (const step of all) {
           const before = stage.turns.length;
           run(stage, step);
-          passedBy.step(stage, shareOf(options), stage.turns[before]?.user);
+          passedBy.step(stage, half(options.max), stage.turns[before]?.user);
           expect(passedBy.worst).toBe(0);
         }
       }),

@@ -18,7 +18,7 @@ export abstract class Place implements Linked<Place> {
   abstract onTurn(): void;
 }
 
-/** What one user holds of the places that are counted by user, and the requests that wait. */
+/** What one user holds of the places, and the requests that wait. */
 class UserShare implements Linked<UserShare> {
   taken = 0;
   waiting = 0;
@@ -37,14 +37,11 @@ export interface PlacesOptions {
 /**
  * A limit for requests at once, and a line in front of it. No user gets more than half of the places or of the line, because a
  * place that a slow request holds cannot be taken back. Users in the line take turns.
- *
- * The first quarter is not counted by user: as long as little is going on, a place costs a counter.
  */
 export class Places {
   readonly #max: number;
   readonly #maxWaiting: number;
-  readonly #uncounted: number;
-  readonly #maxCounted: number;
+  readonly #maxOfUser: number;
   readonly #maxWaitingOfUser: number;
   #taken = 0;
   #waiting = 0;
@@ -55,8 +52,7 @@ export class Places {
   constructor({ max, maxWaiting }: PlacesOptions) {
     this.#max = max;
     this.#maxWaiting = maxWaiting;
-    this.#uncounted = Math.floor(max / 4);
-    this.#maxCounted = Math.max(1, Math.floor(max / 2) - this.#uncounted);
+    this.#maxOfUser = Math.max(1, Math.floor(max / 2));
     this.#maxWaitingOfUser = Math.max(1, Math.floor(maxWaiting / 2));
   }
 
@@ -70,13 +66,8 @@ export class Places {
 
   /** False when too many wait already. */
   enter(place: Place): boolean {
-    if (this.#taken < this.#uncounted) {
-      this.#taken += 1;
-      place.state = 'taken';
-      return true;
-    }
     const share = this.#shares.get(place.user) ?? new UserShare();
-    if (this.#taken < this.#max && share.taken < this.#maxCounted) this.#take(place, share);
+    if (this.#taken < this.#max && share.taken < this.#maxOfUser) this.#take(place, share);
     else if (this.#waiting < this.#maxWaiting && share.waiting < this.#maxWaitingOfUser)
       this.#line(place, share);
     else return false;
@@ -89,7 +80,7 @@ export class Places {
     const { state, share } = place;
     place.state = 'left';
     if (state === 'waiting' && share !== undefined) this.#withdraw(place, share);
-    if (state === 'taken') this.#release(place, share);
+    if (state === 'taken' && share !== undefined) this.#release(place, share);
   }
 
   #take(place: Place, share: UserShare): void {
@@ -105,12 +96,12 @@ export class Places {
     place.share = share;
     place.state = 'waiting';
     share.line.append(place);
-    if (share.waiting === 1 && share.taken < this.#maxCounted) this.#turns.append(share);
+    if (share.waiting === 1 && share.taken < this.#maxOfUser) this.#turns.append(share);
   }
 
   #withdraw(place: Place, share: UserShare): void {
     this.#unline(place, share);
-    if (share.waiting === 0 && share.taken < this.#maxCounted) this.#turns.remove(share);
+    if (share.waiting === 0 && share.taken < this.#maxOfUser) this.#turns.remove(share);
     this.#forget(place.user, share);
   }
 
@@ -120,14 +111,12 @@ export class Places {
     share.line.remove(place);
   }
 
-  #release(place: Place, share: UserShare | undefined): void {
+  #release(place: Place, share: UserShare): void {
     this.#taken -= 1;
-    if (share !== undefined) {
-      // Until now they had as many as they may have.
-      if (share.waiting > 0 && share.taken === this.#maxCounted) this.#turns.append(share);
-      share.taken -= 1;
-      this.#forget(place.user, share);
-    }
+    // Until now they had as many as they may have.
+    if (share.waiting > 0 && share.taken === this.#maxOfUser) this.#turns.append(share);
+    share.taken -= 1;
+    this.#forget(place.user, share);
     this.#serve();
   }
 
@@ -139,7 +128,7 @@ export class Places {
     this.#turns.remove(share);
     this.#unline(place, share);
     this.#take(place, share);
-    if (share.waiting > 0 && share.taken < this.#maxCounted) this.#turns.append(share);
+    if (share.waiting > 0 && share.taken < this.#maxOfUser) this.#turns.append(share);
     place.onTurn();
   }
 
