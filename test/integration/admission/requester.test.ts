@@ -113,22 +113,38 @@ describe('requester stamps', async () => {
     expect(stampsOf(created)).toMatchObject({ requester: 'alice', createdWith: want });
   });
 
-  it.each([
+  describe.each([
     ['two credentials', { [extra]: 'a/1', [sameExtra]: 'b/2' }],
     ['the same one twice', { [extra]: 'a/1', [sameExtra]: 'a/1' }],
     ['two credentials that somebody joined', { [extra]: 'a/1, b/2' }],
     ['two credentials that somebody joined closely', { [extra]: 'a/1,b/2' }],
     ['an empty value', { [extra]: '' }],
-  ])('refuse a request that says it came with %s', async (_, headers) => {
-    const client = world.admin.withHeaders({ ...asAlice, ...headers });
-    const answer = await client.send('POST', pathOf(ownedAccessKeys), { body: objectOf(ownedAccessKeys) });
-    expect(answer).toMatchObject({
+  ])('refuse a request that says it came with %s', (_, headers) => {
+    const refused = {
       status: 403,
       body: {
         message: expect.stringMatching(
           /: the user extra management\.platform\.sh\/access-key holds one value, "name\/uid"; only the gateway sets it \(requester "alice", code ERR_POLICY_CREDENTIAL_EXTRA\)$/,
         ),
       },
+    };
+
+    it.each(credentialKinds)('to create a $kind', async (resource) => {
+      const client = world.admin.withHeaders({ ...asAlice, ...headers });
+      const answer = await client.send('POST', pathOf(resource), { body: objectOf(resource) });
+      expect(answer).toMatchObject(refused);
+    });
+
+    it.each(credentialKinds)('to change a $kind, or a text of it alone', async (resource) => {
+      const created = await create(world.alice, objectOf(resource));
+      const client = world.admin.withHeaders({ ...asAlice, ...headers });
+      for (const body of [{ spec: { displayName: 'changed' } }, { metadata: { labels: { a: 'b' } } }]) {
+        const answer = await client.send('PATCH', pathOf(resource, created.metadata.name), {
+          body,
+          contentType: contentTypes.mergePatch,
+        });
+        expect(answer).toMatchObject(refused);
+      }
     });
   });
 

@@ -64,6 +64,21 @@ describe('the shipped roles', async () => {
     },
   );
 
+  it('let none but the operator and what records activity write a status, as the refusal of a bad patch shows the key', () => {
+    const ofStatus = ({ resources = [] }: Rule) => resources.some((name) => name.endsWith('/status'));
+    const writers = rbac.flatMap(({ metadata, rules: of = [] }) =>
+      (of ?? []).filter(ofStatus).flatMap(({ verbs }) => verbs.map((verb) => `${metadata.name}: ${verb}`)),
+    );
+    expect(new Set(writers)).toEqual(
+      new Set([
+        'latchkey-operator: patch',
+        'latchkey-activity: patch',
+        // The gateway holds it as latchkey-activity alone.
+        'latchkey-gateway: impersonate-on:serviceaccount:patch',
+      ]),
+    );
+  });
+
   it('are bound to our own accounts alone, each to roles of its name, and to the groups that the gateway adds', () => {
     const bindings = rbac.flatMap(({ subjects = [], roleRef }) =>
       subjects.map(({ kind, name, namespace }) => [kind, namespace, name, roleRef?.name]),

@@ -34,7 +34,7 @@ export const requesterIntegrity = validating({
           ? optional.none()
           : oldObject.metadata.?annotations[?'management.platform.sh/changed-beyond-limits'])
         || (${mayStampAgain})
-        || (request.operation == 'CREATE' && request.userInfo.?extra[?'management.platform.sh/access-key'].hasValue())
+        || request.userInfo.?extra[?'management.platform.sh/access-key'].hasValue()
         || object.metadata.?labels[?'management.platform.sh/ephemeral'] != (${ephemeralLabel})
         || (request.resource.resource == 'ownedaccesskeys'
           && object.metadata.?managedFields.orValue([]).exists(m, m.?manager.orValue('') == 'latchkey-operator'))
@@ -93,7 +93,7 @@ export const requesterIntegrity = validating({
     // None of several could be told to be the right one, and none at all would mean "without any limit".
     {
       expression: cel`
-        !variables.create || !variables.credentials.hasValue()
+        !variables.credentials.hasValue()
           || (size(variables.credentials.value()) == 1 && variables.credentials.value()[0].matches(r'^[^\s,]+$'))
       `,
       ...naming(
