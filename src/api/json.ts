@@ -36,6 +36,16 @@ export const nestsTooDeep = (value: unknown, levels = maxLevels): boolean =>
   value !== null &&
   (levels === 0 || Object.values(value).some((item) => nestsTooDeep(item, levels - 1)));
 
+/**
+ * Whether it has a number that would go on as another one: an infinite one becomes null in JSON, and whole numbers beyond 2^53 are held
+ * roughly. Its levels are few.
+ */
+export function hasInexactNumber(value: unknown): boolean {
+  if (typeof value === 'number')
+    return Number.isInteger(value) ? !Number.isSafeInteger(value) : !Number.isFinite(value);
+  return typeof value === 'object' && value !== null && Object.values(value).some(hasInexactNumber);
+}
+
 /** The members that can be `undefined` become optional ones. */
 type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;

@@ -1,4 +1,4 @@
-import { asObject, asText, isObject, type JsonObject } from '../../api/json.ts';
+import { asObject, asText, hasInexactNumber, isObject, type JsonObject } from '../../api/json.ts';
 import { applyOwn } from './apply-own.ts';
 import { applyJsonPatch, applyMergePatch, PatchProblem } from './json-patch.ts';
 import { findOwn, notFound, type OwnRequest } from './own-request.ts';
@@ -56,12 +56,17 @@ async function patchStored(request: OwnRequest, patch: (shown: JsonObject) => un
 function asPatched(shown: JsonObject, patch: (shown: JsonObject) => unknown): JsonObject {
   try {
     const patched = patch(shown);
-    return isObject(patched) ? patched : refuse('ERR_PATCH', { problem: 'it leaves no object' });
+    if (!isObject(patched)) return refuse('ERR_PATCH', { problem: 'it leaves no object' });
+    // Of the stored object, which was read here: it would be changed without a word.
+    return hasInexactNumber(patched) ? refuse('ERR_PATCH', { problem: keptRoughly }) : patched;
   } catch (error) {
     if (error instanceof PatchProblem) return refuse('ERR_PATCH', { problem: error.message });
     throw error;
   }
 }
+
+const keptRoughly =
+  'the object has a whole number beyond 2^53, which the patch would change; apply it instead';
 
 const withVersion = (object: JsonObject, resourceVersion: string | undefined): JsonObject => ({
   ...object,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../kube/clock.ts';
 import { YAMLReader, yamlLimits } from '../yaml/yaml-reader.ts';
 import { Refusal } from './refusal.ts';
-import { parseBody, parseObject } from './request-body.ts';
+import { parseBody, parseObject, parsePatch } from './request-body.ts';
 
 const source = { yaml: new YAMLReader(systemClock, yamlLimits), user: 'alice' };
 const parse = async (text: string, type = 'application/yaml') => {
@@ -28,6 +28,11 @@ describe('a body', () => {
     ['application/yaml', 'a: &x [1]\nb: *x', { a: [1], b: [1] }],
     ['application/yaml', 'a: {x: 1}\nb: {x: 1}', { a: { x: 1 }, b: { x: 1 } }],
     ['application/yaml', aliases(50), { a: [1], b: Array(50).fill([1]) }],
+    [
+      'application/json',
+      '[9007199254740991, -9007199254740991, 0.1, 1e-400]',
+      [2 ** 53 - 1, 1 - 2 ** 53, 0.1, 0],
+    ],
     ['application/json', `${'{"a":'.repeat(64)}1${'}'.repeat(64)}`, expect.anything()],
   ])('of %s is read: %s', async (type, text, value) => {
     expect(await parse(text, type)).toEqual({ value });
@@ -54,6 +59,23 @@ describe('a body', () => {
   ])('%s of %s is refused: %s', async (text, type, problem) => {
     expect(await parse(text, type)).toEqual({ problem: expect.stringContaining(problem) });
   });
+
+  const inexact = { problem: expect.stringContaining('a number that is infinite') };
+
+  it.each(['1e400', '-1e400', '[0, [1e999]]', '9007199254740992', '-9007199254740993', '1e300'])(
+    'of JSON with a number that would become another one is refused: %s',
+    async (number) => expect(await parse(`{"ttl":${number}}`, 'application/json')).toEqual(inexact),
+  );
+
+  it.each(['.inf', '-.Inf', '+.INF', '.nan', '.NaN', '9007199254740993', '0xFFFFFFFFFFFFFFFF'])(
+    'of YAML with a number that would become another one is refused: %s',
+    async (number) => expect(await parse(`ttl: ${number}`)).toEqual(inexact),
+  );
+
+  it.each(['{"spec":{"ttl":1e400}}', '[{"op":"add","path":"/spec/ttl","value":-1e400}]'])(
+    'that is a patch with a number that is infinite is refused: %s',
+    (text) => expect(() => parsePatch(Buffer.from(text))).toThrow(Refusal),
+  );
 
   it.each([
     ['no object', '- a'],

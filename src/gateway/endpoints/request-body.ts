@@ -1,9 +1,9 @@
-import { isObject, type JsonObject, nestsTooDeep, parseJSON } from '../../api/json.ts';
+import { hasInexactNumber, isObject, type JsonObject, nestsTooDeep, parseJSON } from '../../api/json.ts';
 import { WriteBudget } from '../../kube/queue/write-budget.ts';
 import { expectsContinue, smallPiece, smallPieces, tooManyPieces } from '../proxy/forward.ts';
 import { StallGuard } from '../proxy/stall-guard.ts';
 import { type ErrorAnswer, errorAnswer, hasBody } from '../server/error-answer.ts';
-import { keyTwice, tooDeep } from '../yaml/read-yaml.ts';
+import { inexactNumber, keyTwice, tooDeep } from '../yaml/read-yaml.ts';
 import type { YAMLReader } from '../yaml/yaml-reader.ts';
 import type { EndpointRequest } from './endpoint.ts';
 import type { Holding } from './held-bytes.ts';
@@ -105,15 +105,22 @@ export async function parseBody(body: Buffer, type: string, source: YAMLSource):
   const value = isYAML && !text.trimStart().startsWith('{') ? undefined : parseJSON(text);
   if (value === undefined && isYAML) return await parseYAML(text, source);
   if (value === undefined) return unreadableBody('it is not what its Content-Type says');
-  if (nestsTooDeep(value)) return unreadableBody(tooDeep);
-  return hasRepeatedKey(text) ? unreadableBody(keyTwice) : { value };
+  const problem = valueProblem(value) ?? (hasRepeatedKey(text) ? keyTwice : undefined);
+  return problem === undefined ? { value } : unreadableBody(problem);
 }
+
+/** Why what was read is not used. */
+const valueProblem = (value: unknown): string | undefined => {
+  if (nestsTooDeep(value)) return tooDeep;
+  return hasInexactNumber(value) ? inexactNumber : undefined;
+};
 
 /** Throws a Refusal. */
 export function parsePatch(body: Buffer): unknown {
   const value = parseJSON(body.toString('utf8'));
   if (value === undefined) return unreadable('it is not what its Content-Type says');
-  return nestsTooDeep(value) ? unreadable(tooDeep) : value;
+  const problem = valueProblem(value);
+  return problem === undefined ? value : unreadable(problem);
 }
 
 async function parseYAML(text: string, { yaml, user }: YAMLSource): Promise<ParsedBody> {

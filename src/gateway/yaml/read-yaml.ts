@@ -1,5 +1,5 @@
 import { type Document, isCollection, isScalar, parseDocument, type Tags, visit, type YAMLMap } from 'yaml';
-import { maxLevels } from '../../api/json.ts';
+import { hasInexactNumber, maxLevels } from '../../api/json.ts';
 
 /** What a text holds, as JSON, or why it is not read. No problem quotes the text, which may hold a key. */
 export type YAMLReading = { readonly json: string } | { readonly problem: string };
@@ -21,6 +21,8 @@ class YAMLProblem extends Error {}
 const noYAML = 'it is no YAML';
 
 export const keyTwice = 'a key stands twice in it';
+export const inexactNumber =
+  'it has a number that is infinite, or whole and beyond 2^53: only roughly would it go on';
 export const tooDeep = `it nests deeper than ${maxLevels} levels`;
 
 function toJSON(text: string): string {
@@ -29,8 +31,10 @@ function toJSON(text: string): string {
   if (error?.code === 'MULTIPLE_DOCS') throw new YAMLProblem('it holds more than one document');
   if (error !== undefined) throw new YAMLProblem(noYAML);
   checkNodes(document);
+  const value: unknown = document.toJS({ maxAliasCount: maxAliases });
+  if (hasInexactNumber(value)) throw new YAMLProblem(inexactNumber);
   // Keys that are numbers become texts.
-  const json = JSON.stringify(document.toJS({ maxAliasCount: maxAliases }) ?? null);
+  const json = JSON.stringify(value ?? null);
   if (json.length > maxLength) throw new YAMLProblem(tooLong);
   return json;
 }

@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import { clientWith } from './api-client.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { management, ownAPI, ownClient, ownKeys } from './own-client.ts';
 
 const world = await gatewayWorld();
 const alice = await ownClient(world, { user: world.name('alice') });
 const mallory = await ownClient(world, { user: world.name('mallory') });
+const direct = await clientWith(world.plane.adminKubeconfig);
 const type = 'application/yaml';
+const json = 'application/json';
+const merge = 'application/merge-patch+json';
+const jsonPatch = 'application/json-patch+json';
+const apply = 'application/apply-patch+yaml';
 const megabyte = 2 ** 20;
 const post = async (body: string) => await alice.send('POST', ownKeys, { type, body });
 const reason = ({ status, body }: Awaited<ReturnType<typeof post>>) => [status, body.message];
@@ -71,4 +77,47 @@ describe('a body in YAML', () => {
     const { status } = await post(padded('spec:\n  ttl: 600\n', 100_000));
     expect(status).toBe(201);
   });
+});
+
+describe('a number that no object can hold', () => {
+  const query = '?fieldManager=tester&dryRun=All';
+  const key = (ttl: string) =>
+    `{"apiVersion": "management.platform.sh/v1", "kind": "OwnedAccessKey", "spec": {"ttl": ${ttl}}}`;
+  const instance = `${ownAPI}/namespaces/${world.name('project')}/virtualclusterinstances/shop`;
+  const made = alice.object.metadata.name;
+  const refused = async (method: string, at: string, type: string, body: string) => {
+    const answer = await alice.send(method, at, { type, body });
+    expect(reason(answer)).toEqual([400, expect.stringContaining('a number that is infinite')]);
+  };
+
+  it.each([
+    ['POST', '', json, key('1e400')],
+    ['POST', '', json, key('-1e400')],
+    ['POST', '', type, key('.inf')],
+    ['POST', '', type, key('-.inf')],
+    ['POST', '', type, key('.nan')],
+    ['PUT', made, json, key('1e400')],
+    ['PUT', made, type, key('.inf')],
+    ['PATCH', made, merge, '{"spec": {"ttl": 1e400}}'],
+    ['PATCH', made, jsonPatch, '[{"op": "add", "path": "/spec/ttl", "value": 1e400}]'],
+    ['PATCH', made, apply, key('.inf')],
+    ['PATCH', world.name('new'), apply, key('.nan')],
+  ])('is refused as the API server refuses it: %s %s as %s: %s', async (method, place, type, body) => {
+    const path = `${ownKeys}${place && `/${place}`}${query}`;
+    const headers = { 'content-type': type };
+    const apiPath = path.replace(management, '');
+    expect((await direct.send({ method, path: apiPath, body, headers })).status).toBe(400);
+    await refused(method, path, type, body);
+  });
+
+  it.each([
+    ['POST', ownKeys, json, key('9007199254740993')],
+    ['POST', ownKeys, type, key('9007199254740993')],
+    ['PATCH', `${ownKeys}/${made}`, merge, '{"spec": {"ttl": 9007199254740993}}'],
+    ['PATCH', `${ownKeys}/${made}${query}`, apply, key('1e400')],
+    ['POST', `${instance}/kubeconfig`, json, '{"spec": {"certificateTTL": 1e400}}'],
+    ['POST', `${instance}/kubeconfig`, type, 'spec: {certificateTTL: .inf}'],
+    ['POST', `${ownAPI}/selves`, type, 'spec: {accessKey: .nan}'],
+    ['DELETE', `${ownKeys}/${made}`, json, '{"gracePeriodSeconds": 1e400}'],
+  ])('never becomes another one: %s %s as %s: %s', refused);
 });
