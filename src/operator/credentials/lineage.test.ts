@@ -1,6 +1,79 @@
 import { describe, expect, it } from 'vitest';
-import { credentialObject, recordOf } from '../../../test/builders/credential-object.ts';
-import { confirmedGroupsOf } from './lineage.ts';
+import {
+  type CredentialParts,
+  confirmed,
+  created,
+  credentialObject,
+  liveRecord,
+  recordOf,
+} from '../../../test/builders/credential-object.ts';
+import { annotations } from '../../api/names.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
+import { confirmedGroupsOf, lineageOf } from './lineage.ts';
+
+const judge = (record: CredentialRecord, keys: readonly CredentialRecord[] = []) =>
+  lineageOf({
+    record,
+    lookup: (name) => keys.find((key) => key.name === name),
+    credentialByUID: () => undefined,
+    now: created,
+    trustedSince: 0,
+    isUnstamped: false,
+    limits: { activityInterval: 0 },
+  });
+
+describe('an object that does not say who asked for it', () => {
+  const key = { user: 'root', groups: ['admins'], key: 'another-key-of-twenty-characters' };
+  const none = { [annotations.requester]: undefined, [annotations.requesterGroups]: undefined };
+  const half = { [annotations.requesterGroups]: undefined };
+  const above = liveRecord({
+    name: 'above',
+    spec: { user: 'alice', groups: ['dev'], key: 'k'.repeat(30), allowedNamespaces: ['shop'] },
+    status: { allowedNamespaces: [{ name: 'shop', uid: '0b1c' }], observedGeneration: 1 },
+  });
+  const kubeConfig = { virtualClusterInstance: 'shop', accessKey: 'above' };
+  const invited: CredentialParts = {
+    kind: 'VirtualClusterInstanceKubeConfig',
+    metadata: { namespace: 'shop' },
+    spec: kubeConfig,
+  };
+  const token: CredentialParts = { kind: 'DirectClusterEndpointToken', spec: {} };
+
+  it.each<[string, CredentialParts]>([
+    ['a key for another user', { spec: key }],
+    ['a key for whoever it names', { spec: { user: 'alice', key: key.key } }],
+    ['a key with half of the record', { spec: key, annotations: half }],
+    ['a token', token],
+    ['a token below a key', { ...token, spec: { accessKey: 'above' } }],
+    ['a kubeconfig in a namespace that is invited', invited],
+  ])('gets nothing: %s', (_, parts) => {
+    const record = recordOf(credentialObject({ annotations: none, ...parts }));
+    expect(judge(record, [above])).toMatchObject({
+      kind: 'refused',
+      problem: { reason: 'RequesterUnknown' },
+    });
+  });
+
+  it('gets nothing more once it was changed', () => {
+    const before = confirmed(credentialObject({ annotations: none, spec: key }));
+    const after = recordOf({ ...before, spec: { ...key, groups: ['others'] } });
+    expect(judge(after)).toMatchObject({ kind: 'refused', problem: { reason: 'RequesterUnknown' } });
+  });
+
+  it.each<[string, CredentialParts, readonly CredentialRecord[]]>([
+    ['a key', { spec: key }, []],
+    ['an invited kubeconfig', invited, [above]],
+  ])('goes on as it was confirmed: %s', (_, parts, keys) => {
+    const record = liveRecord({ annotations: none, ...parts }, keys);
+    expect(judge(record, keys)).toMatchObject({ kind: 'live' });
+  });
+
+  it('gets no groups that the key above got since it was confirmed', () => {
+    const parts = { annotations: none, ...invited, status: { confirmedGroups: [] } };
+    const lineage = judge(liveRecord(parts, [above]), [above]);
+    expect(lineage).toMatchObject({ kind: 'live', identity: { user: 'alice', groups: [] } });
+  });
+});
 
 const many = (count: number, length = 10): readonly string[] =>
   Array.from({ length: count }, (_, index) => String(index).padStart(length, 'g'));

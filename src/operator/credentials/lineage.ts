@@ -9,7 +9,7 @@ import { invitationOf, mayNameAccessKey } from '../../credentials/requester.ts';
 import { resolveIdentity } from '../../credentials/resolve-identity.ts';
 import { type CreatorInput, creatorProblem } from './creator.ts';
 import type { CredentialRefusal } from './desired-status.ts';
-import { isConfirmedSpec, type Naming, type Review, reviewOf } from './review.ts';
+import { askerOf, isConfirmedSpec, type Naming, type Review, reviewOf } from './review.ts';
 
 /** Who a credential speaks for, and what the access keys above it say. */
 export type Lineage =
@@ -75,6 +75,7 @@ export function lineageOf(input: LineageInput): Lineage {
       ? refused(reasons.accessKeyNotFound, messages[reasons.accessKeyNotFound], false)
       : refused(reasons.accessKeyGone, messages[reasons.accessKeyGone]);
   }
+  if (hasUnknownAsker(record)) return noRecord;
   const naming = namingOf(record, found.ancestors);
   if (naming.invitation.kind === 'none' && !naming.mayName)
     return refused(reasons.accessKeyNotAllowed, messages[reasons.accessKeyNotAllowed]);
@@ -86,6 +87,15 @@ const noStamps =
 
 /** Annotations from without the policies may name anyone. What was issued before stays. */
 const unstamped = refused(reasons.requesterUnknown, noStamps);
+
+/** Without an asker there is no one to ask about. What was confirmed before there were records stays as it is. */
+const hasUnknownAsker = (record: CredentialRecord): boolean =>
+  askerOf(record) === undefined && !isConfirmedSpec(record);
+
+const noRecord = refused(
+  reasons.requesterUnknown,
+  'The annotations do not say who asked for this object, so no one can be asked about: delete it and create it again.',
+);
 
 /** No one knows who asked for the present spec. */
 export function isUnstamped({ record, trustedSince, isUnstamped: isMarked }: LineageInput): boolean {
@@ -143,7 +153,9 @@ const isUnseen = ({ observedGeneration, generation }: CredentialRecord): boolean
 function identified(input: LineageInput, ancestors: readonly CredentialRecord[], naming: Naming): Lineage {
   const { record, withoutNewGroups } = input;
   const { confirmedGroups: _, ...status } = record.status;
-  const isLimited = withoutNewGroups !== undefined || record.accessKey === undefined;
+  // Where no one is known who may be asked about them, it gets no groups that the keys above got since.
+  const isLimited =
+    withoutNewGroups !== undefined || record.accessKey === undefined || askerOf(record) === undefined;
   const result = resolveIdentity(isLimited ? record : { ...record, status }, ancestors);
   if ('refusal' in result) return refused(result.refusal.reason, result.refusal.message);
   const { identity } = result;

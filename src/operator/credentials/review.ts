@@ -20,12 +20,17 @@ export interface Review {
   readonly ofNewGroups?: true;
 }
 
+/** Who asked for the present spec; undefined where the annotations do not say. */
+export const askerOf = ({ changedBy, requester }: CredentialRecord): Requester | undefined =>
+  changedBy ?? requester;
+
 /**
  * What the admission policies have asked already. They may have been away for a moment, and no policy can see the key
- * that `spec.accessKey` names. Undefined when there is nothing to ask: a key for oneself costs no review.
+ * that `spec.accessKey` names. Undefined when there is nothing to ask: a key for oneself costs no review. One of which no one
+ * knows who asked for it is refused before.
  */
 export function reviewOf(record: CredentialRecord, identity: Identity, naming: Naming): Review | undefined {
-  const asker = record.changedBy ?? record.requester;
+  const asker = askerOf(record);
   if (asker === undefined) return undefined;
   if (isConfirmedSpec(record)) return reviewOfNewGroups(asker, record, identity, naming);
   return review(asker, naming, identityQuestions(asker, record, identity), secretQuestions(record));
