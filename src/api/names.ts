@@ -47,6 +47,8 @@ export const annotations = {
   changedByGroups: `${group}/changed-by-groups`,
   changedBeyondLimits: `${group}/changed-beyond-limits`,
   rotate: `${group}/rotate`,
+  /** On the Lease of the operator: which policies its last leader saw, and until when. */
+  policiesSeen: `${group}/policies-seen`,
   /** On the Secret of the signing keys: the base URL that they sign for. */
   issuer: `${group}/issuer`,
   /** On the Secret of a target: when the token in it was asked for, and when it ends. */

@@ -1,17 +1,27 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { fieldManager, finalizers, serviceAccounts, systemNamespace, systemObjects } from '../api/names.ts';
+import {
+  annotations,
+  fieldManager,
+  finalizers,
+  serviceAccounts,
+  systemNamespace,
+  systemObjects,
+} from '../api/names.ts';
 import { exitCodes, LatchkeyError } from '../errors.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { systemClock as clock } from '../kube/clock.ts';
 import { followClockSteps } from '../kube/clock-steps.ts';
 import { EventRecorder } from '../kube/events/event-recorder.ts';
 import { LeaderElector } from '../kube/leader/leader-election.ts';
+import type { Lease } from '../kube/leader/lease.ts';
 import { AdmissionEvents } from '../operator/admission/admission-events.ts';
 import { type AdmissionCheck, AdmissionGuard } from '../operator/admission/admission-guard.ts';
+import { formatPoliciesSeen, parsePoliciesSeen } from '../operator/admission/policies-seen.ts';
+import { readPolicyDigest } from '../operator/admission/policy-digest.ts';
 import { informerNames } from '../operator/assembly/informers.ts';
 import { connectionsFor, controllerNames } from '../operator/assembly/operator-context.ts';
-import { staleAfterMs, Term } from '../operator/assembly/term.ts';
+import { staleAfterMs, Term, type TermOptions } from '../operator/assembly/term.ts';
 import { ObjectEvents } from '../operator/shared/events.ts';
 import { failingAfterMs } from '../platform/informers.ts';
 import { Host, type Work } from '../process/host.ts';
@@ -113,7 +123,28 @@ class OperatorProcess implements Work {
       renewPeriodMs: Math.min(2_500, leaseDurationMs / 6),
       retryPeriodMs: Math.min(1_000, leaseDurationMs / 10),
       onRecovery: () => this.#retryWatches(),
+      annotate: (lease) => this.#policiesSeen(lease),
     });
+  }
+
+  /**
+   * For the leader that comes next: nothing is to be distrusted of what this one has seen up to the renewal before. It says so only when
+   * that is true, so a time without policies that it has not dealt with is known to the next one.
+   */
+  #policiesSeen({ metadata: { resourceVersion: until } }: Lease): Record<string, string> {
+    const digest = this.#guard.digest();
+    const isUnguarded = this.#guard.isUnguarded('changes') || this.#guard.isUnguarded('targets');
+    if (digest === undefined || isUnguarded || this.#term?.isSettled() !== true) return {};
+    return { [annotations.policiesSeen]: formatPoliciesSeen({ digest, until }) };
+  }
+
+  /** What the leader before this one saw stands in the Lease until this one renews it. */
+  #watchedUntil(): TermOptions['watchedUntil'] {
+    const seen = parsePoliciesSeen(this.#elector.annotation(annotations.policiesSeen));
+    return async (signal) => {
+      const isSame = seen === undefined || seen.digest === (await readPolicyDigest(this.#client, signal));
+      return isSame ? undefined : seen.until;
+    };
   }
 
   async #lead(signal: AbortSignal): Promise<void> {
@@ -136,7 +167,8 @@ class OperatorProcess implements Work {
       metrics: this.#metrics,
       assertAdmission: () => this.#guard.assertComplete(),
       trustedSince: () => this.#guard.trustedSince(),
-      isStampGap: () => this.#guard.isStampGap(),
+      isUnguarded: (what) => this.#guard.isUnguarded(what),
+      watchedUntil: this.#watchedUntil(),
       assertLeading: () => this.#assertLeading(),
       admissionChecked: async (signal) => {
         await this.#guard.firstCheck(signal);

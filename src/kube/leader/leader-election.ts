@@ -3,10 +3,10 @@ import type { KubeClient } from '../client/client.ts';
 import type { Clock } from '../clock.ts';
 import { Outage } from '../outage.ts';
 import { sleep } from '../sleep.ts';
-import { type Attempt, LeaseLock, type Moment } from './lease-lock.ts';
+import { type Attempt, LeaseLock, type LeaseLockOptions, type Moment } from './lease-lock.ts';
 import { Standby } from './standby.ts';
 
-export interface LeaderElectorOptions {
+export interface LeaderElectorOptions extends Pick<LeaseLockOptions, 'annotate'> {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'replace' | 'watch'>;
   readonly namespace: string;
   readonly name: string;
@@ -77,6 +77,11 @@ export class LeaderElector {
   /** True while this process surely leads. Ask right before each write. */
   mayWrite(): boolean {
     return this.#leftMs() > 0;
+  }
+
+  /** Of the lease as it was last seen. When `onLead` is called, that is what the leader before has left there. */
+  annotation(name: string): string | undefined {
+    return this.#lock.annotation(name);
   }
 
   /** For a health check: how long no attempt has succeeded, and why, where that is longer than this. */

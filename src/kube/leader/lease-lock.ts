@@ -12,6 +12,8 @@ export interface LeaseLockOptions {
   readonly identity: string;
   readonly leaseDurationMs: number;
   readonly clock: Clock;
+  /** What else the lease is to say, asked at each renewal. What is left out stays as it is. */
+  readonly annotate?: (lease: Lease) => Readonly<Record<string, string>>;
 }
 
 /** One moment on both clocks: the monotonic one stands still while the machine sleeps, the wall clock may jump. */
@@ -75,6 +77,11 @@ export class LeaseLock {
     return this.#lease?.metadata.resourceVersion;
   }
 
+  /** Of the lease as it was last seen. */
+  annotation(name: string): string | undefined {
+    return this.#lease?.metadata.annotations?.[name];
+  }
+
   /** A watch has brought it. What is older than what is known may come late, and counts for nothing. */
   observe(lease: Lease): void {
     const known = this.resourceVersion;
@@ -104,10 +111,10 @@ export class LeaseLock {
   async #claim(timeoutMs: number, isRenewal: boolean): Promise<Attempt> {
     const { identity, leaseDurationMs, clock } = this.#options;
     const since = { monotonic: clock.monotonic(), wall: clock.now() };
-    await this.#write(
-      claimedSpec(this.#lease?.spec, { identity, leaseDurationMs, now: since.wall }),
-      timeoutMs,
-    );
+    const spec = claimedSpec(this.#lease?.spec, { identity, leaseDurationMs, now: since.wall });
+    const lease = this.#lease;
+    const added = isRenewal && lease !== undefined ? this.#options.annotate?.(lease) : undefined;
+    await this.#write(spec, timeoutMs, added);
     return { held: true, since, isRenewal };
   }
 
@@ -120,7 +127,7 @@ export class LeaseLock {
   }
 
   /** The resourceVersion makes it a compare-and-swap: of two candidates one gets a conflict. */
-  async #write(spec: LeaseSpec, timeoutMs: number): Promise<void> {
+  async #write(spec: LeaseSpec, timeoutMs: number, added: object = {}): Promise<void> {
     const { client, namespace, name } = this.#options;
     const options = { timeoutMs, retries: 0, unguarded: true };
     const lease = this.#lease;
@@ -133,7 +140,10 @@ export class LeaseLock {
       };
       this.#remember(await client.create<Lease>(leases, created, { ...options, namespace }));
     } else {
-      this.#remember(await client.replace<Lease>(leases, { namespace, name }, { ...lease, spec }, options));
+      const annotations = { ...lease.metadata.annotations, ...added };
+      const metadata = { ...lease.metadata, ...(Object.keys(annotations).length > 0 && { annotations }) };
+      const replaced = { ...lease, metadata, spec };
+      this.#remember(await client.replace<Lease>(leases, { namespace, name }, replaced, options));
     }
   }
 

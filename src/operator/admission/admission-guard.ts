@@ -1,4 +1,3 @@
-import type { Resource } from '../../api/resources.ts';
 import { LatchkeyError } from '../../errors.ts';
 import { Reflector } from '../../kube/cache/reflector.ts';
 import type { ReflectorClient } from '../../kube/cache/reflector-options.ts';
@@ -7,6 +6,7 @@ import type { Clock } from '../../kube/clock.ts';
 import { sleep } from '../../kube/sleep.ts';
 import type { Logger } from '../../logger.ts';
 import { type PolicyKind, shippedPolicies } from './generated/shipped-policies.ts';
+import { policyDigest, policyKinds, policyResource } from './policy-digest.ts';
 import { type PolicyRecord, toPolicyRecord } from './policy-record.ts';
 
 export interface AdmissionGuardOptions {
@@ -24,20 +24,27 @@ export interface AdmissionCheck {
   readonly unknown: number;
 }
 
-/** Those without which an object can name another requester than it had. */
-const stampingPolicies: readonly string[] = ['latchkey-requester', 'latchkey-requester-integrity'];
-const stamping = shippedPolicies.filter(({ name }) => stampingPolicies.includes(name));
+/** What can be false of an object in a time without policies: who asked for it, whose wish its changes are, whose Secret it uses. */
+export type Guarded = 'records' | 'changes' | 'targets';
+
+const stamping: readonly string[] = ['latchkey-requester', 'latchkey-requester-integrity'];
+
+/** While one of these is missing or edited, it is a time without policies. What all others refuse is asked again, or gives nothing. */
+const guarding: Readonly<Record<Guarded, readonly string[]>> = {
+  records: stamping,
+  changes: [...stamping, 'latchkey-ownership'],
+  targets: ['latchkey-target-secrets'],
+};
+
+const piecesFor = (what: Guarded) => shippedPolicies.filter(({ name }) => guarding[what].includes(name));
+const pieces = {
+  records: piecesFor('records'),
+  changes: piecesFor('changes'),
+  targets: piecesFor('targets'),
+};
 /** API servers act on a policy some time after it was written; milliseconds. */
 const actsAfterMs = 5_000;
 
-const plurals: Readonly<Record<PolicyKind, string>> = {
-  MutatingAdmissionPolicy: 'mutatingadmissionpolicies',
-  MutatingAdmissionPolicyBinding: 'mutatingadmissionpolicybindings',
-  ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
-  ValidatingAdmissionPolicyBinding: 'validatingadmissionpolicybindings',
-};
-
-const kinds = Object.keys(plurals) as readonly PolicyKind[];
 /** Changes come in bursts: an apply of all policies is reported once. */
 const debounceMs = 500;
 
@@ -61,7 +68,7 @@ export class AdmissionGuard {
 
   constructor(options: AdmissionGuardOptions) {
     this.#options = options;
-    this.#stores = new Map(kinds.map((kind) => [kind, new Store<PolicyRecord>()]));
+    this.#stores = new Map(policyKinds.map((kind) => [kind, new Store<PolicyRecord>()]));
     this.#reflectors = [...this.#stores].map(([kind, store]) => this.#reflector(kind, store));
   }
 
@@ -69,7 +76,7 @@ export class AdmissionGuard {
   problem(): string | undefined {
     const missing = this.#missing();
     if (missing.length > 0) return `missing, older or edited: ${missing.join(', ')}`;
-    return this.isStampGap()
+    return this.isUnguarded('changes') || this.isUnguarded('targets')
       ? 'new or restored just now: what is made at this moment does not count'
       : undefined;
   }
@@ -89,27 +96,33 @@ export class AdmissionGuard {
   }
 
   /**
-   * Since when, in epoch milliseconds, every object carries stamps that no one can forge; 0 while that is not known. One
-   * that is older may have been made while a policy was missing or edited.
+   * Since when, in epoch milliseconds, every object carries records of its requester that no one can forge; 0 while that is not known.
+   * One that is older may have been made while a policy was missing or edited.
    */
   trustedSince(): number {
-    return this.#missing().length > 0 ? 0 : this.#stampedSince();
+    return this.#missing().length > 0 ? 0 : this.#guardedSince('records');
   }
 
-  /** Whether what is stamped at this moment may be forged: a policy that stamps is missing, or was until just now. */
-  isStampGap(): boolean {
+  /** Whether this is a time without policies: one that guards this is missing or edited, or was until just now. */
+  isUnguarded(what: Guarded): boolean {
     if (!this.hasSynced()) return false;
-    // One of an older release stamps as well as it can; its upgrade must not distrust everyone.
-    const isThere = stamping.every(({ kind, name }) => {
+    // One of an older release judges as well as it can; its upgrade must not distrust everyone.
+    const isThere = pieces[what].every(({ kind, name }) => {
       const state = this.#find(kind, name)?.state;
       return state !== undefined && state !== 'edited';
     });
-    return !isThere || this.#options.clock.now() < this.#stampedSince();
+    return !isThere || this.#options.clock.now() < this.#guardedSince(what);
+  }
+
+  /** Of all policies as they are known; undefined before they are. */
+  digest(): string | undefined {
+    if (!this.hasSynced()) return undefined;
+    return policyDigest([...this.#stores.values()].flatMap((store) => [...store.values()]));
   }
 
   /** Times of objects are whole seconds, too: one that was made in the second of its policy may have been made before it. */
-  #stampedSince(): number {
-    const times = stamping.map(({ kind, name }) => {
+  #guardedSince(what: Guarded): number {
+    const times = pieces[what].map(({ kind, name }) => {
       const { createdAt = 0 } = this.#find(kind, name) ?? {};
       return Math.max(createdAt + actsAfterMs, this.#restored.get(`${kind}/${name}`) ?? 0);
     });
@@ -195,7 +208,7 @@ export class AdmissionGuard {
     const { client, clock, random, log } = this.#options;
     store.subscribe((change) => this.#onChange(kind, change));
     const project = (object: Parameters<typeof toPolicyRecord>[0]) => toPolicyRecord(object, kind);
-    return new Reflector({ client, clock, random, log, resource: resourceOf(kind), store, project });
+    return new Reflector({ client, clock, random, log, resource: policyResource(kind), store, project });
   }
 
   #onChange(kind: PolicyKind, { key, previous, current }: StoreChange<PolicyRecord>): void {
@@ -226,11 +239,3 @@ function isUnseenEdit(previous: PolicyRecord | undefined, current: PolicyRecord 
     previous.state === 'newer' || (previous.state === 'shipped' && previous.generation !== current.generation)
   );
 }
-
-const resourceOf = (kind: PolicyKind): Resource => ({
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
-  plural: plurals[kind],
-  kind,
-  namespaced: false,
-});

@@ -7,6 +7,7 @@ import {
   credentialKinds,
 } from '../../api/credential-kinds.ts';
 import { reasons } from '../../api/reasons.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
 import { Store, type StoredRecord } from '../../kube/cache/store.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
@@ -16,6 +17,7 @@ import { TargetClients } from '../../platform/targets/target-clients.ts';
 import { TargetStores } from '../../platform/targets/target-stores.ts';
 import type { OperatorMetrics } from '../../telemetry/metrics/operator.ts';
 import { version } from '../../version.ts';
+import { UnguardedChanges } from '../admission/unguarded-changes.ts';
 import { CertificateRevoker } from '../certificates/certificate-revoker.ts';
 import { RecordSignatures } from '../certificates/record-signatures.ts';
 import {
@@ -25,8 +27,8 @@ import {
   revocationIndexes,
 } from '../certificates/revocation-records.ts';
 import { CredentialStores } from '../credentials/credential-stores.ts';
-import { GapChanges } from '../credentials/gap-changes.ts';
 import { PacedWrites } from '../credentials/paced-writes.ts';
+import { credentialRules } from '../credentials/unguarded-credentials.ts';
 import { GatewayAuthority } from '../gateway-certificate/gateway-authority.ts';
 import type { Controller } from '../shared/controller.ts';
 import { KeyRing } from '../signing-keys/key-ring.ts';
@@ -70,12 +72,16 @@ export class Controllers {
   readonly #context: OperatorContext;
   readonly #signatures: RecordSignatures;
   readonly #knownTargets: KnownTargets;
+  readonly #unguarded: UnguardedChanges<CredentialRecord>;
   #workingSince = Number.POSITIVE_INFINITY;
 
   constructor(options: ControllersOptions) {
     this.#signatures = new RecordSignatures(options.client, (count) => randomBytes(count));
     this.stores = new CredentialStores(options.clock, options.settings.maxObjectsPerOwner);
     this.targets = new TargetStores(options.clock);
+    this.#unguarded = new UnguardedChanges(this.stores.credentials, credentialRules, (what) =>
+      options.isUnguarded(what === 'made' ? 'records' : 'changes'),
+    );
     this.#knownTargets = new KnownTargets(this.targets, options.settings.projectNamespacePrefix);
     this.#context = this.#createContext(options);
     this.#count();
@@ -106,6 +112,19 @@ export class Controllers {
    */
   begin(): void {
     this.#workingSince = this.#context.clock.now();
+  }
+
+  /**
+   * The policies are not those that the last leader saw. What was written after this resourceVersion is not believed. To be called
+   * before `begin`.
+   */
+  distrustSince(resourceVersion: string): void {
+    this.#unguarded.distrustSince(resourceVersion);
+  }
+
+  /** Whether something was made or changed in a time without policies and its status does not say so yet. */
+  hasUnnoted(): boolean {
+    return this.#unguarded.hasUnnoted();
   }
 
   readRevocation(object: KubeObject): RevocationRecord | undefined {
@@ -166,7 +185,7 @@ export class Controllers {
           assertAdmission,
         },
         hasTarget: this.#knownTargets.has,
-        gapChanges: new GapChanges(this.stores.credentials, options.isStampGap),
+        unguarded: this.#unguarded,
         finalizerLimitMs: settings.finalizerLimitMs,
         onReleased: (kind) => metrics.finalizersReleased.inc({ kind }),
         onEndRecorded: (kind, seconds) => metrics.endDelay.observe({ kind }, seconds),

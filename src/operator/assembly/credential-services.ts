@@ -10,7 +10,6 @@ import type { CredentialStores } from '../credentials/credential-stores.ts';
 import { CredentialWriter } from '../credentials/credential-writer.ts';
 import { EndDelays, type EndDelaysOptions } from '../credentials/end-delays.ts';
 import { type CleanUp, Finalizer } from '../credentials/finalizer.ts';
-import type { GapChanges } from '../credentials/gap-changes.ts';
 import { PacedWrites } from '../credentials/paced-writes.ts';
 import { PermissionReviews } from '../credentials/permission-reviews.ts';
 import { secretKeyOf, secretSubject } from '../credentials/secret-record.ts';
@@ -33,7 +32,8 @@ export interface CredentialServicesOptions {
   readonly onEndRecorded: EndDelaysOptions['onRecorded'];
   /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
   readonly trustedSince: () => number;
-  readonly gapChanges: Pick<GapChanges, 'has'>;
+  /** What was made or changed in a time without policies. */
+  readonly unguarded: ReconcilerServices['unguarded'];
   /** Whether there is something that scopes call by this name. */
   readonly hasTarget: (name: TargetName) => boolean;
   /** Throws while nothing new may be confirmed. */
@@ -79,14 +79,14 @@ export class CredentialServices {
   /** `cleanUp`: of what the kind leaves behind besides its Secrets. */
   of(kind: CredentialKind, cleanUp?: CleanUp): ReconcilerServices {
     const { stores, events, clock, expiryBudget, finalizerLimitMs, onReleased } = this.#options;
-    const { trustedSince, gapChanges, workingSince, hasTarget } = this.#options;
+    const { trustedSince, unguarded, workingSince, hasTarget } = this.#options;
     const shared = { stores, writer: this.#writers[kind], secrets: this.#secrets, now: () => clock.now() };
     const limitMs = Math.min(credentialKinds[kind].maxFinalizationMs ?? finalizerLimitMs, finalizerLimitMs);
     const options = { ...shared, events, workingSince, limitMs, onReleased: () => onReleased(kind) };
     const finalizer = new Finalizer(options, cleanUp);
     const budgets = { expiryBudget, descriptions: this.#descriptions };
     const common = { reviews: this.#reviews, endDelays: this.#endDelays, ...budgets };
-    return { ...shared, ...common, finalizer, trustedSince, gapChanges, hasTarget };
+    return { ...shared, ...common, finalizer, trustedSince, unguarded, hasTarget };
   }
 
   /** Beside the Secret too: its reader may be someone who may not read the object. */

@@ -8,6 +8,7 @@ import type { TargetClients } from '../../platform/targets/target-clients.ts';
 import type { TargetStores } from '../../platform/targets/target-stores.ts';
 import type { OperatorSettings } from '../../settings/operator.ts';
 import type { OperatorMetrics } from '../../telemetry/metrics/operator.ts';
+import type { Guarded } from '../admission/admission-guard.ts';
 import type { CertificateRevoker } from '../certificates/certificate-revoker.ts';
 import type { RevocationRecord, RevocationRecords } from '../certificates/revocation-records.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
@@ -29,8 +30,8 @@ export interface ControllersOptions {
   readonly assertAdmission: () => void;
   /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
   readonly trustedSince: () => number;
-  /** Whether what is stamped at this moment may be forged. */
-  readonly isStampGap: () => boolean;
+  /** Whether this is a time without the policies that guard this. */
+  readonly isUnguarded: (what: Guarded) => boolean;
   /** Throws when this process does not lead for certain. */
   readonly assertLeading: () => void;
 }

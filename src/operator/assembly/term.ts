@@ -9,6 +9,11 @@ import type { ControllersOptions } from './operator-context.ts';
 export interface TermOptions extends ControllersOptions {
   /** Resolves once it is known whether something new may be confirmed, or when the signal aborts. */
   readonly admissionChecked: (signal: AbortSignal) => Promise<void>;
+  /**
+   * After everything was read: until which resourceVersion a leader watched, where the policies are not those that it saw. Undefined: they are
+   * the same.
+   */
+  readonly watchedUntil: (signal: AbortSignal) => Promise<string | undefined>;
 }
 
 /** An informer without news for this long is reported as stale, milliseconds: bookmarks come every minute or two. */
@@ -19,6 +24,7 @@ export class Term {
   readonly #options: TermOptions;
   readonly #controllers: Controllers;
   readonly #informers: Informers;
+  #hasJudged = false;
 
   constructor(options: TermOptions) {
     const { client, clock, random, log, metrics } = options;
@@ -37,7 +43,9 @@ export class Term {
     const running: Promise<void>[] = [];
     metrics.leader.set(1);
     try {
-      await this.#prepare(watched);
+      await this.#retry('the key that signs records could not be read', watched, () =>
+        this.#controllers.prepare(),
+      );
       // Before the first object comes: whether it was stamped is judged by the policies of that moment.
       await this.#options.admissionChecked(signal);
       running.push(this.#informers.run(watched));
@@ -52,6 +60,11 @@ export class Term {
       await this.#controllers.close();
       metrics.endTerm();
     }
+  }
+
+  /** Whether all that was made or changed in a time without policies says so in its status: another leader may go on from here. */
+  isSettled(): boolean {
+    return this.#hasJudged && !this.#controllers.hasUnnoted();
   }
 
   /** Checks every credential again. */
@@ -90,22 +103,37 @@ export class Term {
   }
 
   /** An API server that is away at this moment is no reason to end. */
-  async #prepare(signal: AbortSignal): Promise<void> {
+  async #retry(problem: string, signal: AbortSignal, attempt: () => Promise<void>): Promise<void> {
     const { clock, random, log } = this.#options;
     const backOff = new BackOff({ initialMs: 500, maxMs: 10_000, random });
     while (!signal.aborted) {
       try {
-        return await this.#controllers.prepare();
+        return await attempt();
       } catch (error) {
-        log.warn({ err: error }, 'the key that signs records could not be read');
+        log.warn({ err: error }, problem);
       }
       await sleep(clock, backOff.next(), signal);
     }
   }
 
+  /** Before anything is confirmed, and after everything was read: a policy that went and came meanwhile counts. */
+  async #judge(signal: AbortSignal): Promise<void> {
+    const until = await this.#options.watchedUntil(signal);
+    if (until !== undefined) {
+      this.#options.log.warn(
+        {},
+        'admission policies have changed while no operator led: what was changed since is not believed',
+      );
+      this.#controllers.distrustSince(until);
+    }
+    this.#hasJudged = true;
+  }
+
   async #read(signal: AbortSignal): Promise<void> {
     const { log } = this.#options;
     await this.#informers.answered(signal);
+    await this.#retry('the admission policies could not be read', signal, () => this.#judge(signal));
+    signal.throwIfAborted();
     this.#controllers.begin();
     log.info(this.#controllers.stores.sizes, 'synced');
     const missing = this.#informers.unsynced();

@@ -1,10 +1,11 @@
 import { defined } from '../../api/json.ts';
 import { purposes } from '../../api/names.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
 import type { TargetName } from '../../scope/named-targets.ts';
+import type { UnguardedChanges } from '../admission/unguarded-changes.ts';
 import type { CredentialStores } from './credential-stores.ts';
 import { type CredentialRefusal, type DesiredStatus, refusedStatus } from './desired-status.ts';
-import type { GapChanges } from './gap-changes.ts';
 import type { LineageInput } from './lineage.ts';
 import type { Review } from './review.ts';
 import { type SecretRecord, secretKeyOf } from './secret-record.ts';
@@ -55,14 +56,15 @@ export interface DecisionSources {
   readonly now: () => number;
   /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
   readonly trustedSince: () => number;
-  readonly gapChanges: Pick<GapChanges, 'has'>;
+  /** What was made or changed in a time without policies. */
+  readonly unguarded: Pick<UnguardedChanges<CredentialRecord>, 'has'>;
   /** Whether something is known under this name. */
   readonly hasTarget: (name: TargetName) => boolean;
 }
 
 export function decisionInput(
   record: DecisionInput['record'],
-  { stores, now, trustedSince, gapChanges, hasTarget }: DecisionSources,
+  { stores, now, trustedSince, unguarded, hasTarget }: DecisionSources,
 ): DecisionInput {
   const unmatchedScope = findUnmatchedScope(record, hasTarget);
   const secretKey = secretKeyOf(record);
@@ -76,7 +78,7 @@ export function decisionInput(
     hasRoom: () => stores.ofKind[record.kind].quota.hasRoom(record),
     now: now(),
     trustedSince: trustedSince(),
-    isUnstamped: gapChanges.has(record),
+    isUnguarded: unguarded.has(record),
   };
 }
 

@@ -18,7 +18,7 @@ const judge = (record: CredentialRecord, keys: readonly CredentialRecord[] = [])
     credentialByUID: () => undefined,
     now: created,
     trustedSince: 0,
-    isUnstamped: false,
+    isUnguarded: false,
     limits: { activityInterval: 0 },
   });
 

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import { conditionTypes, findCondition } from '../../api/conditions.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import { resolveAncestors } from '../../credentials/ancestors.ts';
 import type { Identity } from '../../credentials/identity.ts';
@@ -10,6 +9,7 @@ import { resolveIdentity } from '../../credentials/resolve-identity.ts';
 import { type CreatorInput, creatorProblem } from './creator.ts';
 import type { CredentialRefusal } from './desired-status.ts';
 import { askerOf, isConfirmedSpec, type Naming, type Review, reviewOf } from './review.ts';
+import { isNoted, unguardedRefusal } from './unguarded-credentials.ts';
 
 /** Who a credential speaks for, and what the access keys above it say. */
 export type Lineage =
@@ -38,8 +38,8 @@ export interface LineageInput extends CreatorInput {
   readonly now: number;
   /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
   readonly trustedSince: number;
-  /** True when it was made or changed while the policies that stamp were away. */
-  readonly isUnstamped: boolean;
+  /** True when it was made or changed in a time without policies. */
+  readonly isUnguarded: boolean;
   readonly limits: { readonly activityInterval: number };
   /** What the one who asked for the present spec was found to be permitted. The keys above may have got more since. */
   readonly reviewed?: Review;
@@ -62,7 +62,7 @@ const refused = (reason: Reason, message: string, final = true): Lineage => ({
 export function lineageOf(input: LineageInput): Lineage {
   const { record, lookup } = input;
   // First, because its message is what the next operator knows it by: a problem that passes must not take its place.
-  if (isUnstamped(input)) return unstamped;
+  if (isUnguarded(input)) return { kind: 'refused', problem: unguardedRefusal(record) };
   if (record.problem !== undefined) return refused(record.problem.reason, record.problem.message);
   const problem = creatorProblem(input);
   if (problem !== undefined) return { kind: 'refused', problem };
@@ -82,12 +82,6 @@ export function lineageOf(input: LineageInput): Lineage {
   return identified(input, found.ancestors, naming);
 }
 
-const noStamps =
-  'The admission policies that stamp who asks were missing when this object was made or changed: delete it and create it again.';
-
-/** Annotations from without the policies may name anyone. What was issued before stays. */
-const unstamped = refused(reasons.requesterUnknown, noStamps);
-
 /** Without an asker there is no one to ask about. What was confirmed before there were records stays as it is. */
 const hasUnknownAsker = (record: CredentialRecord): boolean =>
   askerOf(record) === undefined && !isConfirmedSpec(record);
@@ -97,15 +91,10 @@ const noRecord = refused(
   'The annotations do not say who asked for this object, so no one can be asked about: delete it and create it again.',
 );
 
-/** No one knows who asked for the present spec. */
-export function isUnstamped({ record, trustedSince, isUnstamped: isMarked }: LineageInput): boolean {
+/** It was made or changed in a time without policies, so no one knows who asked for the present spec. */
+export function isUnguarded({ record, trustedSince, isUnguarded: isMarked }: LineageInput): boolean {
   const isOlder = record.status.serial === 0 && record.created < trustedSince;
-  return isMarked || isOlder || wasUnstamped(record);
-}
-
-/** What an operator found out is known to the next one too: the object stays refused until it is created again. */
-function wasUnstamped({ conditions }: CredentialRecord): boolean {
-  return findCondition(conditions, conditionTypes.ready)?.message === noStamps;
+  return isMarked || isOlder || isNoted(record);
 }
 
 // accessKey and identity of an object never change, so the fix is always another object.

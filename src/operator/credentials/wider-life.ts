@@ -1,3 +1,5 @@
+import { conditionTypes, findCondition } from '../../api/conditions.ts';
+import { reasons } from '../../api/reasons.ts';
 import { lifeOfAccessKey, lifeOfIssued } from '../../credentials/life.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 
@@ -28,3 +30,43 @@ function secondsOf(record: CredentialRecord): number {
   if (record.kind !== 'OwnedAccessKey') return lifeOfIssued(record, { issuedAt: 0 }).confirmedTTL;
   return lifeOfAccessKey(record).confirmedTTL || Number.POSITIVE_INFINITY;
 }
+
+/**
+ * The same where no one has seen what it was before, of an object whose fingerprint is confirmed: only its status tells. A rotation is
+ * an annotation, all else a change of `spec` that the operator has not seen yet.
+ */
+export function hasMoreThanConfirmed(record: CredentialRecord): boolean {
+  if (asksForRotation(record)) return true;
+  return record.observedGeneration < record.generation && hasWiderSpec(record);
+}
+
+/** A key that was supplied is never made again, so its annotation waits for ever. */
+function asksForRotation({ rotate, status }: CredentialRecord): boolean {
+  const isSupplied = status.keySource === 'Plain' || status.keySource === 'Hash';
+  return rotate !== undefined && rotate !== status.observedRotation && !isSupplied;
+}
+
+function hasWiderSpec(record: CredentialRecord): boolean {
+  const { confirmedTTL = 0, notAfter, allowedNamespaces = [] } = record.status;
+  const confirmed = confirmedTTL || Number.POSITIVE_INFINITY;
+  const pinned = new Set(allowedNamespaces.map(({ name }) => name));
+  return (
+    wasStopped(record) ||
+    secondsOf(record) > confirmed ||
+    (record.ttlAfterLastActivity && notAfter !== undefined) ||
+    mayRenew(record) ||
+    record.allowedNamespaces.some((name) => !pinned.has(name))
+  );
+}
+
+/** Someone had disabled it, and it is enabled now, or looks as if the operator had disabled it. */
+function wasStopped({ conditions, disabled, disabledOwner, status }: CredentialRecord): boolean {
+  if (disabled && disabledOwner !== 'operator') return false;
+  const reason = findCondition(conditions, conditionTypes.ready)?.reason;
+  // The operator says that a life is over also of what someone had disabled before.
+  return reason === reasons.disabled || (reason === reasons.expired && status.disabledByExpiry === undefined);
+}
+
+/** No status says which `renewBefore` it was issued with. */
+const mayRenew = ({ accessKey, renewBefore, secretRef }: CredentialRecord): boolean =>
+  accessKey !== undefined && (renewBefore ?? (secretRef === undefined ? 0 : 1)) > 0;

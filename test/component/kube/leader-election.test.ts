@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import { LeaderElector } from '../../../src/kube/leader/leader-election.ts';
+import type { Lease } from '../../../src/kube/leader/lease.ts';
 import { silentLogger } from '../../../src/logger.ts';
 import { FakeLeases } from '../../fakes/fake-leases.ts';
 
@@ -15,8 +16,13 @@ class Candidate {
   /** Finish work as soon as the signal asks for it. */
   obeys = true;
 
+  /** What it has the lease say. */
+  says: Record<string, string> = {};
+
   constructor(identity: string, clock: FakeClock, leases: FakeLeases, random: () => number = () => 0.5) {
-    const options = { namespace: 'system', name: 'leader', identity, clock, random, log: silentLogger };
+    const annotate = ({ metadata: { resourceVersion } }: Lease) => ({ ...this.says, at: resourceVersion });
+    const shared = { namespace: 'system', name: 'leader', identity, clock, random, log: silentLogger };
+    const options = { ...shared, annotate };
     this.elector = new LeaderElector({ client: leases, ...options });
     this.ended = this.elector
       .run(this.stop.signal, (signal) => this.#lead(signal))
@@ -85,6 +91,25 @@ describe('taking the lease', () => {
     await pass(4_000);
     expect(spec()).toMatchObject({ preferredHolder: 'x', holderIdentity: 'a' });
     expect(leases.lease.metadata.labels).toEqual({ other: 'label' });
+  });
+
+  it('has it say more with each renewal, and finds what the leader before has left there', async () => {
+    const a = await candidate('a');
+    const requests = leases.requests.length;
+    expect(a.elector.annotation('seen')).toBeUndefined();
+    a.says = { seen: 'one' };
+    await pass(4_000);
+    expect(leases.lease?.metadata.annotations).toMatchObject({ seen: 'one' });
+    const before = leases.lease?.metadata.resourceVersion;
+    a.says = {};
+    await pass(2_000);
+    expect(leases.lease?.metadata.annotations).toEqual({ seen: 'one', at: before });
+    expect(leases.requests.slice(requests)).toEqual(leases.requests.slice(requests).map(() => 'replace'));
+    a.stop.abort();
+    await a.ended;
+    const b = await candidate('b');
+    expect(b.leads).toBe(true);
+    expect(b.elector.annotation('seen')).toBe('one');
   });
 
   it('waits a whole lease duration after the last change that it saw, then counts the transition', async () => {

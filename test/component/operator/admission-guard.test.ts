@@ -4,13 +4,18 @@ import { createKubeClient, type KubeClient } from '../../../src/kube/client/clie
 import { systemClock } from '../../../src/kube/clock.ts';
 import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import { type Logger, silentLogger } from '../../../src/logger.ts';
-import { type AdmissionCheck, AdmissionGuard } from '../../../src/operator/admission/admission-guard.ts';
+import {
+  type AdmissionCheck,
+  AdmissionGuard,
+  type Guarded,
+} from '../../../src/operator/admission/admission-guard.ts';
 import {
   type PolicyKind,
   policyVersion,
   type ShippedPolicy,
   shippedPolicies,
 } from '../../../src/operator/admission/generated/shipped-policies.ts';
+import { readPolicyDigest } from '../../../src/operator/admission/policy-digest.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
 import { waitFor } from '../../fakes/wait-for.ts';
 
@@ -54,6 +59,20 @@ function put({ kind, name, spec }: ShippedPolicy, shape: Shape = {}): void {
   const metadata = { name, labels: versionLabel, ...shape.metadata };
   storageOf(kind).put({ metadata, spec: { ...spec, ...shape.spec } } as never);
 }
+
+const remove = ({ kind, name }: ShippedPolicy): void => storageOf(kind).remove(name);
+
+/** Each way in which a policy of this name, or its binding, can stop judging. */
+const waysToTake = (name: string) =>
+  shippedPolicies
+    .filter((policy) => policy.name === name)
+    .flatMap((piece) => {
+      const edits: readonly Shape[] = piece.kind.endsWith('Binding')
+        ? [{ spec: { validationActions: ['Audit'] } }, { spec: { policyName: 'another' } }]
+        : [{ spec: { matchConditions: [{ name: 'never', expression: 'false' }] } }];
+      const takings = [...edits.map((edit) => () => put(piece, edit)), () => remove(piece)];
+      return takings.map((take) => ({ piece, take }));
+    });
 
 const find = (kind: PolicyKind, name: string): ShippedPolicy => {
   const found = shippedPolicies.find((policy) => policy.kind === kind && policy.name === name);
@@ -149,19 +168,65 @@ describe('the guard of the admission policies', () => {
     await waitFor('it was noticed', () => guard.trustedSince() === Date.parse('2026-03-03T00:00:05Z'));
   });
 
-  it('says that there is a gap while a policy that stamps is away or edited, and for some time after it is back', async () => {
-    expect(guard.isStampGap()).toBe(false);
+  it('knows a time without policies while one that stamps is away or edited, and for some time after it is back', async () => {
+    expect(guard.isUnguarded('records')).toBe(false);
     await startComplete();
-    expect(guard.isStampGap()).toBe(false);
+    expect(guard.isUnguarded('records')).toBe(false);
     const other = shippedPolicies.find(({ name }) => name === 'latchkey-warnings');
     if (other !== undefined) storageOf(other.kind).remove(other.name);
     await waitFor('another is missing', () => guard.problem() !== undefined);
-    expect(guard.isStampGap()).toBe(false);
+    expect(guard.isUnguarded('records')).toBe(false);
     put(binding, { spec: gutted });
-    await waitFor('it is noticed', () => guard.isStampGap());
+    await waitFor('it is noticed', () => guard.isUnguarded('records'));
     put(binding, { metadata: { managedFields: [{ manager: 'kubectl', time: '2999-03-03T00:00:00Z' }] } });
     await waitFor('it is as shipped', () => !(guard.problem() ?? '').includes(label));
-    expect(guard.isStampGap()).toBe(true);
+    expect(guard.isUnguarded('records')).toBe(true);
+  });
+
+  it.each<[string, Guarded, readonly Guarded[]]>([
+    ['latchkey-requester', 'records', ['changes']],
+    ['latchkey-requester-integrity', 'records', ['changes']],
+    ['latchkey-ownership', 'changes', []],
+    ['latchkey-target-secrets', 'targets', []],
+  ])('knows a time without %s, away, edited or in Audit, policy or binding', async (name, what, also) => {
+    await startComplete();
+    const others = (['records', 'changes', 'targets'] as const).filter((other) => other !== what);
+    for (const { piece, take } of waysToTake(name)) {
+      take();
+      await waitFor('it is noticed', () => guard.isUnguarded(what));
+      expect(others.filter((other) => guard.isUnguarded(other))).toEqual(also);
+      put(piece, { metadata: { uid: 'again' } });
+      await waitFor('it is over', () => !guard.isUnguarded(what));
+    }
+  });
+
+  it('has another digest after each change of a policy that anyone could use, and no other one for all else', async () => {
+    expect(guard.digest()).toBeUndefined();
+    await startComplete();
+    const first = guard.digest();
+    expect(await readPolicyDigest(client, abort.signal)).toBe(first);
+    const changed = async (shape: Shape, name: string) => {
+      const before = guard.digest();
+      put(binding, shape);
+      await waitFor(name, () => guard.digest() !== before);
+      expect(await readPolicyDigest(client, abort.signal)).toBe(guard.digest());
+    };
+    await changed({ metadata: { generation: 3 } }, 'edited and put back');
+    await changed({ metadata: { uid: 'again', generation: 1 } }, 'deleted and made again');
+    await changed(
+      { version: policyVersion + 1, metadata: { uid: 'again', generation: 2 } },
+      'of a newer release',
+    );
+    const before = guard.digest();
+    put(binding, {
+      version: policyVersion + 1,
+      metadata: { uid: 'again', generation: 2, annotations: { a: 'b' } },
+    });
+    storageOf(binding.kind).put({ metadata: { name: 'of-someone-else' }, spec: {} } as never);
+    put({ ...binding, name: 'latchkey-of-the-next-release' }, { version: policyVersion + 1 });
+    await waitFor('the last of these', () => guard.digest() !== before);
+    storageOf(binding.kind).remove('latchkey-of-the-next-release');
+    await waitFor('all else is as it was', () => guard.digest() === before);
   });
 
   it('does not trust what was made within seconds after a policy that stamps, also when it began later', async () => {
@@ -171,7 +236,7 @@ describe('the guard of the admission policies', () => {
     running = guard.run(abort.signal);
     await guard.firstCheck(abort.signal);
     expect(guard.trustedSince()).toBe(Date.parse(justNow) + actsAfterMs);
-    expect(guard.isStampGap()).toBe(true);
+    expect(guard.isUnguarded('records')).toBe(true);
   });
 
   it('takes one of an older release for missing, and does not distrust what was made under it', async () => {

@@ -257,7 +257,7 @@ export class KubeConfigSimulation {
       workingSince: () => workingSince,
       onEndRecorded: nothing,
       trustedSince: () => 0,
-      gapChanges: { has: () => false },
+      unguarded: { has: () => false },
       hasTarget: () => false,
       assertAdmission: nothing,
     }).of('VirtualClusterInstanceKubeConfig', (record, isLate) =>

@@ -233,7 +233,7 @@ export class Simulation {
         if (this.#admissionMissing) throw new LatchkeyError('ERR_ADMISSION_MISSING', { missing: 1 });
       },
       trustedSince: () => 0,
-      isStampGap: () => false,
+      isUnguarded: () => false,
       assertLeading: () => undefined,
     });
   }

@@ -1,6 +1,6 @@
 import type { CredentialRecord, NamespacePin } from '../../../credentials/record.ts';
 import { isOwnedBy } from '../../../credentials/requester.ts';
-import { isUnstamped, type LineageInput } from '../lineage.ts';
+import { isUnguarded, type LineageInput } from '../lineage.ts';
 
 /**
  * Names in `spec.allowedNamespaces` that are seen for the first time. None after a change by someone whose key it is not, or may
@@ -9,7 +9,7 @@ import { isUnstamped, type LineageInput } from '../lineage.ts';
 export function unpinnedNames(input: LineageInput): readonly string[] {
   const { record } = input;
   const { allowedNamespaces, changedBy, status } = record;
-  if (isUnstamped(input) || (changedBy !== undefined && !isOwnedBy(changedBy, record))) return [];
+  if (isUnguarded(input) || (changedBy !== undefined && !isOwnedBy(changedBy, record))) return [];
   const pinned = new Set(status.allowedNamespaces?.map(({ name }) => name));
   return [...new Set(allowedNamespaces)].filter((name) => !pinned.has(name));
 }

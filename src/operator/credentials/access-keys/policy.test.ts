@@ -58,7 +58,7 @@ function decide(
     ownSecrets: secret === undefined ? [] : [secret],
     now,
     trustedSince: 0,
-    isUnstamped: false,
+    isUnguarded: false,
     hasRoom: () => true,
     limits,
     ...input,
@@ -529,7 +529,7 @@ describe('the policy for the namespaces that a key allows', () => {
     expect(desired.ready.reason).toBe('ChangeNotAllowed');
     expect(desired.confirmation.allowedNamespaces).toEqual([red]);
     expect(decide(key({ spec, status, ...changedBy('alice') })).step).toBe('pinNamespaces');
-    const unknown = settled(key({ spec, status }), { input: { isUnstamped: true } });
+    const unknown = settled(key({ spec, status }), { input: { isUnguarded: true } });
     expect(unknown.desired.ready.reason).toBe('RequesterUnknown');
     expect(unknown.desired.confirmation.allowedNamespaces).toEqual([red]);
   });

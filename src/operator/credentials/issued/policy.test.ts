@@ -70,7 +70,7 @@ function inputOf(
     ownSecrets: [],
     now,
     trustedSince: 0,
-    isUnstamped: false,
+    isUnguarded: false,
     hasRoom: () => true,
     limits,
   };

@@ -98,7 +98,7 @@ function inputOf(record: CredentialRecord, surroundings: Surroundings = {}): Kub
     ownSecrets: [],
     now,
     trustedSince: 0,
-    isUnstamped: false,
+    isUnguarded: false,
     hasRoom: () => true,
     limits,
     ...(present === undefined ? {} : { instance: present }),

@@ -1,0 +1,18 @@
+/** What the Lease says about the policies: those that its last leader saw, and until when it watched. */
+export interface PoliciesSeen {
+  readonly digest: string;
+  /** What is written later may have been written while no operator watched: a resourceVersion. */
+  readonly until: string;
+}
+
+/** Of a Lease that says it in other words, nothing is believed. */
+const unreadable: PoliciesSeen = { digest: '', until: '0' };
+
+/** Undefined: no leader has said it yet, as after an upgrade from a release that did not. */
+export function parsePoliciesSeen(text: string | undefined): PoliciesSeen | undefined {
+  if (text === undefined) return undefined;
+  const [, digest, until] = /^([0-9a-f]{64}) ([0-9]{1,20})$/.exec(text) ?? [];
+  return digest === undefined || until === undefined ? unreadable : { digest, until };
+}
+
+export const formatPoliciesSeen = ({ digest, until }: PoliciesSeen): string => `${digest} ${until}`;

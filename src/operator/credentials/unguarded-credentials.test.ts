@@ -1,0 +1,297 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import {
+  type CredentialParts,
+  confirmed,
+  credentialObject,
+  liveRecord,
+  recordOf,
+} from '../../../test/builders/credential-object.ts';
+import { annotations } from '../../api/names.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
+import { Store } from '../../kube/cache/store.ts';
+import { UnguardedChanges } from '../admission/unguarded-changes.ts';
+import { credentialRules, isNoted, unguardedRefusal } from './unguarded-credentials.ts';
+
+let store: Store<CredentialRecord>;
+let changes: UnguardedChanges<CredentialRecord>;
+/** A time without policies. */
+let gap = false;
+let version = 0;
+
+beforeEach(() => {
+  store = new Store();
+  gap = false;
+  changes = new UnguardedChanges([store], credentialRules, () => gap);
+});
+
+/** The watch brings the object as it is now. */
+function bring(parts: CredentialParts = {}): CredentialRecord {
+  version++;
+  const metadata = { resourceVersion: String(version), ...parts.metadata };
+  const record = recordOf(credentialObject({ ...parts, metadata }));
+  store.upsert(record);
+  return record;
+}
+
+const spec = { user: 'alice', key: 'another-key-of-twenty-characters' };
+const forged = { [annotations.requester]: 'root' };
+
+describe('what was made or changed while no one stamped', () => {
+  it.each<[string, CredentialParts]>([
+    ['an object that is new', {}],
+    ['a changed spec', { spec }],
+    ['a changed stamp', { annotations: forged }],
+    ['another namespace that may name it', { spec: { ...spec, allowedNamespaces: ['theirs'] } }],
+  ])('%s is known, also when the policies are back', (what, parts) => {
+    if (what !== 'an object that is new') bring();
+    gap = true;
+    const record = bring(parts);
+    expect(changes.has(record)).toBe(true);
+    gap = false;
+    expect(changes.has(bring({ ...parts, status: { observedGeneration: 1 } }))).toBe(true);
+  });
+
+  it('a stamp of a change beyond limits that goes in a gap is not gone', () => {
+    bring({ annotations: { [annotations.changedBeyondLimits]: 'laptop/0b1c' } });
+    gap = true;
+    expect(changes.has(bring())).toBe(true);
+  });
+
+  it('a problem that comes and goes is no change of it', () => {
+    bring();
+    gap = true;
+    const padding = 'x'.repeat(1_100_000);
+    const annotations = { ...forged, padding };
+    expect(bring({ annotations }).problem).toBeDefined();
+    gap = false;
+    expect(changes.has(bring({ annotations: forged }))).toBe(true);
+  });
+
+  it('what changes nothing of it in a gap is not meant', () => {
+    bring();
+    gap = true;
+    expect(changes.has(bring({ spec: { user: 'alice', key: 'example-plain-key-of-ci', ttl: 5 } }))).toBe(
+      false,
+    );
+  });
+
+  it.each<[string, CredentialParts]>([
+    ['a rotation', { annotations: { [annotations.rotate]: 'now' } }],
+    ['a longer life', { spec: { ...spec, ttl: 0 } }],
+    ['an end to being disabled', { spec: { ...spec, ttl: 60, disabled: false } }],
+  ])('%s is known, until its owner changes what the policies judge', (_, parts) => {
+    const before = { spec: { ...spec, ttl: 60, disabled: true } };
+    bring(before);
+    gap = true;
+    const changed = { ...before, ...parts };
+    expect(changes.has(bring(changed))).toBe(true);
+    gap = false;
+    const later = {
+      annotations: { [annotations.rotate]: 'again' },
+      spec: { ...changed.spec, disabled: true },
+    };
+    expect(changes.has(bring({ ...later, spec: { ...later.spec, description: 'mine' } }))).toBe(true);
+    expect(changes.has(bring({ ...later, spec: { ...later.spec, ttl: 30 } }))).toBe(false);
+  });
+
+  it('what narrows in the same time lifts nothing', () => {
+    bring({ spec: { ...spec, ttl: 60 } });
+    gap = true;
+    bring({ spec: { ...spec, ttl: 6_000 } });
+    expect(changes.has(bring({ spec: { ...spec, ttl: 5_000 } }))).toBe(true);
+  });
+
+  it('what has an end to being disabled while they are there is not meant', () => {
+    bring({ spec: { ...spec, ttl: 60, disabled: true } });
+    const record = bring({ spec: { ...spec, ttl: 0 }, annotations: { [annotations.rotate]: 'now' } });
+    gap = true;
+    expect(changes.has(bring({ spec: { ...spec, ttl: 0 } }))).toBe(false);
+    expect(changes.has(record)).toBe(false);
+  });
+
+  it('what was confirmed is not meant when a new leader meets it for the first time in a gap', () => {
+    gap = true;
+    const record = liveRecord();
+    store.upsert(record);
+    expect(changes.has(record)).toBe(false);
+    expect(changes.has(bring({ spec }))).toBe(true);
+  });
+
+  it('what is changed again afterwards is stamped', () => {
+    gap = true;
+    bring();
+    gap = false;
+    expect(changes.has(bring({ spec }))).toBe(false);
+    expect(changes.has(bring())).toBe(false);
+  });
+
+  it('nothing is remembered of what is gone', () => {
+    gap = true;
+    bring();
+    const record = bring({ annotations: { [annotations.rotate]: 'now' } });
+    store.remove(record.key, record.uid);
+    expect(changes.has(record)).toBe(false);
+  });
+});
+
+describe('what was written while no operator led, and the policies are not those of before', () => {
+  const key = { user: 'alice', key: 'example-plain-key-of-ci', ttl: 600 };
+  const known = { observedGeneration: 1, confirmedTTL: 600 };
+  const unseen = (parts: CredentialParts): CredentialParts => ({
+    ...parts,
+    metadata: { generation: 2, ...parts.metadata },
+    status: { ...known, ...parts.status },
+  });
+  const ready = (reason: string, status = 'False') => ({
+    conditions: [{ type: 'Ready', status, reason, message: 'as it was' }],
+  });
+  const toldOf = (record: CredentialRecord, resourceVersion = '5'): boolean => {
+    store = new Store();
+    changes = new UnguardedChanges([store], credentialRules, () => false);
+    store.upsert(record, 'list');
+    changes.distrustSince(resourceVersion);
+    return changes.has(record);
+  };
+  const confirmedWith = (before: CredentialParts, after: CredentialParts): CredentialRecord => {
+    const { status } = confirmed(credentialObject(before));
+    return recordOf(credentialObject({ ...before, ...after, status: { ...status, ...after.status } }));
+  };
+  const child = { kind: 'DirectClusterEndpointToken', spec: { accessKey: 'above', ttl: 600 } } as const;
+  const token = { kind: 'DirectClusterEndpointToken', spec: { ttl: 600 } } as const;
+  const kubeConfig = {
+    kind: 'VirtualClusterInstanceKubeConfig',
+    metadata: { namespace: 'shop' },
+    spec: { virtualClusterInstance: 'shop', certificateTTL: 600 },
+  } as const;
+  const rotated = { annotations: { [annotations.rotate]: 'now' } };
+
+  it.each<[string, CredentialParts, CredentialParts]>([
+    ['another key', { spec: key }, { spec: { ...key, key: 'another-key-of-twenty-characters' } }],
+    ['a wider scope', { spec: { ...key, scope: {} } }, { spec: key }],
+    ['a longer life', { spec: key }, { spec: { ...key, ttl: 601 } }],
+    ['a life without an end', { spec: key }, { spec: { ...key, ttl: 0 } }],
+    ['a life from the last use', { spec: key }, { spec: { ...key, ttlAfterLastActivity: true } }],
+    ['a longer life of a token', token, { spec: { ttl: 601 } }],
+    [
+      'a longer life of a kubeconfig',
+      kubeConfig,
+      { spec: { ...kubeConfig.spec, certificateTTL: 0 }, metadata: { namespace: 'shop', generation: 2 } },
+    ],
+    ['a renewal', child, { spec: { ...child.spec, renewBefore: 60 } }],
+    ['another namespace', { spec: key }, { spec: { ...key, allowedNamespaces: ['theirs'] } }],
+    ['an end to being disabled', { spec: key }, { status: ready('Disabled') }],
+    ['an end to being disabled after its life', { spec: key }, { status: ready('Expired') }],
+    [
+      'the look of a key that the operator disabled',
+      { spec: key },
+      {
+        spec: { ...key, disabled: true },
+        status: ready('Disabled'),
+        metadata: {
+          generation: 2,
+          managedFields: [{ manager: 'latchkey-operator', fieldsV1: { 'f:spec': { 'f:disabled': {} } } }],
+        },
+      },
+    ],
+  ])('gives a credential nothing: %s', (_, before, after) => {
+    expect(toldOf(confirmedWith(before, unseen(after)))).toBe(true);
+  });
+
+  it.each<[string, CredentialParts]>([
+    ['a token', token],
+    ['a key that the operator made', { spec: key, status: { keySource: 'Generated' } }],
+  ])('gives no other credential by a rotation: %s', (_, parts) => {
+    expect(
+      toldOf(confirmedWith(parts, { ...parts, ...rotated, status: { ...known, ...parts.status } })),
+    ).toBe(true);
+  });
+
+  it.each<[string, CredentialParts]>([
+    ['a key', { spec: key }],
+    ['a token', token],
+    ['a kubeconfig', kubeConfig],
+    ['one that was looked at already, and is refused', { spec: key, status: { observedGeneration: 1 } }],
+  ])('is not believed where it was never confirmed: %s', (_, parts) => {
+    expect(toldOf(recordOf(credentialObject(parts)))).toBe(true);
+  });
+
+  it.each<[string, CredentialParts, CredentialParts]>([
+    ['another description', { spec: key }, { spec: { ...key, description: 'mine' } }],
+    ['a shorter life', { spec: key }, { spec: { ...key, ttl: 5 } }],
+    ['an emergency stop', { spec: key }, { spec: { ...key, disabled: true } }],
+    ['a namespace less', { spec: { ...key, allowedNamespaces: ['shop'] } }, { spec: key }],
+    [
+      'a key that stays disabled',
+      { spec: key },
+      { spec: { ...key, disabled: true }, status: ready('Disabled') },
+    ],
+    ['the use of a token', token, { metadata: { generation: 1 } }],
+  ])('takes effect where it narrows: %s', (_, before, after) => {
+    expect(toldOf(confirmedWith(before, unseen(after)))).toBe(false);
+  });
+
+  it('lets a key live whose rotation is not possible', () => {
+    const supplied = { ...known, keySource: 'Hash' };
+    expect(toldOf(confirmedWith({ spec: key }, { ...rotated, spec: key, status: supplied }))).toBe(false);
+  });
+
+  it('is what was written after the last renewal, not before', () => {
+    const record = recordOf(credentialObject({ spec: key, metadata: { resourceVersion: '10' } }));
+    expect(toldOf(record, '9')).toBe(true);
+    expect(toldOf(record, '10')).toBe(false);
+  });
+
+  it('is known also of a kind that was listed later', () => {
+    changes.distrustSince('5');
+    const record = recordOf(credentialObject({ spec: key }));
+    store.upsert(record, 'list');
+    expect(changes.has(record)).toBe(true);
+    const later = recordOf(credentialObject({ name: 'later', spec: key }));
+    store.upsert(later, 'watch');
+    expect(changes.has(later)).toBe(false);
+  });
+});
+
+describe('the condition of what is not believed', () => {
+  const told = (record: CredentialRecord, parts: CredentialParts = {}): CredentialRecord => {
+    const { reason, message } = unguardedRefusal(record);
+    const condition = { type: 'Ready', status: 'False', reason, message, observedGeneration: 1 };
+    const status = { fingerprint: record.status.fingerprint, conditions: [condition] };
+    return recordOf(credentialObject({ spec, ...parts, status }));
+  };
+  const changedOne = liveRecord({ spec });
+  const newOne = recordOf(credentialObject({ spec }));
+
+  it('says it to the next operator', () => {
+    for (const record of [changedOne, newOne]) {
+      expect(isNoted(record)).toBe(false);
+      expect(isNoted(told(record))).toBe(true);
+    }
+  });
+
+  it('is lifted when the owner of one that was confirmed changes it, and by nothing else', () => {
+    const generation = 2;
+    const notedAfter = (parts: object, metadata: object = { generation }) =>
+      isNoted(told(changedOne, { spec: { ...spec, ...parts }, metadata: { ...metadata } }));
+    expect(notedAfter({ ttl: 60 })).toBe(false);
+    expect(notedAfter({ description: 'mine' })).toBe(true);
+    expect(notedAfter({ disabled: true })).toBe(true);
+    expect(notedAfter({ ttl: 60 }, { generation: 1 })).toBe(true);
+  });
+
+  it('stays on one that was never confirmed, because its owner is not known', () => {
+    expect(isNoted(told(newOne, { spec: { ...spec, ttl: 60 }, metadata: { generation: 2 } }))).toBe(true);
+  });
+
+  it('is waited for before the next leader is told that all is known', () => {
+    gap = true;
+    const record = bring({ spec });
+    expect(changes.hasUnnoted()).toBe(true);
+    const { conditions } = told(record);
+    version++;
+    store.upsert({ ...record, resourceVersion: String(version), conditions });
+    expect(changes.hasUnnoted()).toBe(false);
+    store.upsert({ ...record, resourceVersion: 'last', deleted: 1 });
+    expect(changes.hasUnnoted()).toBe(false);
+  });
+});
