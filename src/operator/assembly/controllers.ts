@@ -79,7 +79,8 @@ export class Controllers {
     this.#signatures = new RecordSignatures(options.client, (count) => randomBytes(count));
     this.stores = new CredentialStores(options.clock, options.settings.maxObjectsPerOwner);
     this.targets = new TargetStores(options.clock);
-    this.#unguarded = new UnguardedChanges(this.stores.credentials, credentialRules, (what) =>
+    const rules = credentialRules(() => options.isUnguarded('records'));
+    this.#unguarded = new UnguardedChanges(this.stores.credentials, rules, (what) =>
       options.isUnguarded(what === 'made' ? 'records' : 'changes'),
     );
     this.#knownTargets = new KnownTargets(this.targets, options.settings.projectNamespacePrefix);

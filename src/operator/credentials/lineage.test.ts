@@ -41,7 +41,7 @@ describe('an object that does not say who asked for it', () => {
 
   it.each<[string, CredentialParts]>([
     ['a key for another user', { spec: key }],
-    ['a key for whoever it names', { spec: { user: 'alice', key: key.key } }],
+    ['a key for oneself', { spec: { user: 'alice', key: key.key } }],
     ['a key with half of the record', { spec: key, annotations: half }],
     ['a token', token],
     ['a token below a key', { ...token, spec: { accessKey: 'above' } }],

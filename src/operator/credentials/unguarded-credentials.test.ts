@@ -21,7 +21,7 @@ let version = 0;
 beforeEach(() => {
   store = new Store();
   gap = false;
-  changes = new UnguardedChanges([store], credentialRules, () => gap);
+  changes = new UnguardedChanges([store], credentialRules(() => gap), () => gap);
 });
 
 /** The watch brings the object as it is now. */
@@ -134,6 +134,37 @@ describe('what was made or changed while no one stamped', () => {
   });
 });
 
+describe('what is changed while only the policies of ownership are away', () => {
+  const own = { user: 'alice', key: 'example-plain-key-of-ci', ttl: 60 };
+  const by = (user: string) => ({ [annotations.changedBy]: user, [annotations.changedByGroups]: '[]' });
+  const isKnown = (parts: CredentialParts): boolean => {
+    changes = new UnguardedChanges([store], credentialRules(() => false), (what) => what === 'changed');
+    bring({ spec: own });
+    return changes.has(bring(parts));
+  };
+
+  it.each<[string, object]>([
+    ['another key', { key: 'another-key-of-twenty-characters' }],
+    ['a longer life', { ttl: 61 }],
+    ['another namespace', { allowedNamespaces: ['theirs'] }],
+  ])('is known where it says that its owner has done it: %s', (_, change) => {
+    expect(isKnown({ spec: { ...own, ...change }, annotations: by('alice') })).toBe(true);
+  });
+
+  it.each<[string, CredentialParts]>([
+    ['narrows it', { spec: { ...own, ttl: 5 }, annotations: by('alice') }],
+    ['names a stranger, and is refused for that', { spec: { ...own, ttl: 61 }, annotations: by('mallory') }],
+    ['describes it', { spec: { ...own, description: 'mine' } }],
+  ])('is not meant where it %s', (_, parts) => {
+    expect(isKnown(parts)).toBe(false);
+  });
+
+  it('is not what is made then: who asked for that is recorded', () => {
+    changes = new UnguardedChanges([store], credentialRules(() => false), (what) => what === 'changed');
+    expect(changes.has(bring({ spec: own }))).toBe(false);
+  });
+});
+
 describe('what was written while no operator led, and the policies are not those of before', () => {
   const key = { user: 'alice', key: 'example-plain-key-of-ci', ttl: 600 };
   const known = { observedGeneration: 1, confirmedTTL: 600 };
@@ -147,7 +178,7 @@ describe('what was written while no operator led, and the policies are not those
   });
   const toldOf = (record: CredentialRecord, resourceVersion = '5'): boolean => {
     store = new Store();
-    changes = new UnguardedChanges([store], credentialRules, () => false);
+    changes = new UnguardedChanges([store], credentialRules(() => false), () => false);
     store.upsert(record, 'list');
     changes.distrustSince(resourceVersion);
     return changes.has(record);

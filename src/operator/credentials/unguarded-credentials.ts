@@ -7,22 +7,32 @@ import type { CredentialRefusal } from './desired-status.ts';
 import { isConfirmedSpec } from './review.ts';
 import { asksForMoreLife, hasMoreThanConfirmed } from './wider-life.ts';
 
-/** How changes of a credential in a time without policies are known. */
-export const credentialRules: ChangeRules<CredentialRecord> = {
+/**
+ * How changes of a credential in a time without policies are known. `isUnrecorded`: what it says of those who asked may be false,
+ * too. Else it names a stranger who changed it, and is refused for that.
+ */
+export const credentialRules = (isUnrecorded: () => boolean): ChangeRules<CredentialRecord> => ({
   contentOf,
-  counts: (previous, current) => saysOf(previous) !== saysOf(current) || asksForMoreLife(previous, current),
+  counts: (previous, current) => {
+    const isWider = grantOf(previous) !== grantOf(current) || asksForMoreLife(previous, current);
+    return isUnrecorded()
+      ? isWider || recordsOf(previous) !== recordsOf(current)
+      : isWider && current.problem === undefined;
+  },
   isConfirmed: isConfirmedSpec,
   // What is not confirmed may say anything: its annotations leave no trace in a generation.
   hasGained: (record) =>
     record.status.credentialHash === undefined || !isConfirmedSpec(record) || hasMoreThanConfirmed(record),
   isNoted: (record) => record.deleted !== undefined || isNoted(record),
-};
+});
 
-/** What the fingerprint covers, who may name it as a parent, and what it says of those who asked. */
-function saysOf(record: CredentialRecord): string {
-  const { fingerprints, requester, changedBy, isBeyondLimits, createdWith, allowedNamespaces } = record;
-  return JSON.stringify([fingerprints, requester, changedBy, isBeyondLimits, createdWith, allowedNamespaces]);
-}
+/** What the fingerprint covers, and who may name it as a parent. */
+const grantOf = ({ fingerprints, allowedNamespaces }: CredentialRecord): string =>
+  JSON.stringify([fingerprints, allowedNamespaces]);
+
+/** What it says of those who asked. */
+const recordsOf = ({ requester, changedBy, isBeyondLimits, createdWith }: CredentialRecord): string =>
+  JSON.stringify([requester, changedBy, isBeyondLimits, createdWith]);
 
 /**
  * Of all this no one but its owner alters anything where the policies are there, and not without being asked about the result. Others
@@ -30,7 +40,8 @@ function saysOf(record: CredentialRecord): string {
  */
 function contentOf(record: CredentialRecord): string {
   const { ttl, certificateTTL, ttlAfterLastActivity, renewBefore } = record;
-  return JSON.stringify([saysOf(record), ttl, certificateTTL, ttlAfterLastActivity, renewBefore]);
+  const life = [ttl, certificateTTL, ttlAfterLastActivity, renewBefore];
+  return JSON.stringify([grantOf(record), recordsOf(record), life]);
 }
 
 const neverConfirmed =
