@@ -21,7 +21,11 @@ let version = 0;
 beforeEach(() => {
   store = new Store();
   gap = false;
-  changes = new UnguardedChanges([store], credentialRules(() => gap), () => gap);
+  changes = new UnguardedChanges(
+    [store],
+    credentialRules(() => gap),
+    () => gap,
+  );
 });
 
 /** The watch brings the object as it is now. */
@@ -138,7 +142,11 @@ describe('what is changed while only the policies of ownership are away', () => 
   const own = { user: 'alice', key: 'example-plain-key-of-ci', ttl: 60 };
   const by = (user: string) => ({ [annotations.changedBy]: user, [annotations.changedByGroups]: '[]' });
   const isKnown = (parts: CredentialParts): boolean => {
-    changes = new UnguardedChanges([store], credentialRules(() => false), (what) => what === 'changed');
+    changes = new UnguardedChanges(
+      [store],
+      credentialRules(() => false),
+      (what) => what === 'changed',
+    );
     bring({ spec: own });
     return changes.has(bring(parts));
   };
@@ -160,7 +168,11 @@ describe('what is changed while only the policies of ownership are away', () => 
   });
 
   it('is not what is made then: who asked for that is recorded', () => {
-    changes = new UnguardedChanges([store], credentialRules(() => false), (what) => what === 'changed');
+    changes = new UnguardedChanges(
+      [store],
+      credentialRules(() => false),
+      (what) => what === 'changed',
+    );
     expect(changes.has(bring({ spec: own }))).toBe(false);
   });
 });
@@ -178,7 +190,11 @@ describe('what was written while no operator led, and the policies are not those
   });
   const toldOf = (record: CredentialRecord, resourceVersion = '5'): boolean => {
     store = new Store();
-    changes = new UnguardedChanges([store], credentialRules(() => false), () => false);
+    changes = new UnguardedChanges(
+      [store],
+      credentialRules(() => false),
+      () => false,
+    );
     store.upsert(record, 'list');
     changes.distrustSince(resourceVersion);
     return changes.has(record);
