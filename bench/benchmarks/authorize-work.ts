@@ -38,7 +38,7 @@ async function authorize(): Promise<Operation> {
     const sent = { method: 'GET', target: paths[turn % paths.length] ?? '', contentType: undefined };
     const asked = resolve(sent);
     if ('status' in asked) throw new Error(`not understood: ${asked.body}`);
-    const denial = findDenial(sender.verdict, asked);
+    const denial = findDenial(sender.verdict, asked, { isPlatform: true });
     if (denial !== undefined) throw new Error(`not in scope: ${denial.body}`);
   };
 }

@@ -53,6 +53,7 @@ export const annotations = {
   issuer: `${group}/issuer`,
   /** On the Secret of a target: when the token in it was asked for, and when it ends. */
   tokenIssued: `${group}/token-issued`,
+  isPlatform: `${group}/is-platform`,
   tokenExpires: `${group}/token-expires`,
   /** On the Secret of a credential, for those who read no more than that: the reason of Ready, the end, and the fingerprint. */
   reason: `${group}/reason`,

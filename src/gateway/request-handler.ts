@@ -103,8 +103,12 @@ export class RequestHandler {
     this.#options.onAuthenticated(exchange.request.socket, sender.verdict.identity.user);
     const asked = resolve({ method, target: path, contentType: headers['content-type'] });
     if ('status' in asked) return asked;
-    // What a space is counts later: who may not enter it shall not learn whether it is there.
-    const denial = findDenial(sender.verdict, asked, asked.namespace || anyNamespace);
+    // What a target is counts later: a holder who may not enter it must not learn whether it is there.
+    const anyPlace = {
+      namespace: asked.namespace || anyNamespace,
+      isPlatform: asked.target.kind === 'management',
+    };
+    const denial = findDenial(sender.verdict, asked, anyPlace);
     return denial ?? this.#enter(exchange, asked, sender);
   }
 
@@ -127,8 +131,8 @@ export class RequestHandler {
         ? entryDenial(identity, entry)
         : this.#askFirst(exchange, { asked, sender, entry });
     if (target === undefined) return noTarget;
-    const denial =
-      target.namespace === undefined ? undefined : findDenial(sender.verdict, asked, target.namespace);
+    // The platform was asked for by its own path, and all is known of it already.
+    const denial = target.entry === undefined ? undefined : findDenial(sender.verdict, asked, target);
     return denial ?? this.#start(exchange, { asked, sender, target });
   }
 
@@ -208,7 +212,7 @@ export class RequestHandler {
     const finish = () => {
       underway.isFinishing = true;
     };
-    const passed = { ...forwarding, asked, sender, spaceNamespace: target.namespace, finish, refuse };
+    const passed = { ...forwarding, asked, sender, place: target, finish, refuse };
     endpoint(passed).catch((error: unknown) => this.#fail(response, error));
   }
 

@@ -161,10 +161,10 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
   });
   const targets = {
     find: (target: RequestTarget): FoundTarget | undefined => {
-      if (target.kind === 'management') return { uids: '', upstream: platform, groups: [] };
+      if (target.kind === 'management') return { uids: '', upstream: platform, groups: [], isPlatform: true };
       if (target.kind !== 'cluster') return undefined;
       const entry = { verb: 'use', resource: 'clusters', namespace: '', name: target.cluster };
-      return { uids: state.uid, upstream: platform, groups: ['users'], entry };
+      return { uids: state.uid, upstream: platform, groups: ['users'], isPlatform: false, entry };
     },
     entryOf: () => ({ verb: 'use', resource: 'virtualclusterinstances', namespace: 'p-p', name: 'v' }),
   };

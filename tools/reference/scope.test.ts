@@ -25,7 +25,10 @@ function resolve(line = '') {
 function ask(line: string | undefined): { readonly request: ResolvedRequest; readonly answer: ScopeAnswer } {
   const request = resolve(line);
   if ('problem' in request) throw new Error(`${line}: ${request.problem}`);
-  return { request, answer: authorise({ gates, request, spaceNamespace: 'team-shop' }) };
+  return {
+    request,
+    answer: authorise({ gates, request, place: { namespace: 'team-shop', isPlatform: false } }),
+  };
 }
 
 const requestsIn = (title: string): string[][] =>
@@ -34,7 +37,7 @@ const requestsIn = (title: string): string[][] =>
 describe('the page about scopes', () => {
   it('has an example that can be read', () => {
     expect(gates.flatMap(({ warnings }) => warnings)).toEqual([]);
-    expect(requestsIn('Scope')).toHaveLength(8);
+    expect(requestsIn('Scope')).toHaveLength(9);
   });
 
   it.each(requestsIn('Scope'))('%s is %s', (line, expected) => {

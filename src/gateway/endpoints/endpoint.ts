@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { Logger } from '../../logger.ts';
+import type { TargetPlace } from '../../scope/gate/authorise.ts';
 import type { ResolvedRequest } from '../../scope/requests/resolve-request.ts';
 import type { GatewaySettings } from '../../settings/gateway.ts';
 import type { Authenticated } from '../gate/authenticate.ts';
@@ -29,7 +30,7 @@ export interface EndpointRequest extends Omit<Forwarding, 'body'> {
   readonly asked: ResolvedRequest;
   readonly sender: Authenticated;
   /** The namespace that a space is. */
-  readonly spaceNamespace: string | undefined;
+  readonly place: TargetPlace;
   /** For what may end the credential itself: the request is not cut any more when that is over. It counts until its answer. */
   readonly finish: () => void;
   /** Answers with an error of the gateway that no failure led to. */

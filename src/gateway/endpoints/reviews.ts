@@ -45,14 +45,14 @@ const pass = (review: EndpointRequest, body: Buffer, headers: readonly string[])
   forward({ ...review, send: { ...review.send, headers }, body });
 
 function answerAccess(review: EndpointRequest, body: Buffer): void {
-  const { request, asked, sender, spaceNamespace, send, refuse } = review;
+  const { request, asked, sender, place, send, refuse } = review;
   const read = readReview(request, body);
   if ('status' in read) return refuse(read);
   const question = reviewToRequest(read.spec, asked.target);
   // A review may leave the version out.
   if (question !== undefined && isOwnRequest({ ...question, apiVersion: version }, sender.verdict))
     return sendVerdict(review, read.spec, { allowed: true, reason: ownObjects });
-  const reason = question && explainDenial(sender.verdict, question, spaceNamespace);
+  const reason = question && explainDenial(sender.verdict, question, place);
   if (reason === undefined) {
     const headers = [
       ...withoutHeaders(send.headers, (name) => bodyHeaders.has(name)),

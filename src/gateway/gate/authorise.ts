@@ -1,5 +1,5 @@
 import { errorMessage } from '../../errors.ts';
-import { authorise } from '../../scope/gate/authorise.ts';
+import { authorise, type TargetPlace } from '../../scope/gate/authorise.ts';
 import { explainDenial as explainScopeDenial } from '../../scope/gate/explain.ts';
 import { isCredentialRequest } from '../../scope/gate/sensitive.ts';
 import { apiPrefix } from '../../scope/request-path.ts';
@@ -30,27 +30,33 @@ export function resolve(sent: SentRequest): ResolvedRequest | ErrorAnswer {
 export function findDenial(
   verdict: Verdict,
   request: RequestMeaning,
-  spaceNamespace?: string,
+  place: TargetPlace,
 ): ErrorAnswer | undefined {
   if (isOwnRequest(request, verdict)) return undefined;
-  const problem = explainScope(verdict, request, spaceNamespace);
+  const problem = explainScope(verdict, request, place);
   if (problem !== undefined) return errorAnswer('ERR_SCOPE', { problem });
-  // A patch, a dry-run delete and every read show the credential itself, whatever the target.
-  return isCredentialRequest(request) ? credentialKind : undefined;
+  return isOfPlatform(request, place) ? credentialKind : undefined;
 }
 
 /** The same in words, for an access review. */
 export function explainDenial(
   verdict: Verdict,
   request: RequestMeaning,
-  spaceNamespace?: string,
+  place: TargetPlace,
 ): string | undefined {
-  const problem = explainScope(verdict, request, spaceNamespace);
-  return problem ?? (isCredentialRequest(request) ? errorMessage('ERR_CREDENTIAL_KIND', {}) : undefined);
+  const problem = explainScope(verdict, request, place);
+  return problem ?? (isOfPlatform(request, place) ? errorMessage('ERR_CREDENTIAL_KIND', {}) : undefined);
 }
 
-function explainScope(verdict: Verdict, request: RequestMeaning, spaceNamespace: string | undefined) {
-  const answer = authorise({ gates: verdict.gates, request, spaceNamespace });
+/**
+ * A patch, a dry-run delete and every read show the credential itself, and a connected cluster may be the platform. The kinds of
+ * another one, in a target of its own, hold none of ours.
+ */
+const isOfPlatform = (request: RequestMeaning, { isPlatform }: TargetPlace): boolean =>
+  isPlatform && isCredentialRequest(request);
+
+function explainScope(verdict: Verdict, request: RequestMeaning, place: TargetPlace) {
+  const answer = authorise({ gates: verdict.gates, request, place });
   if (answer.allowed) return undefined;
   const owner = verdict.gateOwners[answer.gate ?? -1] ?? 'the credential';
   return explainScopeDenial(answer, request, owner);

@@ -19,6 +19,7 @@ function start() {
       state.asked += 1;
       return state.allows;
     },
+    isWhole: false,
     names: () => true,
   };
   const verdict = (): Verdict => ({
@@ -30,7 +31,7 @@ function start() {
     clock,
     find: verdict,
     problem: () => undefined,
-    findTarget: () => ({ uids: '' }),
+    findTarget: () => ({ uids: '', isPlatform: true }),
     projectsVersion: () => state.projects,
     permissions: { mayStay: () => true },
     limits: { ofCredential: { short: 1, long: 1 }, ofUser: { short: 1, long: 1 } },

@@ -1,5 +1,6 @@
 import type { Identity } from '../../credentials/identity.ts';
 import type { Clock, Timer } from '../../kube/clock.ts';
+import type { TargetPlace } from '../../scope/gate/authorise.ts';
 import type { RequestTarget } from '../../scope/request-path.ts';
 import type { ResolvedRequest } from '../../scope/requests/resolve-request.ts';
 import type { CredentialIndex } from '../index/credential-index.ts';
@@ -36,7 +37,7 @@ export interface OpenRequestsOptions {
   readonly problem: CredentialIndex['problem'];
   readonly findTarget: (
     target: RequestTarget,
-  ) => Pick<FoundTarget, 'uids' | 'namespace' | 'entry'> | undefined;
+  ) => Pick<FoundTarget, 'uids' | 'namespace' | 'isPlatform' | 'entry'> | undefined;
   /** Another number when another namespace is a project, or one is none any more. */
   readonly projectsVersion: () => number;
   readonly permissions: Pick<EntryPermissions, 'mayStay'>;
@@ -121,18 +122,17 @@ export class OpenRequests {
     const { findTarget, permissions } = this.#options;
     const target = findTarget(request.asked.target);
     // Deleted and made again under the same name it is another one, and the request still runs in the former one.
-    if (target?.uids !== request.targetUIDs || !this.#isInScope(verdict, request, target.namespace))
-      return false;
+    if (target?.uids !== request.targetUIDs || !this.#isInScope(verdict, request, target)) return false;
     return target.entry === undefined || permissions.mayStay(verdict.identity, target.entry);
   }
 
   /** A large scope takes milliseconds, and one user may have thousands of requests under way: it is asked only when it may say no. */
-  #isInScope(verdict: Verdict, request: OpenRequest, spaceNamespace: string | undefined): boolean {
+  #isInScope(verdict: Verdict, request: OpenRequest, place: TargetPlace): boolean {
     const projects = this.#options.projectsVersion();
     if (request.scopes === verdict.scopes && request.projects === projects) return true;
     request.scopes = verdict.scopes;
     request.projects = projects;
-    return findDenial(verdict, request.asked, spaceNamespace) === undefined;
+    return findDenial(verdict, request.asked, place) === undefined;
   }
 
   #sweep(): void {

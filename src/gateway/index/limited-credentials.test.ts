@@ -50,7 +50,7 @@ function judgeWith(...objects: readonly CredentialObject[]) {
     const [method = '', path = ''] = line.split(' ');
     const asked = resolve({ method, target: apiPrefix + path, contentType: 'application/json' });
     if ('status' in asked) return asked.code;
-    return findDenial(verdict, asked, 'team-space')?.code ?? 'allowed';
+    return findDenial(verdict, asked, { namespace: 'team-space', isPlatform: true })?.code ?? 'allowed';
   };
 }
 

@@ -4,18 +4,17 @@ import type { Clock } from '../../kube/clock.ts';
 import type { AccessQuestion } from '../../platform/access-review.ts';
 import type { TargetConnections } from '../../platform/targets/target-connections.ts';
 import type { TargetRecord } from '../../platform/targets/target-record.ts';
+import type { TargetPlace } from '../../scope/gate/authorise.ts';
 import type { RequestTarget } from '../../scope/request-path.ts';
 import type { TargetRecords } from '../index/target-records.ts';
 import { ApiServerUpstream, type Upstream, type UpstreamLimits } from './upstream.ts';
 
 /** Where requests to a target go. */
-export interface FoundTarget {
+export interface FoundTarget extends TargetPlace {
   /** Of the object that its name means now, and for a space of its cluster too. Empty for the platform itself. */
   readonly uids: string;
   /** Undefined while the operator has no access to it. */
   readonly upstream: Upstream | undefined;
-  /** The namespace that a space is. */
-  readonly namespace?: string;
   /** Groups that every user has there, besides those of the credential. */
   readonly groups: readonly string[];
   /** What the user must be allowed on the platform to enter; absent for the platform itself. */
@@ -39,7 +38,7 @@ export class Targets {
 
   constructor(options: TargetsOptions) {
     this.#options = options;
-    this.#platform = { uids: '', upstream: options.platform, groups: [] };
+    this.#platform = { uids: '', upstream: options.platform, groups: [], isPlatform: true };
   }
 
   /** Undefined where no such object is, or where it or its project is being deleted. */
@@ -77,7 +76,7 @@ export class Targets {
     const record = present(this.#options.records.clusters.get(name));
     if (record === undefined) return undefined;
     const entry = entryTo(clusters, '', name);
-    return { uids: record.uid, upstream: this.#upstreamOf(record.uid), groups: [], entry };
+    return { uids: record.uid, ...this.#accessTo(record.uid), groups: [], entry };
   }
 
   #findSpace(namespace: string | undefined, name: string): FoundTarget | undefined {
@@ -88,7 +87,7 @@ export class Targets {
     const cluster = present(all.get(record.clusterRef.cluster));
     return {
       uids: `${record.uid} ${cluster?.uid}`,
-      upstream: cluster && this.#upstreamOf(cluster.uid),
+      ...this.#accessTo(cluster?.uid),
       namespace: record.clusterRef.namespace,
       groups: [],
       entry: entryTo(spaceInstances, namespace, name),
@@ -100,16 +99,16 @@ export class Targets {
     const record = present(this.#options.records.instances.get(`${namespace}/${name}`));
     if (record === undefined) return undefined;
     const entry = entryTo(virtualClusterInstances, namespace, name);
-    return { uids: record.uid, upstream: this.#upstreamOf(record.uid), groups: [groups.users], entry };
+    return { uids: record.uid, ...this.#accessTo(record.uid), groups: [groups.users], entry };
   }
 
-  #upstreamOf(uid: string): Upstream | undefined {
-    const connection = this.#options.connections.find(uid);
-    if (connection === undefined) return undefined;
+  #accessTo(uid: string | undefined): Pick<FoundTarget, 'upstream' | 'isPlatform'> {
+    const connection = uid === undefined ? undefined : this.#options.connections.find(uid);
+    if (connection === undefined) return { upstream: undefined, isPlatform: true };
     const { limits, clock } = this.#options;
     const known = this.#upstreams.get(connection) ?? new ApiServerUpstream({ ...connection, limits, clock });
     this.#upstreams.set(connection, known);
-    return known;
+    return { upstream: known, isPlatform: connection.isPlatform() };
   }
 
   #place(project: string): string {

@@ -11,6 +11,7 @@ import {
 } from '../../platform/targets/target-record.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
 import type { Controller } from '../shared/controller.ts';
+import { PlatformIdentity } from '../targets/platform-identity.ts';
 import { RecheckSchedule } from '../targets/recheck-schedule.ts';
 import { SpaceController } from '../targets/space-controller.ts';
 import { TargetConnector } from '../targets/target-connector.ts';
@@ -80,6 +81,7 @@ function createConnector({ client, clock, targets, targetClients }: OperatorCont
   return new TargetConnector({
     clients: targetClients,
     secrets: new TargetSecrets(client),
+    platform: new PlatformIdentity(client),
     clock,
     isOther: (uid) =>
       [...targets.instances.byIndex('uid', uid), ...targets.clusters.byIndex('uid', uid)].some(

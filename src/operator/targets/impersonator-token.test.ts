@@ -6,7 +6,7 @@ const now = Date.UTC(2026, 10, 21);
 const hour = 3_600_000;
 const access = {
   ...{ server: 'https://vc.example.com/', ca: '-----BEGIN CERTIFICATE-----\nAA\n', token: 'a.b.c' },
-  ...{ issued: now, expires: now + 24 * hour },
+  ...{ issued: now, expires: now + 24 * hour, isPlatform: false },
 };
 const server = new URL('https://vc.example.com');
 

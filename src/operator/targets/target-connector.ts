@@ -14,6 +14,7 @@ import type { TargetProblem } from '../../platform/targets/target-problem.ts';
 import type { KubeConfigSource } from '../../platform/targets/target-record.ts';
 import { impersonatorRules } from './impersonator-role.ts';
 import { isAccepted, isCurrent, requestToken } from './impersonator-token.ts';
+import type { PlatformIdentity } from './platform-identity.ts';
 import { type Inspection, inspect, removeAll, repair } from './repair.ts';
 import { problemInTarget, TargetFailure } from './target-failure.ts';
 import { wantedObjects } from './target-objects.ts';
@@ -26,6 +27,7 @@ export interface TargetConnectorOptions {
   readonly clock: Clock;
   /** Whether another object that a target can belong to has this UID. */
   readonly isOther: (uid: string) => boolean;
+  readonly platform: Pick<PlatformIdentity, 'is'>;
   /** How long the impersonator's token is asked for, milliseconds. Default: a day. */
   readonly tokenLifeMs?: number;
 }
@@ -99,7 +101,10 @@ export class TargetConnector {
     // Before the first write there, so that it is known whether a deleted object has to be cleaned up behind.
     const stored = secret ?? (inspection.isEntered ? await secrets.mark(owner) : undefined);
     if (stored !== undefined && 'reason' in stored) return stored;
-    const made = await this.#prepare(target, session, inspection, stored).catch(problemInTarget);
+    const isPlatform = await this.#options.platform.is(session);
+    if (typeof isPlatform === 'object') return isPlatform;
+    const prepared = { ...inspection, isPlatform };
+    const made = await this.#prepare(target, session, prepared, stored).catch(problemInTarget);
     if (made === undefined || 'reason' in made) return made;
     return secrets.write(owner, stored, made);
   }
@@ -113,7 +118,7 @@ export class TargetConnector {
   async #prepare(
     { config }: OpenTarget,
     session: TargetSession,
-    { missing, repairs }: Inspection,
+    { missing, repairs, isPlatform }: Inspection & Pick<TargetAccess, 'isPlatform'>,
     secret: KubeObject | undefined,
   ): Promise<TargetAccess | undefined> {
     const { clock, tokenLifeMs = dayMs } = this.#options;
@@ -122,13 +127,13 @@ export class TargetConnector {
     const stored =
       secret === undefined || missing.has('ServiceAccount') ? undefined : parseTargetAccess(secret);
     const { server, ca } = config;
-    if (stored !== undefined && isCurrent(stored, server, ca, clock.now())) {
+    if (stored?.isPlatform === isPlatform && isCurrent(stored, server, ca, clock.now())) {
       if (await this.#isAccepted(config, stored, session)) return undefined;
     }
     const token = await requestToken(session, clock.now(), tokenLifeMs);
     // Proved before it is stored, so that the gateway never finds one that does not work.
     if (!(await this.#isAccepted(config, token, session))) throw new TargetFailure(notAccepted);
-    return { ...token, server: server.href, ca };
+    return { ...token, server: server.href, ca, isPlatform };
   }
 
   async #isAccepted(

@@ -11,7 +11,7 @@ const now = Date.UTC(2026, 10, 21);
 const hour = 3_600_000;
 const access = {
   ...{ server: 'https://vc.example.com/', ca: '-----BEGIN CERTIFICATE-----\nAA\n', token: 'a.b.c' },
-  ...{ issued: now, expires: now + 24 * hour },
+  ...{ issued: now, expires: now + 24 * hour, isPlatform: false },
 };
 const secret = renderTargetSecret(owner, access);
 type Secret = typeof secret;
@@ -29,6 +29,7 @@ describe('the Secret of a target', () => {
       annotations: {
         'management.platform.sh/token-issued': '2026-11-21T00:00:00Z',
         'management.platform.sh/token-expires': '2026-11-22T00:00:00Z',
+        'management.platform.sh/is-platform': 'false',
       },
     });
   });
@@ -66,6 +67,16 @@ describe('the Secret of a target', () => {
     ['is none', undefined],
   ])('is not ours when it %s', (_what, other) => {
     expect(isTargetSecretOf(other, owner)).toBe(false);
+  });
+
+  it.each([
+    ['the platform, where it says so', 'true', true],
+    ['the platform, where it says nothing, as before', undefined, true],
+    ['another cluster, where it says so', 'false', false],
+  ])('is for %s', (_, said, isPlatform) => {
+    const marks = { ...secret.metadata.annotations, 'management.platform.sh/is-platform': said };
+    const altered = { ...secret, metadata: { ...secret.metadata, annotations: marks } };
+    expect(parseTargetAccess(altered)).toMatchObject({ isPlatform });
   });
 
   const without = (entry: string) =>

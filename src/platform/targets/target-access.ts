@@ -23,6 +23,8 @@ export interface TargetAccess extends ImpersonatorToken {
   readonly server: string;
   /** PEM. */
   readonly ca: string;
+  /** Whether the target is the platform's own API server, which guards more. */
+  readonly isPlatform: boolean;
 }
 
 /** Names of the data entries. */
@@ -58,6 +60,7 @@ export function renderTargetSecret(owner: TargetOwner, access: TargetAccess) {
   const times = {
     [annotations.tokenIssued]: formatInstant(access.issued),
     [annotations.tokenExpires]: formatInstant(access.expires),
+    [annotations.isPlatform]: access.isPlatform.toString(),
   };
   return {
     ...mark,
@@ -95,5 +98,7 @@ export function parseTargetAccess(secret: unknown): TargetAccess | undefined {
   if (server === undefined || ca === undefined) return undefined;
   if (token === undefined || !isBearerToken(token)) return undefined;
   if (issued === undefined || expires === undefined || Object.keys(data).length > 3) return undefined;
-  return { server, ca, token, issued, expires };
+  // A Secret of the release before says nothing about it.
+  const isPlatform = marks[annotations.isPlatform] !== 'false';
+  return { server, ca, token, issued, expires, isPlatform };
 }

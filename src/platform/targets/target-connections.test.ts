@@ -6,7 +6,14 @@ import { renderTargetMark, renderTargetSecret } from './target-access.ts';
 import { type TargetAccessRecord, TargetConnections, toTargetAccessRecord } from './target-connections.ts';
 
 const owner = { kind: 'Cluster', uid: 'u1' } as const;
-const access = { server: 'https://a.example', ca: 'ca', token: 'one', issued: 0, expires: 1_000 };
+const access = {
+  server: 'https://a.example',
+  ca: 'ca',
+  token: 'one',
+  issued: 0,
+  expires: 1_000,
+  isPlatform: false,
+};
 
 function secretOf(changes: Partial<typeof access> = {}, metadata: object = {}): KubeObject {
   const secret = renderTargetSecret(owner, { ...access, ...changes });

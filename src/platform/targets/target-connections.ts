@@ -41,6 +41,8 @@ export function toTargetAccessRecord(secret: KubeObject): TargetAccessRecord | u
 export interface TargetConnection {
   readonly identity: IdentitySource;
   readonly connections: ConnectionSet;
+  /** Whether the target is the platform itself, by what is stored now. */
+  readonly isPlatform: () => boolean;
 }
 
 export interface TargetConnectionsOptions {
@@ -81,8 +83,12 @@ export class TargetConnections {
 
   #make(uid: string): TargetConnection {
     const { store, ...limits } = this.#options;
-    const identity = new StoredIdentity(() => store.get(storeKey(uid)));
-    return { identity, connections: new ConnectionSet(limits) };
+    const read = () => store.get(storeKey(uid));
+    return {
+      identity: new StoredIdentity(read),
+      connections: new ConnectionSet(limits),
+      isPlatform: () => read()?.access.isPlatform !== false,
+    };
   }
 
   #close(uid: string): void {

@@ -9,7 +9,7 @@ import { compileScope } from './compile-scope.ts';
 
 function allows(scopes: readonly RawScope[], request: ResolvedRequest): boolean {
   const gates = scopes.map((scope) => compileScope(scope, projectsByName));
-  return authorise({ gates, request, spaceNamespace: 'default' }).allowed;
+  return authorise({ gates, request, place: { namespace: 'default', isPlatform: true } }).allowed;
 }
 
 const targets = [
@@ -236,7 +236,8 @@ describe('authorise', () => {
     });
     if ('problem' in request) throw new Error(request.problem);
     const open = compileScope({ clusters: [{ cluster: '*' }] }, projectsByName);
-    expect(authorise({ gates: [open, compileScope({}, projectsByName), open], request })).toEqual({
+    const gates = [open, compileScope({}, projectsByName), open];
+    expect(authorise({ gates, request, place: { isPlatform: true } })).toEqual({
       allowed: false,
       reason: 'Target',
       gate: 1,
@@ -276,7 +277,8 @@ describe('a namespace that is no project', () => {
     const gate = compileScope(scope, (namespace) =>
       labelled.has(namespace) ? projectsByName(namespace) : undefined,
     );
-    const isAllowed = () => authorise({ gates: [gate], request: read(path) }).allowed;
+    const isAllowed = () =>
+      authorise({ gates: [gate], request: read(path), place: { isPlatform: true } }).allowed;
     expect(isAllowed()).toBe(false);
     labelled.add('p-demo');
     expect(isAllowed()).toBe(true);

@@ -1,14 +1,21 @@
 import type { RequestMeaning } from '../requests/resolve-request.ts';
 import { isAlwaysAllowed } from './always.ts';
 import type { Gate, GateEntry } from './gate.ts';
-import { needsName } from './sensitive.ts';
+import { isProtected, needsName } from './sensitive.ts';
 
 export interface ScopeQuestion {
   /** Of the credential and of each ancestor that has a scope. A request must pass all of them. */
   readonly gates: readonly Gate[];
   readonly request: RequestMeaning;
-  /** For a request to a space: the namespace that it is. Without it every such request is denied. */
-  readonly spaceNamespace?: string | undefined;
+  readonly place: TargetPlace;
+}
+
+/** What a request leads to, as far as scopes care. */
+export interface TargetPlace {
+  /** Of a space: the namespace that it is. Without it every request to a space is denied. */
+  readonly namespace?: string | undefined;
+  /** Whether it is the platform's own API server, under whatever name. Not known: it counts as the platform. */
+  readonly isPlatform: boolean;
 }
 
 export interface ScopeDenial {
@@ -29,34 +36,40 @@ export type ScopeAnswer = { readonly allowed: true } | ScopeDenial;
 const allowed: ScopeAnswer = { allowed: true };
 
 /** Whether the scopes of a credential let a request pass. The rights of its identity are another matter. */
-export function authorise({ gates, request, spaceNamespace }: ScopeQuestion): ScopeAnswer {
-  if (request.target.kind === 'space' && !isInSpace(request, spaceNamespace)) {
+export function authorise({ gates, request, place }: ScopeQuestion): ScopeAnswer {
+  if (request.target.kind === 'space' && !isInSpace(request, place.namespace)) {
     return { allowed: false, reason: 'OutsideSpace' };
   }
   for (let index = 0; index < gates.length; index++) {
-    const reason = denialBy(gates[index], request);
+    const reason = denialBy(gates[index], request, place);
     if (reason !== undefined) return { allowed: false, reason, gate: index };
   }
   return allowed;
 }
 
 /** A plain loop: it runs for every request, and must allocate nothing. */
-function denialBy(gate: Gate | undefined, request: RequestMeaning): DenialReason | undefined {
+function denialBy(
+  gate: Gate | undefined,
+  request: RequestMeaning,
+  { isPlatform }: TargetPlace,
+): DenialReason | undefined {
   const { target } = request;
   if (target.kind === 'management' && isAlwaysAllowed(request)) return undefined;
   let reached = false;
   for (const entry of gate?.entries ?? []) {
     if (!entry.reaches(target)) continue;
-    if (passes(entry, request)) return undefined;
+    if (passes(entry, request, isPlatform)) return undefined;
     reached = true;
   }
   if (!reached) return 'Target';
   return needsName(request) ? 'Unnamed' : 'Request';
 }
 
-function passes(entry: GateEntry, request: RequestMeaning): boolean {
+function passes(entry: GateEntry, request: RequestMeaning, isPlatform: boolean): boolean {
   if (isAlwaysAllowed(request)) return true;
-  return entry.allows(request) && (!needsName(request) || entry.names(request));
+  if (!entry.allows(request)) return false;
+  if (entry.isWhole && !isProtected(request, isPlatform)) return true;
+  return !needsName(request) || entry.names(request);
 }
 
 /** A space is one namespace: what is in it, and a look at the namespace itself. This binds every credential, scoped or not. */

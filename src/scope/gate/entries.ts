@@ -22,6 +22,7 @@ export function projectEntry(value: unknown, findProject: FindProject): GateEntr
       if (project === undefined || !isProject(project)) return false;
       return isInstanceRead(request) || isKubeConfigCreate(request);
     },
+    isWhole: true,
     names: namesNothing,
   };
 }
@@ -38,6 +39,7 @@ export function spaceEntry(value: unknown, findProject: FindProject): GateEntry 
       (findProject(request.namespace) === project &&
         isNamed(request, isSpace) &&
         isInstanceRead(request, spaceInstances.plural)),
+    isWhole: true,
     names: namesNothing,
   };
 }
@@ -54,6 +56,7 @@ export function virtualClusterEntry(value: unknown, findProject: FindProject): G
       (findProject(request.namespace) === project &&
         isNamed(request, isIt) &&
         (isInstanceRead(request, virtualClusterInstances.plural) || isKubeConfigCreate(request))),
+    isWhole: true,
     names: namesNothing,
   };
 }
@@ -63,6 +66,7 @@ export function clusterEntry(value: unknown): GateEntry {
   return {
     reaches: (target: RequestTarget) => target.kind === 'cluster' && isCluster(target.cluster),
     allows: () => true,
+    isWhole: true,
     names: namesNothing,
   };
 }

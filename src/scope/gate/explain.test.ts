@@ -14,7 +14,7 @@ function explain(scope: RawScope, line: string): string {
   const answer = authorise({
     gates: [compileScope(scope, projectsByName)],
     request,
-    spaceNamespace: 'team-shop',
+    place: { namespace: 'team-shop', isPlatform: true },
   });
   if (answer.allowed) throw new Error(`${line} is allowed`);
   return explainDenial(answer, request, 'OwnedAccessKey "ci"');

@@ -7,6 +7,8 @@ export interface GateEntry {
   reaches(target: RequestTarget): boolean;
   /** Asked only about requests to a target that it reaches. */
   allows(request: RequestMeaning): boolean;
+  /** Whether it names a target as a whole, and not what may be done in it. */
+  readonly isWhole: boolean;
   /** Whether it names the resource of the request in full, without a wildcard. */
   names(request: RequestMeaning): boolean;
 }

@@ -29,6 +29,7 @@ export function roleEntry(value: unknown, findProject: FindProject): GateEntry |
   return {
     reaches: (target) => target.kind === 'management',
     allows: (request) => isCommandLineRead(request, bounds),
+    isWhole: false,
     names: () => false,
   };
 }

@@ -42,6 +42,7 @@ export function ruleEntry(value: unknown, findProject: FindProject): GateEntry {
   return {
     reaches: (target) => reaches(rule, target),
     allows: (request) => allows(rule, request),
+    isWhole: false,
     names: (request) => rule.resources?.some((matcher) => namesResource(matcher, request)) === true,
   };
 }

@@ -32,9 +32,12 @@ function resolve(method: string, target: string) {
 function verdictOf(scopes: readonly RawScope[], method: string, target: string): string {
   const request = resolve(method, target);
   if ('problem' in request) return request.code;
-  const spaceNamespace = target.startsWith('/project/demo/space/shop') ? 'team-shop' : undefined;
+  const namespace = target.startsWith('/project/demo/space/shop') ? 'team-shop' : undefined;
+  const isPlatform = /^\/(?:management|cluster\/platform|project\/[^/]+\/[^/]+\/platform)(?:\/|$)/.test(
+    target,
+  );
   const gates = scopes.map((scope) => compileScope(scope, projectsByName));
-  const answer = authorise({ gates, request, spaceNamespace });
+  const answer = authorise({ gates, request, place: { namespace, isPlatform } });
   return answer.allowed ? 'allow' : answer.reason;
 }
 

@@ -31,6 +31,17 @@ export function needsName(request: RequestMeaning): boolean {
   }
 }
 
+/**
+ * Whether the list above holds for a scope that names the target whole. In a virtual cluster or a cluster of its own, the rights that
+ * the user has there decide alone: without Secrets and roles no one can install anything. The platform stays guarded, by whatever
+ * name a request reaches it; a space on it is one namespace, and only those of Latchkey itself are guarded in it.
+ */
+export function isProtected({ target, namespace }: RequestMeaning, isPlatform: boolean): boolean {
+  if (target.kind === 'management') return true;
+  if (!isPlatform) return false;
+  return target.kind !== 'space' || systemNamespaces.has(namespace);
+}
+
 /** The kinds whose objects are credentials, whatever target they are asked of: a cluster may be the platform itself. */
 export const isCredentialRequest = ({ apiGroup, resource }: RequestMeaning): boolean =>
   apiGroup === group && credentialResources.has(resource);

@@ -12,7 +12,8 @@ const eu: RequestTarget = { kind: 'cluster', cluster: 'eu' };
 function can(scope: RawScope, spec: unknown): boolean {
   const request = reviewToRequest(spec, eu);
   if (request === undefined) throw new Error('the review cannot be read');
-  return authorise({ gates: [compileScope(scope, projectsByName)], request }).allowed;
+  const gates = [compileScope(scope, projectsByName)];
+  return authorise({ gates, request, place: { isPlatform: true } }).allowed;
 }
 
 describe('reviewToRequest', () => {

@@ -3,7 +3,7 @@ import { LatchkeyError } from '../../../src/errors.ts';
 import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import type { Exchange } from '../../fakes/exchange.ts';
 import { waitFor } from '../../fakes/wait-for.ts';
-import { accessKey, connection, owner, PlayedTarget, TargetStage } from './target-stage.ts';
+import { accessKey, connection, owner, PlayedTarget, showAs, TargetStage } from './target-stage.ts';
 
 let clock: FakeClock;
 let stage: TargetStage;
@@ -37,6 +37,40 @@ describe('connecting', () => {
       token: stage.target.tokens[0],
     });
   });
+
+  const isPlatform = () => {
+    const secret = stage.platform.storage('secrets').get(accessKey);
+    return secret?.metadata.annotations?.['management.platform.sh/is-platform'];
+  };
+
+  it.each([
+    ['another cluster', () => undefined, 'false'],
+    ['the platform under another name', () => showAs(stage.target.server, 'platform'), 'true'],
+    ['a cluster that does not show who it is', () => hide(403, 'Forbidden'), 'true'],
+    ['a cluster without kube-system', () => hide(404, 'NotFound'), 'true'],
+  ])('notes for the gateway whether it is the platform: %s', async (_, prepare, expected) => {
+    prepare();
+    expect(await connect()).toBeUndefined();
+    expect(isPlatform()).toBe(expected);
+  });
+
+  it('notes it where the release before did not', async () => {
+    await connect();
+    const secret = stage.platform.storage('secrets').get(accessKey);
+    const { 'management.platform.sh/is-platform': _, ...annotations } = secret?.metadata.annotations ?? {};
+    stage.platform
+      .storage('secrets')
+      .put({ ...secret, metadata: { ...secret?.metadata, annotations } } as never);
+    await connect();
+    expect(isPlatform()).toBe('false');
+  });
+
+  const hide = (status: number, reason: string) =>
+    stage.target.server.script((exchange) => {
+      if (!exchange.path.endsWith('/namespaces/kube-system')) return false;
+      exchange.refuse(status, reason);
+      return true;
+    });
 
   it('only looks when everything is right', async () => {
     await connect();

@@ -61,7 +61,7 @@ describe.each<Fate>(['lost', 'unanswered'])('an operator whose last request is %
       expect(stage.target.tokens).toContain(stage.access?.token);
       return died;
     });
-    expect(requests).toBe(15);
+    expect(requests).toBe(17);
   });
 
   it('leaves a target of which the next one leaves nothing', async () => {
@@ -88,6 +88,6 @@ describe.each<Fate>(['lost', 'unanswered'])('an operator whose last request is %
       expect([next.events.at(-1), next.released]).toEqual(['Deleted', 0]);
       return died;
     });
-    expect(requests).toBe(16);
+    expect(requests).toBe(18);
   });
 });

@@ -1,6 +1,7 @@
 import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
 import type { Clock } from '../../../src/kube/clock.ts';
 import { silentLogger } from '../../../src/logger.ts';
+import { PlatformIdentity } from '../../../src/operator/targets/platform-identity.ts';
 import { TargetConnector } from '../../../src/operator/targets/target-connector.ts';
 import { TargetSecrets } from '../../../src/operator/targets/target-secrets.ts';
 import { TargetAddresses } from '../../../src/platform/targets/addresses.ts';
@@ -38,6 +39,7 @@ export class PlayedTarget {
     this.#clock = clock;
     this.#name = name;
     server.script((exchange) => this.#answer(exchange));
+    showAs(server, name);
   }
 
   /** Its administrator kubeconfig. */
@@ -79,6 +81,13 @@ export class PlayedTarget {
   }
 }
 
+/** By this UID a server is told from all others. */
+export function showAs(server: FakeApiServer, cluster: string): void {
+  server
+    .storage('namespaces')
+    .put({ metadata: { name: 'kube-system', uid: `system-of-${cluster}` } } as never);
+}
+
 /** What `left` is of a virtual cluster that was connected. */
 export const everything = [
   ['latchkey-impersonator'],
@@ -110,6 +119,7 @@ export class TargetStage {
 
   static async open(clock: Clock): Promise<TargetStage> {
     const stage = new TargetStage(await FakeApiServer.start(), await PlayedTarget.start(clock, 'a'), clock);
+    showAs(stage.platform, 'platform');
     stage.useKubeConfig(stage.target.kubeConfig);
     return stage;
   }
@@ -154,7 +164,9 @@ export class TargetStage {
     });
     const secrets = new TargetSecrets(client);
     const isOther = (uid: string) => this.others.has(uid);
-    return { client, clients, connector: new TargetConnector({ clients, secrets, clock, isOther }) };
+    const platform = new PlatformIdentity(client);
+    const connector = new TargetConnector({ clients, secrets, platform, clock, isOther });
+    return { client, clients, connector };
   }
 
   /** Puts an administrator kubeconfig where the instance looks for it; none: takes it away. */

@@ -23,7 +23,13 @@ async function ask(host: string, way: 'requests' | 'watches') {
   const store = new Store<TargetAccessRecord>();
   const { lookup } = new TargetAddresses(['127.0.0.0/8'], async () => [four('127.0.0.1')]);
   const targets = new TargetConnections({ store, lookup, connections: 1, watchConnections: 1 });
-  const access = { ca: server.authority.certificate, token: 'canary', issued: 0, expires: 1 };
+  const access = {
+    ca: server.authority.certificate,
+    token: 'canary',
+    issued: 0,
+    expires: 1,
+    isPlatform: false,
+  };
   const url = server.url.replace('127.0.0.1', host);
   const secret = renderTargetSecret({ kind: 'Cluster', uid: 'u1' }, { ...access, server: url });
   const metadata = { ...secret.metadata, uid: 's1', resourceVersion: '1' };

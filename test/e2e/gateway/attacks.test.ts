@@ -206,6 +206,30 @@ describe('a cluster that is the platform itself', () => {
     await admin.delete(cluster);
     await admin.untilGone(cluster);
   });
+
+  it('keeps what protects the platform from a scope that names it whole', async () => {
+    const dave = world.name('dave');
+    await giveRight(admin, dave, { apiGroups: ['*'], resources: ['*'], verbs: ['*'] });
+    const { cluster } = await makeCluster(world, await readFile(world.plane.adminKubeconfig, 'utf8'));
+    await admin.untilReady(cluster);
+    const target = `cluster/${cluster.metadata.name}`;
+    const scope = { clusters: [{ cluster: cluster.metadata.name }] };
+    const { key } = await world.holder({ user: dave, scope });
+    await untilReached(gateway, key, target);
+    for (const path of [
+      'api/v1/namespaces/default/secrets?dryRun=All',
+      'apis/rbac.authorization.k8s.io/v1/clusterrolebindings?dryRun=All',
+      'api/v1/namespaces/default/serviceaccounts/default/token',
+      `apis/${group}/v1/ownedaccesskeys`,
+    ]) {
+      const sent = { method: 'POST', key, headers: { 'content-type': 'application/json' }, body: '{}' };
+      const { statusCode, body } = await gateway.send(`/kubernetes/${target}/${path}`, sent);
+      expect([path, statusCode]).toEqual([path, 403]);
+      expect(await body.text()).toContain('without a wildcard');
+    }
+    await admin.delete(cluster);
+    await admin.untilGone(cluster);
+  });
 });
 
 describe('after all of this', () => {

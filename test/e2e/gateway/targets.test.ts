@@ -41,6 +41,46 @@ async function get(path: string, key: string) {
   });
 }
 
+async function post(path: string, key: string, object: object): Promise<number> {
+  const headers = { 'content-type': 'application/json' };
+  const { statusCode, body } = await gateway.send(path, {
+    method: 'POST',
+    key,
+    headers,
+    body: JSON.stringify(object),
+  });
+  await body.dump();
+  return statusCode;
+}
+
+const metadata = { name: world.name('chart') };
+const namespaced = '/namespaces/default';
+const rbac = '/apis/rbac.authorization.k8s.io/v1';
+const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' };
+const names = { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList' };
+const schema = { openAPIV3Schema: { type: 'object' } };
+/** Charts and operators are installed with these; each could lift a limit on the platform. */
+const whatChartsMake: readonly (readonly [string, object])[] = [
+  [`/api/v1${namespaced}/secrets`, { metadata }],
+  [`/api/v1${namespaced}/serviceaccounts`, { metadata }],
+  [`/api/v1${namespaced}/serviceaccounts/${metadata.name}/token`, { spec: { audiences: [] } }],
+  [`${rbac}${namespaced}/roles`, { metadata, rules: [] }],
+  [`${rbac}${namespaced}/rolebindings`, { metadata, roleRef }],
+  [`${rbac}/clusterroles`, { metadata, rules: [] }],
+  [`${rbac}/clusterrolebindings`, { metadata, roleRef }],
+  [
+    '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
+    {
+      metadata: { name: 'widgets.example.com' },
+      spec: {
+        ...{ group: 'example.com', scope: 'Namespaced', names },
+        versions: [{ name: 'v1', served: true, storage: true, schema }],
+      },
+    },
+  ],
+  ['/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations', { metadata, webhooks: [] }],
+];
+
 describe('a target', () => {
   it('is entered with the verb use on it, of the platform', async () => {
     const { key } = await world.holder({ user: alice });
@@ -107,6 +147,10 @@ describe('a target', () => {
     const { token } = users[0].user;
     expect(clusters[0].cluster.server).toBe(baseURL + vc);
     expect(await get(vc + maps, token)).toMatchObject({ status: 200 });
+    for (const [path, object] of whatChartsMake)
+      expect([path, await post(vc + path, token, object)]).toEqual([path, 201]);
+    for (const path of ['/api/v1/secrets', '/apis/rbac.authorization.k8s.io/v1/clusterroles'])
+      expect(await get(vc + path, token)).toMatchObject({ status: 200 });
     for (const path of [cl + maps, `/kubernetes/management${maps}`])
       expect(await get(path, token)).toMatchObject({ status: 403, body: { reason: 'Forbidden' } });
     await admin.patch(holder.object, { spec: { disabled: true } });
