@@ -21,6 +21,7 @@ async function authorize(): Promise<Operation> {
   const authentication = {
     index: { find: findVerdict(), problem: () => undefined },
     maxCredentialBytes: 8_192,
+    clock: Date,
   };
   const heads = Array.from(
     { length: usedKeys },

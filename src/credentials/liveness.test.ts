@@ -60,6 +60,17 @@ describe('isLive', () => {
     expect(judge(record, [], created + minute)).toEqual({ live: false, reason: 'Expired' });
   });
 
+  it.each<[string, CredentialParts]>([
+    ['a key', { spec: { user: 'a', key, ttl: 60, disabled: true } }],
+    ['an idle key', { spec: { user: 'a', key, ttl: 60, ttlAfterLastActivity: true, disabled: true } }],
+  ])('has ended, and is not disabled, when the operator has disabled %s at its end', (_, parts) => {
+    const record = liveRecord(parts);
+    expect(judge(record)).toEqual({ live: false, reason: 'Disabled' });
+    expect(judge(record, [], created + 3 * minute)).toEqual({ live: false, reason: 'Expired' });
+    const unconfirmed = { ...record, status: { ...record.status, fingerprint: 'v1:x' } };
+    expect(judge(unconfirmed, [], created + 3 * minute)).toEqual({ live: false, reason: 'Disabled' });
+  });
+
   it('counts the own last use of an idle key', () => {
     const record = liveRecord({ spec: { user: 'a', key, ttl: 60, ttlAfterLastActivity: true } });
     const now = created + 3 * minute;

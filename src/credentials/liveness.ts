@@ -90,11 +90,12 @@ function stateOf(
 ): { reason: Reason } | { end: number } {
   if (record.deleted !== undefined) return { reason: reasons.deleting };
   if (record.problem !== undefined) return { reason: record.problem.reason };
+  const end = isConfirmed(record) ? endOf(record, now, options) : undefined;
+  // Before `disabled`: the operator disables a key that has ended, and its holder needs another one, not the switch.
+  if (end !== undefined && now >= end) return { reason: reasons.expired };
   if (record.disabled) return { reason: reasons.disabled };
   if (record.specKey?.wellFormed === false) return { reason: reasons.malformedKey };
-  const end = endOf(record, now, options);
-  if (end === undefined || !isConfirmed(record)) return { reason: reasons.unconfirmed };
-  return now < end ? { end } : { reason: reasons.expired };
+  return end === undefined ? { reason: reasons.unconfirmed } : { end };
 }
 
 function deadAncestor(ancestor: LiveRecord, reason: Reason): Liveness<never> {

@@ -60,7 +60,7 @@ export class RequestHandler {
     const { settings, index } = options;
     this.#options = options;
     this.#basePath = new URL(settings.baseURL).pathname.replace(/\/$/, '');
-    this.#authentication = { index, maxCredentialBytes: settings.maxCredentialBytes };
+    this.#authentication = { index, clock: options.clock, maxCredentialBytes: settings.maxCredentialBytes };
   }
 
   handle(request: IncomingMessage, response: ServerResponse): void {

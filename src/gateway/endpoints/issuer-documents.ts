@@ -88,7 +88,7 @@ export function toPublishedRecord(object: KubeObject): PublishedRecord {
 /** For reads of one document, of which one address may ask for so many. A live credential may always. */
 export function publicDocument(
   path: string,
-  { issuer, issuerReads, index, settings }: EndpointServices,
+  { issuer, issuerReads, index, settings, clock }: EndpointServices,
 ): PublicEndpoint {
   return {
     methods: ['GET', 'HEAD'],
@@ -97,7 +97,7 @@ export function publicDocument(
       // Counted apart from misses: a client nearby with an old credential must not keep a verifier from the keys.
       if (issuerReads.isTooMany(request.socket.remoteAddress ?? 'unknown')) {
         const { maxCredentialBytes } = settings;
-        if (!('verdict' in authenticate(request, { index, maxCredentialBytes }))) {
+        if (!('verdict' in authenticate(request, { index, maxCredentialBytes, clock }))) {
           response.shouldKeepAlive = false;
           return tooManyReads;
         }

@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { verdictFor } from '../../../test/builders/gateway-stage.ts';
 import { generateAccessKey } from '../../credentials/keys/access-key.ts';
 import { credentialHash } from '../../credentials/keys/credential-hash.ts';
+import { FakeClock } from '../../kube/fake-clock.ts';
 import type { Refused, Verdict } from '../index/verdict.ts';
 import { authenticate } from './authenticate.ts';
 
+const now = Date.parse('2026-11-25T10:00:00Z');
 const key = generateAccessKey(new Uint8Array(32).fill(7));
 
 /** An index that knows one credential, and the hashes that it was asked for. */
@@ -23,7 +25,7 @@ function indexWith(found?: Verdict | Refused, problem?: string) {
 const answerTo = (bearer: string, { index }: Pick<ReturnType<typeof indexWith>, 'index'>) =>
   authenticate(
     { rawHeaders: ['Authorization', `Bearer ${bearer}`], headers: {} },
-    { index, maxCredentialBytes: 8_192 },
+    { index, maxCredentialBytes: 8_192, clock: new FakeClock(now) },
   );
 
 const problemOf = (bearer: string, found?: Refused): string => {
@@ -58,6 +60,47 @@ describe('who holds a whole access key', () => {
   ])('is told what is wrong with it: %s', (reason, expected) => {
     expect(problemOf(key, reason && { reason })).toMatch(expected);
   });
+});
+
+/** A token whose claims say this. */
+const tokenOf = (claims: unknown): string =>
+  `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2ln`;
+const ofKind = (kind: string) => ({ 'management.platform.sh': { object: { kind } } });
+const kubeConfigClaims = ofKind('VirtualClusterInstanceKubeConfig');
+const tokenClaims = ofKind('DirectClusterEndpointToken');
+
+describe('who holds a token that has ended by its own words', () => {
+  it.each([
+    ['a token', tokenClaims, /: the token has expired\b/],
+    [
+      'a kubeconfig',
+      kubeConfigClaims,
+      /: the token in the kubeconfig has expired: fetch the kubeconfig again/,
+    ],
+  ])('is told so, whether it is known or not: %s', (_, claims, expected) => {
+    const bearer = tokenOf({ ...claims, exp: now / 1_000 });
+    expect(problemOf(bearer)).toMatch(expected);
+    for (const reason of reasons) expect(problemOf(bearer, { reason })).toBe(problemOf(bearer));
+  });
+
+  it.each<[string, unknown]>([
+    ['has not ended', { ...kubeConfigClaims, exp: now / 1_000 + 1 }],
+    ['has no end', kubeConfigClaims],
+    ['says its end in words', { ...kubeConfigClaims, exp: '2020-01-01T00:00:00Z' }],
+    ['is of another issuer', { exp: 1 }],
+    ['is of a kind that is not issued as a token', { ...ofKind('OwnedAccessKey'), exp: 1 }],
+    ['is null', null],
+    ['is a list', [1]],
+  ])('is not taken for expired when it %s', (_, claims) => {
+    expect(problemOf(tokenOf(claims))).toBe(problemOf('a-key-that-alice-chose-herself'));
+  });
+
+  it.each(['..', 'a.b.c', 'a.b.c.d', `${tokenOf({ ...tokenClaims, exp: 1 })}.more`])(
+    'is no token at all: %s',
+    (bearer) => {
+      expect(problemOf(bearer)).toBe(problemOf('a-key-that-alice-chose-herself'));
+    },
+  );
 });
 
 describe('who holds anything else', () => {

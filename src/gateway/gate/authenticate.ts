@@ -1,10 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { reasons } from '../../api/reasons.ts';
 import { credentialHash } from '../../credentials/keys/credential-hash.ts';
+import type { Clock } from '../../kube/clock.ts';
 import type { CredentialIndex } from '../index/credential-index.ts';
 import type { Refused, Verdict } from '../index/verdict.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
 import { type BearerProblem, readBearer } from './bearer.ts';
+import { expiredToken } from './expired-token.ts';
 
 export interface Authenticated {
   readonly hash: string;
@@ -14,12 +16,13 @@ export interface Authenticated {
 export interface AuthenticateOptions {
   readonly index: Pick<CredentialIndex, 'find' | 'problem'>;
   readonly maxCredentialBytes: number;
+  readonly clock: Pick<Clock, 'now'>;
 }
 
 /** Whose request it is, or the answer to it. */
 export function authenticate(
   { rawHeaders, headers }: Pick<IncomingMessage, 'rawHeaders' | 'headers'>,
-  { index, maxCredentialBytes: maxBytes }: AuthenticateOptions,
+  { index, maxCredentialBytes: maxBytes, clock }: AuthenticateOptions,
 ): Authenticated | ErrorAnswer {
   const isWebSocket = headers.upgrade?.toLowerCase() === 'websocket';
   const read = readBearer(rawHeaders, { maxBytes, isWebSocket });
@@ -28,7 +31,7 @@ export function authenticate(
   const hash = credentialHash(read.bearer);
   const found = index.find(hash);
   if (found !== undefined && 'record' in found) return { hash, verdict: found };
-  if (!read.isAccessKey) return unknown;
+  if (!read.isAccessKey) return refusedToken(read.bearer, clock.now());
   return found === undefined ? unknownKey : refusedKey(found.reason);
 }
 
@@ -49,7 +52,18 @@ const malformed: Readonly<Record<BearerProblem, ErrorAnswer>> = {
   NotBase64url: unauthenticated('the credential in Sec-WebSocket-Protocol is not base64url without padding'),
 };
 
-/** The same for all but whole access keys: a stranger must not learn which guess came close. */
+/** Of anything but whole access keys, which one can guess. The same answer whether it is known or not. */
+function refusedToken(bearer: string, now: number): ErrorAnswer {
+  const expired = expiredToken(bearer, now);
+  return expired === undefined ? unknown : expiredTokens[expired];
+}
+
+const expiredTokens = {
+  token: unauthenticated('the token has expired'),
+  kubeconfig: unauthenticated(
+    'the token in the kubeconfig has expired: fetch the kubeconfig again, or make another',
+  ),
+} as const;
 const unknown = unauthenticated('the credential is not accepted');
 const unknownKey = unauthenticated('the access key is not known: it was deleted, or replaced by another one');
 const stale = errorAnswer('ERR_INDEX_STALE', {}, { headers: ['retry-after', '5'] });

@@ -4,6 +4,7 @@ import { confirmed, created, credentialObject } from '../../../test/builders/cre
 import { generateAccessKey } from '../../credentials/keys/access-key.ts';
 import { credentialHash } from '../../credentials/keys/credential-hash.ts';
 import { toLiveRecord } from '../../credentials/live-record.ts';
+import { FakeClock } from '../../kube/fake-clock.ts';
 import { CredentialRecords } from '../index/credential-records.ts';
 import { TargetRecords } from '../index/target-records.ts';
 import { Verdicts } from '../index/verdicts.ts';
@@ -38,7 +39,11 @@ function start() {
     asked.push(hash);
     return verdicts.find(hash);
   };
-  const options = { index: { find, problem: () => undefined }, maxCredentialBytes: 8_192 };
+  const options = {
+    index: { find, problem: () => undefined },
+    maxCredentialBytes: 8_192,
+    clock: new FakeClock(created),
+  };
   const ask = (bearer: string) =>
     authenticate({ rawHeaders: ['Authorization', `Bearer ${bearer}`], headers: {} }, options);
   return { ask, asked };

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
+import { reasons } from '../../../src/api/reasons.ts';
 import { configMaps } from '../../../src/api/resources.ts';
 import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
 import { gatewayWorld } from './gateway-world.ts';
@@ -85,6 +86,23 @@ it.concurrent.each<[string, (parent: Holder) => Promise<unknown>]>([
   const parent = await world.holder({ user: alice });
   const child = await world.holder({ accessKey: parent.object.metadata.name });
   await underLoad(child.key, async () => await change(parent));
+});
+
+it.concurrent('a key that has ended is called expired, also once the operator has disabled it, and so is a token below it', async () => {
+  const { object, key } = await world.holder({ user: alice, ttl: 15 });
+  const below = await admin.untilReady(await admin.createToken({ accessKey: object.metadata.name }));
+  const marked = await admin.untilRefused(object, reasons.expired);
+  expect(marked.spec.disabled).toBe(true);
+  for (const [bearer, expected] of [
+    [key, 'the access key has expired'],
+    [String(below.status.token), 'the token has expired'],
+  ] as const) {
+    await until(`the answer: ${expected}`, async () => {
+      const { statusCode, body } = await gateway.send(path, { key: bearer });
+      const { message } = (await body.json()) as { message: string };
+      return statusCode === 401 && message.includes(expected);
+    });
+  }
 });
 
 it('a change that narrows nothing leaves the watch open', async () => {
