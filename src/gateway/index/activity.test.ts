@@ -131,15 +131,27 @@ describe('the activity of keys', () => {
     await end();
   });
 
-  it.each([
-    ['a conflict', refusal(409, 'modified'), 1_000],
-    ['a failure', refusal(500, 'etcd'), 6_500],
-  ])('is tried again after %s', async (_, failure, within) => {
+  it('is tried again after a failure', async () => {
     const { clock, failures, written, use, end } = start();
-    failures.push(failure);
+    failures.push(refusal(500, 'etcd'));
     use(key('a'));
-    await clock.advanceAsync(within, 500);
+    await clock.advanceAsync(6_500, 500);
     expect(written).toEqual(['a 10:00:00']);
+    await end();
+  });
+
+  it('is asked for once while the watch brings no newer version than the one that was refused', async () => {
+    const { clock, keys, failures, written, versions, use, end } = start();
+    for (let refused = 0; refused < 120; refused++) failures.push(refusal(409, 'modified'));
+    for (let count = 0; count < 120; count++) {
+      use({ ...key('a'), resourceVersion: '7' });
+      await clock.advanceAsync(500, 500);
+    }
+    expect(versions).toEqual(['7']);
+    failures.length = 0;
+    keys.upsert({ ...key('a'), resourceVersion: '8' });
+    await clock.advanceAsync(500, 500);
+    expect([versions, written]).toEqual([['7', '8'], ['a 10:00:59']]);
     await end();
   });
 
@@ -152,6 +164,54 @@ describe('the activity of keys', () => {
     await clock.advanceAsync(500, 500);
     expect([versions, written]).toEqual([['7', '8'], ['a 10:00:00']]);
     await end();
+  });
+
+  it('that another replica has written is not written again', async () => {
+    const { clock, keys, written, activity, use, end } = start();
+    use(key('a'));
+    const seconds = Math.floor(created / 1_000) * 1_000;
+    const record = key('a');
+    keys.upsert({ ...record, resourceVersion: '8', status: { ...record.status, lastActivity: seconds } });
+    await clock.advanceAsync(1_000, 500);
+    expect([written, activity.waiting]).toEqual([[], 0]);
+    await end();
+  });
+
+  it('of one key in use at three replicas is written once an interval', async () => {
+    const clock = new FakeClock(created);
+    const keys = new Store<LiveRecord>();
+    keys.upsert({ ...key('a'), resourceVersion: '1' });
+    const stored = () => keys.get('a') as LiveRecord;
+    let asked = 0;
+    // Each write comes back to all of them by the watch, before any asks again.
+    const mergePatch = async (_: unknown, __: unknown, { status }: { status: { lastActivity: string } }) => {
+      asked += 1;
+      const lastActivity = Date.parse(status.lastActivity);
+      const version = String(Number(stored().resourceVersion) + 1);
+      keys.upsert({ ...stored(), resourceVersion: version, status: { ...stored().status, lastActivity } });
+    };
+    const shared = {
+      client: { mergePatch } as never,
+      clock,
+      log: silentLogger,
+      keys,
+      now: () => clock.now(),
+    };
+    const replicas = [1, 2, 3].map(
+      () => new Activity({ ...shared, intervalMs: 60_000, writesPerSecond: 20 }),
+    );
+    const stop = new AbortController();
+    const running = replicas.map((replica) => replica.run(stop.signal));
+    for (let second = 0; second < 600; second++)
+      for (const replica of replicas) {
+        replica.used(stored());
+        await clock.advanceAsync(330, 330);
+      }
+    expect(asked).toBeGreaterThanOrEqual(9);
+    expect(asked).toBeLessThanOrEqual(11);
+    stop.abort();
+    await clock.settle();
+    await Promise.all(running);
   });
 
   it('is never that of another key under the same name', async () => {

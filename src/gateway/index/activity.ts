@@ -30,6 +30,8 @@ interface Use {
   lastUse: number;
   /** What the object says, as far as we know; epoch milliseconds. */
   recorded: number;
+  /** The version of the object that a write was refused for, because there is a newer one. */
+  overtaken?: string;
 }
 
 /**
@@ -50,15 +52,22 @@ export class Activity {
   }
 
   /** For every request that goes through. It costs next to nothing. */
-  used({ kind, uid, name, ttl = 0, ttlAfterLastActivity, status }: LiveRecord): void {
+  used(record: LiveRecord): void {
+    const { kind, uid, name } = record;
     if (kind !== 'OwnedAccessKey') return;
     const now = this.#options.now();
-    const use = this.#uses.get(uid) ?? { name, lastUse: now, recorded: status.lastActivity ?? 0 };
+    const use = this.#uses.get(uid) ?? { name, lastUse: now, recorded: 0 };
     use.lastUse = now;
     this.#uses.set(uid, use);
+    if (this.#isDue(use, record)) this.#due.add(uid);
+  }
+
+  /** Other replicas write too, and what one of them has written need not be written again. */
+  #isDue(use: Use, { ttl = 0, ttlAfterLastActivity, status }: LiveRecord): boolean {
+    use.recorded = Math.max(use.recorded, status.lastActivity ?? 0);
     // A key that ends soon after its last use cannot wait for the interval.
     const interval = ttlAfterLastActivity && ttl > 0 ? (ttl * 1_000) / 2 : Number.POSITIVE_INFINITY;
-    if (now - use.recorded >= Math.min(this.#options.intervalMs, interval)) this.#due.add(uid);
+    return use.lastUse - use.recorded >= Math.min(this.#options.intervalMs, interval);
   }
 
   /** When this process saw the key used last; epoch milliseconds. */
@@ -109,21 +118,33 @@ export class Activity {
   }
 
   async #write(uid: string): Promise<boolean> {
-    const { client, keys, log } = this.#options;
     const use = this.#uses.get(uid);
-    const record = use && keys.get(use.name);
+    const record = use && this.#options.keys.get(use.name);
     if (use === undefined || record?.uid !== uid) {
       this.#forget(uid);
       return true;
     }
+    const isByOthers = (record.status.lastActivity ?? 0) > use.recorded;
+    if (isByOthers && !this.#isDue(use, record)) {
+      this.#due.delete(uid);
+      return true;
+    }
+    // Until the watch has brought the newer version, the same write would be refused again.
+    return use.overtaken === record.resourceVersion || (await this.#send(uid, use, record));
+  }
+
+  async #send(uid: string, use: Use, { resourceVersion }: LiveRecord): Promise<boolean> {
+    const { client, log } = this.#options;
     const { name, lastUse } = use;
     // A patch of the status takes any UID for the right one, so the version says which object is meant.
-    const metadata = { resourceVersion: record.resourceVersion };
-    const patch = { metadata, status: { lastActivity: formatInstant(lastUse) } };
+    const patch = { metadata: { resourceVersion }, status: { lastActivity: formatInstant(lastUse) } };
     try {
       await client.mergePatch(ownedAccessKeys, { name }, patch, { subresource: 'status', retries: 0 });
     } catch (error) {
-      if (isConflict(error)) return true;
+      if (isConflict(error)) {
+        use.overtaken = resourceVersion;
+        return true;
+      }
       if (!isOvertaken(error) && !isNotFound(error)) {
         log.warn({ err: error }, 'the last activity of keys cannot be written; it will be tried again');
         return false;
