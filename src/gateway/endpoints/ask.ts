@@ -1,5 +1,9 @@
 import type { Readable } from 'node:stream';
-import { type RawResponse, ResponseCollector } from '../../kube/client/response-collector.ts';
+import {
+  type CollectorOptions,
+  type RawResponse,
+  ResponseCollector,
+} from '../../kube/client/response-collector.ts';
 import { Stalled } from '../proxy/forward.ts';
 import { StallGuard } from '../proxy/stall-guard.ts';
 import type { UpstreamRequest } from '../proxy/upstream.ts';
@@ -26,12 +30,32 @@ export async function ask(asking: Asking, question: Question): Promise<RawRespon
   return second;
 }
 
+/** An answer that keeps coming may take longer than one that stands still. */
+class ProgressingCollector extends ResponseCollector {
+  readonly #onProgress: () => void;
+
+  constructor(options: CollectorOptions, onProgress: () => void) {
+    super(options);
+    this.#onProgress = onProgress;
+  }
+
+  override onResponseStart(...event: Parameters<ResponseCollector['onResponseStart']>): void {
+    this.#onProgress();
+    super.onResponseStart(...event);
+  }
+
+  override onResponseData(...event: Parameters<ResponseCollector['onResponseData']>): void {
+    this.#onProgress();
+    super.onResponseData(...event);
+  }
+}
+
 async function askOnce(asking: Asking, question: Question) {
   const { response, upstream, send, clock, maxStallMs } = asking;
   const { method, path, headers, body = null, maxBytes = defaultBytes } = question;
   const { promise, resolve, reject } = Promise.withResolvers<RawResponse>();
   const action = { verb: method, path: path.replace(/\?.*/, '') };
-  const collector = new ResponseCollector({ action, maxBytes, resolve, reject });
+  const collector = new ProgressingCollector({ action, maxBytes, resolve, reject }, () => guard.progress());
   const request = {
     method,
     path,
