@@ -77,6 +77,14 @@ export const selfSubjectAccessReviews: Resource = {
   plural: 'selfsubjectaccessreviews',
   kind: 'SelfSubjectAccessReview',
 };
+/** Which server answers for a version of a group. */
+export const apiServices: Resource = {
+  group: 'apiregistration.k8s.io',
+  version: 'v1',
+  plural: 'apiservices',
+  kind: 'APIService',
+  namespaced: false,
+};
 export const leases: Resource = {
   group: 'coordination.k8s.io',
   version: 'v1',

@@ -206,7 +206,8 @@ export class RequestHandler {
         if (refusal !== undefined) metrics.refusals.inc({ error: refusal.code });
       },
     };
-    const endpoint = endpoints.find(asked);
+    const onPlatform = target.isPlatform ? endpoints.findOnPlatform(asked, sender.verdict) : undefined;
+    const endpoint = endpoints.find(asked) ?? onPlatform;
     if (endpoint === undefined) return forward(forwarding);
     const refuse = (answer: ErrorAnswer) => this.#refuse(response, answer);
     const finish = () => {

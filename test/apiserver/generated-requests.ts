@@ -158,10 +158,16 @@ const numbers = [
   '0x10',
   '1e3',
   '00012',
+  '0000000000000000000000000000000000000005',
+  '-0000000000000000000000000000000000000005',
+  '99999999999999999999999999999999999999',
 ];
 const fields = [
   'metadata.name=web',
   'metadata.name==web',
+  'metadata.name=web,metadata.name=web',
+  'metadata.name=web,metadata.name=api',
+  'metadata.name==web,metadata.name=zeta',
   'metadata.name%3Dweb',
   'metadata.name!=web',
   'metadata.name=',

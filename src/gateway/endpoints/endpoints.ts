@@ -4,11 +4,13 @@ import { isCredentialRequest } from '../../scope/gate/sensitive.ts';
 import type { RequestMeaning } from '../../scope/requests/resolve-request.ts';
 import { version } from '../../version.ts';
 import { credentialKind } from '../gate/authorise.ts';
+import type { Verdict } from '../index/verdict.ts';
 import { hasBody } from '../server/error-answer.ts';
 import { discoveryEndpoints } from './discovery.ts';
 import type { Endpoint, EndpointServices, Exchange, PublicEndpoint } from './endpoint.ts';
 import { publicDocument } from './issuer-documents.ts';
 import { KubeConfigs } from './kubeconfigs.ts';
+import { narrowedList } from './narrowed-lists.ts';
 import { credentialEndpoints } from './own-endpoints.ts';
 import { answerReview } from './reviews.ts';
 import { selves } from './selves.ts';
@@ -56,8 +58,10 @@ export class Endpoints {
   readonly #withoutCredential: ReadonlyMap<string, PublicEndpoint>;
   /** Nearly every request is for another group, and costs no text. */
   readonly #groups: ReadonlySet<string>;
+  readonly #services: EndpointServices;
 
   constructor(services: EndpointServices) {
+    this.#services = services;
     this.#onPlatform = new Map(Object.entries({ ...everywhere, ...onPlatform(services) }));
     this.#withoutCredential = new Map(Object.entries(withoutCredential(services)));
     this.#groups = new Set([...this.#onPlatform.keys()].map(groupOf));
@@ -68,6 +72,11 @@ export class Endpoints {
     const table = asked.target.kind === 'management' ? this.#onPlatform : this.#everywhere;
     // What stands here by mistake alone must not reach the API server: administrators hold keys too, and it would show all.
     return table.get(questionOf(asked)) ?? (isCredentialRequest(asked) ? refuseCredentials : undefined);
+  }
+
+  /** For a request to the API server of the platform, by whatever way, that no other endpoint answers. */
+  findOnPlatform(asked: RequestMeaning, verdict: Verdict): Endpoint | undefined {
+    return narrowedList(verdict, asked, this.#services);
   }
 
   /** `path` is that below the base URL, with the query. */

@@ -64,16 +64,20 @@ function isCommandLineRead(request: RequestMeaning, bounds: Bounds): boolean {
 const isUnbounded = ({ projects, virtualClusters }: Bounds): boolean =>
   projects === undefined && virtualClusters === undefined;
 
-/** A list over all namespaces is one over all projects. */
-function isInProjects(namespace: string, { findProject, projects }: Bounds): boolean {
-  if (projects === undefined && namespace === '') return true;
-  const project = findProject(namespace);
-  return project !== undefined && projects?.has(project) !== false;
-}
+/** Without bounds instances in all namespaces: a list over all of them shows these too. */
+const isInProjects = (namespace: string, { findProject, projects }: Bounds): boolean =>
+  projects === undefined || projects.has(findProject(namespace) ?? '');
 
 const isBoundVirtualCluster = ({ name }: RequestMeaning, { virtualClusters }: Bounds): boolean =>
   virtualClusters === undefined || (name !== '' && virtualClusters.has(name));
 
-function isProjectRead({ name }: RequestMeaning, bounds: Bounds): boolean {
-  return bounds.virtualClusters === undefined && isInProjects(name, bounds);
+/** A list over all namespaces is one over all projects: the gateway leaves out what is none. */
+function isProjectRead(
+  { name }: RequestMeaning,
+  { findProject, projects, virtualClusters }: Bounds,
+): boolean {
+  if (virtualClusters !== undefined) return false;
+  if (name === '') return projects === undefined;
+  const project = findProject(name);
+  return project !== undefined && projects?.has(project) !== false;
 }

@@ -1,5 +1,5 @@
 import { type PathProblem, parseRequestPath, type RequestPath, type RequestTarget } from '../request-path.ts';
-import { readListQuery } from './list-query.ts';
+import { hasTooManyPairs, readListQuery } from './list-query.ts';
 import { isClusterScoped, isMadeByPut } from './resource-tables.ts';
 
 /** What the API server takes a request for: its `RequestInfo`, field by field. */
@@ -196,6 +196,7 @@ interface NamedVerb {
 }
 
 function nameVerb(verb: string, name: string, query: string): NamedVerb | undefined {
+  if (verb === 'watch' && hasTooManyPairs(query)) return undefined;
   if (name !== '' || (verb !== 'get' && verb !== 'delete')) return { verb, name };
   if (verb === 'delete') return { verb: 'deletecollection', name };
   const options = readListQuery(query);

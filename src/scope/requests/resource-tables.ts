@@ -43,10 +43,33 @@ const clusterScoped: ResourceTable = {
 /** Whether objects of this resource are known to have no namespace. */
 export const isClusterScoped = resourceSet(clusterScoped);
 
+/** The groups of Kubernetes itself with objects that have a namespace, and ours. */
+const groupsWithNamespaces: ReadonlySet<string> = new Set([
+  '',
+  'apps',
+  'authorization.k8s.io',
+  'autoscaling',
+  'batch',
+  'certificates.k8s.io',
+  'coordination.k8s.io',
+  'discovery.k8s.io',
+  'events.k8s.io',
+  'networking.k8s.io',
+  'policy',
+  'rbac.authorization.k8s.io',
+  'resource.k8s.io',
+  'scheduling.k8s.io',
+  'storage.k8s.io',
+  group,
+]);
+
+/** Whether the API server answers for this group itself, and selects its objects by `metadata.namespace`. */
+export const selectsByNamespace = (apiGroup: string): boolean => groupsWithNamespaces.has(apiGroup);
+
 /** The resources of Kubernetes 1.36 of which a PUT makes the object where there is none. */
 const madeByPut: ResourceTable = {
   '': ['endpoints', 'events', 'limitranges', 'services'],
-  'coordination.k8s.io': ['leases'],
+  'coordination.k8s.io': ['leasecandidates', 'leases'],
   'events.k8s.io': ['events'],
   'node.k8s.io': ['runtimeclasses'],
   'rbac.authorization.k8s.io': ['clusterrolebindings', 'clusterroles', 'rolebindings', 'roles'],

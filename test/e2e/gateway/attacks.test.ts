@@ -4,11 +4,13 @@ import { connect } from 'node:tls';
 import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { giveRight } from '../../../lab/operator/rights.ts';
+import type { Stored } from '../../../lab/operator/api.ts';
+import { uniqueName } from '../../../lab/operator/manifest.ts';
+import { bindRole, giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { group } from '../../../src/api/names.ts';
-import { clusterRoleBindings } from '../../../src/api/resources.ts';
+import { clusterRoleBindings, configMaps, namespaces, type Resource } from '../../../src/api/resources.ts';
 import { makeCluster } from '../targets/target-world.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { knownHolder, untilReached } from './known-holder.ts';
@@ -256,4 +258,236 @@ describe('after all of this', () => {
     }
     expect(metrics).not.toContain(alice);
   });
+});
+
+describe('what a scope protects by name is in no list and no watch', async () => {
+  const root = world.name('root');
+  await bindRole(admin, root, 'cluster-admin');
+  const { cluster } = await makeCluster(world, await readFile(world.plane.adminKubeconfig, 'utf8'));
+  const loop = `/kubernetes/cluster/${cluster.metadata.name}`;
+  const platform = '/kubernetes/management';
+  const marker = world.name('marker');
+  const project = world.name('listed');
+  await admin.createObject(namespaces, {
+    ...{ apiVersion: 'v1', kind: 'Namespace' },
+    metadata: { name: `p-${project}`, labels: { [`${group}/project`]: project } },
+  });
+  const kinds = uniqueName('gizmos');
+  await admin.createObject(customResourceDefinitions, gizmos(kinds, 'Namespaced'));
+  await admin.createObject(customResourceDefinitions, gizmos(`global${kinds}`, 'Cluster'));
+  for (const namespace of ['latchkey-system', 'latchkey-targets', 'default']) {
+    const metadata = { namespace, name: marker };
+    await admin.createObject(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata });
+  }
+  const everything = { rules: [{}] };
+  const scopes = {
+    everything,
+    stars: { rules: [{ resources: [{ group: '', resources: ['*'] }, { group: 'coordination.k8s.io' }] }] },
+    cluster: { clusters: [{ cluster: cluster.metadata.name }] },
+  };
+  const keys = Object.fromEntries(
+    await Promise.all(
+      Object.entries(scopes).map(async ([what, scope]) => [
+        what,
+        (await knownHolder(world, { user: root, scope })).key,
+      ]),
+    ),
+  ) as Record<keyof typeof scopes, string>;
+  const free = (await knownHolder(world, { user: root })).key;
+  const naming = { rules: [{ resources: [{ group: '', resources: ['configmaps', 'namespaces'] }] }] };
+  const named = (await knownHolder(world, { user: root, scope: naming })).key;
+  await untilReached(gateway, keys.cluster, `cluster/${cluster.metadata.name}`);
+  const ways: readonly (readonly [string, string])[] = [
+    [platform, keys.everything],
+    [platform, keys.stars],
+    [loop, keys.cluster],
+  ];
+
+  async function get(key: string, path: string, accept = 'application/json') {
+    const { statusCode: status, body } = await gateway.send(path, { key, headers: { accept } });
+    return { status, text: Buffer.from(await body.arrayBuffer()).toString('latin1') };
+  }
+  async function eachWay(
+    paths: readonly string[],
+    ask: (target: string, key: string, path: string) => Promise<void>,
+  ) {
+    await Promise.all(ways.flatMap(([target, key]) => paths.map((path) => ask(target, key, path))));
+  }
+  const hidden = /"namespace":"latchkey-(?:system|targets)"/;
+
+  it.each([
+    '',
+    '?limit=500',
+    '?fieldSelector=metadata.namespace=latchkey-system',
+    '?fieldSelector=metadata.namespace=latchkey-targets',
+    '?fieldSelector=metadata.namespace!=default',
+    `?fieldSelector=metadata.name=${marker}`,
+    `?fieldSelector=metadata.name=${marker},metadata.namespace=latchkey-system`,
+    '?fieldSelector=metadata.name!=a&fieldSelector=metadata.name!=b',
+    '?a;b&fieldSelector=%zz&fieldSelector=metadata.name!=a',
+    '?resourceVersion=0&resourceVersionMatch=NotOlderThan',
+    '?watch=1&timeoutSeconds=1',
+    '?watch=1&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true',
+    '?watch=1&timeoutSeconds=1&fieldSelector=metadata.namespace=latchkey-system',
+  ])('GET configmaps%s', async (query) => {
+    const isWatch = query.includes('timeoutSeconds');
+    const paths = isWatch ? ['/api/v1/configmaps', '/api/v1/watch/configmaps'] : ['/api/v1/configmaps'];
+    const isSelected = /namespace(?:=|!=default)/.test(query);
+    await eachWay(paths, async (target, key, path) => {
+      const { status, text } = await get(key, target + path + query);
+      expect.soft({ path, status, shown: hidden.exec(text)?.[0] }).toEqual({ path, status: 200 });
+      expect.soft(text.includes(`"name":"${marker}","namespace":"default"`)).toBe(!isSelected);
+    });
+  });
+
+  it('nor behind a selector that hides what follows it', async () => {
+    await eachWay(['/api/v1/configmaps', '/api/v1/secrets'], async (target, key, path) => {
+      const { text } = await get(key, `${target}${path}?fieldSelector=metadata.name!=a%5C`);
+      expect.soft(JSON.parse(text)).toMatchObject({ kind: 'Status' });
+    });
+  });
+
+  it('in whatever form the answer comes', async () => {
+    const forms = [
+      'application/vnd.kubernetes.protobuf',
+      'application/json;as=Table;v=v1;g=meta.k8s.io',
+      'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io',
+      'application/yaml',
+    ];
+    for (const [target, key] of ways) {
+      for (const form of forms) {
+        const path = `${target}/api/v1/configmaps?fieldSelector=metadata.name=${marker}`;
+        const { status, text } = await get(key, path, form);
+        expect.soft({ form, status }).toEqual({ form, status: 200 });
+        expect.soft(text).toContain('default');
+        expect.soft(text).not.toMatch(/latchkey-(?:system|targets)/);
+      }
+    }
+  });
+
+  it('in no page', async () => {
+    const seen: string[] = [];
+    let next = '';
+    do {
+      const { text } = await get(keys.cluster, `${loop}/api/v1/configmaps?limit=1&continue=${next}`);
+      const { metadata, items } = JSON.parse(text);
+      seen.push(...items.map(({ metadata: { namespace } }: Stored) => namespace));
+      next = encodeURIComponent(metadata.continue ?? '');
+    } while (next !== '');
+    expect(seen).toContain('default');
+    expect(seen).not.toContain('latchkey-system');
+    expect(seen).not.toContain('latchkey-targets');
+  });
+
+  it('of whatever resource, and all of them are served', async () => {
+    const paths = await namespacedPaths();
+    expect(paths.length).toBeGreaterThan(25);
+    await eachWay(paths, async (target, key, path) => {
+      if (key === keys.stars) return;
+      const { status, text } = await get(key, target + path);
+      expect.soft({ path, status, shown: hidden.exec(text)?.[0] }).toEqual({ path, status: 200 });
+      const byName = await get(key, target + path.replace(/\/(\w+)$/, '/namespaces/latchkey-system/$1'));
+      expect.soft({ path, status: byName.status }).toEqual({ path, status: 403 });
+    });
+  });
+
+  it('of a custom resource, and those without a namespace are served', async () => {
+    const path = `${platform}/apis/${kinds}.example.com/v1`;
+    const metadata = { name: marker, namespace: 'latchkey-system' };
+    const gizmo = { apiVersion: `${kinds}.example.com/v1`, kind: 'Gizmo', metadata };
+    await until('the kind is served', async () => (await get(free, `${path}/gizmos`)).status === 200);
+    await admin.createObject(
+      { group: `${kinds}.example.com`, version: 'v1', plural: 'gizmos', kind: 'Gizmo', namespaced: true },
+      gizmo,
+    );
+    expect((await get(free, `${path}/gizmos`)).text).toContain(marker);
+    expect(await get(keys.everything, `${path}/gizmos`)).toMatchObject({
+      status: 200,
+      text: expect.not.stringContaining(marker),
+    });
+    const whole = `${platform}/apis/global${kinds}.example.com/v1/gizmos`;
+    await until('the other is served', async () => (await get(free, whole)).status === 200);
+    expect((await get(keys.everything, whole)).status).toBe(200);
+  });
+
+  it('of namespaces themselves; a role that reads projects sees projects', async () => {
+    const scope = { roles: [{ role: 'platform-cli' }] };
+    const { key: cli } = await knownHolder(world, { user: root, scope });
+    const namesIn = (text: string) => [...text.matchAll(/"name":"([^"]+)","uid"/g)].map(([, name]) => name);
+    const look = async (path: string) => {
+      const isOfSystem = path.includes('metadata.name%20in');
+      await eachWay([path], async (target, key) => {
+        const names = namesIn((await get(key, target + path)).text);
+        expect.soft(names.filter((name) => name?.startsWith('latchkey-'))).toEqual([]);
+        expect.soft(names).toContain('kube-system');
+      });
+      const names = namesIn((await get(cli, platform + path)).text);
+      expect.soft(names.includes(`p-${project}`)).toBe(!isOfSystem);
+      expect.soft(names.filter((name) => !name?.startsWith('p-'))).toEqual([]);
+    };
+    const queries = [
+      '',
+      '?watch=1&timeoutSeconds=1',
+      '?fieldSelector=metadata.name!=a',
+      '?labelSelector=!a',
+      '?labelSelector=kubernetes.io/metadata.name%20in%20(kube-system,latchkey-system)',
+    ];
+    await Promise.all(queries.map((query) => look(`/api/v1/namespaces${query}`)));
+    await look('/api/v1/watch/namespaces?timeoutSeconds=1');
+    for (const limit of [`${'0'.repeat(31)}1`, `%2B${'0'.repeat(40)}5`]) {
+      const path = `${platform}/api/v1/namespaces?fieldSelector=metadata.name=kube-system`;
+      expect((await get(cli, `${path}&limit=${limit}`)).status).toBe(403);
+      expect((await get(cli, `${path}&timeoutSeconds=${limit}`)).status).toBe(403);
+    }
+  });
+
+  it('and everything is shown to a key without a scope, and to one whose rule names the resource', async () => {
+    for (const key of [free, named]) {
+      const { text } = await get(key, `${platform}/api/v1/configmaps?fieldSelector=metadata.name=${marker}`);
+      expect(text).toContain('"namespace":"latchkey-system"');
+      expect((await get(key, `${platform}/api/v1/namespaces/latchkey-system/configmaps`)).status).toBe(200);
+      expect((await get(key, `${platform}/api/v1/namespaces`)).text).toContain('"name":"latchkey-system"');
+    }
+  });
+});
+
+const customResourceDefinitions: Resource = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+  kind: 'CustomResourceDefinition',
+  namespaced: false,
+};
+
+/** The lists over all namespaces of everything that is served, but of what no one may list through the gateway with a scope. */
+async function namespacedPaths(): Promise<readonly string[]> {
+  const { groups } = await admin.client.request<{ groups: { preferredVersion: { groupVersion: string } }[] }>(
+    'GET',
+    '/apis',
+  );
+  const versions = groups.map(({ preferredVersion }) => `/apis/${preferredVersion.groupVersion}`);
+  const lists = await Promise.all(
+    ['/api/v1', ...versions].map(async (root) => {
+      const { resources } = await admin.client.request<{
+        resources: { name: string; namespaced: boolean; verbs: string[] }[];
+      }>('GET', root);
+      return resources
+        .filter(({ namespaced, verbs }) => namespaced && verbs.includes('list'))
+        .map(({ name }) => `${root}/${name}`);
+    }),
+  );
+  return lists.flat().filter((path) => !/\/(?:secrets|virtualclusterinstancekubeconfigs)$/.test(path));
+}
+
+/** A kind of somebody else, in a group of its own. */
+const gizmos = (name: string, scope: 'Namespaced' | 'Cluster') => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: `gizmos.${name}.example.com` },
+  spec: {
+    group: `${name}.example.com`,
+    scope,
+    names: { plural: 'gizmos', singular: 'gizmo', kind: 'Gizmo', listKind: 'GizmoList' },
+    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+  },
 });

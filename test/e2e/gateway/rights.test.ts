@@ -72,6 +72,7 @@ const usesOfReader: Uses = {
     ]),
   ),
   ...reads('/api/v1/namespaces', (verb) => `namespaces ${verb}`),
+  'apiservices get': { path: '/apis/apiregistration.k8s.io/v1/apiservices/v1.apps' },
   ...reads('/api/v1/namespaces/latchkey-targets/secrets', (verb) => `secrets ${verb} in latchkey-targets`),
   ...reads(
     '/api/v1/namespaces/latchkey-system/configmaps',

@@ -1,0 +1,43 @@
+import { labels, systemNamespace, targetsNamespace } from '../../api/names.ts';
+import type { RequestMeaning } from '../requests/resolve-request.ts';
+import { authorise } from './authorise.ts';
+import type { Gate } from './gate.ts';
+
+/** What an answer about many namespaces must hold no more than. */
+export interface Narrowing {
+  /** Terms of a field selector. */
+  readonly fields: readonly string[];
+  /** Terms of a label selector. */
+  readonly labels: readonly string[];
+}
+
+/**
+ * What a list or a watch of the platform must be narrowed to, so that it shows nothing that a scope refuses by name. Undefined where
+ * no request by name is refused.
+ */
+export function narrowingOf(gates: readonly Gate[], request: RequestMeaning): Narrowing | undefined {
+  const field = gates.length === 0 ? undefined : namespaceField(request);
+  if (field === undefined) return undefined;
+  const isAllowed = (namespace: string): boolean => {
+    const name = field === 'metadata.name' ? namespace : request.name;
+    return authorise({ gates, request: { ...request, namespace, name, allNamespaces: false }, place }).allowed;
+  };
+  const fields = protectedNamespaces.filter((name) => !isAllowed(name)).map((name) => `${field}!=${name}`);
+  // Who may see all namespaces together, but not one that is no project, may see projects.
+  const isOfProjects = field === 'metadata.name' && request.name === '' && !isAllowed(noNamespace);
+  if (fields.length === 0 && !isOfProjects) return undefined;
+  return { fields, labels: isOfProjects ? [labels.project] : [] };
+}
+
+/** The field of each object that names a namespace, where the answer may be about all of them. */
+function namespaceField(request: RequestMeaning): 'metadata.name' | 'metadata.namespace' | undefined {
+  const { verb, apiGroup, resource, namespace } = request;
+  if (verb !== 'list' && verb !== 'watch') return undefined;
+  if (request.allNamespaces) return 'metadata.namespace';
+  return apiGroup === '' && resource === 'namespaces' && namespace === '' ? 'metadata.name' : undefined;
+}
+
+const protectedNamespaces = [systemNamespace, targetsNamespace] as const;
+const place = { isPlatform: true } as const;
+/** Nothing can have this name. */
+const noNamespace = '-';
