@@ -3,6 +3,7 @@ import { timedOut, unreachable } from '../kube-error.ts';
 import type { ByteLane } from './byte-budget.ts';
 import type { ClientIdentity, IdentitySource } from './client-identity.ts';
 import { type ConnectionOptions, ConnectionSet, type ConnectionSource } from './connections.ts';
+import { RequestDeadline } from './request-deadline.ts';
 import { type RawResponse, ResponseCollector } from './response-collector.ts';
 
 export interface TransportOptions extends ConnectionOptions {
@@ -67,19 +68,33 @@ export class Transport {
 
   /** A short request. Rejects with a KubeError, the signal's reason, or what `beforeSend` threw. */
   async send(request: TransportRequest): Promise<RawResponse> {
-    const identity = await this.#authentication.current();
-    const response = await this.#sendAs(identity, request);
-    if (response.status !== 401 || !(await this.#authentication.refreshed(identity))) return response;
-    return this.#sendAs(await this.#authentication.current(), request);
+    const { method, path, timeoutMs: ms, signal } = request;
+    const reason = () => timedOut({ verb: method, path }, Math.ceil(ms));
+    const deadline = new RequestDeadline({ clock: this.#clock, signal, limit: { ms, reason } });
+    try {
+      const identity = await deadline.before(this.#authentication.current());
+      const response = await this.#sendAs(identity, request, deadline);
+      if (response.status !== 401) return response;
+      if (!(await deadline.before(this.#authentication.refreshed(identity)))) return response;
+      return await this.#sendAs(await deadline.before(this.#authentication.current()), request, deadline);
+    } finally {
+      deadline.clear();
+    }
   }
 
   /** A long-lived GET on a connection of its own. The caller ends it by the signal. */
   async stream(request: StreamRequest): Promise<StreamResponse> {
-    const identity = await this.#authentication.current();
-    const response = await this.#streamAs(identity, request);
-    if (response.status !== 401 || !(await this.#authentication.refreshed(identity))) return response;
-    response.body.destroy();
-    return this.#streamAs(await this.#authentication.current(), request);
+    const deadline = new RequestDeadline({ clock: this.#clock, signal: request.signal });
+    try {
+      const identity = await deadline.before(this.#authentication.current());
+      const response = await this.#streamAs(identity, request);
+      if (response.status !== 401) return response;
+      if (!(await deadline.before(this.#authentication.refreshed(identity)))) return response;
+      response.body.destroy();
+      return await this.#streamAs(await deadline.before(this.#authentication.current()), request);
+    } finally {
+      deadline.clear();
+    }
   }
 
   /** The same over one connection of its own, see {@link ConnectionSource}. The caller closes it. */
@@ -92,29 +107,27 @@ export class Transport {
     return this.#connections.close();
   }
 
-  async #sendAs(identity: ClientIdentity, request: TransportRequest): Promise<RawResponse> {
-    const { method, path, timeoutMs, maxBytes, signal, beforeSend } = request;
-    signal?.throwIfAborted();
+  async #sendAs(
+    identity: ClientIdentity,
+    request: TransportRequest,
+    deadline: RequestDeadline,
+  ): Promise<RawResponse> {
+    const { method, path, maxBytes, beforeSend } = request;
+    deadline.throwIfEnded();
     const action = { verb: method, path };
     if (this.#pending >= this.#maxPending)
       throw unreachable(action, new Error('too many requests are waiting'));
     const { promise, resolve, reject } = Promise.withResolvers<RawResponse>();
     const { budget } = this.#options;
     const collector = new ResponseCollector({ action, maxBytes, budget, beforeSend, resolve, reject });
-    const onAbort = () => collector.abort(signal?.reason);
-    const timer = this.#clock.setTimer(
-      () => collector.abort(timedOut(action, Math.ceil(timeoutMs))),
-      timeoutMs,
-    );
-    signal?.addEventListener('abort', onAbort, { once: true });
+    deadline.onEnd = (reason) => collector.abort(reason);
     this.#pending++;
     try {
       this.#dispatch(identity, request, collector);
       return await promise;
     } finally {
       this.#pending--;
-      timer.cancel();
-      signal?.removeEventListener('abort', onAbort);
+      deadline.onEnd = undefined;
     }
   }
 
