@@ -19,10 +19,10 @@ import { selves } from './selves.ts';
 type EndpointTable = Readonly<Record<string, Endpoint>>;
 
 /** In every target. */
-const everywhere: EndpointTable = {
-  'create selfsubjectaccessreviews.authorization.k8s.io': answerReview,
-  'create selfsubjectrulesreviews.authorization.k8s.io': answerReview,
-};
+const everywhere = (services: EndpointServices): EndpointTable => ({
+  'create selfsubjectaccessreviews.authorization.k8s.io': answerReview(services),
+  'create selfsubjectrulesreviews.authorization.k8s.io': answerReview(services),
+});
 
 /** Only where the target is the platform itself. */
 const onPlatform = (services: EndpointServices): EndpointTable => ({
@@ -53,7 +53,7 @@ const withoutCredential = (services: EndpointServices): Readonly<Record<string, 
 
 /** What the gateway answers itself. Everything else is forwarded. */
 export class Endpoints {
-  readonly #everywhere = new Map(Object.entries(everywhere));
+  readonly #everywhere: ReadonlyMap<string, Endpoint>;
   readonly #onPlatform: ReadonlyMap<string, Endpoint>;
   readonly #withoutCredential: ReadonlyMap<string, PublicEndpoint>;
   /** Nearly every request is for another group, and costs no text. */
@@ -62,7 +62,9 @@ export class Endpoints {
 
   constructor(services: EndpointServices) {
     this.#services = services;
-    this.#onPlatform = new Map(Object.entries({ ...everywhere, ...onPlatform(services) }));
+    const shared = everywhere(services);
+    this.#everywhere = new Map(Object.entries(shared));
+    this.#onPlatform = new Map(Object.entries({ ...shared, ...onPlatform(services) }));
     this.#withoutCredential = new Map(Object.entries(withoutCredential(services)));
     this.#groups = new Set([...this.#onPlatform.keys()].map(groupOf));
   }

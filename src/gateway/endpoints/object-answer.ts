@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { stringify } from 'yaml';
+import { type JsonBounds, withinJsonBounds } from '../../kube/client/json-bounds.ts';
 import { leaveRest } from '../server/error-answer.ts';
 import type { Exchange } from './endpoint.ts';
 
@@ -13,7 +14,7 @@ export function sendObject(
   if (response.destroyed) return;
   const isYAML = prefersYAML(request);
   const json = JSON.stringify(body, null, isPretty(request));
-  const text = isYAML && json.length <= maxYAMLLength ? stringify(body, yamlForm) : json;
+  const text = isYAML && isShort(json) ? stringify(body, yamlForm) : json;
   leaveRest(response);
   response.writeHead(status, {
     'content-type': isYAML ? 'application/yaml' : 'application/json',
@@ -28,7 +29,9 @@ export function sendObject(
 const yamlForm = { version: '1.1', lineWidth: 0 } as const;
 
 /** To write more in this way takes long, and everyone waits for it. Each JSON text is one of YAML, too. */
+const isShort = (json: string): boolean => json.length <= maxYAMLLength && withinJsonBounds(json, yamlBounds);
 const maxYAMLLength = 32_768;
+const yamlBounds: JsonBounds = { maxLevels: 100, maxValues: 512 };
 
 const prefersYAML = ({ headers: { accept = '' } }: IncomingMessage): boolean =>
   /\bapplication\/yaml\b/i.test(accept) && !/\/(?:json|\*)/i.test(accept);

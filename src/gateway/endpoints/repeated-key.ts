@@ -1,3 +1,5 @@
+import { endOfString } from '../../kube/client/json-bounds.ts';
+
 /** Whether an object in a JSON text has a key twice: readers differ about which one counts. The text can be read as JSON. */
 export function hasRepeatedKey(json: string): boolean {
   /** Keys of the objects that are open; undefined for a list. */
@@ -21,7 +23,7 @@ export function hasRepeatedKey(json: string): boolean {
         isKeyNext = open.at(-1) !== undefined;
         break;
       case '"': {
-        const end = endOfText(json, at);
+        const end = endOfString(json, at);
         if (isKeyNext && isRepeated(open.at(-1), json.slice(at, end + 1))) return true;
         isKeyNext = false;
         at = end;
@@ -29,12 +31,6 @@ export function hasRepeatedKey(json: string): boolean {
     }
   }
   return false;
-}
-
-function endOfText(json: string, start: number): number {
-  let at = start + 1;
-  while (json[at] !== '"') at += json[at] === '\\' ? 2 : 1;
-  return at;
 }
 
 /** One key can be written in several ways. */

@@ -77,6 +77,14 @@ describe('a body', () => {
     (text) => expect(() => parsePatch(Buffer.from(text))).toThrow(Refusal),
   );
 
+  it.each(['json', 'yaml'])('of %s with more values than any object has is refused', async (type) => {
+    const list = `[${'0,'.repeat(4_100)}0]`;
+    const text = type === 'json' ? `{"a":${list}}` : `a: ${list}`;
+    const problem = expect.stringContaining('it holds more than 4096 values');
+    expect(await parse(text, `application/${type}`)).toEqual({ problem });
+    expect(() => parsePatch(Buffer.from(list))).toThrow(Refusal);
+  });
+
   it.each([
     ['no object', '- a'],
     ['nothing', ''],

@@ -1,4 +1,5 @@
 import { hasInexactNumber, isObject, type JsonObject, nestsTooDeep, parseJSON } from '../../api/json.ts';
+import { type JsonBounds, withinJsonBounds } from '../../kube/client/json-bounds.ts';
 import { WriteBudget } from '../../kube/queue/write-budget.ts';
 import { expectsContinue, smallPiece, smallPieces, tooManyPieces } from '../proxy/forward.ts';
 import { StallGuard } from '../proxy/stall-guard.ts';
@@ -102,11 +103,10 @@ export async function parseBody(body: Buffer, type: string, source: YAMLSource):
   const text = body.toString('utf8');
   // What comes from kubectl is JSON, also under the name of YAML.
   const isYAML = /yaml$/.test(type);
-  const value = isYAML && !text.trimStart().startsWith('{') ? undefined : parseJSON(text);
-  if (value === undefined && isYAML) return await parseYAML(text, source);
-  if (value === undefined) return unreadableBody('it is not what its Content-Type says');
-  const problem = valueProblem(value) ?? (hasRepeatedKey(text) ? keyTwice : undefined);
-  return problem === undefined ? { value } : unreadableBody(problem);
+  const read = isYAML && !text.trimStart().startsWith('{') ? noJSON : readJSON(text);
+  if (read === noJSON && isYAML) return await parseYAML(text, source);
+  if ('problem' in read) return unreadableBody(read.problem);
+  return hasRepeatedKey(text) ? unreadableBody(keyTwice) : read;
 }
 
 /** Why what was read is not used. */
@@ -117,18 +117,32 @@ const valueProblem = (value: unknown): string | undefined => {
 
 /** Throws a Refusal. */
 export function parsePatch(body: Buffer): unknown {
-  const value = parseJSON(body.toString('utf8'));
-  if (value === undefined) return unreadable('it is not what its Content-Type says');
+  const read = readJSON(body.toString('utf8'));
+  return 'problem' in read ? unreadable(read.problem) : read.value;
+}
+
+/** Texts may be long. Many keys take the parser, and all that follows, a hundred times as long. */
+const bounds: JsonBounds = { maxLevels: Number.POSITIVE_INFINITY, maxValues: 4_096 };
+
+type JsonReading = { readonly value: unknown } | { readonly problem: string };
+
+const noJSON: JsonReading = { problem: 'it is not what its Content-Type says' };
+const tooMany: JsonReading = { problem: `it holds more than ${bounds.maxValues} values` };
+
+/** What a client sent. No problem quotes it. */
+export function readJSON(text: string): JsonReading {
+  if (!withinJsonBounds(text, bounds)) return tooMany;
+  const value = parseJSON(text);
+  if (value === undefined) return noJSON;
   const problem = valueProblem(value);
-  return problem === undefined ? value : unreadable(problem);
+  return problem === undefined ? { value } : { problem };
 }
 
 async function parseYAML(text: string, { yaml, user }: YAMLSource): Promise<ParsedBody> {
   const reading = await yaml.read(user, text);
   if (reading === undefined) return { refusal: tooManyBytes };
-  if ('problem' in reading) return unreadableBody(reading.problem);
-  const value = JSON.parse(reading.json);
-  return nestsTooDeep(value) ? unreadableBody(tooDeep) : { value };
+  const read = 'problem' in reading ? reading : readJSON(reading.json);
+  return 'problem' in read ? unreadableBody(read.problem) : read;
 }
 
 const unreadableBody = (problem: string): ParsedBody => ({

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { parse } from 'yaml';
 import { asObject, type JsonObject } from '../../api/json.ts';
 import { version } from '../../api/names.ts';
 import type { RawResponse } from '../../kube/client/response-collector.ts';
@@ -12,9 +11,16 @@ import { forward } from '../proxy/forward.ts';
 import { withoutHeaders } from '../proxy/request-headers.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
 import { ask } from './ask.ts';
-import { answerFailure, type EndpointRequest } from './endpoint.ts';
+import { answerFailure, type Endpoint, type EndpointRequest, type EndpointServices } from './endpoint.ts';
 import { sendObject } from './object-answer.ts';
-import { type BodyLimit, readBody } from './request-body.ts';
+import {
+  type BodyLimit,
+  mediaTypeOf,
+  readBody,
+  readJSON,
+  tooManyBytes,
+  type YAMLSource,
+} from './request-body.ts';
 
 const accessReviews = 'selfsubjectaccessreviews';
 const rulesReviews = 'selfsubjectrulesreviews';
@@ -24,29 +30,31 @@ const limit: BodyLimit = {
   maxBytes: 65_536,
   tooLarge: errorAnswer('ERR_REQUEST_MALFORMED', { problem: 'the review is too large, or cut off' }),
 };
-/** To read as much YAML takes a hundred times as long, and everyone waits for it. */
-const maxYAMLBytes = 8_192;
 
 /**
  * When somebody asks what they may do: the API server knows their rights and nothing of scopes. Answers `no` where the scope
  * says no, and lets the target answer everything else.
  */
-export async function answerReview(review: EndpointRequest): Promise<void> {
-  const { response, asked, sender, send, refuse } = review;
-  const body = await readBody(review, limit);
-  if (response.destroyed) return;
-  if ('status' in body) return refuse(body);
-  if (asked.resource === accessReviews) return answerAccess(review, body);
-  if (sender.verdict.gates.length === 0) return pass(review, body, send.headers);
-  await answerRules(review, body);
+export function answerReview({ yaml }: Pick<EndpointServices, 'yaml'>): Endpoint {
+  return async (review) => {
+    const { response, asked, sender, send, refuse } = review;
+    const body = await readBody(review, limit);
+    if (response.destroyed) return;
+    if ('status' in body) return refuse(body);
+    const source = { yaml, user: sender.verdict.identity.user };
+    if (asked.resource === accessReviews) return await answerAccess(review, body, source);
+    if (sender.verdict.gates.length === 0) return pass(review, body, send.headers);
+    await answerRules(review, body);
+  };
 }
 
 const pass = (review: EndpointRequest, body: Buffer, headers: readonly string[]): void =>
   forward({ ...review, send: { ...review.send, headers }, body });
 
-function answerAccess(review: EndpointRequest, body: Buffer): void {
-  const { request, asked, sender, place, send, refuse } = review;
-  const read = readReview(request, body);
+async function answerAccess(review: EndpointRequest, body: Buffer, source: YAMLSource): Promise<void> {
+  const { request, response, asked, sender, place, send, refuse } = review;
+  const read = await readReview(request, body, source);
+  if (response.destroyed) return;
   if ('status' in read) return refuse(read);
   const question = reviewToRequest(read.spec, asked.target);
   // A review may leave the version out.
@@ -87,48 +95,37 @@ const mediaTypes = {
 } as const;
 
 /** A text goes on as we understood it: two readers can differ about keys that stand twice, and about much in YAML. */
-function readReview({ headers }: IncomingMessage, body: Buffer): ReadReview | ErrorAnswer {
-  const [type = ''] = (headers['content-type'] ?? '').split(';');
-  try {
-    switch (type.trim().toLowerCase()) {
-      case mediaTypes.protobuf: {
-        const spec = decodeAccessReview(body);
-        return spec === undefined ? unreadable : { spec, body, mediaType: mediaTypes.protobuf };
-      }
-      case mediaTypes.yaml:
-        if (body.length > maxYAMLBytes) return limit.tooLarge;
-        return asJSON(parse(body.toString('utf8'), yamlOptions));
-      case mediaTypes.json:
-      case '':
-        return asJSON(JSON.parse(body.toString('utf8')));
-      default:
-        return unknownType;
+async function readReview(
+  { headers }: IncomingMessage,
+  body: Buffer,
+  source: YAMLSource,
+): Promise<ReadReview | ErrorAnswer> {
+  switch (mediaTypeOf(headers['content-type'])) {
+    case mediaTypes.protobuf: {
+      const spec = decodeAccessReview(body);
+      return spec === undefined ? unreadable : { spec, body, mediaType: mediaTypes.protobuf };
     }
-  } catch {
-    return unreadable;
+    case mediaTypes.yaml:
+      return await readYAMLReview(body.toString('utf8'), source);
+    case mediaTypes.json:
+    case '':
+      return asJSON(body.toString('utf8'));
+    default:
+      return unknownType;
   }
 }
 
-/**
- * As the API server reads it. A review has no use for aliases, which can grow without bounds, nor for keys that are collections: the
- * reader writes each of them out again at every level, and 800 bytes of them take it ten seconds. Nor does it compare each key with
- * all others: what goes on holds every key once.
- */
-const yamlOptions = {
-  version: '1.1',
-  maxAliasCount: 0,
-  // Their text would quote the document, at a cost for each.
-  prettyErrors: false,
-  stringKeys: true,
-  uniqueKeys: false,
-  logLevel: 'error',
-} as const;
+async function readYAMLReview(text: string, { yaml, user }: YAMLSource): Promise<ReadReview | ErrorAnswer> {
+  const reading = await yaml.read(user, text);
+  if (reading === undefined) return tooManyBytes;
+  return 'problem' in reading ? unreadable : asJSON(reading.json);
+}
 
-/** YAML holds values that become texts only here. */
-function asJSON(review: unknown): ReadReview {
-  const text = JSON.stringify(review);
-  const spec = asObject(asObject(JSON.parse(text))['spec']);
-  return { spec, body: Buffer.from(text), mediaType: mediaTypes.json };
+function asJSON(text: string): ReadReview | ErrorAnswer {
+  const read = readJSON(text);
+  if ('problem' in read) return unreadable;
+  const body = Buffer.from(JSON.stringify(read.value));
+  return { spec: asObject(asObject(read.value)['spec']), body, mediaType: mediaTypes.json };
 }
 
 /** One user may have hundreds of such requests under way, and each answer is kept in memory until it is whole. */

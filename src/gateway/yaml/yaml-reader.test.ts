@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { cpuMs } from '../../../test/fakes/cpu-time.ts';
 import { systemClock } from '../../kube/clock.ts';
-import { YAMLReader, yamlLimits } from './yaml-reader.ts';
+import { readYAML } from './read-yaml.ts';
+import { YAMLReader, type YAMLTurnsLimits, yamlLimits } from './yaml-reader.ts';
 
 const megabyte = 2 ** 20;
 const fill = (begin: string, line: (index: number) => string) => {
@@ -17,9 +19,16 @@ const annotations = fill(
   (index) => `    example.com/note-${index}: "a text as tools write it beside an object, for others to read"`,
 );
 const commas = `[${','.repeat(megabyte - 2)}`;
-/** Long enough for a thread. */
-const text = (name: string) => `${name}: 1\n${'# as long as it takes\n'.repeat(300)}`;
-const start = (limits = {}) => new YAMLReader(systemClock, { ...yamlLimits, ...limits });
+/** A long one. */
+const text = (name: string) => `${name}: 1\n${'# as long as it takes\n'.repeat(600)}`;
+const start = (limits: Partial<YAMLTurnsLimits> = {}, maxShort = yamlLimits.maxShort) =>
+  new YAMLReader(systemClock, {
+    maxShort,
+    short: { ...yamlLimits.short, ...limits },
+    long: { ...yamlLimits.long, ...limits },
+  });
+/** A short text of commas takes a quarter of a second. */
+const shortCommas = `[${','.repeat(8_000)}]`;
 
 /** The longest time in which nothing else came to its turn meanwhile. */
 async function longestPause(work: Promise<unknown>): Promise<number> {
@@ -95,5 +104,36 @@ describe('users with long texts of YAML', () => {
     const short = reader.read('alice', 'a: 1');
     expect(await Promise.race([long, short])).toEqual({ json: '{"a":1}' });
     await long;
+  });
+});
+
+describe('a short text of YAML', () => {
+  it('takes the main thread less than half of the time that it takes to read', async () => {
+    const direct = cpuMs(() => readYAML(shortCommas));
+    const reader = start();
+    await reader.read('alice', 'a: 1');
+    const before = process.threadCpuUsage();
+    await reader.read('mallory', shortCommas);
+    const { user, system } = process.threadCpuUsage(before);
+    expect((user + system) / 1_000).toBeLessThan(direct / 2);
+  });
+
+  it('of one user waits for no more than one text of each other user', async () => {
+    const reader = start();
+    const order: string[] = [];
+    const read = async (user: string, given: string) => {
+      await reader.read(user, given);
+      order.push(user);
+    };
+    const flood = Array.from({ length: 8 }, async () => await read('mallory', shortCommas));
+    await Promise.all([...flood, read('alice', 'a: 1')]);
+    expect(order.indexOf('alice')).toBeLessThanOrEqual(2);
+  });
+
+  it('is read after one that took too much, whose thread has ended', async () => {
+    const reader = start({ maxHeapBytes: 64 * megabyte }, 2 * megabyte);
+    const [bad, good] = await Promise.all([reader.read('mallory', commas), reader.read('alice', 'a: 1')]);
+    expect(bad).toEqual({ problem: 'to read so much YAML takes too much memory' });
+    expect(good).toEqual({ json: '{"a":1}' });
   });
 });

@@ -1,10 +1,15 @@
-/** API servers keep up to 10,000 levels in managed fields: with fewer here, a user could have a whole list refused. */
-const maxLevels = 10_100;
-/**
- * One object of the 2 MiB that API servers store at most can hold that many, as owner references. Each value takes some
- * sixty bytes of memory, whatever its text takes.
- */
-const maxValues = 750_000;
+export interface JsonBounds {
+  readonly maxLevels: number;
+  /** Each value takes some sixty bytes of memory, whatever its text takes. */
+  readonly maxValues: number;
+}
+
+const ofAnswers: JsonBounds = {
+  /** API servers keep up to 10,000 levels in managed fields: with fewer here, a user could have a whole list refused. */
+  maxLevels: 10_100,
+  /** One object of the 2 MiB that API servers store at most can hold that many, as owner references. */
+  maxValues: 750_000,
+};
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -21,7 +26,7 @@ for (const code of codes(']}')) levelSteps[code] = -1;
  * Whether JSON text nests so little and holds so few values that parsing it, and writing what came of it, costs no more
  * than its length says. Reads text that is no JSON as well, to its end.
  */
-export function withinJsonBounds(text: string): boolean {
+export function withinJsonBounds(text: string, { maxLevels, maxValues } = ofAnswers): boolean {
   let level = 0;
   let values = 0;
   for (let at = 0; at < text.length; at++) {
@@ -34,12 +39,16 @@ export function withinJsonBounds(text: string): boolean {
   return true;
 }
 
-/** Where the closing quote stands, or the end of the text. */
-function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at++) {
-    const character = text.charCodeAt(at);
-    if (character === quote) return at;
-    if (character === backslash) at++;
-  }
-  return text.length;
+/** Where the closing quote of the string stands that begins at `start`, or the end of the text. */
+export function endOfString(text: string, start: number): number {
+  // Strings are most of a long text, and to look for a quote is much faster than to read each character.
+  let end = text.indexOf('"', start + 1);
+  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end === -1 ? text.length : end;
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let before = at;
+  while (text.charCodeAt(before - 1) === backslash) before--;
+  return (at - before) % 2 === 1;
 }
