@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { annotations } from '../../api/names.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import { resolveAncestors } from '../../credentials/ancestors.ts';
 import type { Identity } from '../../credentials/identity.ts';
@@ -88,7 +89,7 @@ const hasUnknownAsker = (record: CredentialRecord): boolean =>
 
 const noRecord = refused(
   reasons.requesterUnknown,
-  'The annotations do not say who asked for this object, so no one can be asked about: delete it and create it again.',
+  `The annotations ${annotations.requester} and ${annotations.requesterGroups} do not say who asked for this object: delete it and create it again.`,
 );
 
 /** It was made or changed in a time without policies, so no one knows who asked for the present spec. */
