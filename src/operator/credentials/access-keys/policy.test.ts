@@ -529,8 +529,12 @@ describe('the policy for the namespaces that a key allows', () => {
     expect(desired.ready.reason).toBe('ChangeNotAllowed');
     expect(desired.confirmation.allowedNamespaces).toEqual([red]);
     expect(decide(key({ spec, status, ...changedBy('alice') })).step).toBe('pinNamespaces');
-    const unknown = settled(key({ spec, status }), { input: { isUnguarded: true } });
+    const unguarded = { input: { isUnguarded: true } };
+    const unknown = settled(key({ spec, status }), unguarded);
     expect(unknown.desired.ready.reason).toBe('RequesterUnknown');
+    // Of a key that is refused for itself, too: the next leader waits for it.
+    const malformed = settled(key({ spec: { ...spec, key: 'short' }, status }), unguarded);
+    expect(malformed.desired.ready.reason).toBe('RequesterUnknown');
     expect(unknown.desired.confirmation.allowedNamespaces).toEqual([red]);
   });
 

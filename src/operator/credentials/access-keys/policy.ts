@@ -6,7 +6,7 @@ import { keyIDOf } from '../../../credentials/keys/credential-hash.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import { quotaExceeded, refuse } from '../decision.ts';
 import { type CredentialRefusal, secretRefusal } from '../desired-status.ts';
-import { type Lineage, lineageOf, parentGrace } from '../lineage.ts';
+import { isUnguarded, type Lineage, lineageOf, parentGrace } from '../lineage.ts';
 import { staleSecrets } from '../secret-record.ts';
 import { secretState, secretUpdate } from '../secret-state.ts';
 import { scopeRecheck } from '../unmatched-scope.ts';
@@ -89,6 +89,8 @@ function nextCheck(input: KeyInput, life: KeyLife): number | undefined {
 
 /** Why nothing may be confirmed for this key; undefined when nothing speaks against it. */
 function keyRefusal(input: KeyInput, lineage: Lineage): CredentialRefusal | undefined {
+  // The next leader waits for a condition that says this.
+  if (lineage.kind === 'refused' && isUnguarded(input)) return lineage.problem;
   // The key first: a refused duplicate must not be forgotten because its parent is refused for a while.
   return (
     specKeyProblem(input) ??
