@@ -129,6 +129,21 @@ describe('a stored object', () => {
     ['no server', virtualClusterInstances, { server: 'https://a' }, { displayName: 'x' }, server],
     ['no spec, and so no server', virtualClusterInstances, { server: 'https://a' }, undefined, server],
     ['another place', spaceInstances, { clusterRef: place }, { clusterRef: {} }, placeOf('space')],
+    ['a place in an empty one', spaceInstances, { clusterRef: {} }, { clusterRef: place }, placeOf('space')],
+    [
+      'a place in an empty one',
+      virtualClusterInstances,
+      { clusterRef: {} },
+      { clusterRef: { virtualCluster: 'v' } },
+      placeOf('instance'),
+    ],
+    [
+      'a Secret in an empty reference',
+      virtualClusterInstances,
+      { kubeConfigSecretRef: {} },
+      { kubeConfigSecretRef: { key: 'value' } },
+      secretOf('instance'),
+    ],
     ['no spec, and so no place', spaceInstances, { clusterRef: place }, undefined, placeOf('space')],
     [
       'another Secret',
@@ -166,6 +181,13 @@ describe('a stored object', () => {
       { server: 'https://a', access: { clusterRole: 'view' } },
     ],
     ['an empty server for none', virtualClusterInstances, {}, { server: '' }],
+    // A generator or a form writes an empty reference for none, and another one leaves it out.
+    ['an empty place for none', virtualClusterInstances, {}, { clusterRef: {} }],
+    ['no place for an empty one', virtualClusterInstances, { clusterRef: {} }, {}],
+    ['an empty Secret for none', virtualClusterInstances, {}, { kubeConfigSecretRef: {} }],
+    ['no Secret for an empty one', virtualClusterInstances, { kubeConfigSecretRef: {} }, {}],
+    ['an empty place for none', spaceInstances, {}, { clusterRef: {} }],
+    ['no place for an empty one', spaceInstances, { clusterRef: {} }, {}],
     ['another owner', virtualClusterInstances, { owner: { user: 'a' } }, { owner: { team: 'b' } }],
     [
       'another endpoint',
