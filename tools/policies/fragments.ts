@@ -163,7 +163,7 @@ export const finalizer = cel`'management.platform.sh/' + request.kind.kind.lower
 
 /** Whether it is to be set, or was taken off an object that is not being deleted. The operator may. */
 export const finalizerMissing = cel`
-  (!((${finalizer}) in object.metadata.?finalizers.orValue([]))
+  (request.resource.resource != 'spaceinstances' && !((${finalizer}) in object.metadata.?finalizers.orValue([]))
     && (request.operation == 'CREATE'
       || (!has(oldObject.metadata.deletionTimestamp)
         && (${finalizer}) in oldObject.metadata.?finalizers.orValue([]) && ${notOperator})))

@@ -1,7 +1,6 @@
 import { delegation } from './definitions/delegation.ts';
 import { credentialDelete } from './definitions/delete.ts';
 import { dryRunDelete } from './definitions/dry-run-delete.ts';
-import { finalizers } from './definitions/finalizers.ts';
 import { instanceUse } from './definitions/instance-use.ts';
 import { keptFields } from './definitions/kept-fields.ts';
 import { keyDelivery } from './definitions/key-delivery.ts';
@@ -29,7 +28,6 @@ export const policyVersion = 8;
 export const policyFiles: Readonly<Record<string, readonly Policy[]>> = {
   requester: [requester],
   'requester-integrity': [requesterIntegrity],
-  finalizers: [finalizers],
   'kept-fields': [keptFields],
   'last-applied': [lastApplied],
   status: [status],

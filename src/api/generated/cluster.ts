@@ -72,8 +72,36 @@ export interface ClusterStatus {
    * Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind. Addition to the contract.
    */
   conditions?: Condition[];
+  confirmed?: ClusterStatusConfirmed;
   /**
    * The metadata.generation that the operator last worked on; -1 until it did so once. Addition to the contract.
    */
   observedGeneration?: number;
+}
+/**
+ * References of the spec that the operator uses: it has asked whether those who wrote them have a right to what they name. Addition to the contract.
+ */
+export interface ClusterStatusConfirmed {
+  secretRef?: ClusterStatusConfirmedSecretRef;
+}
+/**
+ * Secret with the administrator kubeconfig.
+ */
+export interface ClusterStatusConfirmedSecretRef {
+  /**
+   * Namespace of the Secret.
+   */
+  namespace?: string;
+  /**
+   * UID of that namespace; one that is made again is asked about again.
+   */
+  namespaceUID?: string;
+  /**
+   * Name of the Secret.
+   */
+  name?: string;
+  /**
+   * Key within the Secret.
+   */
+  key?: string;
 }

@@ -54,8 +54,32 @@ export interface SpaceInstanceStatus {
    * Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind. Addition to the contract.
    */
   conditions?: Condition[];
+  confirmed?: SpaceInstanceStatusConfirmed;
   /**
    * The metadata.generation that the operator last worked on; -1 until it did so once. Addition to the contract.
    */
   observedGeneration?: number;
+}
+/**
+ * References of the spec that the operator uses: it has asked whether those who wrote them have a right to what they name. Addition to the contract.
+ */
+export interface SpaceInstanceStatusConfirmed {
+  clusterRef?: SpaceInstanceStatusConfirmedClusterRef;
+}
+/**
+ * Place from spec.clusterRef.
+ */
+export interface SpaceInstanceStatusConfirmedClusterRef {
+  /**
+   * Name of the Cluster.
+   */
+  cluster?: string;
+  /**
+   * UID of that Cluster; one that is made again is asked about again.
+   */
+  uid?: string;
+  /**
+   * Namespace in that cluster.
+   */
+  namespace?: string;
 }

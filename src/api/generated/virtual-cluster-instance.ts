@@ -124,6 +124,7 @@ export interface VirtualClusterInstanceStatus {
    * Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind. Addition to the contract.
    */
   conditions?: Condition[];
+  confirmed?: VirtualClusterInstanceStatusConfirmed;
   /**
    * The metadata.generation that the operator last worked on; -1 until it did so once. Addition to the contract.
    */
@@ -133,6 +134,51 @@ export interface VirtualClusterInstanceStatus {
    * Address to which spec.accessPoint.ingress leads, as an https URL; absent without an ingress. Latchkey does not check that the virtual cluster answers there.
    */
   endpoint?: string;
+}
+/**
+ * References of the spec that the operator uses: it has asked whether those who wrote them have a right to what they name. Addition to the contract.
+ */
+export interface VirtualClusterInstanceStatusConfirmed {
+  secretRef?: VirtualClusterInstanceStatusConfirmedSecretRef;
+  /**
+   * Address from spec.server.
+   */
+  server?: string;
+  clusterRef?: VirtualClusterInstanceStatusConfirmedClusterRef;
+}
+/**
+ * Secret with the administrator kubeconfig.
+ */
+export interface VirtualClusterInstanceStatusConfirmedSecretRef {
+  /**
+   * Namespace of the Secret.
+   */
+  namespace?: string;
+  /**
+   * Name of the Secret.
+   */
+  name?: string;
+  /**
+   * Key within the Secret.
+   */
+  key?: string;
+}
+/**
+ * Place from spec.clusterRef.
+ */
+export interface VirtualClusterInstanceStatusConfirmedClusterRef {
+  /**
+   * Name of the Cluster.
+   */
+  cluster?: string;
+  /**
+   * Namespace in that cluster.
+   */
+  namespace?: string;
+  /**
+   * Name of the virtual cluster in that namespace.
+   */
+  virtualCluster?: string;
 }
 /**
  * Findings about the virtual cluster.

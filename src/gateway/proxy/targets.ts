@@ -4,6 +4,7 @@ import type { Clock } from '../../kube/clock.ts';
 import type { AccessQuestion } from '../../platform/access-review.ts';
 import type { TargetConnections } from '../../platform/targets/target-connections.ts';
 import type { TargetRecord } from '../../platform/targets/target-record.ts';
+import { confirmedPlace } from '../../platform/targets/target-reference.ts';
 import type { TargetPlace } from '../../scope/gate/authorise.ts';
 import type { RequestTarget } from '../../scope/request-path.ts';
 import type { TargetRecords } from '../index/target-records.ts';
@@ -84,11 +85,14 @@ export class Targets {
     const { spaces, clusters: all } = this.#options.records;
     const record = present(spaces.get(`${namespace}/${name}`));
     if (record?.clusterRef === undefined) return undefined;
-    const cluster = present(all.get(record.clusterRef.cluster));
+    const place = confirmedPlace(record);
+    const cluster = place && present(all.get(place.cluster));
+    // A Cluster that was made again is another one, until the operator has confirmed it.
+    const isConfirmed = place?.uid === undefined || place.uid === cluster?.uid;
     return {
       uids: `${record.uid} ${cluster?.uid}`,
-      ...this.#accessTo(cluster?.uid),
-      namespace: record.clusterRef.namespace,
+      ...this.#accessTo(isConfirmed ? cluster?.uid : undefined),
+      namespace: place?.namespace ?? record.clusterRef.namespace,
       groups: [],
       entry: entryTo(spaceInstances, namespace, name),
     };

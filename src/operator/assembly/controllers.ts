@@ -132,9 +132,19 @@ export class Controllers {
     return this.#context.certificates.records.read(object);
   }
 
-  /** Every credential is reconciled again. */
+  /** Every credential is reconciled again, and each target that is not confirmed. */
   enqueueAll(): void {
     for (const kind of allCredentialKinds) this.#enqueueKind(kind);
+    this.#enqueueUnconfirmed();
+  }
+
+  /** Each reconcile dials the target, and what is confirmed waits for no policy. */
+  #enqueueUnconfirmed(): void {
+    const { queues, targets } = this.#context;
+    const { instances, clusters, spaces } = targets;
+    for (const store of [instances, clusters, spaces])
+      for (const record of store.values())
+        if (record.confirmed === undefined) queues[targetQueues[record.kind]].add(record.key, 'listed');
   }
 
   /** The same, and whatever else waits for a kind that was not known. */
@@ -256,6 +266,12 @@ export class Controllers {
     for (const key of this.stores.ofKind[kind].store.keys()) queue.add(key, 'listed');
   }
 }
+
+const targetQueues = {
+  VirtualClusterInstance: 'virtualclusterinstances',
+  SpaceInstance: 'spaceinstances',
+  Cluster: 'clusters',
+} as const;
 
 function queuesOf(
   {

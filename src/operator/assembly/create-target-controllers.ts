@@ -1,18 +1,29 @@
 import { finalizers } from '../../api/names.ts';
-import { clusters, type Resource, spaceInstances, virtualClusterInstances } from '../../api/resources.ts';
+import {
+  clusters,
+  namespaces,
+  type Resource,
+  spaceInstances,
+  virtualClusterInstances,
+} from '../../api/resources.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
+import { ignoreNotFound } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import {
+  type ClusterRecord,
   toClusterRecord,
   toInstanceRecord,
   toSpaceRecord,
   type VirtualClusterInstanceRecord,
 } from '../../platform/targets/target-record.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
+import { PermissionReviews } from '../credentials/permission-reviews.ts';
 import type { Controller } from '../shared/controller.ts';
 import { PlatformIdentity } from '../targets/platform-identity.ts';
 import { RecheckSchedule } from '../targets/recheck-schedule.ts';
+import { ReferenceCheck } from '../targets/reference-check.ts';
+import type { ReferenceUIDs } from '../targets/reference-review.ts';
 import { SpaceController } from '../targets/space-controller.ts';
 import { TargetConnector } from '../targets/target-connector.ts';
 import { type ConnectedRecord, TargetFinalizer } from '../targets/target-finalizer.ts';
@@ -33,22 +44,34 @@ const moreForInstances = 32;
 export function createTargetControllers(context: OperatorContext): readonly Controller[] {
   const { targets, stores, settings, queues } = context;
   const connector = createConnector(context);
-  const instances = createReconciler(context, connector, {
-    find: (key) => targets.instance(key),
-    decide: decideInstance,
-    writer: createWriter(context, virtualClusterInstances, targets.writtenInstances, toInstanceRecord),
-    kind: 'VirtualClusterInstance',
-    isAwaited: isAwaitedBy(stores),
-  });
-  const connected = createReconciler(context, connector, {
-    find: (name) => targets.cluster(name),
-    decide: decideCluster,
-    writer: createWriter(context, clusters, targets.writtenClusters, toClusterRecord),
-    kind: 'Cluster',
-    isAwaited: () => false,
-  });
+  const references = createReferenceCheck(context);
+  const instances = createReconciler(
+    context,
+    { connector, references },
+    {
+      find: (key) => targets.instance(key),
+      decide: decideInstance,
+      writer: createWriter(context, virtualClusterInstances, targets.writtenInstances, toInstanceRecord),
+      kind: 'VirtualClusterInstance',
+      isAwaited: isAwaitedBy(stores),
+      // Its Secret is in its own namespace, and goes with that.
+      uidsOf: async () => ({}),
+    },
+  );
+  const connected = createReconciler(
+    context,
+    { connector, references },
+    {
+      find: (name) => targets.cluster(name),
+      decide: decideCluster,
+      writer: createWriter(context, clusters, targets.writtenClusters, toClusterRecord),
+      kind: 'Cluster',
+      isAwaited: () => false,
+      uidsOf: (record) => namespaceUIDOf(context, record),
+    },
+  );
   const writer = createWriter(context, spaceInstances, targets.writtenSpaces, toSpaceRecord);
-  const spaces = new SpaceController({ targets, writer });
+  const spaces = new SpaceController({ targets, writer, references });
   const workers = Math.max(settings.concurrency, minWorkers);
   return [
     {
@@ -90,6 +113,21 @@ function createConnector({ client, clock, targets, targetClients }: OperatorCont
   });
 }
 
+function createReferenceCheck(context: OperatorContext): ReferenceCheck {
+  const { assertAdmission, trustedSince } = context;
+  return new ReferenceCheck({ reviews: new PermissionReviews(context), assertAdmission, trustedSince });
+}
+
+/** Another tenant may have made the namespace again. */
+async function namespaceUIDOf(
+  { client }: OperatorContext,
+  { reference: { secretRef } }: ClusterRecord,
+): Promise<ReferenceUIDs> {
+  if (secretRef === undefined) return {};
+  const found = await client.get(namespaces, { name: secretRef.namespace }).catch(ignoreNotFound);
+  return found === undefined ? {} : { namespace: found.metadata.uid };
+}
+
 /** What differs between the kinds that are connected. */
 interface ConnectedKind<R extends ConnectedRecord> {
   readonly kind: R['kind'];
@@ -98,11 +136,13 @@ interface ConnectedKind<R extends ConnectedRecord> {
   readonly writer: TargetWriter<R>;
   /** Whether something else still needs a deleted object in order to be revoked. */
   readonly isAwaited: (record: R) => boolean;
+  /** UIDs of what the spec names, where another could take the name. */
+  readonly uidsOf: (record: R) => Promise<ReferenceUIDs>;
 }
 
 function createReconciler<R extends ConnectedRecord>(
   context: OperatorContext,
-  connector: TargetConnector,
+  { connector, references }: { readonly connector: TargetConnector; readonly references: ReferenceCheck },
   { kind, ...options }: ConnectedKind<R>,
 ): TargetReconciler<R> {
   const { clock, random, settings, metrics, events, workingSince } = context;
@@ -115,7 +155,7 @@ function createReconciler<R extends ConnectedRecord>(
     limitMs: settings.finalizerLimitMs,
   });
   const schedule = new RecheckSchedule({ recheckMs: settings.targetRecheckMs, random });
-  return new TargetReconciler<R>({ ...options, connector, finalizer, finalizerName, schedule });
+  return new TargetReconciler<R>({ ...options, connector, references, finalizer, finalizerName, schedule });
 }
 
 /** Certificates are revoked while their instance still exists: afterwards no one knows how to reach the virtual cluster. */

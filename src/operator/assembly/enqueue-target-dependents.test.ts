@@ -11,7 +11,15 @@ import { TargetStores } from '../../platform/targets/target-stores.ts';
 import { CredentialStores } from '../credentials/credential-stores.ts';
 import { enqueueTargetDependents } from './enqueue-target-dependents.ts';
 
-const common = { resourceVersion: '1', generation: 1, finalizers: [], observedGeneration: 1, conditions: [] };
+const common = {
+  created: 0,
+  reference: {},
+  resourceVersion: '1',
+  generation: 1,
+  finalizers: [],
+  observedGeneration: 1,
+  conditions: [],
+};
 const instance: VirtualClusterInstanceRecord = {
   ...common,
   ...{ kind: 'VirtualClusterInstance', key: 'p-a/vc', name: 'vc', namespace: 'p-a', uid: 'u-vc' },

@@ -2,6 +2,7 @@ import { defined } from '../../api/json.ts';
 import { type Problem, reasons } from '../../api/reasons.ts';
 import type { Identity } from '../../credentials/identity.ts';
 import type { Confirmation, CredentialRecord } from '../../credentials/record.ts';
+import { admissionMissing } from '../shared/admission-missing.ts';
 import type { DesiredCondition, DesiredReady } from '../shared/conditions.ts';
 
 /** The status that an object should have. `lastActivity` is never part of it: it belongs to the gateway. */
@@ -103,13 +104,6 @@ export function deletingStatus(record: CredentialRecord): DesiredStatus {
   return refusedStatus(record, { reason: reasons.deleting, message, final: false });
 }
 
-/** Always the same words: a message that said how many are missing would have every waiting object written again and again. */
-const missing = {
-  reason: reasons.admissionMissing,
-  message:
-    'Nothing new is confirmed while an admission policy of Latchkey is missing, older or edited: a cluster administrator runs kubectl apply -k config/admission of the same release.',
-} as const;
-
 /**
  * Status of a credential that waits for the admission policies; undefined while what was confirmed before goes on
  * working. Nothing that was confirmed is taken back: it is right again as soon as the spec is what it was.
@@ -118,8 +112,8 @@ export function admissionWait(record: CredentialRecord, now: number): DesiredSta
   if (stillValid(record, now)) return undefined;
   return {
     confirmation: { ...record.status, ...inactive(record) },
-    ready: { status: 'False', ...missing },
-    reconciling: missing,
+    ready: { status: 'False', ...admissionMissing },
+    reconciling: admissionMissing,
   };
 }
 

@@ -1,13 +1,16 @@
-import { isReady } from '../../api/conditions.ts';
+import { conditionTypes, findCondition, isReady } from '../../api/conditions.ts';
 import { reasons } from '../../api/reasons.ts';
+import type { WorkResult } from '../../kube/queue/workers.ts';
 import type { ClusterRecord, SpaceInstanceRecord } from '../../platform/targets/target-record.ts';
 import type { TargetStores } from '../../platform/targets/target-stores.ts';
+import type { ReferenceCheck } from './reference-check.ts';
 import { connected, type DesiredTargetStatus, refused } from './target-status.ts';
 import type { TargetWriter } from './target-writer.ts';
 
 export interface SpaceControllerOptions {
   readonly targets: Pick<TargetStores, 'space' | 'cluster'>;
   readonly writer: TargetWriter<SpaceInstanceRecord>;
+  readonly references: Pick<ReferenceCheck, 'check'>;
 }
 
 /** Reports whether spaces can be used. Nothing is made for them, so they have no finalizer. */
@@ -19,16 +22,28 @@ export class SpaceController {
   }
 
   /** `namespace/name`. */
-  async reconcile(key: string): Promise<undefined> {
-    const { targets, writer } = this.#options;
+  async reconcile(key: string): Promise<WorkResult | undefined> {
+    const { targets, writer, references } = this.#options;
     const record = targets.space(key);
     if (record === undefined || record.deleted !== undefined) return undefined;
     const { clusterRef } = record;
-    const cluster = clusterRef === undefined ? undefined : targets.cluster(clusterRef.cluster);
-    await writer.writeStatus(record, spaceStatus(record, cluster));
-    return undefined;
+    const cluster = clusterRef && targets.cluster(clusterRef.cluster);
+    if (cluster === undefined) return void (await writer.writeStatus(record, spaceStatus(record, cluster)));
+    const checked = await references.check(record, { cluster: cluster.uid }, wasUsed(record));
+    const isRefused = 'problem' in checked;
+    const desired = isRefused
+      ? refused(checked.problem)
+      : { ...spaceStatus(record, cluster), confirmed: checked.reference };
+    const current = targets.space(key);
+    if (current?.resourceVersion !== record.resourceVersion) return { requeueAfterMs: 0 };
+    await writer.writeStatus(record, desired);
+    return isRefused && checked.waitMs !== undefined ? { requeueAfterMs: checked.waitMs } : undefined;
   }
 }
+
+/** This release says so of a confirmed one only, an earlier one of each that it would let users into. */
+const wasUsed = ({ conditions }: SpaceInstanceRecord): boolean =>
+  findCondition(conditions, conditionTypes.ready)?.reason === reasons.clusterNotReady;
 
 /** A space is as ready as the Cluster that it is in. The namespace itself is not checked. */
 export function spaceStatus(

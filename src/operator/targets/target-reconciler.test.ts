@@ -1,22 +1,26 @@
 import { describe, expect, it, vi } from 'vitest';
 import { instanceRecord } from '../../../test/builders/target-record.ts';
 import type { TargetProblem } from '../../platform/targets/target-problem.ts';
-import type { VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
+import type { TargetRecord, VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
 import { RecheckSchedule } from './recheck-schedule.ts';
-import type { TargetConnector } from './target-connector.ts';
+import type { CheckedReference } from './reference-check.ts';
+import type { Connection, TargetConnector } from './target-connector.ts';
 import type { TargetFinalizer } from './target-finalizer.ts';
 import { decideInstance } from './target-policy.ts';
 import { TargetReconciler } from './target-reconciler.ts';
+import { refused } from './target-status.ts';
 import type { TargetWriter } from './target-writer.ts';
 
 type Rec = VirtualClusterInstanceRecord;
 const key = 'default/shop';
+const notPermitted: TargetProblem = { reason: 'RequesterNotPermitted', message: 'no' };
 const down: TargetProblem = { reason: 'TargetUnreachable', message: 'down' };
 
 function setUp(first: Rec = instanceRecord()) {
   const state: { record: Rec | undefined } = { record: first };
   const connector = {
-    connect: vi.fn<() => Promise<TargetProblem | undefined>>(async () => undefined),
+    connect: vi.fn<(to: Connection) => Promise<TargetProblem | undefined>>(async () => undefined),
+    wasEntered: vi.fn(async () => false),
     forget: vi.fn(),
   };
   const writer = {
@@ -27,6 +31,9 @@ function setUp(first: Rec = instanceRecord()) {
     writeStatus: vi.fn(async (record: Rec) => record),
   };
   const finalize = vi.fn(async () => undefined);
+  const check = vi.fn<(record: TargetRecord) => Promise<CheckedReference>>(async ({ reference }) => ({
+    reference,
+  }));
   const reconciler = new TargetReconciler<Rec>({
     find: () => state.record,
     decide: decideInstance,
@@ -35,8 +42,10 @@ function setUp(first: Rec = instanceRecord()) {
     connector: connector as unknown as TargetConnector,
     finalizer: { finalize } as unknown as TargetFinalizer<Rec>,
     schedule: new RecheckSchedule({ recheckMs: 60_000, random: () => 1 }),
+    references: { check },
+    uidsOf: async () => ({}),
   });
-  return { state, connector, writer, finalize, reconcile: () => reconciler.reconcile(key) };
+  return { state, check, connector, writer, finalize, reconcile: () => reconciler.reconcile(key) };
 }
 
 describe('TargetReconciler', () => {
@@ -93,6 +102,59 @@ describe('TargetReconciler', () => {
     });
     await reconcile();
     expect(writer.writeStatus).toHaveBeenCalledWith(newer, expect.anything());
+  });
+
+  it('keeps in status what it has used', async () => {
+    const { reconcile, writer } = setUp();
+    await reconcile();
+    const { reference: confirmed } = instanceRecord();
+    expect(writer.writeStatus).toHaveBeenCalledWith(
+      expect.anything(),
+      expect.objectContaining({ confirmed }),
+    );
+  });
+
+  it('does not dial what no one with a right to it has named, and asks again when it is time', async () => {
+    const { reconcile, check, connector, writer } = setUp();
+    check.mockResolvedValue({ problem: notPermitted, waitMs: 2_000 });
+    expect(await reconcile()).toEqual({ requeueAfterMs: 2_000 });
+    expect(connector.connect).not.toHaveBeenCalled();
+    expect(writer.writeStatus).toHaveBeenCalledWith(expect.anything(), refused(notPermitted));
+  });
+
+  it('waits for a change where no answer can help', async () => {
+    const { reconcile, check, connector } = setUp();
+    check.mockResolvedValue({ problem: { reason: 'RequesterUnknown', message: 'no one' } });
+    expect(await reconcile()).toBeUndefined();
+    expect(connector.connect).not.toHaveBeenCalled();
+  });
+
+  it('goes on with the confirmed reference where the new one is refused', async () => {
+    const status = { confirmed: { secretRef: { namespace: 'default', name: 'first', key: 'config' } } };
+    const spec = { kubeConfigSecretRef: { name: 'second' } };
+    const { reconcile, check, connector, writer } = setUp(instanceRecord({ spec, status }));
+    check.mockResolvedValue({ problem: notPermitted, waitMs: 2_000 });
+    await reconcile();
+    expect(connector.connect.mock.calls.map(([{ kubeConfig }]) => kubeConfig.name)).toEqual(['first']);
+    expect(writer.writeStatus).toHaveBeenCalledWith(expect.anything(), refused(notPermitted));
+  });
+
+  it('connects with the new reference once it is permitted', async () => {
+    const status = { confirmed: { secretRef: { namespace: 'default', name: 'first', key: 'config' } } };
+    const spec = { kubeConfigSecretRef: { name: 'second' } };
+    const { reconcile, connector } = setUp(instanceRecord({ spec, status }));
+    await reconcile();
+    expect(connector.connect.mock.calls.map(([{ kubeConfig }]) => kubeConfig.name)).toEqual(['second']);
+  });
+
+  it.each([
+    ['without a confirmed reference', {}, true],
+    ['with one', { confirmed: { secretRef: { namespace: 'default', name: 'a', key: 'config' } } }, false],
+  ])('looks for the work of an earlier release %s: %j', async (_, status, expected) => {
+    const { reconcile, check, connector } = setUp(instanceRecord({ status }));
+    connector.wasEntered.mockResolvedValue(true);
+    await reconcile();
+    expect(check).toHaveBeenCalledWith(expect.anything(), {}, expected);
   });
 
   it('closes the connections to a target that is gone, and to one that has another in its place', async () => {

@@ -1,9 +1,12 @@
 import type { WorkResult } from '../../kube/queue/workers.ts';
+import { isWithSecret, kubeConfigOf } from '../../platform/targets/target-reference.ts';
 import type { RecheckSchedule } from './recheck-schedule.ts';
+import type { CheckedReference, ReferenceCheck } from './reference-check.ts';
+import type { ReferenceUIDs } from './reference-review.ts';
 import type { Connection, TargetConnector } from './target-connector.ts';
 import type { ConnectedRecord, TargetFinalizer } from './target-finalizer.ts';
 import type { TargetStep } from './target-policy.ts';
-import { connected, refused } from './target-status.ts';
+import { connected, type DesiredTargetStatus, refused } from './target-status.ts';
 import type { TargetWriter } from './target-writer.ts';
 
 export interface TargetReconcilerOptions<R extends ConnectedRecord> {
@@ -15,6 +18,9 @@ export interface TargetReconcilerOptions<R extends ConnectedRecord> {
   readonly connector: TargetConnector;
   readonly finalizer: TargetFinalizer<R>;
   readonly schedule: RecheckSchedule;
+  readonly references: Pick<ReferenceCheck, 'check'>;
+  /** UIDs of what the spec names. */
+  readonly uidsOf: (record: R) => Promise<ReferenceUIDs>;
 }
 
 /**
@@ -53,14 +59,43 @@ export class TargetReconciler<R extends ConnectedRecord> {
     }
   }
 
-  async #connect(record: R, connection: Connection): Promise<WorkResult> {
-    const { connector, writer, schedule, find } = this.#options;
-    const problem = await connector.connect(connection);
-    const current = find(record.key);
-    // A check can take seconds. Its result is reported for that very spec, or not at all.
-    if (current === undefined || !isSame(record, current)) return { requeueAfterMs: 0 };
-    await writer.writeStatus(current, problem === undefined ? connected(inPlace) : refused(problem));
+  async #connect(record: R, connection: Connection): Promise<WorkResult | undefined> {
+    const { schedule } = this.#options;
+    const checked = await this.#check(record, connection);
+    if ('problem' in checked) return this.#refuse(record, connection, checked);
+    const { reference: confirmed } = checked;
+    const kubeConfig = isWithSecret(confirmed) ? kubeConfigOf(record, confirmed) : connection.kubeConfig;
+    const problem = await this.#options.connector.connect({ ...connection, kubeConfig });
+    const desired = problem === undefined ? connected(inPlace) : refused(problem);
+    if (!(await this.#report(record, { ...desired, confirmed }))) return { requeueAfterMs: 0 };
     return problem === undefined ? schedule.afterSuccess(record.uid) : schedule.afterFailure(record.uid);
+  }
+
+  async #check(record: R, connection: Connection): Promise<CheckedReference> {
+    const { references, uidsOf, connector } = this.#options;
+    // Only what an earlier release has connected has no confirmed reference and something of a connection.
+    const wasEntered = record.confirmed === undefined && (await connector.wasEntered(connection));
+    return references.check(record, await uidsOf(record), wasEntered);
+  }
+
+  /** What is connected stays so, with the reference that was confirmed. */
+  async #refuse(
+    record: R,
+    connection: Connection,
+    { problem, waitMs }: Extract<CheckedReference, { readonly problem: unknown }>,
+  ): Promise<WorkResult | undefined> {
+    if (record.confirmed !== undefined) await this.#options.connector.connect(connection);
+    if (!(await this.#report(record, refused(problem)))) return { requeueAfterMs: 0 };
+    return waitMs === undefined ? undefined : { requeueAfterMs: waitMs };
+  }
+
+  /** A check can take seconds. Its result is reported for that very spec, or not at all. */
+  async #report(record: R, desired: DesiredTargetStatus): Promise<boolean> {
+    const { writer, find } = this.#options;
+    const current = find(record.key);
+    if (current === undefined || !isSame(record, current)) return false;
+    await writer.writeStatus(current, desired);
+    return true;
   }
 
   #observe(key: string, uid: string | undefined): void {

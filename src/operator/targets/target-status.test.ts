@@ -5,6 +5,7 @@ import {
   readyStatus,
   spaceRecord,
 } from '../../../test/builders/target-record.ts';
+import type { TargetReference } from '../../platform/targets/target-reference.ts';
 import { connected, refused, targetStatusPatch, targetTransitions, terminating } from './target-status.ts';
 
 const now = Date.UTC(2026, 10, 21, 11);
@@ -38,6 +39,19 @@ describe('targetStatusPatch', () => {
     const patch = targetStatusPatch(record(), refused(unreachable), now) as Record<string, unknown>;
     const again = record({ status: { endpoint: undefined, ...patch } });
     expect(targetStatusPatch(again, refused(unreachable), now + 5_000)).toBeUndefined();
+  });
+
+  it('writes what is confirmed, and takes away what the merge would keep', () => {
+    const place = { cluster: 'staging', uid: 'u-1', namespace: 'shop' };
+    const record = spaceRecord({ status: { confirmed: { clusterRef: place } } });
+    const patchTo = (confirmed: TargetReference) =>
+      targetStatusPatch(record, { ...connected('fine'), confirmed }, now)?.['confirmed'];
+    expect(patchTo({ clusterRef: place })).toBeUndefined();
+    expect(patchTo({ clusterRef: { cluster: 'other' } })).toEqual({
+      secretRef: null,
+      server: null,
+      clusterRef: { cluster: 'other', uid: null, namespace: null, virtualCluster: null },
+    });
   });
 
   it('removes the endpoint when the ingress is switched off', () => {
@@ -122,7 +136,11 @@ describe('targetTransitions', () => {
   it.each([
     ['True', 'Connected', connected('fine')],
     ['False', 'TargetUnreachable', refused(unreachable)],
-  ])('publishes nothing while it stays %s %s', (status, reason, desired) => {
-    expect(targetTransitions(was(status, reason), desired)).toEqual([]);
-  });
+    ['Unknown', 'Pending', refused({ reason: 'AdmissionMissing', message: 'all wait for it' })],
+  ])(
+    'publishes nothing about a wait for the policies, and while it stays %s %s',
+    (status, reason, desired) => {
+      expect(targetTransitions(was(status, reason), desired)).toEqual([]);
+    },
+  );
 });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type ConditionType, conditionTypes, findCondition } from '../../api/conditions.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import type { TargetProblem } from '../../platform/targets/target-problem.ts';
@@ -7,6 +8,7 @@ import type {
   TargetRecord,
   VirtualClusterInstanceRecord,
 } from '../../platform/targets/target-record.ts';
+import type { TargetReference } from '../../platform/targets/target-reference.ts';
 import { conditionsPatch, type DesiredCondition, type DesiredReady } from '../shared/conditions.ts';
 import type { TransitionEvent } from '../shared/events.ts';
 
@@ -18,6 +20,8 @@ export interface DesiredTargetStatus {
   readonly reconciling?: DesiredCondition;
   /** Present when nothing changes until a person changes something. */
   readonly stalled?: DesiredCondition;
+  /** What is used from now on; absent: as it stands. */
+  readonly confirmed?: TargetReference;
 }
 
 /** Waiting does not help against these. */
@@ -26,6 +30,7 @@ const stalling = new Set<Reason>([
   reasons.addressRefused,
   reasons.secretConflict,
   reasons.targetInUse,
+  reasons.requesterUnknown,
 ]);
 
 /** Usual while the parts of a target are still being made. */
@@ -69,17 +74,33 @@ export function targetStatusPatch(
   desired: DesiredTargetStatus,
   now: number,
 ): Record<string, unknown> | undefined {
-  const { phase, ready, reconciling, stalled } = desired;
+  const { phase, ready, reconciling, stalled, confirmed } = desired;
   const others: readonly (readonly [ConditionType, DesiredCondition | undefined])[] = [
     [conditionTypes.reconciling, reconciling],
     [conditionTypes.stalled, stalled],
   ];
   const patch = {
     ...(record.phase === phase ? {} : { phase }),
+    ...confirmedChange(record, confirmed),
     ...(record.kind === 'VirtualClusterInstance' ? accessChange(record) : {}),
     ...conditionsPatch(record, { ready, others }, now),
   };
   return Object.keys(patch).length === 0 ? undefined : patch;
+}
+
+/** A merge patch keeps what it does not name. */
+function confirmedChange({ confirmed: present }: AnyTargetRecord, wanted: TargetReference | undefined) {
+  if (wanted === undefined || isDeepStrictEqual(present, wanted)) return {};
+  const { secretRef, server, clusterRef } = wanted;
+  return {
+    confirmed: {
+      secretRef: secretRef ? { namespaceUID: null, ...secretRef } : null,
+      server: server ?? null,
+      clusterRef: clusterRef
+        ? { cluster: null, uid: null, namespace: null, virtualCluster: null, ...clusterRef }
+        : null,
+    },
+  };
 }
 
 /** The address is the ingress in the spec, because the server in the administrator kubeconfig is not public. */
@@ -100,6 +121,8 @@ export function targetTransitions(
   const before = findCondition(conditions, conditionTypes.ready);
   const { status, reason, message } = ready;
   if (before?.status === status && before.reason === reason) return [];
+  // All objects that wait for the policies wait for the same, which is an event of the Deployment.
+  if (reason === reasons.admissionMissing) return [];
   return status === 'True'
     ? [{ type: 'Normal', reason, action: 'Connect', note: message }]
     : [{ type: 'Warning', reason, action: 'Refuse', note: message }];

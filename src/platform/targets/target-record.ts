@@ -2,9 +2,20 @@ import type { Condition } from '../../api/conditions.ts';
 import { parseEnd } from '../../api/instant.ts';
 import { asCount, asObject, asText, asTexts, defined, type JsonObject } from '../../api/json.ts';
 import { parseConditions } from '../../credentials/confirmation.ts';
+import type { Requester } from '../../credentials/record.ts';
+import { parseChangedBy, parseRequester } from '../../credentials/requester.ts';
 import type { StoredRecord } from '../../kube/cache/store.ts';
 import { type KubeObject, keyOf } from '../../kube/object.ts';
-import { findService, type ServerChoice } from './dialled-server.ts';
+import type { ServerChoice } from './dialled-server.ts';
+import {
+  isWithSecret,
+  kubeConfigOf,
+  parseConfirmed,
+  referenceOfCluster,
+  referenceOfInstance,
+  referenceOfSpace,
+  type TargetReference,
+} from './target-reference.ts';
 
 /** A place in a Secret. */
 export interface SecretEntry {
@@ -22,6 +33,15 @@ export interface TargetRecord extends StoredRecord {
   readonly name: string;
   readonly namespace?: string;
   readonly generation: number;
+  /** `metadata.creationTimestamp`. */
+  readonly created: number;
+  /** Who asked for it, and who made the last change of its spec, by the annotations of the admission policies. */
+  readonly requester?: Requester;
+  readonly changedBy?: Requester;
+  /** What the spec names. */
+  readonly reference: TargetReference;
+  /** `status.confirmed`: what the operator uses, whatever the spec names. */
+  readonly confirmed?: TargetReference;
   /** `metadata.deletionTimestamp`. */
   readonly deleted?: number;
   readonly finalizers: readonly string[];
@@ -35,6 +55,7 @@ export interface TargetRecord extends StoredRecord {
 export interface VirtualClusterInstanceRecord extends TargetRecord {
   readonly kind: 'VirtualClusterInstance';
   readonly namespace: string;
+  /** By the confirmed reference, or before there is one by the spec. */
   readonly kubeConfig: KubeConfigSource;
   /** What users of the instance get inside it. */
   readonly clusterRole: string;
@@ -47,40 +68,34 @@ export interface VirtualClusterInstanceRecord extends TargetRecord {
 export interface SpaceInstanceRecord extends TargetRecord {
   readonly kind: 'SpaceInstance';
   readonly namespace: string;
+  /** Of the spec. */
   readonly clusterRef?: { readonly cluster: string; readonly namespace: string };
 }
 
 export interface ClusterRecord extends TargetRecord {
   readonly kind: 'Cluster';
-  /** Where the administrator kubeconfig stands; absent for a cluster that is reached by its direct endpoint only. */
-  readonly kubeConfig?: SecretEntry;
+  /** The same; absent for a cluster that is reached by its direct endpoint only. */
+  readonly kubeConfig?: KubeConfigSource;
   /** `host[:port]` of the direct endpoint. */
   readonly directEndpoint?: string;
 }
 
-/** The entry that an open-source vCluster writes. */
-const defaultEntry = 'config';
 const defaultClusterRole = 'cluster-admin';
 
 /** The slim record of a VirtualClusterInstance, with the defaults of absent fields filled in. Never throws. */
 export function toInstanceRecord(object: KubeObject): VirtualClusterInstanceRecord {
   const { name, namespace = '' } = object.metadata;
   const { spec, status } = readParts(object);
-  const reference = asObject(spec['kubeConfigSecretRef']);
-  const virtualCluster = asText(asObject(spec['clusterRef'])['virtualCluster']) ?? name;
+  const reference = referenceOfInstance(name, namespace, spec);
+  const shared = common(object, 'VirtualClusterInstance', reference);
+  const confirmed = shared.confirmed ?? reference;
   const observed = asObject(asObject(asObject(status['virtualCluster'])['accessPoint'])['ingress'])[
     'enabled'
   ];
   return defined({
-    ...common(object, 'VirtualClusterInstance'),
+    ...shared,
     namespace,
-    kubeConfig: defined({
-      namespace,
-      name: asText(reference['name']) ?? `vc-${virtualCluster}`,
-      key: asText(reference['key']) ?? defaultEntry,
-      server: asText(spec['server']),
-      service: findService(virtualCluster, namespace, spec),
-    }),
+    kubeConfig: kubeConfigOf(shared, isWithSecret(confirmed) ? confirmed : reference),
     clusterRole: asText(asObject(spec['access'])['clusterRole']) ?? defaultClusterRole,
     ingressHost: parseIngressHost(spec),
     ingressEnabled: typeof observed === 'boolean' ? observed : undefined,
@@ -89,11 +104,10 @@ export function toInstanceRecord(object: KubeObject): VirtualClusterInstanceReco
 
 /** The slim record of a SpaceInstance. Never throws. */
 export function toSpaceRecord(object: KubeObject): SpaceInstanceRecord {
-  const { spec } = readParts(object);
-  const reference = asObject(spec['clusterRef']);
-  const [cluster, namespace] = [asText(reference['cluster']), asText(reference['namespace'])];
+  const reference = referenceOfSpace(readParts(object).spec);
+  const { cluster, namespace } = reference.clusterRef ?? {};
   return defined({
-    ...common(object, 'SpaceInstance'),
+    ...common(object, 'SpaceInstance', reference),
     namespace: object.metadata.namespace ?? '',
     clusterRef: cluster === undefined || namespace === undefined ? undefined : { cluster, namespace },
   });
@@ -102,14 +116,21 @@ export function toSpaceRecord(object: KubeObject): SpaceInstanceRecord {
 /** The slim record of a Cluster. Never throws. */
 export function toClusterRecord(object: KubeObject): ClusterRecord {
   const { spec } = readParts(object);
+  const reference = referenceOfCluster(spec);
+  const shared = common(object, 'Cluster', reference);
+  const used = shared.confirmed ?? reference;
   return defined({
-    ...common(object, 'Cluster'),
-    kubeConfig: parseSecretEntry(asObject(spec['kubeConfigSecretRef'])),
+    ...shared,
+    kubeConfig: isWithSecret(used) ? kubeConfigOf(shared, used) : undefined,
     directEndpoint: asText(asObject(spec['directEndpoint'])['host']),
   });
 }
 
-function common<Kind extends TargetRecord['kind']>(object: KubeObject, kind: Kind) {
+function common<Kind extends TargetRecord['kind']>(
+  object: KubeObject,
+  kind: Kind,
+  reference: TargetReference,
+) {
   const { metadata } = object;
   const { status } = readParts(object);
   return defined({
@@ -120,6 +141,11 @@ function common<Kind extends TargetRecord['kind']>(object: KubeObject, kind: Kin
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,
     generation: metadata.generation ?? 0,
+    created: Date.parse(metadata.creationTimestamp),
+    requester: parseRequester(metadata.annotations ?? {}),
+    changedBy: parseChangedBy(metadata.annotations ?? {}),
+    reference,
+    confirmed: parseConfirmed(status),
     deleted: parseEnd(metadata.deletionTimestamp),
     finalizers: asTexts(metadata.finalizers),
     observedGeneration: asCount(status['observedGeneration']) ?? -1,
@@ -137,10 +163,4 @@ function readParts(object: KubeObject): { readonly spec: JsonObject; readonly st
 function parseIngressHost(spec: JsonObject): string | undefined {
   const ingress = asObject(asObject(spec['accessPoint'])['ingress']);
   return ingress['enabled'] === true ? asText(ingress['host']) : undefined;
-}
-
-function parseSecretEntry(reference: JsonObject): SecretEntry | undefined {
-  const [namespace, name] = [asText(reference['namespace']), asText(reference['name'])];
-  if (namespace === undefined || name === undefined) return undefined;
-  return { namespace, name, key: asText(reference['key']) ?? defaultEntry };
 }

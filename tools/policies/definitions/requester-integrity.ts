@@ -1,4 +1,4 @@
-import { credentials, ephemeralLabel, isOperator, requesterGroupsText } from '../fragments.ts';
+import { ephemeralLabel, isOperator, kinds, requesterGroupsText } from '../fragments.ts';
 import { naming, validating } from '../policy.ts';
 import { mayStampAgain, stampVariables, wantedStamp } from '../stamps.ts';
 import { cel, line, text } from '../text.ts';
@@ -11,7 +11,7 @@ export const requesterIntegrity = validating({
     what metadata.managedFields say that the operator wrote.
   `,
   operations: ['CREATE', 'UPDATE'],
-  resources: credentials,
+  resources: kinds,
   // False for nearly every object, and then the rest is left out. Where it is true, the validations say what is wrong.
   matchConditions: {
     'not-as-it-was-set': cel`

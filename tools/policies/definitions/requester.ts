@@ -1,8 +1,8 @@
 import {
-  credentials,
   ephemeralLabel,
   finalizer,
   finalizerMissing,
+  kinds,
   list,
   requesterGroupsText,
 } from '../fragments.ts';
@@ -40,7 +40,7 @@ const identityMissing = cel`
 export const requester = mutating({
   name: 'latchkey-requester',
   about: text`
-    What every credential has from its creation on: who asked for it, who it speaks for, a finalizer, and whether it goes with its
+    What every object of ours has from its creation on: who asked for it, who it speaks for, a finalizer, and whether it goes with its
     end. And what none may have: a copy of its key.
 
     The annotations: a token or kubeconfig without \`accessKey\` speaks for its requester, and the right to name a parent key
@@ -48,14 +48,16 @@ export const requester = mutating({
     ones back (kubectl replace, a patch to null, server-side apply by another manager). A change of the spec adds who made
     it, about which the operator asks once more. It adds the limited credential that it came with, if it goes beyond the
     limits. A rotation by somebody who neither made the object nor is its user adds the same. latchkey-ownership refuses both,
-    and may be missing for a moment. And who has left a group does not keep it in a token: a change or a rotation
+    and may be missing for a moment. What credentials point at has the same annotations: the operator asks about the Secret
+    or namespace that it names. And who has left a group does not keep it in a token: a change or a rotation
     by the creator leaves out the groups that they are no longer in.
 
     The identity: an access key whose manifest does not say who it speaks for speaks for its requester. A key with
     \`accessKey\` takes the identity of that key. A requester with a reserved name cannot be spoken for: the schema refuses
     such a key and asks for spec.user.
 
-    The finalizer stands there before anything outside the object exists, and an update that drops it gets it back. Once
+    The finalizer stands there before anything outside the object exists, and an update that drops it (kubectl replace, an
+    apply of the whole list) gets it back. A SpaceInstance has none, because nothing is made for it. Once
     deletion has begun it may be stripped (ownership.yaml): that frees an object whose operator is gone, and revokes nothing
     less, because a credential with a deletionTimestamp is refused.
 
@@ -74,7 +76,7 @@ export const requester = mutating({
     others again.
   `,
   operations: ['CREATE', 'UPDATE'],
-  resources: credentials,
+  resources: kinds,
   // False once all is set: the policy has its turn again after each mutation, and a second patch costs as much as the first.
   matchConditions: {
     'something-to-set': cel`
