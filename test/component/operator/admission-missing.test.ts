@@ -136,3 +136,40 @@ describe('while an admission policy is missing', () => {
     expect(readyOf(recordOf('ending'))).toBe('False Expired');
   });
 });
+
+describe('after a time without policies in which no operator led', () => {
+  const hash = (digits: string) => `sha256:${digits.repeat(32)}`;
+
+  it('what was made, changed or widened in it is refused by each later operator, and all else lives', async () => {
+    for (const [index, name] of ['untouched', 'taken', 'longer', 'stopped', 'narrowed'].entries())
+      simulation.create(keys, name, { user: 'alice', ttl: 600, key: hash(`a${index}`) });
+    simulation.edit(keys, 'stopped', { spec: { disabled: true } });
+    await simulation.runUntilIdle();
+    const until = simulation.resourceVersion();
+    simulation.create(keys, 'made', { user: 'alice', key: hash('b0') });
+    simulation.edit(keys, 'taken', { spec: { key: hash('b1') } });
+    simulation.edit(keys, 'longer', { spec: { ttl: 6_000 } });
+    simulation.edit(keys, 'stopped', { spec: { disabled: false } });
+    simulation.edit(keys, 'narrowed', { spec: { ttl: 60 } });
+    const attacked = ['made', 'taken', 'longer', 'stopped'];
+    const states = () => attacked.map((name) => readyOf(recordOf(name)));
+
+    simulation.crash(0, undefined, until);
+    expect(simulation.isSettled()).toBe(false);
+    await simulation.runUntilIdle();
+    expect(simulation.isSettled()).toBe(true);
+    expect(states()).toEqual(attacked.map(() => 'False RequesterUnknown'));
+    for (const name of attacked) expect(simulation.liveness(recordOf(name)).live).toBe(false);
+    for (const name of ['untouched', 'narrowed']) expect(simulation.liveness(recordOf(name)).live).toBe(true);
+
+    simulation.crash();
+    await simulation.runUntilIdle();
+    expect(states()).toEqual(attacked.map(() => 'False RequesterUnknown'));
+    simulation.edit(keys, 'longer', { spec: { description: 'mine' } });
+    await simulation.runUntilIdle();
+    expect(readyOf(recordOf('longer'))).toBe('False RequesterUnknown');
+    simulation.edit(keys, 'longer', { spec: { ttl: 500 } });
+    await simulation.runUntilIdle();
+    expect(readyOf(recordOf('longer'))).toBe('True Issued');
+  });
+});

@@ -81,9 +81,10 @@ export class Simulation {
 
   /**
    * The process dies between two writes; another one begins with a fresh list, which takes so many milliseconds. Of the kind `unserved`
-   * the API server says until `define` that it does not know it.
+   * the API server says until `define` that it does not know it. `watchedUntil`: the policies are not those that the one before saw up to
+   * this resourceVersion.
    */
-  crash(readingMs = 0, unserved?: keyof typeof kinds): void {
+  crash(readingMs = 0, unserved?: keyof typeof kinds, watchedUntil?: string): void {
     this.#controllers = this.#start();
     this.#late = undefined;
     this.#delivered = this.api.changes.length;
@@ -92,7 +93,18 @@ export class Simulation {
     }
     if (unserved !== undefined) this.#setUnserved(unserved, true);
     this.clock.advance(readingMs);
+    if (watchedUntil !== undefined) this.#controllers.distrustSince(watchedUntil);
     this.#controllers.begin();
+  }
+
+  /** Whether the next process may go on from what this one has seen. */
+  isSettled(): boolean {
+    return !this.#controllers.hasUnnoted();
+  }
+
+  /** Of the last change of any object. */
+  resourceVersion(): string {
+    return this.api.changes.at(-1)?.object.metadata.resourceVersion ?? '0';
   }
 
   /** The definition of the kind is there (again). */
