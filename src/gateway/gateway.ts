@@ -34,6 +34,7 @@ import {
   type ServingCertificate,
 } from './server/certificate.ts';
 import { GatewayServer, type ServerLimits } from './server/server.ts';
+import { MainThread } from './turns/main-thread.ts';
 import { YAMLReader, yamlLimits } from './yaml/yaml-reader.ts';
 
 export interface GatewayOptions {
@@ -199,6 +200,7 @@ export class Gateway {
       permissions: this.#permissions,
       misses,
       endpoints: this.#createEndpoints(misses),
+      mainThread: new MainThread({ clock, isAlone: (user) => this.#open.isAlone(user) }),
       onAuthenticated: (socket, user) => this.#server.authenticated(socket, user),
     });
   }

@@ -23,6 +23,7 @@ import { UpstreamBusy } from './proxy/sent-request.ts';
 import type { FoundTarget, Targets } from './proxy/targets.ts';
 import type { Upstream } from './proxy/upstream.ts';
 import { type ErrorAnswer, errorAnswer, hasBody, sendError } from './server/error-answer.ts';
+import type { MainThread } from './turns/main-thread.ts';
 
 export interface RequestHandlerOptions {
   readonly settings: Pick<GatewaySettings, 'baseURL' | 'maxCredentialBytes' | 'stallTimeoutMs'>;
@@ -35,6 +36,7 @@ export interface RequestHandlerOptions {
   readonly permissions: Pick<EntryPermissions, 'find' | 'ask'>;
   readonly misses: Pick<Misses, 'isTooMany'>;
   readonly endpoints: Endpoints;
+  readonly mainThread: Pick<MainThread, 'turn'>;
   /** Told the user of every live credential, with the connection that it came over. */
   readonly onAuthenticated: (socket: Socket, user: string) => void;
 }
@@ -189,7 +191,7 @@ export class RequestHandler {
     underway: OpenRequest,
     { sender, target, upstream }: Pick<Passed, 'sender' | 'target'> & { upstream: Upstream },
   ): void {
-    const { clock, log, metrics, settings, endpoints } = this.#options;
+    const { clock, log, metrics, settings, endpoints, mainThread } = this.#options;
     const { method = '', socket, rawHeaders } = request;
     const { asked, isLong, identity } = underway;
     const impersonation = impersonationIn(target, sender.verdict);
@@ -213,7 +215,8 @@ export class RequestHandler {
     const finish = () => {
       underway.isFinishing = true;
     };
-    const passed = { ...forwarding, asked, sender, place: target, finish, refuse };
+    const turn = async () => await mainThread.turn(identity.user);
+    const passed = { ...forwarding, asked, sender, place: target, turn, finish, refuse };
     endpoint(passed).catch((error: unknown) => this.#fail(response, error));
   }
 

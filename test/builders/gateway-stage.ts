@@ -21,6 +21,7 @@ import { ApiServerUpstream, type UpstreamLimits } from '../../src/gateway/proxy/
 import { RequestHandler } from '../../src/gateway/request-handler.ts';
 import type { ServingCertificate } from '../../src/gateway/server/certificate.ts';
 import { GatewayServer, type ServerLimits } from '../../src/gateway/server/server.ts';
+import { MainThread } from '../../src/gateway/turns/main-thread.ts';
 import { YAMLReader, yamlLimits } from '../../src/gateway/yaml/yaml-reader.ts';
 import {
   type ClientIdentity,
@@ -187,6 +188,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     targets,
     permissions,
     misses,
+    mainThread: new MainThread({ clock: systemClock, isAlone: (user) => open.isAlone(user) }),
     endpoints: new Endpoints({
       ...servicesOf(index, records),
       settings,

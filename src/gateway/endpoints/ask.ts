@@ -14,7 +14,7 @@ export interface Question extends Pick<UpstreamRequest, 'method' | 'path' | 'hea
   readonly maxBytes?: number;
 }
 
-type Asking = Pick<EndpointRequest, 'response' | 'upstream' | 'send' | 'clock' | 'maxStallMs'>;
+type Asking = Pick<EndpointRequest, 'response' | 'upstream' | 'send' | 'clock' | 'maxStallMs' | 'turn'>;
 
 /** Any object, and a page of small ones. */
 const defaultBytes = 2 ** 24;
@@ -77,5 +77,6 @@ async function askOnce(asking: Asking, question: Question) {
     guard.stop();
     response.off('close', onClose);
   });
+  await asking.turn();
   return { ...answer, sent };
 }

@@ -31,6 +31,8 @@ export interface EndpointRequest extends Omit<Forwarding, 'body'> {
   readonly sender: Authenticated;
   /** The namespace that a space is. */
   readonly place: TargetPlace;
+  /** For the time of the main thread: wait for it before each piece of work. */
+  readonly turn: () => Promise<void>;
   /** For what may end the credential itself: the request is not cut any more when that is over. It counts until its answer. */
   readonly finish: () => void;
   /** Answers with an error of the gateway that no failure led to. */

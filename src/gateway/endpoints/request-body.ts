@@ -12,7 +12,7 @@ import type { OwnRequest } from './own-request.ts';
 import { Refusal, refuse } from './refusal.ts';
 import { hasRepeatedKey } from './repeated-key.ts';
 
-type BodySource = Pick<EndpointRequest, 'request' | 'response' | 'clock' | 'maxStallMs'>;
+type BodySource = Pick<EndpointRequest, 'request' | 'response' | 'clock' | 'maxStallMs' | 'turn'>;
 
 export interface BodyLimit {
   readonly maxBytes: number;
@@ -31,7 +31,7 @@ export interface YAMLSource {
 
 /** The body, or the answer to one that does not arrive. */
 export async function readBody(
-  { request, response, clock, maxStallMs }: BodySource,
+  { request, response, clock, maxStallMs, turn }: BodySource,
   { maxBytes, tooLarge }: BodyLimit,
   mayHold: (bytes: number) => boolean = () => true,
 ): Promise<Buffer | ErrorAnswer> {
@@ -56,6 +56,7 @@ export async function readBody(
   const body = await promise;
   guard.stop();
   request.pause();
+  await turn();
   return body;
 }
 

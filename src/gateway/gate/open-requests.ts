@@ -63,6 +63,8 @@ export class OpenRequests {
   readonly #options: OpenRequestsOptions;
   readonly #shares = new Map<string, Share>();
   readonly #users = new Map<string, { short: number; long: number }>();
+  /** With a short request under way. */
+  #busyUsers = 0;
   #timer: Timer | undefined;
 
   constructor(options: OpenRequestsOptions) {
@@ -84,6 +86,7 @@ export class OpenRequests {
     request.projects = this.#options.projectsVersion();
     share.open.add(request);
     user[kind] += 1;
+    if (kind === 'short' && user.short === 1) this.#busyUsers += 1;
     if (request.isLong) share.long += 1;
     this.#timer ??= clock.setTimer(() => this.#sweep(), sweepMs);
     return undefined;
@@ -102,7 +105,14 @@ export class OpenRequests {
     const counts = this.#users.get(user);
     if (counts === undefined) return;
     counts[isLong ? 'long' : 'short'] -= 1;
+    if (!isLong && counts.short === 0) this.#busyUsers -= 1;
     if (counts.short + counts.long === 0) this.#users.delete(user);
+  }
+
+  /** Whether no one else has a short request under way. */
+  isAlone(user: string): boolean {
+    const own = (this.#users.get(user)?.short ?? 0) > 0 ? 1 : 0;
+    return this.#busyUsers === own;
   }
 
   /** Ends what the credential of this hash no longer allows. */

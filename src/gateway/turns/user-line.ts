@@ -28,13 +28,8 @@ export class UserLine<Item> {
     return undefined;
   }
 
-  /** It waits no longer. */
-  remove(user: string, item: Item): void {
-    const items = this.#waiting.get(user) ?? [];
-    const place = items.indexOf(item);
-    if (place === -1) return;
-    items.splice(place, 1);
-    this.#size -= 1;
-    if (items.length === 0) this.#waiting.delete(user);
+  /** Whether something waits of a user that may go on. */
+  some(mayGo: (user: string) => boolean): boolean {
+    return [...this.#waiting.keys()].some(mayGo);
   }
 }
