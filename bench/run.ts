@@ -11,6 +11,7 @@ import { expiryStorm } from './benchmarks/expiry-storm.ts';
 import { fairness } from './benchmarks/fairness.ts';
 import { kubeconfig } from './benchmarks/kubeconfig.ts';
 import { memory100k } from './benchmarks/memory-100k.ts';
+import { noisyUser } from './benchmarks/noisy-user.ts';
 import { ownLists } from './benchmarks/own-lists.ts';
 import { policyCost } from './benchmarks/policy-cost.ts';
 import { proxyGet } from './benchmarks/proxy-get.ts';
@@ -45,6 +46,7 @@ const benchmarks: readonly Benchmark[] = [
   revoke,
   activity,
   badKeyFlood,
+  noisyUser,
   memory100k,
   coldStart,
 ];
