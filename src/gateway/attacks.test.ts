@@ -164,6 +164,7 @@ describe('an access review', () => {
         `{"spec":${JSON.stringify({ resourceAttributes: attributes('get') })},${json('delete').slice(1)}`,
       ),
     ],
+    ['aliases in YAML', review('application/yaml', 'a: &a {verb: delete}\nspec: {resourceAttributes: *a}\n')],
     ['a text that looks like a date', review('application/yaml', yaml('2026-01-01'))],
     [
       'a field that no one knows',
@@ -187,7 +188,6 @@ describe('an access review', () => {
     ['JSON with something behind it', review('application/json', `${json('delete')}{}`)],
     ['half of it', review('application/json', json('delete').slice(0, -1))],
     ['two documents', review('application/yaml', `${yaml('get')}---\n${yaml('delete')}`)],
-    ['aliases', review('application/yaml', 'a: &a {verb: delete}\nspec: {resourceAttributes: *a}\n')],
     ['endless brackets', review('application/json', '['.repeat(60_000))],
     ['no body', review('application/json', '')],
   ])('in %s is refused rather than answered without the scope', async (_, text) => {

@@ -18,7 +18,8 @@ function start() {
     },
   };
   const response = Object.assign(new EventEmitter(), { destroyed: false });
-  const asking = { clock, maxStallMs, response, upstream, send: { user: 'alice' } };
+  const turn = async () => undefined;
+  const asking = { clock, maxStallMs, response, upstream, send: { user: 'alice' }, turn };
   const answer = ask(asking as never, { method: 'GET', path: '/openapi/v3', headers: [] });
   answer.catch(() => undefined);
   return { clock, answer, dispatched };
