@@ -14,6 +14,7 @@ import { narrowedList } from './narrowed-lists.ts';
 import { credentialEndpoints } from './own-endpoints.ts';
 import { answerReview } from './reviews.ts';
 import { selves } from './selves.ts';
+import { tokenReviews } from './token-reviews.ts';
 
 /** By question: see {@link questionOf}. */
 type EndpointTable = Readonly<Record<string, Endpoint>>;
@@ -22,6 +23,7 @@ type EndpointTable = Readonly<Record<string, Endpoint>>;
 const everywhere = (services: EndpointServices): EndpointTable => ({
   'create selfsubjectaccessreviews.authorization.k8s.io': answerReview(services),
   'create selfsubjectrulesreviews.authorization.k8s.io': answerReview(services),
+  'create tokenreviews.authentication.k8s.io': tokenReviews(services),
 });
 
 /** Only where the target is the platform itself. */

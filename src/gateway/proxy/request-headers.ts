@@ -70,8 +70,9 @@ export function impersonates(rawHeaders: readonly string[]): boolean {
 
 const letterI = 0x69;
 
+/** Many programs read an underscore as a hyphen, so `X_Remote_User` would pass for what is dropped. nginx drops such names as well. */
 const isDropped = (header: string): boolean =>
-  dropped.has(header) || droppedPrefixes.some((prefix) => header.startsWith(prefix));
+  dropped.has(header) || header.includes('_') || droppedPrefixes.some((prefix) => header.startsWith(prefix));
 
 /** Whether a header has this name, which is in lower case. It is asked so often that the length comes first. */
 export const isHeader = (header: string | undefined, name: string): boolean =>

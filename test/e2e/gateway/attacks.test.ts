@@ -55,6 +55,7 @@ describe('the API server takes a request for that of the user of the key', () =>
     ],
     ['a front proxy speaks', ['Connection: close', 'X-Remote-User: admin', 'X-Remote-Group: system:masters']],
     ['a name has an underscore', ['Connection: close', 'X_Remote_User: admin', 'X-Remote_User: admin']],
+    ['another name has one', ['Connection: close', 'Content_Type: text/plain', 'A_Name: a']],
   ])('when %s', async (_, headers) => {
     const key = await keyOf();
     const body = '{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}';
@@ -257,6 +258,34 @@ describe('after all of this', () => {
       expect(output).not.toMatch(/authorization|Bearer |lk_[0-9A-Za-z]{20}/i);
     }
     expect(metrics).not.toContain(alice);
+  });
+});
+
+describe('a credential in the body of a TokenReview', () => {
+  it('goes no further than the gateway, and those who may not ask are told so', async () => {
+    const root = world.name('root');
+    await bindRole(admin, root, 'cluster-admin');
+    const [asking, powerless] = [
+      await knownHolder(world, { user: root }),
+      await knownHolder(world, { user: world.name('eve') }),
+    ];
+    const path = '/kubernetes/management/apis/authentication.k8s.io/v1/tokenreviews';
+    const ask = async (key: string, token: string) => {
+      const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } };
+      const { statusCode: status, body } = await gateway.send(path, {
+        ...{ method: 'POST', key, body: JSON.stringify(review) },
+        headers: { 'content-type': 'application/json' },
+      });
+      return { status, text: await body.text() };
+    };
+    for (const token of [asking.key, powerless.key]) {
+      const { status, text } = await ask(asking.key, token);
+      expect([status, text]).toEqual([201, expect.stringContaining(`"token":"${'x'.repeat(token.length)}"`)]);
+      expect(text).not.toContain('"authenticated":true');
+    }
+    const { status, text } = await ask(powerless.key, asking.key);
+    expect([status, text]).toEqual([403, expect.not.stringContaining(asking.key)]);
+    expect((await ask(asking.key, 'something-else-altogether')).text).toContain('something-else-altogether');
   });
 });
 
