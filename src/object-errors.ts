@@ -15,6 +15,11 @@ export const objectErrors = {
     fix: 'Send application/json or application/yaml, without Content-Encoding. Patches: JSON patch, merge patch or apply.',
     httpStatus: 415,
   },
+  ERR_NAMESPACE: {
+    message: 'nothing of a user can stand in the namespace {namespace}, where Latchkey keeps its own',
+    fix: 'Use the namespace of a project.',
+    httpStatus: 403,
+  },
   ERR_OBJECT_MISMATCH: {
     message: 'the object in the body does not fit the request: {problem}',
     fix: 'Write what the path says, or leave the field out.',

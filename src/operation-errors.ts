@@ -35,6 +35,11 @@ export const operationErrors = {
     fix: 'Ask again after the time in `Retry-After`. Nothing is left of this request. If it lasts, look at the instance and the operator.',
     httpStatus: 503,
   },
+  ERR_CREDENTIAL_REFUSED: {
+    message: 'the operator refuses the {kind} ({reason}): {problem}',
+    fix: 'Correct what the message names, and ask again. Nothing is left of this request.',
+    httpStatus: 422,
+  },
   ERR_ISSUER_UNKNOWN: {
     message: 'the gateway does not know at the moment which keys sign tokens',
     fix: 'Try again in some seconds. If it lasts, look whether the operator has a leader: it publishes the keys.',

@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto';
+import type { Condition } from '../../api/conditions.ts';
 import { credentialKinds } from '../../api/credential-kinds.ts';
 import { asObject, asText, type JsonObject } from '../../api/json.ts';
+import { labels } from '../../api/names.ts';
 import { uidOf } from '../../kube/object.ts';
 import { collectionPath } from '../../kube/resource-path.ts';
 import { requireInstanceUse } from './instance-use.ts';
 import { untilIssued } from './issuing.ts';
-import { askAsHolder, isDryRun, type OwnRequest, resourceOf, writeQuery } from './own-request.ts';
+import { askAsHolder, isDryRun, type OwnRequest, pathOf, resourceOf, writeQuery } from './own-request.ts';
 import type { QuotaPlace } from './quota.ts';
+import { refuse } from './refusal.ts';
 import { type IssuedCredential, type Reply, toReply, withWarning } from './reply.ts';
 import { readObject } from './request-body.ts';
 import { refuseNewSecret } from './secret-reference.ts';
@@ -41,7 +44,8 @@ const maxWaitMs = 10_000;
 
 /** The answer to what made an object: with its credential, as soon as that works here. */
 export async function issued(request: OwnRequest, reply: Reply, plain: string | undefined): Promise<Reply> {
-  const { object, problem } = await untilIssued(request, reply.body, maxWaitMs);
+  const { object, problem, refusal } = await untilIssued(request, reply.body, maxWaitMs);
+  if (refusal !== undefined && isEphemeral(object)) return await refuseMade(request, object, refusal);
   const credential = credentialIn(request, object, plain);
   const whole = { ...reply, body: object, issued: credential };
   const told =
@@ -53,6 +57,24 @@ export async function issued(request: OwnRequest, reply: Reply, plain: string | 
     `${place} holds the credential in this answer only; with kubectl use: create -o yaml`,
   );
 }
+
+/** No one keeps it, and the client shall not take it for one that works. What someone applied stays: its conditions say why. */
+async function refuseMade(request: OwnRequest, object: JsonObject, refusal: Condition): Promise<never> {
+  const { kind } = request;
+  const { name, namespace, uid } = asObject(object['metadata']);
+  const path = pathOf(kind, {
+    name: String(name),
+    ...(namespace !== undefined && { namespace: String(namespace) }),
+  });
+  const body = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid } };
+  await askAsHolder(request, { method: 'DELETE', path, body });
+  const { reason, message = 'the operator gives no reason' } = refusal;
+  const problem = message.replace(/\.$/, '');
+  return refuse('ERR_CREDENTIAL_REFUSED', { kind, reason, problem }, { details: { causes: [{ reason }] } });
+}
+
+const isEphemeral = (object: JsonObject): boolean =>
+  asObject(asObject(object['metadata'])['labels'])[labels.ephemeral] === 'true';
 
 function credentialIn(
   { kind }: OwnRequest,

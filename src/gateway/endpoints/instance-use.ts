@@ -1,5 +1,11 @@
 import { asObject, asText, type JsonObject } from '../../api/json.ts';
 import { virtualClusterInstances } from '../../api/resources.ts';
+import type { Identity } from '../../credentials/identity.ts';
+import type { AccessQuestion } from '../../platform/access-review.ts';
+import { isProtectedNamespace } from '../../scope/gate/sensitive.ts';
+import { explainDenial } from '../gate/authorise.ts';
+import type { Verdict } from '../index/verdict.ts';
+import type { EndpointServices } from './endpoint.ts';
 import { namedKeyDenial, ownKey } from './named-key.ts';
 import type { OwnRequest } from './own-request.ts';
 import { Refusal, refuse } from './refusal.ts';
@@ -18,10 +24,32 @@ export async function requireInstanceUse(request: OwnRequest, object: JsonObject
   const accessKey = asText(asObject(object['spec'])['accessKey']);
   const { plural: resource } = virtualClusterInstances;
   const entry = { verb: 'use', resource, namespace, name: instanceNameOf(object) };
+  requireScope(request, entry);
   const denial =
-    (await request.services.permissions.denialOf(speakerOf(request, accessKey), entry)) ??
-    (await namedKeyDenial(request.services, request.sender.verdict, { accessKey, namespace }));
+    (await request.services.permissions.denialOf(
+      speakerOf(request.services, request.sender.verdict, accessKey),
+      entry,
+    )) ?? (await namedKeyDenial(request.services, request.sender.verdict, { accessKey, namespace }));
   if (denial !== undefined) throw new Refusal(denial);
+}
+
+/** What a scope must allow: the same as for a POST to the instance. Nothing of a user stands where Latchkey keeps its own. */
+function requireScope(
+  { asked, sender: { verdict } }: OwnRequest,
+  { resource, name }: Pick<AccessQuestion, 'resource' | 'name'>,
+): void {
+  const { namespace } = asked;
+  if (isProtectedNamespace(namespace)) refuse('ERR_NAMESPACE', { namespace });
+  const place = {
+    resource,
+    subresource: 'kubeconfig',
+    namespace,
+    name,
+    allNamespaces: false,
+    mayCreate: false,
+  };
+  const problem = explainDenial(verdict, { ...asked, ...place, verb: 'create' }, { isPlatform: true });
+  if (problem !== undefined) refuse('ERR_SCOPE', { problem });
 }
 
 /** An instance of its own name, where it names none. */
@@ -32,7 +60,11 @@ function instanceNameOf({ spec, metadata }: JsonObject): string {
 }
 
 /** Of a key that is not one's own nothing is told, not even by a right of its user. */
-function speakerOf({ services: { index }, sender: { verdict } }: OwnRequest, accessKey: string | undefined) {
+export function speakerOf(
+  { index }: Pick<EndpointServices, 'index'>,
+  verdict: Verdict,
+  accessKey: string | undefined,
+): Identity {
   const key = ownKey(index, verdict, accessKey);
   const found = key && index.find(key.status.credentialHash ?? '');
   return found !== undefined && 'identity' in found ? found.identity : (key?.identity ?? verdict.identity);

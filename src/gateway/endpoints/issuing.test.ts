@@ -77,7 +77,7 @@ async function post(read: object = issued(), held = new HeldBytes({ ofUser: 2 **
   const answered = stage.send(request);
   await waiting.promise;
   const reads = () => stage.seen.filter((text) => text.startsWith('GET')).length;
-  return { answered, watch: watchOf(stage.records), reads };
+  return { answered, watch: watchOf(stage.records), reads, seen: () => stage.seen };
 }
 
 describe('a new credential', () => {
@@ -91,19 +91,46 @@ describe('a new credential', () => {
     expect(reads()).toBe(0);
   });
 
-  it('is shown with what the operator says in place of it', async () => {
+  const refused = (reason: string, types: readonly [type: string, status: string][], labels = {}) => ({
+    ...made,
+    metadata: { ...made.metadata, resourceVersion: '8', labels },
+    status: {
+      conditions: types.map(([type, status]) => ({
+        ...{ type, status, reason, message: 'The operator says why.' },
+        ...{ lastTransitionTime: '2026-11-21T10:00:00Z', observedGeneration: 1 },
+      })),
+    },
+  });
+  const final = [
+    ['Ready', 'False'],
+    ['Stalled', 'True'],
+  ] as const satisfies readonly [string, string][];
+
+  it('that someone applied is shown with what the operator says in place of it', async () => {
     const { answered, watch, reads } = await post();
-    const stalled = {
-      type: 'Stalled',
-      status: 'True',
-      reason: 'TokenTooLarge',
-      message: 'it has too many groups',
-    };
-    const conditions = [{ ...stalled, lastTransitionTime: '2026-11-21T10:00:00Z', observedGeneration: 1 }];
-    watch({ ...made, metadata: { ...made.metadata, resourceVersion: '8' }, status: { conditions } });
-    expect(await answered).toMatch(/^HTTP\/1\.1 201 [\s\S]*TokenTooLarge: it has too many groups/);
+    watch(refused('TokenTooLarge', [...final]));
+    expect(await answered).toMatch(/^HTTP\/1\.1 201 [\s\S]*TokenTooLarge: The operator says why/);
     expect(reads()).toBe(0);
   });
+
+  it.each<[string, readonly [string, string][]]>([
+    ['TokenTooLarge', final],
+    ['DuplicateKey', final],
+    // The operator asks again, and will hardly hear anything else soon.
+    ['AccessKeyNotLive', [['Ready', 'False']]],
+    ['RequesterNotPermitted', [['Ready', 'False']]],
+  ])(
+    'that the operator refuses for %s is taken away again, and the answer says why',
+    async (reason, types) => {
+      const { answered, watch, seen } = await post();
+      watch(refused(reason, types, { 'management.platform.sh/ephemeral': 'true' }));
+      const text = await answered;
+      expect(text).toMatch(/^HTTP\/1\.1 422 /);
+      expect(text).toContain(`the operator refuses the ${kind} (${reason}): The operator says why`);
+      const removal = seen().find((sent) => sent.startsWith('DELETE'));
+      expect(removal).toContain(`"preconditions":{"uid":"${made.metadata.uid}"}`);
+    },
+  );
 
   it('is waited for while changes say nothing of it, none of which is read', async () => {
     const { answered, watch, reads } = await post();

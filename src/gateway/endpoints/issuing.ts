@@ -1,8 +1,8 @@
-import { conditionTypes, findCondition } from '../../api/conditions.ts';
+import type { Condition } from '../../api/conditions.ts';
 import { asObject, type JsonObject } from '../../api/json.ts';
-import { parseConditions } from '../../credentials/confirmation.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
-import { keyOf } from '../../kube/object.ts';
+import { type KubeObject, keyOf } from '../../kube/object.ts';
+import { refusalIn } from './kubeconfig-object.ts';
 import { type Change, ObjectChanges } from './object-changes.ts';
 import type { OwnRequest } from './own-request.ts';
 import { readWhole } from './read-own.ts';
@@ -15,6 +15,8 @@ export interface Outcome {
   readonly object: JsonObject;
   /** Why it has no credential that works here. */
   readonly problem?: string;
+  /** The same, where it will have none. */
+  readonly refusal?: Condition;
 }
 
 /**
@@ -67,10 +69,9 @@ async function examine(
   if (object === null) return 'unread';
   if (object === undefined) return 'gone';
   if (isConfirmed(change.record)) return { object };
-  const conditions = parseConditions(asObject(object['status'])['conditions']);
-  const stalled = findCondition(conditions, conditionTypes.stalled);
-  if (stalled?.status !== 'True') return 'waiting';
-  return { object, problem: `${stalled.reason}: ${stalled.message}` };
+  const refusal = refusalIn(object as KubeObject & JsonObject);
+  if (refusal === undefined) return 'waiting';
+  return { object, refusal, problem: `${refusal.reason}: ${refusal.message}` };
 }
 
 /** The watch brings it with the same right that it would be read with, and it takes as much memory. */

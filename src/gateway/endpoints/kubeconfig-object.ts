@@ -6,6 +6,7 @@ import { virtualClusterInstances } from '../../api/resources.ts';
 import { parseConditions } from '../../credentials/confirmation.ts';
 import type { HTTPErrorCode } from '../../errors.ts';
 import type { KubeObject } from '../../kube/object.ts';
+import type { VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
 import type { Verdict } from '../index/verdict.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
 
@@ -113,6 +114,18 @@ export function toAnswer(
   };
 }
 
+/** Why nothing will be issued for an instance before a person corrects it. */
+export function stalledAnswer({
+  conditions,
+  generation,
+}: Pick<VirtualClusterInstanceRecord, 'conditions' | 'generation'>): ErrorAnswer | undefined {
+  const stalled = findCondition(conditions, conditionTypes.stalled);
+  if (stalled?.status !== 'True' || stalled.observedGeneration !== generation) return undefined;
+  const message =
+    'The virtual cluster instance cannot be used before someone corrects it: its conditions say what.';
+  return refusalOf('ERR_KUBECONFIG_INVALID', { reason: stalled.reason, message });
+}
+
 export type Progress =
   | { readonly state: 'issued'; readonly kubeConfig: string }
   | { readonly state: 'refused'; readonly refusal: ErrorAnswer }
@@ -127,10 +140,21 @@ export function progressOf(object: KubeObject): Progress {
     return { state: 'waiting' };
   const kubeConfig = asText(status['kubeConfig']);
   if (ready.status === 'True' && kubeConfig !== undefined) return { state: 'issued', kubeConfig };
-  const code = codeByReason.get(ready.reason);
-  return code === undefined || ready.status !== 'False'
-    ? { state: 'waiting', ready }
-    : { state: 'refused', refusal: refusalOf(code, ready) };
+  if (refusalIn(object) === undefined) return { state: 'waiting', ready };
+  return {
+    state: 'refused',
+    refusal: refusalOf(codeByReason.get(ready.reason) ?? 'ERR_KUBECONFIG_INVALID', ready),
+  };
+}
+
+/** Why the operator does not issue what an object asks for, where waiting does not change that, or not soon. */
+export function refusalIn(object: KubeObject): Condition | undefined {
+  const status = asObject((object as { readonly status?: unknown }).status);
+  const conditions = parseConditions(status['conditions']);
+  const ready = findCondition(conditions, conditionTypes.ready);
+  if (ready?.status !== 'False' || ready.observedGeneration !== object.metadata.generation) return undefined;
+  const isStalled = findCondition(conditions, conditionTypes.stalled)?.status === 'True';
+  return isStalled || codeByReason.has(ready.reason) ? ready : undefined;
 }
 
 type RefusalCode = Extract<HTTPErrorCode, `ERR_KUBECONFIG_${string}`>;
@@ -151,6 +175,10 @@ const codesByRefusal: Readonly<Partial<Record<RefusalCode, readonly Reason[]>>> 
     reasons.useNotAllowed,
     reasons.clientCertNotAllowed,
     reasons.requesterNotAllowed,
+    reasons.requesterNotPermitted,
+    reasons.requesterUnknown,
+    reasons.changedBeyondLimits,
+    reasons.changeNotAllowed,
     reasons.accessKeyNotAllowed,
     reasons.accessKeyRequired,
   ],
@@ -164,10 +192,16 @@ const codesByRefusal: Readonly<Partial<Record<RefusalCode, readonly Reason[]>>> 
     reasons.accessKeyChainInvalid,
     reasons.tokenTooLarge,
     reasons.objectTooLarge,
+    reasons.quotaExceeded,
+    reasons.certificateDenied,
+    reasons.kubeConfigRefused,
+    reasons.addressRefused,
+    reasons.targetInUse,
+    reasons.secretConflict,
   ],
 };
 
-/** What waiting does not change, or not soon. */
+/** Of what the operator calls Stalled, and of what it asks about again although it will hardly change while a client waits. */
 const codeByReason: ReadonlyMap<string, RefusalCode> = new Map(
   Object.entries(codesByRefusal).flatMap(([code, list]) =>
     list.map((reason) => [reason, code as RefusalCode] as const),

@@ -7,11 +7,13 @@ import type { RawResponse } from '../../kube/client/response-collector.ts';
 import { badAnswer } from '../../kube/kube-error.ts';
 import { type KubeObject, keyOf, uidOf } from '../../kube/object.ts';
 import { collectionPath } from '../../kube/resource-path.ts';
+import { isProtectedNamespace } from '../../scope/gate/sensitive.ts';
 import { forward } from '../proxy/forward.ts';
 import { withoutHeaders } from '../proxy/request-headers.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
 import { ask } from './ask.ts';
 import { answerFailure, type Endpoint, type EndpointRequest, type EndpointServices } from './endpoint.ts';
+import { speakerOf } from './instance-use.ts';
 import { IssueWait, type Outcome } from './issue-wait.ts';
 import {
   type InstancePlace,
@@ -22,6 +24,7 @@ import {
   progressOf,
   refusalOf,
   type StoredObject,
+  stalledAnswer,
   toAnswer,
   toStoredObject,
 } from './kubeconfig-object.ts';
@@ -80,22 +83,27 @@ export class KubeConfigs {
   async #read(request: EndpointRequest): Promise<Order | { readonly refusal: ErrorAnswer }> {
     const { asked, sender } = request;
     const place = { namespace: asked.namespace, name: asked.name };
+    if (isProtectedNamespace(place.namespace))
+      return { refusal: errorAnswer('ERR_NAMESPACE', { namespace: place.namespace }) };
     const read = await readSentObject(request, { kind }, this.#options);
     if ('refusal' in read) return read;
     const { object: sent, warnings } = read;
     const problem = placeProblem(sent, place);
     if (problem !== undefined) return { refusal: errorAnswer('ERR_OBJECT_MISMATCH', { problem }) };
-    // First, or who may not use any instance would learn which ones there are.
-    const entry = { verb: 'use', resource: virtualClusterInstances.plural, ...place };
-    const denial = await this.#options.permissions.denialOf(sender.verdict.identity, entry);
-    if (denial !== undefined) return { refusal: denial };
     const parent = parentOf(sent, sender.verdict);
     if ('refusal' in parent) return parent;
+    // First, or who may not use any instance would learn which ones there are.
+    const entry = { verb: 'use', resource: virtualClusterInstances.plural, ...place };
+    const speaker = speakerOf(this.#options, sender.verdict, asText(parent.accessKey));
+    const denial = await this.#options.permissions.denialOf(speaker, entry);
+    if (denial !== undefined) return { refusal: denial };
     const key = { accessKey: asText(parent.accessKey), namespace: place.namespace };
     const keyDenial = await namedKeyDenial(this.#options, sender.verdict, key);
     if (keyDenial !== undefined) return { refusal: keyDenial };
     const instance = this.#instanceAt(place);
     if (instance === undefined) return { refusal: noInstance };
+    const stalled = stalledAnswer(instance);
+    if (stalled !== undefined) return { refusal: stalled };
     const objectName = objectNameFor(place, randomText());
     const object = toStoredObject(sent, { ...place, ...parent, objectName, instanceUID: instance.uid });
     return { request, place, sent, warnings, object, query: passedQuery(asked.forward) };

@@ -1,7 +1,8 @@
-import { labels, systemNamespace, targetsNamespace } from '../../api/names.ts';
+import { labels } from '../../api/names.ts';
 import type { RequestMeaning } from '../requests/resolve-request.ts';
 import { authorise } from './authorise.ts';
 import type { Gate } from './gate.ts';
+import { protectedNamespaces } from './sensitive.ts';
 
 /** What an answer about many namespaces must hold no more than. */
 export interface Narrowing {
@@ -20,7 +21,8 @@ export function narrowingOf(gates: readonly Gate[], request: RequestMeaning): Na
   if (field === undefined) return undefined;
   const isAllowed = (namespace: string): boolean => {
     const name = field === 'metadata.name' ? namespace : request.name;
-    return authorise({ gates, request: { ...request, namespace, name, allNamespaces: false }, place }).allowed;
+    return authorise({ gates, request: { ...request, namespace, name, allNamespaces: false }, place })
+      .allowed;
   };
   const fields = protectedNamespaces.filter((name) => !isAllowed(name)).map((name) => `${field}!=${name}`);
   // Who may see all namespaces together, but not one that is no project, may see projects.
@@ -37,7 +39,6 @@ function namespaceField(request: RequestMeaning): 'metadata.name' | 'metadata.na
   return apiGroup === '' && resource === 'namespaces' && namespace === '' ? 'metadata.name' : undefined;
 }
 
-const protectedNamespaces = [systemNamespace, targetsNamespace] as const;
 const place = { isPlatform: true } as const;
 /** Nothing can have this name. */
 const noNamespace = '-';

@@ -11,7 +11,7 @@ export function needsName(request: RequestMeaning): boolean {
   const { verb, namespace, apiGroup, resource, subresource } = request;
   // A star stands in reviews for everything, so for these as well.
   if (verb === '*' || apiGroup === '*' || resource === '*' || subresource === '*') return true;
-  if (systemNamespaces.has(namespace) || delegates(verb)) return true;
+  if (isProtectedNamespace(namespace) || delegates(verb)) return true;
   switch (apiGroup) {
     case '':
       return isSensitiveCore(request);
@@ -39,7 +39,7 @@ export function needsName(request: RequestMeaning): boolean {
 export function isProtected({ target, namespace }: RequestMeaning, isPlatform: boolean): boolean {
   if (target.kind === 'management') return true;
   if (!isPlatform) return false;
-  return target.kind !== 'space' || systemNamespaces.has(namespace);
+  return target.kind !== 'space' || isProtectedNamespace(namespace);
 }
 
 /** The kinds whose objects are credentials, whatever target they are asked of: a cluster may be the platform itself. */
@@ -49,7 +49,12 @@ export const isCredentialRequest = ({ apiGroup, resource }: RequestMeaning): boo
 const credentialResources: ReadonlySet<string> = new Set(
   Object.values(credentialKinds).map(({ plural }) => plural),
 );
-const systemNamespaces: ReadonlySet<string> = new Set([systemNamespace, targetsNamespace]);
+/** Where Latchkey keeps its own. */
+export const protectedNamespaces = [systemNamespace, targetsNamespace] as const;
+
+export const isProtectedNamespace = (namespace: string): boolean =>
+  namespace === systemNamespace || namespace === targetsNamespace;
+
 const reads: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 const harmlessForSecrets: ReadonlySet<string> = new Set([...reads, 'delete', 'deletecollection']);
 const delegatingVerbs: ReadonlySet<string> = new Set(['bind', 'escalate', 'approve', 'sign', 'proxy']);

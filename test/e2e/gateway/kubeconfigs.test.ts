@@ -8,6 +8,7 @@ import { virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts
 import { Holder, Project, readingOf } from '../kubeconfigs/kubeconfig-world.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { knownHolder, untilReached } from './known-holder.ts';
+import { OwnClient, ownAPI, ownClient } from './own-client.ts';
 
 const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' });
 const { admin, gateway } = world;
@@ -295,6 +296,70 @@ describe('what a limited credential gets', () => {
     const { token = '' } = readingOf(body.status.kubeConfig);
     const { status, text } = await post({ key: token });
     expect([status, text]).toEqual([403, expect.stringContaining('below a kubeconfig')]);
+  });
+});
+
+describe('an object of one’s own in place of a POST to the instance', async () => {
+  const scope = { projects: [{ project: project.name }] };
+  const limited = await ownClient(world, { user: 'alice', scope });
+  const free = new OwnClient(world, key);
+  const own = (namespace: string) => `${ownAPI}/namespaces/${namespace}/virtualclusterinstancekubeconfigs`;
+  const bodyFor = ({ instance }: Project) => ({
+    metadata: { name: world.name('kc') },
+    spec: { virtualClusterInstance: instance.metadata.name },
+  });
+
+  /** By a POST, an apply, and dry runs of both. */
+  async function eachDoor(client: OwnClient, namespace: string, body: ReturnType<typeof bodyFor>) {
+    const apply = { body, type: 'application/apply-patch+yaml' };
+    const place = `${own(namespace)}/${body.metadata.name}?fieldManager=a`;
+    return [
+      await client.send('POST', `${own(namespace)}?dryRun=All`, { body }),
+      await client.send('PATCH', `${place}&dryRun=All`, apply),
+      await client.send('PATCH', place, apply),
+      await client.send('POST', own(namespace), { body: { ...body, metadata: { name: world.name('kc') } } }),
+    ];
+  }
+
+  it('takes the same scope', async () => {
+    const [outside, inScope] = [bodyFor(plain), bodyFor(project)];
+    const byPath = await limited.send('POST', pathOf(plain), { body: {} });
+    expect([byPath.status, byPath.body.details.causes[0].reason]).toEqual([403, 'ERR_SCOPE']);
+    for (const { status, body } of await eachDoor(limited, plain.namespace, outside))
+      expect([status, body.details?.causes[0].reason]).toEqual([403, 'ERR_SCOPE']);
+    for (const { status } of await eachDoor(limited, project.namespace, inScope))
+      expect([200, 201]).toContain(status);
+    for (const { status } of await eachDoor(free, plain.namespace, bodyFor(plain)))
+      expect([200, 201]).toContain(status);
+  });
+
+  it.each(['latchkey-system', 'latchkey-targets'])('is none in %s', async (namespace) => {
+    const answers = [
+      ...(await eachDoor(free, namespace, bodyFor(project))),
+      await free.send('POST', `${ownAPI}/namespaces/${namespace}/virtualclusterinstances/a/kubeconfig`, {
+        body: {},
+      }),
+    ];
+    for (const { status, body } of answers)
+      expect([status, body.details.causes[0].reason]).toEqual([403, 'ERR_NAMESPACE']);
+    const { items } = await admin.client.list(virtualClusterInstanceKubeConfigs, { namespace });
+    expect(items).toEqual([]);
+  });
+});
+
+describe('an instance that cannot be used before someone corrects it', () => {
+  it('is answered at once, with the reason, and leaves nothing', async () => {
+    const stalled = await Project.make(world, inside, { kubeConfig: 'this is no kubeconfig' });
+    const answer = await until('the gateway knows', async () => {
+      const seen = await post({ in: stalled, query: '?dryRun=All' });
+      return seen.status === 422 && seen;
+    });
+    expect(answer.text).toContain('KubeConfigRefused');
+    const began = performance.now();
+    const { status, text } = await withSpec({ certificateTTL: 600 }, { in: stalled });
+    expect([status, text]).toEqual([422, expect.stringContaining('KubeConfigRefused')]);
+    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(await objectsIn(stalled)).toEqual([]);
   });
 });
 

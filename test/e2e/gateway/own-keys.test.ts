@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { until } from '../../../lab/operator/until.ts';
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { management, OwnClient, ownClient, ownKeys } from './own-client.ts';
@@ -168,3 +169,16 @@ describe('a key with a scope', async () => {
 
 const namesIn = (list: { items: { metadata: { name: string } }[] }): readonly string[] =>
   list.items.map(({ metadata }) => metadata.name);
+
+describe('a key that the operator refuses', () => {
+  it('is no 201, and nothing of it is left', async () => {
+    const metadata = { name: name('refused') };
+    const { status, body } = await holder.send('POST', ownKeys, {
+      body: { metadata, spec: { key: holder.key } },
+    });
+    expect([status, body.message]).toEqual([422, expect.stringContaining('(DuplicateKey)')]);
+    expect(JSON.stringify(body)).not.toContain(holder.key);
+    const place = `${ownKeys}/${metadata.name}`;
+    await until('it is gone', async () => (await holder.send('GET', place)).status === 404);
+  });
+});
