@@ -260,7 +260,6 @@ describe('a namespace that is no project', () => {
     ['all projects', { projects: [{ project: '*' }] }, inNamespace],
     ['virtualClusters', { virtualClusters: [{ project: 'demo', virtualCluster: '*' }] }, inNamespace],
     ['spaces', { spaces: [{ project: 'demo', space: '*' }] }, inNamespace.replace('virtualcluster', 'space')],
-    ['roles', { roles: [{ role: 'platform-cli' }] }, inNamespace],
     ['roles of a project', { roles: [{ role: 'platform-cli', projects: ['demo'] }] }, inNamespace],
     [
       'roles, of the namespace',
