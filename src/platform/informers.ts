@@ -23,8 +23,6 @@ export interface InformersOptions {
   readonly random: () => number;
   readonly log: Logger;
   readonly metricsOf: (name: string) => InformerReport;
-  /** As of each reflector. */
-  readonly relistAfterMs?: number;
 }
 
 /** What is watched, and what of it is kept. */

@@ -46,7 +46,7 @@ export class IssuerDocuments {
 
   constructor(options: IssuerDocumentsOptions) {
     this.#staleAfterMs = options.staleAfterMs;
-    this.#informers = new Informers({ ...options, relistAfterMs: options.staleAfterMs });
+    this.#informers = new Informers(options);
     const source: InformerSource<PublishedRecord> = {
       ...provenWatches,
       resource: configMaps,

@@ -44,7 +44,7 @@ export class CredentialIndex {
     const { activityIntervalMs: activityInterval, targets } = options;
     const { records } = this;
     this.#options = options;
-    this.#informers = new Informers({ ...options, relistAfterMs: options.staleAfterMs });
+    this.#informers = new Informers(options);
     records.addTo(this.#informers);
     targets.addTo(this.#informers);
     const now = steadyTime(options.clock);

@@ -1,66 +1,61 @@
 import type { Clock } from '../clock.ts';
+import { isNewerVersion } from '../object.ts';
 
-export interface FreshnessOptions {
-  readonly clock: Clock;
-  /** From which age on nothing is believed, milliseconds; absent: never. */
-  readonly relistAfterMs?: number | undefined;
-  /** How long the proof before a watch may take, milliseconds. */
-  readonly proofTimeoutMs: number;
-  /** How old the proof of a healthy server gets, milliseconds. */
-  readonly healthyMs: number;
+/** What the server said that it knows. */
+export interface ServerState {
+  /** Monotonic milliseconds: it is at least as new as this. */
+  readonly since: number;
+  readonly resourceVersion: string;
 }
 
-/** How old what a reflector holds is, by what the server has shown; and whether a watch may still bring what was missed. */
+/**
+ * How old what a reflector holds is. What a server says it knows proves nothing of what it sends: it counts once as much has come.
+ */
 export class Freshness {
-  readonly #options: FreshnessOptions;
+  readonly #clock: Clock;
   #hasSynced = false;
   #proof = Number.NEGATIVE_INFINITY;
-  #listed = Number.NEGATIVE_INFINITY;
+  #awaited: ServerState | undefined;
 
-  constructor(options: FreshnessOptions) {
-    this.#options = options;
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
 
   get hasSynced(): boolean {
     return this.#hasSynced;
   }
 
-  /** Milliseconds; infinite before the first sync. */
+  /** Milliseconds; infinite before the first sync and while nothing proved it. */
   get ageMs(): number {
-    return this.#hasSynced ? this.#options.clock.monotonic() - this.#proof : Number.POSITIVE_INFINITY;
+    return this.#hasSynced ? this.#clock.monotonic() - this.#proof : Number.POSITIVE_INFINITY;
+  }
+
+  /** The store has held everything at one moment. */
+  listed(): void {
+    this.#hasSynced = true;
   }
 
   /** All that had happened by this monotonic time is known. */
   prove(since: number): void {
-    this.#proof = since;
+    this.#proof = Math.max(this.#proof, since);
   }
 
-  /** A list is complete, which proves what had happened by `since`. */
-  listed(since: number): void {
-    this.#hasSynced = true;
-    this.#listed = this.#options.clock.monotonic();
-    this.prove(since);
+  /** From now on the store is as new as this once it has come as far. */
+  expect(state: ServerState): void {
+    this.#awaited = state;
   }
 
-  /** Before a watch: with the proof ahead of it, it would open too late. */
-  get isLate(): boolean {
-    const { relistAfterMs, proofTimeoutMs, healthyMs } = this.#options;
-    return (
-      relistAfterMs !== undefined && this.#outageMs > Math.max(relistAfterMs - proofTimeoutMs, healthyMs)
-    );
+  /** What the server was to send, and did not send so far. */
+  get isAwaiting(): boolean {
+    return this.#awaited !== undefined;
   }
 
-  /**
-   * When a watch opens: what was missed comes now, and nothing tells when all of it has. What no one believed so far must not count as
-   * fresh in that moment.
-   */
-  get isTooLate(): boolean {
-    const { relistAfterMs = Number.POSITIVE_INFINITY } = this.#options;
-    return this.#outageMs >= relistAfterMs;
-  }
-
-  /** However long a list took, there is time for a watch behind it: otherwise it would come again and again. */
-  get #outageMs(): number {
-    return this.#options.clock.monotonic() - Math.max(this.#proof, this.#listed);
+  /** All up to this resourceVersion has come. True where that is all that was awaited. */
+  reached(resourceVersion: string): boolean {
+    const awaited = this.#awaited;
+    if (awaited === undefined || isNewerVersion(awaited.resourceVersion, resourceVersion)) return false;
+    this.#awaited = undefined;
+    this.prove(awaited.since);
+    return true;
   }
 }

@@ -30,16 +30,11 @@ export interface ReflectorOptions<R extends StoredRecord> extends RetriesOptions
    */
   readonly idleMs?: number;
   /**
-   * For what must not be believed once the server is cut off from its etcd: time limit of the lists before each watch by
-   * which it shows that it is not, over the same connection. Only they and events count as fresh then. `watchSeconds`
-   * bounds how old that gets. Default: no lists, and an open watch and bookmarks count too, which such a server goes on giving.
+   * For what must not be believed once its news stays away: the server says before each watch how far things are, within this time and
+   * over the same connection. The store is fresh since then once the watch has brought as much, be it by a bookmark. `watchSeconds`
+   * bounds how old that gets: an API server sends a bookmark two seconds before the end. Default: an open watch counts.
    */
   readonly proofTimeoutMs?: number;
-  /**
-   * With `proofTimeoutMs`: from which age on nothing here is believed. Once the store is nearly so old, everything is listed
-   * again, because nothing tells when a watch has brought all that was missed. Default: never, the watch goes on.
-   */
-  readonly relistAfterMs?: number;
   /** Default 16 MiB. */
   readonly maxLineBytes?: number;
   /** Objects a page where the server has no streaming lists. Default 500. */

@@ -14,7 +14,6 @@ import { isRefusalOfStreaming, isResumable, isUnservedKind } from './watch-recov
 import {
   answerMs,
   askForBytes,
-  checkServer,
   incompleteList,
   isEndOfList,
   listIdleMs,
@@ -34,6 +33,10 @@ const defaultLineBytes = 16 * 2 ** 20;
 const defaultIdleMs = 130_000;
 /** How much later than announced the end of a watch may come. */
 const overdueMs = 5_000;
+/** A watch of a store that is older than it should be: its first bookmark comes after two or three seconds. */
+const catchUpSeconds = 4;
+/** How much older than its longest watch a store gets while all is well: the answer before the next one. */
+const answerSlackMs = 2_000;
 
 /**
  * Keeps a store equal to what the API server has: lists, then watches from there, and lists again when the server no
@@ -60,9 +63,8 @@ export class Reflector<R extends StoredRecord> {
     this.#path = collectionPath(options.resource, options.namespace);
     this.#selection = selectionOf(options);
     this.#retries = new Retries(options);
-    const { clock, relistAfterMs, proofTimeoutMs = 0, watchSeconds: [, max] = defaultWatchSeconds } = options;
-    const healthyMs = 1000 * max + overdueMs;
-    this.#freshness = new Freshness({ clock, relistAfterMs, proofTimeoutMs, healthyMs });
+    const { clock } = options;
+    this.#freshness = new Freshness(clock);
     this.#slice = new TimeSlice(clock);
     this.#feed = new StoreFeed(options);
     this.#streamedLists = new StreamedLists(clock);
@@ -118,7 +120,6 @@ export class Reflector<R extends StoredRecord> {
   }
 
   async #listOrWatch(signal: AbortSignal): Promise<void> {
-    if (this.#resourceVersion !== undefined && this.#freshness.isLate) await this.#forgetOnceProven(signal);
     if (this.#resourceVersion !== undefined && this.#trust.isDoubted) await this.#askForBytes(signal);
     if (this.#resourceVersion !== undefined) return this.#watch(this.#resourceVersion, signal);
     this.#feed.beginList();
@@ -141,18 +142,6 @@ export class Reflector<R extends StoredRecord> {
     }
   }
 
-  /**
-   * Nothing tells when a watch has brought all that happened in an outage: a store that counts as fresh before that holds what
-   * has long been taken back. So everything is listed, but not before the server answers short requests again.
-   */
-  async #forgetOnceProven(signal: AbortSignal): Promise<void> {
-    const { client, clock, resource, proofTimeoutMs: timeoutMs = 0 } = this.#options;
-    const resourceVersion = this.#resourceVersion ?? '';
-    const selection = this.#selection;
-    await checkServer(client, { clock, resource, selection, resourceVersion, timeoutMs, signal }, this.#path);
-    this.#resourceVersion = undefined;
-  }
-
   async #streamList(signal: AbortSignal): Promise<void> {
     const opened = this.#options.clock.monotonic();
     const query = streamedListQuery(this.#selection, listSeconds);
@@ -170,8 +159,7 @@ export class Reflector<R extends StoredRecord> {
   }
 
   async #listPages(signal: AbortSignal): Promise<void> {
-    const { client, resource, clock, pageSize = 500 } = this.#options;
-    const began = clock.monotonic();
+    const { client, resource, pageSize = 500 } = this.#options;
     let from: string | undefined;
     do {
       const page = { ...this.#selection, signal, limit: pageSize, ...(from ? { continue: from } : {}) };
@@ -181,7 +169,7 @@ export class Reflector<R extends StoredRecord> {
         if (this.#slice.used) await this.#slice.yield();
       }
       from = metadata.continue;
-      if (!from) await this.#endList(metadata.resourceVersion, began);
+      if (!from) await this.#endList(metadata.resourceVersion);
     } while (from);
   }
 
@@ -197,12 +185,18 @@ export class Reflector<R extends StoredRecord> {
     if (events === 0 && clock.monotonic() - opened < shortWatchMs) {
       throw unreachable({ verb: 'WATCH', path: this.#path }, new Error('it ended at once, without an event'));
     }
+    if (this.#freshness.isAwaiting && this.#resourceVersion === resourceVersion) {
+      throw unreachable(
+        { verb: 'WATCH', path: this.#path },
+        new Error('it ended and brought nothing of what there was'),
+      );
+    }
     this.#trust.ended();
   }
 
   #resume(resourceVersion: string, signal: AbortSignal): AsyncIterable<WatchEvent> {
-    const { random, watchSeconds: [min, max] = defaultWatchSeconds, proofTimeoutMs, idleMs } = this.#options;
-    const seconds = Math.round(min + (max - min) * random());
+    const { proofTimeoutMs, idleMs } = this.#options;
+    const seconds = this.#secondsOfWatch();
     const selection = this.#selection;
     const query = watchQuery(selection, seconds);
     query.set('resourceVersion', resourceVersion);
@@ -213,14 +207,17 @@ export class Reflector<R extends StoredRecord> {
       ...{ client, clock, resource, selection, query, resourceVersion, signal, maxLineBytes },
       idleMs: idleMs ?? 1000 * seconds + overdueMs,
       timeoutMs: proofTimeoutMs,
-      onProof: (since) => this.#proveInTime(since),
+      onState: (state) => {
+        this.#freshness.expect(state);
+        this.#reach(resourceVersion);
+      },
     });
   }
 
-  #proveInTime(since: number): void {
-    if (!this.#freshness.isTooLate) return this.#prove(since);
-    this.#resourceVersion = undefined;
-    throw unreachable({ verb: 'WATCH', path: this.#path }, new Error('it opened too late'));
+  #secondsOfWatch(): number {
+    const { random, watchSeconds: [min, max] = defaultWatchSeconds } = this.#options;
+    const isLate = this.#isStrict && this.#freshness.ageMs > 1000 * max + answerSlackMs;
+    return isLate ? Math.min(catchUpSeconds, max) : Math.round(min + (max - min) * random());
   }
 
   #open(
@@ -243,7 +240,8 @@ export class Reflector<R extends StoredRecord> {
     else if (event.type !== 'BOOKMARK') this.#feed.upsert(event.object);
     if (this.#feed.isListing) return;
     this.#resourceVersion = metadata.resourceVersion;
-    if (!this.#isStrict || event.type !== 'BOOKMARK') this.#prove();
+    if (this.#isStrict) this.#reach(metadata.resourceVersion);
+    else this.#prove();
   }
 
   /** A stream only rises. It falls when etcd is restored under a running API server: events between are lost to it. */
@@ -253,15 +251,21 @@ export class Reflector<R extends StoredRecord> {
     throw badAnswer({ verb: 'WATCH', path: this.#path }, 'the resourceVersion went back');
   }
 
-  async #endList(resourceVersion: string, began: number): Promise<void> {
+  /** `opened`: of a list that came as a watch, when that began. */
+  async #endList(resourceVersion: string, opened?: number): Promise<void> {
     await this.#feed.endList(this.#slice);
     this.#resourceVersion = resourceVersion;
+    this.#freshness.listed();
+    // Pages say nothing of watches. A strict reflector waits for what the next one brings.
+    const since = this.#isStrict ? opened : this.#options.clock.monotonic();
+    if (since !== undefined && !this.#trust.isSilent) this.#prove(since);
     this.#firstSync.reach();
     this.#firstAnswer.reach();
-    if (this.#trust.isSilent) return;
-    this.#freshness.listed(this.#isStrict ? began : this.#options.clock.monotonic());
-    this.#retries.succeeded();
-    this.#trust.restored();
+  }
+
+  /** Whatever the watch brought was all up to here. */
+  #reach(resourceVersion: string): void {
+    if (this.#freshness.reached(resourceVersion)) this.#retries.succeeded();
   }
 
   #opened(): void {

@@ -20,7 +20,7 @@ export function isUnservedKind(error: unknown): boolean {
 }
 
 /** What we ask for is newer than what the server has: its etcd was restored from a backup, or its cache is late. */
-export function isAheadOfServer(error: unknown): boolean {
+function isAheadOfServer(error: unknown): boolean {
   if (!(error instanceof KubeError)) return false;
   return error.details?.causes?.some(({ reason }) => reason === 'ResourceVersionTooLarge') ?? false;
 }

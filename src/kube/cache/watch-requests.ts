@@ -7,13 +7,13 @@ import type { Clock } from '../clock.ts';
 import { badAnswer, type KubeError, kubeErrorFromStatus, timedOut, unreachable } from '../kube-error.ts';
 import { isNewerVersion } from '../object.ts';
 import { collectionPath } from '../resource-path.ts';
-import { isAheadOfServer } from './watch-recovery.ts';
+import type { ServerState } from './freshness.ts';
 
 /**
- * An API server that is cut off from its etcd opens every watch and never says that it knows nothing: each one is proved by a list
- * before it, and soon comes the next.
+ * That a watch is open says nothing of what it brings. So each one has to bring all that its server knew before it, and the bookmark
+ * that an API server sends two seconds before the end is soon.
  */
-export const provenWatches = { proofTimeoutMs: 5_000, watchSeconds: [10, 20] } as const;
+export const provenWatches = { proofTimeoutMs: 5_000, watchSeconds: [6, 10] } as const;
 
 export type Selection = Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector'>;
 
@@ -89,48 +89,36 @@ interface ProvenWatch extends Omit<WatchStreamOptions, 'clock' | 'onOpen'> {
   readonly selection: Selection;
   readonly query: URLSearchParams;
   readonly resourceVersion: string;
-  /** Of the lists before it. */
+  /** Of the list before it. */
   readonly timeoutMs: number;
-  /** The watch is open, and brings everything that had happened by this monotonic time. */
-  readonly onProof: (since: number) => void;
+  /** The watch is open, and proves something once it has brought all up to this. */
+  readonly onState: (state: ServerState) => void;
 }
 
-/** A watch that goes on from a resourceVersion, and shows first that its server knows everything up to now. */
+/**
+ * A watch that goes on from a resourceVersion. Its server says first how far things are, and so learns it: in the cache that serves the
+ * watch, too. An API server that is cut off from its etcd cannot say it.
+ */
 export async function* provenWatch(options: ProvenWatch): AsyncGenerator<WatchEvent> {
-  const { client, clock, resource, selection, query, signal, idleMs, maxLineBytes, onProof } = options;
-  const path = collectionPath(resource, selection.namespace);
+  const { client, selection, query, signal, idleMs, maxLineBytes, onState } = options;
+  const path = collectionPath(options.resource, selection.namespace);
   const connection = client.overOneConnection();
   try {
-    const began = clock.monotonic();
-    await checkServer(connection, options, path);
-    yield* connection.watch(path, query, { signal, idleMs, maxLineBytes, onOpen: () => onProof(began) });
+    const state = await askForState(connection, options, path);
+    yield* connection.watch(path, query, { signal, idleMs, maxLineBytes, onOpen: () => onState(state) });
   } finally {
     await connection.close();
   }
 }
 
-/**
- * An API server that is cut off from its etcd opens every watch and sends bookmarks, but no consistent list: it has to
- * ask etcd how far things are. Where only its own watch is stuck, it takes such a list from etcd. The second list comes
- * from where watches come from, and fails there until that is as new as the first.
- */
-export async function checkServer(
+async function askForState(
   client: Pick<KubeClient, 'list'>,
-  options: Pick<ProvenWatch, 'clock' | 'resource' | 'selection' | 'resourceVersion' | 'timeoutMs' | 'signal'>,
+  { clock, resource, selection, resourceVersion, timeoutMs, signal }: ProvenWatch,
   path: string,
-): Promise<void> {
-  const { clock, resource, selection, resourceVersion, timeoutMs, signal } = options;
-  const end = clock.monotonic() + timeoutMs;
-  const first = { ...selection, limit: 1, signal, retries: 0 };
-  const { metadata } = await client.list(resource, { ...first, timeoutMs });
+): Promise<ServerState> {
+  const since = clock.monotonic();
+  const { metadata } = await client.list(resource, { ...selection, limit: 1, signal, retries: 0, timeoutMs });
   if (isNewerVersion(resourceVersion, metadata.resourceVersion))
     throw badAnswer({ verb: 'GET', path }, 'the resourceVersion went back');
-  const second = { ...first, resourceVersion: metadata.resourceVersion, resourceVersionMatch } as const;
-  const left = Math.max(1, end - clock.monotonic());
-  await client.list(resource, { ...second, timeoutMs: left }).catch((error: unknown) => {
-    throw isAheadOfServer(error) ? unreachable({ verb: 'GET', path }, new Error(behind)) : error;
-  });
+  return { since, resourceVersion: metadata.resourceVersion };
 }
-
-const resourceVersionMatch = 'NotOlderThan';
-const behind = 'what the server watches is older than what it lists';

@@ -15,9 +15,7 @@ afterEach(async () => await stage.close());
 
 const isAnyWatch = ({ isWatch }: Exchange) => isWatch;
 const isProof = ({ isWatch, query }: Exchange) => !isWatch && !query.has('resourceVersion');
-const isSecond = ({ isWatch, query }: Exchange) => !isWatch && query.has('resourceVersion');
 const proofs = () => stage.requests(isProof);
-const seconds = () => stage.requests(isSecond);
 const lists = () => stage.server.watches.filter(({ query }) => query.has('sendInitialEvents'));
 /** The next one, which the server leaves without an answer. */
 const next = async (matches: (exchange: Exchange) => boolean): Promise<Exchange> =>
@@ -28,6 +26,22 @@ const startSynced = async (options: Partial<ReflectorOptions<StoredRecord>> = {}
   stage.start(options);
   await stage.untilResumed(1);
   await untilFresh();
+};
+/** Other kinds are written, too: what the server says before each watch is further than any object of this kind. */
+const beAt = (version: string) => {
+  stage.server.script((exchange) => {
+    if (exchange.query.get('limit') !== '1') return false;
+    exchange.answer(200, { kind: 'List', metadata: { resourceVersion: version }, items: [] });
+    return true;
+  });
+};
+/** From now on the server opens each watch and never sends anything. */
+const holdWatches = () => {
+  stage.server.script((exchange) => {
+    if (!exchange.isWatch) return false;
+    exchange.open();
+    return true;
+  });
 };
 /** The server ends the present watch, not so soon that it counts as a failure. */
 const endWatch = () => {
@@ -43,7 +57,7 @@ const beginList = async (list: Exchange) => {
 /** The first list is open for longer than any watch, and not complete. */
 const startLate = async (): Promise<Exchange> => {
   const list = next(isAnyWatch);
-  stage.start({ relistAfterMs: 28_000 });
+  stage.start();
   await beginList(await list);
   stage.clock.advance(50_000);
   return await list;
@@ -52,7 +66,7 @@ const complete = (list: Exchange, version = String(stage.objects.revision)) =>
   list.bookmark(version, { 'k8s.io/initial-events-end': 'true' });
 
 describe('a reflector that asks for proof', () => {
-  it('sends a consistent list and one from the cache before each watch, over the same connection', async () => {
+  it('asks how far things are before each watch, over the same connection', async () => {
     stage.put('a');
     await startSynced({ namespace: 'ns', labelSelector: 'a=b', fieldSelector: 'c=d' });
     endWatch();
@@ -63,17 +77,7 @@ describe('a reflector that asks for proof', () => {
         { labelSelector: 'a=b', fieldSelector: 'c=d', limit: '1' },
       ]),
     );
-    expect(seconds().map(({ query }) => Object.fromEntries(query))).toEqual(
-      Array(2).fill({
-        labelSelector: 'a=b',
-        fieldSelector: 'c=d',
-        limit: '1',
-        resourceVersion: '101',
-        resourceVersionMatch: 'NotOlderThan',
-      }),
-    );
-    for (const lists of [proofs(), seconds()])
-      expect(lists.map(({ socket }) => socket)).toEqual(stage.resumed().map(({ socket }) => socket));
+    expect(proofs().map(({ socket }) => socket)).toEqual(stage.resumed().map(({ socket }) => socket));
     expect(new Set(stage.resumed().map(({ socket }) => socket)).size).toBe(2);
     expect(stage.logged).toEqual([]);
   });
@@ -84,23 +88,37 @@ describe('a reflector that asks for proof', () => {
     expect(users).toEqual(['alice', 'alice']);
   });
 
-  it('is as old as the beginning of the list, and no watch that does not open makes it younger', async () => {
+  it('is as old as the beginning of the list, and no watch that brings less makes it younger', async () => {
     await startSynced();
     stage.clock.advance(4_000);
     const [coming, watch] = [next(isProof), next(isResumed)];
     endWatch();
     const list = await coming;
     stage.clock.advance(2_000);
-    list.answer(200, {
-      kind: 'List',
-      metadata: { resourceVersion: String(stage.objects.revision) },
-      items: [],
-    });
-    await watch;
+    list.answer(200, { kind: 'List', metadata: { resourceVersion: '150' }, items: [] });
+    (await watch).open();
+    (await watch).bookmark('149');
+    await waitFor('the bookmark', () => stage.reflector.position() === '149');
     stage.clock.advance(1_000);
     expect(stage.reflector.freshness()).toBe(8_000);
-    (await watch).open();
-    await waitFor('the watch is open', () => stage.reflector.freshness() === 3_000);
+    (await watch).event('ADDED', { metadata: { name: 'a', uid: '1', resourceVersion: '150' } });
+    await waitFor('the watch has brought all', () => stage.reflector.freshness() === 3_000);
+    stage.clock.advance(1_000);
+    (await watch).event('MODIFIED', { metadata: { name: 'a', uid: '1', resourceVersion: '151' } });
+    await waitFor('the next event', () => stage.reflector.position() === '151');
+    expect(stage.reflector.freshness()).toBe(4_000);
+  });
+
+  it('takes a bookmark that is as new as the list for a proof', async () => {
+    await startSynced();
+    beAt('150');
+    endWatch();
+    await stage.untilResumed(2);
+    stage.clock.advance(4_000);
+    expect(stage.reflector.freshness()).toBe(5_000);
+    stage.present.bookmark('150');
+    await waitFor('the watch has brought all', () => stage.reflector.freshness() === 4_000);
+    expect(stage.logged).toEqual([]);
   });
 
   it('is as old as the beginning of its first list', async () => {
@@ -122,20 +140,6 @@ describe('a reflector that asks for proof', () => {
     expect(lists().length).toBe(1);
   });
 
-  it('counts events as fresh, and bookmarks not', async () => {
-    await startSynced();
-    stage.clock.advance(4_000);
-    stage.resumed()[0]!.bookmark('150');
-    stage.resumed()[0]!.event('ADDED', { metadata: { name: 'a', uid: '1', resourceVersion: '151' } });
-    await waitFor('the event', () => stage.reflector.freshness() === 0);
-    stage.clock.advance(4_000);
-    stage.resumed()[0]!.bookmark('160');
-    stage.server.script(isProof);
-    endWatch();
-    await untilProved(2);
-    expect(stage.reflector.freshness()).toBe(5_000);
-  });
-
   it('gets older while its server opens watches and answers no list', async () => {
     await startSynced();
     stage.server.script(isProof);
@@ -149,31 +153,56 @@ describe('a reflector that asks for proof', () => {
     expect([stage.resumed().length, stage.reflector.freshness()]).toEqual([1, 16_250]);
   });
 
-  it('gets older while its server lists from etcd and watches from a cache that is behind', async () => {
+  it('gets older while its lists pass and its watches bring nothing, lists nothing again, and comes back by itself', async () => {
     await startSynced();
-    const details = { causes: [{ reason: 'ResourceVersionTooLarge' }] };
-    stage.server.script((exchange) => {
-      if (!isSecond(exchange)) return false;
-      exchange.refuse(504, 'Timeout', { message: 'Too large resource version: 101, current: 100', details });
-      return true;
-    });
+    beAt('150');
+    holdWatches();
     endWatch();
-    for (let failures = 1; failures <= 3; failures++) {
+    for (let failures = 1; failures <= 5; failures++) {
+      await stage.untilResumed(failures + 1);
+      await stage.untilOpen();
+      stage.clock.advance(4_000);
+      stage.present.response.end();
       await stage.untilFailed(failures);
     }
-    expect(stage.logged[0]).toContain('what the server watches is older than what it lists');
-    expect([stage.resumed().length, stage.reflector.freshness()]).toEqual([1, 1_150]);
-    expect(lists().length).toBe(1);
+    expect(stage.logged[0]).toContain('it ended and brought nothing of what there was');
+    expect([stage.reflector.freshness(), lists().length]).toEqual([21_250, 1]);
+    await stage.untilResumed(7);
+    await stage.untilOpen();
+    stage.present.bookmark('150');
+    await waitFor('the watch has brought all', () => stage.reflector.freshness() === 0);
   });
 
-  it('gives both lists one time limit together', async () => {
+  it('gets older while its server lists from etcd and watches from a cache that is behind', async () => {
     await startSynced();
-    stage.server.once(isSecond, () => undefined);
+    beAt('150');
     endWatch();
-    await waitFor('the second list', () => seconds().length === 2);
-    stage.clock.advance(3_000);
-    await stage.untilLogged(1);
-    expect(stage.logged[0]).toContain('no answer to GET /api/v1/configmaps within 3000 ms');
+    await stage.untilResumed(2);
+    stage.present.bookmark('120');
+    await waitFor('the bookmark', () => stage.reflector.position() === '120');
+    endWatch();
+    await stage.untilResumed(3);
+    stage.present.bookmark('120');
+    endWatch();
+    await stage.untilFailed(1);
+    expect(stage.logged[0]).toContain('it ended and brought nothing of what there was');
+    expect([stage.reflector.freshness(), lists().length]).toEqual([3_050, 1]);
+  });
+
+  it('takes a list of pages for a proof only once a watch has brought as much', async () => {
+    stage.server.streamingLists = 'refused';
+    beAt('150');
+    stage.start();
+    await stage.untilFailed(1);
+    await stage.untilResumed(1);
+    expect([stage.reflector.hasSynced(), stage.reflector.freshness()]).toEqual([
+      true,
+      Number.POSITIVE_INFINITY,
+    ]);
+    // Soon, for nothing is believed before.
+    expect(stage.present.query.get('timeoutSeconds')).toBe('4');
+    stage.present.bookmark('150');
+    await untilFresh();
   });
 
   it('goes on from the same place once its server answers again, and misses nothing', async () => {
@@ -189,62 +218,30 @@ describe('a reflector that asks for proof', () => {
     expect(lists().length).toBe(1);
   });
 
-  it('lists everything again after an outage, and is not fresh before it has', async () => {
+  it('goes on from the same place after a long outage too, and is not fresh before all of it has come', async () => {
     stage.put('a');
-    await startSynced({ relistAfterMs: 28_000 });
-    endWatch();
-    await stage.untilResumed(2);
-    await untilFresh();
+    await startSynced();
     const outages = 9;
     for (let failures = 1; failures <= outages; failures++) stage.server.once(isProof, () => undefined);
     endWatch();
     for (let failures = 1; failures <= outages; failures++) {
-      await untilProved(failures + 2);
+      await untilProved(failures + 1);
       stage.clock.advance(3_000);
       await stage.untilLogged(failures);
-      if (failures === outages) break;
-      stage.clock.advance(backOffMs);
+      if (failures < outages) stage.clock.advance(backOffMs);
     }
-    const coming = next(isAnyWatch);
+    const uid = stage.objects.get('a')?.metadata.uid;
     stage.objects.remove('a');
+    const coming = next(isResumed);
     stage.clock.advance(backOffMs);
-    const list = await coming;
-    expect([list.query.get('sendInitialEvents'), stage.reflector.freshness()]).toEqual(['true', 28_450]);
-    list.open();
-    complete(list);
-    await waitFor('the list is complete', () => stage.reflector.freshness() === 0);
-    expect(stage.store.size).toBe(0);
-  });
-
-  it('lists everything again when the watch after an outage opens later than what it holds is believed', async () => {
-    stage.put('a');
-    await startSynced({ relistAfterMs: 28_000 });
-    await stage.untilResumed(1);
-    const last = next(isResumed);
-    stage.clock.advance(14_000);
-    endWatch();
-    const late = await last;
-    stage.objects.remove('a');
-    stage.clock.advance(14_000);
+    const late = await coming;
+    expect([late.query.get('resourceVersion'), late.query.get('timeoutSeconds')]).toEqual(['101', '4']);
     late.open();
-    await stage.untilLogged(1);
-    expect(stage.logged[0]).toContain('it opened too late');
-    expect([stage.store.size, stage.reflector.freshness()]).toEqual([1, 29_000]);
-    stage.clock.advance(backOffMs);
-    await waitFor('the list is complete', () => stage.reflector.freshness() === 0);
-    expect(stage.store.size).toBe(0);
-  });
-
-  it('goes on with the watch after an outage that is shorter', async () => {
-    await startSynced({ relistAfterMs: 28_000 });
-    const last = next(isResumed);
-    stage.clock.advance(14_000);
-    endWatch();
-    const late = await last;
-    stage.clock.advance(12_000);
-    late.open();
-    await waitFor('the watch is open', () => stage.reflector.freshness() === 12_000);
-    expect(lists().length).toBe(1);
+    await stage.untilOpen();
+    expect([stage.store.size, stage.reflector.freshness()]).toEqual([1, 28_450]);
+    late.event('DELETED', { metadata: { name: 'a', uid, resourceVersion: '102' } });
+    await untilFresh();
+    expect([stage.store.size, lists().length]).toEqual([0, 1]);
   });
 
   it('tries the watch behind a late list again, before it lists again', async () => {

@@ -124,16 +124,26 @@ export class ReflectorStage {
 
   #counting(): ReflectorClient {
     const { client } = this;
-    return {
-      list: (resource, options) => client.list(resource, options),
-      overOneConnection: () => client.overOneConnection(),
-      watch: (path, query, options) => {
+    const counted =
+      (from: KubeClient): KubeClient['watch'] =>
+      (path, query, options) => {
         const onOpen = () => {
           this.#opened++;
           options.onOpen?.();
         };
-        return client.watch(path, query, { ...options, onOpen });
+        return from.watch(path, query, { ...options, onOpen });
+      };
+    return {
+      list: (resource, options) => client.list(resource, options),
+      overOneConnection: () => {
+        const single = client.overOneConnection();
+        return Object.assign(Object.create(single) as KubeClient, {
+          list: single.list.bind(single),
+          close: single.close.bind(single),
+          watch: counted(single),
+        });
       },
+      watch: counted(client),
     };
   }
 

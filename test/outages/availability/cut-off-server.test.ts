@@ -45,7 +45,8 @@ async function follow(options: { readonly proofTimeoutMs?: number }) {
     ...{ resource: configMaps, namespace: 'default', fieldSelector: 'metadata.name=key' },
     ...{ project, store, clock: systemClock, random: Math.random, log: silentLogger },
     client: clientOf(twin.adminKubeconfig),
-    watchSeconds: [2, 3],
+    // The bookmark before the end of a watch proves it.
+    watchSeconds: [4, 5],
     backOffMs: [200, 1_000],
     ...options,
   });

@@ -7,6 +7,7 @@ import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { accountKubeconfig } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
+import { WriteGate } from '../../../lab/operator/write-gate.ts';
 import { gatewayWorld } from '../../e2e/gateway/gateway-world.ts';
 import { serveUntilRefused } from '../../e2e/gateway/load.ts';
 
@@ -19,20 +20,12 @@ const alice = world.name('alice');
 await giveRight(admin, alice, { apiGroups: [''], resources: ['configmaps'], verbs: ['*'] });
 const maps = '/kubernetes/management/api/v1/namespaces/default/configmaps';
 
-/** Credentials of the gateway for the twin in place of the server that the operator uses. */
-async function kubeconfigOfTwin(): Promise<string> {
-  const own = await readFile(await accountKubeconfig(plane, 'latchkey-gateway'), 'utf8');
-  const { server } = parse(await readFile(twin.adminKubeconfig, 'utf8')).clusters[0].cluster;
-  const file = path.join(world.guard.folder, 'gateway-of-twin.yaml');
-  await writeFile(file, own.replace(/server: .*/, `server: ${server}`), { mode: 0o600 });
-  return file;
-}
-
-it('a gateway whose API server is cut off lets no one in for longer than it says, under load too, and comes back', async () => {
+/** A gateway with the shortest limit, and a holder with a watch open. */
+async function openGateway(name: string, kubeconfig: string) {
   const gateway = await RunningGateway.start(plane, world.guard, {
-    name: 'cut-off',
+    name,
     env: { LATCHKEY_STALE_AFTER: '25s' },
-    kubeconfig: await kubeconfigOfTwin(),
+    kubeconfig,
   });
   afterAll(async () => void (await gateway.end()));
   const { key, object } = await world.holder({ user: alice });
@@ -46,15 +39,39 @@ it('a gateway whose API server is cut off lets no one in for longer than it says
   const ended = (async () => {
     for await (const _ of watch.body);
   })().catch(() => 'cut' as const);
+  const comesBack = async () => {
+    const isReady = async () => (await gateway.health('/readyz')).status === 200;
+    await until('it is ready again', isReady, { timeoutMs: 90_000 });
+    expect(await status(maps)).toBe(401);
+  };
+  return { gateway, object, status, ended, comesBack };
+}
 
+/** A question how far things are, about one kind. */
+const isProof = (request: string) => /\/ownedaccesskeys\?limit=1$/.test(request);
+
+/** What needs no etcd shows what the gateway itself thinks. */
+const version = '/kubernetes/management/version';
+
+/** Credentials of the gateway for the twin in place of the server that the operator uses. */
+async function kubeconfigOfTwin(): Promise<string> {
+  const own = await readFile(await accountKubeconfig(plane, 'latchkey-gateway'), 'utf8');
+  const { server } = parse(await readFile(twin.adminKubeconfig, 'utf8')).clusters[0].cluster;
+  const file = path.join(world.guard.folder, 'gateway-of-twin.yaml');
+  await writeFile(file, own.replace(/server: .*/, `server: ${server}`), { mode: 0o600 });
+  return file;
+}
+
+it('a gateway whose API server is cut off lets no one in for longer than it says, under load too, and comes back', async () => {
+  const stage = await openGateway('cut-off', await kubeconfigOfTwin());
+  const { gateway, object, status, ended, comesBack } = stage;
   let frozen = Number.POSITIVE_INFINITY;
   const cutOff = async () => {
     twin.freeze();
     frozen = performance.now();
     await admin.patch(object, { spec: { disabled: true } });
   };
-  // A path that needs no etcd shows what the gateway itself thinks.
-  const send = async () => await status('/kubernetes/management/version');
+  const send = async () => await status(version);
   const { count, late } = await serveUntilRefused(send, cutOff, [503]);
   expect(performance.now() - frozen).toBeLessThan(50_000);
   expect([count > 0, late]).toEqual([true, 0]);
@@ -62,8 +79,35 @@ it('a gateway whose API server is cut off lets no one in for longer than it says
   expect(await gateway.health('/readyz')).toMatchObject({ status: 503 });
 
   twin.thaw();
-  await until('it is ready again', async () => (await gateway.health('/readyz')).status === 200, {
-    timeoutMs: 90_000,
+  await comesBack();
+});
+
+it('a gateway whose watches bring nothing, while every list passes, lets no one in for longer either', async () => {
+  const gate = await WriteGate.start(plane);
+  afterAll(async () => await gate.close());
+  const kubeconfig = await accountKubeconfig(gate.access, 'latchkey-gateway');
+  const { gateway, object, status, ended, comesBack } = await openGateway('silent', kubeconfig);
+
+  gate.freezeWatches();
+  await admin.patch(object, { spec: { disabled: true } });
+  const frozen = performance.now();
+  const before = gate.requests.length;
+  const send = async () => await status(version);
+  const { count, late } = await serveUntilRefused(send, async () => undefined, [503]);
+  expect(performance.now() - frozen).toBeLessThan(50_000);
+  expect([count > 0, late]).toEqual([true, 0]);
+  expect(await ended).toBe('cut');
+  expect(await gateway.health('/readyz')).toMatchObject({ status: 503 });
+  // It goes on like this for as long as they are silent, and asks for little.
+  await until('it has asked five times how far things are', async () => {
+    expect(await status(version)).toBe(503);
+    return gate.requests.slice(before).filter(isProof).length >= 5;
   });
-  expect(await status(maps)).toBe(401);
+  const asked = gate.requests.slice(before);
+  expect(asked.filter((request) => request.includes('sendInitialEvents'))).toEqual([]);
+  // One in vain, for the key has changed since, and what its use had begun before.
+  expect(asked.filter((request) => request.includes('/status')).length).toBeLessThanOrEqual(2);
+
+  gate.thawWatches();
+  await comesBack();
 });
