@@ -4,6 +4,7 @@ import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { configMaps } from '../../../src/api/resources.ts';
 import { Reflector } from '../../../src/kube/cache/reflector.ts';
+import type { ReflectorOptions } from '../../../src/kube/cache/reflector-options.ts';
 import { Store, type StoredRecord } from '../../../src/kube/cache/store.ts';
 import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
 import { kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
@@ -39,14 +40,13 @@ const project = (object: KubeObject): Slim => ({
 });
 
 /** Follows ConfigMaps through the server that can be cut off. */
-async function follow(options: { readonly proofTimeoutMs?: number }) {
+async function follow(options: Pick<ReflectorOptions<Slim>, 'proofTimeoutMs' | 'watchSeconds'>) {
   const store = new Store<Slim>();
   const reflector = new Reflector<Slim>({
     ...{ resource: configMaps, namespace: 'default', fieldSelector: 'metadata.name=key' },
     ...{ project, store, clock: systemClock, random: Math.random, log: silentLogger },
     client: clientOf(twin.adminKubeconfig),
-    // The bookmark before the end of a watch proves it.
-    watchSeconds: [4, 5],
+    watchSeconds: [2, 3],
     backOffMs: [200, 1_000],
     ...options,
   });
@@ -56,7 +56,9 @@ async function follow(options: { readonly proofTimeoutMs?: number }) {
 }
 
 const seconds = (count: number) => 1000 * count;
-/** Longer than a watch with its lists ever takes. */
+/** The bookmark that proves a watch comes two seconds before its end. */
+const withProof = { proofTimeoutMs: seconds(5), watchSeconds: [4, 5] } as const;
+/** Longer than two watches ever take. */
 const maxAgeMs = seconds(15);
 
 describe('an API server whose watches bring nothing new', () => {
@@ -73,7 +75,7 @@ describe('an API server whose watches bring nothing new', () => {
     ['while etcd answers it, which does not send what it watches', ({ holdWatches }) => holdWatches()],
   ])('is noticed with proof, and not without, %s', async (_why, interrupt) => {
     await setValue('live');
-    const [proven, plain] = [await follow({ proofTimeoutMs: seconds(5) }), await follow({})];
+    const [proven, plain] = [await follow(withProof), await follow({})];
     await until('both know the object', async () => proven.value() === 'live' && plain.value() === 'live');
     expect(proven.reflector.freshness()).toBeLessThan(maxAgeMs);
 
@@ -87,7 +89,7 @@ describe('an API server whose watches bring nothing new', () => {
     expect(data).toEqual({ value: 'disabled' });
 
     twin.thaw();
-    const isFresh = async () => proven.reflector.freshness() < seconds(3);
+    const isFresh = async () => proven.reflector.freshness() < seconds(8);
     await until('it is fresh again', isFresh, { timeoutMs: 90_000 });
     await until('it knows the change', async () => proven.value() === 'disabled');
   });
