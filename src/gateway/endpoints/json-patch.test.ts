@@ -63,6 +63,13 @@ describe('a JSON patch', () => {
       'copies that grow without bounds',
       Array.from({ length: 40 }, () => ({ op: 'copy', from: '/a', path: '/a/b/-' })),
     ],
+    [
+      'copies of very many values',
+      [
+        { op: 'add', path: '/list', value: Array.from({ length: 4_000 }, () => []) },
+        ...Array.from({ length: 10 }, (_, index) => ({ op: 'copy', from: '/list', path: `/l${index}` })),
+      ],
+    ],
   ])('with %s is a problem that repeats no value', (_, patch) => {
     expect(() => applyJsonPatch(document, patch)).toThrow(PatchProblem);
   });

@@ -6,8 +6,8 @@ export class PatchProblem extends Error {}
 
 /** More operations than any client sends. Each can move all items of a list, and everyone waits for it. */
 const maxOperations = 1_000;
-/** Copies of copies grow without bounds. */
-const maxBytes = 2 ** 21;
+/** Copies of copies grow without bounds, and a value may take two bytes only. */
+const maxBytes = 2 ** 16;
 
 /** The result of a JSON Patch (RFC 6902). Throws a PatchProblem. */
 export function applyJsonPatch(document: JsonObject, patch: unknown): JsonObject {
