@@ -96,6 +96,11 @@ export const objectErrors = {
     fix: 'Leave spec.accessKey out, or use an access key without a scope.',
     httpStatus: 403,
   },
+  ERR_CREDENTIAL_LIMITS: {
+    message: 'the credential "{credential}" has limits, and they do not allow this change: {problem}',
+    fix: 'Use a credential without limits: log in again, or ask an administrator of the platform.',
+    httpStatus: 403,
+  },
   ERR_SECRET_REFERENCE: {
     message:
       'a credential with a scope, or below one with a scope, makes no Secret, and spec.secretRef names one',

@@ -75,6 +75,7 @@ export function verdictFor(scope?: Record<string, unknown>, user = 'alice'): Ver
     ancestors: [],
     identity: { kind: 'user', user, groups: [] },
     end: Number.POSITIVE_INFINITY,
+    isLimited: scope !== undefined,
     gates: scope === undefined ? [] : [compileScope(scope, projectsByName)],
     scopes: JSON.stringify(scope) ?? '',
     gateOwners: ['OwnedAccessKey "ci"'],

@@ -2,11 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { asObject, type JsonObject } from '../../api/json.ts';
 import { groups } from '../../api/names.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
+import type { RawResponse } from '../../kube/client/response-collector.ts';
 import { keyOf, uidOf } from '../../kube/object.ts';
 import { issued } from './create-own.ts';
+import { refuseBeyondLimits } from './credential-limits.ts';
 import { requireInstanceUse } from './instance-use.ts';
 import {
   askAsHolder,
+  askerOf,
   findOwn,
   isDryRun,
   notFound,
@@ -19,6 +22,7 @@ import { isAboutObject, presentUID, readWhole, unlessReplaced } from './read-own
 import { refuse } from './refusal.ts';
 import { type Reply, toReply } from './reply.ts';
 import { parseObject, readWholeBody, yamlSourceOf } from './request-body.ts';
+import { withFixedFields, withNewRecord, withStoredRecord } from './requester-record.ts';
 import { refuseNewSecret } from './secret-reference.ts';
 import { fitToPath, type SentKey, withHashedKey, withinScope, withNewKey } from './sent-object.ts';
 import { secretsIn, withStoredSecrets } from './stored-secrets.ts';
@@ -51,7 +55,9 @@ async function applyNew(request: OwnRequest, sent: JsonObject): Promise<Reply> {
 }
 
 async function make(request: OwnRequest, made: SentKey, place: QuotaPlace): Promise<Reply> {
-  const reply = await sendApply(request, made);
+  const object = withNewRecord(made.object, request.kind, askerOf(request, groups.selfServiceApply));
+  request.finish();
+  const reply = toReply(await askToApply(request, object), made.plain === undefined ? [] : [made.plain]);
   place.uid = uidOf(reply.body);
   // Someone was faster, and the refusal is about an object that may be somebody else's.
   if (isAboutObject(reply) && (await isTaken(request))) return refuse('ERR_OBJECT_CONFLICT', {});
@@ -63,19 +69,62 @@ async function make(request: OwnRequest, made: SentKey, place: QuotaPlace): Prom
 const isTaken = async (request: OwnRequest): Promise<boolean> =>
   (await presentUID(request, request.asked)) !== undefined;
 
+/** Others may write at the same time. */
+const maxTries = 5;
+
 async function applyToStored(request: OwnRequest, sent: JsonObject, record: LiveRecord): Promise<Reply> {
-  const stored = await readWhole(request, record);
-  if (stored === undefined) throw notFound(request);
+  const before = request.held.size;
+  for (let tries = 1; ; tries++) {
+    request.held.giveBack(request.held.size - before);
+    const stored = await readWhole(request, record);
+    if (stored === undefined) throw notFound(request);
+    const applied = withWhatIsStored(request, sent, stored);
+    const { reply, isOvertaken } = await sendRecorded(request, applied, stored);
+    if (!isOvertaken || tries === maxTries) return await unlessReplaced(request, record, reply);
+  }
+}
+
+interface AppliedManifest {
+  readonly object: JsonObject;
+  /** Plain credentials that an answer could quote. */
+  readonly known: readonly string[];
+}
+
+function withWhatIsStored(request: OwnRequest, sent: JsonObject, stored: JsonObject): AppliedManifest {
   const { verdict } = request.sender;
   refuseNewSecret(verdict, sent, stored);
-  const object = record.accessKey === verdict.record.name ? withinScope(sent, verdict) : sent;
-  const { object: hashed, plain } = withHashedKey(object);
-  const applied = isKeyNamed(hashed) || ownsKey(stored, request) ? withStoredSecrets(hashed, stored) : hashed;
+  const isChild = asObject(stored['spec'])['accessKey'] === verdict.record.name;
+  const { object: hashed, plain } = withHashedKey(isChild ? withinScope(sent, verdict) : sent);
+  const object = isKeyNamed(hashed) || ownsKey(stored, request) ? withStoredSecrets(hashed, stored) : hashed;
   // Another object of this name must not be changed in its place.
-  const metadata = { ...asObject(applied['metadata']), uid: record.uid };
+  const { uid } = asObject(stored['metadata']);
+  const metadata = { ...asObject(object['metadata']), uid };
   const known = [...secretsIn(stored), ...(plain === undefined ? [] : [plain])];
-  const reply = await sendApply(request, { object: { ...applied, metadata }, known });
-  return await unlessReplaced(request, record, reply);
+  return { object: withFixedFields({ ...object, metadata }, stored), known };
+}
+
+/**
+ * Only the API server knows what an apply leads to, so it says that first. The record of who asks belongs to no field manager: it takes
+ * over what another one holds of it. Nothing else can be in conflict, because the object is still the one that was asked about.
+ */
+async function sendRecorded(request: OwnRequest, { object, known }: AppliedManifest, stored: JsonObject) {
+  const { kind } = request;
+  const asker = askerOf(request, groups.selfServiceApply);
+  const unrecorded = withStoredRecord(object, { kind, stored, result: stored }, asker);
+  const tried = toReply(await askToApply(request, unrecorded, { dryRun: 'All' }), known);
+  if (tried.status !== 200) return { reply: tried, isOvertaken: false };
+  const change = { kind, stored, result: tried.body };
+  refuseBeyondLimits(request, change);
+  const { metadata, ...recorded } = withStoredRecord(object, change, asker);
+  const { resourceVersion } = asObject(stored['metadata']);
+  const named = asObject(metadata)['resourceVersion'];
+  const body = {
+    ...recorded,
+    metadata: { ...asObject(metadata), resourceVersion: named ?? resourceVersion },
+  };
+  request.finish();
+  const reply = toReply(await askToApply(request, body, { force: 'true' }), known);
+  return { reply, isOvertaken: reply.status === 409 && named === undefined };
 }
 
 const isKeyNamed = (object: JsonObject): boolean => Boolean(asObject(object['spec'])['key']);
@@ -89,19 +138,16 @@ function ownsKey(stored: JsonObject, { query }: OwnRequest): boolean {
   });
 }
 
-async function sendApply(
+async function askToApply(
   request: OwnRequest,
-  {
-    object,
-    plain,
-    known = plain === undefined ? [] : [plain],
-  }: SentKey & { readonly known?: readonly string[] },
-): Promise<Reply> {
+  object: JsonObject,
+  options: Readonly<Record<string, string>> = {},
+): Promise<RawResponse> {
   const { namespace, name } = request.asked;
-  const path = pathOf(request.kind, { namespace, name }) + writeQuery(request);
+  const query = new URLSearchParams(writeQuery(request));
+  for (const [option, value] of Object.entries(options)) query.set(option, value);
+  const path = `${pathOf(request.kind, { namespace, name })}?${query}`;
   const contentType = 'application/apply-patch+yaml';
-  request.finish();
   const group = groups.selfServiceApply;
-  const answer = await askAsHolder(request, { method: 'PATCH', path, body: object, contentType, group });
-  return toReply(answer, known);
+  return await askAsHolder(request, { method: 'PATCH', path, body: object, contentType, group });
 }

@@ -2,16 +2,25 @@ import { randomBytes } from 'node:crypto';
 import type { Condition } from '../../api/conditions.ts';
 import { credentialKinds } from '../../api/credential-kinds.ts';
 import { asObject, asText, type JsonObject } from '../../api/json.ts';
-import { labels } from '../../api/names.ts';
+import { groups, labels } from '../../api/names.ts';
 import { uidOf } from '../../kube/object.ts';
 import { collectionPath } from '../../kube/resource-path.ts';
 import { requireInstanceUse } from './instance-use.ts';
 import { untilIssued } from './issuing.ts';
-import { askAsHolder, isDryRun, type OwnRequest, pathOf, resourceOf, writeQuery } from './own-request.ts';
+import {
+  askAsHolder,
+  askerOf,
+  isDryRun,
+  type OwnRequest,
+  pathOf,
+  resourceOf,
+  writeQuery,
+} from './own-request.ts';
 import type { QuotaPlace } from './quota.ts';
 import { refuse } from './refusal.ts';
 import { type IssuedCredential, type Reply, toReply, withWarning } from './reply.ts';
 import { readObject } from './request-body.ts';
+import { withNewRecord } from './requester-record.ts';
 import { refuseNewSecret } from './secret-reference.ts';
 import { fitToPath, type SentKey, withinScope, withNewKey } from './sent-object.ts';
 
@@ -33,7 +42,8 @@ function prepare(request: OwnRequest, body: JsonObject): SentKey {
 async function create(request: OwnRequest, { object, plain }: SentKey, place: QuotaPlace): Promise<Reply> {
   const { kind, asked } = request;
   const path = collectionPath(resourceOf({ kind }), asked.namespace) + writeQuery(request);
-  const answer = await askAsHolder(request, { method: 'POST', path, body: object });
+  const body = withNewRecord(object, kind, askerOf(request, groups.selfService));
+  const answer = await askAsHolder(request, { method: 'POST', path, body });
   const reply = toReply(answer, plain === undefined ? [] : [plain]);
   place.uid = uidOf(reply.body);
   return reply.status === 201 && !isDryRun(request) ? await issued(request, reply, plain) : reply;

@@ -31,9 +31,11 @@ import {
 import { namedKeyDenial } from './named-key.ts';
 import { sendObject } from './object-answer.ts';
 import { readSentObject, toWarnings } from './object-form.ts';
+import { askerOf } from './own-request.ts';
 import type { QuotaPlace } from './quota.ts';
 import type { MadeObject } from './removals.ts';
 import { parseRefusal, retryAfterOf } from './reply.ts';
+import { withNewRecord } from './requester-record.ts';
 
 export type KubeConfigsOptions = Pick<
   EndpointServices,
@@ -143,7 +145,8 @@ export class KubeConfigs {
     const path = query.size === 0 ? collection : `${collection}?${query}`;
     const kept = withoutHeaders(request.send.headers, (name) => replacedHeaders.has(name));
     const headers = [...kept, ...jsonHeaders, 'impersonate-group', groups.selfService];
-    const body = Buffer.from(JSON.stringify(object));
+    const recorded = withNewRecord(object, kind, askerOf(request, groups.selfService));
+    const body = Buffer.from(JSON.stringify(recorded));
     try {
       const answer = await ask(request, { method: 'POST', path, headers, body });
       if (answer.status < 500) return answer;

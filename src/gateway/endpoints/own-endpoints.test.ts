@@ -74,7 +74,7 @@ const [json, merge, apply] = [
 const sentBy = ({ seen }: GatewayStage) =>
   seen
     .join('')
-    .split(/(?=^(?:GET|POST|PUT|PATCH|DELETE) )/m)
+    .split(/(?=(?:GET|POST|PUT|PATCH|DELETE) \/\S* HTTP\/1\.1\r\n)/)
     .map((text) => text.split('\r\n'));
 const groupsIn = (lines: readonly string[]) =>
   lines.filter((line) => line.startsWith('impersonate-group')).map((line) => line.slice(19));
@@ -112,11 +112,18 @@ describe('a request about one’s own', () => {
   it('is applied with another right, which no other request has', async () => {
     const stage = await start();
     await stage.send(request(`PATCH ${keys}/mine?fieldManager=me`, apply, { spec: { ttl: 5 } }));
-    const write = sentBy(stage).at(-1) ?? [];
-    expect(write[0]).toBe(`PATCH ${keys}/mine?fieldManager=me HTTP/1.1`);
-    expect(groupsIn(write)).toEqual(['dev', 'management.platform.sh:self-service-apply']);
-    expect(write).toContain('content-type: application/apply-patch+yaml');
-    expect(write.at(-1)).toContain(uidOf('mine'));
+    const writes = sentBy(stage).filter(([first = '']) => first.startsWith('PATCH'));
+    // First it is asked what the apply leads to.
+    expect(writes.map(([first]) => first)).toEqual([
+      `PATCH ${keys}/mine?fieldManager=me&dryRun=All HTTP/1.1`,
+      `PATCH ${keys}/mine?fieldManager=me&force=true HTTP/1.1`,
+    ]);
+    for (const write of writes) {
+      expect(groupsIn(write)).toEqual(['dev', 'management.platform.sh:self-service-apply']);
+      expect(write).toContain('content-type: application/apply-patch+yaml');
+      expect(write.at(-1)).toContain(uidOf('mine'));
+    }
+    expect(writes[1]?.at(-1)).toContain('"resourceVersion":"7"');
   });
 
   it.each([[[]], ['a text'], [5], [null]])(

@@ -12,6 +12,7 @@ import { ask } from './ask.ts';
 import type { EndpointRequest, EndpointServices } from './endpoint.ts';
 import type { Holding } from './held-bytes.ts';
 import { Refusal } from './refusal.ts';
+import { type Asker, toAsker } from './requester-record.ts';
 
 /** A request about credentials of one's own. */
 export interface OwnRequest extends EndpointRequest {
@@ -62,6 +63,13 @@ export async function askAsHolder(
   ];
   const bytes = body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) };
   return await ask(request, { method, path, headers, ...bytes });
+}
+
+/** Who the API server takes the request for, when it is sent with this group. */
+export function askerOf({ sender, send }: Pick<OwnRequest, 'sender' | 'send'>, group: string): Asker {
+  const { record, identity, isLimited } = sender.verdict;
+  const asker = { user: identity.user, credential: `${record.name}/${record.uid}`, isLimited };
+  return toAsker(send.headers, asker, group);
 }
 
 /** They describe the body that the client sent, or wants. */

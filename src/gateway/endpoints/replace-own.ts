@@ -1,9 +1,20 @@
 import { asObject, asText, type JsonObject } from '../../api/json.ts';
-import { askAsHolder, findOwn, notFound, type OwnRequest, pathOf, writeQuery } from './own-request.ts';
+import { groups } from '../../api/names.ts';
+import { refuseBeyondLimits } from './credential-limits.ts';
+import {
+  askAsHolder,
+  askerOf,
+  findOwn,
+  notFound,
+  type OwnRequest,
+  pathOf,
+  writeQuery,
+} from './own-request.ts';
 import { readWhole, unlessReplaced } from './read-own.ts';
 import { refuse } from './refusal.ts';
 import { type Reply, toReply } from './reply.ts';
 import { readObject } from './request-body.ts';
+import { withKeptFields, withStoredRecord } from './requester-record.ts';
 import { refuseNewSecret } from './secret-reference.ts';
 import { fitToPath, withHashedKey } from './sent-object.ts';
 import { secretsIn, withStoredSecrets } from './stored-secrets.ts';
@@ -24,11 +35,15 @@ export async function replaceOwn(request: OwnRequest): Promise<Reply> {
 export async function putOwn(request: OwnRequest, changed: JsonObject, stored: JsonObject): Promise<Reply> {
   refuseNewSecret(request.sender.verdict, changed, stored);
   const { object, plain } = withHashedKey(changed);
-  const { metadata, ...whole } = withStoredSecrets(object, stored);
+  const { kind } = request;
+  const { metadata, ...whole } = withKeptFields(withStoredSecrets(object, stored), { kind, stored });
   const uid = asText(asObject(metadata)['uid']) ?? asObject(stored['metadata'])['uid'];
-  const body = { ...whole, metadata: { ...asObject(metadata), uid } };
+  const result = { ...whole, metadata: { ...asObject(metadata), uid } };
+  const change = { kind, stored, result };
+  refuseBeyondLimits(request, change);
+  const body = withStoredRecord(result, change, askerOf(request, groups.selfService));
   const { namespace, name } = request.asked;
-  const path = pathOf(request.kind, { namespace, name }) + writeQuery(request);
+  const path = pathOf(kind, { namespace, name }) + writeQuery(request);
   request.finish();
   const answer = await askAsHolder(request, { method: 'PUT', path, body });
   return toReply(answer, [...secretsIn(stored), ...(plain === undefined ? [] : [plain])]);

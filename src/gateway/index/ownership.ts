@@ -16,7 +16,8 @@ export function isOwn(object: LiveRecord, { record, identity, gates }: Holder): 
   return isOf(object, identity.user) && (gates.length === 0 || isChild(object, record));
 }
 
-const isOf = (object: LiveRecord, user: string): boolean =>
+/** Made by the user, or a key that speaks for them. */
+export const isOf = (object: LiveRecord, user: string): boolean =>
   object.requester?.user === user || speaksFor(object, user);
 
 const speaksFor = ({ kind, accessKey, identity }: LiveRecord, user: string): boolean =>

@@ -25,6 +25,8 @@ export interface Verdict {
   readonly identity: Identity;
   /** Epoch milliseconds. */
   readonly end: number;
+  /** Whether it has a scope, or one above it has. */
+  readonly isLimited: boolean;
   /** Every request must pass each of them. */
   readonly gates: readonly Gate[];
   /** The same in two verdicts of one object when their gates are made from the same. */
@@ -65,16 +67,18 @@ export function judge(
   const { identity, ancestors } = life;
   const scopes = ownedScopes(record, ancestors, options.projectNamespacePrefix);
   if (scopes === undefined) return { reason: notForGateway };
+  const isLimited = [record, ...ancestors].some(isScoped);
   return {
     record,
     ancestors,
     identity,
     end,
+    isLimited,
     gates: scopes.map(([, scope]) => compileScope(scope, options.targets.findProject)),
     // A fingerprint covers all that narrows, and is confirmed.
     scopes: [record, ...ancestors].map(({ status }) => status.fingerprint).join(' '),
     gateOwners: scopes.map(([{ kind, name }]) => `${kind} "${name}"`),
-    impersonation: impersonationOf(record, ancestors, identity),
+    impersonation: impersonationOf(record, identity, isLimited),
   };
 }
 
@@ -137,13 +141,12 @@ function instanceProblem(
 /** Names that the API server reserves throw here, so that no verdict exists for them. */
 function impersonationOf(
   record: LiveRecord,
-  ancestors: readonly LiveRecord[],
   { user, groups }: Identity,
+  isLimited: boolean,
 ): readonly string[] {
-  const limited = [record, ...ancestors].some(isScoped);
   const extra = {
     [extras.accessKey]: [`${record.name}/${record.uid}`],
-    ...(limited ? { [extras.accessKeyLimited]: ['true'] } : {}),
+    ...(isLimited ? { [extras.accessKeyLimited]: ['true'] } : {}),
   };
   return impersonationHeaders({ user, groups, extra });
 }
