@@ -33,7 +33,11 @@ function start() {
   };
   for (const [kind, create] of Object.entries(make)) create(`${kind}-1`);
   const targets = new Targets({
-    ...{ platform: {} as never, records, connections: { find: () => ({ isPlatform: () => false }) as never } },
+    ...{
+      platform: {} as never,
+      records,
+      connections: { find: () => ({ isPlatform: () => false }) as never },
+    },
     ...{ projectNamespacePrefix: 'p-', limits: {} as never, clock: systemClock },
   });
   return { make, records, targets, uids: (target: RequestTarget) => targets.find(target)?.uids };
