@@ -9,7 +9,7 @@ export interface Failure {
   readonly error: string;
 }
 
-/** A program that reads requests and reviews with the code of the API server. */
+/** A program that reads requests, reviews and YAML with the code of the API server. */
 export class ApiServerOriginal {
   readonly #program: string;
 
@@ -38,6 +38,14 @@ export class ApiServerOriginal {
   /** The way back, to the spec of the review. */
   async decode(lines: readonly string[]): Promise<readonly (object | Failure)[]> {
     return await this.#run('decode', lines);
+  }
+
+  /** What texts of YAML hold, as text of JSON. */
+  async readYAML(texts: readonly Buffer[]): Promise<readonly ({ readonly json: string } | Failure)[]> {
+    return await this.#run(
+      'yaml',
+      texts.map((text) => text.toString('base64')),
+    );
   }
 
   async #run<T>(mode: string, lines: readonly string[]): Promise<readonly T[]> {

@@ -1,5 +1,5 @@
 /** Numbers that are the same in every run, so that a difference can be found again. */
-function randomNumbers(seed: number): () => number {
+export function randomNumbers(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

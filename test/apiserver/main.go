@@ -3,6 +3,7 @@
 //	apiserver requests   <method> <target>        the RequestInfo of a request, or an error
 //	apiserver encode     SelfSubjectAccessReview  the same as protobuf, in base64
 //	apiserver decode     protobuf, in base64      the review, or an error
+//	apiserver yaml       YAML, in base64          what it holds, as text of JSON, or an error
 package main
 
 import (
@@ -23,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/klog/v2"
+	"sigs.k8s.io/yaml"
 )
 
 const maxLine = 1 << 20
@@ -39,7 +41,9 @@ var resolver = request.RequestInfoFactory{
 	GrouplessAPIPrefixes: sets.NewString("api"),
 }
 
-var modes = map[string]func(string) (any, error){"requests": requestInfo, "encode": encode, "decode": decode}
+var modes = map[string]func(string) (any, error){
+	"requests": requestInfo, "encode": encode, "decode": decode, "yaml": readYAML,
+}
 
 func main() {
 	if err := run(); err != nil {
@@ -50,7 +54,7 @@ func main() {
 
 func run() error {
 	if len(os.Args) != 2 || modes[os.Args[1]] == nil {
-		return errors.New("usage: apiserver requests|encode|decode")
+		return errors.New("usage: apiserver requests|encode|decode|yaml")
 	}
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
@@ -120,4 +124,17 @@ func decode(line string) (any, error) {
 		return nil, fmt.Errorf("it is a %T", object)
 	}
 	return review.Spec, nil
+}
+
+// As it reads the body of a request where unknown and repeated fields are an error.
+func readYAML(line string) (any, error) {
+	data, err := base64.StdEncoding.DecodeString(line)
+	if err != nil {
+		return nil, err
+	}
+	json, err := yaml.YAMLToJSONStrict(data)
+	if err != nil {
+		return nil, err
+	}
+	return answer{"json": string(json)}, nil
 }

@@ -23,7 +23,10 @@ describe('a body', () => {
     ['application/yaml', 'a: yes', { a: true }],
     ['application/yaml', 'a: 0600', { a: 384 }],
     ['application/yaml', 'a: 2026-11-22', { a: '2026-11-22' }],
-    ['application/yaml', 'a: !!js/function "x"', { a: 'x' }],
+    ['application/yaml', 'a: 10:00', { a: '10:00' }],
+    ['application/yaml', 'a: 0_', { a: 0 }],
+    ['application/yaml', 'a: 1e400', { a: '1e400' }],
+    ['application/yaml', 'a: !!str 5', { a: '5' }],
     ['application/yaml', '1: a', { 1: 'a' }],
     ['application/yaml', 'a: &x [1]\nb: *x', { a: [1], b: [1] }],
     ['application/yaml', 'a: {x: 1}\nb: {x: 1}', { a: { x: 1 }, b: { x: 1 } }],
@@ -56,6 +59,13 @@ describe('a body', () => {
     ['a: &x [1]\nb: &y {c: [*x]}', 'application/yaml', 'an alias stands in what has an anchor'],
     [aliases(101), 'application/yaml', 'more than 100 aliases'],
     ['a: &x {b: 1}\nc:\n  <<: *x', 'application/yaml', 'it merges maps'],
+    ['a: !!js/function "x"', 'application/yaml', 'a tag other than !!str'],
+    ['yes: a', 'application/yaml', 'a key is no text'],
+    ['0600: a', 'application/yaml', 'a key is no text'],
+    ['a: |\n  b', 'application/yaml', 'its last line has no end'],
+    ['a: "\\/"', 'application/yaml', 'an escape that YAML 1.1 does not have'],
+    ['{"a": "\\ud83d\\ude00"}', 'application/yaml', 'an escape that YAML 1.1 does not have'],
+    ['a: "\u2028"', 'application/yaml', 'a character that YAML does not have'],
   ])('%s of %s is refused: %s', async (text, type, problem) => {
     expect(await parse(text, type)).toEqual({ problem: expect.stringContaining(problem) });
   });

@@ -1,10 +1,11 @@
+import { isUtf8 } from 'node:buffer';
 import { hasInexactNumber, isObject, type JsonObject, nestsTooDeep, parseJSON } from '../../api/json.ts';
 import { type JsonBounds, withinJsonBounds } from '../../kube/client/json-bounds.ts';
 import { WriteBudget } from '../../kube/queue/write-budget.ts';
 import { expectsContinue, smallPiece, smallPieces, tooManyPieces } from '../proxy/forward.ts';
 import { StallGuard } from '../proxy/stall-guard.ts';
 import { type ErrorAnswer, errorAnswer, hasBody } from '../server/error-answer.ts';
-import { inexactNumber, keyTwice, tooDeep } from '../yaml/read-yaml.ts';
+import { inexactNumber, keyTwice, looksLikeJSON, tooDeep } from '../yaml/read-yaml.ts';
 import type { YAMLReader } from '../yaml/yaml-reader.ts';
 import type { EndpointRequest } from './endpoint.ts';
 import type { Holding } from './held-bytes.ts';
@@ -101,10 +102,10 @@ export type ParsedBody = { readonly value: unknown } | { readonly refusal: Error
 
 /** A parser's own message quotes what it could not read, which may be a key. */
 export async function parseBody(body: Buffer, type: string, source: YAMLSource): Promise<ParsedBody> {
+  if (!isUtf8(body)) return unreadableBody('it is not UTF-8');
   const text = body.toString('utf8');
-  // What comes from kubectl is JSON, also under the name of YAML.
   const isYAML = /yaml$/.test(type);
-  const read = isYAML && !text.trimStart().startsWith('{') ? noJSON : readJSON(text);
+  const read = isYAML && !looksLikeJSON(text) ? noJSON : readJSON(text);
   if (read === noJSON && isYAML) return await parseYAML(text, source);
   if ('problem' in read) return unreadableBody(read.problem);
   return hasRepeatedKey(text) ? unreadableBody(keyTwice) : read;

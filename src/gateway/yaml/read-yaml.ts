@@ -1,5 +1,16 @@
-import { type Document, isCollection, isScalar, parseDocument, type Tags, visit, type YAMLMap } from 'yaml';
+import {
+  type Document,
+  isCollection,
+  isScalar,
+  parseDocument,
+  Scalar,
+  type ScalarTag,
+  type Tags,
+  visit,
+  type YAMLMap,
+} from 'yaml';
 import { hasInexactNumber, maxLevels } from '../../api/json.ts';
+import { resolvePlain } from './plain-scalar.ts';
 
 /** What a text holds, as JSON, or why it is not read. No problem quotes the text, which may hold a key. */
 export type YAMLReading = { readonly json: string } | { readonly problem: string };
@@ -10,11 +21,16 @@ export type YAMLReading = { readonly json: string } | { readonly problem: string
  */
 export function readYAML(text: string): YAMLReading {
   try {
-    return { json: toJSON(text) };
+    // A byte order mark may begin it.
+    return { json: toJSON(text.replace(/^\ufeff/, '')) };
   } catch (error) {
     return { problem: error instanceof YAMLProblem ? error.message : noYAML };
   }
 }
+
+/** Whether it can be read as JSON: what comes from kubectl is JSON, also under the name of YAML. */
+export const looksLikeJSON = (text: string): boolean =>
+  text.trimStart().startsWith('{') && !oddCharacter.test(text) && !oddEscape.test(text);
 
 class YAMLProblem extends Error {}
 
@@ -26,11 +42,17 @@ export const inexactNumber =
 export const tooDeep = `it nests deeper than ${maxLevels} levels`;
 
 function toJSON(text: string): string {
+  if (oddCharacter.test(text))
+    throw new YAMLProblem('it has a character that YAML does not have, or that breaks a line');
+  if (tabInFront.test(text)) throw new YAMLProblem('a tab stands where a line begins');
+  if (/^%/m.test(text)) throw new YAMLProblem('a line of it begins with %');
   const document = parseDocument(text, options);
-  const [error] = document.errors;
+  const [error = document.warnings[0]] = document.errors;
   if (error?.code === 'MULTIPLE_DOCS') throw new YAMLProblem('it holds more than one document');
+  if (error?.code === 'TAG_RESOLVE_FAILED') throw new YAMLProblem(otherTag);
   if (error !== undefined) throw new YAMLProblem(noYAML);
-  checkNodes(document);
+  if (!isCollection(document.contents) && !isBlank(text)) throw new YAMLProblem('it is not one object');
+  checkNodes(document, text);
   const value: unknown = document.toJS({ maxAliasCount: maxAliases });
   if (hasInexactNumber(value)) throw new YAMLProblem(inexactNumber);
   // Keys that are numbers become texts.
@@ -38,6 +60,12 @@ function toJSON(text: string): string {
   if (json.length > maxLength) throw new YAMLProblem(tooLong);
   return json;
 }
+
+const isBlank = (text: string): boolean => /^(?:\s|#.*)*$/.test(text);
+
+const tabInFront = /^[ ?:-]*\t/m;
+
+const oddCharacter = /[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]|\r(?!\n)/u;
 
 const maxAliases = 100;
 
@@ -49,21 +77,31 @@ const tooLong = `it is longer than ${maxLength} characters as JSON`;
  * Before values are made of them. Aliases of what holds aliases grow without bounds, and to count them the reader goes through the whole
  * document for each.
  */
-function checkNodes(document: Document): void {
+function checkNodes(document: Document, text: string): void {
   const sizes = new Map<string, number>();
   let aliases = 0;
   let copied = 0;
-  const note = (anchor: string | undefined, range: readonly number[] | null | undefined) =>
-    anchor !== undefined && sizes.set(anchor, range ? (range[1] ?? 0) - (range[0] ?? 0) : maxLength);
+  const note = (anchor: string | undefined, range: readonly number[] | null | undefined) => {
+    if (anchor === undefined) return;
+    if (!/^[\w-]+$/.test(anchor))
+      throw new YAMLProblem('an anchor has other characters than letters, digits, - and _');
+    sizes.set(anchor, range ? (range[1] ?? 0) - (range[0] ?? 0) : maxLength);
+  };
   visit(document, {
-    Scalar: (_, { anchor, range }) => void note(anchor, range),
+    Scalar: (_, scalar, above) => {
+      note(scalar.anchor, scalar.range);
+      checkTag(scalar.tag === textTag ? undefined : scalar.tag);
+      checkScalar(scalar, text, above);
+    },
     Map: (_, map, above) => {
       note(map.anchor, map.range);
+      checkTag(map.tag);
       checkDepth(above);
       checkKeys(map);
     },
-    Seq: (_, { anchor, range }, above) => {
+    Seq: (_, { anchor, range, tag }, above) => {
       note(anchor, range);
+      checkTag(tag);
       checkDepth(above);
     },
     Alias: (_, { source }, above) => {
@@ -77,6 +115,30 @@ function checkNodes(document: Document): void {
   });
 }
 
+/** Where the reader of the API server reads the same otherwise, or not at all. */
+function checkScalar({ type, range }: Scalar, text: string, above: readonly unknown[]): void {
+  const [start = 0, end = 0] = range ?? [];
+  const written = text.slice(start, end);
+  if (type === Scalar.QUOTE_DOUBLE && oddEscape.test(written.replaceAll('\\\\', '')))
+    throw new YAMLProblem('it has an escape that YAML 1.1 does not have');
+  if (type === Scalar.BLOCK_LITERAL || type === Scalar.BLOCK_FOLDED) checkBlock(written, end === text.length);
+  if (!above.some((node) => isCollection(node) && node.flow)) return;
+  behind.lastIndex = end;
+  const isOdd =
+    type === Scalar.PLAIN ? /^:|\?/.test(written) || behind.test(text) : /[^\s,:\]}]/.test(text[end] ?? '');
+  if (isOdd || written.includes('\n'))
+    throw new YAMLProblem('between brackets, a text needs quotes, one line, or a space behind it');
+}
+
+/** A colon that begins no value. */
+const behind = /[ \t]*:\S/y;
+const oddEscape = /\\(?:\/|u[dD][89a-fA-F])/;
+
+function checkBlock(written: string, isLast: boolean): void {
+  if (/^[|>][-+]?\d/.test(written)) throw new YAMLProblem('a block of text says its indentation');
+  if (isLast && !written.endsWith('\n')) throw new YAMLProblem('its last line has no end');
+}
+
 /** Roughly: a level of a map is two nodes. */
 function checkDepth({ length }: readonly unknown[]): void {
   if (length > 2 * maxLevels + 2) throw new YAMLProblem(tooDeep);
@@ -87,11 +149,41 @@ function checkKeys({ items }: YAMLMap): void {
   const keys = new Set(items.map(({ key }) => String(isScalar(key) ? key.value : key)));
   if (keys.size < items.length) throw new YAMLProblem(keyTwice);
   if (keys.has('<<')) throw new YAMLProblem('it merges maps');
+  if (!items.every(({ key }) => isScalar(key) && isText(key)))
+    throw new YAMLProblem('a key is no text: put it in quotes');
 }
 
-/** Without dates and the like, which JSON does not have: they stay texts. */
-const plainTags = (tags: Tags): Tags =>
-  tags.filter((tag) => typeof tag === 'string' || !/:(?:binary|omap|pairs|set|timestamp)$/.test(tag.tag));
+/** A key in JSON is a text: of another value it is one in a form of its own, as `true` of `yes`. */
+function isText({ type, tag, value }: Scalar): boolean {
+  if (type !== Scalar.PLAIN || tag !== undefined) return true;
+  const resolved = resolvePlain(String(value));
+  if (typeof resolved === 'number') return Number.isSafeInteger(resolved) && String(resolved) === value;
+  return resolved !== null && String(resolved) === value;
+}
+
+/** What else a tag asks for is read in other ways. */
+function checkTag(tag: string | undefined): void {
+  if (tag !== undefined) throw new YAMLProblem(otherTag);
+}
+
+const otherTag = 'it has a tag other than !!str';
+const textTag = 'tag:yaml.org,2002:str';
+const structureTags: ReadonlySet<string> = new Set([
+  'tag:yaml.org,2002:map',
+  'tag:yaml.org,2002:seq',
+  textTag,
+]);
+const plainTag: ScalarTag = {
+  tag: 'tag:yaml.org,2002:plain',
+  default: true,
+  test: /^/,
+  resolve: resolvePlain,
+};
+
+const onlyOurs = (tags: Tags): Tags => [
+  ...tags.filter((tag) => typeof tag !== 'string' && structureTags.has(tag.tag)),
+  plainTag,
+];
 
 const options = {
   version: '1.1',
@@ -100,5 +192,5 @@ const options = {
   prettyErrors: false,
   uniqueKeys: false,
   stringKeys: true,
-  customTags: plainTags,
+  customTags: onlyOurs,
 } as const;
