@@ -114,12 +114,7 @@ describe('the record of a changed object', () => {
     ['the spec of a key', { ttl: 9 }, { kind: key }, { ...storedRecord, ...changedBy }],
     ['the return of a key', { disabled: false }, { kind: key }, { ...storedRecord, ...changedBy }],
     ['the spec of a child', { ttl: 9 }, { from: child }, { ...storedRecord, ...changedBy }],
-    [
-      'the spec of another one’s',
-      { ttl: 9 },
-      { from: ofBob },
-      { ...recordOfBob, ...changedBy },
-    ],
+    ['the spec of another one’s', { ttl: 9 }, { from: ofBob }, { ...recordOfBob, ...changedBy }],
     ['what went beyond limits', { ttl: 9 }, { from: beyond, kind: key }, { ...storedRecord, ...changedBy }],
     [
       'the same with a limited credential',
