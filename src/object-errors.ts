@@ -92,13 +92,14 @@ export const objectErrors = {
   },
   ERR_PARENT: {
     message:
-      'an access key with a scope makes children of its own only, and spec.accessKey names another key',
-    fix: 'Leave spec.accessKey out, or use an access key without a scope.',
+      'an access key with an end, a scope or a parent makes children of its own only, and spec.accessKey names another key',
+    fix: 'Leave spec.accessKey out. For a credential that outlives this key, log in again, or ask an administrator of the platform.',
     httpStatus: 403,
   },
   ERR_CREDENTIAL_LIMITS: {
-    message: 'the credential "{credential}" has limits, and they do not allow this change: {problem}',
-    fix: 'Use a credential without limits: log in again, or ask an administrator of the platform.',
+    message:
+      'the access key "{credential}" has an end, a scope or a parent, so it changes only what it made: {problem}',
+    fix: 'Log in again, or ask an administrator of the platform. Every credential may be deleted.',
     httpStatus: 403,
   },
   ERR_SECRET_REFERENCE: {

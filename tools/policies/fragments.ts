@@ -93,20 +93,21 @@ export const outsideLimits = cel`
             || c == oldObject.spec.?accessKey.orValue('') + '/' + oldObject.?status.?accessKeyUID.orValue('')))))
 `;
 
-/**
- * Whether the request came with the very credential that it changes, and that one has limits of its own. What it has from the
- * keys above it, it cannot change. The gateway sets the extra: name/uid. Reads the variable oldSpec.
- */
-export const selfScoped = cel`
-  (oldObject.metadata.name + '/' + oldObject.metadata.?uid.orValue(''))
+/** Whether the request came with the very credential that it changes, and that one is limited. The gateway sets the extras. */
+export const selfLimited = cel`
+  request.userInfo.?extra[?'management.platform.sh/access-key-limited'].hasValue()
+    && (oldObject.metadata.name + '/' + oldObject.metadata.?uid.orValue(''))
       in request.userInfo.?extra[?'management.platform.sh/access-key'].orValue([])
-    && (request.resource.resource == 'virtualclusterinstancekubeconfigs' || 'scope' in variables.oldSpec
-      || size(variables.oldSpec[?'rules'].orValue([])) > 0)
+`;
+
+/** The gateway adds this group to requests that it has judged. A credential with an end deletes what is its user's. */
+export const outsideLimitsOfDelete = cel`
+  ${outsideLimits} && !('${groups.selfService}' in request.userInfo.?groups.orValue([]))
 `;
 
 export const outsideLimitsMessage = line`
-  metadata.name: this request came with a credential that has a scope, and may change and delete only that credential and
-  those that name it in spec.accessKey; use a credential without a scope
+  metadata.name: this request came with a credential that has an end, a scope or a parent, and may change only that credential and
+  those that name it in spec.accessKey; log in again, or ask an administrator of the platform
 `;
 
 /** The rights of the requester on the stored object; a verb is checked on it. */

@@ -9,7 +9,7 @@ export const policyErrors = {
   },
   ERR_POLICY_CREDENTIAL_LIMITS: {
     message: 'the request came with a limited credential, and goes beyond its limits',
-    fix: 'Use a credential without a scope.',
+    fix: 'Log in again, or ask an administrator of the platform.',
   },
   ERR_POLICY_DRY_RUN: {
     message: 'a dry-run delete would show the credential',

@@ -6,7 +6,7 @@ import {
   oldSpec,
   outsideLimits,
   requesterGroupsText,
-  selfScoped,
+  selfLimited,
   spec,
 } from './fragments.ts';
 import { cel } from './text.ts';
@@ -68,9 +68,9 @@ export const stampVariables = {
         || (variables.spec[?'disabled'] != variables.oldSpec[?'disabled']
           && variables.spec[?'disabled'] != optional.of(true)))
   `,
-  // A credential that took off its own scope is limited in the eyes of the gateway for a moment more: it must not take off the stamp.
+  // A credential that took off its own limits is limited in the eyes of the gateway for a moment more: it must not take off the stamp.
   beyondLimits: cel`
-    ${outsideLimits} || (${selfScoped})
+    ${outsideLimits} || (${selfLimited})
       ? optional.of(${createdWith})
       : request.userInfo.?extra[?'management.platform.sh/access-key-limited'].hasValue()
       ? variables.stored[?'management.platform.sh/changed-beyond-limits']

@@ -24,7 +24,7 @@ import { type Reply, toReply } from './reply.ts';
 import { parseObject, readWholeBody, yamlSourceOf } from './request-body.ts';
 import { withFixedFields, withNewRecord, withStoredRecord } from './requester-record.ts';
 import { refuseNewSecret } from './secret-reference.ts';
-import { fitToPath, type SentKey, withHashedKey, withinScope, withNewKey } from './sent-object.ts';
+import { belowMaker, fitToPath, type SentKey, withHashedKey, withNewKey } from './sent-object.ts';
 import { secretsIn, withStoredSecrets } from './stored-secrets.ts';
 
 /** Server-side apply: makes the object, or sets the fields that the manifest names. */
@@ -45,7 +45,7 @@ async function applyNew(request: OwnRequest, sent: JsonObject): Promise<Reply> {
   const { kind, services, sender } = request;
   const { verdict } = sender;
   const { user } = verdict.identity;
-  const object = withinScope(sent, verdict);
+  const object = belowMaker(sent, verdict);
   refuseNewSecret(verdict, object);
   await requireInstanceUse(request, object);
   // The index may be behind: a new key would end the one that was made a moment ago through another replica.
@@ -94,7 +94,7 @@ function withWhatIsStored(request: OwnRequest, sent: JsonObject, stored: JsonObj
   const { verdict } = request.sender;
   refuseNewSecret(verdict, sent, stored);
   const isChild = asObject(stored['spec'])['accessKey'] === verdict.record.name;
-  const { object: hashed, plain } = withHashedKey(isChild ? withinScope(sent, verdict) : sent);
+  const { object: hashed, plain } = withHashedKey(isChild ? belowMaker(sent, verdict) : sent);
   const object = isKeyNamed(hashed) || ownsKey(stored, request) ? withStoredSecrets(hashed, stored) : hashed;
   // Another object of this name must not be changed in its place.
   const { uid } = asObject(stored['metadata']);
@@ -109,12 +109,14 @@ function withWhatIsStored(request: OwnRequest, sent: JsonObject, stored: JsonObj
  */
 async function sendRecorded(request: OwnRequest, { object, known }: AppliedManifest, stored: JsonObject) {
   const { kind } = request;
+  const { verdict } = request.sender;
+  refuseBeyondLimits(verdict, { kind, stored, result: stored });
   const asker = askerOf(request, groups.selfServiceApply);
   const unrecorded = withStoredRecord(object, { kind, stored, result: stored }, asker);
   const tried = toReply(await askToApply(request, unrecorded, { dryRun: 'All' }), known);
   if (tried.status !== 200) return { reply: tried, isOvertaken: false };
   const change = { kind, stored, result: tried.body };
-  refuseBeyondLimits(request, change);
+  refuseBeyondLimits(verdict, change);
   const { metadata, ...recorded } = withStoredRecord(object, change, asker);
   const { resourceVersion } = asObject(stored['metadata']);
   const named = asObject(metadata)['resourceVersion'];

@@ -22,7 +22,7 @@ import { type IssuedCredential, type Reply, toReply, withWarning } from './reply
 import { readObject } from './request-body.ts';
 import { withNewRecord } from './requester-record.ts';
 import { refuseNewSecret } from './secret-reference.ts';
-import { fitToPath, type SentKey, withinScope, withNewKey } from './sent-object.ts';
+import { belowMaker, fitToPath, type SentKey, withNewKey } from './sent-object.ts';
 
 /** Makes a credential for the holder, and shows it this once. */
 export async function createOwn(request: OwnRequest): Promise<Reply> {
@@ -34,7 +34,7 @@ export async function createOwn(request: OwnRequest): Promise<Reply> {
 }
 
 function prepare(request: OwnRequest, body: JsonObject): SentKey {
-  const object = withinScope(fitToPath(request, body), request.sender.verdict);
+  const object = belowMaker(fitToPath(request, body), request.sender.verdict);
   refuseNewSecret(request.sender.verdict, object);
   return request.kind === 'OwnedAccessKey' ? withNewKey(object, randomBytes) : { object };
 }

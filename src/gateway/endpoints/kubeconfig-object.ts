@@ -46,10 +46,10 @@ const differs = (sent: unknown, expected: string): boolean => isSet(sent) && sen
  */
 export function parentOf(
   { spec }: JsonObject,
-  { record: { kind, name }, gates }: Pick<Verdict, 'record' | 'gates'>,
+  { record: { kind, name }, isLimited }: Pick<Verdict, 'record' | 'isLimited'>,
 ): { readonly accessKey: unknown } | Refused {
   const { accessKey } = asObject(spec);
-  if (gates.length === 0) return { accessKey };
+  if (!isLimited) return { accessKey };
   if (kind !== 'OwnedAccessKey') return { refusal: notAParent };
   return differs(accessKey, name) ? { refusal: otherParent } : { accessKey: name };
 }

@@ -40,7 +40,7 @@ export async function putOwn(request: OwnRequest, changed: JsonObject, stored: J
   const uid = asText(asObject(metadata)['uid']) ?? asObject(stored['metadata'])['uid'];
   const result = { ...whole, metadata: { ...asObject(metadata), uid } };
   const change = { kind, stored, result };
-  refuseBeyondLimits(request, change);
+  refuseBeyondLimits(request.sender.verdict, change);
   const body = withStoredRecord(result, change, askerOf(request, groups.selfService));
   const { namespace, name } = request.asked;
   const path = pathOf(kind, { namespace, name }) + writeQuery(request);

@@ -6,7 +6,7 @@ import { apiVersion } from '../../api/names.ts';
 import { credentialHash } from '../../credentials/keys/credential-hash.ts';
 import type { OwnRequest } from './own-request.ts';
 import { Refusal } from './refusal.ts';
-import { fitToPath, withHashedKey, withinScope, withNewKey } from './sent-object.ts';
+import { belowMaker, fitToPath, withHashedKey, withNewKey } from './sent-object.ts';
 
 const place = (name = '', namespace = '') =>
   ({
@@ -61,19 +61,19 @@ describe('an object that is sent', () => {
   });
 });
 
-describe('what a credential with a scope makes', () => {
+describe('what a limited credential makes', () => {
   const limited = { ...verdictFor(scope), record: liveRecord({ name: 'self' }) };
   const childOf = (accessKey: unknown) => ({ spec: { accessKey } });
 
   it('is its child', () => {
-    expect(withinScope({ spec: { ttl: 5 } }, limited)).toEqual({ spec: { ttl: 5, accessKey: 'self' } });
-    expect(withinScope(childOf('self'), limited)).toEqual(childOf('self'));
-    expect(withinScope({ spec: {} }, verdictFor())).toEqual({ spec: {} });
+    expect(belowMaker({ spec: { ttl: 5 } }, limited)).toEqual({ spec: { ttl: 5, accessKey: 'self' } });
+    expect(belowMaker(childOf('self'), limited)).toEqual(childOf('self'));
+    expect(belowMaker({ spec: {} }, verdictFor())).toEqual({ spec: {} });
   });
 
   it('is refused below another key', () => {
-    expect(() => withinScope(childOf('other'), limited)).toThrow(Refusal);
-    expect(() => withinScope(childOf({}), limited)).toThrow(Refusal);
+    expect(() => belowMaker(childOf('other'), limited)).toThrow(Refusal);
+    expect(() => belowMaker(childOf({}), limited)).toThrow(Refusal);
   });
 });
 

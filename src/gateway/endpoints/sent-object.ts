@@ -61,12 +61,12 @@ function nameFor({ kind }: Place, { name, generateName }: JsonObject): JsonObjec
   return isNamed ? {} : { generateName: `${credentialKinds[kind].noun}-` };
 }
 
-/** With the parent that a credential with a scope gives to all that it makes, so that they stay within its scope. */
-export function withinScope(
+/** With the parent that a limited credential gives to all that it makes, so that they end with it and stay within its scope. */
+export function belowMaker(
   object: JsonObject,
-  { record, gates }: Pick<Verdict, 'record' | 'gates'>,
+  { record, isLimited }: Pick<Verdict, 'record' | 'isLimited'>,
 ): JsonObject {
-  if (gates.length === 0) return object;
+  if (!isLimited) return object;
   const spec = asObject(object['spec']);
   const accessKey = isLeftOut(spec['accessKey']) ? record.name : spec['accessKey'];
   if (accessKey !== record.name) return refuse('ERR_PARENT', {});

@@ -9,7 +9,8 @@ export type Holder = Pick<Verdict, 'record' | 'identity' | 'gates'>;
 /**
  * Whether a credential is one's own: the holder's user made it, or it is a key that speaks for that user. The same rule stands
  * in the admission policy `latchkey-ownership`. A key below a key takes its identity from there: it is its maker's alone. A
- * credential with a scope has itself and its children only. Each has itself.
+ * credential with a scope has itself and its children only. Each has itself. One with an end or a parent sees and ends the others
+ * of its user too, but does not change them.
  */
 export function isOwn(object: LiveRecord, { record, identity, gates }: Holder): boolean {
   if (object.uid === record.uid) return true;
@@ -24,9 +25,17 @@ const speaksFor = ({ kind, accessKey, identity }: LiveRecord, user: string): boo
   kind === 'OwnedAccessKey' && accessKey === undefined && identity?.user === user;
 
 /** The parent is pinned by its UID at the first issue. Before that the name counts: its maker is the user that we look for. */
-function isChild({ accessKey, status }: LiveRecord, parent: LiveRecord): boolean {
+const isChild = ({ accessKey, status }: LiveRecord, parent: LiveRecord): boolean =>
+  isChildOf({ accessKey, accessKeyUID: status.accessKeyUID }, parent);
+
+interface ParentLink {
+  readonly accessKey: string | undefined;
+  readonly accessKeyUID: string | undefined;
+}
+
+export function isChildOf({ accessKey, accessKeyUID }: ParentLink, parent: LiveRecord): boolean {
   if (parent.kind !== 'OwnedAccessKey' || accessKey !== parent.name) return false;
-  return status.accessKeyUID === undefined || status.accessKeyUID === parent.uid;
+  return accessKeyUID === undefined || accessKeyUID === parent.uid;
 }
 
 /** The users that {@link isOwn} can name: the index finds the objects of a user by these. */

@@ -4,13 +4,8 @@ import type { Identity } from '../../credentials/identity.ts';
 import { acceptsPrevious, isLive, type LiveOptions } from '../../credentials/liveness.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
 import { impersonationHeaders } from '../../kube/client/impersonation.ts';
-import {
-  effectiveScope,
-  hasPlatformCli,
-  isScoped,
-  platformCli,
-  type RawScope,
-} from '../../scope/effective-scope.ts';
+import { isLimited } from '../../platform/limited-credential.ts';
+import { effectiveScope, hasPlatformCli, platformCli, type RawScope } from '../../scope/effective-scope.ts';
 import { compileScope } from '../../scope/gate/compile-scope.ts';
 import type { Gate } from '../../scope/gate/gate.ts';
 import { projectOfNamespace } from '../../scope/request-path.ts';
@@ -25,7 +20,7 @@ export interface Verdict {
   readonly identity: Identity;
   /** Epoch milliseconds. */
   readonly end: number;
-  /** Whether it has a scope, or one above it has. */
+  /** Whether it has an end, a scope or a parent: what it makes belongs below it. */
   readonly isLimited: boolean;
   /** Every request must pass each of them. */
   readonly gates: readonly Gate[];
@@ -67,18 +62,17 @@ export function judge(
   const { identity, ancestors } = life;
   const scopes = ownedScopes(record, ancestors, options.projectNamespacePrefix);
   if (scopes === undefined) return { reason: notForGateway };
-  const isLimited = [record, ...ancestors].some(isScoped);
   return {
     record,
     ancestors,
     identity,
     end,
-    isLimited,
+    isLimited: isLimited(record),
     gates: scopes.map(([, scope]) => compileScope(scope, options.targets.findProject)),
     // A fingerprint covers all that narrows, and is confirmed.
     scopes: [record, ...ancestors].map(({ status }) => status.fingerprint).join(' '),
     gateOwners: scopes.map(([{ kind, name }]) => `${kind} "${name}"`),
-    impersonation: impersonationOf(record, identity, isLimited),
+    impersonation: impersonationOf(record, identity),
   };
 }
 
@@ -139,14 +133,10 @@ function instanceProblem(
 }
 
 /** Names that the API server reserves throw here, so that no verdict exists for them. */
-function impersonationOf(
-  record: LiveRecord,
-  { user, groups }: Identity,
-  isLimited: boolean,
-): readonly string[] {
+function impersonationOf(record: LiveRecord, { user, groups }: Identity): readonly string[] {
   const extra = {
     [extras.accessKey]: [`${record.name}/${record.uid}`],
-    ...(isLimited ? { [extras.accessKeyLimited]: ['true'] } : {}),
+    ...(isLimited(record) ? { [extras.accessKeyLimited]: ['true'] } : {}),
   };
   return impersonationHeaders({ user, groups, extra });
 }

@@ -174,16 +174,20 @@ describe('the verdict on a credential', () => {
   });
 
   it.each([
-    ['no scope, nor any above', {}, {}, false],
-    ['a scope of its own', { scope: {} }, {}, true],
-    ['a scope above it', {}, { scope: { rules: [{}] } }, true],
-  ])('tells the target that the credential is limited, or not: %s', (_, own, above, isLimited) => {
+    ['no end, scope or parent', { user: 'alice' }, false],
+    ['a scope', { user: 'alice', scope: {} }, true],
+    ['an end', { user: 'alice', ttl: 86_400 }, true],
+    ['an end without use', { user: 'alice', ttl: 86_400, ttlAfterLastActivity: true }, true],
+    ['a parent', { accessKey: 'root' }, true],
+  ])('tells the target that the credential is limited, or not: %s', (_, own, isLimited) => {
     const { verdicts, put } = start();
-    const root = key({ name: 'root', spec: { user: 'alice', key: plainKeyOf('root'), ...above } });
-    const spec = { accessKey: 'root', key: plainKeyOf('ci'), ...own };
-    for (const object of [root, confirmed(credentialObject({ spec }), [recordOf(root)])]) put(object);
+    const root = key({ name: 'root', spec: { user: 'alice', key: plainKeyOf('root') } });
+    const spec = { key: plainKeyOf('ci'), ...own };
+    const ancestors = 'accessKey' in own ? [recordOf(root)] : [];
+    for (const object of [root, confirmed(credentialObject({ spec }), ancestors)]) put(object);
     const verdict = verdicts.find(hash);
     if (verdict === undefined || 'reason' in verdict) throw new Error('it is refused');
+    expect(verdict.isLimited).toBe(isLimited);
     const limited = verdict.impersonation.filter((text) => text.endsWith('access-key-limited'));
     expect(limited).toHaveLength(isLimited ? 1 : 0);
   });

@@ -5,6 +5,13 @@ import type { CredentialKind, CredentialRecord } from '../../credentials/record.
 import { creatorOf, creatorProblem } from './creator.ts';
 
 const wide = liveRecord({ name: 'wide' });
+const short = liveRecord({ name: 'short', spec: { user: 'alice', ttl: 900 } });
+const idle = liveRecord({
+  name: 'idle',
+  spec: { user: 'alice', ttl: 900, ttlAfterLastActivity: true },
+});
+const bounded = liveRecord({ name: 'bounded' });
+const ofSite = { ...bounded, status: { ...bounded.status, confirmedTTL: 900 } };
 const scoped = liveRecord({
   name: 'scoped',
   spec: { user: 'alice', scope: { roles: [{ role: 'platform-cli' }] } },
@@ -19,7 +26,22 @@ const kubeConfig = liveRecord({ kind: 'VirtualClusterInstanceKubeConfig', name: 
 const beyond = { [annotations.changedBeyondLimits]: 'scoped/1' };
 const lifted = liveRecord({ name: 'lifted', annotations: beyond });
 const belowLifted = liveRecord({ name: 'below-lifted', spec: { accessKey: 'lifted' } }, [lifted]);
-const all = [lifted, belowLifted, wide, scoped, closed, below, belowWide, orphan, ruled, token, kubeConfig];
+const all = [
+  short,
+  idle,
+  ofSite,
+  lifted,
+  belowLifted,
+  wide,
+  scoped,
+  closed,
+  below,
+  belowWide,
+  orphan,
+  ruled,
+  token,
+  kubeConfig,
+];
 
 const kinds = [
   'OwnedAccessKey',
@@ -50,19 +72,23 @@ describe('the credential that an object was created with', () => {
   });
 
   it.each([
-    ['itself', scoped, true],
-    ['itself, and lets nothing through', closed, true],
-    ['by its deprecated rules', ruled, true],
-    ['by the key above it', below, true],
-    ['because a kubeconfig is good for one instance', kubeConfig, true],
-    ['not at all', wide, false],
-    ['not at all, nor is the key above it', belowWide, false],
-    ['not at all, as a token', token, false],
-  ])('is scoped %s', (_, credential, expected) => {
+    ['limited and scoped by itself', scoped, true, true],
+    ['limited and scoped, and lets nothing through', closed, true, true],
+    ['limited and scoped by its deprecated rules', ruled, true, true],
+    ['limited and scoped by the key above it', below, true, true],
+    ['limited and scoped, as a kubeconfig is good for one instance', kubeConfig, true, true],
+    ['free', wide, false, false],
+    ['limited by its end', short, true, false],
+    ['limited by its end without use', idle, true, false],
+    ['limited by the end that the site gave it', ofSite, true, false],
+    ['limited by the key above it', belowWide, true, false],
+    ['limited by its end, as a token', token, true, false],
+  ])('is %s', (_, credential, limited, scoped) => {
     expect(creatorOf(inputOf(createdWith(stamp(credential))))).toEqual({
       kind: 'known',
       credential,
-      scoped: expected,
+      limited,
+      scoped,
     });
   });
 
@@ -110,7 +136,13 @@ describe.each(kinds)('a new %s', (kind) => {
     expect(creatorProblem(input)?.reason).toBe('AccessKeyRequired');
   });
 
-  it('created with a credential without a scope may be anything', () => {
+  it.each([short, idle, ofSite, belowWide])('created with $name is below it, or refused', (creator) => {
+    expect(problem(creator)).toBe('AccessKeyRequired');
+    expect(problem(creator, 'wide')).toBe('AccessKeyRequired');
+    expect(problem(creator, creator.name)).toBeUndefined();
+  });
+
+  it('created with a credential without end, scope and parent may be anything', () => {
     for (const accessKey of [undefined, 'wide', 'scoped']) expect(problem(wide, accessKey)).toBeUndefined();
   });
 

@@ -1,6 +1,7 @@
 import { reasons } from '../../api/reasons.ts';
 import { type AccessKeyLookup, resolveAncestors } from '../../credentials/ancestors.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
+import { isLimited } from '../../platform/limited-credential.ts';
 import { isScoped } from '../../scope/effective-scope.ts';
 import type { CredentialRefusal } from './desired-status.ts';
 
@@ -19,8 +20,13 @@ export type Creator =
   | { readonly kind: 'gone' }
   /** One of the keys above it is gone or was never confirmed, or has a problem, or it has one itself. */
   | { readonly kind: 'broken' }
-  /** `scoped`: it has a scope, or one of the keys above it has. */
-  | { readonly kind: 'known'; readonly credential: CredentialRecord; readonly scoped: boolean };
+  /** `limited`: it has an end, a scope or a parent. `scoped`: it has a scope, or one of the keys above it has. */
+  | {
+      readonly kind: 'known';
+      readonly credential: CredentialRecord;
+      readonly limited: boolean;
+      readonly scoped: boolean;
+    };
 
 export function creatorOf({ record, lookup, credentialByUID }: CreatorInput): Creator {
   if (record.createdWith === undefined) return { kind: 'none' };
@@ -32,13 +38,12 @@ export function creatorOf({ record, lookup, credentialByUID }: CreatorInput): Cr
   const chain = [credential, ...found.ancestors];
   // It may have taken off its own scope, or that of a key above it.
   if (chain.some(({ problem }) => problem !== undefined)) return { kind: 'broken' };
-  return { kind: 'known', credential, scoped: chain.some(isScoped) };
+  return { kind: 'known', credential, limited: isLimited(credential), scoped: chain.some(isScoped) };
 }
 
 /**
- * A scoped credential must not make one that knows no scope: what it makes belongs below it.
- * That is judged before the first issue, while the creator is there to be asked; afterwards the object has a life of its
- * own, also when the creator, which may have been a short login, is gone. A client certificate is judged more strictly.
+ * A credential with an end, a scope or a parent must not make one without: what it makes belongs below it. That is judged before the
+ * first issue, while the creator is there to be asked. A client certificate is judged more strictly.
  */
 export function creatorProblem(input: CreatorInput): CredentialRefusal | undefined {
   const { record } = input;
@@ -46,8 +51,14 @@ export function creatorProblem(input: CreatorInput): CredentialRefusal | undefin
   const creator = creatorOf(input);
   if (creator.kind === 'none') return undefined;
   if (creator.kind !== 'known') return unknown;
-  return !creator.scoped || isParent(creator.credential, record) ? undefined : required;
+  return isUnderCreator(creator, record) ? undefined : required;
 }
+
+/** Whether it ends with its creator, where that is limited. */
+export const isUnderCreator = (
+  { limited, credential }: Extract<Creator, { kind: 'known' }>,
+  record: CredentialRecord,
+): boolean => !limited || isParent(credential, record);
 
 /** No serial of a key is ever used twice. */
 export const wasIssued = ({ kind, status }: CredentialRecord): boolean =>
@@ -59,13 +70,13 @@ const isParent = (creator: CredentialRecord, { accessKey }: CredentialRecord): b
 const unknown: CredentialRefusal = {
   reason: reasons.requesterUnknown,
   message:
-    'The credential that created this object is gone or not valid, so its scope is not known: create this object again.',
+    'The credential that created this object is gone or not valid, so its limits are not known: create this object again.',
   final: true,
 };
 
-const required: CredentialRefusal = {
+export const required: CredentialRefusal = {
   reason: reasons.accessKeyRequired,
   message:
-    'The credential that created this object has a scope, so what it makes belongs below it: create this object again with spec.accessKey naming that access key, or with another credential.',
+    'The credential that created this object has an end, a scope or a parent, so what it makes belongs below it: create this object again with spec.accessKey naming that access key. Or log in again, or ask an administrator of the platform.',
   final: true,
 };

@@ -5,7 +5,7 @@ import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { annotations } from '../../../src/api/names.ts';
 import { gatewayWorld } from './gateway-world.ts';
-import { management, OwnClient, ownAPI, ownClient, ownKeys } from './own-client.ts';
+import { management, OwnClient, ownAPI, ownClient, ownKeys, ownTokens } from './own-client.ts';
 
 const world = await gatewayWorld();
 const { admin, name } = world;
@@ -92,10 +92,11 @@ it('its user may do more than a key with a scope', async () => {
 describe.each(changes)('a key with a scope, by %s', (...change) => {
   it('takes no limit off itself', async () => {
     const { status, body } = await attempt(scoped, scoped.object, change);
+    // The policies refuse it as well, and an apply is theirs to judge first.
     expect([status, body.reason, body.message]).toEqual([
       403,
       'Forbidden',
-      expect.stringContaining('a request that came with this very credential'),
+      expect.stringMatching(/displayName and description, and set disabled|came with this very credential/),
     ]);
     expect((await admin.get(scoped.object)).spec).toEqual(scoped.object.spec);
     expect(await refusalOutside(scoped)).toBe('403 ERR_SCOPE');
@@ -137,9 +138,13 @@ describe('a key below one with a scope', () => {
   ])('is not moved to %s', async (_, accessKey) => {
     const child = await makeChild({});
     const sent = { type: mergePatch, body: { spec: { accessKey } } };
-    for (const client of [scoped, child]) {
+    const refusals = [
+      [scoped, 422, 'spec.accessKey cannot change'],
+      [child, 403, 'has an end, a scope or a parent'],
+    ] as const;
+    for (const [client, code, text] of refusals) {
       const { status, body } = await client.send('PATCH', `${ownKeys}/${child.object.metadata.name}`, sent);
-      expect([status, body.message]).toEqual([422, expect.stringContaining('spec.accessKey cannot change')]);
+      expect([status, body.message]).toEqual([code, expect.stringContaining(text)]);
     }
     expect((await admin.get(child.object)).spec.accessKey).toBe(scoped.object.metadata.name);
     expect(await refusalOutside(child)).toBe('403 ERR_SCOPE');
@@ -178,4 +183,145 @@ describe('what a key with a scope makes', () => {
     expect((await scoped.send('PATCH', place, sent)).status).toBe(200);
     await expectTrueAnnotations(object);
   });
+});
+
+const year = 31_536_000;
+const paths = { OwnedAccessKey: ownKeys, DirectClusterEndpointToken: ownTokens } as const;
+type Kind = keyof typeof paths;
+
+/** With an end, and below a key that has none. */
+const [bounded, free] = [await ownClient(world, { user: alice, ttl: 900 }), unlimited];
+const childOfFree = await makeBelow(free, 'OwnedAccessKey', {
+  accessKey: free.object.metadata.name,
+  ttl: 900,
+});
+const makers = [
+  ['a key with an end', bounded],
+  [
+    'a child of a key without',
+    Object.assign(new OwnClient(world, childOfFree.spec.key), { object: childOfFree }),
+  ],
+] as const;
+
+async function makeBelow(client: OwnClient, kind: Kind, spec: object) {
+  const { status, body } = await client.send('POST', paths[kind], { body: { spec } });
+  expect([status, body.message]).toEqual([201, undefined]);
+  return body;
+}
+
+/** A new object, by each way to make one, and without making it. */
+const ways = [
+  [
+    'POST',
+    async (client: OwnClient, kind: Kind, spec: object, query: string) =>
+      await client.send('POST', paths[kind] + query, { body: { spec } }),
+  ],
+  [
+    'apply',
+    async (client: OwnClient, kind: Kind, spec: object, query: string) =>
+      await client.send('PATCH', `${paths[kind]}/${name('applied')}${query || '?'}&fieldManager=me`, {
+        type: 'application/apply-patch+yaml',
+        body: { spec },
+      }),
+  ],
+] as const;
+
+/** Each as a change of the spec of a stored object. */
+const specChanges = changes
+  .map(([way, form]) => [way.replace(/ (?:without|of|to).*/, ''), form] as const)
+  .filter(([way], index, all) => all.findIndex(([other]) => other === way) === index);
+
+interface SpecChange {
+  readonly form: string;
+  readonly change: object;
+  readonly dryRun?: string;
+}
+
+async function changeSpec(client: OwnClient, { metadata }: Named, { form, change, dryRun = '' }: SpecChange) {
+  const [method = '', type = ''] = form.split(' ');
+  const query = type.includes('apply') ? `?fieldManager=me&force=true${dryRun}` : `?${dryRun}`;
+  const place = `${ownKeys}/${metadata.name}`;
+  return await until('there is no conflict', async () => {
+    const read = await client.send('GET', place);
+    const [field = '', value] = Object.entries(change)[0] ?? [];
+    const body = type.includes('json-patch')
+      ? [{ op: 'add', path: `/spec/${field}`, value }]
+      : method === 'PUT'
+        ? { ...read.body, spec: { ...read.body.spec, ...change } }
+        : { spec: change };
+    const answer = await client.send(method, place + query, { type, body });
+    return answer.status !== 409 && answer;
+  });
+}
+
+describe.each(makers)('with %s', (_, maker) => {
+  it.each(
+    ways.flatMap(([way, make]) =>
+      (['OwnedAccessKey', 'DirectClusterEndpointToken'] as const).map((kind) => [way, kind, make] as const),
+    ),
+  )('what is made by %s, a %s, is below it, or refused, also in a dry run', async (way, kind, make) => {
+    for (const query of ['', '?dryRun=All']) {
+      const made = await make(maker, kind, { ttl: 7_776_000 }, query);
+      expect([made.status, made.body.spec?.accessKey]).toEqual([201, maker.object.metadata.name]);
+      const other = await make(maker, kind, { ttl: 60, accessKey: free.object.metadata.name }, query);
+      expect([way, other.status, other.body.details.causes[0].reason]).toEqual([way, 403, 'ERR_PARENT']);
+    }
+  });
+
+  it('a token ends no later, however long it is to last', async () => {
+    const { status } = await makeBelow(maker, 'DirectClusterEndpointToken', { ttl: 7_776_000 });
+    const end = Date.parse((await admin.get(maker.object)).status.expirationTimestamp as string);
+    expect(Date.parse(status.expirationTimestamp)).toBeLessThanOrEqual(end);
+  });
+
+  it.each(specChanges)(
+    '%s changes neither it nor another key of its user, also in a dry run',
+    async (_way, form) => {
+      for (const object of [maker.object, free.object])
+        for (const dryRun of ['', '&dryRun=All']) {
+          const { status, body } = await changeSpec(maker, object, { form, change: { ttl: year }, dryRun });
+          expect([status, body.reason]).toEqual([403, 'Forbidden']);
+          expect((await admin.get(object)).spec['ttl']).toBe(object.spec['ttl']);
+        }
+    },
+  );
+
+  it('it is given no longer life by a rotation, and rotates no other', async () => {
+    const rotate = { metadata: { annotations: { [annotations.rotate]: 'now' } } };
+    const send = async ({ metadata }: Named) =>
+      await maker.send('PATCH', `${ownKeys}/${metadata.name}`, { type: mergePatch, body: rotate });
+    expect((await send(free.object)).status).toBe(403);
+    const { expirationTimestamp } = (await admin.get(maker.object)).status;
+    expect((await send(maker.object)).status).toBe(200);
+    const seen = await admin.until(maker.object, 'the operator has seen it', ({ status }) =>
+      JSON.stringify(status).includes('RotationNotPossible'),
+    );
+    expect(seen.status.expirationTimestamp).toBe(expirationTimestamp);
+  });
+
+  it('its child is changed, and ends with it', async () => {
+    const child = await makeBelow(maker, 'OwnedAccessKey', { ttl: year });
+    const longer = { form: `PATCH ${mergePatch}`, change: { ttl: 2 * year } };
+    const grandchild = await makeBelow(new OwnClient(world, child.spec.key), 'OwnedAccessKey', { ttl: year });
+    expect((await changeSpec(maker, child, longer)).status).toBe(200);
+    expect(grandchild.spec.accessKey).toBe(child.metadata.name);
+  });
+
+  it('another key of its user is deleted', async () => {
+    const other = await makeBelow(free, 'OwnedAccessKey', { ttl: 600 });
+    await until(
+      'the gateway knows it',
+      async () => (await maker.send('DELETE', `${ownKeys}/${other.metadata.name}`)).status === 200,
+    );
+  });
+});
+
+it('what a key with an end made is refused when the key is disabled, at every level', async () => {
+  const root = await ownClient(world, { user: alice, ttl: 900 });
+  const child = await makeBelow(root, 'OwnedAccessKey', { ttl: year });
+  const below = await makeBelow(new OwnClient(world, child.spec.key), 'OwnedAccessKey', { ttl: year });
+  const last = new OwnClient(world, below.spec.key);
+  expect((await last.send('GET', `${management}/version`)).status).toBe(200);
+  await admin.patch(root.object, { spec: { disabled: true } });
+  await until('it is refused', async () => (await last.send('GET', `${management}/version`)).status === 401);
 });

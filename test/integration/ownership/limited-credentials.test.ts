@@ -11,7 +11,7 @@ import { admissionWorld, create, read, resourceOf, writeStatus } from '../admiss
 import { peopleOf } from './people.ts';
 
 const message =
-  'metadata.name: this request came with a credential that has a scope, and may change and delete only that credential and those that name it in spec.accessKey; use a credential without a scope';
+  'metadata.name: this request came with a credential that has an end, a scope or a parent, and may change only that credential and those that name it in spec.accessKey; log in again, or ask an administrator of the platform';
 const extra = 'impersonate-extra-management.platform.sh%2Faccess-key';
 const key = 'a-key-of-alice-that-works-for-her';
 
@@ -79,8 +79,13 @@ describe('a request with a credential that the gateway says is limited', async (
   });
 
   it('describes, disables and deletes itself', async () => {
-    const own = await create(people.alice, unreadObjectOf(ownedAccessKeys, { user: 'alice', scope: {} }));
+    const own = await create(people.alice, unreadObjectOf(ownedAccessKeys, { user: 'alice', ttl: 600 }));
     const itself = limitedTo(own);
+    for (const spec of [{ ttl: 900 }, { scope: {} }, { ttl: 0 }])
+      expect(said(await patch(itself, own, { spec }))).toEqual({
+        status: 403,
+        said: expect.stringContaining('spec: a request that came with this very credential'),
+      });
     expect(await patch(itself, own, { spec: { description: 'mine', disabled: true } })).toMatchObject({
       status: 200,
     });

@@ -4,8 +4,8 @@ import {
   isOwner,
   notExempt,
   onStoredObject,
-  outsideLimits,
   outsideLimitsMessage,
+  outsideLimitsOfDelete,
   storedSpec,
 } from '../fragments.ts';
 import { naming, validating } from '../policy.ts';
@@ -32,7 +32,10 @@ export const credentialDelete = validating({
     owner: isOwner,
   },
   validations: [
-    { expression: cel`!${outsideLimits}`, ...naming('ERR_POLICY_CREDENTIAL_LIMITS', outsideLimitsMessage) },
+    {
+      expression: cel`!(${outsideLimitsOfDelete})`,
+      ...naming('ERR_POLICY_CREDENTIAL_LIMITS', outsideLimitsMessage),
+    },
     {
       expression: cel`
         variables.creator || variables.owner

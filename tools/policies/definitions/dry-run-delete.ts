@@ -1,4 +1,4 @@
-import { credentials, onStoredObject, outsideLimits, outsideLimitsMessage } from '../fragments.ts';
+import { credentials, onStoredObject, outsideLimitsMessage, outsideLimitsOfDelete } from '../fragments.ts';
 import { naming, validating } from '../policy.ts';
 import { cel, text } from '../text.ts';
 
@@ -14,7 +14,10 @@ export const dryRunDelete = validating({
     'dry-run': cel`request.?dryRun.orValue(false)`,
   },
   validations: [
-    { expression: cel`!${outsideLimits}`, ...naming('ERR_POLICY_CREDENTIAL_LIMITS', outsideLimitsMessage) },
+    {
+      expression: cel`!(${outsideLimitsOfDelete})`,
+      ...naming('ERR_POLICY_CREDENTIAL_LIMITS', outsideLimitsMessage),
+    },
     {
       expression: cel`
         ${onStoredObject}.check('get').allowed()

@@ -6,7 +6,7 @@ import {
   onStoredObject,
   outsideLimits,
   outsideLimitsMessage,
-  selfScoped,
+  selfLimited,
   spec,
   specChange,
   storedSpec,
@@ -33,8 +33,8 @@ export const ownershipBeforeSchema = mutating({
     impersonate one of the two, you have to do it. Otherwise a controller with wide rights that applies its manifest to a
     name that someone took first would make the stranger's credential a wider one.
 
-    A request with a credential that has a scope, of its own or above it, changes only that credential and its children:
-    otherwise it would take the limits of others off, or its own off the key above.
+    A request with a credential that has an end, a scope or a parent changes only that credential and its children: otherwise
+    it would take the limits of others off, or its own off the key above.
 
     This policy changes nothing. It refuses ahead of the schema, whose errors print values: a patch that copies spec.key to
     a field of another type would print the key. Those who may get the object can see that anyway: they are left to the
@@ -157,7 +157,7 @@ export const ownership = validating({
     onObject: onStoredObject,
     mayGet: cel`variables.onObject.check('get').allowed()`,
     mayPatchAndRevoke: cel`variables.onObject.check('patch').allowed() && variables.onObject.check('revoke').allowed()`,
-    selfScoped,
+    selfLimited,
     privilegeChange: specChange,
   },
   validations: [
@@ -170,12 +170,12 @@ export const ownership = validating({
       ...naming('ERR_POLICY_NOT_OWNER', mayChange),
     },
     {
-      expression: cel`!variables.selfScoped || !variables.privilegeChange`,
+      expression: cel`!variables.selfLimited || !variables.privilegeChange`,
       ...naming(
         'ERR_POLICY_CREDENTIAL_LIMITS',
         line`
         spec: a request that came with this very credential, which is limited, may change displayName and
-        description and set disabled to true; use a credential without these limits
+        description and set disabled to true; log in again, or ask an administrator of the platform
       `,
       ),
     },

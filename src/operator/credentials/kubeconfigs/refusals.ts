@@ -3,7 +3,7 @@ import { reasons } from '../../../api/reasons.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import { isScoped } from '../../../scope/effective-scope.ts';
-import { creatorOf } from '../creator.ts';
+import { creatorOf, isUnderCreator, required } from '../creator.ts';
 import type { CredentialRefusal } from '../desired-status.ts';
 import type { IssueCredential } from '../issued/decision.ts';
 import { directServer, gatewayDestination, type KubeConfigInput, projectOf } from './destination.ts';
@@ -59,7 +59,8 @@ function certificateCreatorProblem(input: KubeConfigInput): CredentialRefusal | 
     case 'broken':
       return problems.unknownCreator;
     case 'known':
-      return creator.scoped ? problems.scopedCreator : undefined;
+      if (creator.scoped) return problems.scopedCreator;
+      return isUnderCreator(creator, input.record) ? undefined : required;
   }
 }
 
