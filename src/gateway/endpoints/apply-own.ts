@@ -7,6 +7,7 @@ import { keyOf, uidOf } from '../../kube/object.ts';
 import { issued } from './create-own.ts';
 import { refuseBeyondLimits } from './credential-limits.ts';
 import { requireInstanceUse } from './instance-use.ts';
+import { warnOfLostScope } from './lost-scope.ts';
 import {
   askAsHolder,
   askerOf,
@@ -125,7 +126,7 @@ async function sendRecorded(request: OwnRequest, { object, known }: AppliedManif
     metadata: { ...asObject(metadata), resourceVersion: named ?? resourceVersion },
   };
   request.finish();
-  const reply = toReply(await askToApply(request, body, { force: 'true' }), known);
+  const reply = warnOfLostScope(toReply(await askToApply(request, body, { force: 'true' }), known), stored);
   return { reply, isOvertaken: reply.status === 409 && named === undefined };
 }
 

@@ -30,7 +30,7 @@ import {
 } from './kubeconfig-object.ts';
 import { namedKeyDenial } from './named-key.ts';
 import { sendObject } from './object-answer.ts';
-import { readSentObject, toWarnings } from './object-form.ts';
+import { readSentObject, strictUnlessAsked, toWarnings } from './object-form.ts';
 import { askerOf } from './own-request.ts';
 import type { QuotaPlace } from './quota.ts';
 import type { MadeObject } from './removals.ts';
@@ -201,7 +201,9 @@ const passedOptions: ReadonlySet<string> = new Set(['dryRun', 'fieldManager', 'f
 
 function passedQuery(forwarded: string): URLSearchParams {
   const { searchParams } = new URL(forwarded, 'http://localhost');
-  return new URLSearchParams([...searchParams].filter(([option]) => passedOptions.has(option)));
+  return strictUnlessAsked(
+    new URLSearchParams([...searchParams].filter(([option]) => passedOptions.has(option))),
+  );
 }
 
 /** About the body that the client sent, and the answer that it wants. */

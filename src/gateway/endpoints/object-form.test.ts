@@ -37,14 +37,14 @@ describe('an object', () => {
   const unknown = { other: 1, spec: { more: 2 } };
   const problems = ['unknown field "other"', 'unknown field "spec.more"'];
 
-  it('with fields that are not known brings warnings, unless the client does without', () => {
-    expect(check(unknown)).toEqual({ object: unknown, warnings: problems });
-    expect(check(unknown, 'Warn')).toEqual({ object: unknown, warnings: problems });
-    expect(check(unknown, 'Ignore')).toEqual({ object: unknown, warnings: [] });
+  it('with fields that are not known is refused', () => {
+    const problem = `strict decoding error: ${problems.join(', ')}`;
+    for (const asked of ['Strict', '', null]) expect(problemOf(check(unknown, asked))).toContain(problem);
   });
 
-  it('with such fields is refused where the client asks for that', () => {
-    expect(problemOf(check(unknown, 'Strict'))).toContain(`strict decoding error: ${problems.join(', ')}`);
+  it('with such fields is taken where the client asks for that', () => {
+    expect(check(unknown, 'Warn')).toEqual({ object: unknown, warnings: problems });
+    expect(check(unknown, 'Ignore')).toEqual({ object: unknown, warnings: [] });
   });
 
   it('has a spec that somebody else looks at', () => {

@@ -41,6 +41,15 @@ export async function readSentObject(
   return checkForm(parsed.value ?? {}, form, searchParams.get('fieldValidation'));
 }
 
+/**
+ * An unknown field is an error unless the client says otherwise: `scopes` in place of `scope` would make a key that may do everything. The
+ * API server only warns by default, and what is no kubectl shows no warning.
+ */
+export function strictUnlessAsked(query: URLSearchParams): URLSearchParams {
+  if (!query.get('fieldValidation')) query.set('fieldValidation', 'Strict');
+  return query;
+}
+
 /** `kind` may be left out: the path says it. */
 export function checkForm(
   object: unknown,
@@ -58,9 +67,9 @@ export function checkForm(
     ...(specFields === undefined ? [] : unknownFields(spec ?? {}, specFields, 'spec.')),
   ];
   if (unknown.length === 0 || fieldValidation === 'Ignore') return { object, warnings: [] };
+  if (fieldValidation === 'Warn') return { object, warnings: unknown };
   // As the API server says it.
-  if (fieldValidation === 'Strict') return mismatch(`strict decoding error: ${unknown.join(', ')}`);
-  return { object, warnings: unknown };
+  return mismatch(`strict decoding error: ${unknown.join(', ')}`);
 }
 
 /** Clients also leave a field out by sending it empty. */

@@ -115,8 +115,8 @@ describe('a request about one’s own', () => {
     const writes = sentBy(stage).filter(([first = '']) => first.startsWith('PATCH'));
     // First it is asked what the apply leads to.
     expect(writes.map(([first]) => first)).toEqual([
-      `PATCH ${keys}/mine?fieldManager=me&dryRun=All HTTP/1.1`,
-      `PATCH ${keys}/mine?fieldManager=me&force=true HTTP/1.1`,
+      `PATCH ${keys}/mine?fieldManager=me&fieldValidation=Strict&dryRun=All HTTP/1.1`,
+      `PATCH ${keys}/mine?fieldManager=me&fieldValidation=Strict&force=true HTTP/1.1`,
     ]);
     for (const write of writes) {
       expect(groupsIn(write)).toEqual(['dev', 'management.platform.sh:self-service-apply']);

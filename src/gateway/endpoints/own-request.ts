@@ -11,6 +11,7 @@ import { errorAnswer } from '../server/error-answer.ts';
 import { ask } from './ask.ts';
 import type { EndpointRequest, EndpointServices } from './endpoint.ts';
 import type { Holding } from './held-bytes.ts';
+import { strictUnlessAsked } from './object-form.ts';
 import { Refusal } from './refusal.ts';
 import { type Asker, toAsker } from './requester-record.ts';
 
@@ -86,7 +87,7 @@ const passedToWrites: ReadonlySet<string> = new Set(['dryRun', 'fieldManager', '
 /** The parameters of a write that mean something to the API server, with the question mark. */
 export function writeQuery({ query }: Pick<OwnRequest, 'query'>): string {
   const parameters = new URLSearchParams([...query].filter(([name]) => passedToWrites.has(name)));
-  return parameters.size === 0 ? '' : `?${parameters}`;
+  return `?${strictUnlessAsked(parameters)}`;
 }
 
 export const isDryRun = ({ query }: Pick<OwnRequest, 'query'>): boolean => query.has('dryRun');

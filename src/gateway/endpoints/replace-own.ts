@@ -1,6 +1,7 @@
 import { asObject, asText, type JsonObject } from '../../api/json.ts';
 import { groups } from '../../api/names.ts';
 import { refuseBeyondLimits } from './credential-limits.ts';
+import { warnOfLostScope } from './lost-scope.ts';
 import {
   askAsHolder,
   askerOf,
@@ -46,5 +47,8 @@ export async function putOwn(request: OwnRequest, changed: JsonObject, stored: J
   const path = pathOf(kind, { namespace, name }) + writeQuery(request);
   request.finish();
   const answer = await askAsHolder(request, { method: 'PUT', path, body });
-  return toReply(answer, [...secretsIn(stored), ...(plain === undefined ? [] : [plain])]);
+  return warnOfLostScope(
+    toReply(answer, [...secretsIn(stored), ...(plain === undefined ? [] : [plain])]),
+    stored,
+  );
 }

@@ -78,9 +78,10 @@ describe('a Self', () => {
     expect(seen).toHaveLength(1);
   });
 
-  it('warns of a field that is not known', async () => {
+  it('with a field that is not known is refused, or brings a warning where the client asks for that', async () => {
     const { post } = await start();
-    const answer = await post('{"spec":{"a":1}}');
+    expect(statusOf(await post('{"spec":{"a":1}}'))).toBe(400);
+    const answer = await post('{"spec":{"a":1}}', '?fieldValidation=Warn');
     expect(answer).toMatch(/^HTTP\/1\.1 201 [\s\S]*warning: 299 - "unknown field \\"spec\.a\\""\r\n/);
   });
 

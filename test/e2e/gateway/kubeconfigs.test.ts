@@ -183,6 +183,8 @@ describe('such a POST is refused', () => {
     ['for another instance', '{"spec":{"virtualClusterInstance":"other"}}', {}, 400],
     ['with a Secret', '{"spec":{"secretRef":{"name":"a"}}}', {}, 400],
     ['that is no JSON', '{', {}, 400],
+    ['of an unknown field', '{"spec":{"a":1}}', {}, 400],
+    ['of an unknown field at the top', '{"scope":{}}', {}, 400],
     ['of an unknown field, strictly', '{"spec":{"a":1}}', { query: '?fieldValidation=Strict' }, 400],
     ['of a life that is too short', '{"spec":{"certificateTTL":59}}', {}, 422],
     [

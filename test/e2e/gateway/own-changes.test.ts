@@ -271,3 +271,76 @@ describe('a token', () => {
     expect([dry.status, dry.body.status?.token]).toEqual([201, undefined]);
   });
 });
+
+describe('a body with a field that is not known', () => {
+  const typo = { scopes: { clusters: [{ cluster: 'staging' }] } };
+  const whole = { apiVersion: 'management.platform.sh/v1', kind: 'OwnedAccessKey', spec: typo };
+  const operation = [{ op: 'add', path: '/spec/scopes', value: {} }];
+
+  it.each([
+    ['POST', ownKeys, 'application/json', { spec: typo }],
+    ['POST', ownKeys, 'application/yaml', 'spec: {scopes: {}}'],
+    ['POST', ownKeys, 'application/json', { scope: {}, spec: {} }],
+    ['POST', ownKeys, 'application/json', { spec: { scope: { projects: [{ name: 'demo' }] } } }],
+    ['POST', ownTokens, 'application/json', { spec: typo }],
+    ['POST', `${ownKeys}?dryRun=All`, 'application/json', { spec: typo }],
+    ['POST', `${ownKeys}?fieldValidation=`, 'application/json', { spec: typo }],
+    ['PATCH', '', mergePatch, { spec: typo }],
+    ['PATCH', '', jsonPatch, operation],
+  ])('is refused by name: %s %s as %s: %j', async (method, place, type, body) => {
+    const path = place || (await make()).path;
+    const { status, body: answer } = await holder.send(method, path, { type, body });
+    expect([status, answer.message]).toEqual([400, expect.stringMatching(/unknown field "(spec\.)?scope/)]);
+  });
+
+  it('is refused as PUT and as a manifest that is applied', async () => {
+    const { path, object } = await make();
+    const put = await holder.send('PUT', path, { body: { ...object, spec: { ...object.spec, ...typo } } });
+    expect([put.status, put.body.message]).toEqual([400, expect.stringContaining('"spec.scopes"')]);
+    for (const place of [path, `${ownKeys}/${name('applied')}`]) {
+      const sent = await holder.send('PATCH', `${place}?fieldManager=me`, { type: apply, body: whole });
+      expect([sent.status >= 400, sent.body.message]).toEqual([true, expect.stringContaining('scopes')]);
+    }
+  });
+
+  it.each(['Warn', 'Ignore'])('is taken where the client asks for that: %s', async (validation) => {
+    const answer = await holder.send('POST', `${ownKeys}?fieldValidation=${validation}`, {
+      body: { spec: typo },
+    });
+    expect(answer.status).toBe(201);
+    expect(String(answer.headers['warning']).includes('spec.scopes')).toBe(validation === 'Warn');
+  });
+});
+
+describe('a change that takes the scope away', () => {
+  const scope = { clusters: [{ cluster: 'staging' }] };
+  const lost = 'spec.scope is gone';
+
+  it.each([
+    [mergePatch, { spec: { scope: null } }],
+    [jsonPatch, [{ op: 'remove', path: '/spec/scope' }]],
+  ])('as %s says so', async (type, body) => {
+    const { path } = await make({ ttl: 600, scope });
+    const other = await holder.send('PATCH', path, {
+      type: mergePatch,
+      body: { spec: { displayName: 'a' } },
+    });
+    const answer = await holder.send('PATCH', path, { type, body });
+    expect([answer.status, answer.body.spec.scope]).toEqual([200, undefined]);
+    expect(String(answer.headers['warning'])).toContain(lost);
+    expect(String(other.headers['warning'])).not.toContain(lost);
+  });
+
+  it('needs what making the result needs: a key with a scope cannot take its own away', async () => {
+    const { path, client } = await make({ ttl: 600, scope });
+    await until('the key works', async () => await works(client));
+    for (const [type, body] of [
+      [mergePatch, { spec: { scope: null } }],
+      [jsonPatch, [{ op: 'remove', path: '/spec/scope' }]],
+    ] as const) {
+      const { status } = await client.send('PATCH', path, { type, body });
+      expect([403, 404]).toContain(status);
+    }
+    expect((await holder.send('GET', path)).body.spec.scope).toEqual(scope);
+  });
+});

@@ -106,6 +106,7 @@ describe('POST selves', () => {
   it.each<[string, Sent, number]>([
     ['of another kind', { body: '{"kind":"Other"}' }, 400],
     ['of another version', { body: '{"apiVersion":"v1"}' }, 400],
+    ['of an unknown field', { body: '{"spec":{"a":1}}' }, 400],
     ['of an unknown field, strictly', { body: '{"spec":{"a":1}}', query: '?fieldValidation=Strict' }, 400],
     ['in protobuf', { headers: { 'content-type': 'application/vnd.kubernetes.protobuf' } }, 415],
     ['of more than a mebibyte', { body: ' '.repeat(2 ** 20 + 1) }, 413],
