@@ -14,6 +14,7 @@ import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import { TargetAddresses } from '../../platform/targets/addresses.ts';
 import { KnownTargets } from '../../platform/targets/known-targets.ts';
 import { TargetClients } from '../../platform/targets/target-clients.ts';
+import type { TargetRecord } from '../../platform/targets/target-record.ts';
 import { TargetStores } from '../../platform/targets/target-stores.ts';
 import type { OperatorMetrics } from '../../telemetry/metrics/operator.ts';
 import { version } from '../../version.ts';
@@ -33,6 +34,7 @@ import { GatewayAuthority } from '../gateway-certificate/gateway-authority.ts';
 import type { Controller } from '../shared/controller.ts';
 import { KeyRing } from '../signing-keys/key-ring.ts';
 import type { TargetSweep } from '../targets/target-sweep.ts';
+import { targetRules } from '../targets/unguarded-targets.ts';
 import { createCredentialControllers } from './create-credential-controllers.ts';
 import {
   createGatewayCertificateController,
@@ -73,6 +75,7 @@ export class Controllers {
   readonly #signatures: RecordSignatures;
   readonly #knownTargets: KnownTargets;
   readonly #unguarded: UnguardedChanges<CredentialRecord>;
+  readonly #unguardedTargets: UnguardedChanges<TargetRecord>;
   #workingSince = Number.POSITIVE_INFINITY;
 
   constructor(options: ControllersOptions) {
@@ -82,6 +85,12 @@ export class Controllers {
     const rules = credentialRules(() => options.isUnguarded('records'));
     this.#unguarded = new UnguardedChanges(this.stores.credentials, rules, (what) =>
       options.isUnguarded(what === 'made' ? 'records' : 'changes'),
+    );
+    const { instances, clusters, spaces } = this.targets;
+    this.#unguardedTargets = new UnguardedChanges<TargetRecord>(
+      [instances, clusters, spaces],
+      targetRules,
+      () => options.isUnguarded('records'),
     );
     this.#knownTargets = new KnownTargets(this.targets, options.settings.projectNamespacePrefix);
     this.#context = this.#createContext(options);
@@ -121,11 +130,12 @@ export class Controllers {
    */
   distrustSince(resourceVersion: string): void {
     this.#unguarded.distrustSince(resourceVersion);
+    this.#unguardedTargets.distrustSince(resourceVersion);
   }
 
   /** Whether something was made or changed in a time without policies and its status does not say so yet. */
   hasUnnoted(): boolean {
-    return this.#unguarded.hasUnnoted();
+    return this.#unguarded.hasUnnoted() || this.#unguardedTargets.hasUnnoted();
   }
 
   readRevocation(object: KubeObject): RevocationRecord | undefined {
@@ -176,6 +186,7 @@ export class Controllers {
       workingSince,
       stores: this.stores,
       targets: this.targets,
+      unguardedTargets: this.#unguardedTargets,
       targetClients,
       certificates: {
         revoker: new CertificateRevoker(targetClients, clock),

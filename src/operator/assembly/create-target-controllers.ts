@@ -114,8 +114,9 @@ function createConnector({ client, clock, targets, targetClients }: OperatorCont
 }
 
 function createReferenceCheck(context: OperatorContext): ReferenceCheck {
-  const { assertAdmission, trustedSince } = context;
-  return new ReferenceCheck({ reviews: new PermissionReviews(context), assertAdmission, trustedSince });
+  const { assertAdmission, trustedSince, unguardedTargets: unguarded } = context;
+  const reviews = new PermissionReviews(context);
+  return new ReferenceCheck({ reviews, assertAdmission, trustedSince, unguarded });
 }
 
 /** Another tenant may have made the namespace again. */

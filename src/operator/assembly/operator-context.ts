@@ -5,10 +5,12 @@ import type { Clock } from '../../kube/clock.ts';
 import type { WorkQueue } from '../../kube/queue/work-queue.ts';
 import type { Logger } from '../../logger.ts';
 import type { TargetClients } from '../../platform/targets/target-clients.ts';
+import type { TargetRecord } from '../../platform/targets/target-record.ts';
 import type { TargetStores } from '../../platform/targets/target-stores.ts';
 import type { OperatorSettings } from '../../settings/operator.ts';
 import type { OperatorMetrics } from '../../telemetry/metrics/operator.ts';
 import type { Guarded } from '../admission/admission-guard.ts';
+import type { UnguardedChanges } from '../admission/unguarded-changes.ts';
 import type { CertificateRevoker } from '../certificates/certificate-revoker.ts';
 import type { RevocationRecord, RevocationRecords } from '../certificates/revocation-records.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
@@ -53,6 +55,7 @@ export type ControllerName = (typeof controllerNames)[number];
 export interface OperatorContext extends ControllersOptions {
   readonly stores: CredentialStores;
   readonly targets: TargetStores;
+  readonly unguardedTargets: Pick<UnguardedChanges<TargetRecord>, 'has'>;
   /** Connections to virtual clusters and clusters. */
   readonly targetClients: TargetClients;
   readonly credentials: CredentialServices;

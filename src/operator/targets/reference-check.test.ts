@@ -23,8 +23,12 @@ const waits = { problem: { reason: 'AdmissionMissing' }, waitMs: 10_000 };
 function setUp() {
   const ask = vi.fn<ReferenceCheckOptions['reviews']['ask']>(async () => undefined);
   const assertAdmission = vi.fn();
-  const references = new ReferenceCheck({ reviews: { ask }, assertAdmission, trustedSince: () => 0 });
-  return { ask, assertAdmission, check: (one = record) => references.check(one, {}, false) };
+  const has = vi.fn(() => false);
+  const references = new ReferenceCheck({
+    ...{ reviews: { ask }, assertAdmission, trustedSince: () => 0 },
+    unguarded: { has },
+  });
+  return { ask, assertAdmission, has, check: (one = record) => references.check(one, {}, false) };
 }
 
 describe('ReferenceCheck', () => {
@@ -39,6 +43,13 @@ describe('ReferenceCheck', () => {
     ask.mockImplementation(async (_, { asker }) => (asker.user === 'bob' ? denial : undefined));
     expect(await check()).toEqual({ problem: denial.refusal, waitMs: 1_000 });
     expect(new Set(ask.mock.calls.map(([{ uid }]) => uid)).size).toBe(2);
+  });
+
+  it('asks nothing about an object of a time without policies', async () => {
+    const { ask, has, check } = setUp();
+    has.mockReturnValue(true);
+    expect(await check()).toEqual({ problem: expect.objectContaining({ reason: 'RequesterUnknown' }) });
+    expect(ask).not.toHaveBeenCalled();
   });
 
   it('takes no answer for no no', async () => {

@@ -4,6 +4,7 @@ import type { TargetReference } from '../../platform/targets/target-reference.ts
 import { admissionMissing } from '../shared/admission-missing.ts';
 import {
   decideReference,
+  type ReferenceDecision,
   type ReferenceReview,
   type ReferenceUIDs,
   referenceWith,
@@ -25,6 +26,7 @@ export interface ReferenceCheckOptions {
   readonly assertAdmission: () => void;
   /** Since when the policies say who asks, epoch milliseconds; 0 while that is not known. */
   readonly trustedSince: () => number;
+  readonly unguarded: { has(record: TargetRecord): boolean };
 }
 
 export type CheckedReference =
@@ -40,9 +42,15 @@ export class ReferenceCheck {
     this.#options = options;
   }
 
+  /** Why no answer would help, while there is nothing to ask about yet. */
+  refusal(record: TargetRecord): TargetProblem | undefined {
+    const decision = this.#decide(record, {}, false);
+    return decision.kind === 'refused' ? decision.problem : undefined;
+  }
+
   async check(record: TargetRecord, uids: ReferenceUIDs, wasEntered: boolean): Promise<CheckedReference> {
-    const { reviews, assertAdmission, trustedSince } = this.#options;
-    const decision = decideReference({ record, uids, wasEntered, trustedSince: trustedSince() });
+    const { reviews, assertAdmission } = this.#options;
+    const decision = this.#decide(record, uids, wasEntered);
     if (decision.kind === 'refused') return { problem: decision.problem };
     if (decision.kind === 'confirmed') return { reference: decision.reference };
     if (isMissing(assertAdmission)) return waiting;
@@ -54,6 +62,12 @@ export class ReferenceCheck {
     // Who asks may have been forged after all, if a policy has gone in the meantime.
     if (isMissing(assertAdmission)) return waiting;
     return { reference: referenceWith(record.reference, uids) };
+  }
+
+  #decide(record: TargetRecord, uids: ReferenceUIDs, wasEntered: boolean): ReferenceDecision {
+    const { trustedSince, unguarded } = this.#options;
+    const time = { trustedSince: trustedSince(), isUnguarded: unguarded.has(record) };
+    return decideReference({ record, uids, wasEntered, ...time });
   }
 }
 

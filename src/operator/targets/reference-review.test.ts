@@ -9,6 +9,7 @@ import {
 import { annotations } from '../../api/names.ts';
 import type { TargetRecord } from '../../platform/targets/target-record.ts';
 import { decideReference, type ReviewInput } from './reference-review.ts';
+import { unguarded } from './unguarded-targets.ts';
 
 const ada = { user: 'ada', groups: ['devs'] };
 const bob = { user: 'bob', groups: [] };
@@ -33,7 +34,14 @@ const space = (parts: TargetParts = {}) => spaceRecord({ metadata: recorded, spe
 const cluster = (parts: TargetParts = {}) => clusterRecord({ metadata: recorded, spec, ...parts });
 
 const decide = (record: TargetRecord, input: Partial<ReviewInput> = {}) =>
-  decideReference({ record, uids: {}, wasEntered: false, trustedSince: created, ...input });
+  decideReference({
+    record,
+    uids: {},
+    wasEntered: false,
+    trustedSince: created,
+    isUnguarded: false,
+    ...input,
+  });
 
 const get = (namespace: string, name: string) => ({
   group: '',
@@ -146,6 +154,7 @@ describe('decideReference', () => {
   it.each<[string, TargetRecord, Partial<ReviewInput>]>([
     ['without annotations', instanceRecord(), {}],
     ['older than the policies', instance(), { trustedSince: created + 1 }],
+    ['of a time without policies', instance(), { isUnguarded: true }],
     ['that was older than the policies of an earlier time', instance({ status: unstamped() }), {}],
   ])('believes no one in an object %s', (_, record, input) => {
     expect(decide(record, input)).toMatchObject({
@@ -156,10 +165,8 @@ describe('decideReference', () => {
 });
 
 function unstamped() {
-  const decision = decide(instance(), { trustedSince: created + 1 });
-  const message = decision.kind === 'refused' ? decision.problem.message : '';
   const { conditions: [ready] = [] } = readyStatus('False', 'RequesterUnknown') as {
     conditions: object[];
   };
-  return { conditions: [{ ...ready, message }] };
+  return { conditions: [{ ...ready, message: unguarded.message }] };
 }

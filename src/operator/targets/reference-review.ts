@@ -1,4 +1,3 @@
-import { conditionTypes, findCondition } from '../../api/conditions.ts';
 import { defined } from '../../api/json.ts';
 import { reasons } from '../../api/reasons.ts';
 import type { Requester } from '../../credentials/record.ts';
@@ -10,6 +9,7 @@ import {
   type TargetReference,
   wasConnectedBefore,
 } from '../../platform/targets/target-reference.ts';
+import { isNoted, unguarded } from './unguarded-targets.ts';
 
 /** What one user must be allowed to do before the operator uses what the spec names. */
 export interface ReferenceReview {
@@ -25,6 +25,8 @@ export interface ReviewInput {
   readonly wasEntered: boolean;
   /** Since when the admission policies say who asks, epoch milliseconds; 0 while that is not known. */
   readonly trustedSince: number;
+  /** Whether it was made or changed in a time without policies. */
+  readonly isUnguarded: boolean;
 }
 
 export interface ReferenceUIDs {
@@ -51,7 +53,7 @@ export function decideReference(input: ReviewInput): ReferenceDecision {
   const isInUse = isConfirmed(record, uids) || wasUsedBefore(input);
   if (isInUse || questions.length === 0)
     return { kind: 'confirmed', reference: referenceWith(record.reference, known) };
-  if (isUnstamped(input)) return unstamped;
+  if (isUnrecorded(input)) return { kind: 'refused', problem: unguarded };
   const askers = [record.requester, record.changedBy].filter((asker) => asker !== undefined);
   if (askers.length === 0) return unknown;
   return { kind: 'ask', reviews: askers.map((asker) => ({ asker, questions })) };
@@ -80,10 +82,9 @@ function wasUsedBefore({ record, wasEntered }: ReviewInput): boolean {
   return wasConnectedBefore(record) || (record.confirmed === undefined && wasEntered && isPresentSpec);
 }
 
-/** Annotations from without the policies may name anyone. What an operator found out is known to the next one too. */
-function isUnstamped({ record, trustedSince }: ReviewInput): boolean {
-  const isOlder = record.created < trustedSince && !isNamed(record);
-  return isOlder || findCondition(record.conditions, conditionTypes.ready)?.message === noStamps;
+/** No one knows who asked for what it names. */
+function isUnrecorded({ record, trustedSince, isUnguarded }: ReviewInput): boolean {
+  return isUnguarded || isNoted(record) || (record.created < trustedSince && !isNamed(record));
 }
 
 /** What is to stand in status. */
@@ -111,14 +112,6 @@ const mayGet = ({ namespace, name }: NonNullable<TargetReference['secretRef']>):
   ...{ group: '', verb: 'get', resource: 'secrets' },
   ...{ namespace, name },
 });
-
-const noStamps =
-  'The admission policies that record who asks were missing when this object was made or changed: delete it and create it again.';
-
-const unstamped: ReferenceDecision = {
-  kind: 'refused',
-  problem: { reason: reasons.requesterUnknown, message: noStamps },
-};
 
 const unknown: ReferenceDecision = {
   kind: 'refused',

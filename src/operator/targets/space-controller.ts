@@ -10,7 +10,7 @@ import type { TargetWriter } from './target-writer.ts';
 export interface SpaceControllerOptions {
   readonly targets: Pick<TargetStores, 'space' | 'cluster'>;
   readonly writer: TargetWriter<SpaceInstanceRecord>;
-  readonly references: Pick<ReferenceCheck, 'check'>;
+  readonly references: Pick<ReferenceCheck, 'check' | 'refusal'>;
 }
 
 /** Reports whether spaces can be used. Nothing is made for them, so they have no finalizer. */
@@ -28,7 +28,11 @@ export class SpaceController {
     if (record === undefined || record.deleted !== undefined) return undefined;
     const { clusterRef } = record;
     const cluster = clusterRef && targets.cluster(clusterRef.cluster);
-    if (cluster === undefined) return void (await writer.writeStatus(record, spaceStatus(record, cluster)));
+    if (cluster === undefined) {
+      const refusal = references.refusal(record);
+      const desired = refusal === undefined ? spaceStatus(record, cluster) : refused(refusal);
+      return void (await writer.writeStatus(record, desired));
+    }
     const checked = await references.check(record, { cluster: cluster.uid }, wasUsed(record));
     const isRefused = 'problem' in checked;
     const desired = isRefused
