@@ -40,7 +40,7 @@ async function start() {
     ...{ clock, random: () => 0.5, log: silentLogger },
   });
   const quota = new Quota({ records, now: () => clock.now(), limits: { [kind]: 2 } });
-  const instances = { get: () => ({ uid: 'of-shop', deleted: undefined }) };
+  const instances = { get: () => ({ uid: 'of-shop', deleted: undefined, conditions: [] }) };
   const targetRecords = { instances } as never;
   stage = await gatewayStage(() => undefined, { services: { removals, quota, targetRecords } });
   stage.know('key-of-alice', verdictFor());

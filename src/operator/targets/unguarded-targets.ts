@@ -18,7 +18,7 @@ export const targetRules: ChangeRules<TargetRecord> = {
     record.deleted !== undefined || namesNothing(record) || isConfirmed(record) || isNoted(record),
 };
 
-/** Nothing of it is used, whoever asked for it. */
+/** Nothing of it is used, and no one needs a right to that. */
 const namesNothing = ({ reference: { secretRef, clusterRef } }: TargetRecord): boolean =>
   secretRef === undefined && clusterRef?.cluster === undefined;
 

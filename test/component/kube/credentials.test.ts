@@ -261,16 +261,23 @@ describe('with a kubeconfig', () => {
     expect(server.exchanges[0]?.headers['impersonate-user']).toBe('someone');
   });
 
-  it('gives up on a credential plug-in that hangs', async () => {
+  it.each([
+    ['with the request', 10_000, { code: 'ERR_KUBE_TIMEOUT' }],
+    [
+      'before a request that waits longer, and says why',
+      60_000,
+      {
+        code: 'ERR_KUBECONFIG',
+        message: 'cannot use the kubeconfig: its credentials did not arrive within 30000 ms',
+      },
+    ],
+  ])('gives up on a credential plug-in that hangs: %s', async (_, timeoutMs, expected) => {
     const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'sleep', args: ['2'] };
     start(kubeConfigSource({ file: await kubeconfig({ exec }) }));
-    const outcome = client.list(configMaps).catch((error: unknown) => error);
+    const outcome = client.list(configMaps, { timeoutMs }).catch((error: unknown) => error);
     await clock.settle();
     clock.advance(30_000);
-    expect((await outcome) as Error).toMatchObject({
-      code: 'ERR_KUBECONFIG',
-      message: 'cannot use the kubeconfig: its credentials did not arrive within 30000 ms',
-    });
+    expect((await outcome) as Error).toMatchObject(expected);
   });
 
   it.each([

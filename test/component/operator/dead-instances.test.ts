@@ -51,6 +51,7 @@ beforeEach(() => {
   };
   const [controller] = createTargetControllers({
     ...{ client: api.client, clock, random, targets, stores },
+    ...{ assertAdmission: () => undefined, trustedSince: () => 0, unguardedTargets: { has: () => false } },
     workingSince: () => 0,
     targetClients: { open, forget: () => undefined },
     queues: { virtualclusterinstances: queue },
@@ -72,7 +73,8 @@ function create(namespace: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => {
     const name = `vc-${index}`;
     const metadata = { namespace, name, finalizers: [finalizers.VirtualClusterInstance] };
-    const stored = api.create(plural, { metadata, spec: {}, status: {} } as never);
+    const secretRef = { namespace, name: `vc-${name}`, key: 'config' };
+    const stored = api.create(plural, { metadata, spec: {}, status: { confirmed: { secretRef } } } as never);
     targets.instances.upsert(toInstanceRecord(stored));
     queue.add(`${namespace}/${name}`, 'changed');
     return stored.metadata.uid;

@@ -26,7 +26,8 @@ export class StagedInstance {
     this.clock = clock;
     const held = [finalizers.VirtualClusterInstance];
     const metadata = { namespace, name, uid: owner.uid, generation: 1, finalizers: held };
-    this.#storage.put({ apiVersion, kind: owner.kind, metadata });
+    const status = { confirmed: { secretRef: connection.kubeConfig } };
+    this.#storage.put({ apiVersion, kind: owner.kind, metadata, status } as never);
   }
 
   get stored(): KubeObject {
@@ -71,6 +72,7 @@ export class InstanceOperator {
     const start = clock.now();
     const [controller] = createTargetControllers({
       ...{ client, clock, random: () => 0.5, targets: this.#targets, stores: new CredentialStores(clock) },
+      ...{ assertAdmission: () => undefined, trustedSince: () => 0, unguardedTargets: { has: () => false } },
       workingSince: () => start,
       targetClients: clients,
       queues: {},
