@@ -51,6 +51,10 @@ describe('an object that is sent', () => {
     { metadata: 'a text' },
     { spec: 'a text' },
     { spec: ['a', 'list'] },
+    { metadata: { labels: 5 } },
+    { metadata: { annotations: ['a', 'list'] } },
+    { metadata: { finalizers: 'a text' } },
+    { metadata: { finalizers: [5] } },
   ])('is refused when it says something else: %j', (sent) => {
     expect(() => fitToPath(place('ci'), sent)).toThrow(Refusal);
   });

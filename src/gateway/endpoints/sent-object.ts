@@ -35,10 +35,19 @@ export function fitToPath(place: Place, sent: JsonObject): JsonObject {
   };
 }
 
-/** A text in place of `spec` would become a key without scope and end. */
+/**
+ * A text in place of `spec` would become a key without scope and end. Nor is anything left out of what the gateway adds to: the
+ * client would think that it was taken.
+ */
 function formProblem(sent: JsonObject): string | undefined {
   const part = ['metadata', 'spec'].find((each) => !isObject(sent[each] ?? {}));
-  return part && `its ${part} is not an object`;
+  if (part !== undefined) return `its ${part} is not an object`;
+  const metadata = asObject(sent['metadata']);
+  const map = ['labels', 'annotations'].find((each) => !isObject(metadata[each] ?? {}));
+  if (map !== undefined) return `its metadata.${map} is not a map`;
+  const finalizers = metadata['finalizers'] ?? [];
+  const areTexts = Array.isArray(finalizers) && finalizers.every((each) => typeof each === 'string');
+  return areTexts ? undefined : 'its metadata.finalizers is not a list of texts';
 }
 
 function pathProblem({ kind, asked }: Place, sent: JsonObject): string | undefined {

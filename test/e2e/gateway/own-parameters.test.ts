@@ -135,7 +135,7 @@ describe('a credential in a Secret', async () => {
     const answers = [
       await holder.send('GET', path),
       await holder.send('GET', place),
-      await holder.send('PATCH', path, { type, body: { spec: { displayName: 'x' } } }),
+      await holder.send('PATCH', path, { type, body: { metadata: { labels: { team: 'x' } } } }),
       await holder.send('DELETE', path),
     ];
     for (const { status, text } of answers) expect([status, text.includes(plain)]).toEqual([200, false]);
