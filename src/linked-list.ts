@@ -12,6 +12,10 @@ export class LinkedList<Member extends Linked<Member>> {
     return this.#first;
   }
 
+  get last(): Member | undefined {
+    return this.#last;
+  }
+
   append(member: Member): void {
     member.previous = this.#last;
     if (this.#last === undefined) this.#first = member;

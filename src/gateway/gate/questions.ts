@@ -69,6 +69,10 @@ class Turn extends Place {
     this.#turn.resolve();
   }
 
+  override onRefused(): void {
+    this.#turn.reject(new UpstreamBusy());
+  }
+
   async comes(clock: Clock, maxWaitMs: number): Promise<void> {
     const timer = clock.setTimer(() => this.#turn.reject(new UpstreamBusy()), maxWaitMs);
     try {

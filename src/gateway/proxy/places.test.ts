@@ -29,6 +29,7 @@ class Stage {
 }
 
 class TestPlace extends Place {
+  isRefused = false;
   readonly #onTurn: (place: TestPlace) => void;
 
   constructor(user: string, onTurn: (place: TestPlace) => void) {
@@ -38,6 +39,10 @@ class TestPlace extends Place {
 
   override onTurn(): void {
     this.#onTurn(this);
+  }
+
+  override onRefused(): void {
+    this.isRefused = true;
   }
 }
 
@@ -87,7 +92,26 @@ describe('the line', () => {
     stage.enter('a');
     expect(statesOf(stage.enterMany('a', 3))).toEqual(['waiting', 'waiting', undefined]);
     expect(statesOf(stage.enterMany('b', 3))).toEqual(['waiting', 'waiting', undefined]);
+    expect(stage.enter('c')?.state).toBe('waiting');
+    expect(stage.enter('a')).toBeUndefined();
+  });
+
+  it('that several users fill makes room for another: the last of who has the most leaves', () => {
+    const stage = new Stage({ max: 2, maxWaiting: 8 });
+    stage.enterMany('a', 5);
+    stage.enterMany('b', 5);
+    expect([stage.of('a', 'waiting').length, stage.of('b', 'waiting').length]).toEqual([4, 4]);
+    const last = stage.of('a', 'waiting').at(-1);
+    expect(stage.enter('c')?.state).toBe('waiting');
+    expect([last?.state, last?.isRefused]).toEqual(['left', true]);
+    expect(stage.enter('c')?.state).toBe('waiting');
+    // Each has three, three and two: no one has more than one that another has.
     expect(stage.enter('c')).toBeUndefined();
+    expect([stage.of('a', 'waiting').length, stage.of('b', 'waiting').length]).toEqual([3, 3]);
+    expect(stage.places.waiting).toBe(8);
+    stage.of('b', 'taken').forEach((place) => stage.places.leave(place));
+    stage.of('a', 'taken').forEach((place) => stage.places.leave(place));
+    expect(stage.of('c', 'taken')).toHaveLength(1);
   });
 
   it('has room again for each who leaves', () => {

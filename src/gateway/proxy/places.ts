@@ -16,6 +16,9 @@ export abstract class Place implements Linked<Place> {
 
   /** Called when it is taken after a wait. */
   abstract onTurn(): void;
+
+  /** Called when it has to leave a full line, because its user has more requests in it than another who comes. */
+  abstract onRefused(): void;
 }
 
 /** What one user holds of the places, and the requests that wait. */
@@ -36,7 +39,8 @@ export interface PlacesOptions {
 
 /**
  * A limit for requests at once, and a line in front of it. No user gets more than half of the places or of the line, because a
- * place that a slow request holds cannot be taken back. Users in the line take turns.
+ * place that a slow request holds cannot be taken back. Users in the line take turns. Several users can fill the line: then who has
+ * the most in it makes room for who has less.
  */
 export class Places {
   readonly #max: number;
@@ -68,8 +72,7 @@ export class Places {
   enter(place: Place): boolean {
     const share = this.#shares.get(place.user) ?? new UserShare();
     if (this.#taken < this.#max && share.taken < this.#maxOfUser) this.#take(place, share);
-    else if (this.#waiting < this.#maxWaiting && share.waiting < this.#maxWaitingOfUser)
-      this.#line(place, share);
+    else if (share.waiting < this.#maxWaitingOfUser && this.#hasRoomFor(share)) this.#line(place, share);
     else return false;
     this.#shares.set(place.user, share);
     return true;
@@ -97,6 +100,19 @@ export class Places {
     place.state = 'waiting';
     share.line.append(place);
     if (share.waiting === 1 && share.taken < this.#maxOfUser) this.#turns.append(share);
+  }
+
+  /** Only who has less than the average looks for who has the most: a flood that is refused costs no search. */
+  #hasRoomFor(share: UserShare): boolean {
+    if (this.#waiting < this.#maxWaiting) return true;
+    if ((share.waiting + 1) * this.#shares.size >= this.#waiting) return false;
+    let longest = share;
+    for (const other of this.#shares.values()) if (other.waiting > longest.waiting) longest = other;
+    const { last } = longest.line;
+    if (last === undefined || longest.waiting <= share.waiting + 1) return false;
+    this.leave(last);
+    last.onRefused();
+    return true;
   }
 
   #withdraw(place: Place, share: UserShare): void {

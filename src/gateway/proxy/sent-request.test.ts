@@ -199,6 +199,7 @@ describe('a request in the line', () => {
 function hold(places: Places): () => void {
   class Held extends Place {
     override onTurn(): void {}
+    override onRefused(): void {}
   }
   const place = new Held('bob');
   places.enter(place);

@@ -51,6 +51,10 @@ export class SentRequest extends Place implements Dispatcher.DispatchHandler {
     setImmediate(() => this.#begin());
   }
 
+  override onRefused(): void {
+    this.fail(new UpstreamBusy());
+  }
+
   dispatchTo(pool: Dispatcher, options: Dispatcher.DispatchOptions): void {
     if (this.#isOver) return;
     this.#waiting?.cancel();
