@@ -332,9 +332,13 @@ describe('what a scope protects by name is in no list and no watch', async () =>
     [loop, keys.cluster],
   ];
 
+  /** An API server that has just learned of a kind answers 429 until it serves it. */
   async function get(key: string, path: string, accept = 'application/json') {
-    const { statusCode: status, body } = await gateway.send(path, { key, headers: { accept } });
-    return { status, text: Buffer.from(await body.arrayBuffer()).toString('latin1') };
+    return await until(`an answer of ${path}`, async () => {
+      const { statusCode: status, body } = await gateway.send(path, { key, headers: { accept } });
+      const text = Buffer.from(await body.arrayBuffer()).toString('latin1');
+      return status === 429 ? undefined : { status, text };
+    });
   }
   async function eachWay(
     paths: readonly string[],
