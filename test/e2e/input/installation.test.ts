@@ -5,10 +5,12 @@ import { Api, type ApiEvent, conditionOf, type Stored } from '../../../lab/opera
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { healthOf, metricOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { labels, systemNamespace } from '../../../src/api/names.ts';
+import { annotations, labels, systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
+import { leases } from '../../../src/api/resources.ts';
 import { createKubeClient } from '../../../src/kube/client/client.ts';
 import { kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
+import type { KubeObject } from '../../../src/kube/object.ts';
 import { policyVersion } from '../../../src/operator/admission/generated/shipped-policies.ts';
 import { type Rendered, render } from '../../integration/config/render.ts';
 import { expectConfirmed, expectNothingConfirmed } from './nothing-confirmed.ts';
@@ -119,7 +121,10 @@ describe('an operator that is started before the rest of the installation', () =
     for (const key of keys) await admin.untilReady(key);
     [working, edited] = keys.slice(4) as [Stored, Stored];
 
+    const before = await policiesSeen();
     await Promise.all([send('delete', lost), relabel('0')]);
+    // Otherwise the next leader believes nothing that was made since.
+    await until('the Lease says which policies are left', async () => (await policiesSeen()) !== before);
 
     await readiness(503, /(?=.*latchkey-requester).*ValidatingAdmissionPolicy\/latchkey-dry-run-delete/);
     await createLate();
@@ -141,7 +146,8 @@ describe('an operator that is started before the rest of the installation', () =
       expect(await admin.eventsOf(waiting)).toEqual([]);
     }
     expectConfirmed(await admin.get(working));
-    const changed = await admin.patch(edited, { spec: { scope: { clusters: [{ cluster: 'a' }] } } });
+    const scope = { roles: [{ role: 'platform-cli' }] };
+    const changed = await admin.patch(edited, { spec: { scope } });
     const waiting = await admin.untilRefused(changed, reasons.admissionMissing);
     expect(waiting.status.credentialHash).toBe((await admin.get(edited)).status.credentialHash);
     const versions = async () => {
@@ -201,6 +207,15 @@ describe('an operator that is started before the rest of the installation', () =
       expect(own.length).toBeLessThanOrEqual(1);
       return own[0];
     });
+
+  /** The digest of the policies that the leader has seen, as its Lease says. */
+  const policiesSeen = async (): Promise<string | undefined> => {
+    const lease = await client.get<KubeObject>(leases, {
+      namespace: systemNamespace,
+      name: systemObjects.lease,
+    });
+    return lease.metadata.annotations?.[annotations.policiesSeen]?.split(' ')[0];
+  };
 
   const createLate = async (): Promise<void> => {
     const place = { namespace: 'default', name: 'late' };
