@@ -193,13 +193,6 @@ describe('a reference that changes after the connection', () => {
 });
 
 describe('without the policies that record who asks', () => {
-  it('no one is believed where they were edited and put back while no operator led', async () => {
-    await world.killOperator();
-    const made = await whileEdited(async () => await makeAll(forged));
-    await world.startOperator();
-    await expectNothing(made, reasons.requesterUnknown);
-  }, 120_000);
-
   it('no one is believed, and what an earlier release has connected goes on', async () => {
     const away = [binding, ...stamps];
     const first = await madeWithout(away, forged);
@@ -219,19 +212,6 @@ describe('without the policies that record who asks', () => {
     }
   }, 240_000);
 });
-
-/** The policies say nothing for a moment, and keep their time of creation. */
-async function whileEdited<T>(work: () => Promise<T>): Promise<T> {
-  const pieces = [binding, ...stamps];
-  const answerTo = async (matchResources: object | null) => {
-    const patch = JSON.stringify({ spec: { matchResources } });
-    for (const { kind, name } of pieces) await kubectl('patch', kind, name, '--type=merge', '-p', patch);
-  };
-  await answerTo({ objectSelector: { matchLabels: { none: 'has-this' } } });
-  const made = await work();
-  await answerTo(null);
-  return made;
-}
 
 /** As an earlier release left it: without a word of who asked, and of what is confirmed. */
 async function makeEarlier(object: Stored): Promise<void> {
