@@ -1,4 +1,4 @@
-import { asObject, defined, isObject, type JsonObject } from '../../api/json.ts';
+import { asObject, isObject, type JsonObject } from '../../api/json.ts';
 import { loginFields } from '../../api/names.ts';
 import { parseSpecKey } from '../../credentials/keys/spec-key.ts';
 
@@ -74,8 +74,8 @@ export function cleanSpec(spec: JsonObject): JsonObject {
   const { identity, oidcLogin } = spec;
   const key = hashForm(spec['key']);
   return {
-    ...without(spec, ['key']),
-    ...defined({ key }),
+    // A key keeps its place: kubectl compares manifests byte by byte.
+    ...(key === undefined ? without(spec, ['key']) : { ...spec, key }),
     ...(isObject(identity) ? { identity: without(identity, loginFields.identity) } : {}),
     ...(isObject(oidcLogin) ? { oidcLogin: without(oidcLogin, loginFields.oidcLogin) } : {}),
   };
