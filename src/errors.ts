@@ -13,6 +13,8 @@ interface CatalogueEntry {
   readonly exitCode?: number;
   /** Status of the answer when the error ends an HTTP request. */
   readonly httpStatus?: number;
+  /** What of the request a 422 is about. */
+  readonly field?: string;
 }
 
 /**

@@ -59,6 +59,7 @@ export const objectErrors = {
     message: 'the query is invalid: {problem}',
     fix: 'Correct the parameter, or leave it out.',
     httpStatus: 422,
+    field: 'query',
   },
   ERR_CONTINUE_EXPIRED: {
     message: 'the continue token is too old, or of another credential',
@@ -84,11 +85,13 @@ export const objectErrors = {
     message: 'spec.key is neither a plain key nor the SHA-256 of one',
     fix: 'Leave it out, and one is made. Or write 20 to 512 of the characters A-Z a-z 0-9 . _ ~ + / = -, or sha256: and 64 hex digits. A key that begins with lk_ must be whole.',
     httpStatus: 422,
+    field: 'spec.key',
   },
   ERR_PATCH: {
     message: 'the patch cannot be applied: {problem}',
     fix: 'Read the object again and compare. Values that are credentials read as their hash, or are left out.',
     httpStatus: 422,
+    field: 'patch',
   },
   ERR_PARENT: {
     message:

@@ -29,6 +29,7 @@ export const operationErrors = {
     message: 'the kubeconfig cannot be issued ({reason}): {problem}',
     fix: 'Correct what the message names, and ask again.',
     httpStatus: 422,
+    field: 'spec',
   },
   ERR_KUBECONFIG_PENDING: {
     message: 'the operator has not issued the kubeconfig in time ({reason}): {problem}',
@@ -39,6 +40,7 @@ export const operationErrors = {
     message: 'the operator refuses the {kind} ({reason}): {problem}',
     fix: 'Correct what the message names, and ask again. Nothing is left of this request.',
     httpStatus: 422,
+    field: 'spec',
   },
   ERR_ISSUER_UNKNOWN: {
     message: 'the gateway does not know at the moment which keys sign tokens',

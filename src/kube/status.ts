@@ -21,6 +21,8 @@ export interface StatusDetails {
 interface StatusCause {
   readonly reason?: string;
   readonly field?: string;
+  /** In a refusal of our own; that of an API server quotes the rejected value. */
+  readonly message?: string;
 }
 
 export function isStatus(body: unknown): body is { readonly kind: 'Status' } {

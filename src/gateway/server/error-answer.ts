@@ -23,9 +23,13 @@ export function errorAnswer<Code extends HTTPErrorCode>(
   values: ErrorValues<Code>,
   { headers = [], details = {} }: ErrorAnswerOptions = {},
 ): ErrorAnswer {
-  const { httpStatus: status, fix } = errorCatalogue[code];
+  const entry: { readonly httpStatus: number; readonly fix: string; readonly field?: string } =
+    errorCatalogue[code];
+  const { httpStatus: status, fix, field } = entry;
   const message = `${errorMessage(code, values)}. ${fix}`;
-  const causes = [{ reason: code }, ...(details.causes ?? [])];
+  // Of what is invalid, kubectl prints the causes alone, each text once.
+  const explained = field === undefined ? {} : { field, message };
+  const causes = [{ reason: code }, ...(details.causes ?? [])].map((cause) => ({ ...cause, ...explained }));
   const body = renderStatus({ code: status, message, details: { ...details, causes } });
   const length = String(Buffer.byteLength(body));
   return { code, status, headers: [...statusHeaders, 'content-length', length, ...headers], body };

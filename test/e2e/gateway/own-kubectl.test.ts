@@ -52,6 +52,28 @@ describe('kubectl, with a key of one’s own', () => {
     expect(metadata.labels?.['management.platform.sh/ephemeral']).toBeUndefined();
   });
 
+  it('applies by the client and by the server in turn, without a warning and with the same key', async () => {
+    const name = world.name('turns');
+    await kubectl.send('apply', keyOf(name));
+    const hash = (await kubectl.get(keyOf(name))).spec['key'];
+    const input = JSON.stringify(keyOf(name));
+    for (const way of [['--server-side'], [], ['--server-side'], [], []]) {
+      const { stderr, exitCode } = await kubectl.run(['apply', '-f', '-', ...way], { input });
+      expect([way, exitCode, stderr]).toEqual([way, 0, '']);
+    }
+    expect((await kubectl.get(keyOf(name))).spec['key']).toBe(hash);
+  });
+
+  it('prints why an object is invalid', async () => {
+    const name = world.name('malformed');
+    const input = JSON.stringify(keyOf(name, { ttl: 600, key: 'lk_short' }));
+    const { stderr, exitCode } = await kubectl.run(['create', '-f', '-'], { input });
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(
+      'The request is invalid: spec.key: spec.key is neither a plain key nor the SHA-256 of one',
+    );
+  });
+
   it('replaces, patches in each way, annotates and labels', async () => {
     const name = world.name('changed');
     await kubectl.send('create', keyOf(name));
