@@ -150,6 +150,31 @@ describe('a request that gets no further than the gateway', () => {
     ['a websocket', request(`GET ${path}`, ['Upgrade: websocket']).replace('close', 'Upgrade'), 501],
     ['SPDY', request(`POST ${path}`, ['Upgrade: SPDY/3.1']).replace('close', 'Upgrade'), 501],
     ['h2c', request(`GET ${path}`, ['Upgrade: h2c']).replace('close', 'Upgrade'), 400],
+    [
+      'a watch over h2c',
+      request(`GET ${path}?watch=true`, ['Upgrade: h2c']).replace('close', 'Upgrade'),
+      400,
+    ],
+    [
+      'a watch over SPDY',
+      request(`GET ${path}?watch=true`, ['Upgrade: SPDY/3.1']).replace('close', 'Upgrade'),
+      501,
+    ],
+    [
+      'a watch over a websocket, with a body',
+      request(`GET ${path}?watch=true`, ['Upgrade: websocket', 'Content-Length: 1'], 'a').replace(
+        'close',
+        'Upgrade',
+      ),
+      400,
+    ],
+    [
+      'a websocket that follows a log',
+      request('GET /kubernetes/management/api/v1/namespaces/a/pods/b/log?follow=true', [
+        'Upgrade: websocket',
+      ]).replace('close', 'Upgrade'),
+      501,
+    ],
   ])('%s', async (_, text, status) => {
     const { send, seen } = await start();
     const closing = 'GET /version HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
@@ -574,9 +599,9 @@ describe('a watch', () => {
   const watchPath = `GET ${path}?watch=true`;
 
   /** A client that has received the head of its watch. */
-  async function watching(stage: GatewayStage) {
+  async function watching(stage: GatewayStage, text = request(watchPath)) {
     const received: string[] = [];
-    const socket = connect(stage.port, '127.0.0.1', () => void socket.write(request(watchPath)));
+    const socket = connect(stage.port, '127.0.0.1', () => void socket.write(text));
     const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
     socket.on('error', () => undefined).on('data', (chunk) => void received.push(chunk.toString()));
     await waitFor('the head of the watch', () => received.join('').includes('200 OK'));
@@ -594,7 +619,29 @@ describe('a watch', () => {
     await waitFor('the event', () => received.join('').includes('{"a":1}'));
   });
 
-  it('ends at the target when the client leaves', async () => {
+  /** As clients send it that would rather watch over a websocket. */
+  const overWebSocket = request(watchPath, [
+    'Upgrade: websocket',
+    'Sec-WebSocket-Version: 13',
+    'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+  ]).replace('Connection: close', 'Connection: Upgrade, X-Hop\r\nX-Hop: a');
+
+  it('that asks for a websocket is one over plain HTTP, and the target hears nothing of the other protocol', async () => {
+    const stage = await start((socket) => {
+      socket.write(watchHead);
+      socket.write('7\r\n{"a":1}\r\n');
+    });
+    const { socket, received } = await watching(stage, overWebSocket);
+    await waitFor('the event', () => received.join('').includes('{"a":1}'));
+    expect(received.join('')).toMatch(/^HTTP\/1\.1 200 OK\r\n(?:(?!upgrade)[^\r]*\r\n)*\r\n/i);
+    expect(stage.seen.join('')).not.toMatch(/upgrade|websocket|x-hop/i);
+    socket.destroy();
+  });
+
+  it.each([
+    ['one over plain HTTP', request(watchPath)],
+    ['one that asked for a websocket', overWebSocket],
+  ])('ends at the target when the client leaves: %s', async (_, text) => {
     let isClosed = false;
     const stage = await start((socket) => {
       socket.on('close', () => {
@@ -602,7 +649,7 @@ describe('a watch', () => {
       });
       socket.write(watchHead);
     });
-    const { socket } = await watching(stage);
+    const { socket } = await watching(stage, text);
     socket.destroy();
     await waitFor('the end at the target', () => isClosed);
   });

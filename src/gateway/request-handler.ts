@@ -171,7 +171,8 @@ export class RequestHandler {
     const { index, open } = this.#options;
     const { response } = exchange;
     const { upstream } = target;
-    if (exchange.request.headers.upgrade !== undefined) return answerUpgrade(exchange.request);
+    if (exchange.request.headers.upgrade !== undefined && !isPlainWatch(exchange.request, asked))
+      return answerUpgrade(exchange.request);
     if (upstream === undefined) return notConnected;
     const request = { ...underwayOf(response, { asked, sender }), targetUIDs: target.uids };
     const refusal = open.enter(sender.hash, request);
@@ -257,12 +258,21 @@ const underwayOf = (response: ServerResponse, { asked, sender: { verdict } }: Om
 const isLongRunning = ({ verb, subresource }: ResolvedRequest): boolean =>
   verb === 'watch' || verb === 'proxy' || subresource === 'proxy' || subresource === 'log';
 
+/**
+ * A server may leave the offer of another protocol alone, and answer as if it had not been made. Clients that would rather watch
+ * over a websocket take that for a watch over plain HTTP.
+ */
+const isPlainWatch = (request: IncomingMessage, { verb }: ResolvedRequest): boolean =>
+  verb === 'watch' && asksForWebSocket(request) && !hasBody(request);
+
+const asksForWebSocket = ({ method, headers }: IncomingMessage): boolean =>
+  headers.upgrade?.toLowerCase() === 'websocket' && method === 'GET';
+
 /** What kubectl asks for will be served one day; anything else never. Bytes of a body would count as ones of the new protocol. */
 function answerUpgrade(request: IncomingMessage): ErrorAnswer {
   if (hasBody(request)) return upgradeWithBody;
-  const { method, headers } = request;
-  const isWebSocket = headers.upgrade?.toLowerCase() === 'websocket' && method === 'GET';
-  return isWebSocket || /^spdy\/3\.1$/i.test(headers.upgrade ?? '') ? upgrade : unknownUpgrade;
+  const isSPDY = /^spdy\/3\.1$/i.test(request.headers.upgrade ?? '');
+  return asksForWebSocket(request) || isSPDY ? upgrade : unknownUpgrade;
 }
 
 /** What stands in front of the path that goes on. Without any path `/` goes on. */

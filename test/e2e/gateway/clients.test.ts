@@ -12,7 +12,8 @@ import { knownHolder, untilReached } from './known-holder.ts';
 
 const { world, user, paths } = await fourTargets();
 const { gateway, guard } = world;
-const { key } = await knownHolder(world, { user });
+const { key, object: keyObject } = await knownHolder(world, { user });
+const keyName = keyObject.metadata.name;
 for (const target of Object.values(paths)) await untilReached(gateway, key, target);
 const informers = await buildInformers(guard.folder);
 const [caFile, curlConfig] = ['gateway-ca.crt', 'curl'].map((file) => path.join(guard.folder, file)) as [
@@ -24,6 +25,8 @@ await writeFile(curlConfig, `cacert = "${caFile}"\nheader = "Authorization: Bear
   mode: 0o600,
 });
 const json = 'Content-Type: application/json';
+const webSocketKey = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==';
+const ownKeys = `${gateway.url}/kubernetes/management/apis/management.platform.sh/v1/ownedaccesskeys`;
 
 const mapOf = (name: string, data: Readonly<Record<string, string>> = {}) => ({
   apiVersion: 'v1',
@@ -149,6 +152,19 @@ describe.each(Object.entries(paths))('into the target %s', async (kind, target) 
     expect(await post('Expect: 100-continue')).toEqual([goOn, ok]);
     expect(await post('Expect:', 'Transfer-Encoding: chunked')).toEqual([ok]);
     expect(await post('Expect: 100-continue', 'Transfer-Encoding: chunked')).toEqual([goOn, ok]);
+  });
+
+  it('curl watches over plain HTTP when it asks for a websocket, objects of its own included', async () => {
+    const name = world.name('map');
+    await curl(['--header', json, '--data-binary', '@-', maps], JSON.stringify(mapOf(name)));
+    const offer = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', webSocketKey];
+    const headers = offer.flatMap((header) => ['--header', header]);
+    const query = `watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3D`;
+    const { stdout, stderr } = await curl(['--verbose', ...headers, `${maps}?${query}${name}`]);
+    expect(stderr).toMatch(/^< HTTP\/1\.1 200 OK/m);
+    expect(JSON.parse(stdout)).toMatchObject({ type: 'ADDED', object: { metadata: { name } } });
+    const own = await curl([...headers, `${ownKeys}?${query}${keyName}`]);
+    expect(JSON.parse(own.stdout)).toMatchObject({ type: 'ADDED', object: { metadata: { name: keyName } } });
   });
 
   it('curl reads compressed answers, and deletes', async () => {
