@@ -42,10 +42,12 @@ describe('createCertificateRequest', () => {
     }
   });
 
-  it('makes a new key each time, and hands it out as PKCS #8', () => {
+  it('makes a new key each time, and hands it out as SEC 1', () => {
     const [one, two] = [createCertificateRequest(name), createCertificateRequest(name)];
     expect(one.publicKey.equals(two.publicKey)).toBe(false);
-    expect(one.privateKey).toMatch(/^-----BEGIN PRIVATE KEY-----\n/);
+    expect(one.privateKey).toMatch(
+      /^-----BEGIN EC PRIVATE KEY-----\n[A-Za-z0-9+/=\n]+-----END EC PRIVATE KEY-----\n$/,
+    );
     expect(createPrivateKey(one.privateKey).asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' });
     expect(one.request).not.toContain('PRIVATE');
   });

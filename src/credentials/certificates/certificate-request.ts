@@ -7,7 +7,7 @@ import { type CertificateName, distinguishedName } from './distinguished-name.ts
 export interface CertificateRequest {
   /** PKCS #10 in PEM, for `spec.request` of a CertificateSigningRequest. */
   readonly request: string;
-  /** PKCS #8 in PEM: a secret. */
+  /** SEC 1 in PEM, a secret: some clients read PKCS #8 as a key of RSA. */
   readonly privateKey: string;
   readonly publicKey: KeyObject;
 }
@@ -33,7 +33,7 @@ export function createCertificateRequest(
   const request = sequence(info, sequence(objectIdentifier(ecdsaWithSha256)), bitString(signature));
   return {
     request: pem('CERTIFICATE REQUEST', encodeDer(request)),
-    privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    privateKey: privateKey.export({ type: 'sec1', format: 'pem' }).toString(),
     publicKey,
   };
 }

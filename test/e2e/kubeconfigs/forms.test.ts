@@ -278,6 +278,10 @@ describe.concurrent('kubectl', () => {
 
   it('works with an issued kubeconfig as it is', async () => {
     const object = await project.issued();
+    const [{ user }] = parse(object.status.kubeConfig).users;
+    // The form that every client reads.
+    const key = Buffer.from(user['client-key-data'], 'base64').toString();
+    expect(key).toMatch(/^-----BEGIN EC PRIVATE KEY-----\n/);
     const kubeconfig = await save(object);
     const namespaces = async () => await plane.kubectl(['get', 'namespaces', '-o', 'name'], { kubeconfig });
     const { stdout } = await until('kubectl is let in', async () => {
