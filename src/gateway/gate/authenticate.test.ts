@@ -103,6 +103,26 @@ describe('who holds a token that has ended by its own words', () => {
   );
 });
 
+describe('who holds a token of a ServiceAccount', () => {
+  it.each([
+    ['has not ended', { exp: now / 1_000 + 1 }],
+    ['has ended', { exp: 1 }],
+    ['has no end', {}],
+  ])('is told where to go, whether it is known or not: it %s', (_, claims) => {
+    const bearer = tokenOf({ iss: 'https://a', sub: 'system:serviceaccount:default:ci', ...claims });
+    expect(problemOf(bearer)).toMatch(/token of a ServiceAccount .* to the own address of that target/);
+    for (const reason of reasons) expect(problemOf(bearer, { reason })).toBe(problemOf(bearer));
+  });
+
+  it.each([
+    ['is of a user', { sub: 'alice' }],
+    ['names another account first', { sub: 'a system:serviceaccount:default:ci' }],
+    ['has no word for a subject', { sub: ['system:serviceaccount:default:ci'] }],
+  ])('is not meant by a token that %s', (_, claims) => {
+    expect(problemOf(tokenOf(claims))).toBe(problemOf('a-key-that-alice-chose-herself'));
+  });
+});
+
 describe('who holds anything else', () => {
   it.each(['eyJhbGciOiJFUzI1NiJ9.e30.c2ln', 'a-key-that-alice-chose-herself'])(
     'is told the same, whether it is known or not: %s',

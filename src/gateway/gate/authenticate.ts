@@ -6,7 +6,7 @@ import type { CredentialIndex } from '../index/credential-index.ts';
 import type { Refused, Verdict } from '../index/verdict.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
 import { type BearerProblem, readBearer } from './bearer.ts';
-import { expiredToken } from './expired-token.ts';
+import { claimsIn, expiredToken, isOfServiceAccount } from './token-claims.ts';
 
 export interface Authenticated {
   readonly hash: string;
@@ -54,8 +54,10 @@ const malformed: Readonly<Record<BearerProblem, ErrorAnswer>> = {
 
 /** Of anything but whole access keys, which one can guess. The same answer whether it is known or not. */
 function refusedToken(bearer: string, now: number): ErrorAnswer {
-  const expired = expiredToken(bearer, now);
-  return expired === undefined ? unknown : expiredTokens[expired];
+  const claims = claimsIn(bearer);
+  const expired = expiredToken(claims, now);
+  if (expired !== undefined) return expiredTokens[expired];
+  return isOfServiceAccount(claims) ? serviceAccount : unknown;
 }
 
 const expiredTokens = {
@@ -64,6 +66,9 @@ const expiredTokens = {
     'the token in the kubeconfig has expired: fetch the kubeconfig again, or make another',
   ),
 } as const;
+const serviceAccount = unauthenticated(
+  'a token of a ServiceAccount is for the API server that issued it: send it to the own address of that target, and not to this gateway',
+);
 const unknown = unauthenticated('the credential is not accepted');
 const unknownKey = unauthenticated('the access key is not known: it was deleted, or replaced by another one');
 const stale = errorAnswer('ERR_INDEX_STALE', {}, { headers: ['retry-after', '5'] });
