@@ -144,8 +144,8 @@ export const errorCatalogue = {
     httpStatus: 503,
   },
   ERR_TARGET_ENTRY: {
-    message: 'User "{user}" needs the verb "use" on {object}',
-    fix: 'Bind a role with this verb to the user: latchkey-use for virtual clusters, latchkey-use-space, latchkey-use-cluster.',
+    message: 'User "{user}" needs the verb "{verb}" on {object}',
+    fix: 'Bind a role with this verb to the user: latchkey-use for virtual clusters (latchkey-use-as-admin for client certificates), latchkey-use-space, latchkey-use-cluster.',
     httpStatus: 403,
   },
   ERR_TOO_MANY_REQUESTS: {

@@ -14,22 +14,24 @@ import { Refusal, refuse } from './refusal.ts';
 const instanceName = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
 
 /**
- * Asks whether a new kubeconfig is for somebody who may use its instance. Of one with `spec.accessKey` the policies ask nothing, and the
- * operator asks when it exists: so anybody could take names and room in every namespace, and learn which ones there are. Throws a
- * Refusal.
+ * Asks whether a new kubeconfig is for somebody who may use its instance. The operator asks at each issue, when the object exists: so
+ * anybody could take names and room in every namespace, and learn which ones there are. Throws a Refusal.
  */
 export async function requireInstanceUse(request: OwnRequest, object: JsonObject): Promise<void> {
   if (request.kind !== 'VirtualClusterInstanceKubeConfig') return;
   const { namespace } = request.asked;
-  const accessKey = asText(asObject(object['spec'])['accessKey']);
+  const spec = asObject(object['spec']);
+  const accessKey = asText(spec['accessKey']);
   const { plural: resource } = virtualClusterInstances;
-  const entry = { verb: 'use', resource, namespace, name: instanceNameOf(object) };
+  const entry = { resource, namespace, name: instanceNameOf(object) };
   requireScope(request, entry);
-  const denial =
-    (await request.services.permissions.denialOf(
-      speakerOf(request.services, request.sender.verdict, accessKey),
-      entry,
-    )) ?? (await namedKeyDenial(request.services, request.sender.verdict, { accessKey, namespace }));
+  const { services, sender } = request;
+  const speaker = speakerOf(services, sender.verdict, accessKey);
+  for (const verb of spec['clientCert'] === true ? ['use', 'use-as-admin'] : ['use']) {
+    const denial = await services.permissions.denialOf(speaker, { ...entry, verb });
+    if (denial !== undefined) throw new Refusal(denial);
+  }
+  const denial = await namedKeyDenial(services, sender.verdict, { accessKey, namespace });
   if (denial !== undefined) throw new Refusal(denial);
 }
 

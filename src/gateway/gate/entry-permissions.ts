@@ -145,10 +145,10 @@ export class EntryPermissions {
 /** The answer to a user who may not. */
 export function entryDenial(
   { user }: Pick<Identity, 'user'>,
-  { resource, namespace, name }: AccessQuestion,
+  { verb, resource, namespace, name }: AccessQuestion,
 ): ErrorAnswer {
   const object = `${resource}/${name}${namespace === '' ? '' : ` in ${namespace}`}`;
-  return errorAnswer('ERR_TARGET_ENTRY', { user, object });
+  return errorAnswer('ERR_TARGET_ENTRY', { user, verb, object });
 }
 
 const keyFor = (
