@@ -1,7 +1,6 @@
 import { delegation } from './definitions/delegation.ts';
 import { credentialDelete } from './definitions/delete.ts';
 import { dryRunDelete } from './definitions/dry-run-delete.ts';
-import { instanceUse } from './definitions/instance-use.ts';
 import { keptFields } from './definitions/kept-fields.ts';
 import { keyDelivery } from './definitions/key-delivery.ts';
 import { lastApplied } from './definitions/last-applied.ts';
@@ -34,7 +33,6 @@ export const policyFiles: Readonly<Record<string, readonly Policy[]>> = {
   'dry-run-delete': [dryRunDelete],
   delegation: [delegation],
   'platform-fields': [platformFields],
-  'instance-use': [instanceUse],
   'secret-reference': [secretReference],
   'key-delivery': [keyDelivery],
   'target-secrets': [targetSecrets],

@@ -31,10 +31,6 @@ export const policyErrors = {
     message: 'the Secret is in a namespace where Latchkey keeps its own',
     fix: 'Name a Secret in another namespace.',
   },
-  ERR_POLICY_USE: {
-    message: 'you may not use the virtual cluster instance',
-    fix: 'Have the verb `use` on it granted, for a client certificate also `use-as-admin`. Or set `spec.accessKey`.',
-  },
   ERR_POLICY_BIND_NAMESPACE: {
     message: 'you may not have namespaces of the Cluster used',
     fix: 'Have the verb `bind-namespace` on it granted, or name another Cluster.',

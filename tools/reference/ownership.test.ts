@@ -8,7 +8,6 @@ const folder = path.resolve(import.meta.dirname, '../../config/admission');
 const policies = [
   'delegation',
   'platform-fields',
-  'instance-use',
   'secret-reference',
   'key-delivery',
   'target-secrets',

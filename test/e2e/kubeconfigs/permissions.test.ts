@@ -42,6 +42,16 @@ describe.concurrent('a kubeconfig', () => {
     },
   );
 
+  it('for the instance of its own name needs "use" on that one', async () => {
+    const other = await Project.ready(world, cluster, { verbs: [] });
+    const name = other.instance.metadata.name;
+    const object = await other.create({ clientCert: false, virtualClusterInstance: undefined }, { name });
+    await admin.untilRefused(object, 'UseNotAllowed');
+    await other.grant(['use']);
+    await admin.annotate(object, { 'management.platform.sh/rotate': 'now' });
+    await admin.untilReady(object);
+  });
+
   it('with a token needs no more than "use"', async () => {
     const other = await Project.ready(world, cluster, { verbs: ['use'] });
     await other.issued({ clientCert: false });
@@ -53,13 +63,16 @@ describe.concurrent('a kubeconfig', () => {
     await project.issued({ accessKey: await key() });
   });
 
-  it('that is rotated after "use" was taken away loses what it had, inside too', async () => {
+  it.each<[string, object]>([
+    ['rotated', { metadata: { annotations: { 'management.platform.sh/rotate': 'now' } } }],
+    ['given another life', { spec: { certificateTTL: 3_600 } }],
+  ])('that is %s after "use" was taken away loses what it had, inside too', async (_, change) => {
     const other = await Project.ready(world, cluster);
     const object = await other.issued();
     const holder = new Holder(object.status.kubeConfig, cluster);
     await holder.untilAllowed();
     await other.grant([]);
-    await admin.annotate(object, { 'management.platform.sh/rotate': 'now' });
+    await admin.patch(object, change);
     const { status } = await admin.untilRefused(object, 'UseNotAllowed');
     expect(status).not.toHaveProperty('kubeConfig');
     expect(await holder.refusals()).toEqual(new Set([403]));

@@ -3,7 +3,6 @@ import { fieldManager, systemNamespace, systemObjects } from '../../../src/api/n
 import {
   configMaps,
   ownedAccessKeys as keys,
-  virtualClusterInstanceKubeConfigs as kubeConfigs,
   type Resource,
   spaceInstances,
   directClusterEndpointTokens as tokens,
@@ -34,12 +33,6 @@ describe('a refusal names who asked, what it is about, and its code', () => {
     ['a group', keys, { ...own, groups: ['ops'], scope: {} }, ['group "ops"', 'ERR_POLICY_IMPERSONATE']],
     ['a name with a quote', keys, { user: 'o"bob', key }, ['user "o\\"bob"', 'ERR_POLICY_IMPERSONATE']],
     ['a Secret', keys, { user: own.user, secretRef }, ['Secret "payments/till"', 'ERR_POLICY_SECRET_RIGHTS']],
-    [
-      'an instance',
-      kubeConfigs,
-      { virtualClusterInstance: 'shop' },
-      ['virtualclusterinstance "default/shop"', 'ERR_POLICY_USE'],
-    ],
     [
       'the Secret of an instance',
       virtualClusterInstances,

@@ -105,7 +105,6 @@ const refused: Readonly<Record<string, (made: Made) => boolean>> = {
   'latchkey-secret-reference': ({ object: { spec } }) => spec.secretRef !== undefined,
   'latchkey-platform-fields': ({ object: { spec } }) => spec.parent !== undefined,
   'latchkey-owner-references': ({ object: { metadata } }) => metadata.ownerReferences !== undefined,
-  'latchkey-instance-use': (made) => isKubeConfig(made) && !kubeConfigs.mayUse(made),
 };
 
 /** By the policies that refuse it. `victim`: a token of the first, which the others try to change. */
@@ -149,7 +148,7 @@ async function keyTrial(away: readonly Piece[], victim: Stored): Promise<Trial> 
 
 const cases = [
   ...casesOf([
-    ['latchkey-delegation', 'latchkey-secret-reference', 'latchkey-instance-use'],
+    ['latchkey-delegation', 'latchkey-secret-reference'],
     ['latchkey-platform-fields', 'latchkey-owner-references'],
     ['latchkey-ownership'],
   ]),
