@@ -11,7 +11,6 @@ import { platformFields } from './definitions/platform-fields.ts';
 import { requester } from './definitions/requester.ts';
 import { requesterIntegrity } from './definitions/requester-integrity.ts';
 import { secretReference } from './definitions/secret-reference.ts';
-import { siteDefaults } from './definitions/site-defaults.ts';
 import { sitePolicy, sitePolicyKeepalive } from './definitions/site-policy.ts';
 import { sitePolicyValues } from './definitions/site-policy-values.ts';
 import { status } from './definitions/status.ts';
@@ -40,7 +39,6 @@ export const policyFiles: Readonly<Record<string, readonly Policy[]>> = {
   'object-size': [objectSize],
   ownership: [ownershipBeforeSchema, ownership],
   delete: [credentialDelete],
-  'site-defaults': [siteDefaults],
   'site-policy': [sitePolicy, sitePolicyKeepalive],
   'site-policy-values': [sitePolicyValues],
   'system-objects': [systemObjectsPolicy],

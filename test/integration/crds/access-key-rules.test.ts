@@ -107,19 +107,19 @@ describe('an OwnedAccessKey', () => {
   });
 
   it.each([
-    ['two identities', { user: 'alice', team: 'dev' }, both],
-    ['two identities of another sort', { team: 'dev', subject: 'x' }, both],
-    ['three identities', { user: 'a', team: 'b', subject: 'c' }, both],
-    ['two identities beside a parent', { user: 'a', subject: 'c', accessKey: 'parent' }, both],
+    ['two identities', { user: 'alice', team: 'dev', scope: {} }, both],
+    ['two identities of another sort', { team: 'dev', subject: 'x', scope: {} }, both],
+    ['three identities', { user: 'a', team: 'b', subject: 'c', scope: {} }, both],
+    ['two identities beside a parent', { user: 'a', subject: 'c', accessKey: 'parent', scope: {} }, both],
     [
       'a reserved user',
       { user: 'system:admin' },
       invalid('spec.user', '"system:admin"', reserved('spec.user')),
     ],
-    ['a reserved team', { team: 'kubeadm:x' }, invalid('spec.team', '"kubeadm:x"', reserved('spec.team'))],
+    ['a reserved team', { team: 'kubeadm:x', scope: {} }, invalid('spec.team', '"kubeadm:x"', reserved('spec.team'))],
     [
       'a reserved subject',
-      { subject: 'management.platform.sh:users' },
+      { subject: 'management.platform.sh:users', scope: {} },
       invalid('spec.subject', '"management.platform.sh:users"', reserved('spec.subject')),
     ],
     [
@@ -128,22 +128,22 @@ describe('an OwnedAccessKey', () => {
       invalid('spec.user', '"team:dev"', reserved('spec.user')),
     ],
     ['a space before the user', { user: ' alice' }, invalid('spec.user', '" alice"', unclean('spec.user'))],
-    ['a space after the team', { team: 'dev ' }, invalid('spec.team', '"dev "', unclean('spec.team'))],
-    ['letters beyond ASCII', { subject: 'zoë' }, invalid('spec.subject', '"zoë"', unclean('spec.subject'))],
+    ['a space after the team', { team: 'dev ', scope: {} }, invalid('spec.team', '"dev "', unclean('spec.team'))],
+    ['letters beyond ASCII', { subject: 'zoë', scope: {} }, invalid('spec.subject', '"zoë"', unclean('spec.subject'))],
     ['a line break', { user: 'a\nb' }, invalid('spec.user', '"a\\nb"', unclean('spec.user'))],
     [
       'a reserved group',
-      { user: 'a', groups: ['dev', 'system:masters'] },
+      { user: 'a', groups: ['dev', 'system:masters'], scope: {} },
       invalid('spec.groups[1]', '"system:masters"', reserved('spec.groups')),
     ],
     [
       'an unclean group',
-      { user: 'a', groups: ['dev\u00a0'] },
+      { user: 'a', groups: ['dev\u00a0'], scope: {} },
       invalid('spec.groups[0]', '"dev\\u00a0"', unclean('spec.groups')),
     ],
     [
       'groups without an identity',
-      { accessKey: 'parent', groups: ['dev'] },
+      { accessKey: 'parent', groups: ['dev'], scope: {} },
       'spec.groups: Invalid value: spec.groups needs spec.user, spec.team or spec.subject; with spec.accessKey alone the groups come from that key',
     ],
     ['a key that is too short', { user: 'a', key: 'k'.repeat(19) }, malformedKey],

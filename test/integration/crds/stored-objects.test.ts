@@ -32,6 +32,8 @@ const malformed: [string, Resource, object][] = [
   ['with a malformed key', keys, { user: 'a', key: 'short' }],
   ['with an access key that was cut', keys, { user: 'a', key: `lk_${'a'.repeat(40)}` }],
   ['with a ttl that is too long', keys, { user: 'a', ttl: 9_000_000_000 }],
+  ['of a team, without a scope', keys, { team: 'a' }],
+  ['with a group, without a scope', keys, { user: 'a', groups: ['devs'] }],
   ['with an unknown type', keys, { user: 'a', type: 'Robot' }],
   [
     'with overlapping resources',
@@ -51,6 +53,9 @@ const malformed: [string, Resource, object][] = [
   ['with a direct endpoint that cannot be', connected, { directEndpoint: { host: 'x..y:0' } }],
   ['with a life that is too short', kubeconfigs, { certificateTTL: 1 }],
 ];
+
+const needsScope =
+  'spec.scope: Required value: a key with spec.team, spec.subject or spec.groups needs one; name what the key may be used for, or write {} to allow nothing';
 
 const changes = new Map<Resource, object>([
   [keys, { disabled: true }],
@@ -88,6 +93,21 @@ describe('an object that was stored before there were rules', () => {
       const options = subresource === undefined ? {} : { subresource };
       expect(await refusalOf(world.operator.mergePatch(resource, key, patch, options))).toBe('accepted');
     }
+  });
+
+  it.each<[string, object, string]>([
+    ['does not change its groups', { groups: ['devs', 'devs'] }, needsScope],
+    ['is enabled again', { disabled: false }, 'accepted'],
+    ['gets a shorter life', { ttl: 30 }, 'accepted'],
+    ['gets a description', { description: 'new' }, 'accepted'],
+    ['gets the key that the operator generated', { key: 'k'.repeat(40) }, 'accepted'],
+    ['loses its groups', { groups: null }, 'accepted'],
+    ['gets a scope', { scope: { projects: [{ project: '*' }] } }, 'accepted'],
+    ['gets groups with a scope', { groups: ['other'], scope: {} }, 'accepted'],
+  ])('with a group, without a scope %s', async (_, spec, expected) => {
+    const key = keyOf(stored.get('with a group, without a scope') as Stored);
+    const patched = world.admin.mergePatch(keys, key, { spec }, { dryRun: true });
+    expect(await refusalOf(patched)).toBe(expected);
   });
 
   it.each(malformed)('%s can be deleted and its finalizer removed', async (title, resource) => {

@@ -46,13 +46,14 @@ const fine: readonly (readonly [Resource, Fields])[] = [
 ];
 const fineOf = (resource: Resource): Fields => fine.find(([one]) => one === resource)?.[1] ?? {};
 
-const creation = (does: string, resource: Resource, spec: Fields, answer: string | 'allowed'): Row => ({
+const creation = (does: string, resource: Resource, spec: Fields, answer: string | Row['answer']): Row => ({
   who: 'master',
   does,
   resource,
   attempt: { verb: 'create' },
   content: { spec: absentForNull({ ...fineOf(resource), ...spec }) },
-  answer: answer === 'allowed' ? answer : [403, answer],
+  answer:
+    answer === 'allowed' || answer === 'not theirs' || typeof answer !== 'string' ? answer : [403, answer],
 });
 
 const absentForNull = (spec: Fields): Fields =>
@@ -399,6 +400,6 @@ describeRows(
   },
 );
 
-function teamNeedsScope(): string {
-  return 'spec.scope: a key with spec.team, spec.subject or spec.groups needs one; name what the key may be used for, or write {} to allow nothing';
+function teamNeedsScope(): Row['answer'] {
+  return [422, /spec\.scope: Required value: a key with spec\.team, spec\.subject or spec\.groups needs one/];
 }

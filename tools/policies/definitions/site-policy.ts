@@ -28,7 +28,7 @@ export const sitePolicy = validating({
   name: 'latchkey-site-policy',
   about: text`
     What a site asks for beyond the defaults, as entries of the ConfigMap latchkey-site-policy in latchkey-system. It only
-    narrows: without the ConfigMap nothing more is asked for, and nothing in it can lift latchkey-site-defaults. An entry that
+    narrows: without the ConfigMap nothing more is asked for, and nothing in it can lift what the definition asks of shared keys. An entry that
     cannot be read counts as the strictest value that still lets people work, and so does every absent entry when there is an
     unknown one, because that may be one of them misspelt. latchkey-site-policy-values keeps such entries from being stored.
   `,
