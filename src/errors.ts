@@ -143,6 +143,12 @@ export const errorCatalogue = {
     fix: 'Look at the conditions of the object, which say why: `kubectl get virtualclusterinstances,clusters -A`.',
     httpStatus: 503,
   },
+  ERR_PLATFORM_FIELD: {
+    message:
+      'spec.{field} is set by the platform, which has the verb manage-platform-fields on ownedaccesskeys',
+    fix: 'Leave it out of a new key, and as it stands in a change. A type may be `User` or `Other`. Or have `manage-platform-fields` granted.',
+    httpStatus: 403,
+  },
   ERR_TARGET_ENTRY: {
     message: 'User "{user}" needs the verb "{verb}" on {object}',
     fix: 'Bind a role with this verb to the user: latchkey-use for virtual clusters (latchkey-use-as-admin for client certificates), latchkey-use-space, latchkey-use-cluster.',

@@ -18,6 +18,7 @@ import {
   pathOf,
   writeQuery,
 } from './own-request.ts';
+import { requirePlatformFields } from './platform-fields.ts';
 import type { QuotaPlace } from './quota.ts';
 import { isAboutObject, presentUID, readWhole, unlessReplaced } from './read-own.ts';
 import { refuse } from './refusal.ts';
@@ -49,6 +50,7 @@ async function applyNew(request: OwnRequest, sent: JsonObject): Promise<Reply> {
   const object = belowMaker(sent, verdict);
   refuseNewSecret(verdict, object);
   await requireInstanceUse(request, object);
+  await requirePlatformFields(request, object);
   // The index may be behind: a new key would end the one that was made a moment ago through another replica.
   if (await isTaken(request)) return refuse('ERR_OBJECT_CONFLICT', {});
   const made = kind === 'OwnedAccessKey' ? withNewKey(object, randomBytes) : { object };
@@ -118,6 +120,7 @@ async function sendRecorded(request: OwnRequest, { object, known }: AppliedManif
   if (tried.status !== 200) return { reply: tried, isOvertaken: false };
   const change = { kind, stored, result: tried.body };
   refuseBeyondLimits(verdict, change);
+  await requirePlatformFields(request, tried.body, stored);
   const { metadata, ...recorded } = withStoredRecord(object, change, asker);
   const { resourceVersion } = asObject(stored['metadata']);
   const named = asObject(metadata)['resourceVersion'];

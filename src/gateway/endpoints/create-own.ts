@@ -16,6 +16,7 @@ import {
   resourceOf,
   writeQuery,
 } from './own-request.ts';
+import { requirePlatformFields } from './platform-fields.ts';
 import type { QuotaPlace } from './quota.ts';
 import { refuse } from './refusal.ts';
 import { type IssuedCredential, type Reply, toReply, withWarning } from './reply.ts';
@@ -28,6 +29,7 @@ import { belowMaker, fitToPath, type SentKey, withNewKey } from './sent-object.t
 export async function createOwn(request: OwnRequest): Promise<Reply> {
   const sent = prepare(request, (await readObject(request)) ?? {});
   await requireInstanceUse(request, sent.object);
+  await requirePlatformFields(request, sent.object);
   const { kind, services, sender } = request;
   const { user } = sender.verdict.identity;
   return await services.quota.during(kind, user, async (place) => await create(request, sent, place));

@@ -11,6 +11,7 @@ import {
   pathOf,
   writeQuery,
 } from './own-request.ts';
+import { requirePlatformFields } from './platform-fields.ts';
 import { readWhole, unlessReplaced } from './read-own.ts';
 import { refuse } from './refusal.ts';
 import { type Reply, toReply } from './reply.ts';
@@ -42,6 +43,7 @@ export async function putOwn(request: OwnRequest, changed: JsonObject, stored: J
   const result = { ...whole, metadata: { ...asObject(metadata), uid } };
   const change = { kind, stored, result };
   refuseBeyondLimits(request.sender.verdict, change);
+  await requirePlatformFields(request, result, stored);
   const body = withStoredRecord(result, change, askerOf(request, groups.selfService));
   const { namespace, name } = request.asked;
   const path = pathOf(kind, { namespace, name }) + writeQuery(request);
