@@ -7,7 +7,6 @@ import { lastApplied } from './definitions/last-applied.ts';
 import { objectSize } from './definitions/object-size.ts';
 import { ownerReferences } from './definitions/owner-references.ts';
 import { ownership, ownershipBeforeSchema } from './definitions/ownership.ts';
-import { platformFields } from './definitions/platform-fields.ts';
 import { requester } from './definitions/requester.ts';
 import { requesterIntegrity } from './definitions/requester-integrity.ts';
 import { secretReference } from './definitions/secret-reference.ts';
@@ -31,7 +30,6 @@ export const policyFiles: Readonly<Record<string, readonly Policy[]>> = {
   status: [status],
   'dry-run-delete': [dryRunDelete],
   delegation: [delegation],
-  'platform-fields': [platformFields],
   'secret-reference': [secretReference],
   'key-delivery': [keyDelivery],
   'target-secrets': [targetSecrets],

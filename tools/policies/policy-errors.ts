@@ -39,10 +39,6 @@ export const policyErrors = {
     message: 'blockOwnerDeletion would hold up an owner that you may not delete',
     fix: 'Leave `blockOwnerDeletion` out. Or have `delete` on the owner granted, for a credential `get` as well.',
   },
-  ERR_POLICY_PLATFORM_FIELD: {
-    message: 'the platform sets this field',
-    fix: 'Leave it out of a new key, and as it stands in a change. Or have `manage-platform-fields` granted.',
-  },
   ERR_POLICY_LOGIN_DATA: {
     message: 'a copy of login data would stay in an annotation',
     fix: 'Use `kubectl create`, `kubectl replace` or `kubectl apply --server-side`.',

@@ -7,7 +7,6 @@ import { codesIn, readDocument, rowsOf } from './document.ts';
 const folder = path.resolve(import.meta.dirname, '../../config/admission');
 const policies = [
   'delegation',
-  'platform-fields',
   'secret-reference',
   'key-delivery',
   'target-secrets',
@@ -20,11 +19,8 @@ interface Policy {
   readonly spec: { readonly validations?: readonly { readonly message: string }[] };
 }
 
-/** Of the list and of the sort: the same for all groups, and for all fields of the platform. */
-const general = (message: string): string =>
-  message
-    .replace(/^spec\.groups\[\d+\]/, 'spec.groups[2]')
-    .replace(/^spec\.\w+(?=: set by the platform)/, 'spec.identity');
+/** Of the list: the same for all groups. */
+const general = (message: string): string => message.replace(/^spec\.groups\[\d+\]/, 'spec.groups[2]');
 
 const messages = policies.flatMap((name) => {
   const [policy] = parseAllDocuments(readFileSync(path.join(folder, `${name}.yaml`), 'utf8'));

@@ -24,6 +24,58 @@ async function make(spec: object = {}) {
 const works = async (client: OwnClient): Promise<boolean> =>
   (await client.send('GET', `${management}/version`)).status === 200;
 
+describe('a field of the platform', () => {
+  const manifest = (spec: object) => ({
+    apiVersion: 'management.platform.sh/v1',
+    kind: 'OwnedAccessKey',
+    spec,
+  });
+  type Way = readonly [method: string, type: string | undefined, body: (read: Read, spec: object) => unknown];
+  type Read = Awaited<ReturnType<typeof make>>['object'];
+  const ways: Readonly<Record<string, Way>> = {
+    PUT: ['PUT', undefined, (read, spec) => ({ ...read, spec: { ...read.spec, ...spec } })],
+    'merge patch': ['PATCH', mergePatch, (_, spec) => ({ spec })],
+    'JSON patch': [
+      'PATCH',
+      jsonPatch,
+      (_, spec) => Object.entries(spec).map(([field, value]) => ({ op: 'add', path: `/spec/${field}`, value })),
+    ],
+    apply: ['PATCH', apply, (_, spec) => manifest(spec)],
+  };
+  const values = [{ identity: { email: 'boss@example.com' } }, { parent: 'session' }, { type: 'Login' }];
+  const change = async (path: string, way: string, spec: object) => {
+    const [method, type, bodyOf] = ways[way] as Way;
+    const query = type === apply ? '?fieldManager=me&force=true' : '';
+    const body = bodyOf((await holder.send('GET', path)).body, spec);
+    return await holder.send(method, `${path}${query}`, { ...(type === undefined ? {} : { type }), body });
+  };
+  const refused = (spec: object) => ({
+    status: 403,
+    body: { message: expect.stringContaining(`spec.${Object.keys(spec)[0]} is set by the platform`) },
+  });
+
+  it.each(values)('is not in a new key: %j', async (spec) => {
+    expect(await holder.send('POST', ownKeys, { body: { spec } })).toMatchObject(refused(spec));
+    const path = `${ownKeys}/${name('applied')}?fieldManager=me`;
+    expect(await holder.send('PATCH', path, { type: apply, body: manifest(spec) })).toMatchObject(refused(spec));
+  });
+
+  it.each(Object.keys(ways))('is not set by %s, and may stay as it stands', async (way) => {
+    const { path } = await make();
+    for (const spec of values) expect(await change(path, way, spec)).toMatchObject(refused(spec));
+    const login = { identity: { email: 'alice@example.com' }, type: 'Login' };
+    const made = await admin.untilReady(await admin.createKey({ user: alice, ttl: 600, ...login }));
+    const ofLogin = `${ownKeys}/${made.metadata.name}`;
+    await until('the gateway has it', async () => (await holder.send('GET', ofLogin)).status === 200);
+    const left = await until('there is no conflict', async () => {
+      const answer = await change(ofLogin, way, { description: way });
+      return answer.status !== 409 && answer;
+    });
+    expect(left).toMatchObject({ status: 200, body: { spec: login } });
+    expect(await change(ofLogin, way, { type: 'Other' })).toMatchObject(refused({ type: '' }));
+  });
+});
+
 describe('a key that is sent back', () => {
   it('as it was read, and changed, keeps its credential', async () => {
     const { path, client } = await make();

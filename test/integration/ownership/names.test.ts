@@ -104,8 +104,6 @@ const configMap = async (client: ApiClient, name: string, data: Record<string, s
 const extra = 'impersonate-extra-management.platform.sh%2Faccess-key';
 
 it.each<[PolicyErrorCode, string, () => Promise<ApiAnswer>]>([
-  ['ERR_POLICY_PLATFORM_FIELD', 'mallory', () => post(mallory, keys, { ...own, identity: { userId: 'x' } })],
-  ['ERR_POLICY_PLATFORM_FIELD', 'mallory', () => post(mallory, keys, { ...own, type: 'Login' })],
   ['ERR_POLICY_LOGIN_DATA', 'mallory', () => post(mallory, keys, own, lastApplied(login))],
   [
     'ERR_POLICY_SCOPE_NULL',

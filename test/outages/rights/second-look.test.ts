@@ -78,9 +78,6 @@ async function attemptsWithout(away: readonly Piece[]): Promise<readonly Attempt
   const ownerReferences = [{ ...owner, blockOwnerDeletion: true }];
   return [
     ...attempts,
-    ...(isAway('latchkey-platform-fields')
-      ? [[ownedAccessKeys, { ttl: 600, parent: 'login' }, {}] as const]
-      : []),
     ...(isAway('latchkey-owner-references')
       ? [[ownedAccessKeys, { ttl: 600 }, { ownerReferences }] as const]
       : []),
@@ -103,7 +100,6 @@ const refused: Readonly<Record<string, (made: Made) => boolean>> = {
   'latchkey-delegation': ({ by, object: { spec } }) =>
     (spec.user ?? by) !== by || spec.team !== undefined || spec.groups !== undefined,
   'latchkey-secret-reference': ({ object: { spec } }) => spec.secretRef !== undefined,
-  'latchkey-platform-fields': ({ object: { spec } }) => spec.parent !== undefined,
   'latchkey-owner-references': ({ object: { metadata } }) => metadata.ownerReferences !== undefined,
 };
 
@@ -149,7 +145,7 @@ async function keyTrial(away: readonly Piece[], victim: Stored): Promise<Trial> 
 const cases = [
   ...casesOf([
     ['latchkey-delegation', 'latchkey-secret-reference'],
-    ['latchkey-platform-fields', 'latchkey-owner-references'],
+    ['latchkey-owner-references'],
     ['latchkey-ownership'],
   ]),
   { title: 'the stamps', away: stamps },
