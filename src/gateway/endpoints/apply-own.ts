@@ -27,6 +27,7 @@ import { parseObject, readWholeBody, yamlSourceOf } from './request-body.ts';
 import { withFixedFields, withNewRecord, withStoredRecord } from './requester-record.ts';
 import { refuseNewSecret } from './secret-reference.ts';
 import { belowMaker, fitToPath, type SentKey, withHashedKey, withNewKey } from './sent-object.ts';
+import { withSpecWarnings } from './spec-warnings.ts';
 import { secretsIn, withStoredSecrets } from './stored-secrets.ts';
 
 /** Server-side apply: makes the object, or sets the fields that the manifest names. */
@@ -58,9 +59,11 @@ async function applyNew(request: OwnRequest, sent: JsonObject): Promise<Reply> {
 }
 
 async function make(request: OwnRequest, made: SentKey, place: QuotaPlace): Promise<Reply> {
-  const object = withNewRecord(made.object, request.kind, askerOf(request, groups.selfServiceApply));
+  const { kind } = request;
+  const object = withNewRecord(made.object, kind, askerOf(request, groups.selfServiceApply));
   request.finish();
-  const reply = toReply(await askToApply(request, object), made.plain === undefined ? [] : [made.plain]);
+  const answered = toReply(await askToApply(request, object), made.plain === undefined ? [] : [made.plain]);
+  const reply = withSpecWarnings(answered, { kind, object });
   place.uid = uidOf(reply.body);
   // Someone was faster, and the refusal is about an object that may be somebody else's.
   if (isAboutObject(reply) && (await isTaken(request))) return refuse('ERR_OBJECT_CONFLICT', {});
@@ -129,7 +132,9 @@ async function sendRecorded(request: OwnRequest, { object, known }: AppliedManif
     metadata: { ...asObject(metadata), resourceVersion: named ?? resourceVersion },
   };
   request.finish();
-  const reply = warnOfLostScope(toReply(await askToApply(request, body, { force: 'true' }), known), stored);
+  const answered = toReply(await askToApply(request, body, { force: 'true' }), known);
+  const told = warnOfLostScope(answered, stored);
+  const reply = withSpecWarnings(told, { kind, object: answered.body, stored });
   return { reply, isOvertaken: reply.status === 409 && named === undefined };
 }
 

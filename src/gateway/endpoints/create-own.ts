@@ -24,6 +24,7 @@ import { readObject } from './request-body.ts';
 import { withNewRecord } from './requester-record.ts';
 import { refuseNewSecret } from './secret-reference.ts';
 import { belowMaker, fitToPath, type SentKey, withNewKey } from './sent-object.ts';
+import { withSpecWarnings } from './spec-warnings.ts';
 
 /** Makes a credential for the holder, and shows it this once. */
 export async function createOwn(request: OwnRequest): Promise<Reply> {
@@ -46,7 +47,8 @@ async function create(request: OwnRequest, { object, plain }: SentKey, place: Qu
   const path = collectionPath(resourceOf({ kind }), asked.namespace) + writeQuery(request);
   const body = withNewRecord(object, kind, askerOf(request, groups.selfService));
   const answer = await askAsHolder(request, { method: 'POST', path, body });
-  const reply = toReply(answer, plain === undefined ? [] : [plain]);
+  const answered = toReply(answer, plain === undefined ? [] : [plain]);
+  const reply = withSpecWarnings(answered, { kind, object });
   place.uid = uidOf(reply.body);
   return reply.status === 201 && !isDryRun(request) ? await issued(request, reply, plain) : reply;
 }

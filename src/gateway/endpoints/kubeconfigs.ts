@@ -36,6 +36,7 @@ import type { QuotaPlace } from './quota.ts';
 import type { MadeObject } from './removals.ts';
 import { parseRefusal, retryAfterOf } from './reply.ts';
 import { withNewRecord } from './requester-record.ts';
+import { specWarnings } from './spec-warnings.ts';
 
 export type KubeConfigsOptions = Pick<
   EndpointServices,
@@ -108,7 +109,8 @@ export class KubeConfigs {
     if (stalled !== undefined) return { refusal: stalled };
     const objectName = objectNameFor(place, randomText());
     const object = toStoredObject(sent, { ...place, ...parent, objectName, instanceUID: instance.uid });
-    return { request, place, sent, warnings, object, query: passedQuery(asked.forward) };
+    const all = [...warnings, ...specWarnings({ kind, spec: asObject(object.spec), former: undefined })];
+    return { request, place, sent, warnings: all, object, query: passedQuery(asked.forward) };
   }
 
   #instanceAt({ namespace, name }: InstancePlace) {

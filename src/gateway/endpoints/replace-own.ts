@@ -19,6 +19,7 @@ import { readObject } from './request-body.ts';
 import { withKeptFields, withStoredRecord } from './requester-record.ts';
 import { refuseNewSecret } from './secret-reference.ts';
 import { fitToPath, withHashedKey } from './sent-object.ts';
+import { withSpecWarnings } from './spec-warnings.ts';
 import { secretsIn, withStoredSecrets } from './stored-secrets.ts';
 
 /** PUT: what the client sends is what is stored, but for credentials that it left as they read. */
@@ -49,8 +50,6 @@ export async function putOwn(request: OwnRequest, changed: JsonObject, stored: J
   const path = pathOf(kind, { namespace, name }) + writeQuery(request);
   request.finish();
   const answer = await askAsHolder(request, { method: 'PUT', path, body });
-  return warnOfLostScope(
-    toReply(answer, [...secretsIn(stored), ...(plain === undefined ? [] : [plain])]),
-    stored,
-  );
+  const reply = toReply(answer, [...secretsIn(stored), ...(plain === undefined ? [] : [plain])]);
+  return withSpecWarnings(warnOfLostScope(reply, stored), { kind, object: body, stored });
 }

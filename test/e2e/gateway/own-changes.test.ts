@@ -38,7 +38,8 @@ describe('a field of the platform', () => {
     'JSON patch': [
       'PATCH',
       jsonPatch,
-      (_, spec) => Object.entries(spec).map(([field, value]) => ({ op: 'add', path: `/spec/${field}`, value })),
+      (_, spec) =>
+        Object.entries(spec).map(([field, value]) => ({ op: 'add', path: `/spec/${field}`, value })),
     ],
     apply: ['PATCH', apply, (_, spec) => manifest(spec)],
   };
@@ -57,7 +58,9 @@ describe('a field of the platform', () => {
   it.each(values)('is not in a new key: %j', async (spec) => {
     expect(await holder.send('POST', ownKeys, { body: { spec } })).toMatchObject(refused(spec));
     const path = `${ownKeys}/${name('applied')}?fieldManager=me`;
-    expect(await holder.send('PATCH', path, { type: apply, body: manifest(spec) })).toMatchObject(refused(spec));
+    expect(await holder.send('PATCH', path, { type: apply, body: manifest(spec) })).toMatchObject(
+      refused(spec),
+    );
   });
 
   it.each(Object.keys(ways))('is not set by %s, and may stay as it stands', async (way) => {

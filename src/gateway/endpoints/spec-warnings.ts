@@ -1,0 +1,161 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { CredentialKind } from '../../api/credential-kinds.ts';
+import { asObject, type JsonObject } from '../../api/json.ts';
+import { type Reply, withWarning } from './reply.ts';
+
+/** The maxima that the operator ships with: LATCHKEY_MAX_TOKEN_TTL and LATCHKEY_MAX_KUBECONFIG_TTL. */
+const maxTokenSeconds = 7_776_000;
+const yearSeconds = 31_536_000;
+const daySeconds = 86_400;
+const roles = [
+  'platform-cli',
+  'loft-cli',
+  'network-peer',
+  'agent',
+  'vcluster',
+  'runner',
+  'workspace',
+] as const;
+
+/** A spec that is to be stored, and the one before; absent at a creation. */
+interface Change {
+  readonly kind: CredentialKind;
+  readonly spec: JsonObject;
+  readonly former: JsonObject | undefined;
+}
+
+type Warn = (change: Change) => string | undefined;
+
+/** Each says nothing as long as its field stays as it is: no one would read a warning with every sync. */
+const warnings: readonly Warn[] = [
+  onChange(
+    'scope.rules',
+    'deprecated; use projects, spaces, virtualClusters, clusters and roles of spec.scope',
+  ),
+  onChange('rules', 'deprecated; use projects, spaces, virtualClusters, clusters and roles of spec.scope'),
+  onChange('allowPlatformCli', 'deprecated; use the role platform-cli in spec.scope.roles'),
+  onChange('scope.allowLoftCli', 'deprecated; use the role platform-cli in spec.scope.roles'),
+  onChange('parent', 'deprecated and without effect; the parent of a key is spec.accessKey'),
+  onChange('oidcLogin', 'deprecated; use spec.identity'),
+  aboveMaximum,
+  laterEnd,
+  nothingAllowed,
+  unknownRole,
+  noEnd,
+  longLife,
+];
+
+/** What does less than it seems to in the spec of a credential, for people. */
+export const specWarnings = (change: Change): readonly string[] =>
+  warnings.flatMap((warn) => warn(change) ?? []);
+
+/** The reply to a change, with warnings if it was accepted. */
+export function withSpecWarnings(reply: Reply, { object, stored, kind }: ChangedObject): Reply {
+  if (reply.status >= 300) return reply;
+  const former = stored && asObject(stored['spec']);
+  const texts = specWarnings({ kind, spec: asObject(object['spec']), former });
+  return texts.reduce(withWarning, reply);
+}
+
+interface ChangedObject {
+  readonly kind: CredentialKind;
+  readonly object: JsonObject;
+  /** As it was before. */
+  readonly stored?: JsonObject;
+}
+
+function valueAt(spec: JsonObject | undefined, path: string): unknown {
+  const [first = '', second] = path.split('.');
+  const value = asObject(spec)[first];
+  return second === undefined ? value : asObject(value)[second];
+}
+
+const isNothing = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  value === false ||
+  value === '' ||
+  (typeof value === 'object' && Object.keys(value).length === 0);
+
+const isChanged = ({ spec, former }: Change, path: string): boolean =>
+  !isDeepStrictEqual(valueAt(spec, path), valueAt(former, path));
+
+function onChange(path: string, text: string): Warn {
+  return (change) =>
+    isNothing(valueAt(change.spec, path)) || !isChanged(change, path) ? undefined : `spec.${path}: ${text}`;
+}
+
+const seconds = (spec: JsonObject | undefined, field: 'ttl' | 'certificateTTL'): number =>
+  Number(asObject(spec)[field] ?? 0);
+
+function aboveMaximum(change: Change): string | undefined {
+  const { kind, spec } = change;
+  if (
+    kind === 'DirectClusterEndpointToken' &&
+    seconds(spec, 'ttl') > maxTokenSeconds &&
+    isChanged(change, 'ttl')
+  )
+    return `spec.ttl: above the maximum of ${maxTokenSeconds} seconds (90 days); the token ends earlier, see status.expirationTimestamp`;
+  const isLong = kind === 'VirtualClusterInstanceKubeConfig' && seconds(spec, 'certificateTTL') > yearSeconds;
+  return isLong && isChanged(change, 'certificateTTL')
+    ? `spec.certificateTTL: above the maximum of ${yearSeconds} seconds (365 days), unless LATCHKEY_MAX_KUBECONFIG_TTL allows more; the kubeconfig ends earlier, see status.expirationTimestamp`
+    : undefined;
+}
+
+function laterEnd({ kind, spec, former }: Change): string | undefined {
+  if (former === undefined || kind === 'OwnedAccessKey' || !isNothing(spec['accessKey'])) return undefined;
+  if (lifeOf(kind, spec) <= lifeOf(kind, former)) return undefined;
+  return kind === 'DirectClusterEndpointToken'
+    ? 'spec.ttl: the end of a token without spec.accessKey never moves later; make another token'
+    : 'spec.certificateTTL: the end of a kubeconfig without spec.accessKey never moves later; make another kubeconfig';
+}
+
+/** Absent means a day; 0 a day, or for a kubeconfig a year. */
+function lifeOf(kind: CredentialKind, spec: JsonObject): number {
+  if (kind === 'DirectClusterEndpointToken') return seconds(spec, 'ttl') || daySeconds;
+  return Number(spec['certificateTTL'] ?? daySeconds) || yearSeconds;
+}
+
+/** An effective scope without any entry: `{}`, null, or lists that are all empty. */
+function nothingAllowed(change: Change): string | undefined {
+  const { spec, former } = change;
+  const fields = ['rules', 'allowPlatformCli'];
+  const isEmpty =
+    Object.hasOwn(spec, 'scope') &&
+    Object.values(asObject(spec['scope'])).every(isNothing) &&
+    fields.every((field) => isNothing(spec[field]));
+  const isNew = former === undefined || ['scope', ...fields].some((field) => isChanged(change, field));
+  return isEmpty && isNew
+    ? 'spec.scope: has no entry, so it allows nothing but asking who one is; name what may be used'
+    : undefined;
+}
+
+function unknownRole(change: Change): string | undefined {
+  const named = valueAt(change.spec, 'scope.roles');
+  if (!Array.isArray(named) || !isChanged(change, 'scope.roles')) return undefined;
+  const index = named.findIndex((entry) => !(roles as readonly unknown[]).includes(asObject(entry)['role']));
+  return index < 0
+    ? undefined
+    : `spec.scope.roles[${index}].role: there is no role of that name, so it allows nothing; there are platform-cli (also loft-cli), network-peer, agent, vcluster, runner and workspace`;
+}
+
+function noEnd({ kind, spec, former }: Change): string | undefined {
+  if (kind !== 'OwnedAccessKey' || !isNothing(spec['accessKey']) || seconds(spec, 'ttl') > 0)
+    return undefined;
+  return former === undefined || seconds(former, 'ttl') > 0
+    ? 'spec.ttl: without it, or with 0, the key never ends; set its life in seconds'
+    : undefined;
+}
+
+function longLife(change: Change): string | undefined {
+  const ttl = seconds(change.spec, 'ttl');
+  if (change.kind !== 'OwnedAccessKey' || ttl <= yearSeconds || !isChanged(change, 'ttl')) return undefined;
+  const days = Math.floor((ttl % yearSeconds) / daySeconds);
+  const parts = [
+    counted(Math.floor(ttl / yearSeconds), 'year'),
+    ...(days === 0 ? [] : [counted(days, 'day')]),
+  ];
+  return `spec.ttl: it is in seconds, and this is more than a year: ${parts.join(' and ')}`;
+}
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
