@@ -15,7 +15,6 @@ import { sitePolicyValues } from './definitions/site-policy-values.ts';
 import { status } from './definitions/status.ts';
 import { systemObjectsPolicy } from './definitions/system-objects.ts';
 import { targetSecrets } from './definitions/target-secrets.ts';
-import { warnings } from './definitions/warnings.ts';
 import type { Policy } from './policy.ts';
 
 /** Raise it with every release that changes a policy. Operators take policies of a newer version for their successor's. */
@@ -40,5 +39,4 @@ export const policyFiles: Readonly<Record<string, readonly Policy[]>> = {
   'site-policy': [sitePolicy, sitePolicyKeepalive],
   'site-policy-values': [sitePolicyValues],
   'system-objects': [systemObjectsPolicy],
-  warnings: [warnings],
 };

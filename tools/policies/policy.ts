@@ -71,8 +71,6 @@ export type ValidatingDefinition = Definition &
     readonly validations: readonly Validation[];
     /** A ConfigMap of the system namespace that the expressions read as `params`; without it nothing is refused. */
     readonly parameter?: string;
-    /** Default: Deny. */
-    readonly action?: 'Warn';
   };
 
 export interface Manifest {
@@ -104,21 +102,21 @@ export function mutating(definition: MutatingDefinition): Policy {
 
 /** A ValidatingAdmissionPolicy and its binding. */
 export function validating(definition: ValidatingDefinition): Policy {
-  const { name, about, action = 'Deny', parameter, failurePolicy = 'Fail' } = definition;
+  const { name, about, parameter, failurePolicy = 'Fail' } = definition;
   const spec = {
     failurePolicy,
     ...(parameter === undefined ? {} : { paramKind: { apiVersion: 'v1', kind: 'ConfigMap' } }),
     ...judged(definition),
     validations: definition.validations.map((validation) => ({
       ...validation,
-      ...(action === 'Warn' ? {} : { reason: validation.reason ?? 'Forbidden' }),
+      reason: validation.reason ?? 'Forbidden',
     })),
   };
   // With Deny, anyone who deletes the ConfigMap would stop all issuing.
   const reference = { name: parameter, namespace: systemNamespace, parameterNotFoundAction: 'Allow' };
   const binding = {
     ...(parameter === undefined ? {} : { paramRef: reference }),
-    validationActions: [action],
+    validationActions: ['Deny'],
   };
   return pair({ about, name, kind: 'ValidatingAdmissionPolicy', spec, binding });
 }

@@ -172,7 +172,7 @@ describe('the guard of the admission policies', () => {
     expect(guard.isUnguarded('records')).toBe(false);
     await startComplete();
     expect(guard.isUnguarded('records')).toBe(false);
-    const other = shippedPolicies.find(({ name }) => name === 'latchkey-warnings');
+    const other = shippedPolicies.find(({ name }) => name === 'latchkey-last-applied');
     if (other !== undefined) storageOf(other.kind).remove(other.name);
     await waitFor('another is missing', () => guard.problem() !== undefined);
     expect(guard.isUnguarded('records')).toBe(false);

@@ -14,8 +14,6 @@ const oidcLogin = {
   refreshToken: 'refresh-token-of-the-login',
   lastRefresh: '2026-11-20T10:00:00Z',
 };
-const policy = "ValidatingAdmissionPolicy 'latchkey-warnings' with binding 'latchkey-warnings'";
-const deprecated = `Warning: Validation failed for ${policy}: spec.oidcLogin: deprecated; use spec.identity\n`;
 const values = [identity.connectorData, oidcLogin.idToken, oidcLogin.accessToken, oidcLogin.refreshToken];
 
 describe('the login data of an access key', () => {
@@ -58,7 +56,7 @@ describe('the login data of an access key', () => {
     const spec = { user: 'alice', ttl: 3600, identity, oidcLogin };
     const input = JSON.stringify({ apiVersion, kind: 'OwnedAccessKey', metadata: { name }, spec });
     const { exitCode, stderr } = await plane.kubectl([...command, '-f', '-'], { input });
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: deprecated });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     const key = admin.track(await admin.get({ kind: 'OwnedAccessKey', metadata: { name } }));
     const moved = await admin.untilReady(key);
     for (const value of values) expect(JSON.stringify(moved)).not.toContain(value);

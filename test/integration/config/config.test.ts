@@ -151,16 +151,13 @@ describe('config/default', async () => {
       },
     );
 
-    const warns = 'latchkey-warnings';
-    const refusing = policies.filter(({ metadata }) => metadata.name !== warns);
-
     const aboutConfigMaps = ['latchkey-site-policy-values', 'latchkey-system-objects'];
 
     /** The contract wants a 422 of this one. */
     const reasonOf = (name: string): string =>
       name === 'latchkey-owner-references' ? 'Invalid' : 'Forbidden';
 
-    it.each(refusing.filter(({ kind }) => kind.endsWith('Policy')))(
+    it.each(policies.filter(({ kind }) => kind.endsWith('Policy')))(
       '$kind $metadata.name fails closed, unless it judges a delete',
       ({ metadata, spec }) => {
         const reason = reasonOf(metadata.name);
@@ -176,7 +173,7 @@ describe('config/default', async () => {
       },
     );
 
-    it.each(refusing.filter(({ kind }) => kind.endsWith('Binding')))(
+    it.each(policies.filter(({ kind }) => kind.endsWith('Binding')))(
       '$kind $metadata.name denies everywhere',
       ({ kind, metadata, spec }) => {
         const actions = kind.startsWith('Validating') ? { validationActions: ['Deny'] } : {};
@@ -188,12 +185,6 @@ describe('config/default', async () => {
         });
       },
     );
-
-    it('warn without ever refusing, also when an expression fails', () => {
-      const [policy, binding] = policies.filter(({ metadata }) => metadata.name === warns);
-      expect(policy?.['spec'].failurePolicy).toBe('Ignore');
-      expect(binding?.['spec']).toEqual({ policyName: warns, validationActions: ['Warn'] });
-    });
 
     it('judge one ConfigMap alone, beside our own kinds', () => {
       const { resourceRules, namespaceSelector } = only(
