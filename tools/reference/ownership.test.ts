@@ -5,13 +5,7 @@ import { parseAllDocuments } from 'yaml';
 import { codesIn, readDocument, rowsOf } from './document.ts';
 
 const folder = path.resolve(import.meta.dirname, '../../config/admission');
-const policies = [
-  'delegation',
-  'secret-reference',
-  'key-delivery',
-  'target-secrets',
-  'owner-references',
-];
+const policies = ['delegation', 'secret-reference', 'key-delivery', 'target-secrets', 'owner-references'];
 const page = readDocument('docs/guide/ownership.md');
 const beginnings = rowsOf(page).map(([cell]) => codesIn(cell)[0] ?? '');
 

@@ -116,7 +116,11 @@ describe('an OwnedAccessKey', () => {
       { user: 'system:admin' },
       invalid('spec.user', '"system:admin"', reserved('spec.user')),
     ],
-    ['a reserved team', { team: 'kubeadm:x', scope: {} }, invalid('spec.team', '"kubeadm:x"', reserved('spec.team'))],
+    [
+      'a reserved team',
+      { team: 'kubeadm:x', scope: {} },
+      invalid('spec.team', '"kubeadm:x"', reserved('spec.team')),
+    ],
     [
       'a reserved subject',
       { subject: 'management.platform.sh:users', scope: {} },
@@ -128,8 +132,16 @@ describe('an OwnedAccessKey', () => {
       invalid('spec.user', '"team:dev"', reserved('spec.user')),
     ],
     ['a space before the user', { user: ' alice' }, invalid('spec.user', '" alice"', unclean('spec.user'))],
-    ['a space after the team', { team: 'dev ', scope: {} }, invalid('spec.team', '"dev "', unclean('spec.team'))],
-    ['letters beyond ASCII', { subject: 'zoë', scope: {} }, invalid('spec.subject', '"zoë"', unclean('spec.subject'))],
+    [
+      'a space after the team',
+      { team: 'dev ', scope: {} },
+      invalid('spec.team', '"dev "', unclean('spec.team')),
+    ],
+    [
+      'letters beyond ASCII',
+      { subject: 'zoë', scope: {} },
+      invalid('spec.subject', '"zoë"', unclean('spec.subject')),
+    ],
     ['a line break', { user: 'a\nb' }, invalid('spec.user', '"a\\nb"', unclean('spec.user'))],
     [
       'a reserved group',

@@ -37,7 +37,13 @@ describe('a stored object', () => {
   it.each<[string, Resource, object, object | undefined, string]>([
     ['another user', ownedAccessKeys, { user: 'a' }, { user: 'b' }, identity],
     ['a team for a user', ownedAccessKeys, { user: 'a' }, { team: 'a' }, identity],
-    ['a subject for a team', ownedAccessKeys, { team: 'a', scope: {} }, { subject: 'a', scope: {} }, identity],
+    [
+      'a subject for a team',
+      ownedAccessKeys,
+      { team: 'a', scope: {} },
+      { subject: 'a', scope: {} },
+      identity,
+    ],
     ['a second identity', ownedAccessKeys, { user: 'a' }, { user: 'a', team: 'b' }, identity],
     ['an identity after all', ownedAccessKeys, { accessKey: 'p' }, { accessKey: 'p', user: 'a' }, identity],
     ['another parent', ownedAccessKeys, { accessKey: 'p' }, { accessKey: 'q' }, parentOf('key')],
