@@ -24,32 +24,34 @@ async function make(spec: object = {}) {
 const works = async (client: OwnClient): Promise<boolean> =>
   (await client.send('GET', `${management}/version`)).status === 200;
 
+const manifest = (spec: object) => ({
+  apiVersion: 'management.platform.sh/v1',
+  kind: 'OwnedAccessKey',
+  spec,
+});
+type Way = readonly [method: string, type: string | undefined, body: (read: Read, spec: object) => unknown];
+type Read = Awaited<ReturnType<typeof make>>['object'];
+const ways: Readonly<Record<string, Way>> = {
+  PUT: ['PUT', undefined, (read, spec) => ({ ...read, spec: { ...read.spec, ...spec } })],
+  'merge patch': ['PATCH', mergePatch, (_, spec) => ({ spec })],
+  'JSON patch': [
+    'PATCH',
+    jsonPatch,
+    (_, spec) => Object.entries(spec).map(([field, value]) => ({ op: 'add', path: `/spec/${field}`, value })),
+  ],
+  apply: ['PATCH', apply, (_, spec) => manifest(spec)],
+};
+
+/** Sends the object as it is read, with these fields. */
+const change = async (path: string, way: string, spec: object) => {
+  const [method, type, bodyOf] = ways[way] as Way;
+  const query = type === apply ? '?fieldManager=me&force=true' : '';
+  const body = bodyOf((await holder.send('GET', path)).body, spec);
+  return await holder.send(method, `${path}${query}`, { ...(type === undefined ? {} : { type }), body });
+};
+
 describe('a field of the platform', () => {
-  const manifest = (spec: object) => ({
-    apiVersion: 'management.platform.sh/v1',
-    kind: 'OwnedAccessKey',
-    spec,
-  });
-  type Way = readonly [method: string, type: string | undefined, body: (read: Read, spec: object) => unknown];
-  type Read = Awaited<ReturnType<typeof make>>['object'];
-  const ways: Readonly<Record<string, Way>> = {
-    PUT: ['PUT', undefined, (read, spec) => ({ ...read, spec: { ...read.spec, ...spec } })],
-    'merge patch': ['PATCH', mergePatch, (_, spec) => ({ spec })],
-    'JSON patch': [
-      'PATCH',
-      jsonPatch,
-      (_, spec) =>
-        Object.entries(spec).map(([field, value]) => ({ op: 'add', path: `/spec/${field}`, value })),
-    ],
-    apply: ['PATCH', apply, (_, spec) => manifest(spec)],
-  };
   const values = [{ identity: { email: 'boss@example.com' } }, { parent: 'session' }, { type: 'Login' }];
-  const change = async (path: string, way: string, spec: object) => {
-    const [method, type, bodyOf] = ways[way] as Way;
-    const query = type === apply ? '?fieldManager=me&force=true' : '';
-    const body = bodyOf((await holder.send('GET', path)).body, spec);
-    return await holder.send(method, `${path}${query}`, { ...(type === undefined ? {} : { type }), body });
-  };
   const refused = (spec: object) => ({
     status: 403,
     body: { message: expect.stringContaining(`spec.${Object.keys(spec)[0]} is set by the platform`) },
@@ -364,6 +366,20 @@ describe('a body with a field that is not known', () => {
     });
     expect(answer.status).toBe(201);
     expect(String(answer.headers['warning']).includes('spec.scopes')).toBe(validation === 'Warn');
+  });
+});
+
+describe('a change after which a key never ends', () => {
+  it.each(Object.keys(ways))('says so as %s', async (way) => {
+    const { path } = await make({ ttl: 600 });
+    const answer = await until('there is no conflict', async () => {
+      const changed = await change(path, way, { ttl: 0 });
+      return changed.status !== 409 && changed;
+    });
+    expect([answer.status, String(answer.headers['warning'])]).toEqual([
+      200,
+      expect.stringContaining('spec.ttl: without it, or with 0, the key never ends'),
+    ]);
   });
 });
 

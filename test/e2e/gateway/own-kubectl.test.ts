@@ -131,6 +131,18 @@ describe('kubectl, with a key of one’s own', () => {
     expect([spec['ttl'], metadata.deletionTimestamp]).toEqual([3_600, undefined]);
   });
 
+  it('fails with --warnings-as-errors when the object is there already, and before it is with a dry run', async () => {
+    const [strict, dry] = ['--warnings-as-errors', '--dry-run=server'];
+    const manifest = keyOf(world.name('warned'), { ttl: 3_600, scope: {} });
+    const create = async (...flags: string[]) => {
+      const { exitCode } = await kubectl.trySend('create', manifest, strict, ...flags);
+      return [exitCode, (await world.admin.find(manifest)) !== undefined];
+    };
+    expect(await create(dry)).toEqual([1, false]);
+    expect(await create()).toEqual([1, true]);
+    await kubectl.send('create', keyOf(world.name('clean')), strict, dry);
+  });
+
   it('deletes by label, and only one’s own', async () => {
     const holder = await kubectlWith(world, { user: world.name('leaver') });
     const made = ['a', 'b'].map((letter) =>

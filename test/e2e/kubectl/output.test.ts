@@ -173,15 +173,3 @@ describe('kubectl diff', () => {
     expect(diff.match(/lk_\w+/g)).toEqual([key]);
   });
 });
-
-describe('kubectl --warnings-as-errors', () => {
-  it('fails when the object is there already, and before it is with a dry run', async () => {
-    const manifest = manifestOf(ownedAccessKeys, { user: 'alice', ttl: 3_600, scope: {} });
-    const exists = async () => (await kubectl.run(['get', ...placeOf(manifest)])).exitCode === 0;
-
-    const dry = await kubectl.trySend('create', manifest, '--warnings-as-errors', '--dry-run=server');
-    expect([dry.exitCode, await exists()]).toEqual([1, false]);
-    const made = await kubectl.trySend('create', manifest, '--warnings-as-errors');
-    expect([made.exitCode, await exists()]).toEqual([1, true]);
-  });
-});
