@@ -1,6 +1,6 @@
 // Generated from tools/policies/index.ts by `npm run generate`. Do not edit.
 
-export const policyVersion = 8;
+export const policyVersion = 9;
 
 export type PolicyKind =
   | 'MutatingAdmissionPolicy'
