@@ -210,7 +210,7 @@ export class RequestHandler {
       },
     };
     const onPlatform = target.isPlatform ? endpoints.findOnPlatform(asked, sender.verdict) : undefined;
-    const endpoint = endpoints.find(asked) ?? onPlatform;
+    const endpoint = endpoints.find(asked, target) ?? onPlatform;
     if (endpoint === undefined) return forward(forwarding);
     const refuse = (answer: ErrorAnswer) => this.#refuse(response, answer);
     const finish = () => {

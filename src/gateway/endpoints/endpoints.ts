@@ -1,5 +1,6 @@
 import { group } from '../../api/names.ts';
 import { issuerDocuments } from '../../credentials/tokens/discovery.ts';
+import type { TargetPlace } from '../../scope/gate/authorise.ts';
 import { isCredentialRequest } from '../../scope/gate/sensitive.ts';
 import type { RequestMeaning } from '../../scope/requests/resolve-request.ts';
 import { version } from '../../version.ts';
@@ -71,11 +72,12 @@ export class Endpoints {
     this.#groups = new Set([...this.#onPlatform.keys()].map(groupOf));
   }
 
-  find(asked: RequestMeaning): Endpoint | undefined {
+  find(asked: RequestMeaning, { isPlatform }: Pick<TargetPlace, 'isPlatform'>): Endpoint | undefined {
     if (asked.isResourceRequest && !this.#groups.has(asked.apiGroup)) return undefined;
     const table = asked.target.kind === 'management' ? this.#onPlatform : this.#everywhere;
     // What stands here by mistake alone must not reach the API server: administrators hold keys too, and it would show all.
-    return table.get(questionOf(asked)) ?? (isCredentialRequest(asked) ? refuseCredentials : undefined);
+    const isOfPlatform = isPlatform && isCredentialRequest(asked);
+    return table.get(questionOf(asked)) ?? (isOfPlatform ? refuseCredentials : undefined);
   }
 
   /** For a request to the API server of the platform, by whatever way, that no other endpoint answers. */

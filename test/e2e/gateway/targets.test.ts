@@ -151,6 +151,9 @@ describe('a target', () => {
       expect([path, await post(vc + path, token, object)]).toEqual([path, 201]);
     for (const path of ['/api/v1/secrets', '/apis/rbac.authorization.k8s.io/v1/clusterroles'])
       expect(await get(vc + path, token)).toMatchObject({ status: 200 });
+    // Someone may try a Latchkey of their own there. Without its kinds, the virtual cluster says so itself.
+    const theirs = await gateway.send(`${vc}/apis/${group}/v1/ownedaccesskeys`, { key: token });
+    expect([theirs.statusCode, await theirs.body.text()]).toEqual([404, '404 page not found\n']);
     for (const path of [cl + maps, `/kubernetes/management${maps}`])
       expect(await get(path, token)).toMatchObject({ status: 403, body: { reason: 'Forbidden' } });
     await admin.patch(holder.object, { spec: { disabled: true } });
