@@ -144,10 +144,14 @@ export async function untilLeading(operator: RunningOperator): Promise<void> {
   if (operator.exited) throw new Error(`the operator ended: ${(await operator.log()).slice(-2_000)}`);
 }
 
-/** Call it when the holder is dead for certain: an operator that is started afterwards waits for no lease to run out. */
+/**
+ * Call it when the holder is dead for certain: an operator that is started afterwards waits for no lease to run out. What the holder
+ * has written there stays, as when it gives the lease back.
+ */
 export async function freeLease(admin: Api): Promise<void> {
+  const key = { namespace: systemNamespace, name: systemObjects.lease };
   try {
-    await admin.client.delete(leases, { namespace: systemNamespace, name: systemObjects.lease });
+    await admin.client.mergePatch(leases, key, { spec: { holderIdentity: '' } });
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }

@@ -17,7 +17,11 @@ import { LeaderElector } from '../kube/leader/leader-election.ts';
 import type { Lease } from '../kube/leader/lease.ts';
 import { AdmissionEvents } from '../operator/admission/admission-events.ts';
 import { type AdmissionCheck, AdmissionGuard } from '../operator/admission/admission-guard.ts';
-import { formatPoliciesSeen, parsePoliciesSeen } from '../operator/admission/policies-seen.ts';
+import {
+  formatPoliciesSeen,
+  parsePoliciesSeen,
+  unknownPolicies,
+} from '../operator/admission/policies-seen.ts';
 import { readPolicyDigest } from '../operator/admission/policy-digest.ts';
 import { informerNames } from '../operator/assembly/informers.ts';
 import { connectionsFor, controllerNames } from '../operator/assembly/operator-context.ts';
@@ -56,6 +60,7 @@ class OperatorProcess implements Work {
   readonly #guard: AdmissionGuard;
   readonly #admissionEvents: AdmissionEvents;
   #term: Term | undefined;
+  #hasLed = false;
   #missing = 0;
   #isInstalled = false;
 
@@ -140,8 +145,11 @@ class OperatorProcess implements Work {
 
   /** What the leader before this one saw stands in the Lease until this one renews it. */
   #watchedUntil(): TermOptions['watchedUntil'] {
-    const seen = parsePoliciesSeen(this.#elector.annotation(annotations.policiesSeen));
-    return async (signal) => {
+    const said = parsePoliciesSeen(this.#elector.annotation(annotations.policiesSeen));
+    const isNewLease = this.#elector.isNewLease && !this.#hasLed;
+    return async (hasConfirmed, signal) => {
+      // Someone has deleted the Lease of the leader before.
+      const seen = said ?? (isNewLease && hasConfirmed ? unknownPolicies : undefined);
       const isSame = seen === undefined || seen.digest === (await readPolicyDigest(this.#client, signal));
       return isSame ? undefined : seen.until;
     };
@@ -150,6 +158,7 @@ class OperatorProcess implements Work {
   async #lead(signal: AbortSignal): Promise<void> {
     const term = this.#createTerm();
     this.#term = term;
+    this.#hasLed = true;
     await term.run(signal).finally(() => {
       this.#term = undefined;
     });

@@ -84,6 +84,11 @@ export class LeaderElector {
     return this.#lock.annotation(name);
   }
 
+  /** Whether there was none before this process, as far as the lease says. */
+  get isNewLease(): boolean {
+    return this.#lock.isNew;
+  }
+
   /** For a health check: how long no attempt has succeeded, and why, where that is longer than this. */
   outage(maxMs: number): string | undefined {
     return this.#outage.problem(maxMs);

@@ -46,6 +46,8 @@ export type Attempt =
 export class LeaseLock {
   readonly #options: LeaseLockOptions;
   #lease: Lease | undefined;
+  /** Of the last lease that was there: one that is deleted is made again with them. */
+  #annotations: Readonly<Record<string, string>> | undefined;
   /** Of the last lease that was there: one that is deleted was not given back. */
   #holder: Holder = { name: '', durationMs: 0, observedAt: 0 };
 
@@ -80,6 +82,11 @@ export class LeaseLock {
   /** Of the lease as it was last seen. */
   annotation(name: string): string | undefined {
     return this.#lease?.metadata.annotations?.[name];
+  }
+
+  /** Whether no other process has held it since it was made. */
+  get isNew(): boolean {
+    return this.#lease?.spec?.leaseTransitions === 0;
   }
 
   /** A watch has brought it. What is older than what is known may come late, and counts for nothing. */
@@ -135,7 +142,7 @@ export class LeaseLock {
       const created = {
         apiVersion: 'coordination.k8s.io/v1',
         kind: 'Lease',
-        metadata: { name, namespace },
+        metadata: { name, namespace, ...(this.#annotations && { annotations: this.#annotations }) },
         spec,
       };
       this.#remember(await client.create<Lease>(leases, created, { ...options, namespace }));
@@ -156,6 +163,7 @@ export class LeaseLock {
       this.#holder = { name, durationMs: leaseDurationSeconds * 1000, observedAt };
     }
     this.#lease = lease;
+    this.#annotations = lease.metadata.annotations;
   }
 }
 

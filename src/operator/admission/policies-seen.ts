@@ -5,14 +5,14 @@ export interface PoliciesSeen {
   readonly until: string;
 }
 
-/** Of a Lease that says it in other words, nothing is believed. */
-const unreadable: PoliciesSeen = { digest: '', until: '0' };
+/** Of a Lease that says it in other words, or was deleted, nothing is believed. */
+export const unknownPolicies: PoliciesSeen = { digest: '', until: '0' };
 
 /** Undefined: no leader has said it yet, as after an upgrade from a release that did not. */
 export function parsePoliciesSeen(text: string | undefined): PoliciesSeen | undefined {
   if (text === undefined) return undefined;
   const [, digest, until] = /^([0-9a-f]{64}) ([0-9]{1,20})$/.exec(text) ?? [];
-  return digest === undefined || until === undefined ? unreadable : { digest, until };
+  return digest === undefined || until === undefined ? unknownPolicies : { digest, until };
 }
 
 export const formatPoliciesSeen = ({ digest, until }: PoliciesSeen): string => `${digest} ${until}`;

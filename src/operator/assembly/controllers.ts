@@ -15,6 +15,7 @@ import { TargetAddresses } from '../../platform/targets/addresses.ts';
 import { KnownTargets } from '../../platform/targets/known-targets.ts';
 import { TargetClients } from '../../platform/targets/target-clients.ts';
 import type { TargetRecord } from '../../platform/targets/target-record.ts';
+import { wasConnectedBefore } from '../../platform/targets/target-reference.ts';
 import { TargetStores } from '../../platform/targets/target-stores.ts';
 import type { OperatorMetrics } from '../../telemetry/metrics/operator.ts';
 import { version } from '../../version.ts';
@@ -131,6 +132,16 @@ export class Controllers {
   distrustSince(resourceVersion: string): void {
     this.#unguarded.distrustSince(resourceVersion);
     this.#unguardedTargets.distrustSince(resourceVersion);
+  }
+
+  /** Whether a leader has confirmed something before. */
+  hasConfirmed(): boolean {
+    const { instances, clusters, spaces } = this.targets;
+    return (
+      this.stores.credentials.some((store) =>
+        some(store, ({ status }) => status.fingerprint !== undefined),
+      ) || [instances, clusters, spaces].some((store) => some<TargetRecord>(store, wasUsed))
+    );
   }
 
   /** Whether something was made or changed in a time without policies and its status does not say so yet. */
@@ -277,6 +288,12 @@ export class Controllers {
     for (const key of this.stores.ofKind[kind].store.keys()) queue.add(key, 'listed');
   }
 }
+
+const some = <R>(store: Pick<Store<R & StoredRecord>, 'values'>, is: (record: R) => boolean): boolean =>
+  [...store.values()].some(is);
+
+const wasUsed = (record: TargetRecord): boolean =>
+  record.confirmed !== undefined || wasConnectedBefore(record);
 
 const targetQueues = {
   VirtualClusterInstance: 'virtualclusterinstances',

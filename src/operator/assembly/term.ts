@@ -11,9 +11,9 @@ export interface TermOptions extends ControllersOptions {
   readonly admissionChecked: (signal: AbortSignal) => Promise<void>;
   /**
    * After everything was read: until which resourceVersion a leader watched, where the policies are not those that it saw. Undefined: they are
-   * the same.
+   * the same. `hasConfirmed`: whether any leader has worked before.
    */
-  readonly watchedUntil: (signal: AbortSignal) => Promise<string | undefined>;
+  readonly watchedUntil: (hasConfirmed: boolean, signal: AbortSignal) => Promise<string | undefined>;
 }
 
 /** An informer without news for this long is reported as stale, milliseconds: bookmarks come every minute or two. */
@@ -118,11 +118,11 @@ export class Term {
 
   /** Before anything is confirmed, and after everything was read: a policy that went and came meanwhile counts. */
   async #judge(signal: AbortSignal): Promise<void> {
-    const until = await this.#options.watchedUntil(signal);
+    const until = await this.#options.watchedUntil(this.#controllers.hasConfirmed(), signal);
     if (until !== undefined) {
       this.#options.log.warn(
         {},
-        'admission policies have changed while no operator led: what was changed since is not believed',
+        'admission policies have changed while no operator led, or the Lease that tells was deleted: what was changed since is not believed',
       );
       this.#controllers.distrustSince(until);
     }

@@ -112,6 +112,33 @@ describe('taking the lease', () => {
     expect(b.elector.annotation('seen')).toBe('one');
   });
 
+  it('makes a lease that was deleted again with what it said', async () => {
+    const a = await candidate('a');
+    a.says = { seen: 'one' };
+    await pass(4_000);
+    expect(a.elector.isNewLease).toBe(true);
+    const standby = await candidate('b');
+    a.stop.abort();
+    leases.lease = undefined;
+    await a.ended;
+    await pass(20_000);
+    expect(standby.leads).toBe(true);
+    expect(standby.elector.annotation('seen')).toBe('one');
+  });
+
+  it('tells whether anyone had it before', async () => {
+    const a = await candidate('a');
+    a.stop.abort();
+    await a.ended;
+    const b = await candidate('b');
+    expect([b.leads, b.elector.isNewLease]).toEqual([true, false]);
+    b.stop.abort();
+    await b.ended;
+    leases.lease = undefined;
+    const c = await candidate('c');
+    expect([c.leads, c.elector.isNewLease, c.elector.annotation('seen')]).toEqual([true, true, undefined]);
+  });
+
   it('waits a whole lease duration after the last change that it saw, then counts the transition', async () => {
     const renew = (revision: number) => {
       const metadata = {

@@ -3,7 +3,7 @@ import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { healthOf, listeningPort } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { operatorWorld, untilLeading, untilStandingBy } from '../../../lab/operator/world.ts';
+import { freeLease, operatorWorld, untilLeading, untilStandingBy } from '../../../lab/operator/world.ts';
 import { outlineOf } from '../../../lab/operator/write.ts';
 import { confirmationsOf, WriteGate } from '../../../lab/operator/write-gate.ts';
 import { systemNamespace, systemObjects } from '../../../src/api/names.ts';
@@ -137,6 +137,6 @@ describe('an operator that is told to end', () => {
     never.resolve('lost');
     gate.judge = () => 'pass';
     // Its lease is still in force; no one has to wait for it.
-    await admin.client.delete(leases, { namespace: systemNamespace, name: systemObjects.lease });
+    await freeLease(admin);
   });
 });
