@@ -8,6 +8,7 @@ import { provenWatches } from '../../kube/cache/watch-requests.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import type { InformerSource, Informers } from '../../platform/informers.ts';
 import { Arrivals } from './arrivals.ts';
+import { isStillStopped } from './lasting-stop.ts';
 import { ownersOf } from './ownership.ts';
 
 /** What the gateway knows of all credentials. */
@@ -25,7 +26,9 @@ export class CredentialRecords {
         store: this.ofKind[kind],
         project: (object) => {
           this.arrivals[kind].saw(object);
-          return projectCredential(object, kind);
+          const record = projectCredential(object, kind);
+          const previous = this.ofKind[kind].get(record.key);
+          return isStillStopped(object, previous) ? { ...record, disabled: true } : record;
         },
         ...provenWatches,
       };

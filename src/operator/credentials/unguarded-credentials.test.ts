@@ -229,6 +229,11 @@ describe('what was written while no operator led, and the policies are not those
     ['an end to being disabled', { spec: key }, { status: ready('Disabled') }],
     ['an end to being disabled after its life', { spec: key }, { status: ready('Expired') }],
     [
+      'an end to being disabled of which nothing is left to see',
+      { spec: key },
+      { spec: { ...key, disabled: false }, metadata: { generation: 3 } },
+    ],
+    [
       'the look of a key that the operator disabled',
       { spec: key },
       {
@@ -266,6 +271,12 @@ describe('what was written while no operator led, and the policies are not those
     ['another description', { spec: key }, { spec: { ...key, description: 'mine' } }],
     ['a shorter life', { spec: key }, { spec: { ...key, ttl: 5 } }],
     ['an emergency stop', { spec: key }, { spec: { ...key, disabled: true } }],
+    [
+      'an emergency stop after other changes',
+      { spec: key },
+      { spec: { ...key, disabled: true }, metadata: { generation: 4 } },
+    ],
+    ['several changes of a token', token, { spec: { ttl: 500 }, metadata: { generation: 4 } }],
     ['a namespace less', { spec: { ...key, allowedNamespaces: ['shop'] } }, { spec: key }],
     [
       'a key that stays disabled',

@@ -37,7 +37,12 @@ function secondsOf(record: CredentialRecord): number {
  */
 export function hasMoreThanConfirmed(record: CredentialRecord): boolean {
   if (asksForRotation(record)) return true;
-  return record.observedGeneration < record.generation && hasWiderSpec(record);
+  return record.observedGeneration < record.generation && (hasWiderSpec(record) || mayHideStop(record));
+}
+
+/** Of several changes only the last one can be seen, and the one before may have been an emergency stop. */
+function mayHideStop({ kind, generation, observedGeneration, disabled }: CredentialRecord): boolean {
+  return kind === 'OwnedAccessKey' && !disabled && generation - observedGeneration > 1;
 }
 
 /** A key that was supplied is never made again, so its annotation waits for ever. */
