@@ -44,6 +44,7 @@ export function toConfirmation(status: JsonObject, live: LiveConfirmation): Conf
     signingKeyID: shared.text(asText(status['signingKeyID'])),
     audiences: Array.isArray(audiences) ? shared.json(asTexts(audiences)) : undefined,
     keySource: keySources.find((source) => source === status['keySource']),
+    requester: shared.text(asText(status['requester'])),
     observedRotation: typeof observedRotation === 'string' ? observedRotation : undefined,
     disabledByExpiry: asCount(status['disabledByExpiry']),
     active: typeof active === 'boolean' ? active : undefined,

@@ -38,6 +38,8 @@ export interface Confirmation extends LiveConfirmation {
   /** Signed tokens only, for people: where they may be used. */
   readonly audiences?: readonly string[];
   readonly keySource?: KeySource;
+  /** The user who asked for it, as its annotation said at the confirmation. Absent: it was confirmed by a release that did not say. */
+  readonly requester?: string;
   readonly observedRotation?: string;
   readonly disabledByExpiry?: number;
   /** Access keys only, for people: whether the key granted access when this was written. */

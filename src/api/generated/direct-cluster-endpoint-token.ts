@@ -114,6 +114,10 @@ export interface DirectClusterEndpointTokenStatus {
    */
   accessKeyUID?: string;
   /**
+   * User who asked for the object when the operator confirmed it. With another one in the annotation `management.platform.sh/requester` it is refused. Addition to the contract.
+   */
+  requester?: string;
+  /**
    * Groups that this credential has at most. With spec.accessKey they are those of that key that its requester may have; groups that the key gets later are asked about. Without spec.accessKey they are those that its requester had at the last issue, and never become more; absent where they are very many. Addition to the contract.
    */
   confirmedGroups?: string[];

@@ -255,6 +255,10 @@ export interface OwnedAccessKeyStatus {
    */
   accessKeyUID?: string;
   /**
+   * User who asked for the object when the operator confirmed it. With another one in the annotation `management.platform.sh/requester` it is refused. Addition to the contract.
+   */
+  requester?: string;
+  /**
    * Groups of the key in spec.accessKey that this credential may have, because its requester may. Groups that the key gets later are asked about. Addition to the contract.
    */
   confirmedGroups?: string[];

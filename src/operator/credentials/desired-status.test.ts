@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { toCredentialRecord } from '../../credentials/credential-record.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
-import { admissionWait, subjectOf } from './desired-status.ts';
+import { admissionWait, refusedStatus, requesterOf, subjectOf } from './desired-status.ts';
 import { statusPatch } from './status-patch.ts';
 
 const now = Date.UTC(2026, 10, 21, 12);
@@ -13,6 +13,25 @@ function recordOf(status: object, kind: CredentialRecord['kind'] = 'OwnedAccessK
 }
 
 const fingerprintOf = (kind: CredentialRecord['kind']): string => recordOf({}, kind).fingerprints[0] ?? '';
+
+describe('requesterOf', () => {
+  const annotated = (status: object = {}): CredentialRecord => ({
+    ...recordOf(status),
+    requester: { user: 'mallory', groups: [] },
+  });
+
+  it('is the one of the annotation at first, and stays who it was', () => {
+    expect(requesterOf(annotated())).toEqual({ requester: 'mallory' });
+    expect(requesterOf(annotated({ requester: 'alice' }))).toEqual({ requester: 'alice' });
+    expect(requesterOf(recordOf({}))).toEqual({});
+  });
+
+  it('lasts through a refusal, which says it of nothing that was not confirmed', () => {
+    const refusal = { reason: 'Disabled', message: 'm', final: true } as const;
+    expect(refusedStatus(annotated({ requester: 'alice' }), refusal).confirmation.requester).toBe('alice');
+    expect(refusedStatus(annotated(), refusal).confirmation.requester).toBeUndefined();
+  });
+});
 
 describe('admissionWait', () => {
   it('says of what was never confirmed that it waits, with Ready False and Reconciling', () => {

@@ -43,7 +43,7 @@ export function refusedStatus(
 ): DesiredStatus {
   const { serial, accessKeyUID, observedRotation, disabledByExpiry, instanceUID, boundSerials } =
     record.status;
-  const { allowedNamespaces, confirmedGroups } = record.status;
+  const { allowedNamespaces, confirmedGroups, requester } = record.status;
   return {
     confirmation: {
       ...lastingLife(record),
@@ -57,6 +57,7 @@ export function refusedStatus(
         boundSerials,
         allowedNamespaces,
         confirmedGroups,
+        requester,
         keyID,
       }),
       ...subjectOf(record, undefined),
@@ -68,7 +69,7 @@ export function refusedStatus(
 }
 
 /** As the schema counts: characters, of which some take two places in a string. */
-const maxSubject = 1_024;
+const maxUser = 1_024;
 
 /** For people. `identity` is undefined while a key above does not say who the credential speaks for. */
 export function subjectOf(
@@ -76,10 +77,22 @@ export function subjectOf(
   identity: Identity | undefined,
 ): Pick<Confirmation, 'subject'> {
   const subject = identity?.user ?? status.subject ?? own?.user;
-  if (subject === undefined) return {};
-  // A status that the schema refuses would keep the object from ever being confirmed, or refused.
-  return { subject: subject.length <= maxSubject ? subject : [...subject].slice(0, maxSubject).join('') };
+  return subject === undefined ? {} : { subject: shortUser(subject) };
 }
+
+/** Who asked for what is confirmed. That never changes, and its annotation leaves no trace when it is forged. */
+export function requesterOf({ requester, status }: CredentialRecord): Pick<Confirmation, 'requester'> {
+  const user = status.requester ?? requester?.user;
+  return user === undefined ? {} : { requester: shortUser(user) };
+}
+
+/** Whether its annotation names another one since. */
+export const hasOtherRequester = ({ requester, status }: CredentialRecord): boolean =>
+  status.requester !== undefined && status.requester !== shortUser(requester?.user ?? '');
+
+/** A status that the schema refuses would keep the object from ever being confirmed, or refused. */
+const shortUser = (user: string): string =>
+  user.length <= maxUser ? user : [...user].slice(0, maxUser).join('');
 
 /**
  * A refusal that passes does not begin a new life: a token that has ended stays ended. Nor is the requester asked about

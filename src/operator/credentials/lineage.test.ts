@@ -75,6 +75,31 @@ describe('an object that does not say who asked for it', () => {
   });
 });
 
+describe('an object that was confirmed for someone', () => {
+  const token = { kind: 'DirectClusterEndpointToken', spec: {} } as const;
+  const key = { spec: { user: 'alice', key: 'another-key-of-twenty-characters' } };
+  const named = (requester?: string) => ({
+    status: { requester: 'alice', subject: 'alice' },
+    annotations: { [annotations.requester]: requester },
+  });
+
+  it.each<[string, CredentialParts, string | undefined]>([
+    ['a key that names another one now', key, 'mallory'],
+    ['a token that names another one now', token, 'mallory'],
+    ['a key that names no one now', key, undefined],
+  ])('gets nothing, and no change makes it right: %s', (_, parts, requester) => {
+    const lineage = judge(liveRecord({ ...parts, ...named(requester) }));
+    const message = expect.stringContaining('delete it and create it again');
+    expect(lineage).toMatchObject({ kind: 'refused', problem: { reason: 'RequesterUnknown', message } });
+  });
+
+  it('goes on where it names the same, or was confirmed by a release that did not say', () => {
+    expect(judge(liveRecord({ ...key, ...named('alice') }))).toMatchObject({ kind: 'live' });
+    const { annotations: stamps } = named('mallory');
+    expect(judge(liveRecord({ ...key, annotations: stamps }))).toMatchObject({ kind: 'live' });
+  });
+});
+
 const many = (count: number, length = 10): readonly string[] =>
   Array.from({ length: count }, (_, index) => String(index).padStart(length, 'g'));
 

@@ -8,7 +8,7 @@ import type { Confirmation, CredentialRecord } from '../../credentials/record.ts
 import { invitationOf, mayNameAccessKey } from '../../credentials/requester.ts';
 import { resolveIdentity } from '../../credentials/resolve-identity.ts';
 import { type CreatorInput, creatorProblem } from './creator.ts';
-import type { CredentialRefusal } from './desired-status.ts';
+import { type CredentialRefusal, hasOtherRequester } from './desired-status.ts';
 import { askerOf, isConfirmedSpec, type Naming, type Review, reviewOf } from './review.ts';
 import { isNoted, unguardedRefusal } from './unguarded-credentials.ts';
 
@@ -95,7 +95,7 @@ const noRecord = refused(
 /** It was made or changed in a time without policies, so no one knows who asked for the present spec. */
 export function isUnguarded({ record, trustedSince, isUnguarded: isMarked }: LineageInput): boolean {
   const isOlder = record.status.serial === 0 && record.created < trustedSince;
-  return isMarked || isOlder || isNoted(record);
+  return isMarked || isOlder || hasOtherRequester(record) || isNoted(record);
 }
 
 // accessKey and identity of an object never change, so the fix is always another object.

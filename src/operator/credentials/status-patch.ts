@@ -26,8 +26,8 @@ export function statusPatch(
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
 
-/** What only people read: none of it changes what the credential grants. */
-const described: readonly string[] = ['keyID', 'signingKeyID', 'subject', 'audiences'];
+/** What an earlier release has not: none of it changes what the credential grants. */
+const described: readonly string[] = ['keyID', 'signingKeyID', 'subject', 'audiences', 'requester'];
 
 /**
  * True when the write would do no more than add what an earlier release did not write for people, or say that a scope matches
@@ -35,11 +35,12 @@ const described: readonly string[] = ['keyID', 'signingKeyID', 'subject', 'audie
  */
 export function onlyDescribes(record: CredentialRecord, desired: DesiredStatus, now: number): boolean {
   // Most reconciles write nothing at all, and end here.
-  const { keyID, subject, audiences } = record.status;
+  const { keyID, subject, audiences, requester } = record.status;
   const { confirmation } = desired;
   const isSame =
     keyID === confirmation.keyID &&
     subject === confirmation.subject &&
+    requester === confirmation.requester &&
     (audiences === undefined) === (confirmation.audiences === undefined);
   if (isSame) return onlyTellsOfScope(record, desired, now);
   const patch = statusPatch(record, desired, now) ?? {};
@@ -87,6 +88,7 @@ function writtenFields(confirmation: Confirmation): StatusFields {
     subject: fields.subject,
     audiences: fields.audiences,
     keySource: fields.keySource,
+    requester: fields.requester,
     observedRotation: fields.observedRotation,
     disabledByExpiry: fields.disabledByExpiry,
     active: fields.active,

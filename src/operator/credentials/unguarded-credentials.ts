@@ -3,7 +3,7 @@ import { conditionTypes, findCondition } from '../../api/conditions.ts';
 import { reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { ChangeRules } from '../admission/unguarded-changes.ts';
-import type { CredentialRefusal } from './desired-status.ts';
+import { type CredentialRefusal, hasOtherRequester } from './desired-status.ts';
 import { isConfirmedSpec } from './review.ts';
 import { asksForMoreLife, hasMoreThanConfirmed } from './wider-life.ts';
 
@@ -60,7 +60,9 @@ const shortHash = (record: CredentialRecord): string => hash('sha256', contentOf
  */
 export function unguardedRefusal(record: CredentialRecord): CredentialRefusal {
   const isFirst = record.status.fingerprint === undefined || messageOf(record) === neverConfirmed;
-  const message = isFirst ? neverConfirmed : `${changedMessage} (change ${shortHash(record)}).`;
+  // No change that the policies judge makes its annotation true again.
+  const isLasting = isFirst || hasOtherRequester(record);
+  const message = isLasting ? neverConfirmed : `${changedMessage} (change ${shortHash(record)}).`;
   return { reason: reasons.requesterUnknown, message, final: true };
 }
 

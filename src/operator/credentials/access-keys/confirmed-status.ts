@@ -9,7 +9,7 @@ import {
   operatorEndOfAccessKey,
 } from '../../../credentials/life.ts';
 import type { Confirmation, CredentialRecord } from '../../../credentials/record.ts';
-import { type DesiredStatus, subjectOf } from '../desired-status.ts';
+import { type DesiredStatus, requesterOf, subjectOf } from '../desired-status.ts';
 import { confirmedGroupsOf, type Lineage } from '../lineage.ts';
 import { scopeCondition } from '../unmatched-scope.ts';
 import { type KeyCredential, rotationAsked } from './credential.ts';
@@ -92,6 +92,7 @@ function confirmationOf(
     keyID: keyIDOf(hash),
     ...subjectOf(record, lineage.kind === 'live' ? lineage.identity : undefined),
     keySource: source,
+    ...requesterOf(record),
     ...confirmedGroupsOf(record, lineage.kind === 'live' ? lineage.identity : undefined),
     ...(Number.isFinite(expires) ? { expirationTimestamp: expires } : {}),
     ...defined({

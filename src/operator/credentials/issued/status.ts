@@ -5,7 +5,7 @@ import { reasons } from '../../../api/reasons.ts';
 import { chainOf } from '../../../credentials/ancestors.ts';
 import { keyIDOf } from '../../../credentials/keys/credential-hash.ts';
 import type { Confirmation, CredentialRecord, PreviousCredential } from '../../../credentials/record.ts';
-import { type DesiredStatus, subjectOf } from '../desired-status.ts';
+import { type DesiredStatus, requesterOf, subjectOf } from '../desired-status.ts';
 import { confirmedGroupsOf, type GrantedLineage } from '../lineage.ts';
 import { scopeCondition } from '../unmatched-scope.ts';
 import type { IssueCredential, IssuedCredential, IssuedInput, IssuedLimits } from './decision.ts';
@@ -31,6 +31,7 @@ export function issuedStatus(
     confirmedTTL: issue.ttl,
     keyID: keyIDOf(issued.credentialHash),
     ...subjectOf(record, issue.identity),
+    ...requesterOf(record),
     ...confirmedGroupsOf(record, issue.identity),
     ...defined({
       signingKeyID: issued.signingKeyID,
@@ -110,6 +111,7 @@ function described(
   const signingKeyID = signingKeyOf(record);
   return {
     ...subjectOf(record, lineage.kind === 'live' ? lineage.identity : undefined),
+    ...requesterOf(record),
     ...defined({ keyID: credentialHash && keyIDOf(credentialHash), signingKeyID, audiences }),
   };
 }
