@@ -28,6 +28,8 @@ export interface InformersOptions {
 /** What is watched, and what of it is kept. */
 export interface InformerSource<R extends StoredRecord>
   extends Pick<ReflectorOptions<R>, 'proofTimeoutMs' | 'watchSeconds' | 'backOffMs'> {
+  /** Default: that of the others. */
+  readonly client?: ReflectorClient;
   readonly resource: Resource;
   /** Absent: all namespaces. */
   readonly namespace?: string;

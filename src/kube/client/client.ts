@@ -27,6 +27,7 @@ import {
 } from './client-options.ts';
 import { type Impersonation, impersonating } from './impersonation.ts';
 import { fixedSource, type KubeConfigSource } from './kube-config.ts';
+import { metadataOnly } from './metadata-only.ts';
 import { type ObservedRequest, type RequestInit, RequestSender } from './request-sender.ts';
 import type { SilenceReports } from './silence-reports.ts';
 import { type RequestTransport, Transport } from './transport.ts';
@@ -143,6 +144,11 @@ export class KubeClient {
    */
   as(who: Impersonation): KubeClient {
     return new KubeClient({ ...this.#options, transport: impersonating(this.#transport, who) });
+  }
+
+  /** The same client for lists and watches of objects of which only `metadata` counts. */
+  metadataOnly(): Pick<KubeClient, 'list' | 'watch' | 'overOneConnection'> {
+    return new KubeClient({ ...this.#options, transport: metadataOnly(this.#transport) });
   }
 
   /**

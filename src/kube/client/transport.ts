@@ -162,8 +162,7 @@ export class Transport {
 
   #headers(identity: ClientIdentity, more: readonly string[] = [], contentType?: string): string[] {
     const headers = [
-      'accept',
-      'application/json',
+      ...(more.includes('accept') ? [] : ['accept', 'application/json']),
       'user-agent',
       this.#userAgent,
       ...ownHeaders(identity, more),

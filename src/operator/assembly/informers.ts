@@ -12,6 +12,7 @@ import {
 } from '../../api/resources.ts';
 import { toCredentialRecord } from '../../credentials/credential-record.ts';
 import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
+import type { ReflectorClient } from '../../kube/cache/reflector-options.ts';
 import type { Store, StoredRecord } from '../../kube/cache/store.ts';
 import { type KubeObject, keyOf } from '../../kube/object.ts';
 import type { InformerSource, Informers } from '../../platform/informers.ts';
@@ -20,7 +21,7 @@ import { toClusterRecord, toInstanceRecord, toSpaceRecord } from '../../platform
 import type { TargetStores } from '../../platform/targets/target-stores.ts';
 import type { RevocationRecord } from '../certificates/revocation-records.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
-import { toSecretRecord } from '../credentials/secret-record.ts';
+import { toSecretMetadata } from '../credentials/secret-record.ts';
 import { controllerNames } from './operator-context.ts';
 
 /** Where what is watched is kept. */
@@ -47,11 +48,11 @@ export const informerNames = [
   'projects',
 ] as const;
 
-/** Everything that the operator watches. */
-export function addInformers(informers: Informers, watched: WatchedStores): void {
+/** Everything that the operator watches. `metadata`: a client that reads nothing else of an object. */
+export function addInformers(informers: Informers, watched: WatchedStores, metadata: ReflectorClient): void {
   const { stores, targets, system } = watched;
   const add: Add = (name, source) => informers.add(name, source);
-  addCredentials(add, stores);
+  addCredentials(add, stores, metadata);
   addTargets(add, targets);
   add('signing-keys', { ...named(secrets, systemObjects.signingKeys), store: system.signingKeys });
   add('revocations', {
@@ -76,13 +77,15 @@ type InformerName = (typeof informerNames)[number];
 
 type Add = <R extends StoredRecord>(name: InformerName, source: InformerSource<R>) => void;
 
-function addCredentials(add: Add, stores: CredentialStores): void {
+function addCredentials(add: Add, stores: CredentialStores, client: ReflectorClient): void {
   for (const kind of allCredentialKinds) addCredential(add, stores, kind);
   add('secrets', {
+    // Anyone who makes Secrets may label them. Their content is read when it counts, one at a time.
+    client,
     resource: secrets,
     labelSelector: labels.ownerUID,
     store: stores.secrets,
-    project: (object) => ownWrite(object, stores.writtenSecrets) ?? toSecretRecord(object),
+    project: (object) => ownWrite(object, stores.writtenSecrets) ?? toSecretMetadata(object),
   });
 }
 

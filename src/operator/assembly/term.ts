@@ -32,7 +32,7 @@ export class Term {
     this.#controllers = new Controllers(options);
     const metricsOf = (name: string) => metrics.informers.for(name);
     this.#informers = new Informers({ client, clock, random, log, metricsOf });
-    addInformers(this.#informers, this.#controllers);
+    addInformers(this.#informers, this.#controllers, client.metadataOnly());
   }
 
   /** Resolves when the signal has aborted and the last object that was worked on is done. */

@@ -17,6 +17,7 @@ import type { EndDelays } from './end-delays.ts';
 import type { PacedWrites } from './paced-writes.ts';
 import type { PermissionReviews } from './permission-reviews.ts';
 import type { Review } from './review.ts';
+import { isUnread, secretKeyOf } from './secret-record.ts';
 import type { SecretUpdate } from './secret-state.ts';
 import type { SecretWriter } from './secret-writer.ts';
 import { onlyDescribes } from './status-patch.ts';
@@ -32,6 +33,9 @@ export interface ReconcilerServices extends DecisionSources {
   readonly endDelays: Pick<EndDelays, 'recorded'>;
   readonly reviews: Pick<PermissionReviews, 'ask'>;
 }
+
+/** Each one more comes of a change of the Secret meanwhile. */
+const maxReads = 5;
 
 /** What came of a step that only some kinds have. */
 export type Outcome<I> =
@@ -82,6 +86,7 @@ export class CredentialReconciler<I extends DecisionInput, S extends { readonly 
     done: readonly string[],
   ): Promise<WorkResult | undefined> {
     const { kind, inputOf, decide, now, writer } = this.#options;
+    await this.#readSecret(record);
     const input = { ...inputOf(record), ...found };
     const retryMs = input.withoutNewGroups?.retryMs;
     const step = decide(input);
@@ -99,6 +104,19 @@ export class CredentialReconciler<I extends DecisionInput, S extends { readonly 
     if (outcome === undefined || !('record' in outcome)) return outcome;
     if ('commit' in outcome) return this.#commit(outcome.record, outcome.commit, outcome.retryMs ?? retryMs);
     return this.#advance(outcome.record, { ...found, ...outcome.found }, [...done, step.step]);
+  }
+
+  /** The watch brings the metadata of Secrets alone. */
+  async #readSecret(record: CredentialRecord): Promise<void> {
+    const { stores, secrets } = this.#options;
+    const key = secretKeyOf(record);
+    for (let tries = 0; key !== undefined; tries++) {
+      const present = stores.secret(key);
+      if (present === undefined || !isUnread(record, present)) return;
+      if (tries === maxReads) throw new RangeError('the Secret of spec.secretRef changes all the time');
+      const read = await secrets.read(present);
+      if (read !== undefined) stores.rememberContent(read);
+    }
   }
 
   async #carryOut(input: I, step: S | InterimStep): Promise<Outcome<I>> {

@@ -8,6 +8,7 @@ import type { CredentialRecord } from '../../credentials/record.ts';
 import { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import { Store, type StoreIndex } from '../../kube/cache/store.ts';
 import type { Clock } from '../../kube/clock.ts';
+import { isNewerVersion } from '../../kube/object.ts';
 import type { LaneName } from '../../kube/queue/fair-lanes.ts';
 import type { TargetName } from '../../scope/named-targets.ts';
 import { OwnerQuota, ownerOf } from './owner-quota.ts';
@@ -36,6 +37,8 @@ export class CredentialStores {
   readonly kubeConfigs: Store<CredentialRecord>;
   readonly secrets = new Store<SecretRecord>({ owner: ({ ownerUID }) => [ownerUID] });
   readonly writtenSecrets: MutationCache<SecretRecord>;
+  /** What stands in Secrets that were read since the watch brought them. */
+  readonly #contents = new WeakMap<SecretRecord, SecretRecord>();
 
   /** `maxPerOwner`: live objects of one kind; 0: no bound. */
   constructor(clock: Clock, maxPerOwner = 0) {
@@ -72,7 +75,15 @@ export class CredentialStores {
 
   /** By `namespace/name`. */
   secret(key: string): SecretRecord | undefined {
-    return this.writtenSecrets.get(key);
+    const known = this.writtenSecrets.get(key);
+    return known && (this.#contents.get(known) ?? known);
+  }
+
+  /** The Secret was read. What the watch has brought since is another one. */
+  rememberContent({ key, uid, resourceVersion, hashes = noEntries }: SecretRecord): void {
+    const known = this.writtenSecrets.get(key);
+    if (known?.uid !== uid || isNewerVersion(known.resourceVersion, resourceVersion)) return;
+    this.#contents.set(known, { ...known, hashes });
   }
 
   /**
@@ -134,6 +145,8 @@ export class CredentialStores {
     return allCredentialKinds.map((kind) => this.ofKind[kind].store);
   }
 }
+
+const noEntries: ReadonlyMap<string, string> = new Map();
 
 function hashesOf({ specKey, status }: CredentialRecord): readonly string[] {
   const { credentialHash, previous } = status;

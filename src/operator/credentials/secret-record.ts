@@ -13,8 +13,8 @@ export interface SecretRecord extends StoredRecord {
   readonly ownerUID: string;
   readonly serial: number;
   readonly purpose: string;
-  /** Empty for a Secret with more entries than we write: it was altered. */
-  readonly hashes: ReadonlyMap<string, string>;
+  /** Empty for a Secret with more entries than we write: it was altered. Absent: no one has read it yet. */
+  readonly hashes?: ReadonlyMap<string, string>;
   /** What it says of its credential, in one text; empty where an earlier release wrote it. */
   readonly state: string;
   readonly deleting: boolean;
@@ -30,6 +30,12 @@ interface Secret extends KubeObject {
  * collector of Kubernetes anyway.
  */
 export function toSecretRecord(object: KubeObject): SecretRecord | undefined {
+  const record = toSecretMetadata(object);
+  return record && { ...record, hashes: hashesOf(object as Secret) };
+}
+
+/** The same of an object of which only the metadata is there. */
+export function toSecretMetadata(object: KubeObject): SecretRecord | undefined {
   const {
     namespace = '',
     name,
@@ -54,7 +60,6 @@ export function toSecretRecord(object: KubeObject): SecretRecord | undefined {
     ownerUID,
     serial: Number(marks[labels.serial] ?? 0),
     purpose: marks[labels.purpose] ?? purposes.credential,
-    hashes: hashesOf(object as Secret),
     state: stateTextOf(notes),
     deleting: object.metadata.deletionTimestamp !== undefined,
   };
@@ -80,17 +85,28 @@ export function secretKeyOf(record: CredentialRecord): string | undefined {
   return location === undefined ? undefined : `${location.namespace}/${location.name}`;
 }
 
-/** True when the Secret that `spec.secretRef` names holds the confirmed credential, unaltered. */
+/** True when the Secret that `spec.secretRef` names holds the confirmed credential, unaltered. @throws TypeError when it was not read. */
 export function isIntact(record: CredentialRecord, present: SecretRecord | undefined): boolean {
-  const location = secretLocation(record);
-  const { credentialHash, documentHash = credentialHash, serial } = record.status;
+  const { credentialHash, documentHash = credentialHash } = record.status;
+  const entry = secretLocation(record)?.entry ?? '';
+  if (!isExpected(record, present)) return false;
+  if (present.hashes === undefined) throw new TypeError('the Secret was not read');
+  return present.hashes.get(entry) === documentHash;
+}
+
+/** Whether what stands in it decides on anything, and is not known. */
+export const isUnread = (record: CredentialRecord, present: SecretRecord | undefined): boolean =>
+  isExpected(record, present) && present.hashes === undefined;
+
+/** By its metadata. */
+function isExpected(record: CredentialRecord, present: SecretRecord | undefined): present is SecretRecord {
+  const { credentialHash, serial } = record.status;
   return (
-    location !== undefined &&
+    secretLocation(record) !== undefined &&
     present !== undefined &&
     credentialHash !== undefined &&
     present.ownerUID === record.uid &&
-    present.serial === serial &&
-    present.hashes.get(location.entry) === documentHash
+    present.serial === serial
   );
 }
 

@@ -55,6 +55,19 @@ export class SecretWriter {
     }
   }
 
+  /** Reads a Secret of which only the metadata is known. Resolves with nothing when it is gone. */
+  async read(secret: SecretRecord): Promise<SecretRecord | undefined> {
+    const { namespace, name } = secret;
+    const present = await this.#client.get<KubeObject>(secrets, { namespace, name }).catch(ignoreNotFound);
+    if (present === undefined) {
+      this.#records.putTombstone(secret);
+      return undefined;
+    }
+    const { uid, resourceVersion } = present.metadata;
+    // Someone may have made it one that is not ours.
+    return toSecretRecord(present) ?? { ...secret, uid, resourceVersion, hashes: new Map() };
+  }
+
   /**
    * Has the Secret say what has become of its credential. Nothing depends on it: what others changed, deleted or guard meanwhile
    * stays as it is until the next reconcile.

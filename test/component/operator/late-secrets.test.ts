@@ -72,3 +72,25 @@ describe('while the watch of Secrets has not brought the Secret of a child', () 
     expect(simulation.records().map(({ key }) => key)).toEqual(['child']);
   });
 });
+
+describe('after a start, when only the metadata of Secrets is known', () => {
+  const serialOf = (name: string) => simulation.records().find(({ key }) => key === name)?.status.serial;
+
+  beforeEach(async () => {
+    simulation.releaseSecrets();
+    for (const name of ['intact', 'altered', 'gone'])
+      simulation.create(keys, name, { user: 'alice', secretRef: secretRef(name) });
+    await simulation.runUntilIdle();
+  });
+
+  it('a credential stays as it is where its Secret holds it, and is made again where it does not', async () => {
+    const { api } = simulation;
+    api.patch('secrets', 'default/altered', { data: { key: Buffer.from('another').toString('base64') } }, {});
+    api.delete('secrets', 'default/gone');
+    const before = api.find('secrets', 'default/intact')?.metadata.resourceVersion;
+    simulation.crash();
+    await simulation.runUntilIdle();
+    expect(['intact', 'altered', 'gone'].map(serialOf)).toEqual([1, 2, 2]);
+    expect(api.find('secrets', 'default/intact')?.metadata.resourceVersion).toBe(before);
+  });
+});

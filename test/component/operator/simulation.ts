@@ -9,7 +9,7 @@ import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import { type KubeObject, keyOf } from '../../../src/kube/object.ts';
 import { silentLogger } from '../../../src/logger.ts';
 import { Controllers } from '../../../src/operator/assembly/controllers.ts';
-import { toSecretRecord } from '../../../src/operator/credentials/secret-record.ts';
+import { toSecretMetadata } from '../../../src/operator/credentials/secret-record.ts';
 import { ObjectEvents } from '../../../src/operator/shared/events.ts';
 import { toProjectRecord } from '../../../src/platform/targets/project-record.ts';
 import { allOperatorSettings } from '../../../src/settings/operator.ts';
@@ -273,7 +273,7 @@ export class Simulation {
       const { store } = this.#controllers.stores.ofKind[kind];
       return store.upsert(toCredentialRecord(object, kind));
     }
-    const secret = plural === 'secrets' ? toSecretRecord(object) : undefined;
+    const secret = plural === 'secrets' ? toSecretMetadata(object) : undefined;
     if (secret !== undefined) this.#controllers.stores.secrets.upsert(secret);
     if (plural === 'namespaces') this.#controllers.targets.projects.upsert(toProjectRecord(object));
     if (keyOf(object.metadata) !== 'latchkey-system/latchkey-signing-keys') return;
