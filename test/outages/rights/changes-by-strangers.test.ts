@@ -23,7 +23,6 @@ const { admin } = world;
 
 /** Either of them alone refuses most of it. */
 const judging = ['latchkey-ownership', 'latchkey-delegation'];
-const stamping = ['latchkey-requester', 'latchkey-requester-integrity'];
 const bindingsOf = (names: readonly string[]) =>
   shippedPolicies.filter(({ kind, name }) => names.includes(name) && kind.endsWith('Binding'));
 const resourceOf = ({ kind }: Stored): Resource =>
@@ -139,31 +138,5 @@ describe('while only the policies that judge the result are away', () => {
     const seen = await admin.untilRefused(token, reasons.changeNotAllowed);
     expect(seen.metadata.annotations?.[annotations.changedBy]).toBe('mallory');
     expect(seen.status).not.toHaveProperty('credentialHash');
-  }, 180_000);
-});
-
-/** Each API server goes on stamping for a moment. */
-async function untilNoStamp(): Promise<void> {
-  const isUnstamped = async () => {
-    const { body } = await mallory.tryCreate(ownedAccessKeys, { user: 'mallory', ttl: 600 });
-    return body.metadata?.uid !== undefined && body.metadata.annotations === undefined;
-  };
-  await until('no policy stamps', isUnstamped);
-}
-
-describe('while no one stamps who asks either', () => {
-  it('nothing that a stranger changes is ever confirmed', async () => {
-    const attacks = await attacksOn(alice, maker);
-    const bringBack = await takeAway(plane, bindingsOf([...judging, ...stamping]));
-    await untilNoStamp();
-    for (const attack of attacks) await untilDone(attack);
-    await bringBack();
-    await untilComplete();
-    for (const { title, on } of attacks) {
-      const { status } = await admin.untilRefused(on, reasons.requesterUnknown);
-      expect(status, title).not.toHaveProperty('credentialHash');
-      expect(status, title).not.toHaveProperty('token');
-      expect(status, title).not.toHaveProperty('allowedNamespaces');
-    }
   }, 180_000);
 });

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import { expect } from 'vitest';
+import type { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
+import type { Stored, Target } from '../../../lab/operator/api.ts';
+import { uniqueName } from '../../../lab/operator/manifest.ts';
+import type { World } from '../../../lab/operator/world.ts';
+import { annotations, apiVersion } from '../../../src/api/names.ts';
+import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
+import { untilKnown } from '../../e2e/gateway/known-holder.ts';
+import { type OwnAnswer, OwnClient, ownAPI, ownKeys, ownTokens } from '../../e2e/gateway/own-client.ts';
+import { anyHash, forged } from './attacks-with-verbs.ts';
+
+export type Holder = OwnClient & { readonly object: Stored };
+type Way = World & { readonly gateway: RunningGateway };
+
+/** Someone with a key of this spec, which the gateway knows. No right at the API server comes with it. */
+export async function holderOf(world: Way, spec: object): Promise<Holder> {
+  const key = generateAccessKey(randomBytes(32));
+  const object = await world.admin.untilReady(await world.admin.createKey({ ...spec, key }));
+  await untilKnown(world.gateway, key);
+  return Object.assign(new OwnClient(world, key), { object });
+}
+
+const types = { merge: 'application/merge-patch+json', apply: 'application/apply-patch+yaml' };
+const metadata = { annotations: forged };
+const forAdmins = () => ({ user: 'root-of-all', groups: ['platform-admins'], key: anyHash() });
+
+/** Each way to change a key of someone else. */
+const strangers: Readonly<Record<string, (holder: Holder, on: Stored) => Promise<OwnAnswer>>> = {
+  PUT: async (holder, { apiVersion: version, kind, metadata: old, spec }) =>
+    await holder.send('PUT', placeOf(old.name), {
+      body: {
+        apiVersion: version,
+        kind,
+        metadata: { ...old, ...metadata },
+        spec: { ...spec, key: anyHash() },
+      },
+    }),
+  patch: async (holder, { metadata: { name } }) =>
+    await holder.send('PATCH', placeOf(name), {
+      type: types.merge,
+      body: { metadata, spec: { ttl: 6_000 } },
+    }),
+  rotation: async (holder, { metadata: { name } }) =>
+    await holder.send('PATCH', placeOf(name), {
+      type: types.merge,
+      body: { metadata: { annotations: { ...forged, [annotations.rotate]: 'now' } } },
+    }),
+  'end to being disabled': async (holder, { metadata: { name } }) =>
+    await holder.send('PATCH', placeOf(name), { type: types.merge, body: { spec: { disabled: false } } }),
+  apply: async (holder, { metadata: { name } }) =>
+    await holder.send('PATCH', `${placeOf(name)}?fieldManager=me&force=true`, {
+      type: types.apply,
+      body: { apiVersion, kind: 'OwnedAccessKey', metadata: { name, ...metadata }, spec: { ttl: 6_000 } },
+    }),
+};
+
+const placeOf = (name: string): string => `${ownKeys}/${name}`;
+
+/** Off its own limits. */
+const beyondLimits: readonly object[] = [{ scope: null }, { ttl: 6_000 }, { ttl: null }, { key: anyHash() }];
+
+export interface HolderAttack {
+  /** A token of the holder. */
+  readonly applied: Stored;
+  /** What may have been made by POST. The gateway takes away what the operator refuses at once. */
+  readonly posted: readonly Target[];
+  /** Answers that come when an operator has looked, or none has for long. */
+  readonly posts: Promise<readonly OwnAnswer[]>;
+}
+
+/** `limited`: with a scope and an end. `victim`: a key of someone else. */
+export async function attackByHolder(
+  { free, limited }: { readonly free: Holder; readonly limited: Holder },
+  victim: Stored,
+): Promise<HolderAttack> {
+  for (const [way, change] of Object.entries(strangers))
+    expect([way, (await change(free, victim)).status]).toEqual([way, 404]);
+  for (const spec of beyondLimits) {
+    const { status } = await limited.send('PATCH', placeOf(limited.object.metadata.name), {
+      type: types.merge,
+      body: { spec },
+    });
+    expect([spec, status]).toEqual([spec, 403]);
+  }
+  const instance = await free.send('POST', `${ownAPI}/namespaces/default/virtualclusterinstances`, {
+    body: { metadata: { name: uniqueName('vc') }, spec: {} },
+  });
+  expect(instance.status).toBe(403);
+  const name = uniqueName('token');
+  const applied = await free.send('PATCH', `${ownTokens}/${name}?fieldManager=me&force=true`, {
+    type: types.apply,
+    body: {
+      apiVersion,
+      kind: 'DirectClusterEndpointToken',
+      metadata: { name, ...metadata },
+      spec: { ttl: 600 },
+    },
+  });
+  expect(applied.status).toBe(201);
+  const [token, key] = [uniqueName('token'), uniqueName('key')];
+  const posts = Promise.all([
+    free.send('POST', ownTokens, { body: { metadata: { name: token, ...metadata }, spec: { ttl: 600 } } }),
+    free.send('POST', ownKeys, { body: { metadata: { name: key, ...metadata }, spec: forAdmins() } }),
+  ]);
+  posts.catch(() => undefined);
+  const posted = [
+    { kind: 'DirectClusterEndpointToken', metadata: { name: token } },
+    { kind: 'OwnedAccessKey', metadata: { name: key } },
+  ];
+  return { applied: applied.body, posted, posts };
+}
