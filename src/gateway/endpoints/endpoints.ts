@@ -37,6 +37,7 @@ const onPlatform = (services: EndpointServices): EndpointTable => ({
 
 /** A verb that a kind does not have is refused here, in words of ours. */
 const everyVerb = [
+  '',
   'create',
   'get',
   'list',

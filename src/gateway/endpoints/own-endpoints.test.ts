@@ -89,6 +89,34 @@ describe('a request about one’s own', () => {
     expect(lines.join('\n')).not.toMatch(/alice|tester|gzip|impersonate-group/);
   });
 
+  it('is read at its status as without it, and no one writes there', async () => {
+    const stage = await start();
+    const answer = await stage.send(request(`GET ${keys}/mine/status`));
+    expect(statusOf(answer)).toBe(200);
+    expect(answer).not.toContain(plainKeyOf('mine'));
+    expect(sentBy(stage)[0]?.[0]).toBe(`GET ${keys}/mine HTTP/1.1`);
+    const sent = stage.seen.length;
+    expect(statusOf(await stage.send(request(`GET ${keys}/foreign/status`)))).toBe(404);
+    for (const line of [`PUT ${keys}/mine/status`, `GET ${keys}/mine/scale`, `DELETE ${keys}/mine/status`])
+      expect(statusOf(await stage.send(request(line)))).toBe(403);
+    expect(stage.seen).toHaveLength(sent);
+  });
+
+  it.each([
+    ['OPTIONS', keys, 'GET, POST, DELETE'],
+    ['OPTIONS', `${keys}/mine`, 'GET, PUT, PATCH, DELETE'],
+    ['OPTIONS', `${keys}/foreign`, 'GET, PUT, PATCH, DELETE'],
+    ['PUT', keys, 'GET, POST, DELETE'],
+    ['POST', `${keys}/mine`, 'GET, PUT, PATCH, DELETE'],
+    ['OPTIONS', '/apis/management.platform.sh/v1/selves', 'POST'],
+  ])('%s %s is told which methods there are', async (method, path, allow) => {
+    const stage = await start();
+    const answer = await stage.send(request(`${method} ${path}`));
+    expect(statusOf(answer)).toBe(405);
+    expect(answer).toContain(`\r\nallow: ${allow}\r\n`);
+    expect(stage.seen).toEqual([]);
+  });
+
   it.each<[string, string, unknown, string]>([
     [`POST ${keys}`, 'application/json', { spec: {} }, 'POST'],
     [`PUT ${keys}/mine`, 'application/json', { spec: {} }, 'PUT'],
@@ -183,7 +211,7 @@ describe('a request about one’s own', () => {
   });
 
   it.each([
-    ['GET', '/status'],
+    ['GET', '/scale'],
     ['PUT', '/status'],
     ['PATCH', '/status'],
     ['POST', '/token'],

@@ -18,6 +18,8 @@ import { watchOwn } from './watch-own.ts';
 type Operation = (request: OwnRequest) => Promise<Reply>;
 
 const operations: Readonly<Record<string, Operation>> = {
+  // The path is checked first, and no method that has no verb fits any.
+  '': getOwn,
   get: getOwn,
   list: listOwn,
   create: createOwn,
@@ -31,11 +33,13 @@ const operations: Readonly<Record<string, Operation>> = {
 export function credentialEndpoints(services: EndpointServices): Readonly<Record<string, Endpoint>> {
   const entries = allCredentialKinds.flatMap((kind) => {
     const { plural } = credentialKinds[kind];
-    const serve = (verb: string, endpoint: Endpoint) => [`${verb} ${plural}.${group}`, endpoint] as const;
+    const serve = (verb: string, endpoint: Endpoint, subresource = '') =>
+      [`${verb} ${plural}${subresource}.${group}`, endpoint] as const;
     const served = Object.entries(operations).map(([verb, operation]) =>
       serve(verb, answering(operation, { kind, services })),
     );
-    return [...served, serve('watch', watching({ kind, services }))];
+    const status = serve('get', answering(getOwn, { kind, services }), '/status');
+    return [...served, status, serve('watch', watching({ kind, services }))];
   });
   return Object.fromEntries(entries);
 }

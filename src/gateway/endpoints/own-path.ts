@@ -13,7 +13,9 @@ export function checkPath(place: Place): void {
   if (isElsewhere(place)) throw notFound(place);
   for (const part of [asked.namespace, asked.name])
     if (part !== '' && !isSegment(part)) refuse('ERR_OBJECT_NAME', {});
-  if (!isServed(place)) refuse('ERR_OPERATION_UNKNOWN', { resource: credentialResources[kind].plural });
+  if (isServed(place)) return;
+  const headers = ['allow', asked.name === '' ? 'GET, POST, DELETE' : 'GET, PUT, PATCH, DELETE'];
+  refuse('ERR_OPERATION_UNKNOWN', { resource: credentialResources[kind].plural }, { headers });
 }
 
 /** In a namespace where the kind has none, or without one where it has. Only lists go through all namespaces. */
@@ -26,6 +28,7 @@ function isElsewhere({ kind, asked: { namespace, verb } }: Place): boolean {
 /** A path that says `watch` makes every method one; only a GET is meant as one. */
 function isServed({ asked: { verb, name }, request: { method } }: Place): boolean {
   if (verb === 'watch') return method === 'GET';
+  if (verb === '') return false;
   if (verb === 'create') return name === '';
   return name !== '' || !changing.has(verb);
 }

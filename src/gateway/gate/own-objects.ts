@@ -4,6 +4,8 @@ import type { RequestMeaning } from '../../scope/requests/resolve-request.ts';
 import type { Verdict } from '../index/verdict.ts';
 
 const verbs: ReadonlySet<string> = new Set([
+  // Of a method that nothing is done with: the answer says which ones there are.
+  '',
   'get',
   'list',
   'watch',
@@ -23,5 +25,8 @@ export const isOwnRequest = (request: RequestMeaning, { record }: Pick<Verdict, 
   isCredentialRequest(request) &&
   request.target.kind === 'management' &&
   request.apiVersion === version &&
-  request.subresource === '' &&
-  verbs.has(request.verb);
+  (request.subresource === '' ? verbs.has(request.verb) : isStatusRead(request));
+
+/** The whole object, as without the subresource. */
+const isStatusRead = ({ verb, name, subresource }: RequestMeaning): boolean =>
+  subresource === 'status' && verb === 'get' && name !== '';
