@@ -108,6 +108,11 @@ export const errorCatalogue = {
     fix: 'Send plain HTTP/1.1, as curl and kubectl do. Look for a proxy in front of Latchkey that changes requests.',
     httpStatus: 400,
   },
+  ERR_REQUEST_SCHEME: {
+    message: 'the request came as plain http, and this port speaks https',
+    fix: 'Write https:// in the address, as in the server of your kubeconfig.',
+    httpStatus: 400,
+  },
   ERR_REQUEST_METHOD: {
     message: 'the method is not served; use GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS',
     fix: 'Use one of these methods, in capital letters.',

@@ -11,6 +11,7 @@ import { isProtectedNamespace } from '../../scope/gate/sensitive.ts';
 import { forward } from '../proxy/forward.ts';
 import { withoutHeaders } from '../proxy/request-headers.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
+import { warningOf } from '../server/warning.ts';
 import { ask } from './ask.ts';
 import { answerFailure, type Endpoint, type EndpointRequest, type EndpointServices } from './endpoint.ts';
 import { speakerOf } from './instance-use.ts';
@@ -30,7 +31,7 @@ import {
 } from './kubeconfig-object.ts';
 import { namedKeyDenial } from './named-key.ts';
 import { sendObject } from './object-answer.ts';
-import { readSentObject, strictUnlessAsked, toWarnings } from './object-form.ts';
+import { readSentObject, strictUnlessAsked } from './object-form.ts';
 import { askerOf } from './own-request.ts';
 import type { QuotaPlace } from './quota.ts';
 import type { MadeObject } from './removals.ts';
@@ -249,7 +250,7 @@ function send(
 function passedHeaders(answer: RawResponse, warnings: readonly string[] = []) {
   const { warning = [] } = answer.headers;
   const retryAfter = retryAfterOf(answer);
-  const all = [warning, toWarnings(warnings)].flat();
+  const all = [warning, warnings.map(warningOf)].flat();
   return {
     'cache-control': 'no-store',
     ...(all.length === 0 ? {} : { warning: all }),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { apiVersion } from '../../api/names.ts';
-import { checkForm, toWarnings } from './object-form.ts';
+import { checkForm } from './object-form.ts';
 
 const form = { kind: 'Self', specFields: ['accessKey'] };
 const problemOf = (answer: object): string =>
@@ -50,11 +50,4 @@ describe('an object', () => {
   it('has a spec that somebody else looks at', () => {
     expect(checkForm({ spec: { more: 2 } }, { kind: 'Self' }, 'Strict')).toHaveProperty('warnings', []);
   });
-});
-
-it('a warning is quoted, and carries nothing that would begin another header', () => {
-  expect(toWarnings(['unknown field "a"', 'b\r\nSet-Cookie: \u00e4'])).toEqual([
-    '299 - "unknown field \\"a\\""',
-    '299 - "bSet-Cookie: "',
-  ]);
 });

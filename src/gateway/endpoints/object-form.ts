@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../api/json.ts';
 import { apiVersion } from '../../api/names.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
+import { warningOf } from '../server/warning.ts';
 import type { EndpointRequest, EndpointServices } from './endpoint.ts';
 import { mediaTypeOf, objectLimit, parseBody, readBody } from './request-body.ts';
 
@@ -91,8 +92,4 @@ const unknownType = errorAnswer('ERR_BODY_TYPE', {});
 
 /** As the API server sends warnings. */
 export const warningHeaders = (texts: readonly string[]): Readonly<Record<string, readonly string[]>> =>
-  texts.length === 0 ? {} : { warning: toWarnings(texts) };
-
-/** What no header carries is left out. */
-export const toWarnings = (texts: readonly string[]): readonly string[] =>
-  texts.map((text) => `299 - "${text.replace(/[^\x20-\x7e]/g, '').replace(/["\\]/g, '\\$&')}"`);
+  texts.length === 0 ? {} : { warning: texts.map(warningOf) };

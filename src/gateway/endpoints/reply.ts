@@ -2,6 +2,7 @@ import { asObject, type JsonObject } from '../../api/json.ts';
 import type { RawResponse } from '../../kube/client/response-collector.ts';
 import { badAnswer } from '../../kube/kube-error.ts';
 import { renderStatus } from '../../kube/status.ts';
+import { warningOf } from '../server/warning.ts';
 
 /** A credential that this very request made. */
 export interface IssuedCredential {
@@ -68,7 +69,6 @@ export const issueInto = (object: JsonObject, { part, field, value }: IssuedCred
 /** One more text for people; kubectl prints it. */
 export function withWarning({ headers = {}, ...reply }: Reply, text: string): Reply {
   const others = headers['warning'] ?? [];
-  const printable = text.replace(/[^\x20-\x7e]/g, ' ').replace(/["\\]/g, "'");
-  const warning = [...(typeof others === 'string' ? [others] : others), `299 - "${printable}"`];
+  const warning = [...(typeof others === 'string' ? [others] : others), warningOf(text)];
   return { ...reply, headers: { ...headers, warning } };
 }

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createAuthority, createClient, createServer } from '../../../lab/controlplane/certificates.ts';
+import { rawExchange } from '../../../test/builders/raw-exchange.ts';
 import {
   createAuthority as createOwnAuthority,
   createServingCertificate,
@@ -177,5 +178,45 @@ describe('a server with a certificate', () => {
     expect(String(answer)).toMatch(/^HTTP\/1\.1 200/);
     await expect(dial({ maxVersion: 'TLSv1.1', minVersion: 'TLSv1' })).rejects.toThrow();
     await server.close(0);
+  });
+});
+
+describe('a port that speaks TLS', () => {
+  async function start() {
+    const refused: string[] = [];
+    const { certificate: cert, key } = pairFor('localhost');
+    const server = new GatewayServer({
+      address: { host: '127.0.0.1', port: 0 },
+      certificate: { cert, key },
+      limits: {
+        ...{ headerBytes: 16_384, headerFields: 100, urlBytes: 8_192, headMs: 5_000, idleMs: 5_000 },
+        ...{ connections: 8, strangersPerAddress: 0, strangerGraceMs: 0 },
+      },
+      clock: systemClock,
+      onConnectionClosed: () => undefined,
+      onRefused: (code) => refused.push(code),
+      onRequest: (_, response) => void response.end(),
+    });
+    const { port } = await server.listen();
+    return { refused, port, close: async () => await server.close(0) };
+  }
+
+  it.each([
+    'GET /api HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer secret\r\n\r\n',
+    'DELETE /a HTTP/1.1\r\nHost: a\r\n\r\n',
+  ])('tells a client that speaks plain HTTP what is wrong: %s', async (text) => {
+    const { refused, port, close } = await start();
+    const answer = await rawExchange(port, text);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 [\s\S]*warning: 299 - "the request came as plain http/);
+    expect(answer).not.toContain('secret');
+    expect(refused).toEqual(['ERR_REQUEST_SCHEME']);
+    await close();
+  });
+
+  it('says nothing to what is neither', async () => {
+    const { refused, port, close } = await start();
+    expect(await rawExchange(port, 'SSH-2.0-OpenSSH_9.9\r\n')).toBe('');
+    expect(refused).toEqual([]);
+    await close();
   });
 });

@@ -73,6 +73,11 @@ export class Connections {
     this.#users.set(user, kept + 1);
   }
 
+  /** The one below a socket of TLS. */
+  find(socket: SocketAddress): Socket | undefined {
+    return this.#open.get(keyOf(socket))?.socket;
+  }
+
   /** The oldest goes, or the new one when all are young: they need the time of a handshake, or no one gets through a rush. */
   #makeRoom(strangers: LinkedList<Entry>, added: Connection, limit: ExceededLimit): void {
     const { clock, limits, onClosed } = this.#options;

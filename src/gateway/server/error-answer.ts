@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ErrorValues, errorCatalogue, errorMessage, type HTTPErrorCode } from '../../errors.ts';
 import { renderStatus, type StatusDetails } from '../../kube/status.ts';
+import { warningOf } from './warning.ts';
 
 /** An error as it goes to the client, rendered once. */
 export interface ErrorAnswer {
@@ -17,7 +18,10 @@ export interface ErrorAnswerOptions {
   readonly details?: StatusDetails;
 }
 
-/** A Kubernetes `Status` of an error of the catalogue, with its message and its advice. */
+/**
+ * A Kubernetes `Status` of an error of the catalogue, with its message and its advice. The same stands in a warning: while kubectl
+ * finds out what there is, it shows nothing of a Status.
+ */
 export function errorAnswer<Code extends HTTPErrorCode>(
   code: Code,
   values: ErrorValues<Code>,
@@ -32,7 +36,8 @@ export function errorAnswer<Code extends HTTPErrorCode>(
   const causes = [{ reason: code }, ...(details.causes ?? [])].map((cause) => ({ ...cause, ...explained }));
   const body = renderStatus({ code: status, message, details: { ...details, causes } });
   const length = String(Buffer.byteLength(body));
-  return { code, status, headers: [...statusHeaders, 'content-length', length, ...headers], body };
+  const own = ['content-length', length, 'warning', warningOf(message)];
+  return { code, status, headers: [...statusHeaders, ...own, ...headers], body };
 }
 
 const statusHeaders = [

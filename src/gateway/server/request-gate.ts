@@ -16,7 +16,7 @@ type RequestHead = Pick<IncomingMessage, 'httpVersion' | 'method' | 'url' | 'raw
 export function checkRequestHead(head: RequestHead, limits: RequestLimits): ErrorAnswer | undefined {
   const { httpVersion, method = '', url = '', rawHeaders } = head;
   if (httpVersion !== '1.1') return errorAnswer('ERR_REQUEST_VERSION', {});
-  if (!methods.has(method)) return errorAnswer('ERR_REQUEST_METHOD', {}, { headers: ['allow', allowed] });
+  if (!methods.has(method)) return unknownMethod;
   if (url.length > limits.urlBytes) return errorAnswer('ERR_REQUEST_URL', { limit: limits.urlBytes });
   if (rawHeaders.length > 2 * limits.headerFields) return tooManyHeaders(limits);
   const problem = urlProblem(url) ?? framingProblem(rawHeaders);
@@ -27,7 +27,11 @@ export const tooManyHeaders = ({ headerBytes, headerFields }: RequestLimits): Er
   errorAnswer('ERR_REQUEST_HEADERS', { bytes: headerBytes, fields: headerFields });
 
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-const allowed = [...methods].join(', ');
+export const unknownMethod = errorAnswer(
+  'ERR_REQUEST_METHOD',
+  {},
+  { headers: ['allow', [...methods].join(', ')] },
+);
 
 /** A proxy takes its target from an absolute URL, and a server that drops a fragment judges another path. */
 function urlProblem(url: string): string | undefined {

@@ -64,7 +64,9 @@ describe('a request that can be read in two ways is refused, and so is everythin
     ['bytes above ASCII in the target', 'GET /\xe4 HTTP/1.1\r\nHost: a\r\n\r\n', 400],
     ['TRACE', 'TRACE / HTTP/1.1\r\nHost: a\r\n\r\n', 405],
     ['CONNECT', 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n', 405],
-    ['a method in lower case', 'get / HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+    ['a method in lower case', 'get / HTTP/1.1\r\nHost: a\r\n\r\n', 405],
+    ['a method that no one knows', 'FETCH / HTTP/1.1\r\nHost: a\r\n\r\n', 405],
+    ['no method', '/ HTTP/1.1\r\nHost: a\r\n\r\n', 400],
     ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
     ['PROPFIND', 'PROPFIND / HTTP/1.1\r\nHost: a\r\n\r\n', 405],
     [

@@ -7,7 +7,7 @@ import type { Clock } from '../../kube/clock.ts';
 import type { ServingCertificate } from './certificate.ts';
 import { type ConnectionLimits, Connections, type ExceededLimit } from './connections.ts';
 import { type ErrorAnswer, errorAnswer, rawError, sendError } from './error-answer.ts';
-import { checkRequestHead, type RequestLimits, tooManyHeaders } from './request-gate.ts';
+import { checkRequestHead, type RequestLimits, tooManyHeaders, unknownMethod } from './request-gate.ts';
 
 export interface ServerLimits extends RequestLimits, ConnectionLimits {
   /** For the head of a request to arrive, milliseconds. */
@@ -108,9 +108,9 @@ export class GatewayServer {
       .on('checkExpectation', (request, response) =>
         this.#onRequest(request, response, errorAnswer('ERR_REQUEST_EXPECTATION', {})),
       )
-      .on('connect', (_request, socket) => this.#refuseRaw(socket, errorAnswer('ERR_REQUEST_METHOD', {})))
+      .on('connect', (_request, socket) => this.#refuseRaw(socket, unknownMethod))
       .on('clientError', (error, socket) => this.#onClientError(error, socket))
-      .on('tlsClientError', (_error, socket) => void socket.destroy());
+      .on('tlsClientError', (error, socket) => this.#onHandshakeError(error, socket));
   }
 
   /** One request of a socket after the other: an answer that ends the connection ends what was sent behind its request as well. */
@@ -158,23 +158,41 @@ export class GatewayServer {
     socket.end(rawError(answer), () => socket.destroy());
   }
 
+  /** Who forgot the letter in https is told so, in the clear: there is nothing to read but that. */
+  #onHandshakeError(error: NodeJS.ErrnoException, socket: Socket): void {
+    const isPlain = error.code === 'ERR_SSL_HTTP_REQUEST';
+    const below = isPlain ? this.#connections.find(socket) : undefined;
+    if (below === undefined) socket.destroy();
+    else this.#refuseRaw(below, plainRequest);
+  }
+
   /** What the parser refuses never becomes a request. An answer under way must not get another one into its middle. */
-  #onClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+  #onClientError(error: ParseError, socket: Duplex): void {
     if (this.#refused.has(socket)) return;
     this.#refused.add(socket);
     if (!socket.writable || error.code === 'ECONNRESET' || this.#answers.get(socket)?.length) {
       socket.destroy();
       return;
     }
-    this.#refuseRaw(socket, this.#answerTo(error.code));
+    this.#refuseRaw(socket, this.#answerTo(error));
   }
 
-  #answerTo(code: string | undefined): ErrorAnswer {
+  #answerTo({ code, rawPacket }: ParseError): ErrorAnswer {
+    if (code === 'HPE_INVALID_METHOD' && isRequestLine(rawPacket)) return unknownMethod;
     if (code === 'HPE_HEADER_OVERFLOW') return tooManyHeaders(this.#options.limits);
     if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return errorAnswer('ERR_REQUEST_TIMEOUT', {});
     return errorAnswer('ERR_REQUEST_MALFORMED', { problem: 'it is no HTTP/1.1' });
   }
 }
+
+/** As Node gives it with what the parser read last. */
+type ParseError = NodeJS.ErrnoException & { readonly rawPacket?: Buffer };
+
+/** Of any method. The parser knows some only, and takes all others for what is no HTTP. */
+const isRequestLine = (bytes: Buffer | undefined): boolean =>
+  /^[A-Za-z_-]{1,32} \/\S* HTTP\/1\.1\r\n/.test(bytes?.toString('latin1') ?? '');
+
+const plainRequest = errorAnswer('ERR_REQUEST_SCHEME', {});
 
 function createHTTPServer({ certificate, limits }: GatewayServerOptions): Server | SecureServer {
   const options = {

@@ -185,6 +185,55 @@ describe('kubectl', () => {
   });
 });
 
+describe('kubectl that does not know yet what there is', () => {
+  const { gateway, plane, guard } = world;
+  let caches = 0;
+
+  /** What it says with a cache of its own, which is empty. */
+  async function coldFailureOf(kubeconfig: string, ...args: string[]): Promise<string> {
+    caches += 1;
+    const cache = `--cache-dir=${guard.folder}/cold-cache-${caches}`;
+    const { stderr, exitCode } = await plane.kubectl([...args, cache], { kubeconfig });
+    expect(exitCode).toBe(1);
+    return stderr;
+  }
+
+  it('prints the whole sentence of a refusal', async () => {
+    const said = await coldFailureOf(
+      await gateway.kubeconfig(kubectl.key, 'cluster/none'),
+      'get',
+      'configmaps',
+    );
+    expect(said).toMatch(/^Warning: User "\S+" needs the verb "use" on \S*clusters.* Bind a role/m);
+  });
+
+  it('prints it where the server of the kubeconfig is the gateway and no target', async () => {
+    const kubeconfig = await gateway.kubeconfig(narrow.key);
+    const said = await coldFailureOf(kubeconfig, 'get', 'configmaps', `--server=${gateway.url}`);
+    expect(said).toMatch(/^Warning: there is nothing at this path.* Check the server in your kubeconfig/m);
+  });
+
+  it('prints it with a key that is wrong, and with a token of a ServiceAccount', async () => {
+    const wrong = await gateway.kubeconfig('a-key-that-no-one-knows');
+    expect(await coldFailureOf(wrong, 'get', 'configmaps')).toMatch(
+      /^Warning: not authenticated: the credential is not accepted/m,
+    );
+    const { stdout: token } = await plane.kubectl(['create', 'token', 'default']);
+    const ofAccount = await gateway.kubeconfig(token.trim());
+    expect(await coldFailureOf(ofAccount, 'get', 'configmaps')).toMatch(
+      /^Warning: not authenticated: a token of a ServiceAccount .* to the own address of that target/m,
+    );
+  });
+
+  it('prints it where the server of the kubeconfig is http, for https', async () => {
+    const kubeconfig = await gateway.kubeconfig(narrow.key);
+    const server = `--server=${gateway.url.replace('https:', 'http:')}/kubernetes/management`;
+    expect(await coldFailureOf(kubeconfig, 'get', 'configmaps', server)).toMatch(
+      /^Warning: the request came as plain http.* Write https:/m,
+    );
+  });
+});
+
 describe('kubectl auth', () => {
   it('can-i answers for the user and for the scope', async () => {
     expect(await kubectl.ok(['auth', 'can-i', 'delete', 'configmaps'])).toBe('yes\n');

@@ -118,6 +118,21 @@ describe('kubectl, with a key of one’s own', () => {
     await watching.end();
   });
 
+  it('selects by the name, also twice, and finds nothing that has two names', async () => {
+    const [one, other] = [world.name('one'), world.name('other')];
+    await kubectl.send('create', [keyOf(one), keyOf(other)]);
+    const found = async (...names: string[]) =>
+      await kubectl.ok([
+        ...['get', 'oak', '-o', 'name', '--field-selector'],
+        names.map((name) => `metadata.name=${name}`).join(),
+      ]);
+    expect(await found(one)).toBe(`ownedaccesskey.management.platform.sh/${one}\n`);
+    expect(await found(one, one)).toBe(await found(one));
+    expect(await found(one, other)).toBe('');
+    const status = await kubectl.ok(['get', 'oak', one, '--subresource=status', '-o', 'yaml']);
+    expect(status).toBe(await kubectl.ok(['get', 'oak', one, '-o', 'yaml']));
+  });
+
   it('dry-runs everything without a trace', async () => {
     const name = world.name('dry');
     const dry = '--dry-run=server';
