@@ -42,6 +42,23 @@ export const operationErrors = {
     httpStatus: 422,
     field: 'spec',
   },
+  ERR_OBJECT_EXISTS: {
+    message: '{resource} "{name}" already exists',
+    fix: 'Leave it as it is, and go on.',
+    httpStatus: 409,
+  },
+  ERR_SPACE_NAMESPACE: {
+    message:
+      'no namespace is made in a space, which is the namespace "{namespace}" of its cluster and no other',
+    fix: 'Use that namespace. For another one, ask who runs the platform for another space.',
+    httpStatus: 403,
+  },
+  ERR_SPACE_MISSING: {
+    message:
+      'the namespace "{namespace}" of this space does not exist in its cluster, and is not made through the space',
+    fix: 'Ask who runs the cluster to create it: the SpaceInstance is not Ready until then.',
+    httpStatus: 403,
+  },
   ERR_ISSUER_UNKNOWN: {
     message: 'the gateway does not know at the moment which keys sign tokens',
     fix: 'Try again in some seconds. If it lasts, look whether the operator has a leader: it publishes the keys.',

@@ -51,6 +51,7 @@ export const reasons = {
   targetInUse: 'TargetInUse',
   clusterNotFound: 'ClusterNotFound',
   clusterNotReady: 'ClusterNotReady',
+  namespaceNotFound: 'NamespaceNotFound',
   instanceNotFound: 'InstanceNotFound',
   instanceGone: 'InstanceGone',
   instanceNotReady: 'InstanceNotReady',

@@ -9,6 +9,7 @@ import {
 } from '../../test/builders/gateway-stage.ts';
 import { waitFor } from '../../test/fakes/wait-for.ts';
 import { credentialHash } from '../credentials/keys/credential-hash.ts';
+import type { Verdict } from './index/verdict.ts';
 
 const key = 'a-key-that-alice-chose-herself';
 const running: GatewayStage[] = [];
@@ -122,6 +123,58 @@ describe('an upgrade', () => {
     expect(statusOf(await send(get()))).toBe(401);
     expect(statusOf(await send(get(bearer)))).toBe(200);
     expect(seen.join('')).not.toMatch(/sec-websocket|base64url/i);
+  });
+});
+
+describe('a namespace that is to be made in a space', () => {
+  const answering =
+    (status: number): Behaviour =>
+    (socket) =>
+      void socket.write(`HTTP/1.1 ${status} X\r\nContent-Length: 2\r\n\r\n{}`);
+  const create = (body: string, type = 'application/json', path = 'namespaces') =>
+    [
+      `POST /kubernetes/project/p/space/s/api/v1/${path} HTTP/1.1`,
+      ...['Host: a', 'Connection: close', bearer, `Content-Type: ${type}`],
+      `Content-Length: ${body.length}`,
+      '',
+      body,
+    ].join('\r\n');
+  const named = (name: string) => JSON.stringify({ metadata: { name } });
+  const whole = { spaces: [{ project: 'p', space: 's' }] };
+
+  it.each<[string, string, number, number, RegExp]>([
+    ['its own', create(named('shop')), 200, 409, /"reason":"AlreadyExists".*"name":"shop"/],
+    ['its own, in YAML', create('metadata: {name: shop}', 'application/yaml'), 200, 409, /AlreadyExists/],
+    [
+      'its own, in protobuf',
+      create('k8s\0\n\x06\n\x04shop', 'application/vnd.kubernetes.protobuf'),
+      200,
+      409,
+      /AlreadyExists/,
+    ],
+    ['its own, which the user may not see', create(named('shop')), 403, 409, /AlreadyExists/],
+    ['its own, which is not there', create(named('shop')), 404, 403, /does not exist in its cluster/],
+    ['another', create(named('shop2')), 200, 403, /which is the namespace \\"shop\\" of its cluster/],
+    ['no name', create('{}'), 200, 403, /which is the namespace/],
+    ['what is no object', create('[', 'application/json'), 200, 403, /which is the namespace/],
+  ])('is not made: %s', async (...row) => {
+    const [, text, found, status, words] = row;
+    const { send, seen, know } = await start(answering(found));
+    know(key, verdictFor(whole));
+    const answer = await send(text);
+    expect([statusOf(answer), answer]).toEqual([status, expect.stringMatching(words)]);
+    expect(seen.filter((sent) => !sent.startsWith('GET /api/v1/namespaces/shop HTTP'))).toEqual([]);
+  });
+
+  it.each<[string, string, Verdict]>([
+    ['by a credential for another space', create(named('shop')), verdictFor({ spaces: [] })],
+    ['at the path of one', create(named('shop'), 'application/json', 'namespaces/shop'), verdictFor(whole)],
+    ['in another namespace', create(named('a'), 'application/json', 'namespaces/b/configmaps'), verdictFor()],
+  ])('is not even asked for: %s', async (_, text, verdict) => {
+    const { send, seen, know } = await start();
+    know(key, verdict);
+    expect(await send(text)).toMatch(/^HTTP\/1\.1 403 [\s\S]*ERR_SCOPE/);
+    expect(seen).toEqual([]);
   });
 });
 

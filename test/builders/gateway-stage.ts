@@ -164,6 +164,10 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
   const targets = {
     find: (target: RequestTarget): FoundTarget | undefined => {
       if (target.kind === 'management') return { uids: '', upstream: platform, groups: [], isPlatform: true };
+      if (target.kind === 'space') {
+        const entry = { verb: 'use', resource: 'spaceinstances', namespace: 'p-p', name: target.space };
+        return { uids: '', upstream: platform, groups: [], isPlatform: false, namespace: 'shop', entry };
+      }
       if (target.kind !== 'cluster') return undefined;
       const entry = { verb: 'use', resource: 'clusters', namespace: '', name: target.cluster };
       return { uids: state.uid, upstream: platform, groups: ['users'], isPlatform: false, entry };

@@ -176,10 +176,10 @@ async function people({ platform }: Planes, { gateway }: Latchkey): Promise<Cast
 
 async function applySamples(planes: Planes, alice: string, detail: Say): Promise<void> {
   const { platform } = planes;
-  detail('applying config/samples as alice');
-  await applyAs(platform, alice, path.join(configFolder, 'samples'), detail);
   detail('applying config/samples/cluster as administrator: no one else may use its Secret');
   await applyAs(platform, platform.adminKubeconfig, path.join(configFolder, 'samples/cluster'), detail);
+  detail('applying config/samples as alice: their scopes name that cluster');
+  await applyAs(platform, alice, path.join(configFolder, 'samples'), detail);
   detail('applying config/samples/virtual-cluster as alice');
   await applyAs(platform, alice, await virtualClusterSamples(planes), detail);
 }

@@ -21,6 +21,8 @@ export interface Planes {
 export async function prepareProject({ platform, virtual }: Planes): Promise<void> {
   // For the eyes: with it, a list of namespaces is plainly not the platform's.
   requireSuccess(await virtual.kubectl(['create', 'namespace', 'shop-web']), 'kubectl create namespace');
+  // The space of the samples.
+  requireSuccess(await platform.kubectl(['create', 'namespace', 'shop']), 'kubectl create namespace');
   const project = ['apply', '-k', path.join(configFolder, 'samples/project')];
   requireSuccess(await platform.kubectl(project), 'kubectl apply -k config/samples/project');
   const secret = async (namespace: string, name: string, kubeconfig: string): Promise<void> => {

@@ -12,6 +12,7 @@ import type { CredentialIndex } from '../index/credential-index.ts';
 import type { RecentChanges } from '../index/recent-changes.ts';
 import type { TargetRecords } from '../index/target-records.ts';
 import { answerTo, type Forwarding } from '../proxy/forward.ts';
+import type { FoundTarget } from '../proxy/targets.ts';
 import { type ErrorAnswer, sendError } from '../server/error-answer.ts';
 import type { YAMLReader } from '../yaml/yaml-reader.ts';
 import type { HeldBytes } from './held-bytes.ts';
@@ -30,7 +31,7 @@ export interface EndpointRequest extends Omit<Forwarding, 'body'> {
   readonly asked: ResolvedRequest;
   readonly sender: Authenticated;
   /** The namespace that a space is. */
-  readonly place: TargetPlace;
+  readonly place: TargetPlace & Pick<FoundTarget, 'isNamespaceMissing'>;
   /** For the time of the main thread: wait for it before each piece of work. */
   readonly turn: () => Promise<void>;
   /** For what may end the credential itself: the request is not cut any more when that is over. It counts until its answer. */

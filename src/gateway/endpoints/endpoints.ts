@@ -4,7 +4,7 @@ import type { TargetPlace } from '../../scope/gate/authorise.ts';
 import { isCredentialRequest } from '../../scope/gate/sensitive.ts';
 import type { RequestMeaning } from '../../scope/requests/resolve-request.ts';
 import { version } from '../../version.ts';
-import { credentialKind } from '../gate/authorise.ts';
+import { credentialKind, isNamespaceMade } from '../gate/authorise.ts';
 import type { Verdict } from '../index/verdict.ts';
 import { hasBody } from '../server/error-answer.ts';
 import { discoveryEndpoints } from './discovery.ts';
@@ -15,6 +15,7 @@ import { narrowedList } from './narrowed-lists.ts';
 import { credentialEndpoints } from './own-endpoints.ts';
 import { answerReview } from './reviews.ts';
 import { selves } from './selves.ts';
+import { spaceNamespace } from './space-namespace.ts';
 import { tokenReviews } from './token-reviews.ts';
 
 /** By question: see {@link questionOf}. */
@@ -63,9 +64,11 @@ export class Endpoints {
   /** Nearly every request is for another group, and costs no text. */
   readonly #groups: ReadonlySet<string>;
   readonly #services: EndpointServices;
+  readonly #spaceNamespace: Endpoint;
 
   constructor(services: EndpointServices) {
     this.#services = services;
+    this.#spaceNamespace = spaceNamespace(services);
     const shared = everywhere(services);
     this.#everywhere = new Map(Object.entries(shared));
     this.#onPlatform = new Map(Object.entries({ ...shared, ...onPlatform(services) }));
@@ -74,6 +77,7 @@ export class Endpoints {
   }
 
   find(asked: RequestMeaning, { isPlatform }: Pick<TargetPlace, 'isPlatform'>): Endpoint | undefined {
+    if (isNamespaceMade(asked)) return this.#spaceNamespace;
     if (asked.isResourceRequest && !this.#groups.has(asked.apiGroup)) return undefined;
     const table = asked.target.kind === 'management' ? this.#onPlatform : this.#everywhere;
     // What stands here by mistake alone must not reach the API server: administrators hold keys too, and it would show all.

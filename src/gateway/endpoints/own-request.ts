@@ -58,7 +58,7 @@ export async function askAsHolder(
   { method, path, body, contentType = 'application/json', group = groups.selfService }: HolderQuestion,
 ): Promise<RawResponse> {
   const headers = [
-    ...withoutHeaders(request.send.headers, (name) => replaced.has(name)),
+    ...withoutHeaders(request.send.headers, (name) => aboutBody.has(name)),
     ...['accept', 'application/json', 'impersonate-group', group],
     ...(body === undefined ? [] : ['content-type', contentType]),
   ];
@@ -74,7 +74,7 @@ export function askerOf({ sender, send }: Pick<OwnRequest, 'sender' | 'send'>, g
 }
 
 /** They describe the body that the client sent, or wants. */
-const replaced: ReadonlySet<string> = new Set([
+export const aboutBody: ReadonlySet<string> = new Set([
   'accept',
   'accept-encoding',
   'content-encoding',

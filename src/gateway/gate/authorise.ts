@@ -33,10 +33,26 @@ export function findDenial(
   place: TargetPlace,
 ): ErrorAnswer | undefined {
   if (isOwnRequest(request, verdict)) return undefined;
+  if (isNamespaceMade(request) && explainScope(verdict, lookAtNamespace(request, place), place) === undefined)
+    return undefined;
   const problem = explainScope(verdict, request, place);
   if (problem !== undefined) return errorAnswer('ERR_SCOPE', { problem });
   return isOfPlatform(request, place) ? credentialKind : undefined;
 }
+
+/** Whether a namespace is to be made in a space. Installers do that first, and go on where it is there already. */
+export const isNamespaceMade = ({ target, verb, apiGroup, resource, namespace }: RequestMeaning): boolean =>
+  target.kind === 'space' &&
+  resource === 'namespaces' &&
+  verb === 'create' &&
+  apiGroup === '' &&
+  namespace === '';
+
+/** To who may see the namespace of a space, the gateway says itself that it is there, and that no other one is made. */
+const lookAtNamespace = (request: RequestMeaning, { namespace = '' }: TargetPlace): RequestMeaning => ({
+  ...request,
+  ...{ verb: 'get', name: namespace, namespace },
+});
 
 /** The same in words, for an access review. */
 export function explainDenial(

@@ -1,4 +1,6 @@
+import { conditionTypes, findCondition } from '../../api/conditions.ts';
 import { groups } from '../../api/names.ts';
+import { reasons } from '../../api/reasons.ts';
 import { clusters, type Resource, spaceInstances, virtualClusterInstances } from '../../api/resources.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { AccessQuestion } from '../../platform/access-review.ts';
@@ -18,6 +20,8 @@ export interface FoundTarget extends TargetPlace {
   readonly upstream: Upstream | undefined;
   /** Groups that every user has there, besides those of the credential. */
   readonly groups: readonly string[];
+  /** Of a space: the operator has looked, and found that its namespace is not there. */
+  readonly isNamespaceMissing?: boolean;
   /** What the user must be allowed on the platform to enter; absent for the platform itself. */
   readonly entry?: AccessQuestion;
 }
@@ -93,6 +97,7 @@ export class Targets {
       uids: `${record.uid} ${cluster?.uid}`,
       ...this.#accessTo(isConfirmed ? cluster?.uid : undefined),
       namespace: place?.namespace ?? record.clusterRef.namespace,
+      isNamespaceMissing: readyReason(record) === reasons.namespaceNotFound,
       groups: [],
       entry: entryTo(spaceInstances, namespace, name),
     };
@@ -125,6 +130,9 @@ export class Targets {
     return this.#options.records.findProject(namespace) === project ? namespace : undefined;
   }
 }
+
+const readyReason = ({ conditions }: TargetRecord): string | undefined =>
+  findCondition(conditions, conditionTypes.ready)?.reason;
 
 const entryTo = ({ plural }: Resource, namespace: string, name: string): AccessQuestion => ({
   verb: 'use',

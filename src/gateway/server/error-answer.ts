@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { defined } from '../../api/json.ts';
 import { type ErrorValues, errorCatalogue, errorMessage, type HTTPErrorCode } from '../../errors.ts';
 import { renderStatus, type StatusDetails } from '../../kube/status.ts';
 import { warningOf } from './warning.ts';
@@ -16,6 +17,8 @@ export interface ErrorAnswerOptions {
   /** Name and value in turn. */
   readonly headers?: readonly string[];
   readonly details?: StatusDetails;
+  /** Where the status has more than one. */
+  readonly reason?: string;
 }
 
 /**
@@ -25,7 +28,7 @@ export interface ErrorAnswerOptions {
 export function errorAnswer<Code extends HTTPErrorCode>(
   code: Code,
   values: ErrorValues<Code>,
-  { headers = [], details = {} }: ErrorAnswerOptions = {},
+  { headers = [], details = {}, reason }: ErrorAnswerOptions = {},
 ): ErrorAnswer {
   const entry: { readonly httpStatus: number; readonly fix: string; readonly field?: string } =
     errorCatalogue[code];
@@ -34,7 +37,10 @@ export function errorAnswer<Code extends HTTPErrorCode>(
   // Of what is invalid, kubectl prints the causes alone, each text once.
   const explained = field === undefined ? {} : { field, message };
   const causes = [{ reason: code }, ...(details.causes ?? [])].map((cause) => ({ ...cause, ...explained }));
-  const body = renderStatus({ code: status, message, details: { ...details, causes } });
+  const body = renderStatus({
+    ...{ code: status, message, details: { ...details, causes } },
+    ...defined({ reason }),
+  });
   const length = String(Buffer.byteLength(body));
   const own = ['content-length', length, 'warning', warningOf(message)];
   return { code, status, headers: [...statusHeaders, ...own, ...headers], body };

@@ -25,6 +25,7 @@ import { RecheckSchedule } from '../targets/recheck-schedule.ts';
 import { ReferenceCheck } from '../targets/reference-check.ts';
 import type { ReferenceUIDs } from '../targets/reference-review.ts';
 import { SpaceController } from '../targets/space-controller.ts';
+import { SpaceNamespace } from '../targets/space-namespace.ts';
 import { TargetConnector } from '../targets/target-connector.ts';
 import { type ConnectedRecord, TargetFinalizer } from '../targets/target-finalizer.ts';
 import { decideCluster, decideInstance, type TargetStep } from '../targets/target-policy.ts';
@@ -71,7 +72,11 @@ export function createTargetControllers(context: OperatorContext): readonly Cont
     },
   );
   const writer = createWriter(context, spaceInstances, targets.writtenSpaces, toSpaceRecord);
-  const spaces = new SpaceController({ targets, writer, references });
+  const spaces = new SpaceController({
+    ...{ targets, writer, references },
+    namespaces: new SpaceNamespace({ clients: context.targetClients, clock: context.clock }),
+    schedule: new RecheckSchedule({ recheckMs: settings.targetRecheckMs, random: context.random }),
+  });
   const workers = Math.max(settings.concurrency, minWorkers);
   return [
     {

@@ -34,7 +34,12 @@ const stalling = new Set<Reason>([
 ]);
 
 /** Usual while the parts of a target are still being made. */
-const early = new Set<Reason>([reasons.kubeConfigNotFound, reasons.clusterNotFound, reasons.clusterNotReady]);
+const early = new Set<Reason>([
+  reasons.kubeConfigNotFound,
+  reasons.clusterNotFound,
+  reasons.clusterNotReady,
+  reasons.namespaceNotFound,
+]);
 
 /** It can be used. */
 export function connected(message: string): DesiredTargetStatus {

@@ -49,7 +49,7 @@ describe('explainDenial', () => {
     [
       cluster,
       'GET /project/demo/space/shop/api/v1/pods',
-      'cannot list "pods" in the space "shop" of the project "demo": the space is one namespace, and this is not in it',
+      'cannot list "pods" in the space "shop" of the project "demo": a space is what is in one namespace, and a look at that namespace',
     ],
     [
       reader,

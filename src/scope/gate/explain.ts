@@ -12,7 +12,7 @@ export function explainDenial(denial: ScopeDenial, request: RequestMeaning, owne
   const asked = `${actionOf(request)} ${request.target.kind === 'management' ? 'on' : 'in'} ${place}`;
   switch (denial.reason) {
     case 'OutsideSpace':
-      return `cannot ${asked}: the space is one namespace, and this is not in it`;
+      return `cannot ${asked}: a space is what is in one namespace, and a look at that namespace`;
     case 'Target':
       return `cannot ${asked}: the scope of ${owner} has no entry for ${place}; add it to ${listFor(request.target)}`;
     case 'Request':

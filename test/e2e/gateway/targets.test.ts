@@ -9,6 +9,7 @@ import { group, labels } from '../../../src/api/names.ts';
 import { namespaces, spaceInstances, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
 import { makeCluster, makeInstance } from '../targets/target-world.ts';
 import { gatewayWorld } from './gateway-world.ts';
+import { untilReached } from './known-holder.ts';
 import { serveUntilRefused } from './load.ts';
 
 const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' });
@@ -133,6 +134,36 @@ describe('a target', () => {
     await until('the space is there', async () => (await get(path + maps, key)).status === 200);
     expect(await get(`${path}/api/v1/namespaces/kube-system/configmaps`, key)).toMatchObject({ status: 403 });
     expect(await get(`${path}/api/v1/configmaps`, key)).toMatchObject({ status: 403 });
+    // As an installer begins, which goes on where it is there already.
+    const kubeconfig = await gateway.kubeconfig(key, path.replace('/kubernetes/', ''));
+    const made = async (name: string) => await world.plane.kubectl(['create', 'ns', name], { kubeconfig });
+    expect((await made('default')).stderr).toMatch(
+      /^Error from server \(AlreadyExists\): namespaces "default" already exists/m,
+    );
+    expect((await made('another')).stderr).toMatch(/\(Forbidden\): .* which is the namespace "default"/);
+  });
+
+  it('that is a space is Ready once its namespace is there, and not longer', async () => {
+    const metadata = { name: world.name('missing') };
+    const clusterRef = { cluster: cluster.metadata.name, namespace: metadata.name };
+    const space = await admin.create(spaceInstances, { clusterRef }, { name: metadata.name, namespace });
+    await admin.untilRefused(space, 'NamespaceNotFound');
+    const { key } = await world.holder({ user: alice });
+    const path = `project/${project}/space/${metadata.name}`;
+    await untilReached(gateway, key, path);
+    const kubeconfig = await gateway.kubeconfig(key, path);
+    const create = ['create', 'ns', metadata.name];
+    expect((await world.plane.kubectl(create, { kubeconfig })).stderr).toMatch(
+      /does not exist in its cluster/,
+    );
+    const made = await inside.admin.createObject(namespaces, {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata,
+    });
+    await admin.untilReady(space);
+    await inside.admin.delete(made);
+    await admin.untilRefused(space, 'NamespaceNotFound');
   });
 
   it('is reached with an issued kubeconfig, and nothing else is', async () => {

@@ -6,7 +6,7 @@ import { applyKustomization, configFolder } from '../../../lab/operator/kustomiz
 import { samples } from '../../../lab/operator/samples.ts';
 import { kubeConfigSecret, sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
-import { secrets } from '../../../src/api/resources.ts';
+import { namespaces as namespaceResource, secrets } from '../../../src/api/resources.ts';
 import { untilGone } from '../document-world.ts';
 
 // The virtual cluster is on loopback, which is not dialled by default.
@@ -87,6 +87,8 @@ describe('the samples of a project, applied by a user who holds the sample roles
       },
     ];
     for (const secret of made) await world.admin.createObject(secrets, secret);
+    const ofSpace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
+    await virtual.admin.createObject(namespaceResource, ofSpace);
   });
 
   afterAll(async () => {

@@ -47,7 +47,7 @@ describe('a connected cluster', () => {
   });
 
   it('makes its spaces ready, and takes them along when it is not', async () => {
-    const clusterRef = { cluster: cluster.metadata.name, namespace: 'shop' };
+    const clusterRef = { cluster: cluster.metadata.name, namespace: 'default' };
     const own = await admin.create(spaceInstances, { clusterRef }, { name: uniqueName('space') });
     expect((await admin.untilReady(own)).status.phase).toBe('Ready');
     const entry = (await admin.get(secret)).data?.['value'];
@@ -61,7 +61,7 @@ describe('a connected cluster', () => {
   });
 
   it('leaves nothing behind when it is deleted', async () => {
-    const clusterRef = { cluster: cluster.metadata.name, namespace: 'shop' };
+    const clusterRef = { cluster: cluster.metadata.name, namespace: 'default' };
     const orphan = await admin.create(spaceInstances, { clusterRef }, { name: uniqueName('space') });
     await admin.untilReady(orphan);
     await admin.delete(cluster);
