@@ -135,6 +135,36 @@ describe('fields', () => {
     }
   });
 
+  /** As tools of vendors write them. */
+  const vendors = {
+    'a plug-in with arguments and variables': {
+      user: {
+        exec: {
+          ...{ apiVersion: 'client.authentication.k8s.io/v1', command: 'aws' },
+          args: ['--region', 'eu-west-1', 'eks', 'get-token'],
+          env: [{ name: 'AWS_PROFILE', value: 'prod' }],
+          interactiveMode: 'IfAvailable',
+        },
+      },
+    },
+    'a provider of OpenID Connect': {
+      user: { 'auth-provider': { name: 'oidc', config: { 'client-id': 'kubernetes', 'id-token': 'a.b.c' } } },
+    },
+    'extensions of a cluster': {
+      cluster: {
+        extensions: [{ name: 'cluster_info', extension: { provider: 'a', list: [[{ a: ['b'] }]] } }],
+      },
+    },
+  };
+
+  it.each([
+    ['a plug-in with arguments and variables', /^users\[\]\.user\.exec is not allowed: .*ServiceAccount/],
+    ['a provider of OpenID Connect', /^users\[\]\.user\.auth-provider is not allowed: .*ServiceAccount/],
+    ['extensions of a cluster', /^clusters\[\]\.cluster\.extensions is not allowed: .*remove it/],
+  ] as const)('names the field of %s, however deep that goes', (which, refusal) => {
+    expect(refusedParts(vendors[which])).toMatch(refusal);
+  });
+
   it('refuses extensions at the top and everything in preferences', () => {
     expect(refusedParts({ root: { extensions: [] } })).toMatch(/^extensions is not allowed/);
     expect(refusedParts({ root: { preferences: { colors: true } } })).toMatch(/^preferences\.colors is not/);
@@ -354,6 +384,14 @@ describe('the credentials', () => {
     expect(createPublicKey(config.key!).equals(keys.publicKey)).toBe(true);
   });
 
+  it('are told apart from those that are base64 twice', () => {
+    const twice = (field: string) => base64(base64(field));
+    const cluster = { 'certificate-authority-data': twice(authority.certificate) };
+    expect(refusedParts({ cluster })).toBe(refusals.fieldBase64Twice);
+    const user = { ...certificateUser(own), 'client-key-data': twice(own.key) };
+    expect(refusedParts({ user })).toBe(refusals.fieldBase64Twice);
+  });
+
   it('are refused when TLS would not load the certificate', () => {
     const weak = createClient(
       authority,
@@ -369,6 +407,10 @@ describe('what YAML can do besides', () => {
   const plain = Buffer.from(yamlOf(adminDocument())).toString();
 
   it.each<[string, keyof typeof refusals, string]>([
+    ['base64 in place of the text', 'base64Twice', base64(plain)],
+    ['base64 with folded lines', 'base64Twice', base64(plain).replace(/.{76}/g, '$&\n')],
+    ['base64 of JSON', 'base64Twice', base64('{"kind":"Config"}')],
+    ['base64 of something else', 'root', base64('something else, and long')],
     ['an alias', 'anchor', plain.replace('admin-token', '*x')],
     ['an anchor', 'anchor', plain.replace('admin-token', '&x admin-token')],
     ['a tag', 'tag', plain.replace('admin-token', '!!str admin-token')],
@@ -391,7 +433,7 @@ describe('what YAML can do besides', () => {
     ['a comment', 'root', '# nothing\n'],
     ['broken YAML', 'syntax', '{'],
     ['tabs', 'syntax', 'a:\n\tb: c\n'],
-    ['deep nesting', 'tooComplex', '{a: [[[[[[[]]]]]]]}'],
+    ['deep nesting', 'tooComplex', `{a: ${'['.repeat(17)}${']'.repeat(17)}}`],
     ['very deep nesting', 'tooComplex', '['.repeat(60_000)],
     ['very deep block nesting', 'tooComplex', '- '.repeat(30_000)],
     ['very many fields', 'tooComplex', Array.from({ length: 9_000 }, (_, i) => `a${i}:`).join('\n')],

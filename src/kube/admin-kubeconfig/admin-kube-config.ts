@@ -1,3 +1,4 @@
+import { isBase64Of } from './base64.ts';
 import { findFields, parseServer } from './fields.ts';
 import { checkPair, checkUsable, parseCertificates, parsePrivateKey, toPem } from './pem.ts';
 import { type Plain, readPlainYAML } from './plain-yaml.ts';
@@ -43,6 +44,13 @@ function decodeText(document: Uint8Array): string {
   if (document.byteLength > maxBytes) throw new KubeConfigRefusal('tooLarge');
   const text = decodeUTF8(document);
   if (/[^\P{Cc}\t\n\r]/u.test(text)) throw new KubeConfigRefusal('encoding');
+  if (
+    isBase64Of(
+      text,
+      /^(?:\s*[#{]|---|(?:apiVersion|kind|clusters|users|contexts|preferences|current-context)\s*:)/,
+    )
+  )
+    throw new KubeConfigRefusal('base64Twice');
   return text;
 }
 

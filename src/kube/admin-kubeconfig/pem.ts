@@ -1,5 +1,6 @@
 import { createPrivateKey, type JsonWebKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
+import { isBase64Of } from './base64.ts';
 import type { Plain } from './plain-yaml.ts';
 import { type PrivateKeyLabel, privateKeyForm } from './private-key-form.ts';
 import { KubeConfigRefusal, type RefusalName } from './refusals.ts';
@@ -99,7 +100,9 @@ function parseCertificate(der: Buffer, refusal: RefusalName): X509Certificate {
 
 /** Text of a base64 field. Line breaks are allowed, as YAML folds long values. */
 function decodeField(field: Plain | undefined, refusal: RefusalName): string {
-  return strictBase64(typeof field === 'string' ? field : '', refusal).toString('latin1');
+  const text = strictBase64(typeof field === 'string' ? field : '', refusal).toString('latin1');
+  if (isBase64Of(text, /^-----BEGIN /)) throw new KubeConfigRefusal('fieldBase64Twice');
+  return text;
 }
 
 function strictBase64(text: string, refusal: RefusalName): Buffer {

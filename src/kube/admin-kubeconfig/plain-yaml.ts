@@ -7,7 +7,8 @@ export type PlainMap = ReadonlyMap<string, Plain>;
 
 /** A kubeconfig has about a hundred. It bounds the time and the depth of the parser, which calls itself for each level. */
 const maxTokens = 2_000;
-const maxDepth = 6;
+/** Of maps and lists in each other: those of vendors go deeper than what a kubeconfig needs, and are refused by the name of their field. */
+const maxDepth = 16;
 
 /** Reads one document of YAML 1.2 or JSON without anchors, aliases, tags, merge keys and directives; throws a KubeConfigRefusal. */
 export function readPlainYAML(text: string): Plain {

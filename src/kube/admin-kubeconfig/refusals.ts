@@ -1,4 +1,6 @@
 const inline = 'put a token, or client-certificate-data and client-key-data, there instead';
+const account =
+  'make a ServiceAccount in the cluster and put its token there instead, as the guide "Targets" shows';
 const flatten = '`kubectl config view --minify --flatten --raw` writes one that fits';
 
 /** A map of the document: where it stands, what it may hold, and what is known and not allowed there, with the reason and the fix. */
@@ -37,8 +39,8 @@ export const places = {
     path: 'users[].user',
     allowed: ['token', 'client-certificate-data', 'client-key-data'],
     forbidden: {
-      exec: `it runs a command; ${inline}`,
-      'auth-provider': `it runs a command or calls a server; ${inline}`,
+      exec: `it runs a command, as those of EKS, GKE, AKS and Teleport do; ${account}`,
+      'auth-provider': `it runs a command or calls a server; ${account}`,
       tokenFile: 'it names a file; put its content into token',
       'client-certificate': 'it names a file; put its content into client-certificate-data',
       'client-key': 'it names a file; put its content into client-key-data',
@@ -61,6 +63,10 @@ export const places = {
 export const refusals = {
   tooLarge: 'The kubeconfig is larger than 64 KiB: keep one cluster, one user and one context.',
   encoding: 'The kubeconfig is not plain UTF-8 text: write it as YAML or JSON without control characters.',
+  base64Twice:
+    'The kubeconfig is base64 twice: put it into stringData of the Secret as it is, or encode it once in data.',
+  fieldBase64Twice:
+    'A field of the kubeconfig that ends in -data is base64 twice: encode its PEM once, as `kubectl config view --flatten --raw` does.',
   syntax: `The kubeconfig is neither YAML nor JSON: ${flatten}.`,
   tooComplex: `The kubeconfig has too many or too deeply nested values: ${flatten}.`,
   documents: 'The kubeconfig has several YAML documents, or a document end marker: keep one document.',

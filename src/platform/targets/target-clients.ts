@@ -227,8 +227,9 @@ export class TargetClients {
     const { platform } = this.#options;
     const secret = await platform.get<Secret>(secrets, { namespace, name }).catch(ignoreNotFound);
     if (secret === undefined) return noSecret(entry);
-    const value = Object.entries(secret.data ?? {}).find(([present]) => present === key)?.[1];
-    return value ? Buffer.from(value, 'base64') : noEntry(entry);
+    const { data = {} } = secret;
+    const value = Object.entries(data).find(([present]) => present === key)?.[1];
+    return value ? Buffer.from(value, 'base64') : noEntry(entry, data);
   }
 
   #openDocument(document: Uint8Array, source: KubeConfigSource): OpenResult {
@@ -266,8 +267,19 @@ function noSecret({ namespace, name, key }: SecretEntry): TargetProblem {
   return { reason: reasons.kubeConfigNotFound, message };
 }
 
-function noEntry({ namespace, name, key }: SecretEntry): TargetProblem {
-  const message = `The Secret "${name}" in the namespace "${namespace}" has no entry "${key}": add the administrator kubeconfig under this name.`;
+/** As vCluster, Cluster API, Kamaji and people call it. No other name is ever repeated. */
+const usualEntries = ['config', 'value', 'admin.conf', 'super-admin.conf', 'kubeconfig', 'kubeconfig.yaml'];
+
+function noEntry(
+  { namespace, name, key }: SecretEntry,
+  data: Readonly<Record<string, string>>,
+): TargetProblem {
+  const other = usualEntries.find((entry) => Object.hasOwn(data, entry) && data[entry] !== '');
+  const fix =
+    other === undefined
+      ? 'add the administrator kubeconfig under this name.'
+      : `it has "${other}". Set spec.kubeConfigSecretRef.key to "${other}" when you create the object; delete this one first.`;
+  const message = `The Secret "${name}" in the namespace "${namespace}" has no entry "${key}": ${fix}`;
   return { reason: reasons.kubeConfigNotFound, message };
 }
 

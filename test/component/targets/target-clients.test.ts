@@ -122,6 +122,15 @@ describe('opening a target', () => {
     expect(incomplete.message).toContain(`has no entry "${key}": add`);
   });
 
+  it.each([
+    ['Cluster API', 'value', /: it has "value"\. Set spec\.kubeConfigSecretRef\.key to "value"/],
+    ['Kamaji', 'admin.conf', /: it has "admin\.conf"\. Set spec\.kubeConfigSecretRef\.key to "admin\.conf"/],
+    ['no tool that is known', 'of-a-tenant', /: add the administrator kubeconfig under this name\.$/],
+  ])('names the entry that the Secret has, of %s', async (_, entry, message) => {
+    world.data = { [entry]: 'a' };
+    expect((await world.openProblem()).message).toMatch(message);
+  });
+
   it('does not take a property of every object for an entry', async () => {
     world.data = {};
     const source = { ...world.source, secret: { ...world.source.secret, key: 'constructor' } };
