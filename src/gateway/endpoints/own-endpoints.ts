@@ -13,6 +13,7 @@ import { patchOwn } from './patch-own.ts';
 import { withoutCredentials } from './redaction.ts';
 import { replaceOwn } from './replace-own.ts';
 import { issueInto, type Reply } from './reply.ts';
+import { withSchemaHint } from './schema-hints.ts';
 import { watchOwn } from './watch-own.ts';
 
 type Operation = (request: OwnRequest) => Promise<Reply>;
@@ -61,7 +62,7 @@ const answering =
     const request = toOwnRequest(endpointRequest, place);
     try {
       checkPath(request);
-      sendReply(request, await operation(request));
+      sendReply(request, withSchemaHint(await operation(request)));
     } catch (error) {
       answerFailure(request, error as Error);
     }

@@ -43,6 +43,14 @@ const bodyOf = (answer: string) => JSON.parse(answer.slice(answer.indexOf('\r\n\
 const about = (accessKey: string) => JSON.stringify({ spec: { accessKey } });
 
 describe('a Self', () => {
+  it('about an empty variable is refused, and says nothing of the sender', async () => {
+    const { post } = await start();
+    const answer = await post(about(''));
+    expect(answer).toMatch(/^HTTP\/1\.1 400 [\s\S]*spec\.accessKey is empty; a variable may not be set/);
+    expect(answer).not.toContain('alice');
+    expect(statusOf(await post('{"spec":{"accessKey":null}}'))).toBe(201);
+  });
+
   it('is answered here, whatever the scope, and counts as a use', async () => {
     const { post, seen, state, know } = await start();
     know(key, verdictFor({}));

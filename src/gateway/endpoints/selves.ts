@@ -1,4 +1,4 @@
-import { asObject, asText, defined, type JsonObject } from '../../api/json.ts';
+import { asObject, defined, isSet, type JsonObject } from '../../api/json.ts';
 import { apiVersion, version } from '../../api/names.ts';
 import { checkAccessKey } from '../../credentials/keys/access-key.ts';
 import { credentialHash } from '../../credentials/keys/credential-hash.ts';
@@ -25,10 +25,11 @@ export function selves(services: EndpointServices): Endpoint {
     const sent = await readSentObject(request, { kind, specFields: ['accessKey'] }, services);
     if (response.destroyed) return;
     if ('refusal' in sent) return refuse(sent.refusal);
-    const accessKey = asText(asObject(sent.object['spec'])['accessKey']);
+    const { accessKey } = asObject(sent.object['spec']);
     const address = request.request.socket.remoteAddress;
-    const verdict =
-      accessKey === undefined ? sender.verdict : judgeKey(accessKey, { index, misses }, address);
+    const verdict = isSet(accessKey)
+      ? judgeKey(String(accessKey), { index, misses }, address)
+      : aboutSender(sender.verdict, accessKey);
     if ('code' in verdict) return refuse(verdict);
     const status = selfStatus(verdict, settings.projectNamespacePrefix);
     sendObject(request, 201, toSelf(sent.object, status), warningHeaders(sent.warnings));
@@ -45,6 +46,10 @@ function toSelf(sent: JsonObject, status: JsonObject): JsonObject {
 const isCreate = ({ verb, name, namespace }: RequestMeaning): boolean =>
   verb === 'create' && name === '' && namespace === '';
 
+/** A variable that is not set would ask about the credential of the request, and its answer pass for one about another. */
+const aboutSender = (verdict: Verdict, accessKey: unknown): Verdict | ErrorAnswer =>
+  accessKey === '' ? emptyKey : verdict;
+
 /** Misses are counted: who may ask about one key could try many. */
 function judgeKey(
   accessKey: string,
@@ -60,5 +65,8 @@ function judgeKey(
   return errorAnswer('ERR_SELF_ACCESS_KEY', { problem });
 }
 
+const emptyKey = errorAnswer('ERR_OBJECT_MISMATCH', {
+  problem: 'spec.accessKey is empty; a variable may not be set. Without this field the Self is about you',
+});
 const onlyCreate = errorAnswer('ERR_SELF_METHOD', {}, { headers: ['allow', 'POST'] });
 const tooManyMisses = errorAnswer('ERR_TOO_MANY_UNAUTHENTICATED', {}, { headers: ['retry-after', '10'] });

@@ -23,6 +23,9 @@ const texts = {
 const unknownRole = (index: number): string =>
   `spec.scope.roles[${index}].role: there is no role of that name, so it allows nothing; there are platform-cli (also loft-cli), network-peer, agent, vcluster, runner and workspace`;
 
+const deadVerb = (path: string): string =>
+  `spec.${path}.verbs: one of them is no verb, and no request has it; the star has no meaning here, so leave verbs out for all of them`;
+
 const longLife = (words: string): string =>
   `spec.ttl: it is in seconds, and this is more than a year: ${words}`;
 
@@ -71,6 +74,26 @@ describe('who makes a credential', () => {
       texts.scopeRules,
     ]),
     created('is warned of spec.rules', tokens, { rules: [rule] }, [texts.rules]),
+    created(
+      'is warned of a virtual cluster without a project',
+      keys,
+      { ...alice, scope: { virtualClusters: [{ virtualCluster: 'shop' }] } },
+      ['spec.scope.virtualClusters[0] allows nothing: project is empty'],
+    ),
+    created(
+      'is warned of the second space, which has no name',
+      keys,
+      { ...alice, scope: { spaces: [{ project: 'a', space: 'b' }, { project: 'a' }] } },
+      ['spec.scope.spaces[1] allows nothing: space is empty'],
+    ),
+    created('is warned of a star as verb', keys, { ...alice, scope: { rules: [rule, { verbs: ['*'] }] } }, [
+      texts.scopeRules,
+      deadVerb('scope.rules[1]'),
+    ]),
+    created('is warned of a verb that none is', tokens, { rules: [{ verbs: ['get', 'read'] }] }, [
+      texts.rules,
+      deadVerb('rules[0]'),
+    ]),
     created('is warned of spec.allowPlatformCli', tokens, { allowPlatformCli: true }, [
       texts.allowPlatformCli,
     ]),

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CredentialKind } from '../../api/credential-kinds.ts';
 import { asObject, type JsonObject } from '../../api/json.ts';
+import { compileScope } from '../../scope/gate/compile-scope.ts';
 import { type Reply, withWarning } from './reply.ts';
 
 /** The maxima that the operator ships with: LATCHKEY_MAX_TOKEN_TTL and LATCHKEY_MAX_KUBECONFIG_TTL. */
@@ -41,6 +42,8 @@ const warnings: readonly Warn[] = [
   laterEnd,
   nothingAllowed,
   unknownRole,
+  deadEntry,
+  deadVerb,
   noEnd,
   longLife,
 ];
@@ -137,6 +140,36 @@ function unknownRole(change: Change): string | undefined {
   return index < 0
     ? undefined
     : `spec.scope.roles[${index}].role: there is no role of that name, so it allows nothing; there are platform-cli (also loft-cli), network-peer, agent, vcluster, runner and workspace`;
+}
+
+/** As the gateway reads it. Roles have a warning of their own. */
+function deadEntry(change: Change): string | undefined {
+  const scope = valueAt(change.spec, 'scope');
+  if (scope === undefined || !isChanged(change, 'scope')) return undefined;
+  const { roles: _, allowLoftCli: __, ...entries } = asObject(scope);
+  const [problem] = compileScope(entries, () => undefined).warnings;
+  return problem === undefined ? undefined : `spec.${problem}`;
+}
+
+/** Of requests for resources, of RBAC, and of paths. */
+const verbs: ReadonlySet<unknown> = new Set([
+  ...['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'],
+  ...['use', 'bind', 'escalate', 'impersonate', 'approve', 'sign', 'attest', 'proxy', 'head', 'options'],
+  ...['post', 'put'],
+]);
+
+function deadVerb(change: Change): string | undefined {
+  for (const path of ['scope.rules', 'rules']) {
+    const rules = valueAt(change.spec, path);
+    if (!Array.isArray(rules) || !isChanged(change, path)) continue;
+    const index = rules.findIndex((rule) => {
+      const named = asObject(rule)['verbs'];
+      return Array.isArray(named) && named.some((verb) => !verbs.has(verb));
+    });
+    if (index >= 0)
+      return `spec.${path}[${index}].verbs: one of them is no verb, and no request has it; the star has no meaning here, so leave verbs out for all of them`;
+  }
+  return undefined;
 }
 
 function noEnd({ kind, spec, former }: Change): string | undefined {

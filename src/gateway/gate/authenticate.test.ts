@@ -85,6 +85,7 @@ describe('who holds a token that has ended by its own words', () => {
 
   it.each<[string, unknown]>([
     ['has not ended', { ...kubeConfigClaims, exp: now / 1_000 + 1 }],
+    ['is of a kind that does not exist', ofKind('Token')],
     ['has no end', kubeConfigClaims],
     ['says its end in words', { ...kubeConfigClaims, exp: '2020-01-01T00:00:00Z' }],
     ['is of another issuer', { exp: 1 }],
@@ -120,6 +121,19 @@ describe('who holds a token of a ServiceAccount', () => {
     ['has no word for a subject', { sub: ['system:serviceaccount:default:ci'] }],
   ])('is not meant by a token that %s', (_, claims) => {
     expect(problemOf(tokenOf(claims))).toBe(problemOf('a-key-that-alice-chose-herself'));
+  });
+});
+
+describe('who sends a credential in another form', () => {
+  it.each([
+    ['a token for clusters', tokenOf({ ...tokenClaims, exp: now / 1_000 + 1 }), /with the role platform-cli/],
+    ['in double quotes', `"${key}"`, /stands in quotes/],
+    ['in single quotes', `'${key}'`, /stands in quotes/],
+    ['in base64', Buffer.from(key).toString('base64'), /is an access key in base64/],
+    ['in base64 with a line break', Buffer.from(`${key}\n`).toString('base64'), /is an access key in base64/],
+  ])('is told what it is, whether it is known or not: %s', (_, bearer, expected) => {
+    expect(problemOf(bearer)).toMatch(expected);
+    for (const reason of reasons) expect(problemOf(bearer, { reason })).toBe(problemOf(bearer));
   });
 });
 

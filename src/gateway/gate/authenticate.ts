@@ -6,7 +6,7 @@ import type { CredentialIndex } from '../index/credential-index.ts';
 import type { Refused, Verdict } from '../index/verdict.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
 import { type BearerProblem, readBearer } from './bearer.ts';
-import { claimsIn, expiredToken, isOfServiceAccount } from './token-claims.ts';
+import { claimsIn, expiredToken, isOfServiceAccount, kindIn } from './token-claims.ts';
 
 export interface Authenticated {
   readonly hash: string;
@@ -57,7 +57,10 @@ function refusedToken(bearer: string, now: number): ErrorAnswer {
   const claims = claimsIn(bearer);
   const expired = expiredToken(claims, now);
   if (expired !== undefined) return expiredTokens[expired];
-  return isOfServiceAccount(claims) ? serviceAccount : unknown;
+  if (isOfServiceAccount(claims)) return serviceAccount;
+  if (kindIn(claims) === 'DirectClusterEndpointToken') return clusterToken;
+  if (/^["'].*["']$/.test(bearer)) return inQuotes;
+  return /^bGtf[A-Za-z0-9+/=]+$/.test(bearer) ? inBase64 : unknown;
 }
 
 const expiredTokens = {
@@ -68,6 +71,13 @@ const expiredTokens = {
 } as const;
 const serviceAccount = unauthenticated(
   'a token of a ServiceAccount is for the API server that issued it: send it to the own address of that target, and not to this gateway',
+);
+const clusterToken = unauthenticated(
+  'this gateway accepts a DirectClusterEndpointToken with the role platform-cli in its scope, while its object is Ready',
+);
+const inQuotes = unauthenticated('the credential stands in quotes, which are no part of it: leave them out');
+const inBase64 = unauthenticated(
+  'the credential is an access key in base64, as `kubectl get secret -o yaml` shows it: decode it first',
 );
 const unknown = unauthenticated('the credential is not accepted');
 const unknownKey = unauthenticated('the access key is not known: it was deleted, or replaced by another one');

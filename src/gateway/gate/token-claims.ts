@@ -15,7 +15,7 @@ export function claimsIn(bearer: string): JsonObject {
 export function expiredToken(claims: JsonObject, now: number): 'kubeconfig' | 'token' | undefined {
   const { exp } = claims;
   if (typeof exp !== 'number' || now < exp * 1_000) return undefined;
-  const kind = asObject(asObject(claims[group])['object'])['kind'];
+  const kind = kindIn(claims);
   if (kind === 'VirtualClusterInstanceKubeConfig') return 'kubeconfig';
   return kind === 'DirectClusterEndpointToken' ? 'token' : undefined;
 }
@@ -23,3 +23,6 @@ export function expiredToken(claims: JsonObject, now: number): 'kubeconfig' | 't
 /** One that some API server has issued to a ServiceAccount. */
 export const isOfServiceAccount = ({ sub }: JsonObject): boolean =>
   typeof sub === 'string' && sub.startsWith('system:serviceaccount:');
+
+/** Of the object that one of ours belongs to. */
+export const kindIn = (claims: JsonObject): unknown => asObject(asObject(claims[group])['object'])['kind'];

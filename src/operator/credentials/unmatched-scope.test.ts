@@ -10,6 +10,15 @@ describe('findUnmatchedScope', () => {
     expect(findUnmatchedScope(keyFor(), never)).toBeUndefined();
   });
 
+  it('finds nothing in a token for clusters, which take it themselves, and all else in it', () => {
+    const token = (scope: object) =>
+      recordOf(credentialObject({ kind: 'DirectClusterEndpointToken', spec: { scope } }));
+    expect(findUnmatchedScope(token({ clusters: [{ cluster: 'production' }] }), never)).toBeUndefined();
+    expect(findUnmatchedScope(token({ rules: [{ cluster: 'production' }] }), never)).toBeUndefined();
+    expect(findUnmatchedScope(token({ projects: [{ project: 'a' }] }), never)).toBeDefined();
+    expect(findUnmatchedScope(keyFor({ clusters: [{ cluster: 'production' }] }), never)).toBeDefined();
+  });
+
   it('finds nothing once one of the names is there', () => {
     const record = keyFor({ projects: [{ project: 'a' }, { project: 'b' }] });
     expect(findUnmatchedScope(record, (name) => name === 'project/b')).toBeUndefined();

@@ -65,5 +65,12 @@ function describe(name: TargetName): string {
 
 function targetsOf(record: CredentialRecord): NamedTargets | undefined {
   const scope = effectiveScope(record);
-  return scope && namedTargets(scope);
+  const targets = scope && namedTargets(scope);
+  return targets && record.kind === 'DirectClusterEndpointToken' ? withoutClusters(targets) : targets;
 }
+
+/** A cluster takes such a token itself, by the audience in it, and need not be connected: no Cluster has to have that name. */
+const withoutClusters = ({ isOpen, named }: NamedTargets): NamedTargets => ({
+  isOpen: isOpen || named.some((target) => target.flat().some((name) => name.startsWith('cluster/'))),
+  named,
+});
