@@ -170,7 +170,8 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
       }
       if (target.kind !== 'cluster') return undefined;
       const entry = { verb: 'use', resource: 'clusters', namespace: '', name: target.cluster };
-      return { uids: state.uid, upstream: platform, groups: ['users'], isPlatform: false, entry };
+      const isPlatform = target.cluster === 'platform';
+      return { uids: state.uid, upstream: platform, groups: ['users'], isPlatform, entry };
     },
     entryOf: () => ({ verb: 'use', resource: 'virtualclusterinstances', namespace: 'p-p', name: 'v' }),
   };
