@@ -60,7 +60,7 @@ describe('crds/', () => {
     const { group, kind, plural, namespaced, version } = resource;
     expect(metadata.name).toBe(`${plural}.${group}`);
     expect(spec).toMatchObject({ group, scope: namespaced ? 'Namespaced' : 'Cluster' });
-    expect(spec.names).toMatchObject({ kind, plural, categories: ['platform'] });
+    expect(spec.names).toMatchObject({ kind, plural, categories: ['latchkey', 'platform'] });
     expect(versionOf(resource)).toMatchObject({ name: version, subresources: { status: {} } });
   });
 

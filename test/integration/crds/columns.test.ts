@@ -122,12 +122,12 @@ describe('kubectl get', () => {
     },
   );
 
-  it('knows the short names and the category', async () => {
+  it('knows the short names and the categories', async () => {
     const stored = await world.store(ownedAccessKeys, manifestOf(ownedAccessKeys));
     const instance = await world.store(virtualClusterInstances, manifestOf(virtualClusterInstances));
     const byShortName = await get('oak,dcet,vcik,vci,si,clusters.management.platform.sh', '-o', 'name');
-    const byCategory = await get('platform', '-o', 'name');
-    for (const names of [byShortName, byCategory]) {
+    const byCategory = [await get('latchkey', '-o', 'name'), await get('platform', '-o', 'name')];
+    for (const names of [byShortName, ...byCategory]) {
       expect(names).toContain(`ownedaccesskey.management.platform.sh/${stored.metadata.name}`);
       expect(names).toContain(`virtualclusterinstance.management.platform.sh/${instance.metadata.name}`);
     }
