@@ -51,7 +51,9 @@ export function confirmedStatus(
   const { record, now } = input;
   const ready = readyOf(record, lineage, life);
   const { reason, message } = ready;
-  const stalled = reason === reasons.expired ? { stalled: { reason, message } } : {};
+  // Neither passes by itself, and who waits for a disabled key would wait until the time is over.
+  const isFinal = reason === reasons.expired || reason === reasons.disabled;
+  const stalled = isFinal ? { stalled: { reason, message } } : {};
   return {
     confirmation: {
       ...confirmationOf(record, lineage, credential, life),

@@ -277,6 +277,13 @@ describe('the policy for the Secret of an access key', () => {
     });
   });
 
+  it('says that nothing changes by itself while the key is disabled: who waits for it is told', () => {
+    const own = { user: 'alice', key: plainKeyOf('ci') };
+    const { desired } = settled(confirmedKey({ spec: { ...own, disabled: true } }));
+    expect(desired.stalled).toEqual({ reason: 'Disabled', message: desired.ready.message });
+    expect(settled(confirmedKey({ spec: own })).desired).not.toHaveProperty('stalled');
+  });
+
   it('has a new Secret say what the status is going to say', () => {
     const spec = {
       user: 'alice',
