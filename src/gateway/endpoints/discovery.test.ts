@@ -59,6 +59,19 @@ describe('a document of the API server', () => {
     expect(statusOf(await get(resources, 'If-None-Match: "A"'))).toBe(200);
   });
 
+  it('is written in protobuf for clients that take nothing else, and in JSON for all others', async () => {
+    const { get, seen } = await start('{"groupVersion":"a/v1","resources":[]}');
+    const binary = await get(resources, 'Accept: application/vnd.kubernetes.protobuf');
+    expect(binary).toMatch(
+      /\r\ncontent-type: application\/vnd\.kubernetes\.protobuf\r\n[\s\S]*k8s\0[\s\S]*selves/,
+    );
+    expect(seen.at(-1)).toContain('accept: application/json\r\n');
+    for (const accept of ['application/vnd.kubernetes.protobuf, */*', 'application/json'])
+      expect(bodyOf(await get(resources, `Accept: ${accept}`)).resources).toHaveLength(2);
+    const other = await get(resources, 'Accept: application/vnd.kubernetes.protobuf;as=Table;v=v1');
+    expect(other).not.toContain('selves');
+  });
+
   it('is another one for each form', async () => {
     const { get, seen } = await start('{"resources":[]}');
     await get(resources);

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseJSON } from '../../api/json.ts';
+import { asObject, isObject, type JsonObject, parseJSON } from '../../api/json.ts';
 import { apiVersion } from '../../api/names.ts';
 import type { RawResponse } from '../../kube/client/response-collector.ts';
 import { forward } from '../proxy/forward.ts';
@@ -12,14 +12,16 @@ import {
   addToResourceList,
   deriveHash,
 } from './discovery-additions.ts';
+import { acceptsProtobuf, encodeResourceList, protobufType } from './discovery-protobuf.ts';
 import { answerFailure, type Endpoint, type EndpointRequest } from './endpoint.ts';
 
 type Add = (document: JsonObject) => JsonObject;
+type Encode = (document: JsonObject) => Buffer;
 
 /** Of what the API server tells about itself, the parts that are not whole without what the gateway answers. */
 export const discoveryEndpoints = (): Readonly<Record<string, Endpoint>> => ({
   'get /apis': new AddedDocument(addToGroups).answer,
-  [`get /apis/${apiVersion}`]: new AddedDocument(addToResourceList).answer,
+  [`get /apis/${apiVersion}`]: new AddedDocument(addToResourceList, encodeResourceList).answer,
   'get /openapi/v3': new AddedDocument(addToOpenAPIIndex).answer,
   [`get /openapi/v3/apis/${apiVersion}`]: new AddedDocument(addToOpenAPI).answer,
 });
@@ -43,21 +45,28 @@ const replacedHeaders: ReadonlySet<string> = new Set(['accept', 'accept-encoding
 /** One document of the API server. What was added to it is kept for as long as the API server says that it has not changed. */
 class AddedDocument {
   readonly #add: Add;
+  /** For clients that take no JSON. */
+  readonly #encode: Encode | undefined;
   /** The latest last. */
   readonly #kept: Added[] = [];
 
-  constructor(add: Add) {
+  constructor(add: Add, encode?: Encode) {
     this.#add = add;
+    this.#encode = encode;
   }
 
   readonly answer: Endpoint = async (request) => {
-    const accept = acceptedJSON(request.request.headers.accept);
-    // Binary forms are passed on as they are: clients that know them take JSON as well.
+    const { accept: wanted } = request.request.headers;
+    const encode = acceptsProtobuf(wanted ?? '') ? this.#encode : undefined;
+    const accept = acceptedJSON(wanted) ?? (encode && 'application/json');
+    // Other binary forms are passed on as they are: clients that know them take JSON as well.
     if (accept === undefined) return forward(request);
     try {
       const { document, answer } = await this.#read(request, accept);
       leaveRest(request.response);
       if (document === undefined) sendAsItIs(request, answer);
+      else if (encode !== undefined && acceptedJSON(wanted) === undefined)
+        sendEncoded(request, encode, document);
       else send(request, document);
     } catch (error) {
       answerFailure(request, error as Error);
@@ -120,6 +129,12 @@ function send(request: EndpointRequest, { tag, headers, text }: Added): void {
   response
     .writeHead(200, { ...own, 'content-type': type, 'content-length': Buffer.byteLength(text) })
     .end(text);
+}
+
+function sendEncoded({ response }: EndpointRequest, encode: Encode, { text }: Added): void {
+  const body = encode(asObject(JSON.parse(text)));
+  const headers = { vary: 'Accept', 'cache-control': 'no-cache, private', 'content-type': protobufType };
+  response.writeHead(200, { ...headers, 'content-length': body.length }).end(body);
 }
 
 /** An address with the hash of the document stands for this text for ever. */

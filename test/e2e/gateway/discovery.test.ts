@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { encodeResourceList } from '../../../src/gateway/endpoints/discovery-protobuf.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { kubectlWith } from './known-holder.ts';
 
@@ -66,6 +67,22 @@ describe('kubectl as a holder', () => {
 });
 
 describe('discovery', () => {
+  const bytesOf = async (path: string): Promise<Buffer> => {
+    const headers = { accept: 'application/vnd.kubernetes.protobuf' };
+    const { body, headers: sent } = await gateway.send(prefix + path, { key: alice.key, headers });
+    expect(sent['content-type']).toBe(headers.accept);
+    return Buffer.from(await body.arrayBuffer());
+  };
+
+  it('in protobuf has it too, for clients that take nothing else', async () => {
+    // Of a group that the gateway adds nothing to, the API server writes the same bytes.
+    const { body: leases } = await get('/apis/coordination.k8s.io/v1');
+    expect(encodeResourceList(leases)).toEqual(await bytesOf('/apis/coordination.k8s.io/v1'));
+    const { body: own } = await get(`/${groupVersion}`);
+    expect(encodeResourceList(own)).toEqual(await bytesOf(`/${groupVersion}`));
+    expect((await bytesOf(`/${groupVersion}`)).includes('selves')).toBe(true);
+  });
+
   it('in one document has what the gateway answers', async () => {
     const accept = [aggregated('v2'), aggregated('v2beta1'), 'application/json'].join(',');
     const { status, headers, body } = await get('/apis', { accept });
