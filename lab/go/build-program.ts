@@ -14,6 +14,13 @@ const settings = {
 /** Below the limit of a hook, so that the error says what took so long. */
 const standardTimeoutMs = 280_000;
 
+export interface GoBuild {
+  /** Default: below the limit of a hook. */
+  readonly timeoutMs?: number;
+  /** A program of another module that `source` names as a tool. Default: the program in `source` itself. */
+  readonly package?: string;
+}
+
 /**
  * Builds the Go program in `source` with the machine's `go`; Go's own cache makes that a matter of a second after the first time.
  * @returns false when there is no command `go`. @throws Error when the build fails, or takes longer than `timeoutMs`.
@@ -21,10 +28,10 @@ const standardTimeoutMs = 280_000;
 export async function buildGoProgram(
   source: string,
   program: string,
-  timeoutMs: number = standardTimeoutMs,
+  { timeoutMs = standardTimeoutMs, package: name = '.' }: GoBuild = {},
 ): Promise<boolean> {
   try {
-    const args = ['build', '-trimpath', '-ldflags=-s -w', '-o', program, '.'];
+    const args = ['build', '-trimpath', '-ldflags=-s -w', '-o', program, name];
     await run('go', args, { cwd: source, env: { ...process.env, ...settings }, timeout: timeoutMs });
     return true;
   } catch (error) {

@@ -35,7 +35,7 @@ export class SyncEngine {
   /** Builds it into `folder`; it acts with the kubeconfig. @throws Error where there is no `go`. */
   static async build(folder: string, kubeconfig: string): Promise<SyncEngine> {
     const program = path.join(folder, 'argocd-sync');
-    const hasGo = await buildGoProgram(import.meta.dirname, program, buildTimeoutMs);
+    const hasGo = await buildGoProgram(import.meta.dirname, program, { timeoutMs: buildTimeoutMs });
     if (!hasGo) throw new Error('there is no command "go": install Go 1.26, see CONTRIBUTING.md');
     return new SyncEngine(program, kubeconfig);
   }

@@ -50,7 +50,7 @@ export class Prometheus {
   /** Builds it into `folder`. @throws Error where there is no `go`: nothing else judges alerts as Prometheus does. */
   static async build(folder: string): Promise<Prometheus> {
     const program = path.join(folder, 'prometheus');
-    const hasGo = await buildGoProgram(import.meta.dirname, program, maxBuildMs);
+    const hasGo = await buildGoProgram(import.meta.dirname, program, { timeoutMs: maxBuildMs });
     if (!hasGo) throw new Error('there is no command "go": install Go 1.26, see CONTRIBUTING.md');
     return new Prometheus(program);
   }
