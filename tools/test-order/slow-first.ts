@@ -12,6 +12,7 @@ const slow = [
   'test/outages/ill/outages',
   'test/outages/rights/second-look',
   'test/outages/gitops/sync-waves',
+  'test/outages/clients/',
   'test/outages/operator/convergence',
   'test/outages/ownership/object-size',
   'test/e2e/demo/demo',

@@ -141,8 +141,7 @@ describe('with a kubeconfig for a connected cluster', () => {
       ...place,
     ]);
     await kubectl(issued, ['create', 'namespace', namespace]);
-    const send = async (...args: string[]) =>
-      await kubectl(issued, [...args, '-f', '-'], manifests);
+    const send = async (...args: string[]) => await kubectl(issued, [...args, '-f', '-'], manifests);
     const created = await send('apply');
     expect(created).toMatch(/^customresourcedefinition\S+clusterissuers.cert-manager.io created$/m);
     expect(created).toMatch(/^validatingwebhookconfiguration\S+ created$/m);
@@ -187,6 +186,9 @@ describe('with a kubeconfig for a connected cluster', () => {
     const bearer = atob(encoded);
     const direct = { kubeconfig: await inside.plane.kubeconfigWithToken('argocd', bearer) };
     expect(await kubectl(direct, ['auth', 'can-i', '*', '*'])).toBe('yes\n');
+    const refused = await world.gateway.send('/kubernetes/management/version', { key: bearer });
+    expect(refused.statusCode).toBe(401);
+    expect(await refused.body.text()).toContain('to the own address of that target');
     await kubectl(issued, ['delete', '--ignore-not-found', '-f', '-'], input);
   });
 });
