@@ -111,6 +111,16 @@ export const objectErrors = {
     fix: 'Leave spec.secretRef as it is, or out: the answer to a create holds the credential. Or use an access key without a scope.',
     httpStatus: 403,
   },
+  ERR_POLICY_LIFE: {
+    message: '{problem}',
+    fix: 'Set the field to what the message says. The limits are in the ConfigMap `latchkey-site-policy`.',
+    httpStatus: 403,
+  },
+  ERR_POLICY_SCOPE_MISSING: {
+    message: '{problem}',
+    fix: 'Set `spec.scope`; `{}` allows nothing. The ConfigMap `latchkey-site-policy` asks for it.',
+    httpStatus: 403,
+  },
   ERR_QUOTA: {
     message: 'User "{user}" has {count} {resource} already, which is the limit',
     fix: 'Delete what you no longer need, or ask who runs the platform for a higher limit.',

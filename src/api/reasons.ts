@@ -20,6 +20,7 @@ export const reasons = {
   requesterNotPermitted: 'RequesterNotPermitted',
   changedBeyondLimits: 'ChangedBeyondLimits',
   changeNotAllowed: 'ChangeNotAllowed',
+  sitePolicy: 'RefusedBySitePolicy',
   accessKeyNotFound: 'AccessKeyNotFound',
   accessKeyNotAllowed: 'AccessKeyNotAllowed',
   accessKeyRequired: 'AccessKeyRequired',

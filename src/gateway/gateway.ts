@@ -21,6 +21,7 @@ import { OpenRequests } from './gate/open-requests.ts';
 import { Questions, questionsAtOnce } from './gate/questions.ts';
 import { CredentialIndex } from './index/credential-index.ts';
 import { RecentChanges } from './index/recent-changes.ts';
+import { SitePolicyWatch } from './index/site-policy-watch.ts';
 import { TargetRecords } from './index/target-records.ts';
 import { limitedLog } from './limited-log.ts';
 import { openUpstreamPools } from './proxy/http/upstream-pool.ts';
@@ -64,6 +65,7 @@ export class Gateway {
   readonly #index: CredentialIndex;
   readonly #permissions: EntryPermissions;
   readonly #issuer: IssuerDocuments;
+  readonly #sitePolicy: SitePolicyWatch;
   readonly #removals: Removals;
   readonly #open: OpenRequests;
   readonly #targets: Targets;
@@ -83,6 +85,7 @@ export class Gateway {
     this.#targetRecords = new TargetRecords(settings.projectNamespacePrefix);
     this.#index = this.#createIndex();
     this.#issuer = createIssuerDocuments(options);
+    this.#sitePolicy = createSitePolicy(options);
     this.#removals = createRemovals(options, this.#index);
     options.metrics.readWaitingActivity(() => this.#index.waitingActivity);
     this.#permissions = createPermissions(options);
@@ -110,7 +113,8 @@ export class Gateway {
   async run(signal: AbortSignal): Promise<void> {
     const { log } = this.#options;
     const ended = new AbortController();
-    const watching = [this.#index.run(ended.signal), this.#issuer.run(ended.signal)];
+    const watched = [this.#index, this.#issuer, this.#sitePolicy];
+    const watching = watched.map((each) => each.run(ended.signal));
     const running = [...watching, this.#followCertificate(signal)];
     const { address, port } = await this.#server.listen();
     log.info({ purpose: 'requests', address, port }, 'listening');
@@ -183,6 +187,7 @@ export class Gateway {
       quota: new Quota({ records, now: () => clock.now(), limits }),
       changes: new RecentChanges(records, (kind) => this.#index.position(kind)),
       issuer: this.#issuer,
+      sitePolicy: this.#sitePolicy.current,
       issuerReads: createMisses(this.#options),
       removals: this.#removals,
     });
@@ -283,6 +288,9 @@ const createIssuerDocuments = ({ settings, reader: client, metrics, ...shared }:
     metricsOf: (name) => metrics.informers.for(name),
     staleAfterMs: settings.staleAfterMs,
   });
+
+const createSitePolicy = ({ reader: client, metrics, ...shared }: GatewayOptions) =>
+  new SitePolicyWatch({ ...shared, client, metricsOf: (name) => metrics.informers.for(name) });
 
 const createRemovals = (options: GatewayOptions, { records }: CredentialIndex): Removals =>
   new Removals({

@@ -3,6 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { Registry } from 'prom-client';
 import { createAuthority, createServer as createServingPair } from '../../lab/controlplane/certificates.ts';
 import { credentialHash } from '../../src/credentials/keys/credential-hash.ts';
+import { noSitePolicy } from '../../src/credentials/site-policy.ts';
 import type { EndpointServices } from '../../src/gateway/endpoints/endpoint.ts';
 import { Endpoints } from '../../src/gateway/endpoints/endpoints.ts';
 import { HeldBytes } from '../../src/gateway/endpoints/held-bytes.ts';
@@ -202,6 +203,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
       permissions,
       issuer: { find: () => state.published },
       issuerReads: missesOf(options),
+      sitePolicy: () => noSitePolicy,
       ...options.services,
     } as unknown as EndpointServices),
     onAuthenticated: (socket, user) => server.authenticated(socket, user),

@@ -142,24 +142,6 @@ export const ephemeralLabel = cel`
     : oldObject.metadata.?labels[?'management.platform.sh/ephemeral']
 `;
 
-/** What may stand in the ConfigMap of the site. */
-export const sitePolicyEntries = [
-  'maxKeyTTL',
-  ...['Login', 'User', 'Other', 'Reset', 'OIDCRefreshToken', 'NetworkPeer', 'Workspace'].map(
-    (type) => `maxKeyTTL.${type}`,
-  ),
-  'maxTokenTTL',
-  'maxCertificateTTL',
-  'requireEnd',
-  'requireScope',
-  'acceptPlainKey',
-];
-
-/** Whether the text is a number of seconds that the site may ask for. */
-export const isMaximum = (entry: string): string => cel`
-  size(${entry}) <= 10 && ${entry}.matches('^[1-9][0-9]+$') && int(${entry}) >= 600 && int(${entry}) <= 3153600000
-`;
-
 export const finalizer = cel`'management.platform.sh/' + request.kind.kind.lowerAscii()`;
 
 /** Whether it is to be set, or was taken off an object that is not being deleted. The operator may. */

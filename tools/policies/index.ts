@@ -10,8 +10,6 @@ import { ownership, ownershipBeforeSchema } from './definitions/ownership.ts';
 import { requester } from './definitions/requester.ts';
 import { requesterIntegrity } from './definitions/requester-integrity.ts';
 import { secretReference } from './definitions/secret-reference.ts';
-import { sitePolicy, sitePolicyKeepalive } from './definitions/site-policy.ts';
-import { sitePolicyValues } from './definitions/site-policy-values.ts';
 import { status } from './definitions/status.ts';
 import { systemObjectsPolicy } from './definitions/system-objects.ts';
 import { targetSecrets } from './definitions/target-secrets.ts';
@@ -36,7 +34,5 @@ export const policyFiles: Readonly<Record<string, readonly Policy[]>> = {
   'object-size': [objectSize],
   ownership: [ownershipBeforeSchema, ownership],
   delete: [credentialDelete],
-  'site-policy': [sitePolicy, sitePolicyKeepalive],
-  'site-policy-values': [sitePolicyValues],
   'system-objects': [systemObjectsPolicy],
 };

@@ -47,25 +47,9 @@ export const policyErrors = {
     message: 'spec.scope is null in the manifest, and missing in what was sent',
     fix: 'Write `{}` to allow nothing.',
   },
-  ERR_POLICY_SCOPE_MISSING: {
-    message: 'this credential needs a scope',
-    fix: 'Set `spec.scope`; `{}` allows nothing.',
-  },
-  ERR_POLICY_LIFE: {
-    message: 'the life is longer than the site policy allows',
-    fix: 'Set the field to what the message says. The limits are in the ConfigMap `latchkey-site-policy`.',
-  },
-  ERR_POLICY_PLAIN_KEY: {
-    message: 'the site policy accepts no key in plain text',
-    fix: 'Leave `spec.key` out, or write `sha256:` and a hash.',
-  },
   ERR_POLICY_TOO_LARGE: {
     message: 'a part of the object is larger than its limit',
     fix: 'Shorten the field that the message names.',
-  },
-  ERR_POLICY_SITE_POLICY: {
-    message: 'an entry of the site policy cannot be read',
-    fix: 'Correct or remove the entry that the message names.',
   },
   ERR_POLICY_STAMPS: {
     message: 'only the policies write this annotation or label',

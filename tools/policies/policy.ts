@@ -7,10 +7,8 @@ export type Expressions = Readonly<Record<string, string>>;
 
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE';
 
-/** Plurals of our group, or ConfigMaps of the system namespace: one, or all of them. */
-type Target = { readonly resources: readonly string[] } | { readonly configMap: string | typeof anyName };
-
-export const anyName = Symbol('any name');
+/** Plurals of our group, or the ConfigMaps of the system namespace. */
+type Target = { readonly resources: readonly string[] } | { readonly systemConfigMaps: true };
 
 interface Definition {
   readonly name: string;
@@ -69,8 +67,6 @@ export function namingAfter(
 export type ValidatingDefinition = Definition &
   Target & {
     readonly validations: readonly Validation[];
-    /** A ConfigMap of the system namespace that the expressions read as `params`; without it nothing is refused. */
-    readonly parameter?: string;
   };
 
 export interface Manifest {
@@ -102,23 +98,22 @@ export function mutating(definition: MutatingDefinition): Policy {
 
 /** A ValidatingAdmissionPolicy and its binding. */
 export function validating(definition: ValidatingDefinition): Policy {
-  const { name, about, parameter, failurePolicy = 'Fail' } = definition;
+  const { name, about, failurePolicy = 'Fail' } = definition;
   const spec = {
     failurePolicy,
-    ...(parameter === undefined ? {} : { paramKind: { apiVersion: 'v1', kind: 'ConfigMap' } }),
     ...judged(definition),
     validations: definition.validations.map((validation) => ({
       ...validation,
       reason: validation.reason ?? 'Forbidden',
     })),
   };
-  // With Deny, anyone who deletes the ConfigMap would stop all issuing.
-  const reference = { name: parameter, namespace: systemNamespace, parameterNotFoundAction: 'Allow' };
-  const binding = {
-    ...(parameter === undefined ? {} : { paramRef: reference }),
-    validationActions: ['Deny'],
-  };
-  return pair({ about, name, kind: 'ValidatingAdmissionPolicy', spec, binding });
+  return pair({
+    about,
+    name,
+    kind: 'ValidatingAdmissionPolicy',
+    spec,
+    binding: { validationActions: ['Deny'] },
+  });
 }
 
 function judged(definition: MutatingDefinition | ValidatingDefinition): Record<string, unknown> {
@@ -137,12 +132,10 @@ function constraints(definition: MutatingDefinition | ValidatingDefinition): Rec
     const rule = { apiGroups: [group], ...versions, resources: definition.resources, scope: '*' };
     return { resourceRules: [rule] };
   }
-  const { configMap } = definition;
   const rule = {
     apiGroups: [''],
     ...versions,
     resources: ['configmaps'],
-    ...(configMap === anyName ? {} : { resourceNames: [configMap] }),
     scope: 'Namespaced',
   };
   const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': systemNamespace } };

@@ -152,6 +152,7 @@ describe('the dashboard', () => {
     const ours = judged.filter((metric) => metric.startsWith('latchkey_'));
     expect(ours.filter((metric) => !shown.has(metric))).toEqual([
       'latchkey_admission_unknown',
+      'latchkey_site_policy_unreadable',
       'latchkey_signing_key_created_timestamp_seconds',
     ]);
   });

@@ -7,6 +7,7 @@ import { directClusterEndpointTokens, ownedAccessKeys } from '../../../src/api/r
 import { toCredentialRecord } from '../../../src/credentials/credential-record.ts';
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 import type { CredentialKind, CredentialRecord } from '../../../src/credentials/record.ts';
+import { noSitePolicy } from '../../../src/credentials/site-policy.ts';
 import { signToken } from '../../../src/credentials/tokens/sign-token.ts';
 import { generateSigningKey, type SigningKey } from '../../../src/credentials/tokens/signing-key.ts';
 import { decideKey } from '../../../src/operator/credentials/access-keys/policy.ts';
@@ -53,6 +54,7 @@ function statusOfKey(record: CredentialRecord): Record<string, unknown> | undefi
     ownSecrets: [],
     trustedSince: 0,
     isUnguarded: false,
+    sitePolicy: noSitePolicy,
     hasRoom: () => true,
     now: Date.now(),
     limits: { activityInterval, expiredRetention },
@@ -70,6 +72,7 @@ function statusOfToken(record: CredentialRecord, key: SigningKey): Record<string
     ownSecrets: [],
     trustedSince: 0,
     isUnguarded: false,
+    sitePolicy: noSitePolicy,
     hasRoom: () => true,
     now: Date.now(),
     limits: tokenLimits,

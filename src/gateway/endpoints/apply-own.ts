@@ -27,6 +27,7 @@ import { parseObject, readWholeBody, yamlSourceOf } from './request-body.ts';
 import { withFixedFields, withNewRecord, withStoredRecord } from './requester-record.ts';
 import { refuseNewSecret } from './secret-reference.ts';
 import { belowMaker, fitToPath, type SentKey, withHashedKey, withNewKey } from './sent-object.ts';
+import { refuseBySitePolicy } from './site-policy.ts';
 import { withSpecWarnings } from './spec-warnings.ts';
 import { secretsIn, withStoredSecrets } from './stored-secrets.ts';
 
@@ -59,8 +60,9 @@ async function applyNew(request: OwnRequest, sent: JsonObject): Promise<Reply> {
 }
 
 async function make(request: OwnRequest, made: SentKey, place: QuotaPlace): Promise<Reply> {
-  const { kind } = request;
+  const { kind, services } = request;
   const object = withNewRecord(made.object, kind, askerOf(request, groups.selfServiceApply));
+  refuseBySitePolicy(services.sitePolicy(), { kind, object });
   request.finish();
   const answered = toReply(await askToApply(request, object), made.plain === undefined ? [] : [made.plain]);
   const reply = withSpecWarnings(answered, { kind, object });
@@ -114,7 +116,7 @@ function withWhatIsStored(request: OwnRequest, sent: JsonObject, stored: JsonObj
  * over what another one holds of it. Nothing else can be in conflict, because the object is still the one that was asked about.
  */
 async function sendRecorded(request: OwnRequest, { object, known }: AppliedManifest, stored: JsonObject) {
-  const { kind } = request;
+  const { kind, services } = request;
   const { verdict } = request.sender;
   refuseBeyondLimits(verdict, { kind, stored, result: stored });
   const asker = askerOf(request, groups.selfServiceApply);
@@ -124,6 +126,7 @@ async function sendRecorded(request: OwnRequest, { object, known }: AppliedManif
   const change = { kind, stored, result: tried.body };
   refuseBeyondLimits(verdict, change);
   await requirePlatformFields(request, tried.body, stored);
+  refuseBySitePolicy(services.sitePolicy(), { kind, object: tried.body, stored });
   const { metadata, ...recorded } = withStoredRecord(object, change, asker);
   const { resourceVersion } = asObject(stored['metadata']);
   const named = asObject(metadata)['resourceVersion'];

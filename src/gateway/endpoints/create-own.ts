@@ -25,6 +25,7 @@ import { readObject } from './request-body.ts';
 import { withNewRecord } from './requester-record.ts';
 import { refuseNewSecret } from './secret-reference.ts';
 import { belowMaker, fitToPath, type SentKey, withNewKey } from './sent-object.ts';
+import { refuseBySitePolicy } from './site-policy.ts';
 import { withSpecWarnings } from './spec-warnings.ts';
 import { unreachedEntry } from './wider-scope.ts';
 
@@ -48,6 +49,7 @@ async function create(request: OwnRequest, { object, plain }: SentKey, place: Qu
   const { kind, asked } = request;
   const path = collectionPath(resourceOf({ kind }), asked.namespace) + writeQuery(request);
   const body = withNewRecord(object, kind, askerOf(request, groups.selfService));
+  refuseBySitePolicy(request.services.sitePolicy(), { kind, object: body });
   const answer = await askAsHolder(request, { method: 'POST', path, body });
   const answered = toReply(answer, plain === undefined ? [] : [plain]);
   const reply = withParentWarning(request, withSpecWarnings(answered, { kind, object }), object);

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { SitePolicy } from '../../credentials/site-policy.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { Logger } from '../../logger.ts';
@@ -64,6 +65,8 @@ export interface EndpointServices {
   readonly held: HeldBytes;
   readonly yaml: YAMLReader;
   readonly changes: RecentChanges;
+  /** What the site asks now. */
+  readonly sitePolicy: () => SitePolicy;
   readonly targetRecords: Pick<TargetRecords, 'instances' | 'findProject'>;
   readonly permissions: Pick<EntryPermissions, 'isAllowed' | 'denialOf'>;
   readonly misses: Pick<Misses, 'isTooMany'>;

@@ -37,11 +37,12 @@ import type { QuotaPlace } from './quota.ts';
 import type { MadeObject } from './removals.ts';
 import { parseRefusal, retryAfterOf } from './reply.ts';
 import { withNewRecord } from './requester-record.ts';
+import { refuseBySitePolicy } from './site-policy.ts';
 import { specWarnings } from './spec-warnings.ts';
 
 export type KubeConfigsOptions = Pick<
   EndpointServices,
-  'index' | 'targetRecords' | 'permissions' | 'removals' | 'quota' | 'held' | 'yaml'
+  'index' | 'targetRecords' | 'permissions' | 'removals' | 'quota' | 'held' | 'yaml' | 'sitePolicy'
 >;
 
 /** How long a client waits for the operator, milliseconds. */
@@ -110,6 +111,7 @@ export class KubeConfigs {
     if (stalled !== undefined) return { refusal: stalled };
     const objectName = objectNameFor(place, randomText());
     const object = toStoredObject(sent, { ...place, ...parent, objectName, instanceUID: instance.uid });
+    refuseBySitePolicy(this.#options.sitePolicy(), { kind, object: { ...object } });
     const all = [...warnings, ...specWarnings({ kind, spec: asObject(object.spec), former: undefined })];
     return { request, place, sent, warnings: all, object, query: passedQuery(asked.forward) };
   }

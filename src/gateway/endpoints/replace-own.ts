@@ -19,6 +19,7 @@ import { readObject } from './request-body.ts';
 import { withKeptFields, withStoredRecord } from './requester-record.ts';
 import { refuseNewSecret } from './secret-reference.ts';
 import { fitToPath, withHashedKey } from './sent-object.ts';
+import { refuseBySitePolicy } from './site-policy.ts';
 import { withSpecWarnings } from './spec-warnings.ts';
 import { secretsIn, withStoredSecrets } from './stored-secrets.ts';
 
@@ -45,6 +46,7 @@ export async function putOwn(request: OwnRequest, changed: JsonObject, stored: J
   const change = { kind, stored, result };
   refuseBeyondLimits(request.sender.verdict, change);
   await requirePlatformFields(request, result, stored);
+  refuseBySitePolicy(request.services.sitePolicy(), { kind, object: result, stored });
   const body = withStoredRecord(result, change, askerOf(request, groups.selfService));
   const { namespace, name } = request.asked;
   const path = pathOf(kind, { namespace, name }) + writeQuery(request);

@@ -11,6 +11,7 @@ import type { CredentialRecord } from '../../credentials/record.ts';
 import { Store, type StoredRecord } from '../../kube/cache/store.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
+import { type SitePolicyRecord, sitePolicyIn } from '../../platform/site-policy.ts';
 import { TargetAddresses } from '../../platform/targets/addresses.ts';
 import { KnownTargets } from '../../platform/targets/known-targets.ts';
 import { TargetClients } from '../../platform/targets/target-clients.ts';
@@ -68,6 +69,7 @@ export class Controllers {
     gatewayCertificate: new Store<StoredRecord>(),
     gatewayAuthority: new Store<StoredRecord>(),
     revocations: new Store<RevocationRecord>(revocationIndexes),
+    sitePolicy: new Store<SitePolicyRecord>(),
   };
   readonly all: readonly Controller[];
   /** To be run while this process leads, from when all reflectors have answered. */
@@ -218,6 +220,7 @@ export class Controllers {
           assertAdmission,
         },
         hasTarget: this.#knownTargets.has,
+        sitePolicy: () => sitePolicyIn(this.system.sitePolicy),
         unguarded: this.#unguarded,
         finalizerLimitMs: settings.finalizerLimitMs,
         onReleased: (kind) => metrics.finalizersReleased.inc({ kind }),
@@ -276,6 +279,29 @@ export class Controllers {
     const enqueueCertificate = () => queues['gateway-certificate'].add(gatewayCertificateKey);
     for (const store of [gatewayCertificate, gatewayAuthority]) store.subscribe(enqueueCertificate);
     enqueueCertificate();
+    this.system.sitePolicy.subscribe(() => {
+      this.#reportSitePolicy();
+      this.#enqueueUnwanted();
+    });
+  }
+
+  /** What the site did not want, it may want now. */
+  #enqueueUnwanted(): void {
+    for (const kind of allCredentialKinds)
+      for (const { key, conditions } of this.stores.ofKind[kind].store.values())
+        if (conditions.some(({ reason }) => reason === reasons.sitePolicy))
+          queueOf(this.#context.queues, kind).add(key);
+  }
+
+  #reportSitePolicy(): void {
+    const { unreadable } = sitePolicyIn(this.system.sitePolicy);
+    const { metrics, log } = this.#context;
+    metrics.sitePolicyUnreadable.set(unreadable.length);
+    if (unreadable.length > 0)
+      log.error(
+        { entries: unreadable.slice(0, 20) },
+        'entries of the site policy cannot be read, and count as the strictest value',
+      );
   }
 
   /** Whatever carries a signature. */

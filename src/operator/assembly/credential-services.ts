@@ -34,6 +34,7 @@ export interface CredentialServicesOptions {
   readonly trustedSince: () => number;
   /** What was made or changed in a time without policies. */
   readonly unguarded: ReconcilerServices['unguarded'];
+  readonly sitePolicy: ReconcilerServices['sitePolicy'];
   /** Whether there is something that scopes call by this name. */
   readonly hasTarget: (name: TargetName) => boolean;
   /** Throws while nothing new may be confirmed. */
@@ -79,14 +80,14 @@ export class CredentialServices {
   /** `cleanUp`: of what the kind leaves behind besides its Secrets. */
   of(kind: CredentialKind, cleanUp?: CleanUp): ReconcilerServices {
     const { stores, events, clock, expiryBudget, finalizerLimitMs, onReleased } = this.#options;
-    const { trustedSince, unguarded, workingSince, hasTarget } = this.#options;
+    const { trustedSince, unguarded, workingSince, sitePolicy, hasTarget } = this.#options;
     const shared = { stores, writer: this.#writers[kind], secrets: this.#secrets, now: () => clock.now() };
     const limitMs = Math.min(credentialKinds[kind].maxFinalizationMs ?? finalizerLimitMs, finalizerLimitMs);
     const options = { ...shared, events, workingSince, limitMs, onReleased: () => onReleased(kind) };
     const finalizer = new Finalizer(options, cleanUp);
     const budgets = { expiryBudget, descriptions: this.#descriptions };
     const common = { reviews: this.#reviews, endDelays: this.#endDelays, ...budgets };
-    return { ...shared, ...common, finalizer, trustedSince, unguarded, hasTarget };
+    return { ...shared, ...common, finalizer, trustedSince, unguarded, sitePolicy, hasTarget };
   }
 
   /** Beside the Secret too: its reader may be someone who may not read the object. */

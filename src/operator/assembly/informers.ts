@@ -16,6 +16,7 @@ import type { ReflectorClient } from '../../kube/cache/reflector-options.ts';
 import type { Store, StoredRecord } from '../../kube/cache/store.ts';
 import { type KubeObject, keyOf } from '../../kube/object.ts';
 import type { InformerSource, Informers } from '../../platform/informers.ts';
+import { type SitePolicyRecord, sitePolicySource } from '../../platform/site-policy.ts';
 import { toProjectRecord } from '../../platform/targets/project-record.ts';
 import { toClusterRecord, toInstanceRecord, toSpaceRecord } from '../../platform/targets/target-record.ts';
 import type { TargetStores } from '../../platform/targets/target-stores.ts';
@@ -35,6 +36,7 @@ export interface WatchedStores {
     readonly gatewayCertificate: Store<StoredRecord>;
     readonly gatewayAuthority: Store<StoredRecord>;
     readonly revocations: Store<RevocationRecord>;
+    readonly sitePolicy: Store<SitePolicyRecord>;
   };
   readonly readRevocation: (object: KubeObject) => RevocationRecord | undefined;
 }
@@ -45,6 +47,7 @@ export const informerNames = [
   'secrets',
   'discovery',
   'gateway-authority',
+  'site-policy',
   'projects',
 ] as const;
 
@@ -71,6 +74,7 @@ export function addInformers(informers: Informers, watched: WatchedStores, metad
     ...named(secrets, systemObjects.gatewayAuthority),
     store: system.gatewayAuthority,
   });
+  add('site-policy', sitePolicySource(system.sitePolicy));
 }
 
 type InformerName = (typeof informerNames)[number];

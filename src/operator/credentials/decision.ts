@@ -2,6 +2,7 @@ import { defined } from '../../api/json.ts';
 import { purposes } from '../../api/names.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
+import type { SitePolicy } from '../../credentials/site-policy.ts';
 import type { TargetName } from '../../scope/named-targets.ts';
 import type { UnguardedChanges } from '../admission/unguarded-changes.ts';
 import type { CredentialStores } from './credential-stores.ts';
@@ -58,13 +59,15 @@ export interface DecisionSources {
   readonly trustedSince: () => number;
   /** What was made or changed in a time without policies. */
   readonly unguarded: Pick<UnguardedChanges<CredentialRecord>, 'has'>;
+  /** What the site asks now. */
+  readonly sitePolicy: () => SitePolicy;
   /** Whether something is known under this name. */
   readonly hasTarget: (name: TargetName) => boolean;
 }
 
 export function decisionInput(
   record: DecisionInput['record'],
-  { stores, now, trustedSince, unguarded, hasTarget }: DecisionSources,
+  { stores, now, trustedSince, unguarded, sitePolicy, hasTarget }: DecisionSources,
 ): DecisionInput {
   const unmatchedScope = findUnmatchedScope(record, hasTarget);
   const secretKey = secretKeyOf(record);
@@ -79,6 +82,7 @@ export function decisionInput(
     now: now(),
     trustedSince: trustedSince(),
     isUnguarded: unguarded.has(record),
+    sitePolicy: sitePolicy(),
   };
 }
 

@@ -101,7 +101,7 @@ const shortUser = (user: string): string =>
 function lastingLife({ kind, status }: CredentialRecord): Partial<Confirmation> {
   const { fingerprint, issuedAt, notAfter, confirmedTTL } = status;
   if (fingerprint === undefined) return {};
-  if (kind === 'OwnedAccessKey') return { fingerprint };
+  if (kind === 'OwnedAccessKey') return { fingerprint, ...defined({ confirmedTTL, notAfter }) };
   return {
     fingerprint,
     ...defined({ issuedAt, notAfter, confirmedTTL }),

@@ -9,6 +9,7 @@ import {
 } from '../../../test/builders/credential-object.ts';
 import { annotations } from '../../api/names.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
+import { noSitePolicy } from '../../credentials/site-policy.ts';
 import { confirmedGroupsOf, lineageOf } from './lineage.ts';
 
 const judge = (record: CredentialRecord, keys: readonly CredentialRecord[] = []) =>
@@ -19,6 +20,7 @@ const judge = (record: CredentialRecord, keys: readonly CredentialRecord[] = [])
     now: created,
     trustedSince: 0,
     isUnguarded: false,
+    sitePolicy: noSitePolicy,
     limits: { activityInterval: 0 },
   });
 

@@ -10,6 +10,7 @@ import { resolveIdentity } from '../../credentials/resolve-identity.ts';
 import { type CreatorInput, creatorProblem } from './creator.ts';
 import { type CredentialRefusal, hasOtherRequester } from './desired-status.ts';
 import { askerOf, isConfirmedSpec, type Naming, type Review, reviewOf } from './review.ts';
+import { type SitePolicyInput, sitePolicyProblem } from './site-policy.ts';
 import { isNoted, unguardedRefusal } from './unguarded-credentials.ts';
 
 /** Who a credential speaks for, and what the access keys above it say. */
@@ -34,14 +35,13 @@ export type Lineage =
   /** Nothing may be issued. */
   | { readonly kind: 'refused'; readonly problem: CredentialRefusal };
 
-export interface LineageInput extends CreatorInput {
+export interface LineageInput extends CreatorInput, SitePolicyInput {
   /** Epoch milliseconds. */
   readonly now: number;
   /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
   readonly trustedSince: number;
   /** True when it was made or changed in a time without policies. */
   readonly isUnguarded: boolean;
-  readonly limits: { readonly activityInterval: number };
   /** What the one who asked for the present spec was found to be permitted. The keys above may have got more since. */
   readonly reviewed?: Review;
   /** Set once they were found not to be permitted to have the groups that the keys above got since. */
@@ -80,6 +80,8 @@ export function lineageOf(input: LineageInput): Lineage {
   const naming = namingOf(record, found.ancestors);
   if (naming.invitation.kind === 'none' && !naming.mayName)
     return refused(reasons.accessKeyNotAllowed, messages[reasons.accessKeyNotAllowed]);
+  const unwanted = sitePolicyProblem(input);
+  if (unwanted !== undefined) return { kind: 'refused', problem: unwanted };
   return identified(input, found.ancestors, naming);
 }
 

@@ -19,6 +19,7 @@ export class OperatorMetrics {
   readonly signingKeyRotation: Gauge;
   readonly gatewayCertificateEnd: Gauge;
   readonly admission: ReturnType<typeof admissionGauges>;
+  readonly sitePolicyUnreadable: Gauge;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -63,6 +64,10 @@ export class OperatorMetrics {
     );
     this.gatewayCertificateEnd = gatewayCertificateEnd(gauge);
     this.admission = admissionGauges(gauge);
+    this.sitePolicyUnreadable = gauge(
+      'latchkey_site_policy_unreadable',
+      'Entries of the site policy that are unknown or cannot be read. They count as the strictest value.',
+    );
   }
 
   /**
@@ -75,7 +80,7 @@ export class OperatorMetrics {
     for (const gauge of [this.credentials, this.targets, this.revocationsPending]) gauge.reset();
     const { leader, expiryWaiting, signingKeyCreated, signingKeyRotation, gatewayCertificateEnd } = this;
     const single = [leader, expiryWaiting, signingKeyCreated, signingKeyRotation, gatewayCertificateEnd];
-    for (const gauge of single) gauge.set(0);
+    for (const gauge of [...single, this.sitePolicyUnreadable]) gauge.set(0);
   }
 }
 

@@ -4,6 +4,7 @@ import { annotations, finalizers, labels, systemNamespace } from '../../../src/a
 import { type Resource, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
 import { toCredentialRecord } from '../../../src/credentials/credential-record.ts';
 import type { CredentialRecord } from '../../../src/credentials/record.ts';
+import { noSitePolicy } from '../../../src/credentials/site-policy.ts';
 import { Store } from '../../../src/kube/cache/store.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
 import type { Timer } from '../../../src/kube/clock.ts';
@@ -259,6 +260,7 @@ export class KubeConfigSimulation {
       trustedSince: () => 0,
       unguarded: { has: () => false },
       hasTarget: () => false,
+      sitePolicy: () => noSitePolicy,
       assertAdmission: nothing,
     }).of('VirtualClusterInstanceKubeConfig', (record, isLate) =>
       cleanUpCertificates(record, isLate, inside),

@@ -52,7 +52,7 @@ const reads = (path: string, label: (verb: string) => string, query = 'limit=1')
   [label('list')]: { path: `${path}?${query}` },
   [label('watch')]: { path: `${path}?${query}&watch=true&timeoutSeconds=1` },
 });
-const published = 'latchkey-oidc-discovery';
+const readInSystem = ['latchkey-oidc-discovery', 'latchkey-site-policy'];
 const credentialKinds = [
   'ownedaccesskeys',
   'directclusterendpointtokens',
@@ -74,10 +74,15 @@ const usesOfReader: Uses = {
   ...reads('/api/v1/namespaces', (verb) => `namespaces ${verb}`),
   'apiservices get': { path: '/apis/apiregistration.k8s.io/v1/apiservices/v1.apps' },
   ...reads('/api/v1/namespaces/latchkey-targets/secrets', (verb) => `secrets ${verb} in latchkey-targets`),
-  ...reads(
-    '/api/v1/namespaces/latchkey-system/configmaps',
-    (verb) => `configmaps ${published} ${verb} in latchkey-system`,
-    `fieldSelector=metadata.name%3D${published}`,
+  ...Object.assign(
+    {},
+    ...readInSystem.map((name) =>
+      reads(
+        '/api/v1/namespaces/latchkey-system/configmaps',
+        (verb) => `configmaps ${name} ${verb} in latchkey-system`,
+        `fieldSelector=metadata.name%3D${name}`,
+      ),
+    ),
   ),
 };
 
@@ -206,7 +211,7 @@ describe('a stolen token of the gateway', async () => {
     const keys = { path: `${credentials}/ownedaccesskeys?limit=1`, headers: account('latchkey-reader') };
     expect(await thief.status(keys)).toBe(200);
     expect(await thief.status({ path: maps, headers: user })).toBe(200);
-    const ofIssuer = `${systemMaps}?fieldSelector=metadata.name%3D${published}`;
+    const ofIssuer = `${systemMaps}?fieldSelector=metadata.name%3D${readInSystem[0]}`;
     expect(await thief.status({ path: ofIssuer, headers: account('latchkey-reader') })).toBe(200);
     expect(await thief.status({ path: ofIssuer })).toBe(403);
     const access = '/api/v1/namespaces/latchkey-targets/secrets';

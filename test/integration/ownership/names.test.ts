@@ -139,11 +139,6 @@ it.each<[PolicyErrorCode, string, () => Promise<ApiAnswer>]>([
       ),
   ],
   ['ERR_POLICY_OPERATOR_ONLY', 'platform-admin', () => configMap(master, systemObjects.discovery, {})],
-  [
-    'ERR_POLICY_SITE_POLICY',
-    'platform-admin',
-    () => configMap(master, systemObjects.sitePolicy, { nonsense: 'x' }),
-  ],
 ])('%s stands behind a refusal, with the name of %s', async (code, who, attempt) => {
   const { status, body } = await attempt();
   expect(status).toBe(403);

@@ -14,6 +14,11 @@ export const troubles = (start: number): readonly (readonly [string, string, Sce
   ['LatchkeyAdmissionMissing', 'a policy was deleted', on('leader', 'latchkey_admission_missing 0 2')],
   ['LatchkeyAdmissionUnknown', 'a policy was left behind', on('standby', 'latchkey_admission_unknown 0 1')],
   [
+    'LatchkeySitePolicyUnreadable',
+    'an entry is misspelt',
+    on('leader', 'latchkey_site_policy_unreadable 0 1'),
+  ],
+  [
     'LatchkeyOperatorStale',
     'a watch brings no news',
     on('leader', 'latchkey_reflector_freshness_seconds{resource="ownedaccesskeys"} 1+30x240'),

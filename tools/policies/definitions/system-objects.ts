@@ -1,6 +1,6 @@
 import { labels, systemObjects } from '../../../src/api/names.ts';
 import { notExempt } from '../fragments.ts';
-import { anyName, naming, validating } from '../policy.ts';
+import { naming, validating } from '../policy.ts';
 import { cel, line, text } from '../text.ts';
 
 /** Of the object as it is going to be, and as it is stored. */
@@ -18,7 +18,7 @@ export const systemObjectsPolicy = validating({
     site policy are the administrators' own.
   `,
   operations: ['CREATE', 'UPDATE'],
-  configMap: anyName,
+  systemConfigMaps: true,
   matchConditions: {
     'what-the-operator-keeps': cel`
       ${isOperators('object')} || (request.operation == 'UPDATE' && ${isOperators('oldObject')})

@@ -15,6 +15,7 @@ import { type SecretState, stateText } from '../../../credentials/credential-sec
 import { credentialHash, keyIDOf } from '../../../credentials/keys/credential-hash.ts';
 import { isLive } from '../../../credentials/liveness.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
+import { noSitePolicy } from '../../../credentials/site-policy.ts';
 import { toSecretRecord } from '../secret-record.ts';
 import type { KeyInput, KeyStep } from './decision.ts';
 import { decideKey } from './policy.ts';
@@ -59,6 +60,7 @@ function decide(
     now,
     trustedSince: 0,
     isUnguarded: false,
+    sitePolicy: noSitePolicy,
     hasRoom: () => true,
     limits,
     ...input,

@@ -9,6 +9,7 @@ import { type CredentialRefusal, secretRefusal } from '../desired-status.ts';
 import { isUnguarded, type Lineage, lineageOf, parentGrace } from '../lineage.ts';
 import { staleSecrets } from '../secret-record.ts';
 import { secretState, secretUpdate } from '../secret-state.ts';
+import { withConfirmedLife } from '../site-policy.ts';
 import { scopeRecheck } from '../unmatched-scope.ts';
 import { confirmedStatus, type KeyLife, keyLife } from './confirmed-status.ts';
 import { findCredential, type KeyCredential, type MissingKey, rotationAsked } from './credential.ts';
@@ -16,7 +17,9 @@ import type { KeyInput, KeyStep } from './decision.ts';
 import { unpinnedNames } from './namespace-pins.ts';
 
 /** What to do next about an access key that is not being deleted. */
-export function decideKey(input: KeyInput): KeyStep {
+export const decideKey = (input: KeyInput): KeyStep => withConfirmedLife(input, decide);
+
+function decide(input: KeyInput): KeyStep {
   const { record } = input;
   if (!record.finalizers.includes(finalizers.OwnedAccessKey)) return { step: 'addFinalizer' };
   if (record.holdsLoginSecrets) return { step: 'moveLoginSecrets' };

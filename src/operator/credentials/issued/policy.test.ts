@@ -13,6 +13,7 @@ import { annotations, finalizers, labels } from '../../../api/names.ts';
 import { chainOf } from '../../../credentials/ancestors.ts';
 import { credentialHash } from '../../../credentials/keys/credential-hash.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
+import { noSitePolicy } from '../../../credentials/site-policy.ts';
 import type { SecretRecord } from '../secret-record.ts';
 import type { IssuedInput, IssuedStep } from './decision.ts';
 import { decideIssued } from './policy.ts';
@@ -71,6 +72,7 @@ function inputOf(
     now,
     trustedSince: 0,
     isUnguarded: false,
+    sitePolicy: noSitePolicy,
     hasRoom: () => true,
     limits,
   };

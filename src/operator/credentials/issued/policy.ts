@@ -4,6 +4,7 @@ import { type Commit, quotaExceeded, refuse } from '../decision.ts';
 import { type GrantedLineage, lineageOf, parentGrace } from '../lineage.ts';
 import { staleSecrets } from '../secret-record.ts';
 import { secretUpdate } from '../secret-state.ts';
+import { withConfirmedLife } from '../site-policy.ts';
 import { scopeRecheck } from '../unmatched-scope.ts';
 import type { IssuedInput, IssuedStep } from './decision.ts';
 import { type CredentialLife, credentialLife } from './life.ts';
@@ -11,7 +12,9 @@ import { endedStatus, keptStatus } from './status.ts';
 import { type Successor, successorCause } from './successor.ts';
 
 /** What to do next about a token or kubeconfig that is not being deleted. */
-export function decideIssued(input: IssuedInput): IssuedStep {
+export const decideIssued = (input: IssuedInput): IssuedStep => withConfirmedLife(input, decide);
+
+function decide(input: IssuedInput): IssuedStep {
   const { record, now, limits } = input;
   if (!record.finalizers.includes(finalizers[record.kind])) return { step: 'addFinalizer' };
   const lineage = lineageOf(input);

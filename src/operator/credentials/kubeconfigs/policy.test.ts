@@ -13,6 +13,7 @@ import { instanceRecord, readyStatus } from '../../../../test/builders/target-re
 import { annotations, finalizers } from '../../../api/names.ts';
 import { reasons } from '../../../api/reasons.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
+import { noSitePolicy } from '../../../credentials/site-policy.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import { lineageOf } from '../lineage.ts';
 import { type Destination, type KubeConfigInput, targetHashOf } from './destination.ts';
@@ -99,6 +100,7 @@ function inputOf(record: CredentialRecord, surroundings: Surroundings = {}): Kub
     now,
     trustedSince: 0,
     isUnguarded: false,
+    sitePolicy: noSitePolicy,
     hasRoom: () => true,
     limits,
     ...(present === undefined ? {} : { instance: present }),
