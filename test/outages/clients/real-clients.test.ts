@@ -6,6 +6,7 @@ import { folderOf, modules } from '../../clients/go-module.ts';
 import { buildTimeoutMs, Helm } from '../../clients/helm.ts';
 import { LibraryClients } from '../../clients/library-clients.ts';
 import { type Issued, issuedKubeconfigs } from './issued-kubeconfigs.ts';
+import { differentCalls, kubectlCalls, withoutWhatVaries } from './kubectl-calls.ts';
 
 const { world, inside, targets } = await issuedKubeconfigs();
 let libraries: LibraryClients;
@@ -101,6 +102,27 @@ describe.each(Object.entries(targets))('with a kubeconfig for a %s', (_, issued)
 
 describe('with a kubeconfig for a virtual cluster', () => {
   const issued = targets['virtual cluster'];
+
+  it('kubectl gets the answers that it gets directly, but for those that the documents name', async () => {
+    const answers = async (kubeconfig: string) => {
+      const all: string[] = [];
+      for (const [command, input = ''] of kubectlCalls) {
+        const { stdout, stderr, exitCode } = await world.plane.kubectl(command.split(' '), {
+          kubeconfig,
+          input,
+        });
+        all.push(withoutWhatVaries(`${exitCode}\n${stdout}\n${stderr}`));
+      }
+      return all;
+    };
+    const [direct, through] = [await answers(issued.direct), await answers(issued.kubeconfig)];
+    const different = kubectlCalls.flatMap(([command], i) => {
+      if (differentCalls.includes(command)) expect(through[i]).not.toBe(direct[i]);
+      else if (through[i] !== direct[i]) return [[command, direct[i], through[i]]];
+      return [];
+    });
+    expect(different).toEqual([]);
+  });
 
   it('kubectl applies the manifests of Argo CD on the server, and deletes them', async () => {
     const namespace = world.name('argocd');
