@@ -187,8 +187,9 @@ class OperatorProcess implements Work {
   }
 
   /** What was left unconfirmed waits in the back-off of its queue; it need not, once the policies are back. */
-  #onAdmissionCheck({ missing, unknown }: AdmissionCheck): void {
+  #onAdmissionCheck({ missing, comfortMissing, unknown }: AdmissionCheck): void {
     this.#metrics.admission.missing.set(missing);
+    this.#metrics.admission.comfortMissing.set(comfortMissing);
     this.#metrics.admission.unknown.set(unknown);
     if (missing === 0 && this.#missing > 0) this.#term?.enqueueAll();
     this.#missing = missing;

@@ -20,14 +20,13 @@ function render(): Map<string, string> {
   ]);
   const names = Object.keys(policyFiles).map((name) => `${name}.yaml`);
   const source = 'tools/policies/index.ts';
-  const manifests = Object.values(policyFiles).flatMap((policies) =>
-    policies.flatMap((policy) => policy.manifests),
-  );
+  const policies = Object.values(policyFiles).flat();
+  const manifests = policies.flatMap((policy) => policy.manifests);
   const version = { number: policyVersion, hash: hashOf(manifests) };
   return new Map([
     ...files,
     [`${folder}/kustomization.yaml`, renderKustomization(source, names, version)],
-    [shipped, renderShipped(source, manifests, policyVersion)],
+    [shipped, renderShipped(source, policies, policyVersion)],
   ]);
 }
 

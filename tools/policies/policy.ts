@@ -10,8 +10,15 @@ export type Operation = 'CREATE' | 'UPDATE' | 'DELETE';
 /** Plurals of our group, or the ConfigMaps of the system namespace. */
 type Target = { readonly resources: readonly string[] } | { readonly systemConfigMaps: true };
 
+/**
+ * Without one that protects security, someone gets what they should not have, and no one would ask again: the operator confirms nothing
+ * new then. Without one for comfort, no one gets a right.
+ */
+export type Protects = 'security' | 'comfort';
+
 interface Definition {
   readonly name: string;
+  readonly protects: Protects;
   /** Why it is there; the first lines of the file that is applied. */
   readonly about: string;
   /** Default: Fail. */
@@ -79,6 +86,7 @@ export interface Manifest {
 /** A policy with its binding. */
 export interface Policy {
   readonly about: string;
+  readonly protects: Protects;
   readonly manifests: readonly Manifest[];
 }
 
@@ -86,19 +94,26 @@ const apiVersion = 'admissionregistration.k8s.io/v1';
 
 /** A MutatingAdmissionPolicy and its binding. */
 export function mutating(definition: MutatingDefinition): Policy {
-  const { name, about, mutations, reinvocationPolicy = 'IfNeeded', failurePolicy = 'Fail' } = definition;
+  const {
+    name,
+    about,
+    protects,
+    mutations,
+    reinvocationPolicy = 'IfNeeded',
+    failurePolicy = 'Fail',
+  } = definition;
   const spec = {
     failurePolicy,
     reinvocationPolicy,
     ...judged(definition),
     mutations: mutations.map((expression) => ({ patchType: 'JSONPatch', jsonPatch: { expression } })),
   };
-  return pair({ about, name, kind: 'MutatingAdmissionPolicy', spec, binding: {} });
+  return pair({ about, protects, name, kind: 'MutatingAdmissionPolicy', spec, binding: {} });
 }
 
 /** A ValidatingAdmissionPolicy and its binding. */
 export function validating(definition: ValidatingDefinition): Policy {
-  const { name, about, failurePolicy = 'Fail' } = definition;
+  const { name, about, protects, failurePolicy = 'Fail' } = definition;
   const spec = {
     failurePolicy,
     ...judged(definition),
@@ -107,13 +122,8 @@ export function validating(definition: ValidatingDefinition): Policy {
       reason: validation.reason ?? 'Forbidden',
     })),
   };
-  return pair({
-    about,
-    name,
-    kind: 'ValidatingAdmissionPolicy',
-    spec,
-    binding: { validationActions: ['Deny'] },
-  });
+  const binding = { validationActions: ['Deny'] };
+  return pair({ about, protects, name, kind: 'ValidatingAdmissionPolicy', spec, binding });
 }
 
 function judged(definition: MutatingDefinition | ValidatingDefinition): Record<string, unknown> {
@@ -158,15 +168,17 @@ function joined(conditions: Expressions): object {
 
 function pair(of: {
   readonly about: string;
+  readonly protects: Protects;
   readonly name: string;
   readonly kind: string;
   readonly spec: Readonly<Record<string, unknown>>;
   readonly binding: Readonly<Record<string, unknown>>;
 }): Policy {
-  const { about, name, kind, spec, binding } = of;
+  const { about, protects, name, kind, spec, binding } = of;
   const metadata = { name };
   return {
     about,
+    protects,
     manifests: [
       { apiVersion, kind, metadata, spec },
       { apiVersion, kind: `${kind}Binding`, metadata, spec: { policyName: name, ...binding } },

@@ -5,6 +5,7 @@ import { renderPolicies } from './render.ts';
 const validation = { expression: 'object.a\n  == 1', message: `a: must be 1${'; write 1'.repeat(20)}` };
 const policy = validating({
   name: 'latchkey-a',
+  protects: 'security',
   about: 'Why.\n\nMore.',
   operations: ['CREATE'],
   resources: ['as'],
@@ -47,6 +48,7 @@ describe('a policy', () => {
   it('that mutates has its turn again after others', () => {
     const again = mutating({
       name: 'latchkey-b',
+      protects: 'comfort',
       about: '',
       operations: ['CREATE'],
       resources: [],

@@ -1,5 +1,5 @@
 import { Document, isScalar, type Pair, Scalar, visit, YAMLSeq } from 'yaml';
-import type { Manifest, Policy } from './policy.ts';
+import type { Policy } from './policy.ts';
 
 const header = (source: string): string =>
   `# Generated from ${source} by \`npm run generate\`. Do not edit.\n`;
@@ -34,9 +34,9 @@ export function renderKustomization(source: string, files: readonly string[], ve
 }
 
 /** What the operator compares with the API server. */
-export function renderShipped(source: string, manifests: readonly Manifest[], version: number): string {
-  const policies = manifests.map(({ kind, metadata: { name }, spec }) =>
-    JSON.stringify({ kind, name, spec }),
+export function renderShipped(source: string, policies: readonly Policy[], version: number): string {
+  const shipped = policies.flatMap(({ protects, manifests }) =>
+    manifests.map(({ kind, metadata: { name }, spec }) => JSON.stringify({ kind, name, protects, spec })),
   );
   return `// Generated from ${source} by \`npm run generate\`. Do not edit.
 
@@ -51,12 +51,13 @@ export type PolicyKind =
 export interface ShippedPolicy {
   readonly kind: PolicyKind;
   readonly name: string;
+  readonly protects: 'security' | 'comfort';
   readonly spec: object;
 }
 
-/** Every policy and binding of \`config/admission\`. Without any one of them a guarantee is gone, so the operator waits. */
+/** Every policy and binding of \`config/admission\`. While one that protects security is away, the operator confirms nothing new. */
 export const shippedPolicies: readonly ShippedPolicy[] = [
-${policies.map((policy) => `  ${policy},`).join('\n')}
+${shipped.map((policy) => `  ${policy},`).join('\n')}
 ];
 `;
 }

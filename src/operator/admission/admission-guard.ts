@@ -5,7 +5,7 @@ import { Store, type StoreChange } from '../../kube/cache/store.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { sleep } from '../../kube/sleep.ts';
 import type { Logger } from '../../logger.ts';
-import { type PolicyKind, shippedPolicies } from './generated/shipped-policies.ts';
+import { type PolicyKind, type ShippedPolicy, shippedPolicies } from './generated/shipped-policies.ts';
 import { policyDigest, policyKinds, policyResource } from './policy-digest.ts';
 import { type PolicyRecord, toPolicyRecord } from './policy-record.ts';
 
@@ -20,12 +20,18 @@ export interface AdmissionGuardOptions {
 
 /** How many are missing, and how many of ours there are that this release does not have. */
 export interface AdmissionCheck {
+  /** Of those that protect security. */
   readonly missing: number;
+  /** Of those for comfort, for which nothing waits. */
+  readonly comfortMissing: number;
   readonly unknown: number;
 }
 
 /** What can be false of an object in a time without policies: who asked for it, whose wish its changes are, whose Secret it uses. */
 export type Guarded = 'records' | 'changes' | 'targets';
+
+const securityPolicies = shippedPolicies.filter(({ protects }) => protects === 'security');
+const comfortPolicies = shippedPolicies.filter(({ protects }) => protects === 'comfort');
 
 const stamping: readonly string[] = ['latchkey-requester', 'latchkey-requester-integrity'];
 
@@ -50,8 +56,8 @@ const debounceMs = 500;
 
 /**
  * Watches the policies that the operator relies on. Without them anybody who may create a key could stamp it with
- * another requester, so nothing new is confirmed while one is missing, older or edited. One of a newer release counts: it
- * belongs to the operator that comes next.
+ * another requester, so nothing new is confirmed while one that protects security is missing, older or edited. One of a newer release
+ * counts: it belongs to the operator that comes next. For one that is for comfort, nothing waits.
  */
 export class AdmissionGuard {
   readonly #options: AdmissionGuardOptions;
@@ -173,14 +179,15 @@ export class AdmissionGuard {
     this.#changed = Promise.withResolvers<void>();
   }
 
+  /** Of those that protect security. */
   #missing(): readonly string[] {
-    if (!this.hasSynced()) return shippedPolicies.map(({ kind, name }) => `${kind}/${name}`);
-    this.#missingNow ??= this.#findMissing();
+    if (!this.hasSynced()) return securityPolicies.map(({ kind, name }) => `${kind}/${name}`);
+    this.#missingNow ??= this.#missingOf(securityPolicies);
     return this.#missingNow;
   }
 
-  #findMissing(): readonly string[] {
-    return shippedPolicies.flatMap(({ kind, name }) => {
+  #missingOf(policies: readonly ShippedPolicy[]): readonly string[] {
+    return policies.flatMap(({ kind, name }) => {
       const record = this.#find(kind, name);
       if (isPresent(record)) return [];
       return record?.edited === undefined ? [`${kind}/${name}`] : [`${kind}/${name} (${record.edited})`];
@@ -195,13 +202,20 @@ export class AdmissionGuard {
   #report(): void {
     const { log, onCheck } = this.#options;
     const [missing, unknown] = [this.#missing(), this.#unknown()];
-    const result = JSON.stringify([missing, unknown]);
+    const comfortMissing = this.#missingOf(comfortPolicies);
+    const result = JSON.stringify([missing, comfortMissing, unknown]);
     if (result === this.#reported) return;
     this.#reported = result;
-    if (missing.length === 0) log.info({}, 'all admission policies are there');
-    else log.warn({ missing }, 'admission policies are missing: nothing new is confirmed');
+    if (missing.length > 0) log.warn({ missing }, 'admission policies are missing: nothing new is confirmed');
+    if (comfortMissing.length > 0)
+      log.warn(
+        { missing: comfortMissing },
+        'admission policies for comfort are missing: nothing waits for them',
+      );
+    if (missing.length + comfortMissing.length === 0) log.info({}, 'all admission policies are there');
     if (unknown.length > 0) log.warn({ unknown }, 'admission policies of another release are still judging');
-    onCheck({ missing: missing.length, unknown: unknown.length });
+    const counts = { missing: missing.length, comfortMissing: comfortMissing.length };
+    onCheck({ ...counts, unknown: unknown.length });
   }
 
   #reflector(kind: PolicyKind, store: Store<PolicyRecord>): Reflector<PolicyRecord> {

@@ -116,7 +116,11 @@ const gatewayCertificateEnd = (gauge: NewGauge) =>
 const admissionGauges = (gauge: NewGauge) => ({
   missing: gauge(
     'latchkey_admission_missing',
-    'Shipped admission policies and bindings that are not on the API server, or not as shipped. The operator waits while it is not 0.',
+    'Shipped admission policies and bindings that protect security and are not on the API server, or not as shipped. The operator waits while it is not 0.',
+  ),
+  comfortMissing: gauge(
+    'latchkey_admission_comfort_missing',
+    'The same of those for comfort. Nothing waits for them.',
   ),
   unknown: gauge(
     'latchkey_admission_unknown',

@@ -97,6 +97,9 @@ async function startComplete(): Promise<void> {
 const untilMissing = async (text: string): Promise<void> =>
   await waitFor(text, () => guard.problem() === `missing, older or edited: ${text}`);
 
+const security = shippedPolicies.filter(({ protects }) => protects === 'security');
+const comfort = shippedPolicies.filter(({ protects }) => protects === 'comfort');
+
 describe('the guard of the admission policies', () => {
   it('lets nothing be confirmed before it knows them', () => {
     expect(() => guard.assertComplete()).toThrow(/admission policies or bindings/);
@@ -108,13 +111,38 @@ describe('the guard of the admission policies', () => {
     expect(() => guard.assertComplete()).not.toThrow();
     expect(guard.trustedSince()).toBe(installedAt + actsAfterMs);
     await waitFor('it was reported', () => checks.length > 0);
-    expect(checks).toEqual([{ missing: 0, unknown: 0 }]);
+    expect(checks).toEqual([{ missing: 0, comfortMissing: 0, unknown: 0 }]);
   });
 
   it('lets work begin once it knows, also when something is missing: ends and deletions go on', async () => {
     running = guard.run(abort.signal);
     await guard.firstCheck(abort.signal);
-    expect(() => guard.assertComplete()).toThrow(`${shippedPolicies.length} admission policies`);
+    expect(() => guard.assertComplete()).toThrow(`${security.length} admission policies`);
+  });
+
+  it('waits for each that protects security, and for none that is for comfort', async () => {
+    await startComplete();
+    expect([...new Set(comfort.map(({ name }) => name))].sort()).toEqual([
+      'latchkey-key-delivery',
+      'latchkey-last-applied',
+      'latchkey-owner-references',
+    ]);
+    for (const [index, policy] of comfort.entries()) {
+      if (index % 2 === 0) remove(policy);
+      else put(policy, { spec: { matchConditions: [{ name: 'never', expression: 'false' }] } });
+    }
+    await waitFor('it is reported', () => checks.at(-1)?.comfortMissing === comfort.length);
+    expect(checks.at(-1)).toEqual({ missing: 0, comfortMissing: comfort.length, unknown: 0 });
+    expect(guard.problem()).toBeUndefined();
+    expect(() => guard.assertComplete()).not.toThrow();
+    expect(guard.trustedSince()).toBe(installedAt + actsAfterMs);
+    for (const policy of security) {
+      remove(policy);
+      await untilMissing(`${policy.kind}/${policy.name}`);
+      expect(() => guard.assertComplete()).toThrow('1 admission policies');
+      put(policy, { metadata: { uid: 'again' } });
+      await waitFor('it is back', () => !(guard.problem() ?? '').startsWith('missing'));
+    }
   });
 
   it('does not keep a process that is told to stop', async () => {
@@ -172,7 +200,7 @@ describe('the guard of the admission policies', () => {
     expect(guard.isUnguarded('records')).toBe(false);
     await startComplete();
     expect(guard.isUnguarded('records')).toBe(false);
-    const other = shippedPolicies.find(({ name }) => name === 'latchkey-last-applied');
+    const other = shippedPolicies.find(({ name }) => name === 'latchkey-delete');
     if (other !== undefined) storageOf(other.kind).remove(other.name);
     await waitFor('another is missing', () => guard.problem() !== undefined);
     expect(guard.isUnguarded('records')).toBe(false);
@@ -262,7 +290,7 @@ describe('the guard of the admission policies', () => {
     await waitFor('the unknown one was reported', () => checks.at(-1)?.unknown === 1);
     expect(warned.at(-1)).toEqual({ unknown: ['ValidatingAdmissionPolicyBinding/latchkey-stamps'] });
     expect(guard.problem()).toBeUndefined();
-    expect(checks.at(-1)).toEqual({ missing: 0, unknown: 1 });
+    expect(checks.at(-1)).toEqual({ missing: 0, comfortMissing: 0, unknown: 1 });
   });
 
   it('reports once what changes together', async () => {

@@ -28,6 +28,7 @@ const mayGive = (place: number): Validation => {
 
 export const delegation = validating({
   name: 'latchkey-delegation',
+  protects: 'security',
   about: text`
     An access key may speak for its requester, and for others that the requester may impersonate. Membership in a team does
     not count, because a key of the team outlives it. A key with \`accessKey\` and no identity has the identity of that key;

@@ -13,6 +13,7 @@ import { cel, line, text } from '../text.ts';
 
 export const credentialDelete = validating({
   name: 'latchkey-delete',
+  protects: 'security',
   about: text`
     Self-service may delete every credential by RBAC, which knows no owners, so a delete is judged by what is stored. Those
     who only revoke hold the verb revoke; anyone who may read the object could use it anyway.

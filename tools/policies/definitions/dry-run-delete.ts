@@ -4,6 +4,7 @@ import { cel, text } from '../text.ts';
 
 export const dryRunDelete = validating({
   name: 'latchkey-dry-run-delete',
+  protects: 'security',
   about: text`
     The answer to a dry-run delete, and to a dry-run deletecollection, is the object: anyone who may delete but not get
     would read the key, and nothing would happen to it. A real delete is never judged here.

@@ -9,6 +9,7 @@ const keptAsItWas = (field: string): string =>
 
 export const keptFields = mutating({
   name: 'latchkey-kept-fields',
+  protects: 'security',
   about: text`
     What stays when an update leaves it out. kubectl replace, a typed client and a sync of Argo CD with Replace=true send the
     whole object as their manifest has it, without what came to it since.

@@ -9,6 +9,7 @@ const storedSpecHadOne = cel`
 
 export const keyDelivery = validating({
   name: 'latchkey-key-delivery',
+  protects: 'comfort',
   about: text`
     A key without spec.key and spec.secretRef gets a generated one, which stands in spec.key. If you may not get the object, you never
     see it, and others who may get it do. So you say where the key goes: to a Secret, or nowhere, because you send its hash.

@@ -12,6 +12,7 @@ const noScope = String.raw`r'"scope"\s*:\s*null'`;
 
 export const lastApplied = validating({
   name: 'latchkey-last-applied',
+  protects: 'comfort',
   about: text`
     Two things that kubectl apply would spoil. Login data never comes back from the API, because the operator moves it into a
     Secret; a copy in the annotation would stay. And \`scope: null\`, which allows nothing, is dropped by a client-side apply

@@ -192,6 +192,7 @@ const validations = Object.entries(parts).map(([name, { path, limit, unit, bound
 
 export const objectSize = validating({
   name: 'latchkey-object-size',
+  protects: 'security',
   about: text`
     How large an object may be. Near the limit of etcd (1.5 MB) an object can be neither disabled nor deleted, because both make
     it larger: its key would be without end. The API server stores JSON, in which one character takes up to six bytes. So

@@ -112,6 +112,7 @@ const isReadable = cel`
 
 export const ownerReferences = validating({
   name: 'latchkey-owner-references',
+  protects: 'comfort',
   about: text`
     A reference with blockOwnerDeletion holds up the deletion of its owner in the foreground, so it needs the right to delete
     that owner. For access keys, tokens and kubeconfigs it needs \`get\`, too: self-service holds \`delete\` on all of them and is

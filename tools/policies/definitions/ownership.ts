@@ -25,6 +25,7 @@ const stored = { object: "request.resource.resource + '/' + oldObject.metadata.n
 
 export const ownershipBeforeSchema = mutating({
   name: 'latchkey-ownership',
+  protects: 'security',
   about: text`
     Who may change a credential: the user that it speaks for and its creator, by what is stored. Everyone else may turn an
     access key off, and take finalizers off what is being deleted. The answer shows the object, with the generated key that
@@ -101,6 +102,7 @@ export const ownershipBeforeSchema = mutating({
 
 export const ownership = validating({
   name: 'latchkey-ownership',
+  protects: 'security',
   about: text`
     The same rule for what is going to be stored: a webhook has its turn after the mutating policies, and a mutating policy
     may be missing for a moment. Here nothing may be left out either.

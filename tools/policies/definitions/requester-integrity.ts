@@ -5,6 +5,7 @@ import { cel, line, text } from '../text.ts';
 
 export const requesterIntegrity = validating({
   name: 'latchkey-requester-integrity',
+  protects: 'security',
   about: text`
     What latchkey-requester sets must still stand there when all mutation is over: a webhook that runs
     after them, or the moments in which they are not active yet, must not let a forged requester through. The same goes for

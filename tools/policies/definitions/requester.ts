@@ -39,6 +39,7 @@ const identityMissing = cel`
 
 export const requester = mutating({
   name: 'latchkey-requester',
+  protects: 'security',
   about: text`
     What every object of ours has from its creation on: who asked for it, who it speaks for, a finalizer, and whether it goes with its
     end. And what none may have: a copy of its key.

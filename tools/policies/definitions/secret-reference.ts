@@ -9,6 +9,7 @@ const secretPlace = "variables.secret[0] + '/' + variables.secret[1]";
 
 export const secretReference = validating({
   name: 'latchkey-secret-reference',
+  protects: 'security',
   about: text`
     The operator writes the Secret of spec.secretRef with rights of its own. Without this rule, anyone who may create a token
     could have it written where they may not write, or have a credential of others sent to a Secret that they read. The

@@ -4,6 +4,7 @@ import { cel, line, text } from '../text.ts';
 
 export const status = validating({
   name: 'latchkey-status',
+  protects: 'security',
   about: text`
     Verifiers believe status, so anyone who writes it makes credentials: no one but the operator may, no administrator
     either. The account that records activity may move lastActivity forward and nothing else.

@@ -11,6 +11,7 @@ const isOperators = (object: string): string => cel`
 
 export const systemObjectsPolicy = validating({
   name: 'latchkey-system-objects',
+  protects: 'security',
   about: text`
     What the operator keeps in ConfigMaps. On the word of a record of certificates to revoke it acts with the administrator
     kubeconfig of a tenant, and verifiers trust the published key set. So only the operator may write either of them; records

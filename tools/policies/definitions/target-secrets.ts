@@ -32,6 +32,7 @@ const secretPlace = "variables.secrets[0][0] + '/' + variables.secrets[0][1]";
 
 export const targetSecrets = validating({
   name: 'latchkey-target-secrets',
+  protects: 'security',
   about: text`
     What a target names is used by the operator with rights of its own: the administrator kubeconfig in a Secret, and a
     namespace of a connected cluster. To have it do so, you need that right yourself. Otherwise an instance with the name of
