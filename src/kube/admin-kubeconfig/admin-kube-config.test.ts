@@ -480,13 +480,16 @@ describe('what YAML can do besides', () => {
       '\\"',
       'a: b\n',
     ];
-    for (const piece of pieces) {
-      const document = bytes(piece.repeat(65_536 / piece.length));
+    const folded = `${' '.repeat(65_535)}!`;
+    const inside = JSON.stringify({
+      clusters: [{ cluster: { 'certificate-authority-data': btoa(folded.slice(20_000)) } }],
+    });
+    const documents = [...pieces.map((piece) => piece.repeat(65_536 / piece.length)), folded, inside];
+    for (const document of documents)
       expect(
-        cpuMs(() => refused(document)),
-        piece,
+        cpuMs(() => refused(bytes(document))),
+        document.slice(0, 10),
       ).toBeLessThan(1_500);
-    }
   });
 });
 
