@@ -134,10 +134,23 @@ describe('what was confirmed before the rule', () => {
     [key, old, { description: 'described' }],
     [key, { ...old, ttl: hour, ttlAfterLastActivity: true }, { displayName: 'x' }],
     [token, { ttl: hour }, {}],
+    [key, { ...old, ttl: 2 * hour }, { ttl: hour }],
+    [key, old, { ttl: 2 * hour }],
   ])('goes on: a %s with %j and %j', (kind, spec, more) => {
     const { desired } = stepOf(decide(changedOf(kind, spec, { ...spec, ...more }), strict), 'commit');
     expect(desired.ready.status).toBe('True');
     expect(desired.stalled).toBeUndefined();
+  });
+
+  it.each<[CredentialKind, object, object]>([
+    [token, { ttl: 2 * hour }, { ttl: hour }],
+    [kubeConfig, { certificateTTL: 2 * hour }, { certificateTTL: hour }],
+  ])('is issued with a shorter life that is still too long: a %s with %j and then %j', (kind, spec, now) => {
+    expect(
+      decide(changedOf(kind, spec, now), { ...strict, maxCertificateTTL: '600', requireScope: 'false' }),
+    ).toMatchObject({
+      step: 'issue',
+    });
   });
 
   it.each<[CredentialKind, object, object, string]>([
@@ -170,6 +183,7 @@ describe('what was confirmed before the rule', () => {
   it.each<[CredentialKind, object, object, string]>([
     [key, { ...old, scope: {} }, { scope: undefined }, 'spec.scope: must be set'],
     [key, { ...old, scope: {}, key: hashed }, { key: plainKey }, 'spec.key: must be sha256: and a hash'],
+    [key, { ...old, scope: {} }, { key: `${plainKey}-2` }, 'spec.key: must be sha256: and a hash'],
     [token, { ttl: 300, scope: {} }, { scope: undefined }, 'spec.scope: must be set'],
     [token, { ttl: hour }, { secretRef: { namespace: 'default', name: 'other' } }, 'spec.scope: must be set'],
   ])('ends where it becomes another credential: a %s with %j and then %j', (kind, spec, more, problem) => {

@@ -27,9 +27,8 @@ function plainKeyProblem({ sitePolicy, record }: SitePolicyInput): string | unde
   const { acceptPlainKey } = sitePolicy;
   const { specKey, status, keyWrittenByOperator } = record;
   if (acceptPlainKey.value === 'true' || specKey?.form !== 'Plain') return undefined;
-  const isGenerated = keyWrittenByOperator || status.keySource === 'Generated';
   const isKept = isConfirmedSpec(record) || specKey.hash === status.credentialHash;
-  return isGenerated || isKept
+  return keyWrittenByOperator || isKept
     ? undefined
     : `spec.key: must be sha256: and a hash, or be left out, ${acceptPlainKey.because}`;
 }
@@ -39,12 +38,19 @@ function hasConfirmedLife({ record, limits }: SitePolicyInput): boolean {
   if (confirmedTTL === undefined) return false;
   if (record.kind === 'OwnedAccessKey') {
     const becameIdle = record.ttlAfterLastActivity && notAfter !== undefined;
-    return !becameIdle && lifeOfAccessKey(record).confirmedTTL === confirmedTTL;
+    return !becameIdle && isNoLonger(lifeOfAccessKey(record).confirmedTTL, confirmedTTL);
   }
   const { maxTTL: maxLife } = limits;
   const bound = maxLife === undefined ? {} : { maxLife };
-  return lifeOfIssued(record, { issuedAt: 0, ...bound }).confirmedTTL === confirmedTTL;
+  return isNoLonger(lifeOfIssued(record, { issuedAt: 0, ...bound }).confirmedTTL, confirmedTTL);
 }
+
+/**
+ * Seconds; 0: no end. A shorter life is no other one: with a lower maximum in the settings of the operator, all that is older than a rule of
+ * the site would end at its next start.
+ */
+const isNoLonger = (asked: number, confirmed: number): boolean =>
+  confirmed === 0 || (asked > 0 && asked <= confirmed);
 
 interface Committed {
   readonly step: string;
@@ -65,7 +71,8 @@ export function withConfirmedLife<I extends SitePolicyInput, S extends Committed
   const problem = works ? sitePolicyProblem(input) : undefined;
   if (problem === undefined || ttl === undefined) return decide(input);
   const ttlAfterLastActivity = record.kind === 'OwnedAccessKey' && notAfter === undefined && ttl > 0;
-  const step = decide({ ...input, record: { ...record, ttl, ttlAfterLastActivity } });
+  const life = record.kind === 'VirtualClusterInstanceKubeConfig' ? { certificateTTL: ttl } : { ttl };
+  const step = decide({ ...input, record: { ...record, ...life, ttlAfterLastActivity } });
   if (step.desired === undefined) return step;
   const { reason, message } = problem;
   return { ...step, desired: { ...step.desired, stalled: { reason, message } } };
