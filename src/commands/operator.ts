@@ -21,6 +21,7 @@ import {
   formatPoliciesSeen,
   parsePoliciesSeen,
   unknownPolicies,
+  unknownPoliciesText,
 } from '../operator/admission/policies-seen.ts';
 import { readPolicyDigest } from '../operator/admission/policy-digest.ts';
 import { informerNames } from '../operator/assembly/informers.ts';
@@ -61,6 +62,8 @@ class OperatorProcess implements Work {
   readonly #admissionEvents: AdmissionEvents;
   #term: Term | undefined;
   #hasLed = false;
+  /** What the Lease says of policies until all that they did not guard is dealt with; empty: what the leader before has said. */
+  #unsettled: Record<string, string> = {};
   #missing = 0;
   #isInstalled = false;
 
@@ -139,7 +142,7 @@ class OperatorProcess implements Work {
   #policiesSeen({ metadata: { resourceVersion: until } }: Lease): Record<string, string> {
     const digest = this.#guard.digest();
     const isUnguarded = this.#guard.isUnguarded('changes') || this.#guard.isUnguarded('targets');
-    if (digest === undefined || isUnguarded || this.#term?.isSettled() !== true) return {};
+    if (digest === undefined || isUnguarded || this.#term?.isSettled() !== true) return this.#unsettled;
     return { [annotations.policiesSeen]: formatPoliciesSeen({ digest, until }) };
   }
 
@@ -148,8 +151,10 @@ class OperatorProcess implements Work {
     const said = parsePoliciesSeen(this.#elector.annotation(annotations.policiesSeen));
     const isNewLease = this.#elector.isNewLease && !this.#hasLed;
     return async (hasConfirmed, signal) => {
-      // Someone has deleted the Lease of the leader before.
-      const seen = said ?? (isNewLease && hasConfirmed ? unknownPolicies : undefined);
+      const isDeleted = said === undefined && isNewLease && hasConfirmed;
+      // Someone has deleted the Lease of the leader before. If this one dies before it has dealt with that, the next must know it, too.
+      if (isDeleted) this.#unsettled = { [annotations.policiesSeen]: unknownPoliciesText };
+      const seen = isDeleted ? unknownPolicies : said;
       const isSame = seen === undefined || seen.digest === (await readPolicyDigest(this.#client, signal));
       return isSame ? undefined : seen.until;
     };

@@ -8,6 +8,9 @@ export interface PoliciesSeen {
 /** Of a Lease that says it in other words, or was deleted, nothing is believed. */
 export const unknownPolicies: PoliciesSeen = { digest: '', until: '0' };
 
+/** How a Lease says that. */
+export const unknownPoliciesText = 'unknown';
+
 /** Undefined: no leader has said it yet, as after an upgrade from a release that did not. */
 export function parsePoliciesSeen(text: string | undefined): PoliciesSeen | undefined {
   if (text === undefined) return undefined;
