@@ -167,6 +167,11 @@ describe('a body that leaves the gateway', () => {
     const text = '{"spec":{"ttl": 5},  "kind":"OwnedAccessKey"}\n';
     expect(cleanManifest(text)).toBe(text);
   });
+
+  it('does not trust the text where it names a field twice', () => {
+    const text = '{"spec":{"key":"a-plain-key-of-mine-000","key":"sha256:00"}}';
+    expect(cleanManifest(text)).not.toContain('a-plain-key');
+  });
 });
 
 type Fields = Record<string, unknown>;

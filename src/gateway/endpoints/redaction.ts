@@ -1,6 +1,7 @@
 import { asObject, isObject, type JsonObject } from '../../api/json.ts';
 import { loginFields } from '../../api/names.ts';
 import { parseSpecKey } from '../../credentials/keys/spec-key.ts';
+import { hasRepeatedKey } from './repeated-key.ts';
 
 /** What stands where a credential stood in a text. */
 export const redacted = 'redacted-by-latchkey';
@@ -103,7 +104,9 @@ export function cleanManifest(text: unknown): string {
     if (!isObject(manifest)) return '{}';
     const cleaned = JSON.stringify(cleanObject(withoutManifest(manifest)));
     // As long as nothing was taken away it stays byte by byte what kubectl wrote.
-    return cleaned === JSON.stringify(manifest) ? String(text) : `${cleaned}\n`;
+    return cleaned === JSON.stringify(manifest) && !hasRepeatedKey(String(text))
+      ? String(text)
+      : `${cleaned}\n`;
   } catch {
     return '{}';
   }
