@@ -154,6 +154,13 @@ describe('a namespace that is to be made in a space', () => {
     ],
     ['its own, which the user may not see', create(named('shop')), 403, 409, /AlreadyExists/],
     ['its own, which is not there', create(named('shop')), 404, 403, /does not exist in its cluster/],
+    [
+      'its own, of which the cluster says nothing',
+      create(named('shop')),
+      500,
+      503,
+      /ERR_UPSTREAM_UNAVAILABLE/,
+    ],
     ['another', create(named('shop2')), 200, 403, /which is the namespace \\"shop\\" of its cluster/],
     ['no name', create('{}'), 200, 403, /which is the namespace/],
     ['what is no object', create('[', 'application/json'), 200, 403, /which is the namespace/],

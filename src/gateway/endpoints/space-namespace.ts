@@ -38,10 +38,13 @@ async function answerAbout(request: EndpointRequest, namespace: string): Promise
   const answer = await ask(request, { method: 'GET', path: `/api/v1/namespaces/${namespace}`, headers });
   const isHidden = answer.status !== 200 && request.place.isNamespaceMissing === true;
   if (answer.status === 404 || isHidden) return errorAnswer('ERR_SPACE_MISSING', { namespace });
+  if (answer.status !== 200 && answer.status !== 403) return unavailable;
   const details = { name: namespace, kind: 'namespaces' };
   const values = { resource: 'namespaces', name: namespace };
   return errorAnswer('ERR_OBJECT_EXISTS', values, { details, reason: 'AlreadyExists' });
 }
+
+const unavailable = errorAnswer('ERR_UPSTREAM_UNAVAILABLE', {}, { headers: ['retry-after', '1'] });
 
 async function isNamed(
   body: Buffer,
