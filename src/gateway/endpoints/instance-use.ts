@@ -5,6 +5,7 @@ import type { AccessQuestion } from '../../platform/access-review.ts';
 import { isProtectedNamespace } from '../../scope/gate/sensitive.ts';
 import { explainDenial } from '../gate/authorise.ts';
 import type { Verdict } from '../index/verdict.ts';
+import type { ErrorAnswer } from '../server/error-answer.ts';
 import type { EndpointServices } from './endpoint.ts';
 import { namedKeyDenial, ownKey } from './named-key.ts';
 import type { OwnRequest } from './own-request.ts';
@@ -27,12 +28,21 @@ export async function requireInstanceUse(request: OwnRequest, object: JsonObject
   requireScope(request, entry);
   const { services, sender } = request;
   const speaker = speakerOf(services, sender.verdict, accessKey);
-  for (const verb of spec['clientCert'] === true ? ['use', 'use-as-admin'] : ['use']) {
-    const denial = await services.permissions.denialOf(speaker, { ...entry, verb });
-    if (denial !== undefined) throw new Refusal(denial);
-  }
-  const denial = await namedKeyDenial(services, sender.verdict, { accessKey, namespace });
+  const denial =
+    (await useDenial(services, speaker, { ...entry, clientCert: spec['clientCert'] === true })) ??
+    (await namedKeyDenial(services, sender.verdict, { accessKey, namespace }));
   if (denial !== undefined) throw new Refusal(denial);
+}
+
+/** Why someone may not have a kubeconfig for an instance, with a client certificate or without. */
+export async function useDenial(
+  { permissions }: Pick<EndpointServices, 'permissions'>,
+  speaker: Identity,
+  { clientCert, ...entry }: Omit<AccessQuestion, 'verb'> & { readonly clientCert: boolean },
+): Promise<ErrorAnswer | undefined> {
+  const denial = await permissions.denialOf(speaker, { ...entry, verb: 'use' });
+  if (denial !== undefined || !clientCert) return denial;
+  return await permissions.denialOf(speaker, { ...entry, verb: 'use-as-admin' });
 }
 
 /** What a scope must allow: the same as for a POST to the instance. Nothing of a user stands where Latchkey keeps its own. */

@@ -14,7 +14,7 @@ import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
 import { warningOf } from '../server/warning.ts';
 import { ask } from './ask.ts';
 import { answerFailure, type Endpoint, type EndpointRequest, type EndpointServices } from './endpoint.ts';
-import { speakerOf } from './instance-use.ts';
+import { speakerOf, useDenial } from './instance-use.ts';
 import { IssueWait, type Outcome } from './issue-wait.ts';
 import {
   type InstancePlace,
@@ -98,9 +98,10 @@ export class KubeConfigs {
     const parent = parentOf(sent, sender.verdict);
     if ('refusal' in parent) return parent;
     // First, or who may not use any instance would learn which ones there are.
-    const entry = { verb: 'use', resource: virtualClusterInstances.plural, ...place };
+    const clientCert = asObject(sent['spec'])['clientCert'] === true;
+    const entry = { resource: virtualClusterInstances.plural, ...place, clientCert };
     const speaker = speakerOf(this.#options, sender.verdict, asText(parent.accessKey));
-    const denial = await this.#options.permissions.denialOf(speaker, entry);
+    const denial = await useDenial(this.#options, speaker, entry);
     if (denial !== undefined) return { refusal: denial };
     const key = { accessKey: asText(parent.accessKey), namespace: place.namespace };
     const keyDenial = await namedKeyDenial(this.#options, sender.verdict, key);
