@@ -30,6 +30,7 @@ import { belowMaker, fitToPath, type SentKey, withHashedKey, withNewKey } from '
 import { refuseBySitePolicy } from './site-policy.ts';
 import { withSpecWarnings } from './spec-warnings.ts';
 import { secretsIn, withStoredSecrets } from './stored-secrets.ts';
+import { warnOfWiderScope } from './wider-scope.ts';
 
 /** Server-side apply: makes the object, or sets the fields that the manifest names. */
 export async function applyOwn(request: OwnRequest): Promise<Reply> {
@@ -65,7 +66,7 @@ async function make(request: OwnRequest, made: SentKey, place: QuotaPlace): Prom
   refuseBySitePolicy(services.sitePolicy(), { kind, object });
   request.finish();
   const answered = toReply(await askToApply(request, object), made.plain === undefined ? [] : [made.plain]);
-  const reply = withSpecWarnings(answered, { kind, object });
+  const reply = warnOfWiderScope(request, withSpecWarnings(answered, { kind, object }), { object });
   place.uid = uidOf(reply.body);
   // Someone was faster, and the refusal is about an object that may be somebody else's.
   if (isAboutObject(reply) && (await isTaken(request))) return refuse('ERR_OBJECT_CONFLICT', {});
@@ -137,7 +138,8 @@ async function sendRecorded(request: OwnRequest, { object, known }: AppliedManif
   request.finish();
   const answered = toReply(await askToApply(request, body, { force: 'true' }), known);
   const told = warnOfLostScope(answered, stored);
-  const reply = withSpecWarnings(told, { kind, object: answered.body, stored });
+  const applied = { object: answered.body, stored };
+  const reply = warnOfWiderScope(request, withSpecWarnings(told, { kind, ...applied }), applied);
   return { reply, isOvertaken: reply.status === 409 && named === undefined };
 }
 

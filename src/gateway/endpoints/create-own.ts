@@ -7,7 +7,6 @@ import { uidOf } from '../../kube/object.ts';
 import { collectionPath } from '../../kube/resource-path.ts';
 import { requireInstanceUse } from './instance-use.ts';
 import { untilIssued } from './issuing.ts';
-import { ownKey } from './named-key.ts';
 import {
   askAsHolder,
   askerOf,
@@ -27,7 +26,7 @@ import { refuseNewSecret } from './secret-reference.ts';
 import { belowMaker, fitToPath, type SentKey, withNewKey } from './sent-object.ts';
 import { refuseBySitePolicy } from './site-policy.ts';
 import { withSpecWarnings } from './spec-warnings.ts';
-import { unreachedEntry } from './wider-scope.ts';
+import { warnOfWiderScope } from './wider-scope.ts';
 
 /** Makes a credential for the holder, and shows it this once. */
 export async function createOwn(request: OwnRequest): Promise<Reply> {
@@ -52,19 +51,9 @@ async function create(request: OwnRequest, { object, plain }: SentKey, place: Qu
   refuseBySitePolicy(request.services.sitePolicy(), { kind, object: body });
   const answer = await askAsHolder(request, { method: 'POST', path, body });
   const answered = toReply(answer, plain === undefined ? [] : [plain]);
-  const reply = withParentWarning(request, withSpecWarnings(answered, { kind, object }), object);
+  const reply = warnOfWiderScope(request, withSpecWarnings(answered, { kind, object }), { object });
   place.uid = uidOf(reply.body);
   return reply.status === 201 && !isDryRun(request) ? await issued(request, reply, plain) : reply;
-}
-
-/** A child that asks for more than its parent has is made as it is written, and is worth less than it looks. */
-function withParentWarning({ services, sender }: OwnRequest, reply: Reply, { spec }: JsonObject): Reply {
-  if (reply.status !== 201) return reply;
-  const { accessKey, scope } = asObject(spec);
-  const parent = ownKey(services.index, sender.verdict, asText(accessKey));
-  const found = parent && services.index.find(parent.status.credentialHash ?? '');
-  const problem = found !== undefined && 'gates' in found ? unreachedEntry(scope, found) : undefined;
-  return problem === undefined ? reply : withWarning(reply, problem);
 }
 
 /** How long a client waits for the operator. */

@@ -22,6 +22,7 @@ import { fitToPath, withHashedKey } from './sent-object.ts';
 import { refuseBySitePolicy } from './site-policy.ts';
 import { withSpecWarnings } from './spec-warnings.ts';
 import { secretsIn, withStoredSecrets } from './stored-secrets.ts';
+import { warnOfWiderScope } from './wider-scope.ts';
 
 /** PUT: what the client sends is what is stored, but for credentials that it left as they read. */
 export async function replaceOwn(request: OwnRequest): Promise<Reply> {
@@ -53,5 +54,6 @@ export async function putOwn(request: OwnRequest, changed: JsonObject, stored: J
   request.finish();
   const answer = await askAsHolder(request, { method: 'PUT', path, body });
   const reply = toReply(answer, [...secretsIn(stored), ...(plain === undefined ? [] : [plain])]);
-  return withSpecWarnings(warnOfLostScope(reply, stored), { kind, object: body, stored });
+  const told = withSpecWarnings(warnOfLostScope(reply, stored), { kind, object: body, stored });
+  return warnOfWiderScope(request, told, { object: body, stored });
 }

@@ -1,7 +1,26 @@
+import { isDeepStrictEqual } from 'node:util';
 import { asObject, asText, type JsonObject } from '../../api/json.ts';
 import type { Gate } from '../../scope/gate/gate.ts';
 import type { RequestTarget } from '../../scope/request-path.ts';
 import type { Verdict } from '../index/verdict.ts';
+import { ownKey } from './named-key.ts';
+import type { OwnRequest } from './own-request.ts';
+import { type Reply, withWarning } from './reply.ts';
+
+/** A child that asks for more than its parent has is stored as it is written, and is worth less than it looks. */
+export function warnOfWiderScope(
+  { services, sender }: OwnRequest,
+  reply: Reply,
+  { object, stored }: { readonly object: JsonObject; readonly stored?: JsonObject },
+): Reply {
+  if (reply.status !== 200 && reply.status !== 201) return reply;
+  const { accessKey, scope } = asObject(object['spec']);
+  if (stored !== undefined && isDeepStrictEqual(scope, asObject(stored['spec'])['scope'])) return reply;
+  const parent = ownKey(services.index, sender.verdict, asText(accessKey));
+  const found = parent && services.index.find(parent.status.credentialHash ?? '');
+  const problem = found !== undefined && 'gates' in found ? unreachedEntry(scope, found) : undefined;
+  return problem === undefined ? reply : withWarning(reply, problem);
+}
 
 type Limits = Pick<Verdict, 'gates' | 'gateOwners'>;
 

@@ -90,6 +90,26 @@ describe('kubectl, with a key of one’s own', () => {
     });
   });
 
+  it('is told of a child that asks for more than its parent has, by whatever way', async () => {
+    const scope = { roles: [{ role: 'platform-cli' }], clusters: [{ cluster: 'a' }] };
+    const limited = await kubectlWith(world, { user: alice, scope });
+    const name = world.name('wider');
+    const server = ['apply', '--server-side', '--force-conflicts'];
+    const ways = [['create'], ['apply'], ['replace'], server, [...server, '--dry-run=server']];
+    for (const [index, way] of ways.entries()) {
+      const child = keyOf(name, { ttl: 600, scope: { clusters: [{ cluster: `b${index}` }] } });
+      const { stderr } = await limited.run([...way, '-f', '-'], { input: JSON.stringify(child) });
+      expect([way, stderr]).toEqual([
+        way,
+        expect.stringContaining('Warning: spec.scope.clusters[0]: the scope of'),
+      ]);
+    }
+    const another = keyOf(world.name('wider'), { ttl: 600, scope: { clusters: [{ cluster: 'b' }] } });
+    const { stderr } = await limited.run([...server, '-f', '-'], { input: JSON.stringify(another) });
+    expect(stderr).toContain('Warning: spec.scope.clusters[0]: the scope of');
+    for (const made of [keyOf(name), another]) limited.track(made);
+  });
+
   it('edits', async () => {
     const name = world.name('edited');
     await kubectl.send('create', keyOf(name));
