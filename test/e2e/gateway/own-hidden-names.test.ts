@@ -83,7 +83,7 @@ async function outcomeOf(client: OwnClient, [method, path, sent]: Question, name
   const compared = Object.entries(headers).filter(([header]) => !ofMessage.has(header));
   return {
     status,
-    headers: Object.fromEntries(compared),
+    headers: Object.fromEntries(compared.map(([header, value]) => [header, mask(String(value), name)])),
     isWhole: length === Buffer.byteLength(text),
     text: mask(text, name),
     asked: asked.map((request) => mask(request, name)),
