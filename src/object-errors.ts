@@ -112,13 +112,13 @@ export const objectErrors = {
     httpStatus: 403,
   },
   ERR_POLICY_LIFE: {
-    message: '{problem}',
-    fix: 'Set the field to what the message says. The limits are in the ConfigMap `latchkey-site-policy`.',
+    message: 'the site policy refuses this life: {problem}',
+    fix: 'Set the field so, or ask who runs the platform for another limit.',
     httpStatus: 403,
   },
   ERR_POLICY_SCOPE_MISSING: {
-    message: '{problem}',
-    fix: 'Set `spec.scope`; `{}` allows nothing. The ConfigMap `latchkey-site-policy` asks for it.',
+    message: 'the site policy asks for a scope: {problem}',
+    fix: 'Set `spec.scope`; `{}` allows nothing.',
     httpStatus: 403,
   },
   ERR_QUOTA: {

@@ -133,6 +133,6 @@ export const systemObjects = {
   /** The authority that the operator signs it with. No one else reads it. */
   gatewayAuthority: 'latchkey-gateway-ca',
   revocationKey: 'latchkey-revocation-key',
-  /** Not ours to write: the ConfigMap of the site, which the admission policies read. */
+  /** Not ours to write: the ConfigMap of the site, which the operator and the gateway read. */
   sitePolicy: 'latchkey-site-policy',
 } as const;

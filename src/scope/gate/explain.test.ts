@@ -49,7 +49,7 @@ describe('explainDenial', () => {
     [
       cluster,
       'GET /project/demo/space/shop/api/v1/pods',
-      'cannot list "pods" in the space "shop" of the project "demo": a space is what is in one namespace, and a look at that namespace',
+      'cannot list "pods" in the space "shop" of the project "demo": a space gives what is in its namespace, and that namespace itself; this is neither',
     ],
     [
       reader,

@@ -12,7 +12,7 @@ export function explainDenial(denial: ScopeDenial, request: RequestMeaning, owne
   const asked = `${actionOf(request)} ${request.target.kind === 'management' ? 'on' : 'in'} ${place}`;
   switch (denial.reason) {
     case 'OutsideSpace':
-      return `cannot ${asked}: a space is what is in one namespace, and a look at that namespace`;
+      return `cannot ${asked}: a space gives what is in its namespace, and that namespace itself; this is neither`;
     case 'Target':
       return `cannot ${asked}: the scope of ${owner} has no entry for ${place}; add it to ${listFor(request.target)}`;
     case 'Request':
