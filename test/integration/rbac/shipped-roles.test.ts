@@ -103,7 +103,8 @@ describe('the shipped roles', async () => {
   it('name our own objects as the program does', () => {
     const names = rules.flatMap(({ resourceNames = [] }) => resourceNames);
     const { reader, activity } = serviceAccounts;
-    expect(new Set(names)).toEqual(new Set([systemObjects.lease, systemObjects.discovery, reader, activity]));
+    const { lease, discovery, sitePolicy } = systemObjects;
+    expect(new Set(names)).toEqual(new Set([lease, discovery, sitePolicy, reader, activity]));
   });
 
   it('give people who run the platform our kinds, no Secret and no status', () => {
