@@ -214,7 +214,7 @@ describe.each(Object.entries(controllers))(
       await admin.untilRefused(key, 'Disabled');
       await sync(controller, [key]);
       expect((await admin.get(key)).spec.disabled).toBe(true);
-      expect(await verdictOn(key)).toBe('Suspended InProgress');
+      expect(await verdictOn(key)).toBe('Suspended Failed');
       expect(await difference(controller, [key])).toBe('');
     });
   },
