@@ -7,7 +7,7 @@ import { samples } from '../../../lab/operator/samples.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { kubeConfigSecret, virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
-import { secrets } from '../../../src/api/resources.ts';
+import { namespaces as namespaceResource, secrets } from '../../../src/api/resources.ts';
 import { Controller } from './controllers.ts';
 import { credentialOf } from './credentials.ts';
 
@@ -140,6 +140,8 @@ beforeAll(async () => {
     },
   ];
   for (const secret of made) await admin.createObject(secrets, secret);
+  const ofSpace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
+  await virtual.admin.createObject(namespaceResource, ofSpace);
 });
 
 const untilReady = async (): Promise<void> => {

@@ -181,18 +181,15 @@ const pairsOf = (names: readonly string[]): readonly (readonly Piece[])[] => [
 ];
 
 /**
- * Each policy and each binding is away once: of each pair one alone and the other with those of the stamps, in turn, for either
- * has the same effect. With the stamps they are away in these groups.
+ * Each policy and each binding is away once: of each pair one with its group alone and the other with that of the stamps, in turn, for
+ * either has the same effect. Those that stamp are away each by itself.
  */
 export function casesOf(groups: readonly (readonly string[])[]) {
-  const judging = pairsOf(groups.flat()).map((pair, index) => pair[index % 2] as Piece);
-  const alone = [...pairsOf(stamping).map(([policy]) => policy as Piece), ...judging];
-  const others = groups.map((names) => piecesOf(names).filter((piece) => !alone.includes(piece)));
+  const alone = groups.map((names) => pairsOf(names).map((pair, index) => pair[index % 2] as Piece));
+  const others = groups.map((names, at) => piecesOf(names).filter((piece) => !alone[at]?.includes(piece)));
   return [
-    ...alone.map((piece) => ({ title: titleOf(piece), away: [piece] })),
-    ...others.map((away) => ({
-      title: `${away.map(titleOf).join(', ')} and the stamps`,
-      away: [...away, ...stamps],
-    })),
-  ];
+    ...pairsOf(stamping).map(([policy]) => [policy as Piece]),
+    ...alone,
+    ...others.map((away) => [...away, ...stamps]),
+  ].map((away) => ({ title: away.map(titleOf).join(', '), away }));
 }

@@ -144,8 +144,7 @@ async function keyTrial(away: readonly Piece[], victim: Stored): Promise<Trial> 
 
 const cases = [
   ...casesOf([
-    ['latchkey-delegation', 'latchkey-secret-reference'],
-    ['latchkey-owner-references'],
+    ['latchkey-delegation', 'latchkey-secret-reference', 'latchkey-owner-references'],
     ['latchkey-ownership'],
   ]),
   { title: 'the stamps', away: stamps },
