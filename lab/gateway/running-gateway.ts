@@ -150,7 +150,12 @@ export class RunningGateway {
   /** Sends the signal, unless the process has ended already, and waits for the exit code. */
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number> {
     await this.#agent.destroy();
-    if (!this.#exited) process.kill(this.process.pid, signal);
+    try {
+      if (!this.#exited) process.kill(this.process.pid, signal);
+    } catch (error) {
+      // It has just ended, and no event has said so yet.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
     return await this.process.exited;
   }
 

@@ -113,7 +113,7 @@ const questions: readonly Question[] = [
   ['GET', '/NAME', { accept: metadataOnly }, 404],
   ['GET', '/NAME', { accept: 'application/vnd.kubernetes.protobuf' }, 404],
   ['HEAD', '/NAME', {}, 404],
-  ['GET', '/NAME/status', {}, 403],
+  ['GET', '/NAME/status', {}, 404],
   ['PUT', '/NAME', { ...json, body: { metadata: { name: 'NAME' }, spec: {} } }, 404],
   ['PUT', '/NAME?dryRun=All', { ...json, body: '{"a' }, 404],
   ['PATCH', '/NAME', { ...jsonPatch, body: [{ op: 'test', path: '/spec/ttl', value: 1 }] }, 404],

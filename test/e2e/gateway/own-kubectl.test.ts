@@ -93,11 +93,12 @@ describe('kubectl, with a key of one’s own', () => {
   it('is told of a child that asks for more than its parent has, by whatever way', async () => {
     const scope = { roles: [{ role: 'platform-cli' }], clusters: [{ cluster: 'a' }] };
     const limited = await kubectlWith(world, { user: alice, scope });
+    const accessKey = limited.object.metadata.name;
     const name = world.name('wider');
     const server = ['apply', '--server-side', '--force-conflicts'];
     const ways = [['create'], ['apply'], ['replace'], server, [...server, '--dry-run=server']];
     for (const [index, way] of ways.entries()) {
-      const child = keyOf(name, { ttl: 600, scope: { clusters: [{ cluster: `b${index}` }] } });
+      const child = keyOf(name, { ttl: 600, accessKey, scope: { clusters: [{ cluster: `b${index}` }] } });
       const { stderr } = await limited.run([...way, '-f', '-'], { input: JSON.stringify(child) });
       expect([way, stderr]).toEqual([
         way,
