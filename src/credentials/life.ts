@@ -89,7 +89,7 @@ function startOfLife(record: LiveRecord, now: number, options: ActivityOptions):
 /** Seconds that a token lives when its `ttl` is 0 or absent, and the most it can live. */
 export const tokenDefaultTTL = 86_400;
 export const tokenMaxTTL = 7_776_000;
-const oneYear = 31_536_000;
+export const oneYear = 31_536_000;
 
 export interface IssuedLifeOptions {
   /** Epoch milliseconds. */

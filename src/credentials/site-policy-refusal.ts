@@ -1,3 +1,4 @@
+import { tokenDefaultTTL } from './life.ts';
 import type { LiveRecord } from './record.ts';
 import type { SitePolicy, SiteRule } from './site-policy.ts';
 
@@ -74,10 +75,10 @@ function maximumFor({ maxima }: SitePolicy, { kind, type = '' }: SiteJudged): Si
 }
 
 /** Seconds; `Infinity`: no end, or as long as the signer likes. */
-function lifeOf({ kind, ttl = 0, certificateTTL = 86_400 }: SiteJudged): number {
+function lifeOf({ kind, ttl = 0, certificateTTL = tokenDefaultTTL }: SiteJudged): number {
   const [asked, otherwise] = {
     OwnedAccessKey: [ttl, Number.POSITIVE_INFINITY],
-    DirectClusterEndpointToken: [ttl, 86_400],
+    DirectClusterEndpointToken: [ttl, tokenDefaultTTL],
     VirtualClusterInstanceKubeConfig: [certificateTTL, Number.POSITIVE_INFINITY],
   }[kind] as [number, number];
   return asked > 0 ? asked : otherwise;

@@ -1,5 +1,5 @@
 import { entriesOf, hasPlatformCli, type RawScope } from './effective-scope.ts';
-import { formatTarget, isTargetName } from './request-path.ts';
+import { formatTarget, isObjectName } from './request-path.ts';
 
 export interface AudienceRequest {
   /** The base URL, without a slash at the end. */
@@ -38,7 +38,7 @@ type Clusters = 'all' | ReadonlySet<string>;
 function clustersOf(scope: RawScope | undefined): Clusters {
   if (scope === undefined || namelessEntries(scope)) return 'all';
   const names = [...entriesOf(scope, 'clusters'), ...entriesOf(scope, 'rules')].map(({ cluster }) => cluster);
-  return names.includes('*') ? 'all' : new Set(names.filter(isTargetName));
+  return names.includes('*') ? 'all' : new Set(names.filter(isObjectName));
 }
 
 /** Whether some entry can match in a cluster that it does not name. An entry with an empty name matches nothing. */

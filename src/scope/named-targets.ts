@@ -1,7 +1,7 @@
 import { asObject } from '../api/json.ts';
 import { entriesOf, platformCliNames, type RawScope } from './effective-scope.ts';
 import { readFields, readList, readName, readText, readTexts, UnreadableEntry } from './fields.ts';
-import { isTargetName, projectOfNamespace } from './request-path.ts';
+import { isObjectName, projectOfNamespace } from './request-path.ts';
 
 /**
  * The name under which something that scopes point at is known, such as `project/a` or `cluster/*`: the star is any of its kind.
@@ -92,7 +92,7 @@ function starred(kind: string, text: string): TargetName {
 }
 
 function exact(kind: string, text: string): TargetName {
-  if (!isTargetName(text)) throw new UnreadableEntry('it is no name');
+  if (!isObjectName(text)) throw new UnreadableEntry('it is no name');
   return `${kind}/${text}`;
 }
 
@@ -117,7 +117,7 @@ function readRole(value: unknown): readonly NamedTarget[] | 'open' {
 }
 
 function exactAll(kind: string, texts: ReadonlySet<string> | undefined): readonly TargetName[] | undefined {
-  return texts && [...texts].filter(isTargetName).map((text) => `${kind}/${text}`);
+  return texts && [...texts].filter(isObjectName).map((text) => `${kind}/${text}`);
 }
 
 /** Requests are for a cluster or for a virtual cluster, so a rule about both is about none. */

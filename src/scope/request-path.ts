@@ -57,8 +57,8 @@ export function projectOfNamespace(namespace: string, prefix: string): string | 
     : undefined;
 }
 
-/** Clusters, projects and instances are objects of Kubernetes; other text names none. */
-export const isTargetName = (value: unknown): value is string =>
+/** Clusters, projects, instances and keys are objects of Kubernetes; other text names none. */
+export const isObjectName = (value: unknown): value is string =>
   typeof value === 'string' && /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(value);
 
 function segmentsOf(target: RequestTarget): readonly string[] {
@@ -118,8 +118,8 @@ function readTarget([, management, cluster, project, space, virtualCluster]: Reg
   | RequestTarget
   | undefined {
   if (management !== undefined) return { kind: 'management' };
-  if (cluster !== undefined) return isTargetName(cluster) ? { kind: 'cluster', cluster } : undefined;
-  if (!isTargetName(project)) return undefined;
-  if (isTargetName(space)) return { kind: 'space', project, space };
-  return isTargetName(virtualCluster) ? { kind: 'virtualCluster', project, virtualCluster } : undefined;
+  if (cluster !== undefined) return isObjectName(cluster) ? { kind: 'cluster', cluster } : undefined;
+  if (!isObjectName(project)) return undefined;
+  if (isObjectName(space)) return { kind: 'space', project, space };
+  return isObjectName(virtualCluster) ? { kind: 'virtualCluster', project, virtualCluster } : undefined;
 }

@@ -3,6 +3,7 @@ import { virtualClusterInstances } from '../../api/resources.ts';
 import type { Identity } from '../../credentials/identity.ts';
 import type { AccessQuestion } from '../../platform/access-review.ts';
 import { isProtectedNamespace } from '../../scope/gate/sensitive.ts';
+import { isObjectName } from '../../scope/request-path.ts';
 import { explainDenial } from '../gate/authorise.ts';
 import type { Verdict } from '../index/verdict.ts';
 import type { ErrorAnswer } from '../server/error-answer.ts';
@@ -10,9 +11,6 @@ import type { EndpointServices } from './endpoint.ts';
 import { namedKeyDenial, ownKey } from './named-key.ts';
 import type { OwnRequest } from './own-request.ts';
 import { Refusal, refuse } from './refusal.ts';
-
-/** What is asked about is kept for a while: a longer name could fill the memory, and is none of an instance. */
-const instanceName = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
 
 /**
  * Asks whether a new kubeconfig is for somebody who may use its instance. The operator asks at each issue, when the object exists: so
@@ -64,10 +62,10 @@ function requireScope(
   if (problem !== undefined) refuse('ERR_SCOPE', { problem });
 }
 
-/** An instance of its own name, where it names none. */
+/** An instance of its own name, where it names none. What is asked about is kept for a while: a longer name could fill the memory. */
 function instanceNameOf({ spec, metadata }: JsonObject): string {
   const name = asText(asObject(spec)['virtualClusterInstance']) ?? asText(asObject(metadata)['name']) ?? '';
-  if (name === '' || instanceName.test(name)) return name;
+  if (name === '' || isObjectName(name)) return name;
   return refuse('ERR_OBJECT_MISMATCH', { problem: 'spec.virtualClusterInstance cannot be the name of one' });
 }
 

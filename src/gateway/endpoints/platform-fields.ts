@@ -1,14 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { asObject, asText, isObject, type JsonObject } from '../../api/json.ts';
 import { ownedAccessKeys } from '../../api/resources.ts';
+import { isObjectName } from '../../scope/request-path.ts';
 import type { OwnRequest } from './own-request.ts';
 import { refuse } from './refusal.ts';
 
 /** What single sign-on and the platform itself put into an access key. Nothing is decided by it, but people and tools believe it. */
 const fields = ['identity', 'identityRefresh', 'oidcProvider', 'oidcLogin', 'parent'];
 const typesOfAnyone: readonly unknown[] = ['', 'User', 'Other'];
-/** What is asked about is kept for a while: a longer name could fill the memory, and no object has it. */
-const objectName = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
 
 /** The first field of the platform that the object has otherwise than the stored one. */
 export function changedPlatformField(object: JsonObject, stored: JsonObject = {}): string | undefined {
@@ -38,7 +37,8 @@ export async function requirePlatformFields(
     verb: 'manage-platform-fields',
     resource: ownedAccessKeys.plural,
     namespace: '',
-    name: objectName.test(name) ? name : '',
+    // What is asked about is kept for a while: a longer name could fill the memory, and no object has it.
+    name: isObjectName(name) ? name : '',
   };
   const { permissions } = request.services;
   const { identity } = request.sender.verdict;

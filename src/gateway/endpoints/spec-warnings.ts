@@ -1,22 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CredentialKind } from '../../api/credential-kinds.ts';
 import { asObject, type JsonObject } from '../../api/json.ts';
+import { oneYear, tokenDefaultTTL, tokenMaxTTL } from '../../credentials/life.ts';
 import { compileScope } from '../../scope/gate/compile-scope.ts';
+import { isKnownRole } from '../../scope/gate/roles.ts';
 import { type Reply, withWarning } from './reply.ts';
-
-/** The maxima that the operator ships with: LATCHKEY_MAX_TOKEN_TTL and LATCHKEY_MAX_KUBECONFIG_TTL. */
-const maxTokenSeconds = 7_776_000;
-const yearSeconds = 31_536_000;
-const daySeconds = 86_400;
-const roles = [
-  'platform-cli',
-  'loft-cli',
-  'network-peer',
-  'agent',
-  'vcluster',
-  'runner',
-  'workspace',
-] as const;
 
 /** A spec that is to be stored, and the one before; absent at a creation. */
 interface Change {
@@ -93,15 +81,11 @@ const seconds = (spec: JsonObject | undefined, field: 'ttl' | 'certificateTTL'):
 
 function aboveMaximum(change: Change): string | undefined {
   const { kind, spec } = change;
-  if (
-    kind === 'DirectClusterEndpointToken' &&
-    seconds(spec, 'ttl') > maxTokenSeconds &&
-    isChanged(change, 'ttl')
-  )
-    return `spec.ttl: above the maximum of ${maxTokenSeconds} seconds (90 days); the token ends earlier, see status.expirationTimestamp`;
-  const isLong = kind === 'VirtualClusterInstanceKubeConfig' && seconds(spec, 'certificateTTL') > yearSeconds;
+  if (kind === 'DirectClusterEndpointToken' && seconds(spec, 'ttl') > tokenMaxTTL && isChanged(change, 'ttl'))
+    return `spec.ttl: above the maximum of ${tokenMaxTTL} seconds (90 days); the token ends earlier, see status.expirationTimestamp`;
+  const isLong = kind === 'VirtualClusterInstanceKubeConfig' && seconds(spec, 'certificateTTL') > oneYear;
   return isLong && isChanged(change, 'certificateTTL')
-    ? `spec.certificateTTL: above the maximum of ${yearSeconds} seconds (365 days), unless LATCHKEY_MAX_KUBECONFIG_TTL allows more; the kubeconfig ends earlier, see status.expirationTimestamp`
+    ? `spec.certificateTTL: above the maximum of ${oneYear} seconds (365 days), unless LATCHKEY_MAX_KUBECONFIG_TTL allows more; the kubeconfig ends earlier, see status.expirationTimestamp`
     : undefined;
 }
 
@@ -115,8 +99,8 @@ function laterEnd({ kind, spec, former }: Change): string | undefined {
 
 /** Absent means a day; 0 a day, or for a kubeconfig a year. */
 function lifeOf(kind: CredentialKind, spec: JsonObject): number {
-  if (kind === 'DirectClusterEndpointToken') return seconds(spec, 'ttl') || daySeconds;
-  return Number(spec['certificateTTL'] ?? daySeconds) || yearSeconds;
+  if (kind === 'DirectClusterEndpointToken') return seconds(spec, 'ttl') || tokenDefaultTTL;
+  return Number(spec['certificateTTL'] ?? tokenDefaultTTL) || oneYear;
 }
 
 /** An effective scope without any entry: `{}`, null, or lists that are all empty. */
@@ -136,7 +120,7 @@ function nothingAllowed(change: Change): string | undefined {
 function unknownRole(change: Change): string | undefined {
   const named = valueAt(change.spec, 'scope.roles');
   if (!Array.isArray(named) || !isChanged(change, 'scope.roles')) return undefined;
-  const index = named.findIndex((entry) => !(roles as readonly unknown[]).includes(asObject(entry)['role']));
+  const index = named.findIndex((entry) => !isKnownRole(asObject(entry)['role']));
   return index < 0
     ? undefined
     : `spec.scope.roles[${index}].role: there is no role of that name, so it allows nothing; there are platform-cli (also loft-cli), network-peer, agent, vcluster, runner and workspace`;
@@ -182,12 +166,9 @@ function noEnd({ kind, spec, former }: Change): string | undefined {
 
 function longLife(change: Change): string | undefined {
   const ttl = seconds(change.spec, 'ttl');
-  if (change.kind !== 'OwnedAccessKey' || ttl <= yearSeconds || !isChanged(change, 'ttl')) return undefined;
-  const days = Math.floor((ttl % yearSeconds) / daySeconds);
-  const parts = [
-    counted(Math.floor(ttl / yearSeconds), 'year'),
-    ...(days === 0 ? [] : [counted(days, 'day')]),
-  ];
+  if (change.kind !== 'OwnedAccessKey' || ttl <= oneYear || !isChanged(change, 'ttl')) return undefined;
+  const days = Math.floor((ttl % oneYear) / 86_400);
+  const parts = [counted(Math.floor(ttl / oneYear), 'year'), ...(days === 0 ? [] : [counted(days, 'day')])];
   return `spec.ttl: it is in seconds, and this is more than a year: ${parts.join(' and ')}`;
 }
 

@@ -8,7 +8,7 @@ import type { TargetConnections } from '../../platform/targets/target-connection
 import type { TargetRecord } from '../../platform/targets/target-record.ts';
 import { confirmedPlace } from '../../platform/targets/target-reference.ts';
 import type { TargetPlace } from '../../scope/gate/authorise.ts';
-import type { RequestTarget } from '../../scope/request-path.ts';
+import { isObjectName, type RequestTarget } from '../../scope/request-path.ts';
 import type { TargetRecords } from '../index/target-records.ts';
 import { ApiServerUpstream, type Upstream, type UpstreamLimits } from './upstream.ts';
 
@@ -143,10 +143,9 @@ const entryTo = ({ plural }: Resource, namespace: string, name: string): AccessQ
 
 /** What is asked is kept for a while: a longer name could fill the memory. */
 const possible = (entry: AccessQuestion): AccessQuestion | undefined =>
-  label.test(entry.namespace || 'none') && subdomain.test(entry.name) ? entry : undefined;
+  label.test(entry.namespace || 'none') && isObjectName(entry.name) ? entry : undefined;
 
 const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-const subdomain = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
 
 const present = <R extends TargetRecord>(record: R | undefined): R | undefined =>
   record?.deleted === undefined ? record : undefined;

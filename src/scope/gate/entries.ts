@@ -1,7 +1,7 @@
 import { group } from '../../api/names.ts';
 import { spaceInstances, virtualClusterInstances } from '../../api/resources.ts';
 import { readFields, readName, UnreadableEntry } from '../fields.ts';
-import { type FindProject, isTargetName, type RequestTarget } from '../request-path.ts';
+import { type FindProject, isObjectName, type RequestTarget } from '../request-path.ts';
 import type { RequestMeaning } from '../requests/resolve-request.ts';
 import type { GateEntry } from './gate.ts';
 
@@ -76,13 +76,13 @@ const namesNothing = (): boolean => false;
 
 function nameOrStar(text: string): NameMatcher {
   if (text === '*') return everyName;
-  if (!isTargetName(text)) throw new UnreadableEntry(`${JSON.stringify(text)} is no name`);
+  if (!isObjectName(text)) throw new UnreadableEntry(`${JSON.stringify(text)} is no name`);
   return (name) => name === text;
 }
 
 function exactName(entry: Readonly<Record<string, unknown>>, field: string): string {
   const name = readName(entry, field);
-  if (!isTargetName(name)) throw new UnreadableEntry(`${field} must be one name`);
+  if (!isObjectName(name)) throw new UnreadableEntry(`${field} must be one name`);
   return name;
 }
 

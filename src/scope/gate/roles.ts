@@ -7,13 +7,16 @@ import type { RequestMeaning } from '../requests/resolve-request.ts';
 import type { GateEntry } from './gate.ts';
 
 /** Known names of roles for parts of a platform that do not exist here. They allow nothing, without a warning. */
-const withoutRights: ReadonlySet<string> = new Set([
+const withoutRights: ReadonlySet<unknown> = new Set([
   'network-peer',
   'agent',
   'vcluster',
   'runner',
   'workspace',
 ]);
+
+export const isKnownRole = (role: unknown): boolean =>
+  platformCliNames.includes(role) || withoutRights.has(role);
 
 /** Undefined for a role that is known and allows nothing. */
 export function roleEntry(value: unknown, findProject: FindProject): GateEntry | undefined {
