@@ -5,6 +5,22 @@ export const operationErrors = {
     fix: 'Send POST to this path without a name (kubectl: `create -f`).',
     httpStatus: 405,
   },
+  ERR_PROJECT_METHOD: {
+    message: 'a project is a namespace: here it can only be read',
+    fix: 'To make one, create the namespace with the label: `kubectl create namespace p-demo`, `kubectl label namespace p-demo management.platform.sh/project=demo`. To end it, delete that namespace. To follow changes, watch namespaces with that label.',
+    httpStatus: 405,
+  },
+  ERR_PROJECT_FORBIDDEN: {
+    message: 'User "{user}" needs the verb "get" on projects/{name} in {namespace}',
+    fix: 'Correct the name, where it is a typing error. Or have a role with this verb bound to the user in that namespace: latchkey-viewer, latchkey-use, latchkey-use-space.',
+    httpStatus: 403,
+  },
+  ERR_PROJECTS_TOO_MANY: {
+    message:
+      'there are more than {maxAsked} projects that the scope allows, and User "{user}" may not "get" all of them, so each would have to be asked about',
+    fix: 'Ask for one by name. Or use a credential whose scope names its projects. Or have `latchkey-viewer` bound for the whole platform.',
+    httpStatus: 403,
+  },
   ERR_SELF_ACCESS_KEY: {
     message: 'the access key in spec.accessKey is not accepted: {problem}',
     fix: 'Use a key whose object is Ready. Your own credential, which the request came with, is accepted.',

@@ -39,6 +39,8 @@ export const {
 export const virtualClusterInstances = own('VirtualClusterInstance', 'virtualclusterinstances', true);
 export const spaceInstances = own('SpaceInstance', 'spaceinstances', true);
 export const clusters = own('Cluster', 'clusters', false);
+/** Not stored: the gateway shows the namespaces with the label of a project as such. */
+export const projects = own('Project', 'projects', false);
 
 export const secrets = core('Secret', 'secrets');
 export const configMaps = core('ConfigMap', 'configmaps');

@@ -65,6 +65,7 @@ export interface StageOptions {
   readonly clientConnections?: number;
   readonly strangersPerAddress?: number;
   readonly missesPerAddress?: number;
+  readonly projectNamespacePrefix?: string;
   /** Those that the endpoints under test use. */
   readonly services?: Partial<EndpointServices>;
 }
@@ -182,7 +183,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     baseURL: `https://latchkey.example.com${options.basePath ?? ''}`,
     maxCredentialBytes: 8_192,
     stallTimeoutMs: options.maxStallMs ?? 60_000,
-    projectNamespacePrefix: 'p-',
+    projectNamespacePrefix: options.projectNamespacePrefix ?? 'p-',
   };
   const misses = missesOf(options);
   const handler = new RequestHandler({

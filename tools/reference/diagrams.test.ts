@@ -57,6 +57,7 @@ const notDrawn: Readonly<
   'docs/guide/self.md': { parties: ['you', 'the gateway'] },
   'docs/guide/site-policy.md': { parties: ['you', 'the API server'] },
   'docs/guide/troubleshooting.md': { parties: ['you', 'what you look at'] },
+  'docs/guide/vcluster-cli.md': { parties: ['you', 'the gateway'] },
   'docs/guide/upgrade.md': { drawnOn: ['docs/guide/deletion.md'] },
 };
 

@@ -28,6 +28,10 @@ export interface SpaceInstanceSpec {
    */
   displayName?: string;
   clusterRef?: SpaceInstanceSpecClusterRef;
+  /**
+   * Rights that other platforms keep here. Latchkey takes none: the list must stay empty.
+   */
+  extraAccessRules?: SpaceInstanceSpecExtraAccessRule[];
 }
 /**
  * The namespace that the space is. It never changes.
@@ -41,6 +45,9 @@ export interface SpaceInstanceSpecClusterRef {
    * Namespace in that cluster.
    */
   namespace?: string;
+}
+export interface SpaceInstanceSpecExtraAccessRule {
+  [k: string]: unknown;
 }
 /**
  * Observations of the operator. No one else may write them.

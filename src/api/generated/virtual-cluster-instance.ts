@@ -39,6 +39,10 @@ export interface VirtualClusterInstanceSpec {
   server?: string;
   accessPoint?: VirtualClusterInstanceSpecAccessPoint;
   access?: VirtualClusterInstanceSpecAccess;
+  /**
+   * Rights that other platforms keep here. Latchkey takes none: the list must stay empty.
+   */
+  extraAccessRules?: VirtualClusterInstanceSpecExtraAccessRule[];
   kubeConfigSecretRef?: VirtualClusterInstanceSpecKubeConfigSecretRef;
 }
 /**
@@ -98,6 +102,9 @@ export interface VirtualClusterInstanceSpecAccess {
    * Name of the ClusterRole that they get there, which must exist there: one that does not gives them nothing, and the instance is Ready all the same. Defaults to `cluster-admin`.
    */
   clusterRole?: string;
+}
+export interface VirtualClusterInstanceSpecExtraAccessRule {
+  [k: string]: unknown;
 }
 /**
  * Secret in the same namespace with an administrator kubeconfig of the virtual cluster. It never changes.

@@ -48,6 +48,20 @@ describe('the groups and their resources', () => {
           singularResource: 'self',
           verbs: ['create'],
         },
+        {
+          resource: 'projects',
+          responseKind: { group, version, kind: 'Project' },
+          scope: 'Cluster',
+          singularResource: 'project',
+          verbs: ['get', 'list'],
+          subresources: [
+            {
+              subresource: 'clusters',
+              responseKind: { group, version, kind: 'ProjectClusters' },
+              verbs: ['get'],
+            },
+          ],
+        },
       ]);
     },
   );
@@ -67,6 +81,8 @@ describe('the groups and their resources', () => {
       'ownedaccesskeys',
       'selves',
       'virtualclusterinstances/kubeconfig',
+      'projects',
+      'projects/clusters',
     ]);
   });
 });

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
 import { asObject, isObject, type JsonObject } from '../../api/json.ts';
 import { apiVersion, group, version } from '../../api/names.ts';
-import { virtualClusterInstanceKubeConfigs, virtualClusterInstances } from '../../api/resources.ts';
+import { projects, virtualClusterInstanceKubeConfigs, virtualClusterInstances } from '../../api/resources.ts';
 import { openAPIPaths, openAPISchemas } from './openapi-additions.ts';
 
 /** Operations that the gateway answers and the API server does not know, as the documents of the API server would show them. */
 const instances = virtualClusterInstances.plural;
 const kubeConfigKind = virtualClusterInstanceKubeConfigs.kind;
+
+const projectClustersKind = 'ProjectClusters';
 
 const itemsOf = (value: unknown): readonly JsonObject[] =>
   Array.isArray(value) ? value.filter(isObject) : [];
@@ -21,7 +23,13 @@ export function addToResourceList(list: JsonObject): JsonObject {
     kind: kubeConfigKind,
     verbs: ['create'],
   };
-  return { ...list, resources: [...itemsOf(list['resources']), self, kubeConfig] };
+  const project = { name: projects.plural, singularName: 'project', namespaced: false, kind: projects.kind };
+  const projectClusters = {
+    ...{ name: `${projects.plural}/clusters`, singularName: '', namespaced: false },
+    ...{ kind: projectClustersKind, verbs: ['get'] },
+  };
+  const added = [self, kubeConfig, { ...project, verbs: ['get', 'list'] }, projectClusters];
+  return { ...list, resources: [...itemsOf(list['resources']), ...added] };
 }
 
 /** `APIGroupDiscoveryList`, of v2 or v2beta1. Older clients ask for the groups alone, to which nothing is added. */
@@ -35,7 +43,7 @@ function addToGroup(item: JsonObject): JsonObject {
   if (asObject(item['metadata'])['name'] !== group) return item;
   const versions = itemsOf(item['versions']).map((each) =>
     each['version'] === version
-      ? { ...each, resources: [...itemsOf(each['resources']).map(addSubresource), self] }
+      ? { ...each, resources: [...itemsOf(each['resources']).map(addSubresource), self, project] }
       : each,
   );
   return { ...item, versions };
@@ -49,6 +57,15 @@ const self = {
   scope: 'Cluster',
   singularResource: 'self',
   verbs: ['create'],
+} as const;
+
+const project = {
+  resource: projects.plural,
+  responseKind: kindOf(projects.kind),
+  scope: 'Cluster',
+  singularResource: 'project',
+  verbs: ['get', 'list'],
+  subresources: [{ subresource: 'clusters', responseKind: kindOf(projectClustersKind), verbs: ['get'] }],
 } as const;
 
 function addSubresource(item: JsonObject): JsonObject {
@@ -80,7 +97,9 @@ export function addToOpenAPI(document: JsonObject): JsonObject {
 }
 
 const additions = createHash('sha256')
-  .update(JSON.stringify([openAPIPaths, openAPISchemas, self, addSubresource({ resource: instances })]))
+  .update(
+    JSON.stringify([openAPIPaths, openAPISchemas, self, project, addSubresource({ resource: instances })]),
+  )
   .digest('hex');
 
 /** The hash of a document with additions, from that of the document without: the same on every replica of one release. */

@@ -45,7 +45,7 @@ describe('a document of the API server', () => {
   it('is read once, and asked for again with its tag', async () => {
     const { get, seen } = await start('{"resources":[]}');
     const [first, second] = [await get(resources), await get(resources)];
-    expect(bodyOf(first).resources).toHaveLength(2);
+    expect(bodyOf(first).resources).toHaveLength(4);
     expect(bodyOf(second)).toEqual(bodyOf(first));
     expect(seen.map((request) => /if-none-match: (.*)\r\n/.exec(request)?.[1])).toEqual([undefined, '"A"']);
   });
@@ -67,7 +67,7 @@ describe('a document of the API server', () => {
     );
     expect(seen.at(-1)).toContain('accept: application/json\r\n');
     for (const accept of ['application/vnd.kubernetes.protobuf, */*', 'application/json'])
-      expect(bodyOf(await get(resources, `Accept: ${accept}`)).resources).toHaveLength(2);
+      expect(bodyOf(await get(resources, `Accept: ${accept}`)).resources).toHaveLength(4);
     const other = await get(resources, 'Accept: application/vnd.kubernetes.protobuf;as=Table;v=v1');
     expect(other).not.toContain('selves');
   });

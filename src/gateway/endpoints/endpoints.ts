@@ -2,17 +2,19 @@ import { group } from '../../api/names.ts';
 import { issuerDocuments } from '../../credentials/tokens/discovery.ts';
 import type { TargetPlace } from '../../scope/gate/authorise.ts';
 import { isCredentialRequest } from '../../scope/gate/sensitive.ts';
-import type { RequestMeaning } from '../../scope/requests/resolve-request.ts';
+import type { RequestMeaning, ResolvedRequest } from '../../scope/requests/resolve-request.ts';
 import { version } from '../../version.ts';
 import { credentialKind, isNamespaceMade } from '../gate/authorise.ts';
 import type { Verdict } from '../index/verdict.ts';
 import { hasBody } from '../server/error-answer.ts';
 import { discoveryEndpoints } from './discovery.ts';
 import type { Endpoint, EndpointServices, Exchange, PublicEndpoint } from './endpoint.ts';
+import { extendedInstances } from './extended-instances.ts';
 import { publicDocument } from './issuer-documents.ts';
 import { KubeConfigs } from './kubeconfigs.ts';
 import { narrowedList } from './narrowed-lists.ts';
 import { credentialEndpoints } from './own-endpoints.ts';
+import { projectEndpoints } from './projects.ts';
 import { answerReview } from './reviews.ts';
 import { selves } from './selves.ts';
 import { spaceNamespace } from './space-namespace.ts';
@@ -33,6 +35,7 @@ const onPlatform = (services: EndpointServices): EndpointTable => ({
   ...Object.fromEntries(everyVerb.map((verb) => [`${verb} selves.${group}`, selves(services)])),
   [`create virtualclusterinstances/kubeconfig.${group}`]: new KubeConfigs(services).answer,
   ...discoveryEndpoints(),
+  ...projectEndpoints(services),
   ...credentialEndpoints(services),
 });
 
@@ -86,8 +89,9 @@ export class Endpoints {
   }
 
   /** For a request to the API server of the platform, by whatever way, that no other endpoint answers. */
-  findOnPlatform(asked: RequestMeaning, verdict: Verdict): Endpoint | undefined {
-    return narrowedList(verdict, asked, this.#services);
+  findOnPlatform(asked: ResolvedRequest, verdict: Verdict): Endpoint | undefined {
+    const narrowed = narrowedList(verdict, asked, this.#services);
+    return extendedInstances(asked, this.#services, narrowed) ?? narrowed;
   }
 
   /** `path` is that below the base URL, with the query. */

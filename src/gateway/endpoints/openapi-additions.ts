@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../api/json.ts';
 import { apiVersion, group, version } from '../../api/names.ts';
-import { virtualClusterInstanceKubeConfigs, virtualClusterInstances } from '../../api/resources.ts';
+import { projects, virtualClusterInstanceKubeConfigs, virtualClusterInstances } from '../../api/resources.ts';
 
 const schemaName = (kind: string) => `sh.platform.management.v1.${kind}`;
 const kindOf = (kind: string) => ({ group, version, kind });
@@ -61,6 +61,19 @@ export const openAPISchemas: JsonObject = {
     ),
     'x-kubernetes-group-version-kind': [kindOf('Self')],
   },
+  [schemaName(projects.kind)]: {
+    ...object(
+      'Project that you may see: a namespace with the label of a project. It is not stored, so it can only be read.',
+      {
+        apiVersion: text('Version of the API, `management.platform.sh/v1`.'),
+        kind: text('Kind of the object, `Project`.'),
+        metadata: object('Name of the project; UID and creation of its namespace.'),
+        spec: object('Settings of the project; there are none.'),
+        status: object('Answer of the gateway.', { namespace: text('Namespace that the project is.') }),
+      },
+    ),
+    'x-kubernetes-group-version-kind': [kindOf(projects.kind)],
+  },
 };
 
 const referTo = (schema: string) => ({ schema: { $ref: `#/components/schemas/${schema}` } });
@@ -90,6 +103,21 @@ const operation = ({ kind, schema, description, action, mediaTypes = both, statu
   'x-kubernetes-group-version-kind': kindOf(kind),
 });
 
+const read = (action: string, description: string) => ({
+  description,
+  operationId: `${action}PlatformManagementV1${projects.kind}`,
+  tags: ['managementPlatformSh_v1'],
+  responses: {
+    200: {
+      description: 'OK',
+      content: Object.fromEntries(both.map((type) => [type, referTo(schemaName(projects.kind))])),
+    },
+    401: { description: 'Unauthorized' },
+  },
+  'x-kubernetes-action': action,
+  'x-kubernetes-group-version-kind': kindOf(projects.kind),
+});
+
 const both = ['application/json', 'application/yaml'] as const;
 const root = `/apis/${apiVersion}`;
 const [selfKind, kubeConfigKind] = ['Self', virtualClusterInstanceKubeConfigs.kind];
@@ -110,6 +138,11 @@ export const openAPIPaths: JsonObject = {
       mediaTypes: ['application/merge-patch+json'],
       description: 'Refused with 405: a Self is not stored.',
     }),
+  },
+  [`${root}/${projects.plural}`]: { get: read('list', 'Lists the projects that you may see.') },
+  [`${root}/${projects.plural}/{name}`]: {
+    parameters: [inPath('name')],
+    get: read('get', 'Shows a project.'),
   },
   [kubeConfigPath]: {
     parameters: [inPath('namespace'), inPath('name')],

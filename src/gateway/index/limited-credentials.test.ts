@@ -33,7 +33,7 @@ function judges() {
 /** What the gateway makes of the last of these credentials: the code of its refusal, or `allowed`. Those before it are its keys. */
 function judgeWith(...objects: readonly CredentialObject[]) {
   const { records, targets, verdicts } = judges();
-  const label = { label: 'one', isDeleting: false };
+  const label = { label: 'one', isDeleting: false, created: '' };
   targets.projects.upsert({ key: 'p-one', uid: 'p1', resourceVersion: '1', ...label });
   for (const name of ['shop', 'lab']) {
     const creationTimestamp = '2026-01-01T00:00:00Z';

@@ -20,7 +20,7 @@ function start() {
   const records = new TargetRecords('p-');
   records.projects.upsert({
     ...{ key: namespace, uid: 'p', resourceVersion: '1' },
-    ...{ label: 'red', isDeleting: false },
+    ...{ label: 'red', isDeleting: false, created: '' },
   });
   const make = {
     cluster: (uid: string) => records.clusters.upsert(clusterRecord({ name: 'c', metadata: { uid } })),

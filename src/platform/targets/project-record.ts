@@ -8,6 +8,8 @@ import { projectOfNamespace } from '../../scope/request-path.ts';
 export interface ProjectRecord extends StoredRecord {
   readonly label: string;
   readonly isDeleting: boolean;
+  /** When it was made, as the API server writes it. */
+  readonly created: string;
 }
 
 export const toProjectRecord = ({ metadata }: KubeObject): ProjectRecord => ({
@@ -16,6 +18,7 @@ export const toProjectRecord = ({ metadata }: KubeObject): ProjectRecord => ({
   resourceVersion: metadata.resourceVersion ?? '',
   label: metadata.labels?.[labels.project] ?? '',
   isDeleting: parseEnd(metadata.deletionTimestamp) !== undefined,
+  created: metadata.creationTimestamp ?? '',
 });
 
 /**

@@ -4,13 +4,14 @@ import { readFields, readName, UnreadableEntry } from '../fields.ts';
 import { type FindProject, isObjectName, type RequestTarget } from '../request-path.ts';
 import type { RequestMeaning } from '../requests/resolve-request.ts';
 import type { GateEntry } from './gate.ts';
+import { readProject } from './project-reads.ts';
 
 /** Reads the text of a field into what matches names; `*` matches all of them. */
 type NameMatcher = (name: string) => boolean;
 
 const everyName: NameMatcher = () => true;
 
-/** A project: all that it holds, and a look at the instances in its namespace. */
+/** A project: all that it holds, and a look at itself and the instances in its namespace. */
 export function projectEntry(value: unknown, findProject: FindProject): GateEntry {
   const isProject = nameOrStar(readName(readFields(value, ['project']), 'project'));
   return {
@@ -18,6 +19,7 @@ export function projectEntry(value: unknown, findProject: FindProject): GateEntr
       target.kind !== 'cluster' && (target.kind === 'management' || isProject(target.project)),
     allows: (request) => {
       if (request.target.kind !== 'management') return true;
+      if (isProjectRead(request, isProject)) return true;
       const project = findProject(request.namespace);
       if (project === undefined || !isProject(project)) return false;
       return isInstanceRead(request) || isKubeConfigCreate(request);
@@ -36,6 +38,7 @@ export function spaceEntry(value: unknown, findProject: FindProject): GateEntry 
       (target.kind === 'space' && target.project === project && isSpace(target.space)),
     allows: (request) =>
       request.target.kind === 'space' ||
+      isProjectRead(request, (name) => name === project) ||
       (findProject(request.namespace) === project &&
         isNamed(request, isSpace) &&
         isInstanceRead(request, spaceInstances.plural)),
@@ -53,6 +56,7 @@ export function virtualClusterEntry(value: unknown, findProject: FindProject): G
       (target.kind === 'virtualCluster' && target.project === project && isIt(target.virtualCluster)),
     allows: (request) =>
       request.target.kind === 'virtualCluster' ||
+      isProjectRead(request, (name) => name === project) ||
       (findProject(request.namespace) === project &&
         isNamed(request, isIt) &&
         (isInstanceRead(request, virtualClusterInstances.plural) || isKubeConfigCreate(request))),
@@ -93,6 +97,12 @@ const isNamed = ({ name }: RequestMeaning, isIt: NameMatcher): boolean =>
 /** The kinds of the group that hold no secret; any other may. */
 const readable: ReadonlySet<string> = new Set([virtualClusterInstances.plural, spaceInstances.plural]);
 const reads: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
+
+/** Clients look at the project first. A list names none: the gateway leaves out what this refuses. */
+function isProjectRead(request: RequestMeaning, isProject: NameMatcher): boolean {
+  const project = readProject(request);
+  return project !== undefined && (project === '' || isProject(project));
+}
 
 function isInstanceRead(request: RequestMeaning, plural?: string): boolean {
   const { verb, apiGroup, resource, subresource } = request;

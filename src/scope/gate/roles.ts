@@ -5,6 +5,7 @@ import { readFields, readText, readTexts, UnreadableEntry } from '../fields.ts';
 import type { FindProject } from '../request-path.ts';
 import type { RequestMeaning } from '../requests/resolve-request.ts';
 import type { GateEntry } from './gate.ts';
+import { readProject } from './project-reads.ts';
 
 /** Known names of roles for parts of a platform that do not exist here. They allow nothing, without a warning. */
 const withoutRights: ReadonlySet<unknown> = new Set([
@@ -48,6 +49,8 @@ const reads: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 
 /** What a command line client looks up to find a target: projects, which are namespaces, instances and clusters. */
 function isCommandLineRead(request: RequestMeaning, bounds: Bounds): boolean {
+  const project = readProject(request);
+  if (project !== undefined) return isBoundProject(project, bounds);
   const { verb, apiGroup, resource, subresource } = request;
   if (!request.isResourceRequest || !reads.has(verb) || subresource !== '') return false;
   if (apiGroup === '' && resource === 'namespaces') return isProjectRead(request, bounds);
@@ -73,6 +76,10 @@ const isInProjects = (namespace: string, { findProject, projects }: Bounds): boo
 
 const isBoundVirtualCluster = ({ name }: RequestMeaning, { virtualClusters }: Bounds): boolean =>
   virtualClusters === undefined || (name !== '' && virtualClusters.has(name));
+
+/** A list names none: the gateway leaves out what this refuses. */
+const isBoundProject = (project: string, { projects, virtualClusters }: Bounds): boolean =>
+  virtualClusters === undefined && (project === '' || projects?.has(project) !== false);
 
 /** A list over all namespaces is one over all projects: the gateway leaves out what is none. */
 function isProjectRead(

@@ -37,7 +37,7 @@ const clusterScoped: ResourceTable = {
     'volumeattributesclasses',
   ],
   'storagemigration.k8s.io': ['storageversionmigrations'],
-  [group]: ['clusters', 'directclusterendpointtokens', 'ownedaccesskeys', 'selves'],
+  [group]: ['clusters', 'directclusterendpointtokens', 'ownedaccesskeys', 'projects', 'selves'],
 };
 
 /** Whether objects of this resource are known to have no namespace. */

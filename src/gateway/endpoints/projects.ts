@@ -1,0 +1,143 @@
+import { defined, type JsonObject } from '../../api/json.ts';
+import { apiVersion, group, version } from '../../api/names.ts';
+import { clusters, projects } from '../../api/resources.ts';
+import { forward } from '../proxy/forward.ts';
+import { type AcceptedForm, metadataOf, readAccept } from './accepted-form.ts';
+import { answerFailure, type Endpoint, type EndpointRequest, type EndpointServices } from './endpoint.ts';
+import { checkListOptions } from './list-options.ts';
+import { sendObject } from './object-answer.ts';
+import { clustersOf } from './project-clusters.ts';
+import { findProject, findProjects, type Project } from './project-rights.ts';
+import { refuse } from './refusal.ts';
+import { fieldFilter, labelFilter } from './selectors.ts';
+
+type Show = (request: EndpointRequest, services: EndpointServices) => Promise<JsonObject>;
+
+const verbs = [
+  '',
+  'create',
+  'get',
+  'list',
+  'watch',
+  'update',
+  'patch',
+  'delete',
+  'deletecollection',
+] as const;
+
+/** Projects, as the gateway sees them: namespaces with the label of a project. Nothing of them is stored, so nothing can be changed. */
+export function projectEndpoints(services: EndpointServices): Readonly<Record<string, Endpoint>> {
+  const question = (verb: string, subresource = '') => `${verb} ${projects.plural}${subresource}.${group}`;
+  const serve = (show: Show) => answering(show, services);
+  return {
+    ...Object.fromEntries(verbs.map((verb) => [question(verb), serve(refuseChange)])),
+    [question('get')]: serve(showProject),
+    [question('list')]: serve(showProjects),
+    [question('get', '/clusters')]: serve(showClusters),
+  };
+}
+
+const answering =
+  (show: Show, services: EndpointServices): Endpoint =>
+  async (request) => {
+    // The API server knows neither another version nor a project in a namespace, and says so.
+    if (request.asked.apiVersion !== version || request.asked.namespace !== '') return forward(request);
+    try {
+      sendObject(request, 200, await show(request, services));
+    } catch (error) {
+      answerFailure(request, error as Error);
+    }
+  };
+
+const refuseChange: Show = async () => refuse('ERR_PROJECT_METHOD', {}, { headers: ['allow', 'GET'] });
+
+const showProject: Show = async (request, services) => {
+  const form = formFor(request);
+  const project = await findProject(request, services);
+  if (form.isTable) return tableOf([project], request);
+  return form.isMetadata ? metadataOf(toObject(project)) : toObject(project);
+};
+
+const showProjects: Show = async (request, services) => {
+  const form = formFor(request);
+  const selects = readSelectors(queryOf(request));
+  const found = (await findProjects(request, services)).filter((project) => selects(toObject(project)));
+  if (form.isTable) return tableOf(found, request);
+  const items = found.map((project) => (form.isMetadata ? metadataOf(toObject(project)) : toObject(project)));
+  return form.isMetadata
+    ? { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata: {}, items }
+    : { kind: `${projects.kind}List`, apiVersion, metadata: {}, items };
+};
+
+/** Clients look up where their instances are. Nothing is said of these clusters but their names. */
+const showClusters: Show = async (request, services) => {
+  const project = await findProject(request, services);
+  const names = await clustersOf(request, services, project.namespace);
+  const items = names.map((name) => ({ kind: clusters.kind, apiVersion, metadata: { name } }));
+  return { kind: 'ProjectClusters', apiVersion, metadata: { name: project.name }, clusters: items };
+};
+
+const toObject = ({ name, uid, created, namespace }: Project): JsonObject => ({
+  kind: projects.kind,
+  apiVersion,
+  metadata: { name, uid, creationTimestamp: created },
+  spec: {},
+  status: { namespace },
+});
+
+const formFor = ({ request }: EndpointRequest): AcceptedForm =>
+  readAccept(request.headers.accept) ?? refuse('ERR_NOT_ACCEPTABLE', {});
+
+function queryOf({ asked: { forward: path } }: EndpointRequest): URLSearchParams {
+  const mark = path.indexOf('?');
+  return new URLSearchParams(mark === -1 ? '' : path.slice(mark));
+}
+
+/** What a list is about. All of it comes at once, whatever limit is asked for. Throws a Refusal. */
+function readSelectors(query: URLSearchParams): (object: JsonObject) => boolean {
+  checkListOptions(query, false);
+  const ofLabels = labelFilter(query.get('labelSelector') ?? '');
+  if (ofLabels === undefined) return refuse('ERR_QUERY', { problem: 'labelSelector cannot be read' });
+  const ofFields = fieldFilter(query.get('fieldSelector') ?? '', selectable);
+  if (ofFields === undefined)
+    return refuse('ERR_QUERY', {
+      problem: 'fieldSelector names a field that projects cannot be selected by',
+    });
+  return (object) => ofLabels(object) && ofFields(object);
+}
+
+const selectable: ReadonlySet<string> = new Set(['metadata.name']);
+
+const column = (name: string, description: string, type = 'string', format = '') => ({
+  ...{ name, type, format, description, priority: 0 },
+});
+const columnDefinitions = [
+  column('Name', 'Name of the project.', 'string', 'name'),
+  column('Namespace', 'Namespace that the project is.'),
+  column('Age', 'Time since the namespace was made.'),
+];
+
+function tableOf(found: readonly Project[], request: EndpointRequest): JsonObject {
+  const included = queryOf(request).get('includeObject');
+  const rows = found.map((project) => {
+    const object = toObject(project);
+    const cells = [project.name, project.namespace, ageOf(project, request.clock.now())];
+    const shown = included === 'Object' ? object : metadataOf(object);
+    return defined({ cells, object: included === 'None' ? undefined : shown });
+  });
+  return { kind: 'Table', apiVersion: 'meta.k8s.io/v1', metadata: {}, columnDefinitions, rows };
+}
+
+/** As short as in the tables of the API server. */
+function ageOf({ created }: Project, now: number): string {
+  const seconds = Math.max(0, Math.floor((now - Date.parse(created)) / 1_000));
+  if (Number.isNaN(seconds)) return '<unknown>';
+  const units = [
+    ['s', 1, 120],
+    ['m', 60, 180],
+    ['h', 3_600, 48],
+    ['d', 86_400, 730],
+  ] as const;
+  const [unit, length] = units.find(([, each, max]) => seconds < each * max) ?? ['y', 31_536_000];
+  return `${Math.floor(seconds / length)}${unit}`;
+}
