@@ -1,16 +1,9 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { compilerMemory } from './compiler-memory.ts';
+import { buildFlags, buildSettings } from './build-settings.ts';
 
 const run = promisify(execFile);
 
-/** In place of settings of the user that would make another build of it, or none. */
-const settings = {
-  CGO_ENABLED: '0',
-  GOFLAGS: '-mod=readonly -buildvcs=false',
-  GOWORK: 'off',
-  ...compilerMemory,
-};
 /** Below the limit of a hook, so that the error says what took so long. */
 const standardTimeoutMs = 280_000;
 
@@ -31,8 +24,8 @@ export async function buildGoProgram(
   { timeoutMs = standardTimeoutMs, package: name = '.' }: GoBuild = {},
 ): Promise<boolean> {
   try {
-    const args = ['build', '-trimpath', '-ldflags=-s -w', '-o', program, name];
-    await run('go', args, { cwd: source, env: { ...process.env, ...settings }, timeout: timeoutMs });
+    const args = ['build', ...buildFlags, '-ldflags=-s -w', '-o', program, name];
+    await run('go', args, { cwd: source, env: { ...process.env, ...buildSettings }, timeout: timeoutMs });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;

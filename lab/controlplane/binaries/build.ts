@@ -1,6 +1,6 @@
 import { chmod, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { compilerMemory } from '../../go/compiler-memory.ts';
+import { buildFlags, buildSettings } from '../../go/build-settings.ts';
 import { kubernetesVersion, type ToolName } from '../versions.ts';
 import { withHeartbeat } from './report.ts';
 import { messageOf, type Source, type Workplace } from './source.ts';
@@ -15,14 +15,6 @@ const packageOf: Readonly<Record<ToolName, string>> = {
   'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
   'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
   kubectl: 'k8s.io/kubernetes/cmd/kubectl',
-};
-
-/** In place of settings of the user that would make another build of it, or none. No C compiler is needed. */
-const goSettings = {
-  CGO_ENABLED: '0',
-  GOFLAGS: '-mod=readonly -buildvcs=false',
-  GOWORK: 'off',
-  ...compilerMemory,
 };
 
 /** Compiles the programs from the Go modules that build/go.mod pins; build/go.sum holds their digests. */
@@ -46,7 +38,7 @@ async function build(tool: ToolName, place: Workplace, position: string): Promis
     args: [
       'build',
       '-v',
-      '-trimpath',
+      ...buildFlags,
       '-ldflags',
       linkerFlags(),
       '-o',
@@ -54,7 +46,7 @@ async function build(tool: ToolName, place: Workplace, position: string): Promis
       packageOf[tool],
     ],
     cwd: moduleFolder,
-    env: { ...goSettings, PATH: place.env['PATH'] ?? '' },
+    env: { ...buildSettings, PATH: place.env['PATH'] ?? '' },
     graceSeconds: 2,
   });
   const text = async (): Promise<string> =>
