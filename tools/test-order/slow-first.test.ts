@@ -31,6 +31,15 @@ it('begins with the slow files of each project, keeps those with an operator by 
   ]);
 });
 
+it('begins with the slowest of the slow files', async () => {
+  const cache = { getTestSpecificationResult: () => undefined, getFileStats: () => undefined };
+  const files = ['test/outages/ill/minutes', 'bench/soak/soak', 'test/outages/clients/real-clients'];
+  const sorted = await new SlowFirst({ cache } as never).sort(
+    files.map((file) => specification(`${file}.test.ts`, integration)),
+  );
+  expect(sorted.map(({ moduleId }) => moduleId)).toEqual(files.map((file) => `${file}.test.ts`).reverse());
+});
+
 it('knows slow files by names that exist', () => {
   const root = path.resolve(import.meta.dirname, '../..');
   const files = globSync('{bench,lab,test}/**/*.test.ts', { cwd: root });
