@@ -32,6 +32,7 @@ export const reasons = {
   scopeMatchesNothing: 'ScopeMatchesNothing',
   secretConflict: 'SecretConflict',
   secretFailed: 'SecretFailed',
+  secretReplaced: 'SecretReplaced',
   quotaExceeded: 'QuotaExceeded',
   tokenTooLarge: 'TokenTooLarge',
   objectTooLarge: 'ObjectTooLarge',

@@ -11,7 +11,7 @@ const keyLife = (seconds: number, entry: string): string =>
 const tokenLife = `spec.ttl (86400 when absent): must be at most 7200 seconds, by maxTokenTTL ${config}`;
 const certificateLife = `spec.certificateTTL (86400 when absent): must not be 0, and at most 7200 seconds, by maxCertificateTTL ${config}`;
 const noScope = `spec.scope: must be set, by requireScope ${config}`;
-const noScopeForOther = `spec.scope: must be set on a key for another user, by requireScope ${config}`;
+const noScopeForOther = `spec.scope: must be set on a key for another user, by requireScope ${config}; who makes one also needs the verb impersonate on that user`;
 
 const everything = {
   maxKeyTTL: '86400',

@@ -91,7 +91,7 @@ function scopeProblem({ requireScope }: SitePolicy, record: SiteJudged): string 
   if (record.kind !== 'VirtualClusterInstanceKubeConfig' && all.includes(value))
     return `spec.scope: must be set, ${because}`;
   return value === 'others' && isForOther(record)
-    ? `spec.scope: must be set on a key for another user, ${because}`
+    ? `spec.scope: must be set on a key for another user, ${because}; who makes one also needs the verb impersonate on that user`
     : undefined;
 }
 

@@ -4,6 +4,7 @@ import { groups } from '../../api/names.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
 import type { RawResponse } from '../../kube/client/response-collector.ts';
 import { keyOf, uidOf } from '../../kube/object.ts';
+import { withChangeWarnings } from './change-warnings.ts';
 import { issued } from './create-own.ts';
 import { refuseBeyondLimits } from './credential-limits.ts';
 import { requireInstanceUse } from './instance-use.ts';
@@ -28,9 +29,7 @@ import { withFixedFields, withNewRecord, withStoredRecord } from './requester-re
 import { refuseNewSecret } from './secret-reference.ts';
 import { belowMaker, fitToPath, type SentKey, withHashedKey, withNewKey } from './sent-object.ts';
 import { refuseBySitePolicy } from './site-policy.ts';
-import { withSpecWarnings } from './spec-warnings.ts';
 import { secretsIn, withStoredSecrets } from './stored-secrets.ts';
-import { warnOfWiderScope } from './wider-scope.ts';
 
 /** Server-side apply: makes the object, or sets the fields that the manifest names. */
 export async function applyOwn(request: OwnRequest): Promise<Reply> {
@@ -66,7 +65,7 @@ async function make(request: OwnRequest, made: SentKey, place: QuotaPlace): Prom
   refuseBySitePolicy(services.sitePolicy(), { kind, object });
   request.finish();
   const answered = toReply(await askToApply(request, object), made.plain === undefined ? [] : [made.plain]);
-  const reply = warnOfWiderScope(request, withSpecWarnings(answered, { kind, object }), { object });
+  const reply = withChangeWarnings(request, answered, { object });
   place.uid = uidOf(reply.body);
   // Someone was faster, and the refusal is about an object that may be somebody else's.
   if (isAboutObject(reply) && (await isTaken(request))) return refuse('ERR_OBJECT_CONFLICT', {});
@@ -138,8 +137,7 @@ async function sendRecorded(request: OwnRequest, { object, known }: AppliedManif
   request.finish();
   const answered = toReply(await askToApply(request, body, { force: 'true' }), known);
   const told = warnOfLostScope(answered, stored);
-  const applied = { object: answered.body, stored };
-  const reply = warnOfWiderScope(request, withSpecWarnings(told, { kind, ...applied }), applied);
+  const reply = withChangeWarnings(request, told, { object: answered.body, stored });
   return { reply, isOvertaken: reply.status === 409 && named === undefined };
 }
 

@@ -5,6 +5,7 @@ import { asObject, asText, type JsonObject } from '../../api/json.ts';
 import { groups, labels } from '../../api/names.ts';
 import { uidOf } from '../../kube/object.ts';
 import { collectionPath } from '../../kube/resource-path.ts';
+import { withChangeWarnings } from './change-warnings.ts';
 import { requireInstanceUse } from './instance-use.ts';
 import { untilIssued } from './issuing.ts';
 import {
@@ -25,8 +26,6 @@ import { withNewRecord } from './requester-record.ts';
 import { refuseNewSecret } from './secret-reference.ts';
 import { belowMaker, fitToPath, type SentKey, withNewKey } from './sent-object.ts';
 import { refuseBySitePolicy } from './site-policy.ts';
-import { withSpecWarnings } from './spec-warnings.ts';
-import { warnOfWiderScope } from './wider-scope.ts';
 
 /** Makes a credential for the holder, and shows it this once. */
 export async function createOwn(request: OwnRequest): Promise<Reply> {
@@ -51,7 +50,7 @@ async function create(request: OwnRequest, { object, plain }: SentKey, place: Qu
   refuseBySitePolicy(request.services.sitePolicy(), { kind, object: body });
   const answer = await askAsHolder(request, { method: 'POST', path, body });
   const answered = toReply(answer, plain === undefined ? [] : [plain]);
-  const reply = warnOfWiderScope(request, withSpecWarnings(answered, { kind, object }), { object });
+  const reply = withChangeWarnings(request, answered, { object });
   place.uid = uidOf(reply.body);
   return reply.status === 201 && !isDryRun(request) ? await issued(request, reply, plain) : reply;
 }

@@ -67,7 +67,7 @@ export interface EndpointServices {
   readonly changes: RecentChanges;
   /** What the site asks now. */
   readonly sitePolicy: () => SitePolicy;
-  readonly targetRecords: Pick<TargetRecords, 'instances' | 'spaces' | 'projects' | 'findProject'>;
+  readonly targetRecords: Pick<TargetRecords, 'instances' | 'spaces' | 'projects' | 'findProject' | 'known'>;
   readonly permissions: Pick<EntryPermissions, 'isAllowed' | 'denialOf'>;
   readonly misses: Pick<Misses, 'isTooMany'>;
   readonly issuer: Pick<IssuerDocuments, 'find'>;

@@ -37,6 +37,7 @@ import type { QuotaPlace } from './quota.ts';
 import type { MadeObject } from './removals.ts';
 import { parseRefusal, retryAfterOf } from './reply.ts';
 import { withNewRecord } from './requester-record.ts';
+import { schemaHint } from './schema-hints.ts';
 import { refuseBySitePolicy } from './site-policy.ts';
 import { specWarnings } from './spec-warnings.ts';
 
@@ -137,7 +138,11 @@ export class KubeConfigs {
       const answer = await this.#create(order, { wait, quotaPlace });
       const made = readAnswer(answer);
       quotaPlace.uid = uidOf(made);
-      if (answer.status !== 201) return sendObject(request, answer.status, made, passedHeaders(answer));
+      if (answer.status !== 201) {
+        const hint = schemaHint(answer.status, made);
+        const hints = hint === undefined ? [] : [hint];
+        return sendObject(request, answer.status, made, passedHeaders(answer, hints));
+      }
       if (query.has('dryRun')) return send(order, answer, made);
       await this.#finish(order, { answer, made, outcome: await wait.outcome, latest: wait.latest });
     } finally {

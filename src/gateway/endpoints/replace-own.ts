@@ -1,5 +1,6 @@
 import { asObject, asText, type JsonObject } from '../../api/json.ts';
 import { groups } from '../../api/names.ts';
+import { warnOfKeptFinalizer, withChangeWarnings } from './change-warnings.ts';
 import { refuseBeyondLimits } from './credential-limits.ts';
 import { warnOfLostScope } from './lost-scope.ts';
 import {
@@ -20,9 +21,7 @@ import { withKeptFields, withStoredRecord } from './requester-record.ts';
 import { refuseNewSecret } from './secret-reference.ts';
 import { fitToPath, withHashedKey } from './sent-object.ts';
 import { refuseBySitePolicy } from './site-policy.ts';
-import { withSpecWarnings } from './spec-warnings.ts';
 import { secretsIn, withStoredSecrets } from './stored-secrets.ts';
-import { warnOfWiderScope } from './wider-scope.ts';
 
 /** PUT: what the client sends is what is stored, but for credentials that it left as they read. */
 export async function replaceOwn(request: OwnRequest): Promise<Reply> {
@@ -54,6 +53,6 @@ export async function putOwn(request: OwnRequest, changed: JsonObject, stored: J
   request.finish();
   const answer = await askAsHolder(request, { method: 'PUT', path, body });
   const reply = toReply(answer, [...secretsIn(stored), ...(plain === undefined ? [] : [plain])]);
-  const told = withSpecWarnings(warnOfLostScope(reply, stored), { kind, object: body, stored });
-  return warnOfWiderScope(request, told, { object: body, stored });
+  const told = warnOfKeptFinalizer(warnOfLostScope(reply, stored), { kind, changed, stored });
+  return withChangeWarnings(request, told, { object: body, stored });
 }

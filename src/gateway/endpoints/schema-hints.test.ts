@@ -25,6 +25,11 @@ it.each([
     'spec.scope.virtualClusters[3]: Invalid value: "string": spec.scope.virtualClusters[3] in body must be of type object: "string"',
     /write \{project: <project>, virtualCluster: <name>\}"$/,
   ],
+  [
+    'the life of a kubeconfig as that of a key',
+    'strict decoding error: unknown field "spec.ttl"',
+    /^299 - "a kubeconfig has no spec\.ttl: its life is spec\.certificateTTL, in seconds"$/,
+  ],
 ])('who sends %s is told how it is written', (_, message, warning) => {
   expect(withSchemaHint(refusal(begin + message)).headers?.['warning']).toEqual([
     expect.stringMatching(warning),

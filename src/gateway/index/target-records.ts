@@ -9,6 +9,7 @@ import {
 import { Store } from '../../kube/cache/store.ts';
 import { provenWatches } from '../../kube/cache/watch-requests.ts';
 import type { InformerSource, Informers } from '../../platform/informers.ts';
+import { KnownTargets } from '../../platform/targets/known-targets.ts';
 import { type ProjectRecord, projectOf, toProjectRecord } from '../../platform/targets/project-record.ts';
 import { type TargetAccessRecord, toTargetAccessRecord } from '../../platform/targets/target-connections.ts';
 import {
@@ -27,11 +28,14 @@ export class TargetRecords {
   readonly clusters = new Store<ClusterRecord>();
   readonly access = new Store<TargetAccessRecord>();
   readonly projects = new Store<ProjectRecord>();
+  /** Under which names scopes find something. */
+  readonly known: KnownTargets;
   readonly #prefix: string;
   #projectsVersion = 0;
 
   constructor(projectNamespacePrefix: string) {
     this.#prefix = projectNamespacePrefix;
+    this.known = new KnownTargets(this, projectNamespacePrefix);
     this.projects.subscribe(({ previous, current }) => {
       const isSame = previous?.label === current?.label && previous?.isDeleting === current?.isDeleting;
       if (!isSame) this.#projectsVersion += 1;

@@ -3,6 +3,7 @@ import { type Reason, reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { TransitionEvent } from '../shared/events.ts';
 import type { DesiredStatus } from './desired-status.ts';
+import { secretKeyOf } from './secret-record.ts';
 
 /** One event for each transition that the write from `record` to `desired` makes; none for anything else. */
 export function transitionEvents(
@@ -14,10 +15,7 @@ export function transitionEvents(
   const { serial, credentialHash } = desired.confirmation;
   // A serial that was used up for nothing is no credential.
   const issued = serial > record.status.serial && credentialHash !== undefined;
-  if (issued)
-    events.push(
-      normal(successor, 'Issue', `The credential with serial ${desired.confirmation.serial} was issued.`),
-    );
+  if (issued) events.push(normal(successor, 'Issue', issueNote(record, desired, successor)));
   else if (isConfirmation(record, desired))
     events.push(normal(reasons.confirmed, 'Confirm', 'The changed spec was confirmed.'));
   const change = readyChange(record, desired, issued);
@@ -32,6 +30,13 @@ export function transitionEvents(
     events.push(warning(reasons.scopeMatchesNothing, 'Match', desired.scopeMatchesNothing.message));
   }
   return events;
+}
+
+/** An event that comes again keeps the text of the first, so a Secret that is deleted again and again gets one without a serial. */
+function issueNote(record: CredentialRecord, { confirmation }: DesiredStatus, successor: Reason): string {
+  return successor === reasons.secretReplaced
+    ? `The Secret ${secretKeyOf(record)} was deleted or changed, so a new credential was issued into it. What it held before does not work any more.`
+    : `The credential with serial ${confirmation.serial} was issued.`;
 }
 
 function isConfirmation(record: CredentialRecord, desired: DesiredStatus): boolean {

@@ -41,6 +41,16 @@ describe('findUnmatchedScope', () => {
     );
   });
 
+  it('says of the namespace of a project that it is none', () => {
+    const unmatched = findUnmatchedScope(
+      keyFor({ projects: [{ project: 'p-demo' }] }),
+      (name) => name === 'namespace/p-demo',
+    );
+    expect(scopeCondition(unmatched, created + 10_000).scopeMatchesNothing?.message).toContain(
+      '(there is no project p-demo, which is the namespace of one: leave out the prefix that it begins with)',
+    );
+  });
+
   it('repeats nothing of a scope that cannot be read', () => {
     const unmatched = findUnmatchedScope(keyFor({ projects: [{ project: 'Bad Name' }] }), never);
     const { scopeMatchesNothing } = scopeCondition(unmatched, created + 10_000);

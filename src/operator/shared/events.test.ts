@@ -37,16 +37,30 @@ it('an event is written about each object that it is about, the first one last, 
   expect(lines).toEqual([{ kind: 'OwnedAccessKey', name: 'ci', reason: 'RequesterNotPermitted' }]);
 });
 
-it('an event about another object names no one and no right', () => {
-  events.publish(subject, [transition], [secret]);
+const noteOfSecret = (action: string, reason: TransitionEvent['reason'] = transition.reason) => {
+  events.publish(subject, [{ ...transition, action, reason }], [secret]);
+  return written[0]?.note;
+};
 
+it('the event about a Secret names no one and no right, but what happened, whose it is, and where to read on', () => {
+  expect(noteOfSecret('Refuse')).toBe(
+    'The credential in this Secret does not work: RequesterNotPermitted. The conditions of the OwnedAccessKey ci say what to do.',
+  );
   expect(written.map(({ type, note }) => [type, note])).toEqual([
-    ['Warning', 'See the OwnedAccessKey ci.'],
+    ['Warning', expect.not.stringContaining('bob')],
     ['Warning', 'User "bob" needs the verb "impersonate".'],
   ]);
 });
 
-it.each(['Issued', 'Renewed', 'Rotated'] as const)(
+it.each([
+  ['Confirm', /^The changed spec of the OwnedAccessKey ci was confirmed\./],
+  ['Expire', /^The credential in this Secret ends soon\. The OwnedAccessKey ci says when/],
+  ['Rotate', /^The credential in this Secret stays the same\. The conditions of the OwnedAccessKey ci/],
+])('the event about a Secret says what %s means there', (action, expected) => {
+  expect(noteOfSecret(action)).toMatch(expected);
+});
+
+it.each(['Issued', 'Renewed', 'Rotated', 'SecretReplaced', 'TargetChanged'] as const)(
   'an event %s says the same about all objects',
   (reason) => {
     const note = 'The credential with serial 2 was issued.';

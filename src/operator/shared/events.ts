@@ -49,12 +49,22 @@ export class ObjectEvents {
   }
 }
 
-/** Their notes hold nothing but a serial. */
-const openReasons: readonly Reason[] = [reasons.issued, reasons.renewed, reasons.rotated];
-
-/** Readers of another object may not be allowed to read this one, and refusals name people and their rights. */
-function noteElsewhere({ kind, key }: EventSubject, { reason, note }: TransitionEvent): string {
-  return openReasons.includes(reason) ? note : `See the ${kind} ${key}.`;
+/** Readers of another object may not be allowed to read this one, and what it says of itself names people and their rights. */
+function noteElsewhere({ kind, key }: EventSubject, { action, reason, note }: TransitionEvent): string {
+  switch (action) {
+    // They name the Secret and a serial at most.
+    case 'Issue':
+    case 'Enable':
+      return note;
+    case 'Confirm':
+      return `The changed spec of the ${kind} ${key} was confirmed. The credential in this Secret stays the same.`;
+    case 'Expire':
+      return `The credential in this Secret ends soon. The ${kind} ${key} says when, and may renew it.`;
+    case 'Refuse':
+      return `The credential in this Secret does not work: ${reason}. The conditions of the ${kind} ${key} say what to do.`;
+    default:
+      return `The credential in this Secret stays the same. The conditions of the ${kind} ${key} say what to do about it.`;
+  }
 }
 
 /** The holder of a certificate has its rights until it ends, or until the revocation succeeds. */

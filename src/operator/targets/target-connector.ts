@@ -10,7 +10,7 @@ import {
   type TargetOwner,
 } from '../../platform/targets/target-access.ts';
 import type { OpenTarget, TargetClients } from '../../platform/targets/target-clients.ts';
-import type { TargetProblem } from '../../platform/targets/target-problem.ts';
+import { type TargetProblem, withDialledServer } from '../../platform/targets/target-problem.ts';
 import type { KubeConfigSource } from '../../platform/targets/target-record.ts';
 import { impersonatorRules } from './impersonator-role.ts';
 import { isAccepted, isCurrent, requestToken } from './impersonator-token.ts';
@@ -64,7 +64,9 @@ export class TargetConnector {
     // A kubeconfig that was replaced meanwhile closed its client, and its requests failed as if the target were gone.
     const again = await clients.open(source);
     if ('problem' in again) return again.problem;
-    return again.target.client === opened.target.client ? problem : this.#use(connection, again.target);
+    const last =
+      again.target.client === opened.target.client ? problem : await this.#use(connection, again.target);
+    return last && withDialledServer(last, again.target.config.server, connection.kubeConfig);
   }
 
   /** Whether something may have been made in the target: its Secret exists before that, and until it is disconnected. */

@@ -18,7 +18,15 @@ export class KnownTargets {
   readonly #counts = new Map<TargetName, number>();
   readonly #listeners: TargetNameListener[] = [];
 
-  constructor({ projects, clusters, spaces, instances }: TargetStores, projectNamespacePrefix: string) {
+  constructor(
+    {
+      projects,
+      clusters,
+      spaces,
+      instances,
+    }: Pick<TargetStores, 'projects' | 'clusters' | 'spaces' | 'instances'>,
+    projectNamespacePrefix: string,
+  ) {
     const prefix = projectNamespacePrefix;
     this.#follow(projects, (record) => namesOf(record, prefix));
     this.#follow(

@@ -3,7 +3,7 @@ import { LatchkeyError } from '../../errors.ts';
 import { badAnswer, kubeErrorFromStatus, timedOut, unreachable } from '../../kube/kube-error.ts';
 import { toUntrustedServerError } from '../../kube/untrusted/untrusted-server-error.ts';
 import { AddressRefused } from './addresses.ts';
-import { targetProblemOf } from './target-problem.ts';
+import { targetProblemOf, withDialledServer } from './target-problem.ts';
 
 const action = { verb: 'GET', path: '/api' };
 const status = (code: number) => kubeErrorFromStatus(action, code, { kind: 'Status' });
@@ -87,5 +87,35 @@ describe('targetProblemOf', () => {
       broken('CERT_HAS_EXPIRED'),
     ])
       expect(targetProblemOf(toUntrustedServerError(action, error))?.message).toMatch(/^[A-Z].*: .*\.$/);
+  });
+});
+
+describe('withDialledServer', () => {
+  const source = { namespace: 'p-demo', name: 'vc-shop', key: 'config' };
+  const service = 'https://shop.p-demo';
+  const silent = { reason: 'TargetUnreachable', message: 'No answer.' } as const;
+
+  it.each([
+    [
+      'spec.server',
+      { server: 'https://10.0.0.1:6443' },
+      'https://10.0.0.1:6443',
+      '10.0.0.1:6443, from spec.server',
+    ],
+    ['the Service', { service }, service, 'shop.p-demo, the Service of the virtual cluster'],
+    [
+      'nothing that stands in the Secret alone',
+      { service },
+      'https://inside.example.com',
+      'the server that the kubeconfig in the Secret p-demo/vc-shop names',
+    ],
+  ])('says which server does not answer: %s', (_, choice, dialled, expected) => {
+    const { message } = withDialledServer(silent, new URL(dialled), { ...source, ...choice });
+    expect(message).toBe(`No answer. Latchkey dials ${expected}.`);
+  });
+
+  it('adds nothing to what a server answered', () => {
+    const answered = { reason: 'TargetForbidden', message: 'No.' } as const;
+    expect(withDialledServer(answered, new URL(service), { ...source, service })).toBe(answered);
   });
 });

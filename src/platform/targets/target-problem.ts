@@ -1,6 +1,7 @@
 import { type Problem, reasons } from '../../api/reasons.ts';
 import { UntrustedServerError } from '../../kube/untrusted/untrusted-server-error.ts';
 import { AddressRefused } from './addresses.ts';
+import type { KubeConfigSource } from './target-record.ts';
 
 /** Why a target cannot be used. The message names the fix; nothing of it comes from the target or its kubeconfig. */
 export type TargetProblem = Problem;
@@ -30,6 +31,26 @@ export function addressProblem(problem: string): TargetProblem {
     'change the server of the kubeconfig (an instance may name another in spec.server when you create it), or add the address to LATCHKEY_TARGET_ADDRESSES';
   const message = `The address of the target may not be dialled, because ${problem}: ${fix}.`;
   return { reason: reasons.addressRefused, message };
+}
+
+/**
+ * The same with the server that was dialled. A Secret may hold what its reader may not see, so a server that stands in it is told by
+ * its place.
+ */
+export function withDialledServer(
+  problem: TargetProblem,
+  dialled: URL,
+  source: KubeConfigSource,
+): TargetProblem {
+  if (problem.reason !== reasons.targetUnreachable) return problem;
+  return { ...problem, message: `${problem.message} Latchkey dials ${describeServer(dialled, source)}.` };
+}
+
+function describeServer({ host }: URL, { server, service, namespace, name }: KubeConfigSource): string {
+  if (server !== undefined) return `${host}, from spec.server`;
+  return service !== undefined && new URL(service).host === host
+    ? `${host}, the Service of the virtual cluster`
+    : `the server that the kubeconfig in the Secret ${namespace}/${name} names`;
 }
 
 /** The schema lets no such value in; what was stored without it is judged here. */

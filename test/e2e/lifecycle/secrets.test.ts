@@ -57,6 +57,9 @@ const stateOf = (owner: Stored) => ({
     : { [annotations.expires]: owner.status.expirationTimestamp }),
 });
 
+const replacedIn = ({ namespace, name }: Place) =>
+  `The Secret ${namespace}/${name} was deleted or changed, so a new credential was issued into it. What it held before does not work any more.`;
+
 describe.concurrent.each(kinds)('the Secret of %s', (_kind, { entry, make }) => {
   const read = async ({ namespace, name }: Place): Promise<string> =>
     entryOf(await admin.get(secretAt(namespace, name)), entry);
@@ -105,6 +108,7 @@ describe.concurrent.each(kinds)('the Secret of %s', (_kind, { entry, make }) => 
     await admin.until(owner, 'a successor', ({ status }) => status.serial === 2);
     expect(await verifier.presented(await read(at))).toBe('live');
     expect(await verifier.presented(lost)).toBe('Unknown');
+    expect((await admin.untilEvent(owner, reasons.secretReplaced)).note).toBe(replacedIn(at));
   });
 
   it('is written again with another credential when somebody changes what it holds', async () => {
@@ -115,6 +119,11 @@ describe.concurrent.each(kinds)('the Secret of %s', (_kind, { entry, make }) => 
     const data = { [entry]: Buffer.from(planted).toString('base64') };
     await admin.patch(secretAt(at.namespace, at.name), { data });
     await admin.until(owner, 'a successor', ({ status }) => status.serial === 2);
+    const secret = {
+      ...secretAt(at.namespace, at.name),
+      ...(await admin.get(secretAt(at.namespace, at.name))),
+    };
+    expect((await admin.untilEvent(secret, reasons.secretReplaced)).note).toBe(replacedIn(at));
     expect(await verifier.presented(planted)).toBe('Unknown');
     expect(await verifier.presented(replaced)).toBe('Unknown');
     expect(await verifier.presented(await read(at))).toBe('live');

@@ -116,7 +116,7 @@ describe('a site that asks for more', async () => {
       [admin.createKey({ ...own, ttl: 3601, scope: {} }), `${tooLong}.`, { ttl: 3600 }],
       [
         admin.createKey(own),
-        `spec.scope: must be set on a key for another user, by requireScope ${config}.`,
+        `spec.scope: must be set on a key for another user, by requireScope ${config}; who makes one also needs the verb impersonate on that user.`,
         { scope: {} },
       ],
       [

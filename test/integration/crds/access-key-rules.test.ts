@@ -99,7 +99,7 @@ describe('an OwnedAccessKey', () => {
 
   it('speaks for somebody', async () => {
     const message =
-      'spec: Invalid value: the key has no identity; set exactly one of spec.user, spec.team and spec.subject, or set spec.accessKey';
+      'spec: Invalid value: the key has no identity; set exactly one of spec.user, spec.team and spec.subject, or set spec.accessKey; a service account that makes a key does not become its user';
     expect(await verdict(world.systemUser, ownedAccessKeys, {})).toBe(message);
     expect(await verdict(world.systemUser, ownedAccessKeys, { user: '', team: '', subject: '' })).toBe(
       message,

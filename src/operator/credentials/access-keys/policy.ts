@@ -65,7 +65,7 @@ function commit(input: KeyInput, lineage: Lineage, credential: KeyCredential): K
   return {
     step: 'commit',
     desired,
-    successor: successorReason(record),
+    successor: successorReason(input),
     ...(life.expired ? { endedAt: life.end } : {}),
     staleSecrets: staleSecrets(record, input.ownSecrets),
     secretUpdate: secretUpdate(input, desired),
@@ -73,8 +73,12 @@ function commit(input: KeyInput, lineage: Lineage, credential: KeyCredential): K
   };
 }
 
-const successorReason = (record: CredentialRecord): Reason =>
-  rotationAsked(record) ? reasons.rotated : reasons.issued;
+function successorReason({ record, written }: KeyInput): Reason {
+  if (rotationAsked(record)) return reasons.rotated;
+  const { credentialHash, fingerprint = '' } = record.status;
+  const isReplaced = written !== undefined && credentialHash !== undefined;
+  return isReplaced && record.fingerprints.includes(fingerprint) ? reasons.secretReplaced : reasons.issued;
+}
 
 /** Declared objects stay, so that Git and the cluster agree; what a login or a POST made goes. */
 function isToBeDeleted(record: CredentialRecord, at: number, now: number): boolean {

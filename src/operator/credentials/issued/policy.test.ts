@@ -157,7 +157,7 @@ describe('the policy for a token that was issued', () => {
     ['its signing key was revoked', {}, { published: [] }, 'SigningKeyRevoked'],
     ['a rotation is asked for', { rotate: 'now' }, {}, 'Rotated'],
     ['it stands in status no more', { holdsCredential: false }, {}, 'Issued'],
-    ['its Secret is lost', { secretRef: { namespace: 'default', name: 'out' } }, {}, 'Issued'],
+    ['its Secret is lost', { secretRef: { namespace: 'default', name: 'out' } }, {}, 'SecretReplaced'],
   ] as const)('issues another when %s', (_, change, surroundings, cause) => {
     const record = { ...issuedToken({ spec: { ttl: 100 } }), ...change };
     expect(issued(record, { ...surroundings, now: created + 50 * second })).toMatchObject({

@@ -85,6 +85,6 @@ function replacementCause(input: IssuedInput, lineage: GrantedLineage): Successo
   if (status.credentialHash === undefined || isUnmarked(record, ancestors))
     return replacement(reasons.issued);
   if (!isPublished(signingKeyOf(record))) return replacement(reasons.signingKeyRevoked);
-  const present = record.secretRef === undefined ? record.holdsCredential : isIntact(record, input.secret);
-  return present ? undefined : replacement(reasons.issued);
+  if (record.secretRef === undefined) return record.holdsCredential ? undefined : replacement(reasons.issued);
+  return isIntact(record, input.secret) ? undefined : replacement(reasons.secretReplaced);
 }
