@@ -13,6 +13,7 @@ import type { Endpoints } from './endpoints/endpoints.ts';
 import { type Authenticated, authenticate } from './gate/authenticate.ts';
 import { findDenial, resolve } from './gate/authorise.ts';
 import { type EntryPermissions, entryDenial } from './gate/entry-permissions.ts';
+import { lostGroups } from './gate/lost-groups.ts';
 import type { Misses } from './gate/misses.ts';
 import type { OpenRequest, OpenRequests } from './gate/open-requests.ts';
 import type { CredentialIndex } from './index/credential-index.ts';
@@ -201,6 +202,7 @@ export class RequestHandler {
     const send = { method, path: asked.forward, headers, isLong, user: identity.user };
     const forwarding = {
       ...{ request, response, upstream, send, clock },
+      forbiddenNote: () => lostGroups(sender.verdict),
       isToWorkload: asked.subresource === 'proxy' && asked.apiGroup === '',
       publicPath: publicPathOf(request.url ?? '', asked.forward),
       maxStallMs: settings.stallTimeoutMs,

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Behaviour, type GatewayStage, gatewayStage } from '../../test/builders/gateway-stage.ts';
+import { type Behaviour, type GatewayStage, gatewayStage, verdictFor } from '../../test/builders/gateway-stage.ts';
 
 const running: GatewayStage[] = [];
 afterEach(async () => void (await Promise.all(running.splice(0).map((stage) => stage.close()))));
@@ -106,5 +106,29 @@ describe('a 401 from behind services/proxy, pods/proxy or nodes/proxy', () => {
   ])('from anywhere else is never passed on: %s', async (path) => {
     const { send } = await start((socket) => void socket.write(refusal('log in first')));
     expect(statusOf(await send(request(path)))).toBe(503);
+  });
+});
+
+describe('a 403 to the key of one whose rights come by groups', () => {
+  const forbidden = 'HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno';
+  const ofAlice = () => {
+    const verdict = verdictFor();
+    const requester = { user: 'alice', groups: ['dev'] };
+    return { ...verdict, record: { ...verdict.record, kind: 'OwnedAccessKey' as const, requester } };
+  };
+  const answerTo = async (path: string) => {
+    const { send, state } = await start((socket) => void socket.write(forbidden));
+    for (const hash of state.verdicts.keys()) state.verdicts.set(hash, ofAlice());
+    return await send(request(path));
+  };
+
+  it('says that the key has none of them', async () => {
+    expect(await answerTo(`${core}/namespaces`)).toMatch(
+      /^HTTP\/1\.1 403 [\s\S]*\nwarning: 299 - "the access key has none of the groups of alice \(dev\), nor the rights/,
+    );
+  });
+
+  it('goes on as it is when a workload says it', async () => {
+    expect(await answerTo(ofService)).not.toContain('299');
   });
 });

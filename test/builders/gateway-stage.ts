@@ -15,6 +15,7 @@ import { OpenRequests } from '../../src/gateway/gate/open-requests.ts';
 import { Questions, type QuestionsOptions } from '../../src/gateway/gate/questions.ts';
 import { CredentialRecords } from '../../src/gateway/index/credential-records.ts';
 import { RecentChanges } from '../../src/gateway/index/recent-changes.ts';
+import { TargetRecords } from '../../src/gateway/index/target-records.ts';
 import type { Refused, Verdict } from '../../src/gateway/index/verdict.ts';
 import { openUpstreamPools } from '../../src/gateway/proxy/http/upstream-pool.ts';
 import type { FoundTarget } from '../../src/gateway/proxy/targets.ts';
@@ -205,6 +206,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
       issuer: { find: () => state.published },
       issuerReads: missesOf(options),
       sitePolicy: () => noSitePolicy,
+      targetRecords: new TargetRecords('p-'),
       ...options.services,
     } as unknown as EndpointServices),
     onAuthenticated: (socket, user) => server.authenticated(socket, user),

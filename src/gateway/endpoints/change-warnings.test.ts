@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { finalizers as finalizerNames } from '../../api/names.ts';
-import { lostGroups, unmatchedScope, warnOfKeptFinalizer } from './change-warnings.ts';
+import { unmatchedScope, warnOfKeptFinalizer } from './change-warnings.ts';
 
 const kind = 'OwnedAccessKey';
 
@@ -41,27 +41,6 @@ describe('a scope that names nothing that is there', () => {
   });
 });
 
-describe('a key of one whose rights come by groups', () => {
-  const alice = { user: 'alice', groups: ['dev', 'ops', 'qa', 'web'] };
-  const said = (spec: object, sender = alice) => lostGroups(kind, { spec }, sender);
-
-  it.each([{}, { user: 'alice' }])('says that it has none of them: %j', (spec) => {
-    expect(said(spec)).toBe(
-      'spec.groups: the key has none of your groups (dev, ops, qa, …), nor the rights that come by them; name those that it needs',
-    );
-  });
-
-  it.each([
-    [{ groups: ['dev'] }, alice],
-    [{ user: 'carol' }, alice],
-    [{ team: 'web' }, alice],
-    [{ accessKey: 'parent' }, alice],
-    [{}, { user: 'alice', groups: [] }],
-  ])('says nothing of %j', (spec, sender) => {
-    expect(said(spec, sender)).toBeUndefined();
-  });
-});
-
 describe('a change that takes the finalizer off', () => {
   const finalizers = [finalizerNames.OwnedAccessKey];
   const said = (metadata: object, old: object = {}, status = 200) =>
@@ -74,7 +53,7 @@ describe('a change that takes the finalizer off', () => {
     'is told that it stays: %j',
     (metadata) => {
       expect(said(metadata)).toEqual([
-        '299 - "metadata.finalizers: management.platform.sh/access-key stays, because the credential is ended before the object goes; delete the object, and it comes off by itself"',
+        '299 - "metadata.finalizers: management.platform.sh/ownedaccesskey stays, because the credential is ended before the object goes; delete the object, and it comes off by itself"',
       ]);
     },
   );

@@ -3,7 +3,6 @@ import { asObject, asTexts, isSet, type JsonObject } from '../../api/json.ts';
 import { finalizers } from '../../api/names.ts';
 import { toLiveRecord } from '../../credentials/live-record.ts';
 import { type IsThere, missingTargets, missingTargetsText } from '../../scope/missing-targets.ts';
-import type { Verdict } from '../index/verdict.ts';
 import type { OwnRequest } from './own-request.ts';
 import { type Reply, withWarning } from './reply.ts';
 import { withSpecWarnings } from './spec-warnings.ts';
@@ -17,14 +16,11 @@ interface StoredObject {
 
 /** The reply to a creation or a change, with all that its sender should know of it. */
 export function withChangeWarnings(request: OwnRequest, reply: Reply, change: StoredObject): Reply {
-  const { kind, services, sender } = request;
+  const { kind, services } = request;
   const told = warnOfWiderScope(request, withSpecWarnings(reply, { kind, ...change }), change);
   if (told.status !== 200 && told.status !== 201) return told;
-  const texts = [
-    unmatchedScope(kind, change, services.targetRecords.known.has),
-    ...(change.stored === undefined ? [lostGroups(kind, change.object, sender.verdict.identity)] : []),
-  ];
-  return texts.filter((text) => text !== undefined).reduce(withWarning, told);
+  const unmatched = unmatchedScope(kind, change, services.targetRecords.known.has);
+  return unmatched === undefined ? told : withWarning(told, unmatched);
 }
 
 type Kind = OwnRequest['kind'];
@@ -39,23 +35,6 @@ export function unmatchedScope(
   const isSame = ['scope', 'rules'].every((field) => isDeepStrictEqual(spec[field], old[field]));
   const missing = isSame ? undefined : missingTargets(toLiveRecord(object, kind), isThere);
   return missing && `spec.scope: ${missingTargetsText(missing)}`;
-}
-
-const maxGroups = 3;
-
-/** Who has all rights by groups gets a key that may do nothing, and reads of RBAC alone. */
-export function lostGroups(
-  kind: Kind,
-  object: JsonObject,
-  { user, groups }: Pick<Verdict['identity'], 'user' | 'groups'>,
-): string | undefined {
-  const spec = asObject(object['spec']);
-  const isOfOther = ['team', 'subject', 'accessKey'].some((field) => isSet(spec[field]));
-  const isOfSender = !isSet(spec['user']) || spec['user'] === user;
-  if (kind !== 'OwnedAccessKey' || isOfOther || !isOfSender) return undefined;
-  if (groups.length === 0 || asTexts(spec['groups']).length > 0) return undefined;
-  const named = [...groups.slice(0, maxGroups), ...(groups.length > maxGroups ? ['…'] : [])].join(', ');
-  return `spec.groups: the key has none of your groups (${named}), nor the rights that come by them; name those that it needs`;
 }
 
 /** `changed`: the whole object as its sender wants it. One that was not read before may leave out what it does not know. */

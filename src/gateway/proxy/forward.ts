@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici';
 import type { Clock } from '../../kube/clock.ts';
 import { WriteBudget } from '../../kube/queue/write-budget.ts';
 import { type ErrorAnswer, errorAnswer, hasBody, leaveRest, sendError } from '../server/error-answer.ts';
+import { warningOf } from '../server/warning.ts';
 import { BadResponse } from './http/response-head.ts';
 import { responseHeaders } from './response-headers.ts';
 import { UpstreamBusy } from './sent-request.ts';
@@ -22,6 +23,8 @@ export interface Forwarding {
   readonly publicPath: string;
   /** A workload behind the subresource `proxy` of the API server may give the answer. */
   readonly isToWorkload?: boolean;
+  /** What the client should know besides where the API server refuses it. */
+  readonly forbiddenNote?: () => string | undefined;
   readonly clock: Clock;
   /** How long a short request may stand still on either side. Watches may for as long as they like. */
   readonly maxStallMs: number;
@@ -139,8 +142,14 @@ class Relay implements Dispatcher.DispatchHandler {
     const headers = responseHeaders(rawHeaders, this.#forwarding.publicPath);
     if (headers === undefined) return this.#refuseAnswer(controller, 'the answer sends the client elsewhere');
     leaveRest(this.#response);
-    this.#response.writeHead(status, headers);
+    this.#response.writeHead(status, [...headers, ...this.#noteOn(status)]);
     if (this.#forwarding.send.isLong) this.#response.flushHeaders();
+  }
+
+  #noteOn(status: number): readonly string[] {
+    const { isToWorkload, forbiddenNote } = this.#forwarding;
+    const note = status === 403 && isToWorkload !== true ? forbiddenNote?.() : undefined;
+    return note === undefined ? [] : ['warning', warningOf(note)];
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {

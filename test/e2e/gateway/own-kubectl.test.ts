@@ -111,6 +111,23 @@ describe('kubectl, with a key of one’s own', () => {
     for (const made of [keyOf(name), another]) limited.track(made);
   });
 
+  it('is told what a key does not do that one thinks it does', async () => {
+    const name = world.name('told');
+    const stderrOf = async (args: string[], manifest?: object) =>
+      (await kubectl.run(args, manifest === undefined ? {} : { input: JSON.stringify(manifest) })).stderr;
+    const scope = { clusters: [{ cluster: world.name('missing') }] };
+    const unmatched = await stderrOf(['create', '-f', '-'], keyOf(name, { ttl: 600, scope }));
+    kubectl.track(keyOf(name));
+    expect(unmatched).toContain(
+      `Warning: spec.scope: Nothing that spec.scope names exists (there is no cluster ${scope.clusters[0]?.cluster})`,
+    );
+    const patch = ['patch', 'oak', name, '--type=merge', '-p', '{"metadata":{"finalizers":null}}'];
+    expect(await stderrOf(patch)).toContain(
+      'Warning: metadata.finalizers: management.platform.sh/ownedaccesskey stays',
+    );
+    expect(await stderrOf(['get', 'configmaps', '-n', 'default'])).not.toContain('Warning');
+  });
+
   it('edits', async () => {
     const name = world.name('edited');
     await kubectl.send('create', keyOf(name));

@@ -1,0 +1,24 @@
+import { isReserved } from '../../credentials/identity.ts';
+import type { Verdict } from '../index/verdict.ts';
+
+const maxGroups = 3;
+
+/**
+ * What the holder of a key should know of a refusal by RBAC: who made it for themselves may have their rights by groups, and a key has
+ * those groups alone that it names.
+ */
+export function lostGroups({
+  record,
+  identity,
+}: {
+  readonly record: Pick<Verdict['record'], 'kind' | 'accessKey' | 'requester'>;
+  readonly identity: Pick<Verdict['identity'], 'user' | 'groups'>;
+}): string | undefined {
+  const { kind, accessKey, requester } = record;
+  if (kind !== 'OwnedAccessKey' || accessKey !== undefined || identity.groups.length > 0) return undefined;
+  if (requester?.user !== identity.user) return undefined;
+  const groups = requester.groups.filter((group) => !isReserved(group));
+  if (groups.length === 0) return undefined;
+  const named = [...groups.slice(0, maxGroups), ...(groups.length > maxGroups ? ['...'] : [])].join(', ');
+  return `the access key has none of the groups of ${identity.user} (${named}), nor the rights that come by them; a new key gets those that its spec.groups names`;
+}
