@@ -1,5 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Behaviour, type GatewayStage, gatewayStage, verdictFor } from '../../test/builders/gateway-stage.ts';
+import {
+  type Behaviour,
+  type GatewayStage,
+  gatewayStage,
+  verdictFor,
+} from '../../test/builders/gateway-stage.ts';
 
 const running: GatewayStage[] = [];
 afterEach(async () => void (await Promise.all(running.splice(0).map((stage) => stage.close()))));
