@@ -35,6 +35,7 @@ import {
   type ServingCertificate,
 } from './server/certificate.ts';
 import { GatewayServer, type ServerLimits } from './server/server.ts';
+import { LargeBodies, largeBodyLimits } from './turns/large-bodies.ts';
 import { MainThread } from './turns/main-thread.ts';
 import { YAMLReader, yamlLimits } from './yaml/yaml-reader.ts';
 
@@ -183,7 +184,7 @@ export class Gateway {
       permissions: this.#permissions,
       misses,
       held: new HeldBytes({ ofUser: 48 * 2 ** 20, ofAll: 144 * 2 ** 20 }),
-      yaml: new YAMLReader(clock, yamlLimits),
+      yaml: new YAMLReader({ clock, limits: yamlLimits, isAlone: (user) => this.#open.isAlone(user) }),
       quota: new Quota({ records, now: () => clock.now(), limits }),
       changes: new RecentChanges(records, (kind) => this.#index.position(kind)),
       issuer: this.#issuer,
@@ -206,6 +207,7 @@ export class Gateway {
       misses,
       endpoints: this.#createEndpoints(misses),
       mainThread: new MainThread({ clock, isAlone: (user) => this.#open.isAlone(user) }),
+      largeBodies: new LargeBodies({ clock, ...largeBodyLimits }),
       onAuthenticated: (socket, user) => this.#server.authenticated(socket, user),
     });
   }

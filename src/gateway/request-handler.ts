@@ -24,6 +24,7 @@ import { UpstreamBusy } from './proxy/sent-request.ts';
 import type { FoundTarget, Targets } from './proxy/targets.ts';
 import type { Upstream } from './proxy/upstream.ts';
 import { type ErrorAnswer, errorAnswer, hasBody, sendError } from './server/error-answer.ts';
+import type { LargeBodies } from './turns/large-bodies.ts';
 import type { MainThread } from './turns/main-thread.ts';
 
 export interface RequestHandlerOptions {
@@ -38,6 +39,7 @@ export interface RequestHandlerOptions {
   readonly misses: Pick<Misses, 'isTooMany'>;
   readonly endpoints: Endpoints;
   readonly mainThread: Pick<MainThread, 'turn'>;
+  readonly largeBodies: Pick<LargeBodies, 'enter'>;
   /** Told the user of every live credential, with the connection that it came over. */
   readonly onAuthenticated: (socket: Socket, user: string) => void;
 }
@@ -193,7 +195,7 @@ export class RequestHandler {
     underway: OpenRequest,
     { sender, target, upstream }: Pick<Passed, 'sender' | 'target'> & { upstream: Upstream },
   ): void {
-    const { clock, log, metrics, settings, endpoints, mainThread } = this.#options;
+    const { clock, log, metrics, settings, endpoints, mainThread, largeBodies } = this.#options;
     const { method = '', socket, rawHeaders } = request;
     const { asked, isLong, identity } = underway;
     const impersonation = impersonationIn(target, sender.verdict);
@@ -218,8 +220,12 @@ export class RequestHandler {
     const finish = () => {
       underway.isFinishing = true;
     };
-    const turn = async () => await mainThread.turn(identity.user);
-    const passed = { ...forwarding, asked, sender, place: target, turn, finish, refuse };
+    const turn = async (receivedBytes = 0) => await mainThread.turn(identity.user, receivedBytes);
+    const enterLargeBody = async () => await largeBodies.enter(identity.user, response);
+    const passed = {
+      ...{ ...forwarding, asked, sender, place: target },
+      ...{ turn, enterLargeBody, finish, refuse },
+    };
     endpoint(passed).catch((error: unknown) => this.#fail(response, error));
   }
 

@@ -23,6 +23,7 @@ import { ApiServerUpstream, type UpstreamLimits } from '../../src/gateway/proxy/
 import { RequestHandler } from '../../src/gateway/request-handler.ts';
 import type { ServingCertificate } from '../../src/gateway/server/certificate.ts';
 import { GatewayServer, type ServerLimits } from '../../src/gateway/server/server.ts';
+import { LargeBodies, largeBodyLimits } from '../../src/gateway/turns/large-bodies.ts';
 import { MainThread } from '../../src/gateway/turns/main-thread.ts';
 import { YAMLReader, yamlLimits } from '../../src/gateway/yaml/yaml-reader.ts';
 import {
@@ -198,6 +199,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     permissions,
     misses,
     mainThread: new MainThread({ clock: systemClock, isAlone: (user) => open.isAlone(user) }),
+    largeBodies: new LargeBodies({ clock: systemClock, ...largeBodyLimits }),
     endpoints: new Endpoints({
       ...servicesOf(index, records),
       settings,
@@ -249,7 +251,7 @@ function servicesOf(index: EndpointServices['index'], records: CredentialRecords
     index,
     quota: new Quota({ records, now: () => systemClock.now(), limits: { OwnedAccessKey: 3 } }),
     held: new HeldBytes({ ofUser: 48 * 2 ** 20, ofAll: 144 * 2 ** 20 }),
-    yaml: new YAMLReader(systemClock, yamlLimits),
+    yaml: new YAMLReader({ clock: systemClock, limits: yamlLimits, isAlone: () => true }),
     changes: new RecentChanges(records, () => '1'),
   };
 }

@@ -4,7 +4,10 @@ import { YAMLReader, yamlLimits } from '../yaml/yaml-reader.ts';
 import { Refusal } from './refusal.ts';
 import { parseBody, parseObject, parsePatch } from './request-body.ts';
 
-const source = { yaml: new YAMLReader(systemClock, yamlLimits), user: 'alice' };
+const source = {
+  yaml: new YAMLReader({ clock: systemClock, limits: yamlLimits, isAlone: () => true }),
+  user: 'alice',
+};
 const parse = async (text: string, type = 'application/yaml') => {
   const parsed = await parseBody(Buffer.from(text), type, source);
   return 'value' in parsed ? parsed : { problem: JSON.parse(parsed.refusal.body).message as string };

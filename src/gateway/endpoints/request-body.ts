@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
 import { hasInexactNumber, isObject, type JsonObject, nestsTooDeep, parseJSON } from '../../api/json.ts';
 import { type JsonBounds, withinJsonBounds } from '../../kube/client/json-bounds.ts';
 import { WriteBudget } from '../../kube/queue/write-budget.ts';
@@ -13,7 +14,10 @@ import type { OwnRequest } from './own-request.ts';
 import { Refusal, refuse } from './refusal.ts';
 import { hasRepeatedKey } from './repeated-key.ts';
 
-type BodySource = Pick<EndpointRequest, 'request' | 'response' | 'clock' | 'maxStallMs' | 'turn'>;
+type BodySource = Pick<
+  EndpointRequest,
+  'request' | 'response' | 'clock' | 'maxStallMs' | 'turn' | 'enterLargeBody'
+>;
 
 export interface BodyLimit {
   readonly maxBytes: number;
@@ -30,13 +34,22 @@ export interface YAMLSource {
   readonly user: string;
 }
 
+/** Hardly an object of ours has more bytes than this. A larger body waits for others of its user. */
+const smallBody = 2 ** 15;
+
+/** One that does not say how long it is counts as large. */
+const isLarge = ({ headers }: IncomingMessage): boolean =>
+  !(Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= smallBody);
+
 /** The body, or the answer to one that does not arrive. */
 export async function readBody(
-  { request, response, clock, maxStallMs, turn }: BodySource,
+  { request, response, clock, maxStallMs, turn, enterLargeBody }: BodySource,
   { maxBytes, tooLarge }: BodyLimit,
   mayHold: (bytes: number) => boolean = () => true,
 ): Promise<Buffer | ErrorAnswer> {
   if (!hasBody(request)) return Buffer.alloc(0);
+  if (isLarge(request) && !(await enterLargeBody())) return tooManyBytes;
+  if (request.destroyed) return cutOff;
   if (expectsContinue(request)) response.writeContinue();
   const { promise, resolve } = Promise.withResolvers<Buffer | ErrorAnswer>();
   const guard = new StallGuard(clock, maxStallMs, () => resolve(tooSlow));
@@ -57,7 +70,7 @@ export async function readBody(
   const body = await promise;
   guard.stop();
   request.pause();
-  await turn();
+  await turn(size);
   return body;
 }
 

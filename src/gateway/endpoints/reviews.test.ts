@@ -110,7 +110,8 @@ describe('the body of a review', () => {
   it('in YAML is read in turns of users, and more of one user than may wait get 429', async () => {
     const asked: string[] = [];
     const held = Promise.withResolvers<void>();
-    const yaml = new YAMLReader(systemClock, { ...yamlLimits, short: { ...yamlLimits.short, ofUser: 2 } });
+    const limits = { ...yamlLimits, short: { ...yamlLimits.short, ofUser: 2 } };
+    const yaml = new YAMLReader({ clock: systemClock, limits, isAlone: () => true });
     const read = async (user: string, text: string) => {
       asked.push(user);
       await held.promise;

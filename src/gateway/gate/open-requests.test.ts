@@ -44,7 +44,13 @@ function start() {
     },
   };
   expect(open.enter('hash', request)).toBeUndefined();
-  return { state, open, sweep: () => clock.advance(500) };
+  /** One that is over at once. */
+  const send = (user: string) => {
+    const short = { ...request, identity: { ...identity, user }, isLong: false };
+    expect(open.enter('another', short)).toBeUndefined();
+    open.leave('another', short);
+  };
+  return { state, open, clock, send, sweep: () => clock.advance(500) };
 }
 
 it('the scope of what is under way is asked again only when something changed that it rests on', () => {
@@ -71,4 +77,21 @@ it.each<[string, (state: ReturnType<typeof start>['state']) => void]>([
   change(state);
   sweep();
   expect(state.cut).toBe(1);
+});
+
+it('who has sent all requests of the last second is alone', () => {
+  const { open, clock, send } = start();
+  expect([open.isAlone('alice'), open.isAlone('mallory')]).toEqual([true, false]);
+  send('mallory');
+  expect([open.isAlone('alice'), open.isAlone('mallory'), open.isAlone('bob')]).toEqual([
+    false,
+    false,
+    false,
+  ]);
+  clock.advance(900);
+  send('mallory');
+  send('mallory');
+  expect(open.isAlone('mallory')).toBe(false);
+  clock.advance(200);
+  expect([open.isAlone('mallory'), open.isAlone('alice')]).toEqual([true, false]);
 });

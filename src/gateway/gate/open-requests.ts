@@ -53,6 +53,14 @@ export interface RequestCounts {
 /** How soon an end that no change of an object announces is noticed. */
 const sweepMs = 500;
 
+/** Who has sent a request so short a time ago will send others, milliseconds. */
+const recentMs = 1_000;
+
+interface Arrival {
+  user: string;
+  at: number;
+}
+
 interface Share {
   long: number;
   readonly open: Set<OpenRequest>;
@@ -63,8 +71,9 @@ export class OpenRequests {
   readonly #options: OpenRequestsOptions;
   readonly #shares = new Map<string, Share>();
   readonly #users = new Map<string, { short: number; long: number }>();
-  /** With a short request under way. */
-  #busyUsers = 0;
+  /** Of the user who sent a request last, and of the one before. */
+  #last: Arrival = { user: '', at: Number.NEGATIVE_INFINITY };
+  #former: Arrival = { user: '', at: Number.NEGATIVE_INFINITY };
   #timer: Timer | undefined;
 
   constructor(options: OpenRequestsOptions) {
@@ -86,7 +95,7 @@ export class OpenRequests {
     request.projects = this.#options.projectsVersion();
     share.open.add(request);
     user[kind] += 1;
-    if (kind === 'short' && user.short === 1) this.#busyUsers += 1;
+    this.#arrived(name, clock.monotonic());
     if (request.isLong) share.long += 1;
     this.#timer ??= clock.setTimer(() => this.#sweep(), sweepMs);
     return undefined;
@@ -105,14 +114,23 @@ export class OpenRequests {
     const counts = this.#users.get(user);
     if (counts === undefined) return;
     counts[isLong ? 'long' : 'short'] -= 1;
-    if (!isLong && counts.short === 0) this.#busyUsers -= 1;
     if (counts.short + counts.long === 0) this.#users.delete(user);
   }
 
-  /** Whether no one else has a short request under way. */
+  #arrived(user: string, at: number): void {
+    if (this.#last.user !== user) {
+      const former = this.#former;
+      this.#former = this.#last;
+      this.#last = former;
+      this.#last.user = user;
+    }
+    this.#last.at = at;
+  }
+
+  /** Whether no one else has sent a request of late. */
   isAlone(user: string): boolean {
-    const own = (this.#users.get(user)?.short ?? 0) > 0 ? 1 : 0;
-    return this.#busyUsers === own;
+    const other = this.#last.user === user ? this.#former : this.#last;
+    return this.#options.clock.monotonic() - other.at > recentMs;
   }
 
   /** Ends what the credential of this hash no longer allows. */

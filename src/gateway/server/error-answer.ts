@@ -61,10 +61,14 @@ const statusHeaders = [
  */
 const ending: ReadonlySet<number> = new Set([400, 401, 501, 502]);
 
+/** Whose body was read to its end speaks HTTP, whatever was in it. */
+const endsConnection = ({ req: { complete } }: ServerResponse, { status }: ErrorAnswer): boolean =>
+  ending.has(status) && !(status === 400 && complete);
+
 /** Ends the request with the error. */
 export function sendError(response: ServerResponse, answer: ErrorAnswer): void {
   leaveRest(response);
-  if (ending.has(answer.status)) response.shouldKeepAlive = false;
+  if (endsConnection(response, answer)) response.shouldKeepAlive = false;
   response.writeHead(answer.status, answer.headers as string[]);
   response.end(response.req.method === 'HEAD' ? undefined : answer.body);
 }

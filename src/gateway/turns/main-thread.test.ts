@@ -12,7 +12,7 @@ const start = (isAlone = false) => {
     order.push(user);
     clock.advance(ms);
   };
-  return { clock, order, work };
+  return { clock, order, thread, work };
 };
 const loop = async (turns = 30) => {
   for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
@@ -55,4 +55,22 @@ it('who is alone waits for no one', async () => {
   const { order, work } = start(true);
   await Promise.all(Array.from({ length: 10 }, () => work('mallory', 40)));
   expect(order).toHaveLength(10);
+});
+
+it('what was received counts before it is looked at', async () => {
+  const { clock, thread } = start();
+  const megabytes = 100;
+  void thread.turn('mallory', megabytes * 2 ** 20);
+  await loop();
+  let isHis = false;
+  void thread.turn('mallory').then(() => {
+    isHis = true;
+  });
+  const waited = async (ms: number) => {
+    clock.advance(ms);
+    await loop();
+    return isHis;
+  };
+  expect(await waited(100)).toBe(false);
+  expect(await waited(10_000)).toBe(true);
 });

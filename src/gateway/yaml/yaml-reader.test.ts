@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { cpuMs } from '../../../test/fakes/cpu-time.ts';
 import { systemClock } from '../../kube/clock.ts';
 import { readYAML } from './read-yaml.ts';
-import { YAMLReader, type YAMLTurnsLimits, yamlLimits } from './yaml-reader.ts';
+import { YAMLReader, type YAMLReaderLimits, yamlLimits } from './yaml-reader.ts';
+import type { YAMLTurnsLimits } from './yaml-turns.ts';
 
 const megabyte = 2 ** 20;
 const fill = (begin: string, line: (index: number) => string) => {
@@ -21,11 +22,15 @@ const annotations = fill(
 const commas = `[${','.repeat(megabyte - 2)}`;
 /** A long one. */
 const text = (name: string) => `${name}: 1\n${'# as long as it takes\n'.repeat(600)}`;
-const start = (limits: Partial<YAMLTurnsLimits> = {}, maxShort = yamlLimits.maxShort) =>
-  new YAMLReader(systemClock, {
-    maxShort,
-    short: { ...yamlLimits.short, ...limits },
-    long: { ...yamlLimits.long, ...limits },
+const start = (limits: Partial<YAMLTurnsLimits> = {}, rest: Partial<YAMLReaderLimits> = {}) =>
+  new YAMLReader({
+    clock: systemClock,
+    limits: {
+      ...{ ...yamlLimits, ...rest },
+      short: { ...yamlLimits.short, ...limits },
+      long: { ...yamlLimits.long, ...limits },
+    },
+    isAlone: () => true,
   });
 /** A short text of commas takes a quarter of a second. */
 const shortCommas = `[${','.repeat(8_000)}]`;
@@ -131,7 +136,7 @@ describe('a short text of YAML', () => {
   });
 
   it('is read after one that took too much, whose thread has ended', async () => {
-    const reader = start({ maxHeapBytes: 64 * megabyte }, 2 * megabyte);
+    const reader = start({ maxHeapBytes: 64 * megabyte }, { maxShort: 2 * megabyte });
     const [bad, good] = await Promise.all([reader.read('mallory', commas), reader.read('alice', 'a: 1')]);
     expect(bad).toEqual({ problem: 'to read so much YAML takes too much memory' });
     expect(good).toEqual({ json: '{"a":1}' });

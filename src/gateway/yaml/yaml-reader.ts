@@ -1,26 +1,32 @@
 import type { Clock } from '../../kube/clock.ts';
-import { UserLine } from '../turns/user-line.ts';
+import type { TimeShareOptions } from '../turns/time-share.ts';
 import type { YAMLReading } from './read-yaml.ts';
-import { YAMLThread, type YAMLThreadLimits } from './yaml-thread.ts';
+import { YAMLThread } from './yaml-thread.ts';
+import { YAMLTurns, type YAMLTurnsLimits } from './yaml-turns.ts';
 
-export interface YAMLTurnsLimits extends YAMLThreadLimits {
-  /** Texts that wait or are read. */
-  readonly ofUser: number;
-  readonly ofAll: number;
+export interface YAMLReaderOptions extends TimeShareOptions {
+  readonly clock: Clock;
+  readonly limits: YAMLReaderLimits;
 }
 
 export interface YAMLReaderLimits {
   /** A longer text is a long one: characters. */
   readonly maxShort: number;
+  /** For a text to be read at last. */
+  readonly maxWaitMs: number;
   readonly short: YAMLTurnsLimits;
   readonly long: YAMLTurnsLimits;
 }
 
-/** A megabyte of keys and values takes a second and 150 MB; the limit of memory of a replica has room for both threads. */
+/**
+ * A megabyte of keys and values takes a second and 150 MB; the limit of memory of a replica has room for both threads. All that one
+ * credential may send at once may wait: who is refused asks again at once, and that costs the main thread more than a line does.
+ */
 export const yamlLimits: YAMLReaderLimits = {
   maxShort: 8_192,
-  short: { maxMs: 5_000, maxHeapBytes: 64 * 2 ** 20, ofUser: 16, ofAll: 128 },
-  long: { maxMs: 10_000, maxHeapBytes: 192 * 2 ** 20, ofUser: 4, ofAll: 32 },
+  maxWaitMs: 30_000,
+  short: { maxMs: 5_000, maxHeapBytes: 64 * 2 ** 20, ofUser: 128, ofAll: 1_024 },
+  long: { maxMs: 10_000, maxHeapBytes: 192 * 2 ** 20, ofUser: 128, ofAll: 512 },
 };
 
 /**
@@ -32,58 +38,17 @@ export class YAMLReader {
   readonly #short: YAMLTurns;
   readonly #long: YAMLTurns;
 
-  constructor(clock: Clock, { maxShort, short, long }: YAMLReaderLimits) {
+  constructor({ clock, limits, isAlone }: YAMLReaderOptions) {
+    const { maxShort, maxWaitMs, short, long } = limits;
+    const turns = (each: YAMLTurnsLimits) =>
+      new YAMLTurns({ ...{ clock, maxWaitMs, limits: each, isAlone }, thread: new YAMLThread(clock, each) });
     this.#maxShort = maxShort;
-    this.#short = new YAMLTurns(new YAMLThread(clock, short), short);
-    this.#long = new YAMLTurns(new YAMLThread(clock, long), long);
+    this.#short = turns(short);
+    this.#long = turns(long);
   }
 
-  /** Undefined: too many such texts wait, of this user or of all. */
+  /** Undefined: too many such texts wait, of this user or of all, or this one did for too long. */
   async read(user: string, text: string): Promise<YAMLReading | undefined> {
     return await (text.length <= this.#maxShort ? this.#short : this.#long).read(user, text);
-  }
-}
-
-interface WaitingText {
-  readonly text: string;
-  readonly onRead: (reading: YAMLReading) => void;
-}
-
-/** A thread, and the line in front of it. Users take turns. */
-class YAMLTurns {
-  readonly #thread: YAMLThread;
-  readonly #limits: YAMLTurnsLimits;
-  readonly #line = new UserLine<WaitingText>();
-  readonly #ofUser = new Map<string, number>();
-  #ofAll = 0;
-  #isReading = false;
-
-  constructor(thread: YAMLThread, limits: YAMLTurnsLimits) {
-    this.#thread = thread;
-    this.#limits = limits;
-  }
-
-  async read(user: string, text: string): Promise<YAMLReading | undefined> {
-    const ofUser = this.#ofUser.get(user) ?? 0;
-    if (ofUser >= this.#limits.ofUser || this.#ofAll >= this.#limits.ofAll) return undefined;
-    const { promise, resolve: onRead } = Promise.withResolvers<YAMLReading>();
-    this.#count(user, 1);
-    this.#line.add(user, { text, onRead });
-    if (!this.#isReading) void this.#run();
-    return await promise.finally(() => this.#count(user, -1));
-  }
-
-  async #run(): Promise<void> {
-    this.#isReading = true;
-    for (let next = this.#line.next(); next !== undefined; next = this.#line.next())
-      next.item.onRead(await this.#thread.read(next.item.text));
-    this.#isReading = false;
-  }
-
-  #count(user: string, change: number): void {
-    const ofUser = (this.#ofUser.get(user) ?? 0) + change;
-    this.#ofAll += change;
-    if (ofUser > 0) this.#ofUser.set(user, ofUser);
-    else this.#ofUser.delete(user);
   }
 }

@@ -8,9 +8,14 @@ export interface YAMLThreadLimits {
   readonly maxHeapBytes: number;
 }
 
-/** What the thread says of a text. */
-export interface ThreadAnswer {
+export interface ThreadReading {
   readonly reading: YAMLReading;
+  /** CPU time that it took. */
+  readonly ms: number;
+}
+
+/** What the thread says of a text. */
+export interface ThreadAnswer extends ThreadReading {
   /** It shall not read another one. */
   readonly isLast: boolean;
 }
@@ -35,10 +40,10 @@ export class YAMLThread {
   }
 
   /** Wait for it before the next one. */
-  async read(text: string): Promise<YAMLReading> {
+  async read(text: string): Promise<ThreadReading> {
     this.#idle?.cancel();
     this.#worker ??= startWorker();
-    const { reading, isLast } = await this.#ask(this.#worker, text);
+    const { isLast, ...reading } = await this.#ask(this.#worker, text);
     if (isLast) await this.#end();
     else this.#idle = this.#clock.setTimer(() => void this.#end(), idleMs);
     return reading;
@@ -52,7 +57,7 @@ export class YAMLThread {
 
   async #ask(worker: Worker, text: string): Promise<ThreadAnswer> {
     const { promise, resolve } = Promise.withResolvers<ThreadAnswer>();
-    const onEnd = () => resolve(tooMuch);
+    const onEnd = () => resolve(ended(tooMuch, this.#limits));
     worker.once('message', resolve).once('error', onEnd).once('exit', onEnd);
     const stopLooking = this.#lookAt(worker, resolve);
     worker.postMessage(text);
@@ -71,11 +76,11 @@ export class YAMLThread {
       const [{ user, system }, heap] = await Promise.all([worker.cpuUsage(), worker.getHeapStatistics()]);
       const cpuMs = (user + system) / 1_000;
       before ??= cpuMs;
-      if (cpuMs - before > maxMs) onAnswer(tooSlow);
-      if (heap.used_heap_size > maxHeapBytes) onAnswer(tooMuch);
+      if (cpuMs - before > maxMs) onAnswer(ended(tooSlow, this.#limits));
+      if (heap.used_heap_size > maxHeapBytes) onAnswer(ended(tooMuch, this.#limits));
     };
     const onTime = (): void => {
-      if (this.#clock.monotonic() - start > maxSlowness * maxMs) onAnswer(tooSlow);
+      if (this.#clock.monotonic() - start > maxSlowness * maxMs) onAnswer(ended(tooSlow, this.#limits));
       // A thread that begins or ends says nothing of itself.
       look().catch(() => undefined);
       timer = this.#clock.setTimer(onTime, lookMs);
@@ -95,6 +100,9 @@ const workerFile = new URL(
   import.meta.url,
 );
 
-const ended = (problem: string): ThreadAnswer => ({ reading: { problem }, isLast: true });
-const tooMuch = ended('to read so much YAML takes too much memory');
-const tooSlow = ended('to read so much YAML takes too long');
+const ended = (problem: string, { maxMs: ms }: YAMLThreadLimits): ThreadAnswer => ({
+  ...{ reading: { problem }, ms },
+  isLast: true,
+});
+const tooMuch = 'to read so much YAML takes too much memory';
+const tooSlow = 'to read so much YAML takes too long';

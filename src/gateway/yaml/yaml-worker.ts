@@ -6,7 +6,9 @@ import type { ThreadAnswer } from './yaml-thread.ts';
 const maxKeptBytes = 32 * 2 ** 20;
 
 parentPort?.on('message', (text: string) => {
+  const before = process.threadCpuUsage();
   const reading = readYAML(text);
+  const { user, system } = process.threadCpuUsage(before);
   const isLast = process.memoryUsage().heapUsed > maxKeptBytes;
-  parentPort?.postMessage({ reading, isLast } satisfies ThreadAnswer);
+  parentPort?.postMessage({ reading, ms: (user + system) / 1_000, isLast } satisfies ThreadAnswer);
 });

@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { TimeShare } from './time-share.ts';
+
+/** How often in ten seconds someone may do what takes 10 ms each time. */
+function timesIn10s(isAlone: boolean): number {
+  const share = new TimeShare({ isAlone: () => isAlone });
+  let times = 0;
+  for (let now = 0; now < 10_000; now += 10) {
+    if (!share.mayGoOn('mallory', now)) continue;
+    times += 1;
+    share.charge('mallory', 10, now + 10);
+  }
+  return times;
+}
+
+it('who is not alone has a fifth of the time in the long run', () => {
+  expect(timesIn10s(false)).toBeGreaterThanOrEqual(200);
+  expect(timesIn10s(false)).toBeLessThan(212);
+});
+
+it('who is alone has all of it', () => {
+  expect(timesIn10s(true)).toBe(1_000);
+});
+
+it('what one has taken is nothing to another one, and is forgotten when it is paid for', () => {
+  const share = new TimeShare({ isAlone: () => false });
+  share.charge('mallory', 1_000, 1_000);
+  expect([share.mayGoOn('mallory', 1_000), share.mayGoOn('alice', 1_000)]).toEqual([false, true]);
+  share.forget(4_000);
+  expect(share.mayGoOn('mallory', 4_000)).toBe(false);
+  share.forget(5_001);
+  expect(share.mayGoOn('mallory', 5_001)).toBe(true);
+});

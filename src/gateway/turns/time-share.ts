@@ -1,0 +1,39 @@
+export interface TimeShareOptions {
+  /** Whether no one but this user has sent a request of late. */
+  readonly isAlone: (user: string) => boolean;
+}
+
+/** Of the time of a thread, for one user, while others send requests. */
+const share = 0.2;
+/** What a user may take at once after a pause, milliseconds of the thread. */
+const burstMs = 50;
+
+/** What each user has had of the time of one thread. Who has had more than their share waits; who is alone may have all of it. */
+export class TimeShare {
+  readonly #isAlone: TimeShareOptions['isAlone'];
+  /** Until when each user has to wait for what they have taken, at the pace of a share. Those with nothing to wait for are not here. */
+  readonly #paidAt = new Map<string, number>();
+
+  constructor({ isAlone }: TimeShareOptions) {
+    this.#isAlone = isAlone;
+  }
+
+  /** The user has taken so much by `now`. Times are monotonic milliseconds. */
+  charge(user: string, ms: number, now: number): void {
+    const paidAt = Math.max(this.#paidAt.get(user) ?? 0, now - ms) + ms / share;
+    this.#paidAt.delete(user);
+    this.#paidAt.set(user, paidAt);
+  }
+
+  mayGoOn(user: string, now: number): boolean {
+    return (this.#paidAt.get(user) ?? 0) - now <= burstMs / share || this.#isAlone(user);
+  }
+
+  /** Those who came last are at the end. */
+  forget(now: number): void {
+    for (const [user, paidAt] of this.#paidAt) {
+      if (paidAt > now) return;
+      this.#paidAt.delete(user);
+    }
+  }
+}
