@@ -10,6 +10,7 @@ import type { GatewaySettings } from '../settings/gateway.ts';
 import type { GatewayMetrics } from '../telemetry/metrics/gateway.ts';
 import type { Exchange } from './endpoints/endpoint.ts';
 import type { Endpoints } from './endpoints/endpoints.ts';
+import { tooManyBytes } from './endpoints/request-body.ts';
 import { type Authenticated, authenticate } from './gate/authenticate.ts';
 import { findDenial, resolve } from './gate/authorise.ts';
 import { type EntryPermissions, entryDenial } from './gate/entry-permissions.ts';
@@ -18,13 +19,13 @@ import type { Misses } from './gate/misses.ts';
 import type { OpenRequest, OpenRequests } from './gate/open-requests.ts';
 import type { CredentialIndex } from './index/credential-index.ts';
 import type { Verdict } from './index/verdict.ts';
-import { forward } from './proxy/forward.ts';
+import { type Forwarding, forward } from './proxy/forward.ts';
 import { impersonates, requestHeaders } from './proxy/request-headers.ts';
 import { UpstreamBusy } from './proxy/sent-request.ts';
 import type { FoundTarget, Targets } from './proxy/targets.ts';
 import type { Upstream } from './proxy/upstream.ts';
 import { type ErrorAnswer, errorAnswer, hasBody, sendError } from './server/error-answer.ts';
-import type { LargeBodies } from './turns/large-bodies.ts';
+import { isLargeBody, type LargeBodies } from './turns/large-bodies.ts';
 import type { MainThread } from './turns/main-thread.ts';
 
 export interface RequestHandlerOptions {
@@ -38,7 +39,7 @@ export interface RequestHandlerOptions {
   readonly permissions: Pick<EntryPermissions, 'find' | 'ask'>;
   readonly misses: Pick<Misses, 'isTooMany'>;
   readonly endpoints: Endpoints;
-  readonly mainThread: Pick<MainThread, 'turn'>;
+  readonly mainThread: Pick<MainThread, 'turn' | 'charge'>;
   readonly largeBodies: Pick<LargeBodies, 'enter'>;
   /** Told the user of every live credential, with the connection that it came over. */
   readonly onAuthenticated: (socket: Socket, user: string) => void;
@@ -215,7 +216,7 @@ export class RequestHandler {
     };
     const onPlatform = target.isPlatform ? endpoints.findOnPlatform(asked, sender.verdict) : undefined;
     const endpoint = endpoints.find(asked, target) ?? onPlatform;
-    if (endpoint === undefined) return forward(forwarding);
+    if (endpoint === undefined) return this.#forward(forwarding);
     const refuse = (answer: ErrorAnswer) => this.#refuse(response, answer);
     const finish = () => {
       underway.isFinishing = true;
@@ -227,6 +228,26 @@ export class RequestHandler {
       ...{ turn, enterLargeBody, finish, refuse },
     };
     endpoint(passed).catch((error: unknown) => this.#fail(response, error));
+  }
+
+  #forward(forwarding: Forwarding): void {
+    const { request, response, send } = forwarding;
+    if (send.isLong || !hasBody(request) || !isLargeBody(request.headers)) return forward(forwarding);
+    this.#forwardLarge(forwarding).catch((error: unknown) => this.#fail(response, error));
+  }
+
+  /** It is received and sent again by the main thread, which others need too. */
+  async #forwardLarge(forwarding: Forwarding): Promise<void> {
+    const { largeBodies, mainThread } = this.#options;
+    const { request, response, send } = forwarding;
+    if (!(await largeBodies.enter(send.user, request))) {
+      if (!response.destroyed) this.#refuse(response, tooManyBytes);
+      return;
+    }
+    await mainThread.turn(send.user);
+    const before = request.socket.bytesRead;
+    request.once('close', () => mainThread.charge(send.user, 2 * (request.socket.bytesRead - before)));
+    forward(forwarding);
   }
 
   /** Returns what is to be called at the end. */

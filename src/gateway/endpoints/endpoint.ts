@@ -35,7 +35,7 @@ export interface EndpointRequest extends Omit<Forwarding, 'body'> {
   readonly place: TargetPlace & Pick<FoundTarget, 'isNamespaceMissing'>;
   /** For the time of the main thread: wait for it before each piece of work. Takes how many bytes of a body were received before. */
   readonly turn: (receivedBytes?: number) => Promise<void>;
-  /** Wait for it before the rest of a large body is read. False: it waited too long, or the client is gone. */
+  /** Wait for it before a large body is read. False: it waited too long, or the client is gone. */
   readonly enterLargeBody: () => Promise<boolean>;
   /** For what may end the credential itself: the request is not cut any more when that is over. It counts until its answer. */
   readonly finish: () => void;

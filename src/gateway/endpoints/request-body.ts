@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage } from 'node:http';
 import { hasInexactNumber, isObject, type JsonObject, nestsTooDeep, parseJSON } from '../../api/json.ts';
 import { type JsonBounds, withinJsonBounds } from '../../kube/client/json-bounds.ts';
 import { WriteBudget } from '../../kube/queue/write-budget.ts';
 import { expectsContinue, smallPiece, smallPieces, tooManyPieces } from '../proxy/forward.ts';
 import { StallGuard } from '../proxy/stall-guard.ts';
 import { type ErrorAnswer, errorAnswer, hasBody } from '../server/error-answer.ts';
+import { isLargeBody } from '../turns/large-bodies.ts';
 import { inexactNumber, keyTwice, looksLikeJSON, tooDeep } from '../yaml/read-yaml.ts';
 import type { YAMLReader } from '../yaml/yaml-reader.ts';
 import type { EndpointRequest } from './endpoint.ts';
@@ -34,13 +34,6 @@ export interface YAMLSource {
   readonly user: string;
 }
 
-/** Hardly an object of ours has more bytes than this. A larger body waits for others of its user. */
-const smallBody = 2 ** 15;
-
-/** One that does not say how long it is counts as large. */
-const isLarge = ({ headers }: IncomingMessage): boolean =>
-  !(Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= smallBody);
-
 /** The body, or the answer to one that does not arrive. */
 export async function readBody(
   { request, response, clock, maxStallMs, turn, enterLargeBody }: BodySource,
@@ -48,7 +41,7 @@ export async function readBody(
   mayHold: (bytes: number) => boolean = () => true,
 ): Promise<Buffer | ErrorAnswer> {
   if (!hasBody(request)) return Buffer.alloc(0);
-  if (isLarge(request) && !(await enterLargeBody())) return tooManyBytes;
+  if (isLargeBody(request.headers) && !(await enterLargeBody())) return tooManyBytes;
   if (request.destroyed) return cutOff;
   if (expectsContinue(request)) response.writeContinue();
   const { promise, resolve } = Promise.withResolvers<Buffer | ErrorAnswer>();

@@ -1,4 +1,5 @@
 import type { EventEmitter } from 'node:events';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Clock } from '../../kube/clock.ts';
 
 export interface LargeBodyLimits {
@@ -7,14 +8,21 @@ export interface LargeBodyLimits {
   readonly maxWaitMs: number;
 }
 
+/** Bytes. Hardly an object of ours has more. */
+const smallBody = 2 ** 15;
+
+/** Of a request that has one. A body that does not say how long it is counts as large. */
+export const isLargeBody = (headers: IncomingHttpHeaders): boolean =>
+  !(Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= smallBody);
+
 export const largeBodyLimits: LargeBodyLimits = { ofUser: 4, maxWaitMs: 30_000 };
 
 interface LargeBodiesOptions extends LargeBodyLimits {
   readonly clock: Clock;
 }
 
-/** What is sent for a request. It emits `close` when all is over. */
-type Answer = Pick<EventEmitter, 'once' | 'off'> & { readonly destroyed: boolean };
+/** What a body counts until the end of: its request, or the answer. */
+type Stream = Pick<EventEmitter, 'once' | 'off'> & { readonly destroyed: boolean };
 
 interface Line {
   taken: number;
@@ -23,9 +31,8 @@ interface Line {
 }
 
 /**
- * Large bodies are read a few at a time for each user, and each counts until its answer is over. The others of that user wait before
- * they are read, so they take neither memory nor the time of the main thread. A refusal would close their connections, and the
- * handshakes of new ones cost more than the bodies.
+ * Large bodies are read a few at a time for each user. The others of that user wait before they are read, so they take neither memory
+ * nor the time of the main thread. A refusal would close their connections, and the handshakes of new ones cost more than the bodies.
  */
 export class LargeBodies {
   readonly #options: LargeBodiesOptions;
@@ -35,26 +42,26 @@ export class LargeBodies {
     this.#options = options;
   }
 
-  /** Resolves when the body may be read. False: it would have to wait too long, or the client is gone. */
-  async enter(user: string, answer: Answer): Promise<boolean> {
+  /** Resolves when the body may be read; it counts until the stream closes. False: it would have to wait too long, or the client is gone. */
+  async enter(user: string, stream: Stream): Promise<boolean> {
     const line = this.#lines.get(user) ?? { taken: 0, waiting: new Set() };
     this.#lines.set(user, line);
     if (line.taken < this.#options.ofUser) line.taken += 1;
-    else if (!(await this.#wait(line, answer))) return false;
-    if (answer.destroyed) this.#leave(user, line);
-    else answer.once('close', () => this.#leave(user, line));
+    else if (!(await this.#wait(line, stream))) return false;
+    if (stream.destroyed) this.#leave(user, line);
+    else stream.once('close', () => this.#leave(user, line));
     return true;
   }
 
-  async #wait({ waiting }: Line, answer: Answer): Promise<boolean> {
+  async #wait({ waiting }: Line, stream: Stream): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const giveUp = () => resolve(false);
     waiting.add(resolve);
-    answer.once('close', giveUp);
+    stream.once('close', giveUp);
     const timer = this.#options.clock.setTimer(giveUp, this.#options.maxWaitMs);
     return await promise.finally(() => {
       waiting.delete(resolve);
-      answer.off('close', giveUp);
+      stream.off('close', giveUp);
       timer.cancel();
     });
   }

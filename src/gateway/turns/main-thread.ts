@@ -6,7 +6,7 @@ export interface MainThreadOptions extends TimeShareOptions {
   readonly clock: Clock;
 }
 
-/** To receive so many bytes over TLS takes the thread a millisecond. */
+/** To receive so many bytes over TLS, or to send them, takes the thread a millisecond. */
 const bytesInMs = 2 ** 18;
 /** Work that is begun before others come to their turn takes as long, milliseconds. */
 const batchMs = 2;
@@ -38,11 +38,16 @@ export class MainThread {
    * was received for it before.
    */
   async turn(user: string, receivedBytes = 0): Promise<void> {
-    if (receivedBytes > 0) this.#taken.charge(user, receivedBytes / bytesInMs, this.#clock.monotonic());
+    if (receivedBytes > 0) this.charge(user, receivedBytes);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#line.add(user, resolve);
     this.#schedule();
     await promise;
+  }
+
+  /** The thread has received or sent so many bytes for the user. */
+  charge(user: string, bytes: number): void {
+    this.#taken.charge(user, bytes / bytesInMs, this.#clock.monotonic());
   }
 
   /** Between two callbacks of one batch all that a turn leads to has run, and no event of another request. */
