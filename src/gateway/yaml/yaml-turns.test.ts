@@ -64,3 +64,10 @@ it('no more of one user may wait than the limit says', async () => {
   await pass(10);
   expect(order).toEqual(['mallory not', 'mallory', 'mallory', 'alice']);
 });
+
+it('of a text that takes very long no more counts than keeps the next one from being given up', async () => {
+  const { order, send, pass } = start({ maxWaitMs: 30_000 });
+  for (let count = 0; count < 4; count += 1) send('mallory', 5_000);
+  await pass(20_000);
+  expect(order).toEqual(['mallory', 'mallory', 'mallory', 'mallory']);
+});

@@ -10,6 +10,8 @@ export interface YAMLTurnsLimits extends YAMLThreadLimits {
   readonly ofAll: number;
 }
 
+/** The most that one text counts, milliseconds of the thread: the next one of its user is read before it has waited too long. */
+const maxCountedMs = 1_000;
 /** How soon a user who has to wait is looked at again, milliseconds. */
 const pauseMs = 10;
 
@@ -68,7 +70,7 @@ export class YAMLTurns {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const { text, onRead } = next.item;
       const { reading, ms } = await thread.read(text);
-      this.#taken.charge(next.user, ms, clock.monotonic());
+      this.#taken.charge(next.user, Math.min(ms, maxCountedMs), clock.monotonic());
       onRead(reading);
     }
     this.#isReading = false;
