@@ -12,7 +12,7 @@ export interface YAMLReaderOptions extends TimeShareOptions {
 export interface YAMLReaderLimits {
   /** A longer text is a long one: characters. */
   readonly maxShort: number;
-  /** For a text to be read at last. */
+  /** For a text to come to its turn. On a busy machine those before it may take eight times as long. */
   readonly maxWaitMs: number;
   readonly short: YAMLTurnsLimits;
   readonly long: YAMLTurnsLimits;
@@ -24,7 +24,7 @@ export interface YAMLReaderLimits {
  */
 export const yamlLimits: YAMLReaderLimits = {
   maxShort: 8_192,
-  maxWaitMs: 30_000,
+  maxWaitMs: 120_000,
   short: { maxMs: 5_000, maxHeapBytes: 64 * 2 ** 20, ofUser: 128, ofAll: 1_024 },
   long: { maxMs: 10_000, maxHeapBytes: 192 * 2 ** 20, ofUser: 128, ofAll: 512 },
 };

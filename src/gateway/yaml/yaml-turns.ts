@@ -18,8 +18,8 @@ const pauseMs = 10;
 interface WaitingText {
   readonly text: string;
   readonly onRead: (reading: YAMLReading | undefined) => void;
-  /** It waited too long. */
-  isOver: boolean;
+  /** Over: it waited too long. */
+  state: 'waiting' | 'read' | 'over';
 }
 
 interface YAMLTurnsOptions extends TimeShareOptions {
@@ -50,10 +50,10 @@ export class YAMLTurns {
     if (ofUser >= limits.ofUser || this.#ofAll >= limits.ofAll) return undefined;
     const { promise, resolve: onRead } = Promise.withResolvers<YAMLReading | undefined>();
     this.#count(user, 1);
-    const waiting: WaitingText = { text, onRead, isOver: false };
+    const waiting: WaitingText = { text, onRead, state: 'waiting' };
     const timer = clock.setTimer(() => {
-      waiting.isOver = true;
-      onRead(undefined);
+      if (waiting.state === 'waiting') onRead(undefined);
+      waiting.state = 'over';
     }, maxWaitMs);
     this.#line.add(user, waiting);
     void this.#run();
@@ -69,6 +69,7 @@ export class YAMLTurns {
     const { clock, thread } = this.#options;
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const { text, onRead } = next.item;
+      next.item.state = 'read';
       const { reading, ms } = await thread.read(text);
       this.#taken.charge(next.user, Math.min(ms, maxCountedMs), clock.monotonic());
       onRead(reading);
@@ -83,7 +84,7 @@ export class YAMLTurns {
     this.#taken.forget(now);
     for (;;) {
       const next = this.#line.next((user) => this.#taken.mayGoOn(user, now));
-      if (next?.item.isOver !== true) return next;
+      if (next?.item.state !== 'over') return next;
     }
   }
 
