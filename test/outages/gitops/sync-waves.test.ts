@@ -126,14 +126,20 @@ describe('the keys of config/samples/gitops, in an Application of their own', ()
   });
 });
 
+const oneAfterTheOther = { concurrent: false };
+
 /** With the workload in a wave behind the keys, and with a hook behind both. */
 const layouts = [
   ['an early wave', inWaves],
   ['an Application with a hook', beforeHook],
 ] as const;
 
-describe.each(layouts)('the same keys in %s', (_, layout) => {
-  it('freeze it while they are disabled, until someone terminates the sync and takes them out, which the guide says', async () => {
+/** Each layout has objects of its own, so the two run beside each other. */
+describe.concurrent.each(layouts)('the same keys in %s', (_, layout) => {
+  const freeze =
+    'freeze it while they are disabled, until someone terminates the sync and takes them out, which the guide says';
+
+  it(freeze, oneAfterTheOther, async () => {
     const git = await repository();
     await synced(layout(git));
     await disable(git);
@@ -149,27 +155,27 @@ describe.each(layouts)('the same keys in %s', (_, layout) => {
     await synced(next.keys as readonly Applied[]);
     await synced(layout({ ...next, keys: [] }));
     expect(JSON.stringify(await admin.get(next.workload))).toContain('the next commit');
-    for (const key of next.keys) expect((await admin.get(key)).spec.disabled).toBe(true);
+    for (const key of next.keys)
+      expect((await admin.get(key)).spec).toMatchObject({ disabled: true, displayName: 'the next commit' });
   });
 
-  it('fail it once they have ended, which the guide says', async () => {
+  it('fail it once they have ended, which the guide says', oneAfterTheOther, async () => {
     const git = await repository();
     await synced(layout(git));
     const outcome = await operate({ manifests: layout(commitTo(await ended(git), 'never')) });
     expect(outcome).toMatchObject({ phase: 'Failed' });
   });
 
-  it.each(troubles)(
-    'hold up nothing once they are in one of their own, also while they are %s',
-    async (__, befall) => {
-      const git = await repository();
-      await synced(layout(git));
-      const next = commitTo(await befall(git), 'the next commit');
-      const [keys, others] = [next.keys as readonly Applied[], layout({ ...next, keys: [] })];
-      await synced(keys);
-      await synced(others);
-      for (const { kind, metadata } of [...keys, next.workload])
-        expect(JSON.stringify(await admin.get({ kind, metadata }))).toContain('the next commit');
-    },
-  );
+  // While they are disabled: the end of the first test.
+  const holdUpNothing = 'hold up nothing once they are in one of their own, also when they have ended';
+
+  it(holdUpNothing, oneAfterTheOther, async () => {
+    const git = await repository();
+    await synced(layout(git));
+    const next = commitTo(await ended(git), 'the next commit');
+    await synced(next.keys as readonly Applied[]);
+    await synced(layout({ ...next, keys: [] }));
+    for (const { kind, metadata } of [...(next.keys as readonly Applied[]), next.workload])
+      expect(JSON.stringify(await admin.get({ kind, metadata }))).toContain('the next commit');
+  });
 });

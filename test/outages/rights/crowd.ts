@@ -106,10 +106,10 @@ class Crowd {
   }
 }
 
-/** Ten of them keep no API server so busy that the rest of the test waits for it. */
+/** Six of them keep no API server so busy that the rest of the test waits for it. */
 const paceMs = 100;
-/** An API server goes on by the policies that it has read for up to a second. Each of ten users tries six times in it, at most. */
-const triesBefore = 7;
+/** An API server goes on by the policies that it has read for up to a second. No one tries more often than this in it. */
+const triesBefore = 1_000 / paceMs;
 
 /** What the crowd made before these are gone, while they are, and after they are back. */
 export async function whileAway(pieces: readonly Piece[], options: CrowdOptions): Promise<readonly Made[]> {

@@ -37,7 +37,7 @@ const world = await operatorWorld({ plane, clear: false, env: targetSettings });
 const { admin } = world;
 let kubeConfigs: KubeConfigTrial;
 
-const strangers = Array.from({ length: 10 }, (_, index) => `stranger-${index}`);
+const strangers = Array.from({ length: 6 }, (_, index) => `stranger-${index}`);
 const [maker = '', holder = ''] = strangers;
 const people = new Map<string, Person>();
 beforeAll(async () => {
@@ -192,7 +192,7 @@ describe('what is confirmed', () => {
   });
 });
 
-describe('while ten users try', () => {
+describe('while six users try', () => {
   beforeAll(async () => {
     kubeConfigs = await kubeConfigTrial(world, cluster, strangers);
   });
