@@ -1,23 +1,21 @@
 import { asObject, asText, isObject, type JsonObject, parseJSON } from '../../api/json.ts';
-import { group } from '../../api/names.ts';
-import { spaceInstances, virtualClusterInstances } from '../../api/resources.ts';
 import type { RawResponse } from '../../kube/client/response-collector.ts';
 import { narrowQuery } from '../../scope/gate/narrow-query.ts';
 import { narrowingOf } from '../../scope/gate/narrowing.ts';
-import { readPairs } from '../../scope/requests/list-query.ts';
 import type { ResolvedRequest } from '../../scope/requests/resolve-request.ts';
+import { explainDenial } from '../gate/authorise.ts';
+import { isExtendedRead } from '../gate/extended-reads.ts';
 import { forward } from '../proxy/forward.ts';
 import { withoutHeaders } from '../proxy/request-headers.ts';
 import { readAccept } from './accepted-form.ts';
 import { ask } from './ask.ts';
 import { answerFailure, type Endpoint, type EndpointRequest, type EndpointServices } from './endpoint.ts';
 import { InstanceUses } from './instance-uses.ts';
+import { listByProject } from './instances-by-project.ts';
 import { sendObject } from './object-answer.ts';
 import { aboutBody } from './own-request.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal, refuse } from './refusal.ts';
 import { tooManyBytes } from './request-body.ts';
-
-const kinds: ReadonlySet<string> = new Set([virtualClusterInstances.plural, spaceInstances.plural]);
 
 /** Of one answer: some thousand instances. */
 const maxBytes = 2 ** 23;
@@ -31,39 +29,47 @@ export function extendedInstances(
   services: EndpointServices,
   plain: Endpoint | undefined,
 ): Endpoint | undefined {
-  if (!isExtended(asked)) return undefined;
+  if (!isExtendedRead(asked)) return undefined;
   return async (request) => {
     const form = readAccept(request.request.headers.accept);
-    if (form === undefined || form.isTable || form.isMetadata)
-      return plain === undefined ? forward(request) : plain(request);
+    const problem = explainDenial(request.sender.verdict, asked, { isPlatform: true });
     try {
-      await answer(request, services);
+      if (form === undefined || form.isTable || form.isMetadata) {
+        // The gate lets it pass for a list of each project alone.
+        if (problem !== undefined) refuse('ERR_SCOPE', { problem });
+        return plain === undefined ? forward(request) : plain(request);
+      }
+      await answer(request, services, problem === undefined);
     } catch (error) {
       answerFailure(request, error as Error);
     }
   };
 }
 
-function isExtended(asked: ResolvedRequest): boolean {
-  const { target, apiGroup, resource, subresource, verb, forward: path } = asked;
-  if (target.kind !== 'management' || apiGroup !== group || !kinds.has(resource)) return false;
-  if (subresource !== '' || (verb !== 'get' && verb !== 'list')) return false;
-  const mark = path.indexOf('?');
-  if (mark === -1 || !path.includes('extended')) return false;
-  return readPairs(path.slice(mark)).find(({ key }) => key === 'extended')?.value === 'true';
-}
-
-async function answer(request: EndpointRequest, services: EndpointServices): Promise<void> {
+async function answer(
+  request: EndpointRequest,
+  services: EndpointServices,
+  isInScope: boolean,
+): Promise<void> {
   const { response, sender, asked } = request;
   const held = services.held.hold(sender.verdict.identity.user);
   response.once('close', () => held.release());
-  const read = await readInstances(request);
-  if (!held.take(read.body.length)) throw new Refusal(tooManyBytes);
-  const object = asObject(parseJSON(read.body));
-  if (read.status !== 200) return sendObject(request, read.status, object);
+  const read = isInScope ? await readInstances(request) : undefined;
+  if (read !== undefined && !held.take(read.body.length)) throw new Refusal(tooManyBytes);
+  const isRefused = read === undefined || (read.status === 403 && asked.allNamespaces);
+  const byProject = isRefused ? await listByProject(request, services, held) : undefined;
+  const object = byProject ?? asObject(parseJSON(read?.body ?? '{}'));
+  if (byProject === undefined && read?.status !== 200) return refuseAll(request, read?.status, object);
   const uses = new InstanceUses(request, services, asked.resource);
   const extended = asked.verb === 'get' ? await extend(object, uses) : await extendAll(object, uses);
   sendObject(request, 200, extended, uses.isCutShort ? { warning: cutShort } : {});
+}
+
+/** As the API server does, or where it was not asked because of the scope. */
+function refuseAll(request: EndpointRequest, status: number | undefined, body: JsonObject): void {
+  if (status !== undefined) return sendObject(request, status, body);
+  const problem = explainDenial(request.sender.verdict, request.asked, { isPlatform: true }) ?? '';
+  refuse('ERR_SCOPE', { problem });
 }
 
 /** As the user may read them, without what the scope refuses by name. */

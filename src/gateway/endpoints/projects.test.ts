@@ -357,3 +357,82 @@ describe('instances with extended=true', () => {
     expect(asked).toEqual([]);
   });
 });
+
+describe('a list of instances of all namespaces with extended=true', () => {
+  const line = 'GET /virtualclusterinstances?extended=true';
+  const status = { kind: 'Status', code: 403, message: 'the API server says no' };
+  /** The API server: no one may list all of them, and in the namespaces of projects there is one each. */
+  const platform =
+    (forbidden: readonly string[] = []): Behaviour =>
+    (socket, request) => {
+      const [, namespace] = /^GET \/apis\/[^/]+\/v1\/namespaces\/([^/]+)\//.exec(request) ?? [];
+      const isRefused = namespace === undefined || forbidden.includes(namespace);
+      const items = [instanceOf(namespace ?? '', 'shop', 'eu')];
+      const [code, body] = isRefused ? [403, status] : [200, { items }];
+      void answering(code, body)(socket, request);
+    };
+  const sees = ['get projects p-red/', 'get projects p-blue/'];
+  const namespacesIn = async (site: Site, forbidden?: readonly string[], path = line) => {
+    const { send, seen } = await start({ behaviour: platform(forbidden), ...site });
+    const { status: code, body } = await send(path);
+    const found = body.items?.map((item: KubeObject) => item.metadata.namespace);
+    return { code, found, body, seen: seen.map((request) => request.split(' ')[1] ?? '') };
+  };
+
+  it('holds those of each project, for a user who may not list them all', async () => {
+    const { code, found, body, seen } = await namespacesIn({ rights: sees });
+    expect([code, body.kind, found]).toEqual([200, 'VirtualClusterInstanceList', ['p-blue', 'p-red']]);
+    expect(seen).toHaveLength(3);
+  });
+
+  it('leaves out the projects that the user may see, and not list instances in', async () => {
+    expect((await namespacesIn({ rights: sees }, ['p-blue'])).found).toEqual(['p-red']);
+  });
+
+  it('is what the API server says for a user who sees no project', async () => {
+    const { code, body } = await namespacesIn({});
+    expect([code, body]).toEqual([403, status]);
+  });
+
+  it('asks the API server about the projects of the scope alone, and never about all', async () => {
+    const scope = { projects: [{ project: 'red' }] };
+    const { found, seen } = await namespacesIn({ rights: seesAll, scope });
+    expect(found).toEqual(['p-red']);
+    expect(seen).toEqual(['/apis/management.platform.sh/v1/namespaces/p-red/virtualclusterinstances']);
+  });
+
+  it('keeps the selectors of the client', async () => {
+    const scope = { projects: [{ project: 'red' }] };
+    const { seen } = await namespacesIn(
+      { rights: seesAll, scope },
+      [],
+      `${line}&labelSelector=a%3Db&limit=1`,
+    );
+    expect(seen[0]).toMatch(/virtualclusterinstances\?labelSelector=a%3Db$/);
+    const next = await namespacesIn({ rights: seesAll, scope }, [], `${line}&continue=abc`);
+    expect([next.code, next.seen]).toEqual([400, []]);
+  });
+
+  it.each<[string, Record<string, unknown>, string, string]>([
+    ['a table', { projects: [{ project: 'red' }] }, line, 'application/json;as=Table;v=v1;g=meta.k8s.io'],
+    ['protobuf', { projects: [{ project: 'red' }] }, line, 'application/vnd.kubernetes.protobuf'],
+    ['a watch', { projects: [{ project: 'red' }] }, `${line}&watch=true`, 'application/json'],
+    ['another kind', { projects: [{ project: '*' }] }, 'GET /clusters?extended=true', 'application/json'],
+    ['the second value', { projects: [{ project: '*' }] }, line.replace('=', '=false&extended='), '*/*'],
+    ['a virtual cluster', { virtualClusters: [{ project: 'red', virtualCluster: 'shop' }] }, line, '*/*'],
+    ['a scope without projects', { clusters: [{ cluster: '*' }] }, line, 'application/json'],
+    ['an empty scope', {}, line, 'application/json'],
+    ['a delete', { projects: [{ project: '*' }] }, line.replace('GET', 'DELETE'), 'application/json'],
+  ])('gives %s nothing that the scope refuses', async (_, scope, sent, accept) => {
+    const { send, seen } = await start({ rights: seesAll, scope, behaviour: answering(200, { items: [] }) });
+    const { status: code, body } = await send(sent, accept);
+    expect([code, body.message]).toEqual([403, expect.stringContaining('the scope of OwnedAccessKey "ci"')]);
+    expect(seen).toEqual([]);
+  });
+
+  it('is refused where there are too many projects', async () => {
+    const namespaces = Array.from({ length: 101 }, (_, number) => namespaceOf(`p-n${number}`));
+    const { code, body } = await namespacesIn({ rights: seesAll, namespaces });
+    expect([code, body.message]).toEqual([400, expect.stringContaining('more than 100 projects')]);
+  });
+});

@@ -11,7 +11,11 @@ import {
 } from '../../scope/requests/resolve-request.ts';
 import type { Verdict } from '../index/verdict.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
+import { aboutProjects, isExtendedRead } from './extended-reads.ts';
 import { isOwnRequest } from './own-objects.ts';
+
+/** A review is about a request that has no query. */
+type AskedRequest = RequestMeaning & Pick<Partial<ResolvedRequest>, 'forward'>;
 
 /** What a request asks for, as the API server that it is for will understand it; or the answer to it. */
 export function resolve(sent: SentRequest): ResolvedRequest | ErrorAnswer {
@@ -29,16 +33,26 @@ export function resolve(sent: SentRequest): ResolvedRequest | ErrorAnswer {
  */
 export function findDenial(
   verdict: Verdict,
-  request: RequestMeaning,
+  request: AskedRequest,
   place: TargetPlace,
 ): ErrorAnswer | undefined {
   if (isOwnRequest(request, verdict)) return undefined;
   if (isNamespaceMade(request) && explainScope(verdict, lookAtNamespace(request, place), place) === undefined)
     return undefined;
   const problem = explainScope(verdict, request, place);
+  if (problem !== undefined && isListByProject(verdict, request, place)) return undefined;
   if (problem !== undefined) return errorAnswer('ERR_SCOPE', { problem });
   return isOfPlatform(request, place) ? credentialKind : undefined;
 }
+
+/**
+ * Whether a list over all namespaces may be one of each project that the scope allows. The gateway makes it of lists that are judged one
+ * by one, and sends on no other.
+ */
+const isListByProject = (verdict: Verdict, request: AskedRequest, place: TargetPlace): boolean =>
+  request.allNamespaces &&
+  isExtendedRead(request) &&
+  explainScope(verdict, aboutProjects(request), place) === undefined;
 
 /** Whether a namespace is to be made in a space. Installers do that first, and go on where it is there already. */
 export const isNamespaceMade = ({ target, verb, apiGroup, resource, namespace }: RequestMeaning): boolean =>

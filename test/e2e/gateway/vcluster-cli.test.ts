@@ -100,6 +100,12 @@ describe('list vclusters and list namespaces', () => {
     expect(spaces).toContain(space.metadata.name);
   });
 
+  it('of all projects show those of each that the user or the scope is limited to', async () => {
+    expect(await usable(one, '/virtualclusterinstances?extended=true')).toEqual([200, [instance]]);
+    expect(await usable(scoped, '/virtualclusterinstances?extended=true')).toEqual([200, [instance]]);
+    expect((await get(none, '/virtualclusterinstances?extended=true')).status).toBe(403);
+  });
+
   it('show nothing to those who may read and not enter', async () => {
     const reader = name('reader');
     const resources = ['virtualclusterinstances'];
