@@ -35,6 +35,17 @@ export async function findProject(request: EndpointRequest, services: Services):
   return found;
 }
 
+/** The same for a review that asks about it. A list shows what the user may see, so everyone may send one. */
+export async function mayReadProject(
+  identity: Identity,
+  name: string,
+  { permissions, settings }: Pick<Services, 'permissions' | 'settings'>,
+): Promise<boolean> {
+  const namespace = settings.projectNamespacePrefix + name;
+  if (name === '') return true;
+  return namespacePattern.test(namespace) && (await permissions.isAllowed(identity, look(namespace, name)));
+}
+
 const namespacePattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /** Asked about in one list. A user who may not see all projects, and has more in scope, asks for one by name. */

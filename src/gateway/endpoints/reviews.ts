@@ -3,6 +3,8 @@ import { asObject, type JsonObject } from '../../api/json.ts';
 import { version } from '../../api/names.ts';
 import type { RawResponse } from '../../kube/client/response-collector.ts';
 import { badAnswer } from '../../kube/kube-error.ts';
+import { readProject } from '../../scope/gate/project-reads.ts';
+import type { RequestMeaning } from '../../scope/requests/resolve-request.ts';
 import { decodeAccessReview } from '../../scope/reviews/protobuf-review.ts';
 import { reviewToRequest } from '../../scope/reviews/review-request.ts';
 import { explainDenial } from '../gate/authorise.ts';
@@ -13,6 +15,7 @@ import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
 import { ask } from './ask.ts';
 import { answerFailure, type Endpoint, type EndpointRequest, type EndpointServices } from './endpoint.ts';
 import { sendObject } from './object-answer.ts';
+import { mayReadProject } from './project-rights.ts';
 import {
   type BodyLimit,
   mediaTypeOf,
@@ -31,18 +34,20 @@ const limit: BodyLimit = {
   tooLarge: errorAnswer('ERR_REQUEST_MALFORMED', { problem: 'the review is too large, or cut off' }),
 };
 
+type ReviewServices = Pick<EndpointServices, 'yaml' | 'permissions' | 'settings'>;
+
 /**
  * When somebody asks what they may do: the API server knows their rights and nothing of scopes. Answers `no` where the scope
  * says no, and lets the target answer everything else.
  */
-export function answerReview({ yaml }: Pick<EndpointServices, 'yaml'>): Endpoint {
+export function answerReview({ yaml, ...services }: ReviewServices): Endpoint {
   return async (review) => {
     const { response, asked, sender, send, refuse } = review;
     const body = await readBody(review, limit);
     if (response.destroyed) return;
     if ('status' in body) return refuse(body);
     const source = { yaml, user: sender.verdict.identity.user };
-    if (asked.resource === accessReviews) return await answerAccess(review, body, source);
+    if (asked.resource === accessReviews) return await answerAccess(review, body, { ...source, ...services });
     if (sender.verdict.gates.length === 0) return pass(review, body, send.headers);
     await answerRules(review, body);
   };
@@ -51,7 +56,11 @@ export function answerReview({ yaml }: Pick<EndpointServices, 'yaml'>): Endpoint
 const pass = (review: EndpointRequest, body: Buffer, headers: readonly string[]): void =>
   forward({ ...review, send: { ...review.send, headers }, body });
 
-async function answerAccess(review: EndpointRequest, body: Buffer, source: YAMLSource): Promise<void> {
+async function answerAccess(
+  review: EndpointRequest,
+  body: Buffer,
+  source: YAMLSource & Omit<ReviewServices, 'yaml'>,
+): Promise<void> {
   const { request, response, asked, sender, place, send, refuse } = review;
   const read = await readReview(request, body, source);
   if (response.destroyed) return;
@@ -61,6 +70,9 @@ async function answerAccess(review: EndpointRequest, body: Buffer, source: YAMLS
   if (question !== undefined && isOwnRequest({ ...question, apiVersion: version }, sender.verdict))
     return sendVerdict(review, read.spec, { allowed: true, reason: ownObjects });
   const reason = question && explainDenial(sender.verdict, question, place);
+  const project = question === undefined ? undefined : projectIn(question);
+  if (reason === undefined && project !== undefined)
+    return await answerAboutProject(review, read.spec, { project, ...source });
   if (reason === undefined) {
     const headers = [
       ...withoutHeaders(send.headers, (name) => bodyHeaders.has(name)),
@@ -70,6 +82,24 @@ async function answerAccess(review: EndpointRequest, body: Buffer, source: YAMLS
     return pass(review, read.body, headers);
   }
   sendVerdict(review, read.spec, { allowed: false, denied: true, reason });
+}
+
+/** Undefined where a review is about something else, or about another target. */
+const projectIn = (question: RequestMeaning): string | undefined =>
+  question.target.kind === 'management' ? readProject(question) : undefined;
+
+/** The API server knows no projects. */
+async function answerAboutProject(
+  review: EndpointRequest,
+  spec: JsonObject,
+  { project, ...services }: Omit<ReviewServices, 'yaml'> & { readonly project: string },
+): Promise<void> {
+  try {
+    const { identity } = review.sender.verdict;
+    sendVerdict(review, spec, { allowed: await mayReadProject(identity, project, services) });
+  } catch (error) {
+    answerFailure(review, error as Error);
+  }
 }
 
 const ownObjects = 'the gateway serves your own objects';

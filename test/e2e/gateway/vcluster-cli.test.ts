@@ -179,6 +179,9 @@ describe('kubectl', () => {
     expect(await kubectl.ok(['get', 'project', red.name, '-o', 'name'])).toBe(
       `project.management.platform.sh/${red.name}\n`,
     );
+    expect(await kubectl.ok(['auth', 'can-i', 'get', `projects/${red.name}`])).toBe('yes\n');
+    const other = await kubectl.run(['auth', 'can-i', 'get', `projects/${blue}`]);
+    expect([other.exitCode, other.stdout]).toEqual([1, 'no\n']);
     expect(await kubectl.ok(['explain', 'project.status'])).toContain('Namespace that the project is.');
     expect(await kubectl.ok(['api-resources', `--api-group=${group}`])).toMatch(/^projects .* Project$/m);
     for (const args of [
