@@ -161,22 +161,25 @@ class OperatorProcess implements Work {
   }
 
   async #lead(signal: AbortSignal): Promise<void> {
-    const term = this.#createTerm();
+    const { log } = this.#host;
+    const events = new ObjectEvents(this.#recorder, log, clock);
+    const term = this.#createTerm(events);
     this.#term = term;
     this.#hasLed = true;
     await term.run(signal).finally(() => {
+      events.close();
       this.#term = undefined;
     });
   }
 
-  #createTerm(): Term {
+  #createTerm(events: ObjectEvents): Term {
     const { log } = this.#host;
     return new Term({
       client: this.#client,
       clock,
       random: Math.random,
       log,
-      events: new ObjectEvents(this.#recorder, log),
+      events,
       settings: this.#settings,
       metrics: this.#metrics,
       assertAdmission: () => this.#guard.assertComplete(),

@@ -1,5 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { EventInput } from '../../kube/events/event-object.ts';
+import { FakeClock } from '../../kube/fake-clock.ts';
 import { silentLogger } from '../../logger.ts';
 import { ObjectEvents, type TransitionEvent } from './events.ts';
 
@@ -18,7 +19,7 @@ const transition: TransitionEvent = {
 const written: EventInput[] = [];
 const lines: object[] = [];
 const log = { ...silentLogger, info: (line: object) => void lines.push(line) };
-const events = new ObjectEvents({ record: (event) => void written.push(event) }, log as never);
+const events = new ObjectEvents({ record: (event) => void written.push(event) }, log as never, new FakeClock());
 
 beforeEach(() => {
   written.length = 0;

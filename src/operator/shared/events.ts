@@ -1,10 +1,12 @@
 import { defined } from '../../api/json.ts';
 import { apiVersion } from '../../api/names.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
+import type { Clock } from '../../kube/clock.ts';
 import type { EventInput, RegardingObject } from '../../kube/events/event-object.ts';
 import type { EventRecorder } from '../../kube/events/event-recorder.ts';
 import type { Logger } from '../../logger.ts';
 import type { DesiredCondition } from './conditions.ts';
+import { EarlyRefusals } from './early-refusals.ts';
 
 /** What an event says about the object that it is about. */
 export interface TransitionEvent extends Omit<EventInput, 'regarding'> {
@@ -22,16 +24,25 @@ export interface EventSubject {
   readonly namespace?: string;
   readonly uid: string;
   readonly resourceVersion: string;
+  /** Epoch milliseconds; absent of what is never new. */
+  readonly created?: number;
 }
 
 /** Publishes what happens to objects: as an event beside the object, and as a line in the log. */
 export class ObjectEvents {
   readonly #recorder: Pick<EventRecorder, 'record'>;
   readonly #log: Logger;
+  readonly #early: EarlyRefusals;
 
-  constructor(recorder: Pick<EventRecorder, 'record'>, log: Logger) {
+  constructor(recorder: Pick<EventRecorder, 'record'>, log: Logger, clock: Clock) {
     this.#recorder = recorder;
     this.#log = log;
+    this.#early = new EarlyRefusals(clock);
+  }
+
+  /** What would be said later is not said any more. */
+  close(): void {
+    this.#early.close();
   }
 
   /** `alsoAbout`: objects that the same events are about. They come first, because a summary is about the newest one. */
@@ -42,10 +53,15 @@ export class ObjectEvents {
   ): void {
     for (const event of events) {
       this.#log.info({ kind: subject.kind, name: subject.key, reason: event.reason }, 'object changed');
-      for (const other of alsoAbout)
-        this.#recorder.record({ regarding: regarding(other), ...event, note: noteElsewhere(subject, event) });
-      this.#recorder.record({ regarding: regarding(subject), ...event });
+      const warn = () => this.#record(subject, event, alsoAbout);
+      this.#record(subject, this.#early.soften(subject, event, warn), alsoAbout);
     }
+  }
+
+  #record(subject: EventSubject, event: TransitionEvent, alsoAbout: readonly EventSubject[]): void {
+    for (const other of alsoAbout)
+      this.#recorder.record({ regarding: regarding(other), ...event, note: noteElsewhere(subject, event) });
+    this.#recorder.record({ regarding: regarding(subject), ...event });
   }
 }
 
@@ -61,6 +77,7 @@ function noteElsewhere({ kind, key }: EventSubject, { action, reason, note }: Tr
     case 'Expire':
       return `The credential in this Secret ends soon. The ${kind} ${key} says when, and may renew it.`;
     case 'Refuse':
+    case 'Wait':
       return `The credential in this Secret does not work: ${reason}. The conditions of the ${kind} ${key} say what to do.`;
     default:
       return `The credential in this Secret stays the same. The conditions of the ${kind} ${key} say what to do about it.`;

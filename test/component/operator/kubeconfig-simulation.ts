@@ -45,7 +45,7 @@ import { MemoryTarget } from './memory-target.ts';
 const namespace = 'p-red';
 const plural = virtualClusterInstanceKubeConfigs.plural;
 const unsigned = { sign: () => '', isSigned: () => true };
-const noEvents = new ObjectEvents({ record: () => undefined }, silentLogger);
+const noEvents = new ObjectEvents({ record: () => undefined }, silentLogger, new FakeClock());
 
 /** Timers fire at once; time passes all the same. */
 export class HastyClock extends FakeClock {

@@ -238,6 +238,7 @@ export class Simulation {
       events: new ObjectEvents(
         { record: ({ reason, regarding }) => void this.published.push(`${reason} ${regarding.name}`) },
         silentLogger,
+        this.clock,
       ),
       settings,
       metrics: new OperatorMetrics(new Registry()),

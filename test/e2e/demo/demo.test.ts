@@ -66,6 +66,14 @@ describe('npm run demo', () => {
     expectOneScreen(demo.output);
   });
 
+  it('warns of nothing, although its objects came in any order', async () => {
+    const args = ['get', 'events.events.k8s.io', '-A', '--field-selector', 'type=Warning', '-o', 'json'];
+    const { stdout } = await (await sharedControlPlane()).kubectl(args, { kubeconfig: given('ADMIN') });
+    const { items } = JSON.parse(stdout) as { items: { reportingController: string }[] };
+    const ours = items.filter(({ reportingController }) => reportingController === 'latchkey-operator');
+    expect(ours).toEqual([]);
+  });
+
   it('says where operator and gateway answer people and Prometheus', async () => {
     const addresses = [...demo.output.matchAll(/http:\S+\/(?:metrics|readyz)/g)].map(([address]) => address);
     expect(addresses).toHaveLength(4);
