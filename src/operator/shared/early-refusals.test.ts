@@ -26,7 +26,9 @@ const said = () => written.map(({ type, action }) => `${type} ${action}`);
 describe('an object that refers to what is not there yet', () => {
   it('waits at first, and is warned of when that lasts', () => {
     refuse();
-    expect(written).toMatchObject([{ type: 'Normal', reason: 'ClusterNotReady', action: 'Wait', note: refusal.note }]);
+    expect(written).toMatchObject([
+      { type: 'Normal', reason: 'ClusterNotReady', action: 'Wait', note: refusal.note },
+    ]);
     clock.advance(referenceGrace - 1);
     expect(said()).toEqual(['Normal Wait']);
     clock.advance(1);

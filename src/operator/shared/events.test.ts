@@ -19,7 +19,11 @@ const transition: TransitionEvent = {
 const written: EventInput[] = [];
 const lines: object[] = [];
 const log = { ...silentLogger, info: (line: object) => void lines.push(line) };
-const events = new ObjectEvents({ record: (event) => void written.push(event) }, log as never, new FakeClock());
+const events = new ObjectEvents(
+  { record: (event) => void written.push(event) },
+  log as never,
+  new FakeClock(),
+);
 
 beforeEach(() => {
   written.length = 0;
