@@ -9,6 +9,8 @@ export interface KubectlResult {
 }
 
 export interface KubectlOptions {
+  /** Path of another kubectl than that of the control plane. */
+  readonly program?: string;
   /** Standard input, for `-f -`. */
   readonly input?: string;
   /** Path; default: the administrator's. */
@@ -27,7 +29,7 @@ export async function runKubectl(
   options: KubectlOptions & { readonly kubeconfig: string; readonly cacheFolder: string },
 ): Promise<KubectlResult> {
   const { timeoutMs = 60_000 } = options;
-  const child = spawn(binary, args, {
+  const child = spawn(options.program ?? binary, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
     timeout: timeoutMs,
     killSignal: 'SIGKILL',

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import type { Binaries } from '../versions.ts';
-import { binariesIn, cacheFolder, type Environment, missingIn } from './find.ts';
-import { installBinaries } from './install.ts';
+import { type Binaries, kubernetesVersion, olderKubectlVersion, toolNames } from '../versions.ts';
+import { binariesIn, cacheFolder, cacheRoot, type Environment, missingIn } from './find.ts';
+import { installPrograms, NoWay } from './install.ts';
 import { type Report, reportOnStderr } from './report.ts';
 import type { Source } from './source.ts';
 
@@ -26,7 +26,44 @@ export async function controlPlaneBinaries(
   }
   const cached = cacheFolder(env);
   if ((await missingIn(cached)).length === 0) return binariesIn(cached);
-  return await installBinaries(env, report, sources);
+  try {
+    await installPrograms({ folder: cached, programs: toolNames }, env, report, sources);
+  } catch (error) {
+    throw error instanceof NoWay ? new Error(explanation(error, env)) : error;
+  }
+  return binariesIn(cached);
+}
+
+/**
+ * The kubectl of the minor before, from the cache, or downloaded or built into it. No one else waits for it.
+ * @throws Error when there is no way to get it.
+ */
+export async function olderKubectl(
+  env: Environment = process.env,
+  report: Report = reportOnStderr(),
+  sources?: readonly Source[],
+): Promise<string> {
+  const name = 'older-kubectl';
+  const folder = path.join(
+    cacheRoot(env),
+    `kubectl-${olderKubectlVersion}-${process.platform}-${process.arch}`,
+  );
+  const programs = [name] as const;
+  if ((await missingIn(folder, programs)).length > 0) {
+    await installPrograms({ folder, programs }, env, report, sources);
+  }
+  return path.join(folder, name);
+}
+
+function explanation({ message }: NoWay, env: Environment): string {
+  return [
+    `The local control plane needs ${toolNames.join(', ')} (Kubernetes ${kubernetesVersion}), and no way to get them worked:`,
+    `- KUBEBUILDER_ASSETS ${env['KUBEBUILDER_ASSETS'] === undefined ? 'is not set' : 'does not hold all of them'}`,
+    `- the cache ${cacheFolder(env)} does not hold them`,
+    message,
+    'Any one of these helps: put the four programs into a folder and set KUBEBUILDER_ASSETS to it; let this machine',
+    'reach the download addresses (lab/controlplane/README.md has the variables for a mirror); install Go 1.26 or newer.',
+  ].join('\n');
 }
 
 /** Whatever else is in that folder, tests against an older API server would fail one by one and puzzle the reader. */
