@@ -1,7 +1,9 @@
-// Clients of an API server that are libraries: a controller of controller-runtime, and the engine with which Flux applies.
+// Clients of an API server that are libraries: client-go, a controller of controller-runtime, and the engine with which Flux applies.
 //
+//	clients calls <kubeconfig> <namespace> <name>
 //	clients controller <kubeconfig> <namespace> <name>
 //	clients flux <kubeconfig> <namespace> < manifests
+//	clients health <kubeconfig> < manifests
 package main
 
 import (
@@ -25,8 +27,8 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) < 3 {
-		return fmt.Errorf("usage: clients controller|flux <kubeconfig> <namespace> [name]")
+	if len(args) < 2 {
+		return fmt.Errorf("usage: clients calls|controller|flux|health <kubeconfig> [namespace] [name]")
 	}
 	config, err := configOf(args[1])
 	if err != nil {
@@ -37,10 +39,14 @@ func run(args []string) error {
 	ctx, cancel := context.WithTimeout(signalled, timeout)
 	defer cancel()
 	switch {
+	case args[0] == "calls" && len(args) == 4:
+		return calls(ctx, config, args[2], args[3])
 	case args[0] == "controller" && len(args) == 4:
 		return controller(ctx, config, args[2], args[3])
 	case args[0] == "flux" && len(args) == 3:
 		return flux(ctx, config, args[2])
+	case args[0] == "health" && len(args) == 2:
+		return health(ctx, config)
 	}
 	return fmt.Errorf("unknown arguments %q", args)
 }

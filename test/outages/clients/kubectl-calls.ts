@@ -9,6 +9,7 @@ const pod = JSON.stringify({
 
 /** Words of a command, and its standard input; each builds on those before it, and the last ones clear away. */
 export const kubectlCalls: readonly (readonly [command: string, input?: string])[] = [
+  ['version'],
   ['api-resources --no-headers'],
   ['explain deployment.spec'],
   ['create configmap calls --from-literal=a=1'],
