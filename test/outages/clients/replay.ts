@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
-import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { parse } from 'yaml';
 import type { RecordedRequest } from '../../clients/recorded/recording.ts';
@@ -62,8 +61,6 @@ export class Replay {
         resolve({ status: response.statusCode ?? 0 });
       });
       sent.once('response', (response) => {
-        // A watch is cut after its first event.
-        response.on('error', () => undefined);
         void this.#answerOf(recorded, response)
           .then(resolve, reject)
           .finally(() => sent.destroy());
@@ -94,8 +91,11 @@ export class Replay {
 export const isWatch = ({ path }: RecordedRequest): boolean => /[?&]watch=(?:true|True|1)\b/.test(path);
 
 async function firstEvent(response: IncomingMessage): Promise<unknown> {
-  for await (const line of createInterface(response)) {
-    const { type, object } = JSON.parse(line);
+  let line = '';
+  for await (const chunk of response) {
+    line += chunk;
+    if (!line.includes('\n')) continue;
+    const { type, object } = JSON.parse(line.split('\n')[0] ?? '');
     return { type, ...outlineOf(object) };
   }
   return 'ended';
