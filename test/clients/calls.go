@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -106,20 +106,20 @@ func (c *caller) discover() error {
 	c.tell("version", version, err)
 	groups, lists, err := client.ServerGroupsAndResources()
 	c.tell("groups", groups, err)
-	for _, list := range lists {
+	for _, list := range inOrder(lists) {
 		c.tell("resources", list, nil)
 	}
 	// Without the aggregated form, as older clients ask.
 	plain := discovery.NewDiscoveryClientForConfigOrDie(c.config)
 	plain.UseLegacyDiscovery = true
 	preferred, err := plain.ServerPreferredNamespacedResources()
-	c.tell("preferred resources", preferred, err)
+	c.tell("preferred resources", inOrder(preferred), err)
 	paths, err := client.OpenAPIV3().Paths()
 	names := make([]string, 0, len(paths))
 	for path := range paths {
 		names = append(names, path)
 	}
-	sort.Strings(names)
+	slices.Sort(names)
 	c.tell("OpenAPI documents", strings.Join(names, " "), err)
 	schema, err := client.OpenAPISchema()
 	if err != nil {
@@ -129,6 +129,15 @@ func (c *caller) discover() error {
 	_, err = client.ServerResourcesForGroupVersion("nothing.example.com/v1")
 	c.tell("resources of nothing", nil, err)
 	return nil
+}
+
+// inOrder sorts what client-go gives in the order of a map.
+func inOrder(lists []*metav1.APIResourceList) []*metav1.APIResourceList {
+	slices.SortFunc(lists, func(a, b *metav1.APIResourceList) int { return strings.Compare(a.GroupVersion, b.GroupVersion) })
+	for _, list := range lists {
+		slices.SortFunc(list.APIResources, func(a, b metav1.APIResource) int { return strings.Compare(a.Name, b.Name) })
+	}
+	return lists
 }
 
 func named(name string) metav1.ObjectMeta {
