@@ -6,7 +6,11 @@ import { olderKubectlVersion } from '../lab/controlplane/versions.ts';
 const root = path.resolve(import.meta.dirname, '..');
 const prometheus = 'test/prometheus/go.mod';
 const olderKubectl = 'lab/controlplane/older-kubectl/go.mod';
-const files = ['lab/controlplane/build/go.mod', olderKubectl, ...globSync('test/*/go.mod', { cwd: root }).sort()];
+const files = [
+  'lab/controlplane/build/go.mod',
+  olderKubectl,
+  ...globSync('test/*/go.mod', { cwd: root }).sort(),
+];
 
 /** Prometheus needs newer ones than Kubernetes does, and the API server of the tests stays what Kubernetes publishes. */
 const newerForPrometheus = [
