@@ -126,10 +126,11 @@ describe('with a kubeconfig for a virtual cluster', () => {
     await kubectl(issued, ['delete', 'namespace', namespace, '--wait=false']);
   });
 
-  it.each(versions)('Helm %s installs the chart of cert-manager with its kinds', async (version) => {
+  // Helm 3 makes objects as kubectl does from the client, and that test has the same chart.
+  it('Helm v4 installs the chart of cert-manager with its kinds', async () => {
     const place = [world.name('cm'), '--namespace', world.name('cert-manager')];
     const run = async (verb: string, ...args: string[]) =>
-      await helm[version].ok(issued.kubeconfig, [verb, ...place, ...args]);
+      await helm.v4.ok(issued.kubeconfig, [verb, ...place, ...args]);
     const values = '--set=crds.enabled=true,crds.keep=false,startupapicheck.enabled=false';
     const chart = path.join(await folderOf(modules.certManager), 'deploy/charts/cert-manager');
     expect(await run('install', '--create-namespace', values, chart)).toContain('STATUS: deployed');
