@@ -10,7 +10,6 @@ import type { GatewaySettings } from '../settings/gateway.ts';
 import type { GatewayMetrics } from '../telemetry/metrics/gateway.ts';
 import type { Exchange } from './endpoints/endpoint.ts';
 import type { Endpoints } from './endpoints/endpoints.ts';
-import { tooManyBytes } from './endpoints/request-body.ts';
 import { type Authenticated, authenticate } from './gate/authenticate.ts';
 import { findDenial, resolve } from './gate/authorise.ts';
 import { type EntryPermissions, entryDenial } from './gate/entry-permissions.ts';
@@ -19,13 +18,13 @@ import type { Misses } from './gate/misses.ts';
 import type { OpenRequest, OpenRequests } from './gate/open-requests.ts';
 import type { CredentialIndex } from './index/credential-index.ts';
 import type { Verdict } from './index/verdict.ts';
-import { type Forwarding, forward } from './proxy/forward.ts';
+import { ClientGone, forward } from './proxy/forward.ts';
 import { impersonates, requestHeaders } from './proxy/request-headers.ts';
 import { UpstreamBusy } from './proxy/sent-request.ts';
 import type { FoundTarget, Targets } from './proxy/targets.ts';
 import type { Upstream } from './proxy/upstream.ts';
 import { type ErrorAnswer, errorAnswer, hasBody, sendError } from './server/error-answer.ts';
-import { isLargeBody, type LargeBodies } from './turns/large-bodies.ts';
+import type { LargeBodies } from './turns/large-bodies.ts';
 import type { MainThread } from './turns/main-thread.ts';
 
 export interface RequestHandlerOptions {
@@ -91,6 +90,7 @@ export class RequestHandler {
 
   /** One request that we cannot cope with must not end the process, and all others with it. */
   #fail(response: ServerResponse, error: unknown): void {
+    if (error instanceof ClientGone) return;
     this.#options.log.error({ err: error }, 'a request failed unexpectedly');
     if (response.headersSent) response.destroy();
     else this.#refuse(response, errorAnswer('ERR_INTERNAL', { cause: 'the request could not be handled' }));
@@ -196,7 +196,7 @@ export class RequestHandler {
     underway: OpenRequest,
     { sender, target, upstream }: Pick<Passed, 'sender' | 'target'> & { upstream: Upstream },
   ): void {
-    const { clock, log, metrics, settings, endpoints, mainThread, largeBodies } = this.#options;
+    const { clock, log, metrics, settings, endpoints } = this.#options;
     const { method = '', socket, rawHeaders } = request;
     const { asked, isLong, identity } = underway;
     const impersonation = impersonationIn(target, sender.verdict);
@@ -209,6 +209,7 @@ export class RequestHandler {
       isToWorkload: asked.subresource === 'proxy' && asked.apiGroup === '',
       publicPath: publicPathOf(request.url ?? '', asked.forward),
       maxStallMs: settings.stallTimeoutMs,
+      ...this.#turnsOf(underway.identity.user, sender.hash, response),
       onFailure: (error: Error, refusal: ErrorAnswer | undefined) => {
         log.warn({ target: asked.target.kind, err: error }, 'a request got no answer');
         if (refusal !== undefined) metrics.refusals.inc({ error: refusal.code });
@@ -216,38 +217,36 @@ export class RequestHandler {
     };
     const onPlatform = target.isPlatform ? endpoints.findOnPlatform(asked, sender.verdict) : undefined;
     const endpoint = endpoints.find(asked, target) ?? onPlatform;
-    if (endpoint === undefined) return this.#forward(forwarding);
+    if (endpoint === undefined) return forward(forwarding);
     const refuse = (answer: ErrorAnswer) => this.#refuse(response, answer);
     const finish = () => {
       underway.isFinishing = true;
     };
-    const turn = async (receivedBytes = 0) => await mainThread.turn(identity.user, receivedBytes);
-    const enterLargeBody = async () => await largeBodies.enter(identity.user, response);
-    const passed = {
-      ...{ ...forwarding, asked, sender, place: target },
-      ...{ turn, enterLargeBody, finish, refuse },
+    const callbacks: (() => void)[] = [];
+    const onOver = (callback: () => void) => void callbacks.push(callback);
+    const passed = { ...forwarding, asked, sender, place: target, finish, refuse, onOver };
+    const over = () => {
+      for (const callback of callbacks) callback();
     };
-    endpoint(passed).catch((error: unknown) => this.#fail(response, error));
+    void endpoint(passed)
+      .catch((error: unknown) => this.#fail(response, error))
+      .finally(() => {
+        if (response.closed) over();
+        else response.once('close', over);
+      });
   }
 
-  #forward(forwarding: Forwarding): void {
-    const { request, response, send } = forwarding;
-    if (send.isLong || !hasBody(request) || !isLargeBody(request.headers)) return forward(forwarding);
-    this.#forwardLarge(forwarding).catch((error: unknown) => this.#fail(response, error));
-  }
-
-  /** It is received and sent again by the main thread, which others need too. */
-  async #forwardLarge(forwarding: Forwarding): Promise<void> {
-    const { largeBodies, mainThread } = this.#options;
-    const { request, response, send } = forwarding;
-    if (!(await largeBodies.enter(send.user, request))) {
-      if (!response.destroyed) this.#refuse(response, tooManyBytes);
-      return;
-    }
-    await mainThread.turn(send.user);
-    const before = request.socket.bytesRead;
-    request.once('close', () => mainThread.charge(send.user, 2 * (request.socket.bytesRead - before)));
-    forward(forwarding);
+  #turnsOf(user: string, credential: string, response: ServerResponse) {
+    const { mainThread, largeBodies } = this.#options;
+    return {
+      turn: async (receivedBytes = 0) => {
+        await mainThread.turn(user, receivedBytes);
+        // Its credential may have ended meanwhile.
+        if (response.destroyed) throw new ClientGone();
+      },
+      enterLargeBody: async () => await largeBodies.enter({ user, credential }, response),
+      charge: (bytes: number) => mainThread.charge(user, bytes),
+    };
   }
 
   /** Returns what is to be called at the end. */

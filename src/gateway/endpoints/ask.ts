@@ -4,7 +4,7 @@ import {
   type RawResponse,
   ResponseCollector,
 } from '../../kube/client/response-collector.ts';
-import { Stalled } from '../proxy/forward.ts';
+import { ClientGone, Stalled } from '../proxy/forward.ts';
 import { StallGuard } from '../proxy/stall-guard.ts';
 import type { UpstreamRequest } from '../proxy/upstream.ts';
 import type { EndpointRequest } from './endpoint.ts';
@@ -52,6 +52,8 @@ class ProgressingCollector extends ResponseCollector {
 
 async function askOnce(asking: Asking, question: Question) {
   const { response, upstream, send, clock, maxStallMs } = asking;
+  // Its credential may have ended while the request waited for something else.
+  if (response.destroyed) throw new ClientGone();
   const { method, path, headers, body = null, maxBytes = defaultBytes } = question;
   const { promise, resolve, reject } = Promise.withResolvers<RawResponse>();
   const action = { verb: method, path: path.replace(/\?.*/, '') };
@@ -71,7 +73,7 @@ async function askOnce(asking: Asking, question: Question) {
     sent.abort(error);
   };
   const guard = new StallGuard(clock, maxStallMs, () => end(new Stalled('the request stood still')));
-  const onClose = () => end(new Error('the client is gone'));
+  const onClose = () => end(new ClientGone());
   response.once('close', onClose);
   const answer = await promise.finally(() => {
     guard.stop();

@@ -33,10 +33,8 @@ export interface EndpointRequest extends Omit<Forwarding, 'body'> {
   readonly sender: Authenticated;
   /** The namespace that a space is. */
   readonly place: TargetPlace & Pick<FoundTarget, 'isNamespaceMissing'>;
-  /** For the time of the main thread: wait for it before each piece of work. Takes how many bytes of a body were received before. */
-  readonly turn: (receivedBytes?: number) => Promise<void>;
-  /** Wait for it before a large body is read. False: it waited too long, or the client is gone. */
-  readonly enterLargeBody: () => Promise<boolean>;
+  /** Calls back when the endpoint has done all it does and the client has its answer, or is gone: what the request holds is free then. */
+  readonly onOver: (callback: () => void) => void;
   /** For what may end the credential itself: the request is not cut any more when that is over. It counts until its answer. */
   readonly finish: () => void;
   /** Answers with an error of the gateway that no failure led to. */

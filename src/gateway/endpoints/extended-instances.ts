@@ -9,7 +9,9 @@ import { forward } from '../proxy/forward.ts';
 import { withoutHeaders } from '../proxy/request-headers.ts';
 import { readAccept } from './accepted-form.ts';
 import { ask } from './ask.ts';
+import { eachInTurn } from './each-in-turn.ts';
 import { answerFailure, type Endpoint, type EndpointRequest, type EndpointServices } from './endpoint.ts';
+import type { Holding } from './held-bytes.ts';
 import { InstanceUses } from './instance-uses.ts';
 import { listByProject } from './instances-by-project.ts';
 import { sendObject } from './object-answer.ts';
@@ -17,8 +19,10 @@ import { aboutBody } from './own-request.ts';
 import { Refusal, refuse } from './refusal.ts';
 import { tooManyBytes } from './request-body.ts';
 
-/** Of one answer: some thousand instances. */
-const maxBytes = 2 ** 23;
+/** Bytes of one answer: some thousand instances. */
+const ofList = 2 ** 23;
+/** No API server stores more. */
+const ofObject = 2 ** 21;
 
 /**
  * A get or a list of instances with `extended=true`: each of them says in `status.canUse` whether the sender may enter it. Clients that
@@ -51,17 +55,16 @@ async function answer(
   services: EndpointServices,
   isInScope: boolean,
 ): Promise<void> {
-  const { response, sender, asked } = request;
+  const { sender, asked } = request;
   const held = services.held.hold(sender.verdict.identity.user);
-  response.once('close', () => held.release());
-  const read = isInScope ? await readInstances(request) : undefined;
-  if (read !== undefined && !held.take(read.body.length)) throw new Refusal(tooManyBytes);
+  request.onOver(() => held.release());
+  const read = isInScope ? await readInstances(request, held) : undefined;
   const isRefused = read === undefined || (read.status === 403 && asked.allNamespaces);
   const byProject = isRefused ? await listByProject(request, services, held) : undefined;
   const object = byProject ?? asObject(parseJSON(read?.body ?? '{}'));
   if (byProject === undefined && read?.status !== 200) return refuseAll(request, read?.status, object);
   const uses = new InstanceUses(request, services, asked.resource);
-  const extended = asked.verb === 'get' ? await extend(object, uses) : await extendAll(object, uses);
+  const extended = asked.verb === 'get' ? await extend(object, uses) : await extendAll(request, object, uses);
   sendObject(request, 200, extended, uses.isCutShort ? { warning: cutShort } : {});
 }
 
@@ -72,8 +75,11 @@ function refuseAll(request: EndpointRequest, status: number | undefined, body: J
   refuse('ERR_SCOPE', { problem });
 }
 
-/** As the user may read them, without what the scope refuses by name. */
-async function readInstances(request: EndpointRequest): Promise<RawResponse> {
+/** As the user may read them, without what the scope refuses by name. Throws a Refusal. */
+async function readInstances(request: EndpointRequest, held: Holding): Promise<RawResponse> {
+  const maxBytes = request.asked.verb === 'get' ? ofObject : ofList;
+  // First: many such answers at once would fill the memory before each of them is counted.
+  if (!held.take(maxBytes)) throw new Refusal(tooManyBytes);
   const { send, asked, sender } = request;
   const narrowing = narrowingOf(sender.verdict.gates, asked);
   const headers = [
@@ -81,13 +87,21 @@ async function readInstances(request: EndpointRequest): Promise<RawResponse> {
     ...['accept', 'application/json'],
   ];
   const path = narrowing === undefined ? send.path : narrowQuery(send.path, narrowing);
-  return await ask(request, { method: 'GET', path, headers, maxBytes });
+  const answer = await ask(request, { method: 'GET', path, headers, maxBytes });
+  held.giveBack(maxBytes - answer.body.length);
+  return answer;
 }
 
-async function extendAll(list: JsonObject, uses: InstanceUses): Promise<JsonObject> {
+async function extendAll(
+  request: EndpointRequest,
+  list: JsonObject,
+  uses: InstanceUses,
+): Promise<JsonObject> {
   const items: JsonObject[] = [];
-  for (const item of Array.isArray(list['items']) ? list['items'].filter(isObject) : [])
+  const found = Array.isArray(list['items']) ? list['items'].filter(isObject) : [];
+  await eachInTurn(request, found, async (item) => {
     items.push(await extend(item, uses));
+  });
   return { ...list, items };
 }
 

@@ -15,6 +15,8 @@ import { tooManyBytes } from './request-body.ts';
 /** Each is a request of its own to the API server. */
 const maxProjects = 100;
 const atOnce = 4;
+/** Of one of these lists. */
+const maxBytes = 2 ** 20;
 
 /**
  * The instances of each project that the sender may see and list them in: for those who may not list all namespaces at once. Each
@@ -76,11 +78,12 @@ async function listIn(
     ...['accept', 'application/json'],
   ];
   const path = `/apis/${apiVersion}/namespaces/${namespace}/${request.asked.resource}${query}`;
-  const answer = await ask(request, { method: 'GET', path, headers });
+  if (!held.take(maxBytes)) throw new Refusal(tooManyBytes);
+  const answer = await ask(request, { method: 'GET', path, headers, maxBytes });
+  held.giveBack(maxBytes - answer.body.length);
   // To see a project is not to see what is in it.
   if (answer.status === 403 || answer.status === 404) return [];
   if (answer.status !== 200) throw new Error(`the API server answered with ${answer.status}`);
-  if (!held.take(answer.body.length)) throw new Refusal(tooManyBytes);
   const { items } = asObject(parseJSON(answer.body));
   return Array.isArray(items) ? items.filter(isObject) : [];
 }

@@ -31,7 +31,7 @@ export async function readSentObject(
   const type = mediaTypeOf(request.request.headers['content-type']);
   const { user } = request.sender.verdict.identity;
   const holding = held.hold(user);
-  request.response.once('close', () => holding.release());
+  request.onOver(() => holding.release());
   const body = await readBody(request, objectLimit, (bytes) => holding.take(bytes));
   if (!Buffer.isBuffer(body)) return { refusal: body };
   if (!mediaTypes.has(type)) return { refusal: unknownType };

@@ -51,8 +51,7 @@ function toOwnRequest(request: EndpointRequest, place: Place): OwnRequest {
   const { forward } = request.asked;
   const mark = forward.indexOf('?');
   const held = place.services.held.hold(request.sender.verdict.identity.user);
-  if (request.response.destroyed) held.release();
-  else request.response.once('close', () => held.release());
+  request.onOver(() => held.release());
   return { ...request, ...place, held, query: new URLSearchParams(mark === -1 ? '' : forward.slice(mark)) };
 }
 

@@ -1,8 +1,14 @@
 import { group } from '../../api/names.ts';
 import { type Resource, spaceInstances, virtualClusterInstances } from '../../api/resources.ts';
+import type {
+  SpaceInstanceRecord,
+  VirtualClusterInstanceRecord,
+} from '../../platform/targets/target-record.ts';
 import { authorise } from '../../scope/gate/authorise.ts';
+import { eachInTurn } from './each-in-turn.ts';
 import type { EndpointRequest, EndpointServices } from './endpoint.ts';
 
+type InstanceRecord = SpaceInstanceRecord | VirtualClusterInstanceRecord;
 type Services = Pick<EndpointServices, 'targetRecords' | 'permissions'>;
 
 /** Asked about by name, of users who may not see all instances of a project. */
@@ -20,13 +26,12 @@ export async function clustersOf(
     [virtualClusterInstances, instances],
     [spaceInstances, spaces],
   ] as const) {
-    const inProject = [...records.values()].filter(({ key }) => key.startsWith(`${namespace}/`));
     const reads = new InstanceReads(request, services, { resource, namespace });
-    for (const { key, reference } of inProject) {
+    await eachInTurn<InstanceRecord>(request, records.values(), async ({ key, reference }) => {
       const cluster = reference.clusterRef?.cluster ?? '';
-      if (cluster === '' || names.has(cluster)) continue;
+      if (cluster === '' || names.has(cluster) || !key.startsWith(`${namespace}/`)) return;
       if (await reads.isAllowed(key.slice(namespace.length + 1))) names.add(cluster);
-    }
+    });
   }
   return [...names].sort();
 }

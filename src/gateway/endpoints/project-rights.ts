@@ -6,6 +6,7 @@ import type { ProjectRecord } from '../../platform/targets/project-record.ts';
 import { authorise } from '../../scope/gate/authorise.ts';
 import { isProtectedNamespace } from '../../scope/gate/sensitive.ts';
 import { errorAnswer } from '../server/error-answer.ts';
+import { eachInTurn } from './each-in-turn.ts';
 import type { EndpointRequest, EndpointServices } from './endpoint.ts';
 import { Refusal, refuse } from './refusal.ts';
 
@@ -59,9 +60,11 @@ export async function findProjects(
   services: Services,
 ): Promise<readonly Project[]> {
   const { identity } = request.sender.verdict;
-  const inScope = [...services.targetRecords.projects.values()]
-    .flatMap((record) => toProject(record, services) ?? [])
-    .filter(({ name }) => isInScope(request, name));
+  const inScope: Project[] = [];
+  await eachInTurn(request, services.targetRecords.projects.values(), (record) => {
+    const project = toProject(record, services);
+    if (project !== undefined && isInScope(request, project.name)) inScope.push(project);
+  });
   if (inScope.length === 0) return inScope;
   const byName = inScope.sort((one, other) => (one.name < other.name ? -1 : 1));
   if (await services.permissions.isAllowed(identity, look('', ''))) return byName;

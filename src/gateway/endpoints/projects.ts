@@ -61,7 +61,7 @@ const showProject: Show = async (request, services) => {
 const showProjects: Show = async (request, services) => {
   const form = formFor(request);
   const selects = readSelectors(queryOf(request));
-  const found = (await findProjects(request, services)).filter((project) => selects(toObject(project)));
+  const found = (await findProjects(request, services)).filter(({ name }) => selects(name));
   if (form.isTable) return tableOf(found, request);
   const items = found.map((project) => (form.isMetadata ? metadataOf(toObject(project)) : toObject(project)));
   return form.isMetadata
@@ -94,7 +94,7 @@ function queryOf({ asked: { forward: path } }: EndpointRequest): URLSearchParams
 }
 
 /** What a list is about. All of it comes at once, whatever limit is asked for. Throws a Refusal. */
-function readSelectors(query: URLSearchParams): (object: JsonObject) => boolean {
+function readSelectors(query: URLSearchParams): (name: string) => boolean {
   checkListOptions(query, false);
   const ofLabels = labelFilter(query.get('labelSelector') ?? '');
   if (ofLabels === undefined) return refuse('ERR_QUERY', { problem: 'labelSelector cannot be read' });
@@ -103,7 +103,9 @@ function readSelectors(query: URLSearchParams): (object: JsonObject) => boolean 
     return refuse('ERR_QUERY', {
       problem: 'fieldSelector names a field that projects cannot be selected by',
     });
-  return (object) => ofLabels(object) && ofFields(object);
+  // A project has no labels, so all are selected by them or none.
+  const areSelected = ofLabels({});
+  return (name) => areSelected && ofFields({ metadata: { name } });
 }
 
 const selectable: ReadonlySet<string> = new Set(['metadata.name']);

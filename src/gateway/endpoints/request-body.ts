@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { hasInexactNumber, isObject, type JsonObject, nestsTooDeep, parseJSON } from '../../api/json.ts';
 import { type JsonBounds, withinJsonBounds } from '../../kube/client/json-bounds.ts';
 import { WriteBudget } from '../../kube/queue/write-budget.ts';
-import { expectsContinue, smallPiece, smallPieces, tooManyPieces } from '../proxy/forward.ts';
+import { expectsContinue, smallPiece, smallPieces, tooManyOfUser, tooManyPieces } from '../proxy/forward.ts';
 import { StallGuard } from '../proxy/stall-guard.ts';
 import { type ErrorAnswer, errorAnswer, hasBody } from '../server/error-answer.ts';
 import { isLargeBody } from '../turns/large-bodies.ts';
@@ -16,7 +16,7 @@ import { hasRepeatedKey } from './repeated-key.ts';
 
 type BodySource = Pick<
   EndpointRequest,
-  'request' | 'response' | 'clock' | 'maxStallMs' | 'turn' | 'enterLargeBody'
+  'request' | 'response' | 'clock' | 'maxStallMs' | 'turn' | 'enterLargeBody' | 'onOver'
 >;
 
 export interface BodyLimit {
@@ -36,12 +36,16 @@ export interface YAMLSource {
 
 /** The body, or the answer to one that does not arrive. */
 export async function readBody(
-  { request, response, clock, maxStallMs, turn, enterLargeBody }: BodySource,
+  { request, response, clock, maxStallMs, turn, enterLargeBody, onOver }: BodySource,
   { maxBytes, tooLarge }: BodyLimit,
   mayHold: (bytes: number) => boolean = () => true,
 ): Promise<Buffer | ErrorAnswer> {
   if (!hasBody(request)) return Buffer.alloc(0);
-  if (isLargeBody(request.headers) && !(await enterLargeBody())) return tooManyBytes;
+  if (isLargeBody(request.headers)) {
+    const release = await enterLargeBody();
+    if (release === undefined) return tooManyBytes;
+    onOver(release);
+  }
   if (request.destroyed) return cutOff;
   if (expectsContinue(request)) response.writeContinue();
   const { promise, resolve } = Promise.withResolvers<Buffer | ErrorAnswer>();
@@ -165,11 +169,7 @@ export const objectLimit: BodyLimit = {
 };
 
 /** Others need the memory, too. */
-export const tooManyBytes = errorAnswer(
-  'ERR_TOO_MANY_REQUESTS',
-  { owner: 'this user' },
-  { headers: ['retry-after', '1'] },
-);
+export const tooManyBytes = tooManyOfUser;
 const tooSlow = errorAnswer('ERR_REQUEST_TIMEOUT', {});
 const cutOff = errorAnswer('ERR_REQUEST_MALFORMED', { problem: 'its body is cut off' });
 const unknownType = errorAnswer('ERR_BODY_TYPE', {});

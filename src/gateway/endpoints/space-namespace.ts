@@ -14,7 +14,7 @@ export const spaceNamespace =
     const namespace = place.namespace ?? '';
     const { user } = sender.verdict.identity;
     const holding = held.hold(user);
-    response.once('close', () => holding.release());
+    request.onOver(() => holding.release());
     const body = await readBody(request, objectLimit, (bytes) => holding.take(bytes));
     if (response.destroyed) return;
     if (!Buffer.isBuffer(body)) return refuse(body);

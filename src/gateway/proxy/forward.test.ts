@@ -28,7 +28,22 @@ function forwardToNoOne() {
   const send = { method: 'GET', path: '/', headers: [], isLong: false, user: 'alice' };
   const failures: Error[] = [];
   const onFailure = (error: Error) => void failures.push(error);
-  forward({ request, response, upstream, send, publicPath: '', clock, maxStallMs: 1_000, onFailure });
+  const turns = {
+    turn: async () => undefined,
+    enterLargeBody: async () => () => undefined,
+    charge: () => undefined,
+  };
+  forward({
+    ...turns,
+    request,
+    response,
+    upstream,
+    send,
+    publicPath: '',
+    clock,
+    maxStallMs: 1_000,
+    onFailure,
+  });
   return { clock, response, failures };
 }
 

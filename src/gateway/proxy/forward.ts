@@ -5,6 +5,7 @@ import type { Clock } from '../../kube/clock.ts';
 import { WriteBudget } from '../../kube/queue/write-budget.ts';
 import { type ErrorAnswer, errorAnswer, hasBody, leaveRest, sendError } from '../server/error-answer.ts';
 import { warningOf } from '../server/warning.ts';
+import { isLargeBody, type Release } from '../turns/large-bodies.ts';
 import { BadResponse } from './http/response-head.ts';
 import { responseHeaders } from './response-headers.ts';
 import { UpstreamBusy } from './sent-request.ts';
@@ -28,6 +29,15 @@ export interface Forwarding {
   readonly clock: Clock;
   /** How long a short request may stand still on either side. Watches may for as long as they like. */
   readonly maxStallMs: number;
+  /**
+   * For the time of the main thread: wait for it before each piece of work. Takes how many bytes of a body were received before. Rejects
+   * with ClientGone.
+   */
+  readonly turn: (receivedBytes?: number) => Promise<void>;
+  /** Wait for it before a large body is read. Undefined: it waited too long, or the client is gone. */
+  readonly enterLargeBody: () => Promise<Release | undefined>;
+  /** So many bytes were received or sent by the main thread. */
+  readonly charge: (bytes: number) => void;
   /** Told why a request got no whole answer from the target, and what it gets instead; undefined where the answer had begun. */
   readonly onFailure: (error: Error, refusal: ErrorAnswer | undefined) => void;
 }
@@ -36,8 +46,33 @@ export interface Forwarding {
 export function forward(forwarding: Forwarding): void {
   const { request, response } = forwarding;
   if (response.destroyed) return;
+  const isUnread = forwarding.body === undefined && hasBody(request);
+  if (isUnread && !forwarding.send.isLong && isLargeBody(request.headers)) void forwardLarge(forwarding);
+  else start(forwarding);
+}
+
+function start(forwarding: Forwarding): void {
+  const { request, response } = forwarding;
   if (forwarding.body === undefined && expectsContinue(request)) response.writeContinue();
   new Relay(forwarding, forwarding.body ?? bodyOf(request)).dispatch();
+}
+
+/** The main thread receives it and sends it again, and others need that thread too. */
+async function forwardLarge(forwarding: Forwarding): Promise<void> {
+  const { request, response, enterLargeBody, turn } = forwarding;
+  const release = await enterLargeBody();
+  if (release === undefined) return refuseLarge(forwarding);
+  // A response may end before the body is read: then its request never closes.
+  request.once('close', release);
+  response.once('close', release);
+  await turn().catch(() => undefined);
+  if (!response.destroyed) start(forwarding);
+}
+
+function refuseLarge({ response, onFailure }: Forwarding): void {
+  if (response.destroyed) return;
+  onFailure(new Error('too many large bodies of this user wait'), tooManyOfUser);
+  sendError(response, tooManyOfUser);
 }
 
 /** Whether the client holds its body back until it is told to send it. */
@@ -164,6 +199,8 @@ class Relay implements Dispatcher.DispatchHandler {
 
   #onRequestData({ length }: Buffer): void {
     this.#guard?.progress();
+    // It was received, and is sent on.
+    this.#forwarding.charge(2 * length);
     if (length >= smallPiece || this.#isOver) return;
     this.#smallPieces ??= new WriteBudget(smallPieces);
     if (this.#smallPieces.tryReserve(this.#forwarding.clock.monotonic())) return;
@@ -279,7 +316,19 @@ class Relay implements Dispatcher.DispatchHandler {
   }
 }
 
-const clientGone = new Error('the client is gone');
+/** The client has left, or its credential has ended: nothing more may be done for it. */
+export class ClientGone extends Error {
+  constructor() {
+    super('the client is gone');
+  }
+}
+
+const clientGone = new ClientGone();
+export const tooManyOfUser = errorAnswer(
+  'ERR_TOO_MANY_REQUESTS',
+  { owner: 'this user' },
+  { headers: ['retry-after', '1'] },
+);
 const badAnswer = errorAnswer('ERR_UPSTREAM_ANSWER', {});
 const unavailable = errorAnswer('ERR_UPSTREAM_UNAVAILABLE', {}, { headers: ['retry-after', '1'] });
 export const tooManyPieces = errorAnswer('ERR_REQUEST_MALFORMED', {

@@ -3,9 +3,15 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Clock } from '../../kube/clock.ts';
 
 export interface LargeBodyLimits {
-  /** At once. */
+  /** Read at once. */
   readonly ofUser: number;
+  /** The same with one credential: a leaked one must leave places to the others of its user. */
+  readonly ofCredential: number;
+  /** Each of them holds what Node reads ahead, some hundred kilobytes. */
+  readonly maxWaiting: number;
   readonly maxWaitMs: number;
+  /** Whose body comes slowly keeps no one else waiting for longer: its place is taken back, and it is read on. */
+  readonly maxHoldMs: number;
 }
 
 /** Bytes. Hardly an object of ours has more. */
@@ -15,24 +21,42 @@ const smallBody = 2 ** 15;
 export const isLargeBody = (headers: IncomingHttpHeaders): boolean =>
   !(Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= smallBody);
 
-export const largeBodyLimits: LargeBodyLimits = { ofUser: 4, maxWaitMs: 30_000 };
+export const largeBodyLimits: LargeBodyLimits = {
+  ...{ ofUser: 4, ofCredential: 2, maxWaiting: 128 },
+  ...{ maxWaitMs: 30_000, maxHoldMs: 10_000 },
+};
 
 interface LargeBodiesOptions extends LargeBodyLimits {
   readonly clock: Clock;
 }
 
-/** What a body counts until the end of: its request, or the answer. */
-type Stream = Pick<EventEmitter, 'once' | 'off'> & { readonly destroyed: boolean };
+export interface BodyOwner {
+  readonly user: string;
+  /** Its hash. */
+  readonly credential: string;
+}
+
+/** What is sent to the client. It emits `close` when all is over. */
+type Answer = Pick<EventEmitter, 'once' | 'off'> & { readonly destroyed: boolean };
+
+/** Gives a place back. Only the first call counts. */
+export type Release = () => void;
+
+interface Waiter {
+  readonly credential: string;
+  readonly onTurn: () => void;
+}
 
 interface Line {
   taken: number;
+  readonly ofCredential: Map<string, number>;
   /** In the order in which they came. */
-  readonly waiting: Set<(mayBeRead: boolean) => void>;
+  readonly waiting: Set<Waiter>;
 }
 
 /**
- * Large bodies are read a few at a time for each user. The others of that user wait before they are read, so they take neither memory
- * nor the time of the main thread. A refusal would close their connections, and the handshakes of new ones cost more than the bodies.
+ * Large bodies are read a few at a time for each user. The others of that user wait before they are read, so they take no time of the
+ * main thread and little memory. A refusal would close their connections, and the handshakes of new ones cost more than the bodies.
  */
 export class LargeBodies {
   readonly #options: LargeBodiesOptions;
@@ -42,38 +66,68 @@ export class LargeBodies {
     this.#options = options;
   }
 
-  /** Resolves when the body may be read; it counts until the stream closes. False: it would have to wait too long, or the client is gone. */
-  async enter(user: string, stream: Stream): Promise<boolean> {
-    const line = this.#lines.get(user) ?? { taken: 0, waiting: new Set() };
+  /** Resolves when the body may be read. Undefined: it would have to wait too long, too many wait, or the client is gone. */
+  async enter({ user, credential }: BodyOwner, answer: Answer): Promise<Release | undefined> {
+    const line = this.#lines.get(user) ?? { taken: 0, ofCredential: new Map(), waiting: new Set() };
     this.#lines.set(user, line);
-    if (line.taken < this.#options.ofUser) line.taken += 1;
-    else if (!(await this.#wait(line, stream))) return false;
-    if (stream.destroyed) this.#leave(user, line);
-    else stream.once('close', () => this.#leave(user, line));
-    return true;
+    if (this.#hasRoom(line, credential)) count(line, credential, 1);
+    else if (!(await this.#wait(line, credential, answer))) return undefined;
+    const release = this.#releaseOf(user, line, credential);
+    if (!answer.destroyed) return release;
+    release();
+    return undefined;
   }
 
-  async #wait({ waiting }: Line, stream: Stream): Promise<boolean> {
+  #hasRoom({ taken, ofCredential: places }: Line, credential: string): boolean {
+    const { ofUser, ofCredential } = this.#options;
+    return taken < ofUser && (places.get(credential) ?? 0) < ofCredential;
+  }
+
+  async #wait({ waiting }: Line, credential: string, answer: Answer): Promise<boolean> {
+    const { clock, maxWaiting, maxWaitMs } = this.#options;
+    if (waiting.size >= maxWaiting || answer.destroyed) return false;
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const giveUp = () => resolve(false);
-    waiting.add(resolve);
-    stream.once('close', giveUp);
-    const timer = this.#options.clock.setTimer(giveUp, this.#options.maxWaitMs);
+    const waiter = { credential, onTurn: () => resolve(true) };
+    const giveUp = () => {
+      waiting.delete(waiter);
+      resolve(false);
+    };
+    waiting.add(waiter);
+    answer.once('close', giveUp);
+    const timer = clock.setTimer(giveUp, maxWaitMs);
     return await promise.finally(() => {
-      waiting.delete(resolve);
-      stream.off('close', giveUp);
+      answer.off('close', giveUp);
       timer.cancel();
     });
   }
 
-  /** The place goes to the body that has waited for the longest time. */
-  #leave(user: string, line: Line): void {
-    const [next] = line.waiting;
-    if (next === undefined) line.taken -= 1;
-    else {
-      line.waiting.delete(next);
-      next(true);
+  #releaseOf(user: string, line: Line, credential: string): Release {
+    let isHeld = true;
+    const release = () => {
+      timer.cancel();
+      if (isHeld) this.#leave(user, line, credential);
+      isHeld = false;
+    };
+    const timer = this.#options.clock.setTimer(release, this.#options.maxHoldMs);
+    return release;
+  }
+
+  /** The place goes to the body that has waited for the longest time, of those whose credential may have another one. */
+  #leave(user: string, line: Line, credential: string): void {
+    count(line, credential, -1);
+    for (const waiter of line.waiting) {
+      if (!this.#hasRoom(line, waiter.credential)) continue;
+      line.waiting.delete(waiter);
+      count(line, waiter.credential, 1);
+      return waiter.onTurn();
     }
     if (line.taken === 0) this.#lines.delete(user);
   }
+}
+
+function count(line: Line, credential: string, change: number): void {
+  const places = (line.ofCredential.get(credential) ?? 0) + change;
+  line.taken += change;
+  if (places > 0) line.ofCredential.set(credential, places);
+  else line.ofCredential.delete(credential);
 }

@@ -31,3 +31,9 @@ it('what one has taken is nothing to another one, and is forgotten when it is pa
   share.forget(5_001);
   expect(share.mayGoOn('mallory', 5_001)).toBe(true);
 });
+
+it('who has taken very much waits five seconds', () => {
+  const share = new TimeShare({ isAlone: () => false });
+  share.charge('mallory', 100_000, 0);
+  expect([4_999, 5_000].map((now) => share.mayGoOn('mallory', now))).toEqual([false, true]);
+});

@@ -7,6 +7,8 @@ export interface TimeShareOptions {
 const share = 0.2;
 /** What a user may take at once after a pause, milliseconds of the thread. */
 const burstMs = 50;
+/** For what was taken no one waits longer: a large upload must not keep its user from revoking a key. */
+const maxWaitMs = 5_000;
 
 /** What each user has had of the time of one thread. Who has had more than their share waits; who is alone may have all of it. */
 export class TimeShare {
@@ -21,8 +23,9 @@ export class TimeShare {
   /** The user has taken so much by `now`. Times are monotonic milliseconds. */
   charge(user: string, ms: number, now: number): void {
     const paidAt = Math.max(this.#paidAt.get(user) ?? 0, now - ms) + ms / share;
+    const latest = now + maxWaitMs + burstMs / share;
     this.#paidAt.delete(user);
-    this.#paidAt.set(user, paidAt);
+    this.#paidAt.set(user, Math.min(paidAt, latest));
   }
 
   mayGoOn(user: string, now: number): boolean {

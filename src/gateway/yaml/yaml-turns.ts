@@ -10,8 +10,6 @@ export interface YAMLTurnsLimits extends YAMLThreadLimits {
   readonly ofAll: number;
 }
 
-/** The most that one text counts, milliseconds of the thread: the next one of its user is read before it has waited too long. */
-const maxCountedMs = 1_000;
 /** How soon a user who has to wait is looked at again, milliseconds. */
 const pauseMs = 10;
 
@@ -29,7 +27,7 @@ interface YAMLTurnsOptions extends TimeShareOptions {
   readonly maxWaitMs: number;
 }
 
-/** A thread, and the line in front of it. Users take turns, and none has more than a share of the time of the thread. */
+/** A thread, and the line in front of it. Users take turns, and who has had more than a share of its time waits for a while. */
 export class YAMLTurns {
   readonly #options: YAMLTurnsOptions;
   readonly #line = new UserLine<WaitingText>();
@@ -71,7 +69,7 @@ export class YAMLTurns {
       const { text, onRead } = next.item;
       next.item.state = 'read';
       const { reading, ms } = await thread.read(text);
-      this.#taken.charge(next.user, Math.min(ms, maxCountedMs), clock.monotonic());
+      this.#taken.charge(next.user, ms, clock.monotonic());
       onRead(reading);
     }
     this.#isReading = false;
