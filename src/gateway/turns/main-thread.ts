@@ -6,8 +6,8 @@ export interface MainThreadOptions extends TimeShareOptions {
   readonly clock: Clock;
 }
 
-/** To receive so many bytes over TLS, or to send them, takes the thread a millisecond. */
-const bytesInMs = 2 ** 18;
+/** To receive so many bytes over TLS, or to send them, takes the thread a millisecond, with what is left to collect as garbage. */
+const bytesInMs = 2 ** 17;
 /** Work that is begun before others come to their turn takes as long, milliseconds. */
 const batchMs = 2;
 /** The most pieces of work in a batch. */

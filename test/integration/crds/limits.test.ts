@@ -38,7 +38,11 @@ const plain = [
 
 const specs = await Promise.all(kinds.map(async (resource) => [resource, await specOf(resource)] as const));
 const limits = specs.flatMap(([resource, schema]) => limitsOf(resource, [], schema));
-const lists = limits.filter(({ schema }) => schema.maxItems !== undefined);
+/** It must stay empty, whatever its limit. */
+const alwaysEmpty = 'extraAccessRules';
+const lists = limits.filter(
+  ({ path, schema }) => schema.maxItems !== undefined && !path.includes(alwaysEmpty),
+);
 const texts = limits.filter(
   ({ path, schema }) => schema.maxLength !== undefined && plain.includes(path.at(-1) ?? ''),
 );
