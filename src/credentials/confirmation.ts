@@ -52,6 +52,8 @@ export function toConfirmation(status: JsonObject, live: LiveConfirmation): Conf
     auth: kubeConfigAuths.find((auth) => auth === status['auth']),
     documentHash: asHash(status['documentHash']),
     targetHash: shared.text(asHash(status['targetHash'])),
+    scope: shared.text(asText(status['scope'])),
+    state: shared.text(asText(status['state'])),
     criticalScopes: status['criticalScopes'] === true ? true : undefined,
     allowedNamespaces: Array.isArray(allowedNamespaces) ? shared.json(toPins(allowedNamespaces)) : undefined,
     boundSerials: Array.isArray(boundSerials) ? shared.json(toSerials(boundSerials)) : undefined,

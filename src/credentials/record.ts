@@ -53,6 +53,10 @@ export interface Confirmation extends LiveConfirmation {
   readonly targetHash?: string;
   /** Access keys only: the namespaces of `spec.allowedNamespaces`, each with the UID that it had when it was first seen there. */
   readonly allowedNamespaces?: readonly NamespacePin[];
+  /** For people: what the scope opens. Absent: an earlier release wrote the status. */
+  readonly scope?: string;
+  /** For people: the conditions in a word or two; absent likewise. */
+  readonly state?: string;
   /** Signed tokens only: the header says that its scopes must be understood. */
   readonly criticalScopes?: true;
   /** Kubeconfigs only: serials of certificates that may be bound in the virtual cluster, the present one among them. */

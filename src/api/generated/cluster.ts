@@ -65,6 +65,10 @@ export interface ClusterSpecDirectEndpoint {
  */
 export interface ClusterStatus {
   /**
+   * State of the object in one or two words for people: Ready, Disabled, Expired, Deleting, Waiting or Refused, with the reason in brackets. Programs read the conditions. Addition to the contract.
+   */
+  state?: string;
+  /**
    * State of the cluster in one word, for people and older clients.
    */
   phase?: 'Pending' | 'Ready' | 'Failed' | 'Terminating';

@@ -74,6 +74,14 @@ export interface DirectClusterEndpointTokenSpecSecretRef {
  */
 export interface DirectClusterEndpointTokenStatus {
   /**
+   * State of the object in one or two words for people: Ready, Disabled, Expired, Deleting, Waiting or Refused, with the reason in brackets. Programs read the conditions. Addition to the contract.
+   */
+  state?: string;
+  /**
+   * Summary of the scope for people: names, or in brackets what has none. Programs read spec.scope. Addition to the contract.
+   */
+  scope?: Scope | null;
+  /**
    * The signed token; absent with secretRef, after its end and when it was revoked.
    */
   token?: string;

@@ -207,6 +207,14 @@ export interface OwnedAccessKeySpecSecretRef {
  */
 export interface OwnedAccessKeyStatus {
   /**
+   * State of the object in one or two words for people: Ready, Disabled, Expired, Deleting, Waiting or Refused, with the reason in brackets. Programs read the conditions. Addition to the contract.
+   */
+  state?: string;
+  /**
+   * Summary of the scope for people: names, or in brackets what has none. Programs read spec.scope. Addition to the contract.
+   */
+  scope?: Scope | null;
+  /**
    * Time of the last API call with the key.
    */
   lastActivity?: string;

@@ -54,6 +54,10 @@ export interface SpaceInstanceSpecExtraAccessRule {
  */
 export interface SpaceInstanceStatus {
   /**
+   * State of the object in one or two words for people: Ready, Disabled, Expired, Deleting, Waiting or Refused, with the reason in brackets. Programs read the conditions. Addition to the contract.
+   */
+  state?: string;
+  /**
    * State of the space in one word, for people and older clients.
    */
   phase?: 'Pending' | 'Ready' | 'Failed' | 'Terminating';

@@ -67,6 +67,10 @@ export interface VirtualClusterInstanceKubeConfigSpecSecretRef {
  */
 export interface VirtualClusterInstanceKubeConfigStatus {
   /**
+   * State of the object in one or two words for people: Ready, Disabled, Expired, Deleting, Waiting or Refused, with the reason in brackets. Programs read the conditions. Addition to the contract.
+   */
+  state?: string;
+  /**
    * The finished kubeconfig document, as YAML; absent with secretRef, after its end and when it was revoked.
    */
   kubeConfig?: string;

@@ -124,6 +124,10 @@ export interface VirtualClusterInstanceSpecKubeConfigSecretRef {
  */
 export interface VirtualClusterInstanceStatus {
   /**
+   * State of the object in one or two words for people: Ready, Disabled, Expired, Deleting, Waiting or Refused, with the reason in brackets. Programs read the conditions. Addition to the contract.
+   */
+  state?: string;
+  /**
    * State of the instance in one word, for people and older clients; `Ready` when it can be used.
    */
   phase?: 'Pending' | 'Ready' | 'Failed' | 'Terminating';

@@ -65,7 +65,7 @@ describe('admissionWait', () => {
     expect(desired?.ready.reason).toBe('AdmissionMissing');
     expect(desired).not.toHaveProperty('credential');
     const patch = desired && statusPatch(record, desired, now);
-    expect(Object.keys(patch ?? {}).sort()).toEqual(['conditions', 'observedGeneration']);
+    expect(Object.keys(patch ?? {}).sort()).toEqual(['conditions', 'observedGeneration', 'scope', 'state']);
   });
 
   it('makes no second write of an object that says so already', () => {

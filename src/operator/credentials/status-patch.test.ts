@@ -36,6 +36,8 @@ const written = {
   confirmedTTL: 0,
   notAfter: '2026-11-21T10:01:00Z',
   active: true,
+  scope: '(everything)',
+  state: 'Ready',
   observedGeneration: 1,
   conditions: [ready],
 };

@@ -1,10 +1,12 @@
 import { conditionTypes, findCondition } from '../../api/conditions.ts';
 import { credentialKinds } from '../../api/credential-kinds.ts';
 import { formatTimestamp } from '../../api/instant.ts';
-import { isObject } from '../../api/json.ts';
+import { defined, isObject } from '../../api/json.ts';
 import { reasons } from '../../api/reasons.ts';
 import type { Confirmation, CredentialRecord } from '../../credentials/record.ts';
-import { conditionsPatch } from '../shared/conditions.ts';
+import { scopeSummary } from '../../scope/scope-summary.ts';
+import { conditionsPatch, type DesiredConditions } from '../shared/conditions.ts';
+import { stateOf } from '../shared/state.ts';
 import type { DesiredStatus } from './desired-status.ts';
 
 type StatusFields = Record<string, unknown>;
@@ -20,14 +22,18 @@ export function statusPatch(
 ): StatusFields | undefined {
   const patch: StatusFields = {
     ...changedFields(record.status, desired.confirmation),
+    ...scopeChange(record, desired),
     ...credentialChange(record, desired),
-    ...conditionsPatch(record, { ready: desired.ready, others: otherConditions(desired) }, now),
+    ...conditionsPatch(observedOf(record), conditionsOf(desired), now),
   };
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
 
 /** What an earlier release has not: none of it changes what the credential grants. */
-const described: readonly string[] = ['keyID', 'signingKeyID', 'subject', 'audiences', 'requester'];
+const described: readonly string[] = [
+  ...['keyID', 'signingKeyID', 'subject', 'audiences', 'requester'],
+  ...['scope', 'state'],
+];
 
 /**
  * True when the write would do no more than add what an earlier release did not write for people, or say that a scope matches
@@ -35,25 +41,38 @@ const described: readonly string[] = ['keyID', 'signingKeyID', 'subject', 'audie
  */
 export function onlyDescribes(record: CredentialRecord, desired: DesiredStatus, now: number): boolean {
   // Most reconciles write nothing at all, and end here.
-  const { keyID, subject, audiences, requester } = record.status;
-  const { confirmation } = desired;
-  const isSame =
+  if (isDescribed(record, desired)) return false;
+  const patch = statusPatch(record, desired, now);
+  return patch !== undefined && (onlyAddsWords(patch) || onlyTellsOfScope(record, desired, now));
+}
+
+function isDescribed(record: CredentialRecord, desired: DesiredStatus): boolean {
+  const { keyID, subject, audiences, requester, scope, state } = record.status;
+  const { confirmation, scopeMatchesNothing } = desired;
+  return (
     keyID === confirmation.keyID &&
     subject === confirmation.subject &&
     requester === confirmation.requester &&
-    (audiences === undefined) === (confirmation.audiences === undefined);
-  if (isSame) return onlyTellsOfScope(record, desired, now);
-  const patch = statusPatch(record, desired, now) ?? {};
-  return Object.keys(patch).every((field) => described.includes(field));
+    (audiences === undefined) === (confirmation.audiences === undefined) &&
+    state === stateOf(conditionsOf(desired)) &&
+    scope === scopeOf(record, desired) &&
+    (scopeMatchesNothing === undefined) === (toldOfScope(record) === undefined)
+  );
 }
+
+const onlyAddsWords = (patch: StatusFields): boolean =>
+  Object.keys(patch).every((field) => described.includes(field));
+
+const toldOfScope = ({ conditions }: CredentialRecord) =>
+  findCondition(conditions, conditionTypes.scopeMatchesNothing);
 
 function onlyTellsOfScope(record: CredentialRecord, desired: DesiredStatus, now: number): boolean {
   const { scopeMatchesNothing: wanted, ...others } = desired;
-  const present = findCondition(record.conditions, conditionTypes.scopeMatchesNothing);
+  const present = toldOfScope(record);
   if ((present === undefined) === (wanted === undefined)) return false;
   const { message = '' } = present ?? {};
   const said = present && { scopeMatchesNothing: { reason: reasons.scopeMatchesNothing, message } };
-  return statusPatch(record, { ...others, ...said }, now) === undefined;
+  return onlyAddsWords(statusPatch(record, { ...others, ...said }, now) ?? {});
 }
 
 function changedFields(present: Confirmation, wanted: Confirmation): StatusFields {
@@ -111,11 +130,29 @@ function credentialChange(record: CredentialRecord, desired: DesiredStatus): Sta
   return { [field]: desired.credential };
 }
 
-const otherConditions = (desired: DesiredStatus) =>
-  [
+/** A kubeconfig is good for its instance alone, which its spec names. */
+const scopeOf = (record: CredentialRecord, { confirmation }: DesiredStatus): string | undefined =>
+  record.kind === 'VirtualClusterInstanceKubeConfig'
+    ? undefined
+    : scopeSummary(record, confirmation.audiences);
+
+function scopeChange(record: CredentialRecord, desired: DesiredStatus): StatusFields {
+  const scope = scopeOf(record, desired);
+  return record.status.scope === scope ? {} : { scope: scope ?? null };
+}
+
+const observedOf = ({ generation, observedGeneration, conditions, status }: CredentialRecord) => ({
+  ...{ generation, observedGeneration, conditions },
+  ...defined({ state: status.state }),
+});
+
+const conditionsOf = (desired: DesiredStatus): DesiredConditions => ({
+  ready: desired.ready,
+  others: [
     [conditionTypes.reconciling, desired.reconciling],
     [conditionTypes.stalled, desired.stalled],
     [conditionTypes.expiringSoon, desired.expiringSoon],
     [conditionTypes.rotationNotPossible, desired.rotationNotPossible],
     [conditionTypes.scopeMatchesNothing, desired.scopeMatchesNothing],
-  ] as const;
+  ],
+});

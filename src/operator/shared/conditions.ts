@@ -1,6 +1,7 @@
 import { type Condition, type ConditionType, conditionTypes, findCondition } from '../../api/conditions.ts';
 import { formatTimestamp } from '../../api/instant.ts';
 import type { Reason } from '../../api/reasons.ts';
+import { stateOf } from './state.ts';
 
 /** What a condition should say; `lastTransitionTime` and generation are added when it is written. */
 export interface DesiredCondition {
@@ -16,6 +17,8 @@ interface Observed {
   readonly generation: number;
   readonly observedGeneration: number;
   readonly conditions: readonly Condition[];
+  /** As {@link stateOf} said it; absent where an earlier release wrote the status. */
+  readonly state?: string;
 }
 
 /** `Ready`, and of the others those that are true. */
@@ -25,7 +28,8 @@ export interface DesiredConditions {
 }
 
 /**
- * The fields of a merge patch of `status` that bring the conditions to what is desired; none when nothing differs.
+ * The fields of a merge patch of `status` that bring the conditions, and the state that sums them up, to what is desired; none when
+ * nothing differs.
  * `lastTransitionTime` stays as long as the status of a condition is the same.
  */
 export function conditionsPatch(
@@ -38,7 +42,9 @@ export function conditionsPatch(
   );
   const wanted = [{ type: conditionTypes.ready, ...ready }, ...asserted];
   const conditions = wanted.map((condition) => complete(observed, condition, now));
+  const state = stateOf({ ready, others });
   return {
+    ...(observed.state === state ? {} : { state }),
     ...(sameConditions(observed.conditions, conditions) ? {} : { conditions }),
     ...(observed.observedGeneration === observed.generation
       ? {}

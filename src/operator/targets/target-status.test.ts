@@ -19,6 +19,7 @@ describe('targetStatusPatch', () => {
     const status = { observedGeneration: -1, conditions: [{ ...pending, lastTransitionTime: 'x' }] };
     expect(targetStatusPatch(instanceRecord({ status, spec: ingress }), connected('fine'), now)).toEqual({
       phase: 'Ready',
+      state: 'Ready',
       endpoint: 'https://shop.example.com:8443',
       virtualCluster: { accessPoint: { ingress: { enabled: true } } },
       observedGeneration: 1,
@@ -69,7 +70,9 @@ describe('targetStatusPatch', () => {
   it('writes no endpoint for other kinds', () => {
     for (const record of [clusterRecord(), spaceRecord()]) {
       const patch = targetStatusPatch(record, connected('fine'), now);
-      expect(Object.keys(patch ?? {}).toSorted()).toEqual(['conditions', 'observedGeneration', 'phase']);
+      expect(Object.keys(patch ?? {}).toSorted()).toEqual([
+        ...['conditions', 'observedGeneration', 'phase', 'state'],
+      ]);
     }
   });
 

@@ -47,6 +47,8 @@ export interface TargetRecord extends StoredRecord {
   readonly finalizers: readonly string[];
   readonly observedGeneration: number;
   readonly phase?: string;
+  /** `status.state`. */
+  readonly state?: string;
   /** `status.endpoint`. */
   readonly endpoint?: string;
   readonly conditions: readonly Condition[];
@@ -150,6 +152,7 @@ function common<Kind extends TargetRecord['kind']>(
     finalizers: asTexts(metadata.finalizers),
     observedGeneration: asCount(status['observedGeneration']) ?? -1,
     phase: asText(status['phase']),
+    state: asText(status['state']),
     endpoint: asText(status['endpoint']),
     conditions: parseConditions(status['conditions']),
   });

@@ -119,7 +119,8 @@ describe('while an admission policy is missing', () => {
     simulation.edit(keys, 'changed', { spec: { scope: null } });
     await pass(2);
     expect(readyOf(recordOf('changed'))).toBe(waiting);
-    expect(recordOf('changed').status).toEqual({ ...status, active: false });
+    const said = { scope: '(everything)', state: 'Waiting (AdmissionMissing)' };
+    expect(recordOf('changed').status).toEqual({ ...status, ...said, active: false });
     expect(simulation.liveness(recordOf('changed')).live).toBe(false);
     simulation.edit(keys, 'changed', { spec: { scope } });
     await pass(2);

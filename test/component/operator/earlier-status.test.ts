@@ -19,7 +19,7 @@ async function upgraded(): Promise<Simulation> {
   for (const { kind, key, status } of simulation.records()) {
     const isKey = kind === 'OwnedAccessKey';
     const keyID = isKey ? status.keyID : status.signingKeyID;
-    const earlier = { keyID, signingKeyID: null, subject: null, audiences: null };
+    const earlier = { keyID, signingKeyID: null, subject: null, audiences: null, scope: null, state: null };
     const options = { subresource: 'status', fieldManager: 'latchkey-operator' };
     simulation.api.patch(isKey ? keys : tokens, key, { status: earlier }, options);
   }
@@ -28,7 +28,10 @@ async function upgraded(): Promise<Simulation> {
 }
 
 const described = ({ status }: CredentialRecord): boolean =>
-  status.subject === 'alice' && status.keyID === status.credentialHash?.slice(0, 16);
+  status.subject === 'alice' &&
+  status.keyID === status.credentialHash?.slice(0, 16) &&
+  status.scope === '(everything)' &&
+  status.state === 'Ready';
 
 it('what an earlier release issued is described for people, a few a second, and stays what it is', async () => {
   const simulation = await upgraded();

@@ -87,7 +87,7 @@ function expectStory(output: string): void {
       /(?:.*\n)? {4}200 {2}GET \S+\/virtualcluster\/shop\/\S+ {2}\d+ namespaces\n/,
       / {4}403 {2}GET \S+\/management\/\S+ {2}out of scope: .*\n.*\n/,
       / {4}serial \d+, issued \S+, ends \S+ UTC\n {4}serial \d+, issued \S+, ends \S+ UTC\n/,
-      /.* alice yes, bob no\.\n {2}alice\$ kubectl get oak bob-laptop\n {4}NAME .*\n {4}bob-laptop +bob .* True +Issued .*\n/,
+      /.* alice yes, bob no\.\n {2}alice\$ kubectl get oak bob-laptop\n {4}NAME .*\n {4}bob-laptop +bob +\S.* Ready .*\n/,
       / {2}alice\$ kubectl patch .*\n {4}401 .* the access key is disabled\n/,
       / {2}bob\$ kubectl delete .*\n {4}401 .*$/,
     ]
@@ -102,19 +102,19 @@ function expectStory(output: string): void {
 export function expectEverythingShown(output: string): void {
   expect(output).toMatch(/^\[ +\d+\.\d s\] found them in /m);
   expectStory(output);
-  expect(output).toMatch(/^ownedaccesskey\S+ .* True .* Issued/m);
-  expect(output).toMatch(/^directclusterendpointtoken\S+ .* True .* Issued/m);
+  expect(output).toMatch(/^ownedaccesskey\S+ .* Ready /m);
+  expect(output).toMatch(/^directclusterendpointtoken\S+ .* Ready /m);
   expect(output).toMatch(
     /status\.credentialHash is the SHA-256 of its spec\.key\.\n {2}key ID [0-9a-f]{16}:/,
   );
   expect(output).toContain('it verifies against the published key set');
   expect(output).toMatch(/"iss": "https:\/\/127\.0\.0\.1:\d+"/);
-  expect(output).toMatch(/^p-demo +virtualclusterinstance\S+\/shop .* Ready .* True /m);
+  expect(output).toMatch(/^p-demo +virtualclusterinstance\S+\/shop .* Ready /m);
   expect(output).toMatch(
-    /^p-demo +virtualclusterinstancekubeconfig\S+\/shop +alice +shop +Token +\S+ +True /m,
+    /^p-demo +virtualclusterinstancekubeconfig\S+\/shop +alice +shop +Token +Ready +\S+ /m,
   );
   expect(output).toMatch(
-    /^p-demo +virtualclusterinstancekubeconfig\S+\/shop-admin +alice +shop +ClientCertificate +\S+ +True /m,
+    /^p-demo +virtualclusterinstancekubeconfig\S+\/shop-admin +alice +shop +ClientCertificate +Ready +\S+ /m,
   );
   expect(output).toMatch(
     /^\$ kubectl --kubeconfig=\S+ get ns\nNAME .*\n(?:\S+ +Active .*\n)*shop-web +Active /m,

@@ -27,6 +27,7 @@ const status = {
   expirationTimestamp,
   keyID: 'key-id',
   subject: 'owner',
+  state: 'Ready',
 };
 
 describe('kubectl get', () => {
@@ -57,21 +58,27 @@ describe('kubectl get', () => {
     async (identity) => {
       const lastActivity = new Date(Date.now() - 3 * 60_000).toISOString().replace(/\.\d+Z$/, 'Z');
       const spec = { ...identity, key: secret, type: 'User', scope: {} };
-      const stored = await store(ownedAccessKeys, spec, { active: true, lastActivity });
+      const stored = await store(ownedAccessKeys, spec, {
+        active: true,
+        lastActivity,
+        scope: 'staging, shop',
+      });
       const columns = {
         SUBJECT: 'owner',
-        PARENT: 'accessKey' in identity ? identity.accessKey : '',
-        TYPE: 'User',
-        ACTIVE: 'true',
+        SCOPE: 'staging, shop',
+        STATE: 'Ready',
         EXPIRES: expirationTimestamp,
         'LAST USED': expect.stringMatching(/^3m/),
-        READY: 'True',
-        REASON: 'Issued',
         AGE: age,
       };
       const { name } = stored.metadata;
       expect(await row(ownedAccessKeys, stored)).toEqual({ NAME: name, ...columns });
-      expect(await row(ownedAccessKeys, stored, '-o', 'wide')).toEqual({ NAME: name, ...columns, ...wide });
+      expect(await row(ownedAccessKeys, stored, '-o', 'wide')).toEqual({
+        NAME: name,
+        ...columns,
+        PARENT: 'accessKey' in identity ? identity.accessKey : '',
+        ...wide,
+      });
     },
   );
 
@@ -80,15 +87,14 @@ describe('kubectl get', () => {
     const stored = await store(
       directClusterEndpointTokens,
       { accessKey: 'root' },
-      { token: secret, audiences },
+      { token: secret, audiences, scope: 'staging, shop' },
     );
     const columns = {
       NAME: stored.metadata.name,
       SUBJECT: 'owner',
-      TARGET: JSON.stringify(audiences),
+      SCOPE: 'staging, shop',
+      STATE: 'Ready',
       EXPIRES: expirationTimestamp,
-      READY: 'True',
-      REASON: 'Issued',
       AGE: age,
     };
     expect(await row(directClusterEndpointTokens, stored)).toEqual(columns);
@@ -108,9 +114,8 @@ describe('kubectl get', () => {
         SUBJECT: 'owner',
         TARGET: instance ?? name,
         AUTH: 'Token',
+        STATE: 'Ready',
         EXPIRES: expirationTimestamp,
-        READY: 'True',
-        REASON: 'Issued',
         AGE: age,
       };
       expect(await row(virtualClusterInstanceKubeConfigs, stored)).toEqual(columns);
