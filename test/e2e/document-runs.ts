@@ -24,6 +24,7 @@ export const sectionsElsewhere = Object.values<Readonly<Record<string, readonly 
 );
 
 const noNode = 'no node of the demo runs pods';
+const noVClusterCLI = 'the source of the vCluster CLI is not here; a test sends its requests';
 const noPrometheus = 'the demo has no kinds of the Prometheus operator';
 
 /** Commands that cannot run here, by page and beginning. */
@@ -45,6 +46,13 @@ export const notRun: readonly { readonly page: string; readonly command: string;
     command: 'kubectl patch oak release --type=json',
     why: 'the operator is here, and takes the finalizer away itself',
   },
+  ...[
+    "grep -rl 'management",
+    'go build',
+    'vcluster platform login',
+    'vcluster platform list',
+    'vcluster platform connect',
+  ].map((command) => ({ page: 'docs/guide/vcluster-cli.md', command, why: noVClusterCLI })),
 ];
 
 interface Replacement {
