@@ -79,6 +79,11 @@ describe('a generated file', () => {
     expect(body).toContain('conditions?: Condition[];');
   });
 
+  it('of a text that is called like a shared type says that it is a text', async () => {
+    const body = await render(objectOf({ scope: { type: 'string' } }), objectOf({}));
+    expect(body).toContain('scope?: string;');
+  });
+
   it('of the scope has the interfaces that the kinds import', async () => {
     const rule = objectOf({ verbs: { type: 'array', items: text } });
     const scope = objectOf({

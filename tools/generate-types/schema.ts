@@ -46,7 +46,8 @@ function additionalProperties(name: string, schema: Schema): boolean | Schema {
 }
 
 function propertySchema(owner: string, property: string, schema: Schema): Schema {
-  const type = shared[property];
+  const isText = schema['type'] === 'string';
+  const type = isText ? undefined : shared[property];
   const comment = commentOf(schema);
   if (type !== undefined) return { ...comment, tsType: type };
   if (schema['x-kubernetes-int-or-string'] === true) return { ...comment, tsType: 'number | string' };

@@ -80,7 +80,7 @@ export interface DirectClusterEndpointTokenStatus {
   /**
    * Summary of the scope for people: names, or in brackets what has none. Programs read spec.scope. Addition to the contract.
    */
-  scope?: Scope | null;
+  scope?: string;
   /**
    * The signed token; absent with secretRef, after its end and when it was revoked.
    */

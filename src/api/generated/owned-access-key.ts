@@ -213,7 +213,7 @@ export interface OwnedAccessKeyStatus {
   /**
    * Summary of the scope for people: names, or in brackets what has none. Programs read spec.scope. Addition to the contract.
    */
-  scope?: Scope | null;
+  scope?: string;
   /**
    * Time of the last API call with the key.
    */
