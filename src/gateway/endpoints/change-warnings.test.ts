@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { finalizers as finalizerNames } from '../../api/names.ts';
-import { unmatchedScope, warnOfKeptFinalizer } from './change-warnings.ts';
+import { unmatchedScope, warnOfKeptFinalizer, withChangeWarnings } from './change-warnings.ts';
+import type { OwnRequest } from './own-request.ts';
 
 const kind = 'OwnedAccessKey';
 
@@ -38,6 +39,27 @@ describe('a scope that names nothing that is there', () => {
     ['it is as it was', { clusters: [{ cluster: 'a' }] }, { scope: { clusters: [{ cluster: 'a' }] } }],
   ])('is no warning where %s', (_, scope, stored) => {
     expect(said(scope, stored)).toBeUndefined();
+  });
+});
+
+describe('the reply to a creation', () => {
+  const replyTo = (query: string) => {
+    const request = {
+      kind,
+      query: new URLSearchParams(query),
+      services: { targetRecords: { known: { has: () => false } } },
+      sender: { verdict: { gates: [] } },
+    } as unknown as OwnRequest;
+    const object = { spec: { scope: { clusters: [{ cluster: 'a' }] } } };
+    const warnings = withChangeWarnings(request, { status: 201, body: object }, { object }).headers?.[
+      'warning'
+    ];
+    return String(warnings);
+  };
+
+  it('says that a scope names nothing that is there, but not to who only tries', () => {
+    expect(replyTo('')).toContain('there is no cluster a');
+    expect(replyTo('dryRun=All')).not.toContain('there is no');
   });
 });
 

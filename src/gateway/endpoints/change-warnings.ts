@@ -3,7 +3,7 @@ import { asObject, asTexts, isSet, type JsonObject } from '../../api/json.ts';
 import { finalizers } from '../../api/names.ts';
 import { toLiveRecord } from '../../credentials/live-record.ts';
 import { type IsThere, missingTargets, missingTargetsText } from '../../scope/missing-targets.ts';
-import type { OwnRequest } from './own-request.ts';
+import { isDryRun, type OwnRequest } from './own-request.ts';
 import { type Reply, withWarning } from './reply.ts';
 import { withSpecWarnings } from './spec-warnings.ts';
 import { warnOfWiderScope } from './wider-scope.ts';
@@ -19,6 +19,8 @@ export function withChangeWarnings(request: OwnRequest, reply: Reply, change: St
   const { kind, services } = request;
   const told = warnOfWiderScope(request, withSpecWarnings(reply, { kind, ...change }), change);
   if (told.status !== 200 && told.status !== 201) return told;
+  // It would tell what there is, as often as anyone asks, and nothing is made for it.
+  if (isDryRun(request)) return told;
   const unmatched = unmatchedScope(kind, change, services.targetRecords.known.has);
   return unmatched === undefined ? told : withWarning(told, unmatched);
 }
