@@ -98,6 +98,12 @@ describe('a body', () => {
     expect(() => parsePatch(Buffer.from(list))).toThrow(Refusal);
   });
 
+  it('of JSON with a long text is read, whatever stands in the text', async () => {
+    const a = `[,{"é\\`.repeat(50_000);
+    expect(await parse(JSON.stringify({ a }), 'application/json')).toEqual({ value: { a } });
+    expect(parsePatch(Buffer.from(JSON.stringify([a])))).toEqual([a]);
+  });
+
   it.each([
     ['no object', '- a'],
     ['nothing', ''],

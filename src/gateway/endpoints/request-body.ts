@@ -113,8 +113,9 @@ export type ParsedBody = { readonly value: unknown } | { readonly refusal: Error
 /** A parser's own message quotes what it could not read, which may be a key. */
 export async function parseBody(body: Buffer, type: string, source: YAMLSource): Promise<ParsedBody> {
   if (!isUtf8(body)) return unreadableBody('it is not UTF-8');
-  const text = body.toString('utf8');
   const isYAML = /yaml$/.test(type);
+  if (!isYAML && beginsWithTooMany(body)) return unreadableBody(tooMany.problem);
+  const text = body.toString('utf8');
   const read = isYAML && !looksLikeJSON(text) ? noJSON : readJSON(text);
   if (read === noJSON && isYAML) return await parseYAML(text, source);
   if ('problem' in read) return unreadableBody(read.problem);
@@ -129,7 +130,7 @@ const valueProblem = (value: unknown): string | undefined => {
 
 /** Throws a Refusal. */
 export function parsePatch(body: Buffer): unknown {
-  const read = readJSON(body.toString('utf8'));
+  const read = beginsWithTooMany(body) ? tooMany : readJSON(body.toString('utf8'));
   return 'problem' in read ? unreadable(read.problem) : read.value;
 }
 
@@ -139,7 +140,12 @@ const bounds: JsonBounds = { maxLevels: Number.POSITIVE_INFINITY, maxValues: 4_0
 type JsonReading = { readonly value: unknown } | { readonly problem: string };
 
 const noJSON: JsonReading = { problem: 'it is not what its Content-Type says' };
-const tooMany: JsonReading = { problem: `it holds more than ${bounds.maxValues} values` };
+const tooMany = { problem: `it holds more than ${bounds.maxValues} values` };
+
+/** Bytes that are looked at first: a text of all of a large body costs more than this. */
+const headBytes = 2 ** 16;
+const beginsWithTooMany = (body: Buffer): boolean =>
+  body.length > headBytes && !withinJsonBounds(body.toString('latin1', 0, headBytes), bounds);
 
 /** What a client sent. No problem quotes it. */
 export function readJSON(text: string): JsonReading {
