@@ -4,7 +4,7 @@ import { formatTimestamp } from '../../api/instant.ts';
 import { defined, isObject } from '../../api/json.ts';
 import { reasons } from '../../api/reasons.ts';
 import type { Confirmation, CredentialRecord } from '../../credentials/record.ts';
-import { scopeSummary } from '../../scope/scope-summary.ts';
+import { scopeSummary } from '../../scope/gate/scope-summary.ts';
 import { conditionsPatch, type DesiredConditions } from '../shared/conditions.ts';
 import { stateOf } from '../shared/state.ts';
 import type { DesiredStatus } from './desired-status.ts';

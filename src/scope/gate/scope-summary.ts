@@ -1,8 +1,8 @@
-import { asText, type JsonObject } from '../api/json.ts';
-import { effectiveScope, entriesOf } from './effective-scope.ts';
-import { isKnownRole } from './gate/roles.ts';
-import type { ScopedCredential } from './missing-targets.ts';
-import { isObjectName } from './request-path.ts';
+import { asText, type JsonObject } from '../../api/json.ts';
+import { effectiveScope, entriesOf } from '../effective-scope.ts';
+import type { ScopedCredential } from '../missing-targets.ts';
+import { isObjectName } from '../request-path.ts';
+import { isKnownRole } from './roles.ts';
 
 export interface SummarisedCredential extends ScopedCredential {
   readonly accessKey?: string;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CredentialKind } from '../api/credential-kinds.ts';
+import type { CredentialKind } from '../../api/credential-kinds.ts';
 import { scopeSummary } from './scope-summary.ts';
 
 const kind: CredentialKind = 'OwnedAccessKey';
