@@ -202,6 +202,7 @@ describe('an object that no one can write to any more', () => {
       });
       expect((await admin.get(object)).status).toEqual({
         observedGeneration: -1,
+        state: 'Waiting',
         conditions: [expect.objectContaining({ type: 'Ready', status: 'Unknown', reason: reasons.pending })],
       });
       await kubectl.ok(['delete', '--timeout=120s', ...placeOf(object)]);

@@ -307,7 +307,7 @@ describe.concurrent('kubectl', () => {
     for (const list of ['clusters', 'users', 'contexts']) expect(merged[list]).toHaveLength(2);
   });
 
-  it('shows instance, form, end and readiness', async () => {
+  it('shows instance, form, end and state', async () => {
     const object = await project.issued();
     const row = async () => {
       const { stdout } = await plane.kubectl(['get', 'vcik', object.metadata.name, '-n', project.namespace]);
@@ -319,7 +319,7 @@ describe.concurrent('kubectl', () => {
       TARGET: expect.stringContaining(project.instance.metadata.name),
       AUTH: 'ClientCertificate',
       EXPIRES: object.status.expirationTimestamp,
-      READY: 'True',
+      STATE: 'Ready',
     });
     expect(Object.keys(await row())).toContain('AGE');
   });
