@@ -7,6 +7,7 @@ const world = await crdWorld();
 
 const pending = {
   observedGeneration: -1,
+  state: 'Waiting',
   conditions: [
     {
       type: 'Ready',
