@@ -12,7 +12,7 @@ const mallory = await ownClient(world, { user: name('mallory') });
 
 /** A credential may have a hundred requests under way. */
 const atOnce = 95;
-const asked = 12;
+const asked = 6;
 /** Of the probes of the manifests. On an idle machine it takes some milliseconds. */
 const timeoutMs = 5_000;
 const megabyte = 'x'.repeat(999_000);
