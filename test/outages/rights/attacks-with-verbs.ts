@@ -55,8 +55,13 @@ const put =
   (spec: object): Send =>
   async (by, on) => {
     const path = objectPath(resourceOf(on), on.metadata);
-    const { body: stored } = await by.client.send('GET', path);
-    return await by.client.send('PUT', path, { body: { ...stored, spec: { ...stored.spec, ...spec } } });
+    for (let tries = 1; ; tries += 1) {
+      const { body: stored } = await by.client.send('GET', path);
+      const body = { ...stored, spec: { ...stored.spec, ...spec } };
+      const answer = await by.client.send('PUT', path, { body });
+      // The operator may have written in between.
+      if (answer.status !== 409 || tries === 5) return answer;
+    }
   };
 
 const apply =
