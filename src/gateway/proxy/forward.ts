@@ -47,8 +47,9 @@ export function forward(forwarding: Forwarding): void {
   const { request, response } = forwarding;
   if (response.destroyed) return;
   const isUnread = forwarding.body === undefined && hasBody(request);
-  if (isUnread && !forwarding.send.isLong && isLargeBody(request.headers)) void forwardLarge(forwarding);
-  else start(forwarding);
+  if (!isUnread || forwarding.send.isLong || !isLargeBody(request.headers)) return start(forwarding);
+  // Without this an error here would end the process.
+  forwardLarge(forwarding).catch((error: Error) => giveUp(forwarding, error, answerTo(error)));
 }
 
 function start(forwarding: Forwarding): void {
@@ -61,7 +62,8 @@ function start(forwarding: Forwarding): void {
 async function forwardLarge(forwarding: Forwarding): Promise<void> {
   const { request, response, enterLargeBody, turn } = forwarding;
   const release = await enterLargeBody();
-  if (release === undefined) return refuseLarge(forwarding);
+  if (release === undefined)
+    return giveUp(forwarding, new Error('too many large bodies wait'), tooManyOfUser);
   // A response may end before the body is read: then its request never closes.
   request.once('close', release);
   response.once('close', release);
@@ -69,10 +71,11 @@ async function forwardLarge(forwarding: Forwarding): Promise<void> {
   if (!response.destroyed) start(forwarding);
 }
 
-function refuseLarge({ response, onFailure }: Forwarding): void {
+function giveUp({ response, onFailure }: Forwarding, error: Error, answer: ErrorAnswer): void {
   if (response.destroyed) return;
-  onFailure(new Error('too many large bodies of this user wait'), tooManyOfUser);
-  sendError(response, tooManyOfUser);
+  onFailure(error, answer);
+  if (response.headersSent) response.destroy();
+  else sendError(response, answer);
 }
 
 /** Whether the client holds its body back until it is told to send it. */
