@@ -209,7 +209,7 @@ export class RequestHandler {
       isToWorkload: asked.subresource === 'proxy' && asked.apiGroup === '',
       publicPath: publicPathOf(request.url ?? '', asked.forward),
       maxStallMs: settings.stallTimeoutMs,
-      ...this.#turnsOf(underway.identity.user, sender.hash, response),
+      ...this.#turnsOf(identity.user, sender.hash, response),
       onFailure: (error: Error, refusal: ErrorAnswer | undefined) => {
         log.warn({ target: asked.target.kind, err: error }, 'a request got no answer');
         if (refusal !== undefined) metrics.refusals.inc({ error: refusal.code });

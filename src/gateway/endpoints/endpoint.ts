@@ -41,6 +41,24 @@ export interface EndpointRequest extends Omit<Forwarding, 'body'> {
   readonly refuse: (answer: ErrorAnswer) => void;
 }
 
+/** A verb that a kind does not have is refused by the gateway, in words of ours. */
+export const everyVerb = [
+  '',
+  'create',
+  'get',
+  'list',
+  'watch',
+  'update',
+  'patch',
+  'delete',
+  'deletecollection',
+] as const;
+
+export function queryOf({ asked: { forward: path } }: Pick<EndpointRequest, 'asked'>): URLSearchParams {
+  const mark = path.indexOf('?');
+  return new URLSearchParams(mark === -1 ? '' : path.slice(mark));
+}
+
 /** One operation that the gateway answers itself, in whole or in part. It ends the response, or rejects for a defect. */
 export type Endpoint = (request: EndpointRequest) => Promise<void>;
 

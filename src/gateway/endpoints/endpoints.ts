@@ -8,7 +8,13 @@ import { credentialKind, isNamespaceMade } from '../gate/authorise.ts';
 import type { Verdict } from '../index/verdict.ts';
 import { hasBody } from '../server/error-answer.ts';
 import { discoveryEndpoints } from './discovery.ts';
-import type { Endpoint, EndpointServices, Exchange, PublicEndpoint } from './endpoint.ts';
+import {
+  type Endpoint,
+  type EndpointServices,
+  type Exchange,
+  everyVerb,
+  type PublicEndpoint,
+} from './endpoint.ts';
 import { extendedInstances } from './extended-instances.ts';
 import { publicDocument } from './issuer-documents.ts';
 import { KubeConfigs } from './kubeconfigs.ts';
@@ -38,19 +44,6 @@ const onPlatform = (services: EndpointServices): EndpointTable => ({
   ...projectEndpoints(services),
   ...credentialEndpoints(services),
 });
-
-/** A verb that a kind does not have is refused here, in words of ours. */
-const everyVerb = [
-  '',
-  'create',
-  'get',
-  'list',
-  'watch',
-  'update',
-  'patch',
-  'delete',
-  'deletecollection',
-] as const;
 
 /** By path below the base URL. */
 const withoutCredential = (services: EndpointServices): Readonly<Record<string, PublicEndpoint>> => ({

@@ -5,7 +5,7 @@ import { authorise } from '../../scope/gate/authorise.ts';
 import { aboutProjects } from '../gate/extended-reads.ts';
 import { withoutHeaders } from '../proxy/request-headers.ts';
 import { ask } from './ask.ts';
-import type { EndpointRequest, EndpointServices } from './endpoint.ts';
+import { type EndpointRequest, type EndpointServices, queryOf } from './endpoint.ts';
 import type { Holding } from './held-bytes.ts';
 import { aboutBody } from './own-request.ts';
 import { findProjects, type Project } from './project-rights.ts';
@@ -34,7 +34,7 @@ export async function listByProject(
   const projects = visible.filter(({ namespace }) => isInScope(request, namespace));
   if (projects.length === 0) return undefined;
   if (projects.length > maxProjects) refuse('ERR_QUERY', { problem: tooManyProjects });
-  const query = queryOf(request);
+  const query = passedQuery(request);
   const items: JsonObject[] = [];
   for (let index = 0; index < projects.length && !request.response.destroyed; index += atOnce) {
     const batch = projects.slice(index, index + atOnce);
@@ -58,9 +58,8 @@ const isInScope = ({ sender, asked }: EndpointRequest, namespace: string): boole
   }).allowed;
 
 /** The parts of one list that there is no next page of. */
-function queryOf({ asked: { forward: path } }: EndpointRequest): string {
-  const mark = path.indexOf('?');
-  const sent = new URLSearchParams(mark === -1 ? '' : path.slice(mark));
+function passedQuery(request: EndpointRequest): string {
+  const sent = queryOf(request);
   if ((sent.get('continue') ?? '') !== '') refuse('ERR_QUERY', { problem: 'this list has one page' });
   const kept = new URLSearchParams();
   for (const name of ['labelSelector', 'fieldSelector'])

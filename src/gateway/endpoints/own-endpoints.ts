@@ -3,7 +3,13 @@ import { group } from '../../api/names.ts';
 import { createOwn } from './create-own.ts';
 import { deleteAllOwn } from './delete-all-own.ts';
 import { deleteOwn } from './delete-own.ts';
-import { answerFailure, type Endpoint, type EndpointRequest, type EndpointServices } from './endpoint.ts';
+import {
+  answerFailure,
+  type Endpoint,
+  type EndpointRequest,
+  type EndpointServices,
+  queryOf,
+} from './endpoint.ts';
 import { getOwn } from './get-own.ts';
 import { listOwn } from './list-own.ts';
 import { sendObject } from './object-answer.ts';
@@ -48,11 +54,9 @@ export function credentialEndpoints(services: EndpointServices): Readonly<Record
 type Place = { readonly kind: CredentialKind; readonly services: EndpointServices };
 
 function toOwnRequest(request: EndpointRequest, place: Place): OwnRequest {
-  const { forward } = request.asked;
-  const mark = forward.indexOf('?');
   const held = place.services.held.hold(request.sender.verdict.identity.user);
   request.onOver(() => held.release());
-  return { ...request, ...place, held, query: new URLSearchParams(mark === -1 ? '' : forward.slice(mark)) };
+  return { ...request, ...place, held, query: queryOf(request) };
 }
 
 const answering =

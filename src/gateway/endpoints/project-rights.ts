@@ -10,15 +10,15 @@ import { eachInTurn } from './each-in-turn.ts';
 import type { EndpointRequest, EndpointServices } from './endpoint.ts';
 import { Refusal, refuse } from './refusal.ts';
 
+/**
+ * A project, for who may see it: its name must be allowed by every scope, and its user must have the verb `get` on `projects` in its
+ * namespace. A list shows exactly what a request by name would.
+ */
 export interface Project extends Pick<ProjectRecord, 'uid' | 'created'> {
   readonly name: string;
   readonly namespace: string;
 }
 
-/**
- * Who may see a project: its name must be allowed by every scope, and its user must have the verb `get` on `projects` in its namespace.
- * A list shows exactly what a request by name would.
- */
 type Services = Pick<EndpointServices, 'targetRecords' | 'permissions' | 'settings'>;
 
 /** The one that the path names. Without the right there is one answer, whether it is there or not. Throws a Refusal. */

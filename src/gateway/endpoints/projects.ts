@@ -3,7 +3,14 @@ import { apiVersion, group, version } from '../../api/names.ts';
 import { clusters, projects } from '../../api/resources.ts';
 import { forward } from '../proxy/forward.ts';
 import { type AcceptedForm, metadataOf, readAccept } from './accepted-form.ts';
-import { answerFailure, type Endpoint, type EndpointRequest, type EndpointServices } from './endpoint.ts';
+import {
+  answerFailure,
+  type Endpoint,
+  type EndpointRequest,
+  type EndpointServices,
+  everyVerb,
+  queryOf,
+} from './endpoint.ts';
 import { checkListOptions } from './list-options.ts';
 import { sendObject } from './object-answer.ts';
 import { clustersOf } from './project-clusters.ts';
@@ -13,24 +20,12 @@ import { fieldFilter, labelFilter } from './selectors.ts';
 
 type Show = (request: EndpointRequest, services: EndpointServices) => Promise<JsonObject>;
 
-const verbs = [
-  '',
-  'create',
-  'get',
-  'list',
-  'watch',
-  'update',
-  'patch',
-  'delete',
-  'deletecollection',
-] as const;
-
 /** Projects, as the gateway sees them: namespaces with the label of a project. Nothing of them is stored, so nothing can be changed. */
 export function projectEndpoints(services: EndpointServices): Readonly<Record<string, Endpoint>> {
   const question = (verb: string, subresource = '') => `${verb} ${projects.plural}${subresource}.${group}`;
   const serve = (show: Show) => answering(show, services);
   return {
-    ...Object.fromEntries(verbs.map((verb) => [question(verb), serve(refuseChange)])),
+    ...Object.fromEntries(everyVerb.map((verb) => [question(verb), serve(refuseChange)])),
     [question('get')]: serve(showProject),
     [question('list')]: serve(showProjects),
     [question('get', '/clusters')]: serve(showClusters),
@@ -87,11 +82,6 @@ const toObject = ({ name, uid, created, namespace }: Project): JsonObject => ({
 
 const formFor = ({ request }: EndpointRequest): AcceptedForm =>
   readAccept(request.headers.accept) ?? refuse('ERR_NOT_ACCEPTABLE', {});
-
-function queryOf({ asked: { forward: path } }: EndpointRequest): URLSearchParams {
-  const mark = path.indexOf('?');
-  return new URLSearchParams(mark === -1 ? '' : path.slice(mark));
-}
 
 /** What a list is about. All of it comes at once, whatever limit is asked for. Throws a Refusal. */
 function readSelectors(query: URLSearchParams): (name: string) => boolean {
