@@ -5,8 +5,8 @@ import { waitFor } from '../../test/fakes/wait-for.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { FakeClock } from '../kube/fake-clock.ts';
 import { silentLogger } from '../logger.ts';
-import { Quota } from './endpoints/quota.ts';
-import { type MadeObject, Removals } from './endpoints/removals.ts';
+import { Quota } from './endpoints/shared/quota.ts';
+import { type MadeObject, Removals } from './endpoints/shared/removals.ts';
 import { CredentialRecords } from './index/credential-records.ts';
 
 const kind = 'VirtualClusterInstanceKubeConfig';

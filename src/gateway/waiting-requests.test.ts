@@ -3,8 +3,8 @@ import { afterEach, expect, it } from 'vitest';
 import { type GatewayStage, gatewayStage, verdictFor } from '../../test/builders/gateway-stage.ts';
 import { waitFor } from '../../test/fakes/wait-for.ts';
 import { credentialHash } from '../credentials/keys/credential-hash.ts';
-import type { EndpointServices } from './endpoints/endpoint.ts';
-import { HeldBytes } from './endpoints/held-bytes.ts';
+import type { EndpointServices } from './endpoints/shared/endpoint.ts';
+import { HeldBytes } from './endpoints/shared/held-bytes.ts';
 import type { YAMLReader } from './yaml/yaml-reader.ts';
 
 const maps = '/kubernetes/management/api/v1/namespaces/default/configmaps';

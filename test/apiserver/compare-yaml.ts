@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { parseBody } from '../../src/gateway/endpoints/request-body.ts';
+import { parseBody } from '../../src/gateway/endpoints/shared/request-body.ts';
 import { readYAML } from '../../src/gateway/yaml/read-yaml.ts';
 import type { ApiServerOriginal } from './apiserver.ts';
 

@@ -1,14 +1,12 @@
-import type { AddressInfo } from 'node:net';
-import { createServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { Registry } from 'prom-client';
 import { createAuthority, createServer as createServingPair } from '../../lab/controlplane/certificates.ts';
 import { credentialHash } from '../../src/credentials/keys/credential-hash.ts';
 import { noSitePolicy } from '../../src/credentials/site-policy.ts';
-import type { EndpointServices } from '../../src/gateway/endpoints/endpoint.ts';
 import { Endpoints } from '../../src/gateway/endpoints/endpoints.ts';
-import { HeldBytes } from '../../src/gateway/endpoints/held-bytes.ts';
-import type { IssuerDocument } from '../../src/gateway/endpoints/issuer-documents.ts';
-import { Quota } from '../../src/gateway/endpoints/quota.ts';
+import type { EndpointServices, IssuerDocument } from '../../src/gateway/endpoints/shared/endpoint.ts';
+import { HeldBytes } from '../../src/gateway/endpoints/shared/held-bytes.ts';
+import { Quota } from '../../src/gateway/endpoints/shared/quota.ts';
 import { EntryPermissions } from '../../src/gateway/gate/entry-permissions.ts';
 import { Misses } from '../../src/gateway/gate/misses.ts';
 import { OpenRequests } from '../../src/gateway/gate/open-requests.ts';

@@ -1,15 +1,13 @@
 import { apiVersion } from '../../src/api/names.ts';
 import type { KubeObject } from '../../src/kube/object.ts';
-import type {
-  ClusterRecord,
-  SpaceInstanceRecord,
-  TargetRecord,
-  VirtualClusterInstanceRecord,
-} from '../../src/platform/targets/target-record.ts';
 import {
+  type ClusterRecord,
+  type SpaceInstanceRecord,
+  type TargetRecord,
   toClusterRecord,
   toInstanceRecord,
   toSpaceRecord,
+  type VirtualClusterInstanceRecord,
 } from '../../src/platform/targets/target-record.ts';
 
 type Json = Record<string, unknown>;

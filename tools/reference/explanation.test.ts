@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { openAPISchemas } from '../../src/gateway/endpoints/openapi-additions.ts';
+import { openAPISchemas } from '../../src/gateway/endpoints/discovery/additions.ts';
 import { definitionFiles } from './api-page.ts';
 import { readDocument } from './document.ts';
 import { explanationProblem } from './explanation.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { specWarnings } from '../../src/gateway/endpoints/spec-warnings.ts';
+import { specWarnings } from '../../src/gateway/endpoints/own/spec-warnings.ts';
 import { codesIn, readDocument, rowsOf, sectionOf } from './document.ts';
 
 const rows = rowsOf(sectionOf(readDocument('docs/guide/site-policy.md'), 'Warnings'));

@@ -7,24 +7,23 @@ import { version } from '../../version.ts';
 import { credentialKind, isNamespaceMade } from '../gate/authorise.ts';
 import type { Verdict } from '../index/verdict.ts';
 import { hasBody } from '../server/error-answer.ts';
-import { discoveryEndpoints } from './discovery.ts';
+import { discoveryEndpoints } from './discovery/discovery.ts';
+import { publicDocument } from './issuer-documents.ts';
+import { KubeConfigs } from './kubeconfig/kubeconfigs.ts';
+import { credentialEndpoints } from './own/endpoints.ts';
+import { extendedInstances } from './projects/extended-instances.ts';
+import { narrowedList } from './projects/narrowed-lists.ts';
+import { projectEndpoints } from './projects/projects.ts';
+import { spaceNamespace } from './projects/space-namespace.ts';
+import { answerReview, tokenReviews } from './reviews.ts';
+import { selves } from './selves.ts';
 import {
   type Endpoint,
   type EndpointServices,
   type Exchange,
   everyVerb,
   type PublicEndpoint,
-} from './endpoint.ts';
-import { extendedInstances } from './extended-instances.ts';
-import { publicDocument } from './issuer-documents.ts';
-import { KubeConfigs } from './kubeconfigs.ts';
-import { narrowedList } from './narrowed-lists.ts';
-import { credentialEndpoints } from './own-endpoints.ts';
-import { projectEndpoints } from './projects.ts';
-import { answerReview } from './reviews.ts';
-import { selves } from './selves.ts';
-import { spaceNamespace } from './space-namespace.ts';
-import { tokenReviews } from './token-reviews.ts';
+} from './shared/endpoint.ts';
 
 /** By question: see {@link questionOf}. */
 type EndpointTable = Readonly<Record<string, Endpoint>>;

@@ -9,22 +9,20 @@ import { type KubeObject, keyOf } from '../../kube/object.ts';
 import { type InformerSource, Informers, type InformersOptions } from '../../platform/informers.ts';
 import { authenticate } from '../gate/authenticate.ts';
 import { type ErrorAnswer, errorAnswer, hasBody } from '../server/error-answer.ts';
-import type { EndpointServices, Exchange, PublicEndpoint } from './endpoint.ts';
-
-/** What verifiers of tokens read about their issuer, ready to be sent. */
-export interface IssuerDocument {
-  readonly contentType: string;
-  readonly text: string;
-  /** The same on every replica. */
-  readonly etag: string;
-}
+import type {
+  EndpointServices,
+  Exchange,
+  IssuerDocument,
+  IssuerDocumentSource,
+  PublicEndpoint,
+} from './shared/endpoint.ts';
 
 interface PublishedRecord extends StoredRecord {
   /** By path. */
   readonly documents: ReadonlyMap<string, IssuerDocument>;
 }
 
-export interface IssuerDocumentsOptions extends InformersOptions {
+interface IssuerDocumentsOptions extends InformersOptions {
   /** Without a proof that they are current for this long, no document is served: a key in it may be withdrawn. */
   readonly staleAfterMs: number;
 }
@@ -39,7 +37,7 @@ const contentTypes: ReadonlyMap<string, string> = new Map([
  * The documents that the operator publishes. They are watched apart from the credentials: while they cannot be read, credentials
  * are served on.
  */
-export class IssuerDocuments {
+export class IssuerDocuments implements IssuerDocumentSource {
   readonly #informers: Informers;
   readonly #store = new Store<PublishedRecord>();
   readonly #staleAfterMs: number;
@@ -63,7 +61,6 @@ export class IssuerDocuments {
     await this.#informers.run(signal);
   }
 
-  /** Undefined while it is not known what is published, or nothing is. */
   find(path: string): IssuerDocument | undefined {
     if (this.#informers.unsynced() !== undefined) return undefined;
     if (this.#informers.stale(this.#staleAfterMs) !== undefined) return undefined;

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { asObject, type JsonObject } from '../../api/json.ts';
+import { asObject, type JsonObject, parseJSON } from '../../api/json.ts';
 import { version } from '../../api/names.ts';
 import type { RawResponse } from '../../kube/client/response-collector.ts';
 import { badAnswer } from '../../kube/kube-error.ts';
@@ -8,14 +8,15 @@ import type { RequestMeaning } from '../../scope/requests/resolve-request.ts';
 import { decodeAccessReview } from '../../scope/reviews/protobuf-review.ts';
 import { reviewToRequest } from '../../scope/reviews/review-request.ts';
 import { explainDenial } from '../gate/authorise.ts';
+import { readBearer } from '../gate/bearer.ts';
 import { isOwnRequest } from '../gate/own-objects.ts';
 import { forward } from '../proxy/forward.ts';
 import { withoutHeaders } from '../proxy/request-headers.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
-import { ask } from './ask.ts';
-import { answerFailure, type Endpoint, type EndpointRequest, type EndpointServices } from './endpoint.ts';
-import { sendObject } from './object-answer.ts';
-import { mayReadProject } from './project-rights.ts';
+import { mayReadProject } from './projects/project-rights.ts';
+import { ask } from './shared/ask.ts';
+import type { Endpoint, EndpointRequest, EndpointServices } from './shared/endpoint.ts';
+import { answerFailure, sendObject } from './shared/reply.ts';
 import {
   type BodyLimit,
   mediaTypeOf,
@@ -23,7 +24,7 @@ import {
   readJSON,
   tooManyBytes,
   type YAMLSource,
-} from './request-body.ts';
+} from './shared/request-body.ts';
 
 const accessReviews = 'selfsubjectaccessreviews';
 const rulesReviews = 'selfsubjectrulesreviews';
@@ -207,3 +208,48 @@ const unreadable = errorAnswer('ERR_REVIEW_UNREADABLE', {
   problem: 'its body is not what its Content-Type says',
 });
 const unknownType = errorAnswer('ERR_REVIEW_UNREADABLE', { problem: 'its Content-Type is not served' });
+
+/**
+ * A client library may ask the API server whose its credential is. One of ours is for this gateway alone, so it goes no further: the
+ * target judges another text in its place, and says that it does not know it. Who may ask at all is up to the target.
+ */
+export const tokenReviews =
+  ({ settings }: Pick<EndpointServices, 'settings'>): Endpoint =>
+  async (review) => {
+    const { request, response, refuse } = review;
+    if ((request.headers['content-encoding'] ?? 'identity') !== 'identity') return refuse(encoded);
+    const body = await readBody(review, limit);
+    if (response.destroyed) return;
+    if ('status' in body) return refuse(body);
+    const read = readBearer(request.rawHeaders, {
+      maxBytes: settings.maxCredentialBytes,
+      isWebSocket: false,
+    });
+    const bearer = 'bearer' in read ? read.bearer : '';
+    forward({ ...review, body: withoutCredentials(body, { bearer, issuer: settings.baseURL }) });
+  };
+
+interface OwnCredentials {
+  /** The one that the request came with, which may have any form. */
+  readonly bearer: string;
+  /** Of our tokens. */
+  readonly issuer: string;
+}
+
+/** With as many letters in place of each credential of ours: so it stays what it was in JSON, YAML and protobuf. */
+export function withoutCredentials(body: Buffer, { bearer, issuer }: OwnCredentials): Buffer {
+  const text = body.toString('latin1');
+  const blank = (found: string): string => 'x'.repeat(found.length);
+  const cleaned = (bearer === '' ? text : text.replaceAll(bearer, blank))
+    .replace(/lk_[0-9A-Za-z]+/g, blank)
+    .replace(/eyJ[\w-]+\.[\w-]+\.[\w-]+/g, (token) => (issuerOf(token) === issuer ? blank(token) : token));
+  return Buffer.from(cleaned, 'latin1');
+}
+
+/** Undefined for a text that is no JWT. */
+function issuerOf(token: string): unknown {
+  const [, payload = ''] = token.split('.');
+  return asObject(parseJSON(Buffer.from(payload, 'base64url').toString('utf8')))['iss'];
+}
+
+const encoded = errorAnswer('ERR_BODY_TYPE', {});

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type CredentialParts, liveRecord, uidOf } from '../../../test/builders/credential-object.ts';
 import type { Identity } from '../../credentials/identity.ts';
-import { selfStatus } from './self-status.ts';
+import { selfStatus } from './selves.ts';
 
 const alice: Identity = { kind: 'user', user: 'alice', groups: ['dev'] };
 const projects = { projects: [{ project: 'red' }] };

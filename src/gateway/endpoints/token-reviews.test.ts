@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withoutCredentials } from './token-reviews.ts';
+import { withoutCredentials } from './reviews.ts';
 
 const issuer = 'https://latchkey.example.com';
 const key = `lk_${'a1B2c3D'.repeat(7)}`;

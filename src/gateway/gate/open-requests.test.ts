@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
 import { verdictFor } from '../../../test/builders/gateway-stage.ts';
 import { FakeClock } from '../../kube/fake-clock.ts';
-import type { ResolvedRequest } from '../../scope/requests/resolve-request.ts';
-import { resolveRequest } from '../../scope/requests/resolve-request.ts';
+import { type ResolvedRequest, resolveRequest } from '../../scope/requests/resolve-request.ts';
 import type { Verdict } from '../index/verdict.ts';
 import { type OpenRequest, OpenRequests } from './open-requests.ts';
 

@@ -5,8 +5,7 @@ import type { Urgency, WorkQueue } from '../../kube/queue/work-queue.ts';
 import type { TargetClients } from '../../platform/targets/target-clients.ts';
 import type { VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
 import type { TargetStores } from '../../platform/targets/target-stores.ts';
-import type { CredentialStores } from '../credentials/credential-stores.ts';
-import { instanceKeyOf } from '../credentials/credential-stores.ts';
+import { type CredentialStores, instanceKeyOf } from '../credentials/credential-stores.ts';
 
 interface Queues {
   readonly instances: WorkQueue;

@@ -5,8 +5,7 @@ import type { ReflectorOptions } from '../../../src/kube/cache/reflector-options
 import { Store, type StoredRecord } from '../../../src/kube/cache/store.ts';
 import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
 import { SilenceReports } from '../../../src/kube/client/silence-reports.ts';
-import type { Clock } from '../../../src/kube/clock.ts';
-import { systemClock } from '../../../src/kube/clock.ts';
+import { type Clock, systemClock } from '../../../src/kube/clock.ts';
 import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import { type KubeObject, keyOf } from '../../../src/kube/object.ts';
 import type { Logger } from '../../../src/logger.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { encodeResourceList } from '../../../src/gateway/endpoints/discovery-protobuf.ts';
+import { encodeResourceList } from '../../../src/gateway/endpoints/discovery/discovery.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { kubectlWith } from './known-holder.ts';
 

@@ -5,7 +5,7 @@ import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { annotations, group, labels } from '../../../src/api/names.ts';
 import { virtualClusterInstances } from '../../../src/api/resources.ts';
-import { recordNames } from '../../../src/gateway/endpoints/requester-record.ts';
+import { recordNames } from '../../../src/gateway/endpoints/own/sent-object.ts';
 import { gatewayWorld } from '../../e2e/gateway/gateway-world.ts';
 import { type OwnAnswer, ownAPI, ownClient } from '../../e2e/gateway/own-client.ts';
 import { takeAway } from '../rights/policies-away.ts';

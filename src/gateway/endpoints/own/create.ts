@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto';
+import type { Condition } from '../../../api/conditions.ts';
+import { credentialKinds } from '../../../api/credential-kinds.ts';
+import { asObject, asText, type JsonObject } from '../../../api/json.ts';
+import { groups, labels } from '../../../api/names.ts';
+import { uidOf } from '../../../kube/object.ts';
+import { collectionPath } from '../../../kube/resource-path.ts';
+import type { QuotaPlace } from '../shared/quota.ts';
+import { type IssuedCredential, type Reply, refuse, toReply, withWarning } from '../shared/reply.ts';
+import { readObject } from '../shared/request-body.ts';
+import { refuseBySitePolicy, refuseNewSecret, requireInstanceUse, requirePlatformFields } from './checks.ts';
+import { untilIssued } from './issued.ts';
+import { askAsHolder, isDryRun, type OwnRequest, pathOf, resourceOf, writeQuery } from './request.ts';
+import { askerOf, belowMaker, fitToPath, type SentKey, withNewKey, withNewRecord } from './sent-object.ts';
+import { withChangeWarnings } from './warnings.ts';
+
+/** Makes a credential for the holder, and shows it this once. */
+export async function createOwn(request: OwnRequest): Promise<Reply> {
+  const sent = prepare(request, (await readObject(request)) ?? {});
+  await requireInstanceUse(request, sent.object);
+  await requirePlatformFields(request, sent.object);
+  const { kind, services, sender } = request;
+  const { user } = sender.verdict.identity;
+  return await services.quota.during(kind, user, async (place) => await create(request, sent, place));
+}
+
+function prepare(request: OwnRequest, body: JsonObject): SentKey {
+  const object = belowMaker(fitToPath(request, body), request.sender.verdict);
+  refuseNewSecret(request.sender.verdict, object);
+  return request.kind === 'OwnedAccessKey' ? withNewKey(object, randomBytes) : { object };
+}
+
+async function create(request: OwnRequest, { object, plain }: SentKey, place: QuotaPlace): Promise<Reply> {
+  const { kind, asked } = request;
+  const path = collectionPath(resourceOf({ kind }), asked.namespace) + writeQuery(request);
+  const body = withNewRecord(object, kind, askerOf(request, groups.selfService));
+  refuseBySitePolicy(request.services.sitePolicy(), { kind, object: body });
+  const answer = await askAsHolder(request, { method: 'POST', path, body });
+  const answered = toReply(answer, plain === undefined ? [] : [plain]);
+  const reply = withChangeWarnings(request, answered, { object });
+  place.uid = uidOf(reply.body);
+  return reply.status === 201 && !isDryRun(request) ? await issued(request, reply, plain) : reply;
+}
+
+/** How long a client waits for the operator. */
+const maxWaitMs = 10_000;
+
+/** The answer to what made an object: with its credential, as soon as that works here. */
+export async function issued(request: OwnRequest, reply: Reply, plain: string | undefined): Promise<Reply> {
+  const { object, problem, refusal } = await untilIssued(request, reply.body, maxWaitMs);
+  if (refusal !== undefined && isEphemeral(object)) return await refuseMade(request, object, refusal);
+  const credential = credentialIn(request, object, plain);
+  const whole = { ...reply, body: object, issued: credential };
+  const told =
+    problem === undefined ? whole : withWarning(whole, `the credential does not work yet: ${problem}`);
+  if (credential === undefined) return told;
+  const place = `${credential.part}.${credential.field}`;
+  return withWarning(
+    told,
+    `${place} holds the credential in this answer only; with kubectl use: create -o yaml`,
+  );
+}
+
+/** No one keeps it, and the client shall not take it for one that works. What someone applied stays: its conditions say why. */
+async function refuseMade(request: OwnRequest, object: JsonObject, refusal: Condition): Promise<never> {
+  const { kind } = request;
+  const { name, namespace, uid } = asObject(object['metadata']);
+  const path = pathOf(kind, {
+    name: String(name),
+    ...(namespace !== undefined && { namespace: String(namespace) }),
+  });
+  const body = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid } };
+  await askAsHolder(request, { method: 'DELETE', path, body });
+  const { reason, message = 'the operator gives no reason' } = refusal;
+  const problem = message.replace(/\.$/, '');
+  return refuse('ERR_CREDENTIAL_REFUSED', { kind, reason, problem }, { details: { causes: [{ reason }] } });
+}
+
+const isEphemeral = (object: JsonObject): boolean =>
+  asObject(asObject(object['metadata'])['labels'])[labels.ephemeral] === 'true';
+
+function credentialIn(
+  { kind }: OwnRequest,
+  object: JsonObject,
+  plain: string | undefined,
+): IssuedCredential | undefined {
+  const field = credentialKinds[kind].statusField;
+  const part = field === undefined ? 'spec' : 'status';
+  const value = field === undefined ? plain : asText(asObject(object['status'])[field]);
+  return value === undefined ? undefined : { part, field: field ?? 'key', value };
+}

@@ -1,0 +1,80 @@
+import { asObject, isObject, parseJSON } from '../../../api/json.ts';
+import { apiServices } from '../../../api/resources.ts';
+import { ignoreNotFound } from '../../../kube/kube-error.ts';
+import { narrowQuery } from '../../../scope/gate/narrow-query.ts';
+import { type Narrowing, narrowingOf } from '../../../scope/gate/narrowing.ts';
+import type { RequestMeaning } from '../../../scope/requests/resolve-request.ts';
+import { selectsByNamespace } from '../../../scope/requests/resource-tables.ts';
+import type { Verdict } from '../../index/verdict.ts';
+import { forward } from '../../proxy/forward.ts';
+import { withoutHeaders } from '../../proxy/request-headers.ts';
+import { ask } from '../shared/ask.ts';
+import type { Endpoint, EndpointRequest, EndpointServices } from '../shared/endpoint.ts';
+import { answerFailure, refuse } from '../shared/reply.ts';
+
+/**
+ * Passes on a list or a watch of the platform that goes through all namespaces, so that it shows nothing that the scope refuses by
+ * name. Undefined where there is nothing to leave out.
+ */
+export function narrowedList(
+  { gates }: Pick<Verdict, 'gates'>,
+  asked: RequestMeaning,
+  services: Pick<EndpointServices, 'reader'>,
+): Endpoint | undefined {
+  const narrowing = narrowingOf(gates, asked);
+  if (narrowing === undefined) return undefined;
+  return async (request) => {
+    try {
+      const isNarrowed = selectsByNamespace(asked.apiGroup) || (await hasNamespaces(request, services));
+      if (!request.response.destroyed) pass(request, isNarrowed ? narrowing : undefined);
+    } catch (error) {
+      answerFailure(request, error as Error);
+    }
+  };
+}
+
+const pass = (request: EndpointRequest, narrowing: Narrowing | undefined): void => {
+  const { send } = request;
+  forward(
+    narrowing === undefined
+      ? request
+      : { ...request, send: { ...send, path: narrowQuery(send.path, narrowing) } },
+  );
+};
+
+/**
+ * Whether objects of this resource have a namespace: of others the API server refuses to select by it. Throws a Refusal where another
+ * server answers for the group, because that may take no notice of a selector.
+ */
+async function hasNamespaces(
+  request: EndpointRequest,
+  { reader }: Pick<EndpointServices, 'reader'>,
+): Promise<boolean> {
+  const { apiGroup, apiVersion } = request.asked;
+  if (await isClusterScoped(request)) return false;
+  const service = await reader.get(apiServices, { name: `${apiVersion}.${apiGroup}` }).catch(ignoreNotFound);
+  const spec = asObject((service as { readonly spec?: unknown } | undefined)?.spec);
+  if (!isObject(spec['service'])) return true;
+  return refuse('ERR_SCOPE', { problem: explainAggregated(request.asked) });
+}
+
+/** As the API server says in its discovery document. */
+async function isClusterScoped(request: EndpointRequest): Promise<boolean> {
+  const { apiGroup, apiVersion, resource } = request.asked;
+  const headers = [
+    ...withoutHeaders(request.send.headers, (name) => name === 'accept' || name === 'accept-encoding'),
+    ...['accept', 'application/json'],
+  ];
+  const path = `/apis/${apiGroup}/${apiVersion}`;
+  const { status, body } = await ask(request, { method: 'GET', path, headers });
+  if (status >= 500) throw new Error(`the API server answered with ${status}`);
+  const resources = asObject(parseJSON(body))['resources'];
+  const found = (Array.isArray(resources) ? resources : [])
+    .map(asObject)
+    .find(({ name }) => name === resource);
+  return status === 200 && found?.['namespaced'] === false;
+}
+
+const explainAggregated = ({ verb, resource, apiGroup }: RequestMeaning): string =>
+  `cannot ${verb} ${JSON.stringify(resource)} of the group ${JSON.stringify(apiGroup)} in all namespaces: another API server ` +
+  'answers for this group, and its answer could show namespaces that the scope refuses; ask for one namespace at a time';

@@ -1,0 +1,93 @@
+import type { Readable } from 'node:stream';
+import {
+  type CollectorOptions,
+  type RawResponse,
+  ResponseCollector,
+} from '../../../kube/client/response-collector.ts';
+import { ClientGone, Stalled } from '../../proxy/forward.ts';
+import { StallGuard } from '../../proxy/stall-guard.ts';
+import type { UpstreamRequest } from '../../proxy/upstream.ts';
+import type { EndpointRequest } from './endpoint.ts';
+
+interface Question extends Pick<UpstreamRequest, 'method' | 'path' | 'headers'> {
+  readonly body?: Buffer;
+  readonly maxBytes?: number;
+}
+
+type Asking = Pick<EndpointRequest, 'response' | 'upstream' | 'send' | 'clock' | 'maxStallMs' | 'turn'>;
+
+/** Any object, and a page of small ones. */
+const defaultBytes = 2 ** 24;
+
+/** Asks the target in place of the client, and reads the whole answer. Rejects when there is none, or when the client leaves. */
+export async function ask(asking: Asking, question: Question): Promise<RawResponse> {
+  const first = await askOnce(asking, question);
+  if (first.status !== 401) return first;
+  // It is about our identity, not about the client's.
+  const isRenewed = await asking.upstream.refreshed(first.sent);
+  const second = isRenewed && !asking.response.destroyed ? await askOnce(asking, question) : first;
+  if (second.status === 401) throw new Error('the target refuses the identity of the gateway');
+  return second;
+}
+
+/** An answer that keeps coming may take longer than one that stands still. */
+class ProgressingCollector extends ResponseCollector {
+  readonly #onProgress: () => void;
+
+  constructor(options: CollectorOptions, onProgress: () => void) {
+    super(options);
+    this.#onProgress = onProgress;
+  }
+
+  override onResponseStart(...event: Parameters<ResponseCollector['onResponseStart']>): void {
+    this.#onProgress();
+    super.onResponseStart(...event);
+  }
+
+  override onResponseData(...event: Parameters<ResponseCollector['onResponseData']>): void {
+    this.#onProgress();
+    super.onResponseData(...event);
+  }
+}
+
+async function askOnce(asking: Asking, question: Question) {
+  const { response, upstream, send, clock, maxStallMs } = asking;
+  // Its credential may have ended while the request waited for something else.
+  if (response.destroyed) throw new ClientGone();
+  const { method, path, headers, body = null, maxBytes = defaultBytes } = question;
+  const { promise, resolve, reject } = Promise.withResolvers<RawResponse>();
+  const action = { verb: method, path: path.replace(/\?.*/, '') };
+  const collector = new ProgressingCollector({ action, maxBytes, resolve, reject }, () => guard.progress());
+  const request = {
+    method,
+    path,
+    headers,
+    body: body as Readable | Buffer | null,
+    isLong: false,
+    user: send.user,
+  };
+  const sent = upstream.dispatch(request, collector);
+  const end = (error: Error) => {
+    // First: a request that waits for a new connection ends only when that has come or failed.
+    reject(error);
+    sent.abort(error);
+  };
+  const guard = new StallGuard(clock, maxStallMs, () => end(new Stalled('the request stood still')));
+  const onClose = () => end(new ClientGone());
+  response.once('close', onClose);
+  const answer = await promise.finally(() => {
+    guard.stop();
+    response.off('close', onClose);
+  });
+  await asking.turn();
+  return { ...answer, sent };
+}
+
+/** They describe the body that the client sent, or wants. */
+export const aboutBody: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-encoding',
+  'content-encoding',
+  'content-length',
+  'content-type',
+]);

@@ -1,0 +1,124 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { SitePolicy } from '../../../credentials/site-policy.ts';
+import type { KubeClient } from '../../../kube/client/client.ts';
+import type { Clock } from '../../../kube/clock.ts';
+import type { Logger } from '../../../logger.ts';
+import type { TargetPlace } from '../../../scope/gate/authorise.ts';
+import type { ResolvedRequest } from '../../../scope/requests/resolve-request.ts';
+import type { GatewaySettings } from '../../../settings/gateway.ts';
+import type { Authenticated } from '../../gate/authenticate.ts';
+import type { EntryPermissions } from '../../gate/entry-permissions.ts';
+import type { Misses } from '../../gate/misses.ts';
+import type { CredentialIndex } from '../../index/credential-index.ts';
+import type { RecentChanges } from '../../index/recent-changes.ts';
+import type { TargetRecords } from '../../index/target-records.ts';
+import type { Forwarding } from '../../proxy/forward.ts';
+import type { FoundTarget } from '../../proxy/targets.ts';
+import type { ErrorAnswer } from '../../server/error-answer.ts';
+import type { YAMLReader } from '../../yaml/yaml-reader.ts';
+import type { HeldBytes } from './held-bytes.ts';
+import type { Quota } from './quota.ts';
+import type { Removals } from './removals.ts';
+
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** A request that passed the gate, with all that it takes to answer it or to forward it. */
+export interface EndpointRequest extends Omit<Forwarding, 'body'> {
+  readonly asked: ResolvedRequest;
+  readonly sender: Authenticated;
+  /** The namespace that a space is. */
+  readonly place: TargetPlace & Pick<FoundTarget, 'isNamespaceMissing'>;
+  /** Calls back when the endpoint has done all it does and the client has its answer, or is gone: what the request holds is free then. */
+  readonly onOver: (callback: () => void) => void;
+  /** For what may end the credential itself: the request is not cut any more when that is over. It counts until its answer. */
+  readonly finish: () => void;
+  /** Answers with an error of the gateway that no failure led to. */
+  readonly refuse: (answer: ErrorAnswer) => void;
+}
+
+/** A verb that a kind does not have is refused by the gateway, in words of ours. */
+export const everyVerb = [
+  '',
+  'create',
+  'get',
+  'list',
+  'watch',
+  'update',
+  'patch',
+  'delete',
+  'deletecollection',
+] as const;
+
+export function queryOf({ asked: { forward: path } }: Pick<EndpointRequest, 'asked'>): URLSearchParams {
+  const mark = path.indexOf('?');
+  return new URLSearchParams(mark === -1 ? '' : path.slice(mark));
+}
+
+/** One operation that the gateway answers itself, in whole or in part. It ends the response, or rejects for a defect. */
+export type Endpoint = (request: EndpointRequest) => Promise<void>;
+
+/** One that anybody may ask for, without a credential. */
+export interface PublicEndpoint {
+  readonly methods: readonly string[];
+  /** Ends the response, or says why not. It does not read the body, which could go on for ever. */
+  readonly answer: (exchange: Exchange) => ErrorAnswer | undefined;
+}
+
+/** What verifiers of tokens read about their issuer, ready to be sent. */
+export interface IssuerDocument {
+  readonly contentType: string;
+  readonly text: string;
+  /** The same on every replica. */
+  readonly etag: string;
+}
+
+/** Where the documents of the issuer are read. */
+export interface IssuerDocumentSource {
+  /** Undefined while it is not known what is published, or nothing is. */
+  find(path: string): IssuerDocument | undefined;
+}
+
+/** What endpoints work with, besides the request. */
+export interface EndpointServices {
+  readonly settings: GatewaySettings;
+  readonly log: Logger;
+  readonly clock: Clock;
+  /** Acts as the account that reads all credentials: its answers hold secrets. */
+  readonly reader: KubeClient;
+  /** Acts as the user of a credential; a request without a user can do nothing. */
+  readonly client: KubeClient;
+  readonly index: Pick<CredentialIndex, 'records' | 'find' | 'problem'>;
+  readonly quota: Quota;
+  readonly held: HeldBytes;
+  readonly yaml: YAMLReader;
+  readonly changes: RecentChanges;
+  /** What the site asks now. */
+  readonly sitePolicy: () => SitePolicy;
+  readonly targetRecords: Pick<TargetRecords, 'instances' | 'spaces' | 'projects' | 'findProject' | 'known'>;
+  readonly permissions: Pick<EntryPermissions, 'isAllowed' | 'denialOf'>;
+  readonly misses: Pick<Misses, 'isTooMany'>;
+  readonly issuer: IssuerDocumentSource;
+  /** Of reads of what the issuer publishes, which take no credential. */
+  readonly issuerReads: Pick<Misses, 'isTooMany'>;
+  readonly removals: Pick<Removals, 'during' | 'remove' | 'removeWhenItComes'>;
+}
+
+/** Looked at before others come to their turn. A scope with hundreds of entries takes a tenth of a millisecond for each. */
+const atOnce = 50;
+
+/** Does the work for each of many items, a few at a time: there may be thousands, and all users share the main thread. */
+export async function eachInTurn<Item>(
+  { turn }: Pick<EndpointRequest, 'turn'>,
+  items: Iterable<Item>,
+  work: (item: Item) => void | Promise<void>,
+): Promise<void> {
+  let count = 0;
+  for (const item of items) {
+    if (count % atOnce === 0) await turn();
+    count += 1;
+    await work(item);
+  }
+}
