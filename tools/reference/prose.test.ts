@@ -4,10 +4,7 @@ import { expect, it } from 'vitest';
 import { readDocument } from './document.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
-/** Decision records stand as they were written. */
-const pages = ['*.md', 'docs/*.md', 'docs/guide/*.md', 'docs/reference/*.md'].flatMap((pattern) =>
-  globSync(pattern, { cwd: root }),
-);
+const pages = ['*.md', 'docs/**/*.md'].flatMap((pattern) => globSync(pattern, { cwd: root }));
 /** People read their comments, descriptions and messages. */
 const manifests = ['config/**/*.yaml', 'config/**/*.lua', 'crds/*.yaml'].flatMap((pattern) =>
   globSync(pattern, { cwd: root }),
@@ -31,7 +28,7 @@ function sentencesOf(text: string): string[] {
     .replaceAll(/\]\([^)]*\)/g, ']')
     .split(/\n\s*\n|\n(?= *(?:-|\d+\.|\||#) )|\|/);
   return blocks
-    .flatMap((block) => block.replaceAll(/\s+/g, ' ').split(/(?<=[.?!:])\s/))
+    .flatMap((block) => block.replaceAll(/\s+/g, ' ').split(/(?<=[.?!:]\**)\s/))
     .map((sentence) => sentence.trim());
 }
 

@@ -14,7 +14,7 @@ export const maxTokenBytes = 6 * 1024;
 
 /**
  * Signs the claims as a compact JWT with ES256 (RFC 7515, RFC 7518 section 3.4). By node:crypto: WebCrypto, which jose
- * uses, takes three times the CPU for one signature (docs/decisions/0008). jose still reads what is made here, in tests.
+ * uses, takes three times the CPU for one signature (docs/decisions/0005). jose still reads what is made here, in tests.
  */
 export function signToken(claims: TokenClaims, { kid, privateKey }: TokenSigner): string {
   // RFC 7515, 4.1.11. Without it a kube-apiserver that trusts the issuer would give a narrow token all rights of its user.

@@ -44,7 +44,7 @@ function sourceOf(record: CredentialRecord, { form }: SpecKey, known: boolean): 
 
 /**
  * A Secret that was lost or altered is made again, and so is one that a crash left unconfirmed: its content could come
- * from anyone, and taking it over would let a person who may create Secrets choose the key (docs/decisions/0003).
+ * from anyone, and taking it over would let a person who may create Secrets choose the key (docs/decisions/0002).
  */
 function fromSecret(input: KeyInput): KeyCredential | MissingKey {
   const { record, written } = input;
