@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { errorCatalogue, errorMessage, exitCodeOf, fixOf, LatchkeyError } from './errors.ts';
+import { errorCatalogue } from './error-catalogue.ts';
+import { errorMessage, exitCodeOf, fixOf, LatchkeyError } from './errors.ts';
 
 const entries = Object.entries(errorCatalogue);
 

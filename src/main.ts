@@ -1,6 +1,7 @@
 import { helpText, readCommandLine } from './command-line.ts';
 import { commands, loadCommand } from './commands/index.ts';
-import { exitCodeOf, exitCodes, fixOf } from './errors.ts';
+import { exitCodes } from './error-catalogue.ts';
+import { exitCodeOf, fixOf } from './errors.ts';
 import { requireNode } from './node-version.ts';
 import { describeError } from './telemetry/error-description.ts';
 import { withoutSecrets } from './telemetry/redaction.ts';

@@ -1,5 +1,6 @@
 import { serviceAccounts, systemNamespace } from '../api/names.ts';
-import { exitCodes, LatchkeyError } from '../errors.ts';
+import { exitCodes } from '../error-catalogue.ts';
+import { LatchkeyError } from '../errors.ts';
 import { questionsAtOnce } from '../gateway/gate/questions.ts';
 import { Gateway } from '../gateway/gateway.ts';
 import { systemClock as clock } from '../kube/clock.ts';

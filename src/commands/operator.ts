@@ -8,7 +8,8 @@ import {
   systemNamespace,
   systemObjects,
 } from '../api/names.ts';
-import { exitCodes, LatchkeyError } from '../errors.ts';
+import { exitCodes } from '../error-catalogue.ts';
+import { LatchkeyError } from '../errors.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { systemClock as clock } from '../kube/clock.ts';
 import { followClockSteps } from '../kube/clock-steps.ts';
@@ -25,7 +26,7 @@ import {
 } from '../operator/admission/policies-seen.ts';
 import { readPolicyDigest } from '../operator/admission/policy-digest.ts';
 import { informerNames } from '../operator/assembly/informers.ts';
-import { connectionsFor, controllerNames } from '../operator/assembly/operator-context.ts';
+import { connectionsFor, controllerNames } from '../operator/assembly/queues.ts';
 import { staleAfterMs, Term, type TermOptions } from '../operator/assembly/term.ts';
 import { ObjectEvents } from '../operator/shared/events.ts';
 import { failingAfterMs } from '../platform/informers.ts';

@@ -1,4 +1,4 @@
-import { exitCodes } from '../errors.ts';
+import { exitCodes } from '../error-catalogue.ts';
 import { version } from '../version.ts';
 import type { Command } from './command.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorCatalogue } from '../../src/errors.ts';
+import { errorCatalogue } from '../../src/error-catalogue.ts';
 import { policyFiles } from './index.ts';
 import type { Manifest } from './policy.ts';
 import { policyErrors } from './policy-errors.ts';

@@ -1,6 +1,6 @@
 /**
  * Every refusal of an admission policy. The API server says it, so the code stands at the end of the message. There is one for each
- * thing to do about it; codes are stable, as in `src/errors.ts`.
+ * thing to do about it; codes are stable, as in `src/error-catalogue.ts`.
  */
 export const policyErrors = {
   ERR_POLICY_NOT_OWNER: {

@@ -1,10 +1,11 @@
-import { type ErrorCode, errorCatalogue, exitCodes } from '../../src/errors.ts';
+import { errorCatalogue, exitCodes } from '../../src/error-catalogue.ts';
+import type { ErrorCode } from '../../src/errors.ts';
 import { policyErrors } from '../policies/policy-errors.ts';
 import { code, page, table } from './markdown.ts';
 
 /** docs/reference/errors.md */
 export function errorsPage(): string {
-  return page('Errors and exit codes', 'src/errors.ts and tools/policies/policy-errors.ts', [
+  return page('Errors and exit codes', 'src/error-catalogue.ts and tools/policies/policy-errors.ts', [
     'Here you look up what an error code means and what you do about it.',
     'In 60 seconds: take `err.code` from the log line, find it in the table, and do what the last column says. A process that ends by itself has one of the exit codes below.',
     'Every error that Latchkey raises on purpose has a code that does not change. Names in braces are filled in.',

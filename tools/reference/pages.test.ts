@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import { errorCatalogue } from '../../src/errors.ts';
+import { errorCatalogue } from '../../src/error-catalogue.ts';
 import { allGatewaySettings } from '../../src/settings/gateway.ts';
 import { allOperatorSettings } from '../../src/settings/operator.ts';
 import { ClientMetrics } from '../../src/telemetry/metrics/client.ts';

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { defined } from '../../api/json.ts';
-import { type ErrorValues, errorCatalogue, errorMessage, type HTTPErrorCode } from '../../errors.ts';
+import { errorCatalogue } from '../../error-catalogue.ts';
+import { type ErrorValues, errorMessage, type HTTPErrorCode } from '../../errors.ts';
 import { renderStatus, type StatusDetails } from '../../kube/status.ts';
 import { warningOf } from './warning.ts';
 

@@ -10,7 +10,6 @@ import { reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import { Store, type StoredRecord } from '../../kube/cache/store.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import { type SitePolicyRecord, sitePolicyIn } from '../../platform/site-policy.ts';
 import { TargetAddresses } from '../../platform/targets/addresses.ts';
 import { KnownTargets } from '../../platform/targets/known-targets.ts';
@@ -37,27 +36,18 @@ import type { Controller } from '../shared/controller.ts';
 import { KeyRing } from '../signing-keys/key-ring.ts';
 import type { TargetSweep } from '../targets/target-sweep.ts';
 import { targetRules } from '../targets/unguarded-targets.ts';
-import { createCredentialControllers } from './create-credential-controllers.ts';
+import { CredentialServices, createCredentialControllers } from './create-credential-controllers.ts';
 import {
   createGatewayCertificateController,
+  createRevocationController,
+  createSigningKeyController,
   gatewayCertificateKey,
-} from './create-gateway-certificate-controller.ts';
-import { createRevocationController } from './create-revocation-controller.ts';
-import { createSigningKeyController, signingKeysKey } from './create-signing-key-controller.ts';
+  signingKeysKey,
+} from './create-system-controllers.ts';
 import { createTargetControllers, createTargetSweep } from './create-target-controllers.ts';
-import { CredentialServices } from './credential-services.ts';
-import { enqueueDependents } from './enqueue-dependents.ts';
-import { enqueueScoped } from './enqueue-scoped.ts';
-import { enqueueTargetDependents } from './enqueue-target-dependents.ts';
-import { limitDialling } from './limit-dialling.ts';
-import {
-  type ControllerName,
-  type ControllersOptions,
-  controllerNames,
-  type OperatorContext,
-  queueOf,
-  shareWorkers,
-} from './operator-context.ts';
+import { enqueueDependents, enqueueScoped, enqueueTargetDependents } from './enqueue-dependents.ts';
+import type { ControllersOptions, OperatorContext } from './operator-context.ts';
+import { createQueues, queueOf } from './queues.ts';
 
 /** The controllers of one term of leadership, with stores of their own: nothing is carried over from an earlier term. */
 export class Controllers {
@@ -228,7 +218,7 @@ export class Controllers {
       }),
       ring: new KeyRing(() => this.#enqueueSigned()),
       gatewayAuthority: new GatewayAuthority(() => this.#enqueueKind('VirtualClusterInstanceKubeConfig')),
-      queues: queuesOf({ ...options, workingSince }, this.stores, this.system.revocations),
+      queues: createQueues({ ...options, workingSince }, this.stores, this.system.revocations),
     };
   }
 
@@ -326,31 +316,6 @@ const targetQueues = {
   SpaceInstance: 'spaceinstances',
   Cluster: 'clusters',
 } as const;
-
-function queuesOf(
-  {
-    clock,
-    random,
-    metrics,
-    settings,
-    workingSince,
-  }: ControllersOptions & Pick<OperatorContext, 'workingSince'>,
-  stores: CredentialStores,
-  revocations: Store<RevocationRecord>,
-): OperatorContext['queues'] {
-  const limitMs = settings.finalizerLimitMs;
-  const dialling = limitDialling({ stores, revocations, clock, workingSince, limitMs });
-  const create = (name: ControllerName) => {
-    const kind = allCredentialKinds.find((candidate) => credentialKinds[candidate].plural === name);
-    const owners = kind && {
-      ownerOf: (key: string) => stores.ownerOf(kind, key),
-      ...shareWorkers(settings, kind),
-    };
-    const onAdd = metrics.controllers.for(name).added;
-    return new WorkQueue({ clock, random, maxBackOffMs: 60_000, onAdd, ...dialling[name], ...owners });
-  };
-  return Object.fromEntries(controllerNames.map((name) => [name, create(name)])) as OperatorContext['queues'];
-}
 
 function targetClientsOf(
   { client, clock, random, log, settings, assertLeading }: ControllersOptions,

@@ -1,19 +1,40 @@
 import { randomBytes } from 'node:crypto';
-import { allCredentialKinds, type CredentialKind } from '../../api/credential-kinds.ts';
+import {
+  allCredentialKinds,
+  byCredentialKind,
+  type CredentialKind,
+  credentialKinds,
+} from '../../api/credential-kinds.ts';
 import { defined } from '../../api/json.ts';
 import { credentialResources } from '../../api/resources.ts';
+import { toCredentialRecord } from '../../credentials/credential-record.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Clock } from '../../kube/clock.ts';
+import type { TargetStores } from '../../platform/targets/target-stores.ts';
+import type { TargetName } from '../../scope/named-targets.ts';
 import { CertificateIssuer } from '../certificates/certificate-issuer.ts';
 import { cleanUpChildren } from '../credentials/access-keys/children.ts';
 import { AccessKeyController } from '../credentials/access-keys/controller.ts';
 import { LoginSecrets } from '../credentials/access-keys/login-secrets.ts';
+import { wasIssued } from '../credentials/creator.ts';
+import type { ReconcilerServices } from '../credentials/credential-reconciler.ts';
+import type { CredentialStores } from '../credentials/credential-stores.ts';
+import { CredentialWriter } from '../credentials/credential-writer.ts';
+import { EndDelays, type EndDelaysOptions } from '../credentials/end-delays.ts';
+import { type CleanUp, Finalizer } from '../credentials/finalizer.ts';
 import { cleanUpCertificates, LastTries } from '../credentials/kubeconfigs/certificate-clean-up.ts';
 import { KubeConfigController } from '../credentials/kubeconfigs/controller.ts';
 import type { GatewayPlace } from '../credentials/kubeconfigs/destination.ts';
+import { PacedWrites } from '../credentials/paced-writes.ts';
+import { PermissionReviews } from '../credentials/permission-reviews.ts';
+import { secretKeyOf, secretSubject } from '../credentials/secret-record.ts';
+import { SecretWriter } from '../credentials/secret-writer.ts';
 import { TokenController } from '../credentials/tokens/controller.ts';
 import type { Controller } from '../shared/controller.ts';
-import { issuedLimits, mayIssue, type OperatorContext, queueOf, shareWorkers } from './operator-context.ts';
-import { waitsForKind } from './unserved-kinds.ts';
+import type { ObjectEvents, TransitionEvent } from '../shared/events.ts';
+import { issuedLimits, mayIssue, type OperatorContext } from './operator-context.ts';
+import { queueOf, shareWorkers } from './queues.ts';
 
 /** Makes what reconciles the credentials of one kind. */
 type CreateReconciler = (context: OperatorContext, kind: CredentialKind) => Pick<Controller, 'reconcile'>;
@@ -90,4 +111,124 @@ function gatewayOf({ settings, gatewayAuthority }: OperatorContext): () => Gatew
   if (baseURLCA === 'auto') return () => ({ ...place, ...(gatewayAuthority.known ?? { isCAPending: true }) });
   const given = { ...place, ...defined({ ca: baseURLCA }) };
   return () => given;
+}
+
+export interface CredentialServicesOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly stores: CredentialStores;
+  readonly events: ObjectEvents;
+  readonly expiryBudget: PacedWrites;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  /** Since when this process works on objects, epoch milliseconds. */
+  readonly workingSince: () => number;
+  /** How long a deleted object may wait for its clean-up. */
+  readonly finalizerLimitMs: number;
+  readonly onReleased: (kind: string) => void;
+  readonly onEndRecorded: EndDelaysOptions['onRecorded'];
+  /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
+  readonly trustedSince: () => number;
+  /** What was made or changed in a time without policies. */
+  readonly unguarded: ReconcilerServices['unguarded'];
+  readonly sitePolicy: ReconcilerServices['sitePolicy'];
+  /** Whether there is something that scopes call by this name. */
+  readonly hasTarget: (name: TargetName) => boolean;
+  /** Throws while nothing new may be confirmed. */
+  readonly assertAdmission: () => void;
+}
+
+/** An upgrade must not stand in the way of what users do: 100,000 credentials are described within an hour and a half. */
+const descriptionsPerSecond = 20;
+
+/** What the controllers of all kinds of credentials share. */
+export class CredentialServices {
+  readonly #options: CredentialServicesOptions;
+  readonly #secrets: SecretWriter;
+  readonly #reviews: PermissionReviews;
+  readonly #endDelays: EndDelays;
+  readonly #descriptions: PacedWrites;
+  readonly #writers: Readonly<Record<CredentialKind, CredentialWriter>>;
+
+  constructor(options: CredentialServicesOptions) {
+    this.#options = options;
+    const { client, stores, clock, assertAdmission, onEndRecorded } = options;
+    const now = () => clock.now();
+    this.#descriptions = new PacedWrites(clock, descriptionsPerSecond);
+    for (const store of stores.credentials)
+      store.subscribe(({ previous, current }) => {
+        if (previous !== undefined && current === undefined) this.#descriptions.forget(previous.uid);
+      });
+    this.#endDelays = new EndDelays({ stores: stores.credentials, now, onRecorded: onEndRecorded });
+    this.#reviews = new PermissionReviews(options);
+    this.#secrets = new SecretWriter(client, stores.writtenSecrets);
+    this.#writers = byCredentialKind(
+      (kind) =>
+        new CredentialWriter({
+          ...{ client, clock, assertAdmission },
+          events: { publish: (record, transitions) => this.#publish(record, transitions) },
+          resource: credentialResources[kind],
+          records: stores.ofKind[kind].written,
+          project: (object) => toCredentialRecord(object, kind),
+        }),
+    );
+  }
+
+  /** `cleanUp`: of what the kind leaves behind besides its Secrets. */
+  of(kind: CredentialKind, cleanUp?: CleanUp): ReconcilerServices {
+    const { stores, events, clock, expiryBudget, finalizerLimitMs, onReleased } = this.#options;
+    const { trustedSince, unguarded, workingSince, sitePolicy, hasTarget } = this.#options;
+    const shared = { stores, writer: this.#writers[kind], secrets: this.#secrets, now: () => clock.now() };
+    const limitMs = Math.min(credentialKinds[kind].maxFinalizationMs ?? finalizerLimitMs, finalizerLimitMs);
+    const options = { ...shared, events, workingSince, limitMs, onReleased: () => onReleased(kind) };
+    const finalizer = new Finalizer(options, cleanUp);
+    const budgets = { expiryBudget, descriptions: this.#descriptions };
+    const common = { reviews: this.#reviews, endDelays: this.#endDelays, ...budgets };
+    return { ...shared, ...common, finalizer, trustedSince, unguarded, sitePolicy, hasTarget };
+  }
+
+  /** Beside the Secret too: its reader may be someone who may not read the object. */
+  #publish(record: CredentialRecord, transitions: readonly TransitionEvent[]): void {
+    const { stores, events } = this.#options;
+    const key = secretKeyOf(record);
+    const secret = key === undefined ? undefined : stores.secret(key);
+    events.publish(record, transitions, secret?.ownerUID === record.uid ? [secretSubject(secret)] : []);
+  }
+
+  /** Deletes a credential, whatever its kind. */
+  delete(record: CredentialRecord): Promise<void> {
+    return this.#writers[record.kind].delete(record);
+  }
+}
+
+interface Known {
+  readonly stores: CredentialStores;
+  readonly targets: Pick<TargetStores, 'instances'>;
+}
+
+/**
+ * Whether what a credential depends on may be of a kind that the API server does not know (yet). It cannot be found then, and must not
+ * count as gone: that would be said for good, and takes back what was issued.
+ */
+export function waitsForKind({ stores, targets }: Known, kind: CredentialKind, key: string): boolean {
+  const { store } = stores.ofKind[kind];
+  if (store.isUnserved) return true;
+  const record = store.get(key);
+  if (record === undefined || record.deleted !== undefined) return false;
+  if (record.accessKey !== undefined && stores.keys.isUnserved) return true;
+  if (record.kubeConfig !== undefined && targets.instances.isUnserved) return true;
+  return waitsForCreator(stores, record);
+}
+
+/**
+ * The credential that it was made with, and the keys above that one, are asked about before the first issue; of a certificate
+ * before each.
+ */
+function waitsForCreator(stores: CredentialStores, record: CredentialRecord): boolean {
+  const { createdWith, kubeConfig } = record;
+  if (createdWith === undefined) return false;
+  if (wasIssued(record) && kubeConfig?.clientCert !== true) return false;
+  if (stores.keys.isUnserved) return true;
+  const isMissing = stores.byUID(createdWith.split('/')[1] ?? '').length === 0;
+  return isMissing && stores.credentials.some(({ isUnserved }) => isUnserved);
 }

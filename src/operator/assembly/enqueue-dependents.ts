@@ -1,10 +1,16 @@
+import { conditionTypes, findCondition } from '../../api/conditions.ts';
 import { allCredentialKinds, type CredentialKind } from '../../api/credential-kinds.ts';
 import { maxAncestors } from '../../credentials/ancestors.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { StoreChange, StoredRecord } from '../../kube/cache/store.ts';
-import type { WorkQueue } from '../../kube/queue/work-queue.ts';
-import type { CredentialStores } from '../credentials/credential-stores.ts';
+import type { Urgency, WorkQueue } from '../../kube/queue/work-queue.ts';
+import type { KnownTargets } from '../../platform/targets/known-targets.ts';
+import type { TargetClients } from '../../platform/targets/target-clients.ts';
+import type { VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
+import type { TargetStores } from '../../platform/targets/target-stores.ts';
+import { type CredentialStores, instanceKeyOf } from '../credentials/credential-stores.ts';
 import type { SecretRecord } from '../credentials/secret-record.ts';
+import { findUnmatchedScope } from '../credentials/unmatched-scope.ts';
 
 /** Puts a credential into its queue whenever something that its decision depends on has changed. */
 export function enqueueDependents(
@@ -44,10 +50,10 @@ function enqueueDyingParent(
 
 /** The record of an activity must not enqueue thousands of children. */
 function concernsChildren({ previous, current }: StoreChange<CredentialRecord>): boolean {
-  return previous === undefined || current === undefined || aspects(previous) !== aspects(current);
+  return previous === undefined || current === undefined || keyAspects(previous) !== keyAspects(current);
 }
 
-function aspects(record: CredentialRecord): string {
+function keyAspects(record: CredentialRecord): string {
   const { uid, deleted, disabled, fingerprints, ttl, ttlAfterLastActivity, allowedNamespaces, status } =
     record;
   const { fingerprint, credentialHash, notAfter, confirmedTTL, accessKeyUID, active } = status;
@@ -86,4 +92,98 @@ function enqueueOwner(
   if (origin === 'write') return;
   const uids = new Set([previous?.ownerUID, current?.ownerUID].filter((uid) => uid !== undefined));
   for (const uid of uids) stores.byUID(uid).forEach(enqueue);
+}
+
+/**
+ * Puts a credential into its queue when something that its scope names has come or gone and its status says otherwise. Most
+ * credentials name one project, and nothing has to be said of them when another thing in their scope comes.
+ */
+export function enqueueScoped(
+  stores: CredentialStores,
+  known: KnownTargets,
+  queues: Readonly<Record<CredentialKind, WorkQueue>>,
+): void {
+  known.subscribe((name, origin) => {
+    const urgency = origin === 'list' ? 'listed' : undefined;
+    for (const record of stores.inScope(name))
+      if (isOutdated(record, known)) queues[record.kind].add(record.key, urgency);
+  });
+}
+
+function isOutdated(record: CredentialRecord, known: KnownTargets): boolean {
+  const isSaid = findCondition(record.conditions, conditionTypes.scopeMatchesNothing) !== undefined;
+  return isSaid !== (findUnmatchedScope(record, known.has) !== undefined);
+}
+
+interface Queues {
+  readonly instances: WorkQueue;
+  readonly clusters: WorkQueue;
+  readonly spaces: WorkQueue;
+  readonly kubeConfigs: WorkQueue;
+}
+
+interface Sources {
+  readonly stores: CredentialStores;
+  readonly targets: TargetStores;
+  readonly clients: Pick<TargetClients, 'subscribe'>;
+}
+
+/** Puts targets into their queues, and with them what depends on them, whenever something changes that a decision reads. */
+export function enqueueTargetDependents({ stores, targets, clients }: Sources, queues: Queues): void {
+  const enqueueKubeConfigs = (instance: string, urgency?: Urgency) => {
+    for (const { key } of stores.kubeConfigsOf(instance)) queues.kubeConfigs.add(key, urgency);
+  };
+  targets.instances.subscribe((change) => {
+    if (needsCheck(change)) queues.instances.add(change.key);
+    if (concernsKubeConfigs(change))
+      enqueueKubeConfigs(change.key, change.origin === 'list' ? 'listed' : undefined);
+  });
+  targets.clusters.subscribe((change) => {
+    const { key } = change;
+    if (needsCheck(change)) queues.clusters.add(key);
+    for (const space of targets.spaces.byIndex('cluster', key)) queues.spaces.add(space.key);
+  });
+  targets.spaces.subscribe((change) => {
+    if (needsCheck(change)) queues.spaces.add(change.key);
+  });
+  stores.kubeConfigs.subscribe((change) => enqueueDeletedInstance(targets, change, queues.instances));
+  clients.subscribe((uid) => {
+    for (const { key } of targets.clusters.byIndex('uid', uid)) queues.clusters.add(key);
+    for (const { key } of targets.instances.byIndex('uid', uid)) {
+      queues.instances.add(key);
+      enqueueKubeConfigs(key);
+    }
+  });
+}
+
+/** Each reconcile dials the target: the operator's own write must not cause another one. */
+const needsCheck = ({ origin }: StoreChange<StoredRecord>): boolean => origin !== 'write';
+
+/** A deleted instance waits until its kubeconfigs are revoked. */
+function enqueueDeletedInstance(
+  targets: TargetStores,
+  { previous, current }: StoreChange<CredentialRecord>,
+  queue: WorkQueue,
+): void {
+  const record = current ?? previous;
+  const instance = record && targets.instances.get(instanceKeyOf(record));
+  if (instance?.deleted !== undefined) queue.add(instance.key);
+}
+
+/** An instance is checked, and its status written, far more often than anything changes for its kubeconfigs. */
+function concernsKubeConfigs({ previous, current }: StoreChange<VirtualClusterInstanceRecord>): boolean {
+  return (
+    previous === undefined || current === undefined || instanceAspects(previous) !== instanceAspects(current)
+  );
+}
+
+function instanceAspects({
+  uid,
+  deleted,
+  clusterRole,
+  ingressHost,
+  conditions,
+}: VirtualClusterInstanceRecord): string {
+  const ready = findCondition(conditions, conditionTypes.ready)?.status;
+  return JSON.stringify([uid, deleted, clusterRole, ingressHost, ready]);
 }

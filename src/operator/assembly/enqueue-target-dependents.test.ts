@@ -9,7 +9,7 @@ import type {
 } from '../../platform/targets/target-record.ts';
 import { TargetStores } from '../../platform/targets/target-stores.ts';
 import { CredentialStores } from '../credentials/credential-stores.ts';
-import { enqueueTargetDependents } from './enqueue-target-dependents.ts';
+import { enqueueTargetDependents } from './enqueue-dependents.ts';
 
 const common = {
   created: 0,

@@ -23,7 +23,7 @@ import type { TargetStores } from '../../platform/targets/target-stores.ts';
 import type { RevocationRecord } from '../certificates/revocation-records.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
 import { toSecretMetadata } from '../credentials/secret-record.ts';
-import { controllerNames } from './operator-context.ts';
+import { controllerNames } from './queues.ts';
 
 /** Where what is watched is kept. */
 export interface WatchedStores {

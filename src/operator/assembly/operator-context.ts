@@ -1,8 +1,6 @@
-import { allCredentialKinds, type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
 import type { Store } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
-import type { WorkQueue } from '../../kube/queue/work-queue.ts';
 import type { Logger } from '../../logger.ts';
 import type { TargetClients } from '../../platform/targets/target-clients.ts';
 import type { TargetRecord } from '../../platform/targets/target-record.ts';
@@ -18,7 +16,8 @@ import type { PacedWrites } from '../credentials/paced-writes.ts';
 import type { GatewayAuthority } from '../gateway-certificate/gateway-authority.ts';
 import type { ObjectEvents } from '../shared/events.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
-import type { CredentialServices } from './credential-services.ts';
+import type { CredentialServices } from './create-credential-controllers.ts';
+import type { Queues } from './queues.ts';
 
 export interface ControllersOptions {
   readonly client: KubeClient;
@@ -37,19 +36,6 @@ export interface ControllersOptions {
   /** Throws when this process does not lead for certain. */
   readonly assertLeading: () => void;
 }
-
-/** As they stand in metrics and logs. */
-export const controllerNames = [
-  ...allCredentialKinds.map((kind) => credentialKinds[kind].plural),
-  'virtualclusterinstances',
-  'spaceinstances',
-  'clusters',
-  'revocations',
-  'signing-keys',
-  'gateway-certificate',
-] as const;
-
-export type ControllerName = (typeof controllerNames)[number];
 
 /** What the controllers of one term are put together from. */
 export interface OperatorContext extends ControllersOptions {
@@ -71,7 +57,7 @@ export interface OperatorContext extends ControllersOptions {
   readonly ring: KeyRing;
   readonly gatewayAuthority: GatewayAuthority;
   readonly expiryBudget: PacedWrites;
-  readonly queues: Readonly<Record<ControllerName, WorkQueue>>;
+  readonly queues: Queues;
 }
 
 /** Limits of the kinds that are issued: `maxTTL` in seconds. */
@@ -82,29 +68,6 @@ export function issuedLimits(settings: OperatorSettings, maxTTL: number) {
     rotationOverlap: settings.rotationOverlapMs,
     maxTTL,
   };
-}
-
-/** Kubeconfigs with a certificate dial their target, and one that is slow holds its workers for many seconds. */
-const diallingWorkers: Readonly<Partial<Record<CredentialKind, number>>> = {
-  VirtualClusterInstanceKubeConfig: 48,
-};
-
-/** How the workers of a kind of credential are shared by owners. */
-export function shareWorkers({ concurrency }: Pick<OperatorSettings, 'concurrency'>, kind: CredentialKind) {
-  const maxBusyAlone = concurrency + (diallingWorkers[kind] ?? 0);
-  // Their writes would fill the API server, and another owner's would wait there instead of here.
-  const maxBusyPerOwner = Math.ceil(maxBusyAlone / 4);
-  return { maxBusyAlone, maxBusyPerOwner, workers: maxBusyAlone + maxBusyPerOwner };
-}
-
-/** A write of one owner must never wait for a connection because those of another are slow. */
-export function connectionsFor(settings: Pick<OperatorSettings, 'concurrency'>): number {
-  const others = 16;
-  return allCredentialKinds.reduce((sum, kind) => sum + shareWorkers(settings, kind).workers, others);
-}
-
-export function queueOf(queues: OperatorContext['queues'], kind: CredentialKind): WorkQueue {
-  return queues[credentialKinds[kind].plural];
 }
 
 /** Throws when nothing may be signed now: neither a signature nor an approval can be taken back. */

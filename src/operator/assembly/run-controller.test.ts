@@ -8,7 +8,7 @@ import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import type { WorkResult } from '../../kube/queue/workers.ts';
 import { silentLogger } from '../../logger.ts';
 import { ControllerMetrics } from '../../telemetry/metrics/controllers.ts';
-import { runController } from './run-controller.ts';
+import { runController } from './term.ts';
 
 const answered = (status: number, reason: string) =>
   new KubeError({ code: 'ERR_KUBE_STATUS', message: reason, status, reason });

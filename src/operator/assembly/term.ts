@@ -1,9 +1,16 @@
+import base from '@dot-i/k8s-operator';
+import { LatchkeyError } from '../../errors.ts';
 import { BackOff } from '../../kube/back-off.ts';
+import type { Clock } from '../../kube/clock.ts';
+import { isConflict } from '../../kube/kube-error.ts';
+import { runWorkers, type WorkResult } from '../../kube/queue/workers.ts';
 import { sleep, untilAborted } from '../../kube/sleep.ts';
+import type { Logger } from '../../logger.ts';
 import { failingAfterMs, Informers } from '../../platform/informers.ts';
+import type { ControllerMetrics } from '../../telemetry/metrics/controllers.ts';
+import type { Controller } from '../shared/controller.ts';
 import { Controllers } from './controllers.ts';
 import { addInformers } from './informers.ts';
-import { LatchkeyOperator } from './operator.ts';
 import type { ControllersOptions } from './operator-context.ts';
 
 export interface TermOptions extends ControllersOptions {
@@ -165,4 +172,86 @@ export class Term {
     operator.stop();
     await operator.stopped();
   }
+}
+
+export interface OperatorOptions extends RunControllerOptions {
+  readonly controllers: readonly Controller[];
+}
+
+/**
+ * The operator as a subclass of `Operator` of @dot-i/k8s-operator, which gives the shape: `start` calls `init`, and
+ * `stop` ends what runs. What the base class does with the network is not used, see docs/decisions/0012.
+ */
+export class LatchkeyOperator extends base.default {
+  readonly #options: OperatorOptions;
+  #running: readonly Promise<void>[] = [];
+
+  constructor(options: OperatorOptions) {
+    super();
+    this.#options = options;
+  }
+
+  protected override async init(): Promise<void> {
+    this.#running = this.#options.controllers.map((each) => runController(each, this.#options));
+  }
+
+  /** Takes no more work; what workers have in hand they finish. */
+  override stop(): void {
+    for (const { queue } of this.#options.controllers) queue.shutDown({ discard: true });
+  }
+
+  /** Resolves when, after `stop`, the last object that was being worked on is done. */
+  async stopped(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+}
+
+export interface RunControllerOptions {
+  readonly metricsOf: ControllerMetrics['for'];
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Of one object in a row. From then on somebody else writes it all the time, which the people who run the platform must know. */
+const maxConflicts = 10;
+
+/** Runs the workers of a controller on its queue, with metrics and log, until the queue is shut down. Never rejects. */
+export function runController(
+  { name, queue, workers, reconcile }: Controller,
+  { metricsOf, clock, log }: RunControllerOptions,
+): Promise<void> {
+  const metrics = metricsOf(name);
+  metrics.readDepth(() => queue.length);
+  metrics.readWaitingForSlot(() => queue.waitingForSlot);
+  const measured = async (key: string): Promise<WorkResult | undefined> => {
+    const start = clock.monotonic();
+    const done = (outcome: 'success' | 'requeue' | 'conflict' | 'error') =>
+      metrics.reconciled(outcome, (clock.monotonic() - start) / 1000);
+    try {
+      const result = await reconcile(key);
+      done(result?.requeueAfterMs === undefined ? 'success' : 'requeue');
+      return result;
+    } catch (error) {
+      const isEveryday = isConflict(error) && queue.failures(key) < maxConflicts;
+      done(isEveryday ? 'conflict' : 'error');
+      throw error;
+    }
+  };
+  const onError = (key: string, error: unknown, failures: number) => {
+    metrics.retried();
+    const { level, message } = failureOf(error, failures);
+    log[level]({ controller: name, key, failures, err: error }, message);
+  };
+  return runWorkers({ queue, workers, clock, log, work: measured, onError });
+}
+
+/** How loud a failed reconcile is: a conflict is everyday, and the guard has reported missing policies already. */
+function failureOf(
+  error: unknown,
+  failures: number,
+): { readonly level: 'debug' | 'warn'; readonly message: string } {
+  if (isConflict(error) && failures <= maxConflicts)
+    return { level: 'debug', message: 'the object changed meanwhile; it will be reconciled again' };
+  if (error instanceof LatchkeyError) return { level: 'debug', message: 'reconcile waits' };
+  return { level: 'warn', message: 'reconcile failed; it will be tried again' };
 }

@@ -11,7 +11,7 @@ import type { CredentialKind } from '../../credentials/record.ts';
 import { FakeClock } from '../../kube/fake-clock.ts';
 import { TargetStores } from '../../platform/targets/target-stores.ts';
 import { CredentialStores } from '../credentials/credential-stores.ts';
-import { waitsForKind } from './unserved-kinds.ts';
+import { waitsForKind } from './create-credential-controllers.ts';
 
 type Unserved = CredentialKind | 'instances' | 'clusters';
 

@@ -12,7 +12,7 @@ import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
 import type { WorkResult } from '../../../src/kube/queue/workers.ts';
 import { silentLogger } from '../../../src/logger.ts';
-import { CredentialServices } from '../../../src/operator/assembly/credential-services.ts';
+import { CredentialServices } from '../../../src/operator/assembly/create-credential-controllers.ts';
 import { CertificateIssuer } from '../../../src/operator/certificates/certificate-issuer.ts';
 import { CertificateRevoker } from '../../../src/operator/certificates/certificate-revoker.ts';
 import { RevocationController } from '../../../src/operator/certificates/revocation-controller.ts';

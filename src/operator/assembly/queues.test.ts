@@ -8,7 +8,7 @@ import { sleep } from '../../kube/sleep.ts';
 import { silentLogger } from '../../logger.ts';
 import type { RevocationRecord } from '../certificates/revocation-records.ts';
 import { CredentialStores } from '../credentials/credential-stores.ts';
-import { limitDialling } from './limit-dialling.ts';
+import { limitDialling } from './queues.ts';
 
 const revocation = (name: string, instance: string): RevocationRecord => ({
   ...{ key: `latchkey-system/${name}`, name, uid: name, resourceVersion: '1', ownerUID: name },

@@ -1,10 +1,88 @@
 import { isReady } from '../../api/conditions.ts';
 import { systemNamespace } from '../../api/names.ts';
-import { configMaps } from '../../api/resources.ts';
+import { configMaps, secrets } from '../../api/resources.ts';
+import { defaultSigningKeyPolicy, type SigningKeyPolicy } from '../../credentials/tokens/signing-key-plan.ts';
 import { keyOf } from '../../kube/object.ts';
+import type { OperatorSettings } from '../../settings/operator.ts';
 import { RevocationController } from '../certificates/revocation-controller.ts';
+import { GatewayCertificateController } from '../gateway-certificate/controller.ts';
 import type { Controller } from '../shared/controller.ts';
+import { SigningKeyController } from '../signing-keys/controller.ts';
 import type { OperatorContext } from './operator-context.ts';
+
+/** The one key of its queue. */
+export const signingKeysKey = 'signing-keys';
+
+export function createSigningKeyController({
+  client,
+  settings,
+  metrics,
+  clock,
+  log,
+  events,
+  ring,
+  queues,
+}: OperatorContext): Controller {
+  const controller = new SigningKeyController({
+    client,
+    ring,
+    issuer: settings.baseURL,
+    policy: signingKeyPolicy(settings),
+    now: () => clock.now(),
+    log,
+    events,
+    onActive: (active) => {
+      metrics.signingKeyCreated.set(active.createdAt / 1000);
+      metrics.signingKeyRotation.set((active.activeFrom + settings.signingKeyRotationMs) / 1000);
+    },
+  });
+  return {
+    name: 'signing-keys',
+    resource: secrets,
+    namespace: systemNamespace,
+    queue: queues['signing-keys'],
+    workers: 1,
+    reconcile: () => controller.reconcile(),
+  };
+}
+
+/** A key is published well before it signs, also where keys are replaced often, and until nothing it signed can be valid. */
+function signingKeyPolicy(settings: OperatorSettings): SigningKeyPolicy {
+  const { signingKeyRotationMs: rotation, maxTokenTTLSeconds, maxKubeConfigTTLSeconds } = settings;
+  const publishAhead = Math.min(defaultSigningKeyPolicy.publishAhead, rotation / 2);
+  const maxTokenLife = Math.max(maxTokenTTLSeconds, maxKubeConfigTTLSeconds);
+  return { ...defaultSigningKeyPolicy, rotation, publishAhead, maxTokenLife };
+}
+
+/** The one key of its queue. */
+export const gatewayCertificateKey = 'gateway-certificate';
+
+export function createGatewayCertificateController({
+  client,
+  settings,
+  metrics,
+  clock,
+  log,
+  gatewayAuthority,
+  queues,
+}: OperatorContext): Controller {
+  const controller = new GatewayCertificateController({
+    client,
+    published: gatewayAuthority,
+    baseURL: settings.baseURL,
+    now: () => clock.now(),
+    log,
+    onEnd: (end = 0) => metrics.gatewayCertificateEnd.set(end / 1000),
+  });
+  return {
+    name: 'gateway-certificate',
+    resource: secrets,
+    namespace: systemNamespace,
+    queue: queues['gateway-certificate'],
+    workers: 1,
+    reconcile: () => controller.reconcile(),
+  };
+}
 
 /** A try to reach a virtual cluster that is gone holds its worker for many seconds; four of one tenant do so at most. */
 const workers = 16;

@@ -8,7 +8,7 @@ import { silentLogger } from '../../logger.ts';
 import { TargetStores } from '../../platform/targets/target-stores.ts';
 import { type RevocationRecord, revocationIndexes } from '../certificates/revocation-records.ts';
 import { CredentialStores } from '../credentials/credential-stores.ts';
-import { createRevocationController } from './create-revocation-controller.ts';
+import { createRevocationController } from './create-system-controllers.ts';
 import type { OperatorContext } from './operator-context.ts';
 
 const instance = instanceRecord();
