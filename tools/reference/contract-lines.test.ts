@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { linesNamedIn, titlesWithoutLine } from './contract-lines.ts';
 import { readDocument } from './document.ts';
 
-const page = readDocument('docs/reference/contract-lines.md');
+const page = readDocument('docs/internal/contract-lines.md');
 const lines = [...page.matchAll(/^\| (\d(?:\.\d)?-\d+) \|/gm)].map(([, line = '']) => line);
 const folder = path.resolve(import.meta.dirname, '../../test/e2e/gateway');
 const tests = globSync('*.test.ts', { cwd: folder }).map((file) => ({

@@ -44,6 +44,13 @@ it.each(pages)('%s speaks to you, and of people as "you" and "they"', (file) => 
   expect(words).toEqual([]);
 });
 
+it.each(pages.filter((file) => /^docs\/(?:guide|reference)\//.test(file)))(
+  '%s never says "contract"',
+  (file) => {
+    expect(readDocument(file).match(/\w*contract\w*/gi) ?? []).toEqual([]);
+  },
+);
+
 it.each(manifests)('%s speaks of people as "you" and "they"', (file) => {
   // A word between hyphens is part of a name.
   const words = readDocument(file).match(new RegExp(`(?<!-)${stiff}(?!-)`, 'gi')) ?? [];

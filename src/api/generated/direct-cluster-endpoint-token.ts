@@ -44,16 +44,16 @@ export interface DirectClusterEndpointTokenSpec {
   allowPlatformCli?: boolean;
   secretRef?: DirectClusterEndpointTokenSpecSecretRef;
   /**
-   * Name of the parent OwnedAccessKey. Identity comes from the parent, scope and life stay within it, and this credential is refused whenever the parent is. Pinned to the parent's UID at the first issue; it never changes. Addition to the contract.
+   * Name of the parent OwnedAccessKey. Identity comes from the parent, scope and life stay within it, and this credential is refused whenever the parent is. Pinned to the parent's UID at the first issue; it never changes.
    */
   accessKey?: string;
   /**
-   * Seconds before its end at which a successor is issued. Needs accessKey. Defaults to a third of the life with secretRef; otherwise, and with 0, nothing is renewed. More than half the life counts as half. Addition to the contract.
+   * Seconds before its end at which a successor is issued. Needs accessKey. Defaults to a third of the life with secretRef; otherwise, and with 0, nothing is renewed. More than half the life counts as half.
    */
   renewBefore?: number;
 }
 /**
- * Secret that the operator makes, owns and fills with the credential, which then never stands in this object. A Secret that exists already and was not made for this object is never touched. Addition to the contract.
+ * Secret that the operator makes, owns and fills with the credential, which then never stands in this object. A Secret that exists already and was not made for this object is never touched.
  */
 export interface DirectClusterEndpointTokenSpecSecretRef {
   /**
@@ -74,11 +74,11 @@ export interface DirectClusterEndpointTokenSpecSecretRef {
  */
 export interface DirectClusterEndpointTokenStatus {
   /**
-   * State of the object in one or two words for people: Ready, Disabled, Expired, Deleting, Waiting or Refused, with the reason in brackets. Programs read the conditions. Addition to the contract.
+   * State of the object in one or two words for people: Ready, Disabled, Expired, Deleting, Waiting or Refused, with the reason in brackets. Programs read the conditions.
    */
   state?: string;
   /**
-   * Summary of the scope for people: names, or in brackets what has none. Programs read spec.scope. Addition to the contract.
+   * Summary of the scope for people: names, or in brackets what has none. Programs read spec.scope.
    */
   scope?: string;
   /**
@@ -86,85 +86,85 @@ export interface DirectClusterEndpointTokenStatus {
    */
   token?: string;
   /**
-   * Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind. Addition to the contract.
+   * Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind.
    */
   conditions?: Condition[];
   /**
-   * The metadata.generation that the operator last worked on; -1 until it did so once. Addition to the contract.
+   * The metadata.generation that the operator last worked on; -1 until it did so once.
    */
   observedGeneration?: number;
   /**
-   * End of the credential by its ttl, for people to read; absent when it has no end. Addition to the contract.
+   * End of the credential by its ttl, for people to read; absent when it has no end.
    */
   expirationTimestamp?: string;
   /**
-   * SHA-256, in hexadecimal, of the credential that the operator confirmed. Addition to the contract.
+   * SHA-256, in hexadecimal, of the credential that the operator confirmed.
    */
   credentialHash?: string;
   /**
-   * Hash of the parts of spec that decide rights, as the operator confirmed them. A verifier grants only while spec has this fingerprint. Addition to the contract.
+   * Hash of the parts of spec that decide rights, as the operator confirmed them. A verifier grants only while spec has this fingerprint.
    */
   fingerprint?: string;
   /**
-   * Number of the issued credential; every successor has the next one. Addition to the contract.
+   * Number of the issued credential; every successor has the next one.
    */
   serial?: number;
   /**
-   * Hard end of the credential; absent when it has none. Addition to the contract.
+   * Hard end of the credential; absent when it has none.
    */
   notAfter?: string;
   /**
-   * Life in seconds that the operator confirmed; 0 means no end. Addition to the contract.
+   * Life in seconds that the operator confirmed; 0 means no end.
    */
   confirmedTTL?: number;
   /**
-   * UID of the parent that spec.accessKey was pinned to. Addition to the contract.
+   * UID of the parent that spec.accessKey was pinned to.
    */
   accessKeyUID?: string;
   /**
-   * User who asked for the object when the operator confirmed it. With another one in the annotation `management.platform.sh/requester` it is refused. Addition to the contract.
+   * User who asked for the object when the operator confirmed it. With another one in the annotation `management.platform.sh/requester` it is refused.
    */
   requester?: string;
   /**
-   * Groups that this credential has at most. With spec.accessKey they are those of that key that its requester may have; groups that the key gets later are asked about. Without spec.accessKey they are those that its requester had at the last issue, and never become more; absent where they are very many. Addition to the contract.
+   * Groups that this credential has at most. With spec.accessKey they are those of that key that its requester may have; groups that the key gets later are asked about. Without spec.accessKey they are those that its requester had at the last issue, and never become more; absent where they are very many.
    */
   confirmedGroups?: string[];
   /**
-   * First 16 hexadecimal digits of credentialHash, to name the token in talk and logs. Addition to the contract.
+   * First 16 hexadecimal digits of credentialHash, to name the token in talk and logs.
    */
   keyID?: string;
   /**
-   * Thumbprint of the key that signed the present token, the `kid` in its header. Addition to the contract.
+   * Thumbprint of the key that signed the present token, the `kid` in its header.
    */
   signingKeyID?: string;
   /**
-   * The user that the credential speaks for: of a team `team:` and its name. Of one that is refused, as far as the object itself says it. Addition to the contract.
+   * The user that the credential speaks for: of a team `team:` and its name. Of one that is refused, as far as the object itself says it.
    */
   subject?: string;
   /**
-   * Audiences of the present token, as its claim `aud` says. Addition to the contract.
+   * Audiences of the present token, as its claim `aud` says.
    */
   audiences?: string[];
   /**
-   * Value of the annotation `management.platform.sh/rotate` that the operator last acted on. Addition to the contract.
+   * Value of the annotation `management.platform.sh/rotate` that the operator last acted on.
    */
   observedRotation?: string;
   /**
-   * Time at which the present credential was issued. Addition to the contract.
+   * Time at which the present credential was issued.
    */
   issuedAt?: string;
   previous?: DirectClusterEndpointTokenStatusPrevious;
   /**
-   * Marks a token whose header names its scopes in `crit`, so that a verifier which does not know them refuses it. Addition to the contract.
+   * Marks a token whose header names its scopes in `crit`, so that a verifier which does not know them refuses it.
    */
   criticalScopes?: boolean;
   /**
-   * Hash of the UIDs and fingerprints of all parents at issue; the credential works only while it is the present one. Addition to the contract.
+   * Hash of the UIDs and fingerprints of all parents at issue; the credential works only while it is the present one.
    */
   chain?: string;
 }
 /**
- * Predecessor that stays valid for a short time after a planned renewal; absent otherwise. Addition to the contract.
+ * Predecessor that stays valid for a short time after a planned renewal; absent otherwise.
  */
 export interface DirectClusterEndpointTokenStatusPrevious {
   /**

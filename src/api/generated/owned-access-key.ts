@@ -86,11 +86,11 @@ export interface OwnedAccessKeySpec {
   oidcLogin?: OwnedAccessKeySpecOidcLogin;
   secretRef?: OwnedAccessKeySpecSecretRef;
   /**
-   * Name of the parent OwnedAccessKey. Identity comes from the parent, scope and life stay within it, and this credential is refused whenever the parent is. Pinned to the parent's UID at the first issue; it never changes. Addition to the contract.
+   * Name of the parent OwnedAccessKey. Identity comes from the parent, scope and life stay within it, and this credential is refused whenever the parent is. Pinned to the parent's UID at the first issue; it never changes.
    */
   accessKey?: string;
   /**
-   * Namespaces in which kubeconfigs may be created under this key. Addition to the contract.
+   * Namespaces in which kubeconfigs may be created under this key.
    */
   allowedNamespaces?: string[];
 }
@@ -186,7 +186,7 @@ export interface OwnedAccessKeySpecOidcLogin {
   lastRefresh?: string;
 }
 /**
- * Secret that the operator makes, owns and fills with the credential, which then never stands in this object. A Secret that exists already and was not made for this object is never touched. Addition to the contract.
+ * Secret that the operator makes, owns and fills with the credential, which then never stands in this object. A Secret that exists already and was not made for this object is never touched.
  */
 export interface OwnedAccessKeySpecSecretRef {
   /**
@@ -207,11 +207,11 @@ export interface OwnedAccessKeySpecSecretRef {
  */
 export interface OwnedAccessKeyStatus {
   /**
-   * State of the object in one or two words for people: Ready, Disabled, Expired, Deleting, Waiting or Refused, with the reason in brackets. Programs read the conditions. Addition to the contract.
+   * State of the object in one or two words for people: Ready, Disabled, Expired, Deleting, Waiting or Refused, with the reason in brackets. Programs read the conditions.
    */
   state?: string;
   /**
-   * Summary of the scope for people: names, or in brackets what has none. Programs read spec.scope. Addition to the contract.
+   * Summary of the scope for people: names, or in brackets what has none. Programs read spec.scope.
    */
   scope?: string;
   /**
@@ -219,75 +219,75 @@ export interface OwnedAccessKeyStatus {
    */
   lastActivity?: string;
   /**
-   * Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind. Addition to the contract.
+   * Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind.
    */
   conditions?: Condition[];
   /**
-   * The metadata.generation that the operator last worked on; -1 until it did so once. Addition to the contract.
+   * The metadata.generation that the operator last worked on; -1 until it did so once.
    */
   observedGeneration?: number;
   /**
-   * Tells whether the key granted access when the operator last checked; for people to read. Addition to the contract.
+   * Tells whether the key granted access when the operator last checked; for people to read.
    */
   active?: boolean;
   /**
-   * End of the credential by its ttl, for people to read; absent when it has no end. Addition to the contract.
+   * End of the credential by its ttl, for people to read; absent when it has no end.
    */
   expirationTimestamp?: string;
   /**
-   * SHA-256, in hexadecimal, of the credential that the operator confirmed. Addition to the contract.
+   * SHA-256, in hexadecimal, of the credential that the operator confirmed.
    */
   credentialHash?: string;
   /**
-   * Hash of the parts of spec that decide rights, as the operator confirmed them. A verifier grants only while spec has this fingerprint. Addition to the contract.
+   * Hash of the parts of spec that decide rights, as the operator confirmed them. A verifier grants only while spec has this fingerprint.
    */
   fingerprint?: string;
   /**
-   * Number of the issued credential; every successor has the next one. Addition to the contract.
+   * Number of the issued credential; every successor has the next one.
    */
   serial?: number;
   /**
-   * Hard end of the credential; absent when it has none. Addition to the contract.
+   * Hard end of the credential; absent when it has none.
    */
   notAfter?: string;
   /**
-   * Life in seconds that the operator confirmed; 0 means no end. Addition to the contract.
+   * Life in seconds that the operator confirmed; 0 means no end.
    */
   confirmedTTL?: number;
   /**
-   * The namespaces of spec.allowedNamespaces, each with the UID that it had when the operator first saw the name there. A namespace with another UID is not allowed. Addition to the contract.
+   * The namespaces of spec.allowedNamespaces, each with the UID that it had when the operator first saw the name there. A namespace with another UID is not allowed.
    */
   allowedNamespaces?: OwnedAccessKeyStatusAllowedNamespace[];
   /**
-   * UID of the parent that spec.accessKey was pinned to. Addition to the contract.
+   * UID of the parent that spec.accessKey was pinned to.
    */
   accessKeyUID?: string;
   /**
-   * User who asked for the object when the operator confirmed it. With another one in the annotation `management.platform.sh/requester` it is refused. Addition to the contract.
+   * User who asked for the object when the operator confirmed it. With another one in the annotation `management.platform.sh/requester` it is refused.
    */
   requester?: string;
   /**
-   * Groups of the key in spec.accessKey that this credential may have, because its requester may. Groups that the key gets later are asked about. Addition to the contract.
+   * Groups of the key in spec.accessKey that this credential may have, because its requester may. Groups that the key gets later are asked about.
    */
   confirmedGroups?: string[];
   /**
-   * First 16 hexadecimal digits of credentialHash, to name the key in talk and logs. Addition to the contract.
+   * First 16 hexadecimal digits of credentialHash, to name the key in talk and logs.
    */
   keyID?: string;
   /**
-   * The user that the credential speaks for: of a team `team:` and its name. Of one that is refused, as far as the object itself says it. Addition to the contract.
+   * The user that the credential speaks for: of a team `team:` and its name. Of one that is refused, as far as the object itself says it.
    */
   subject?: string;
   /**
-   * Value of the annotation `management.platform.sh/rotate` that the operator last acted on. Addition to the contract.
+   * Value of the annotation `management.platform.sh/rotate` that the operator last acted on.
    */
   observedRotation?: string;
   /**
-   * Origin of the key: made by the operator, given in plain, given as a hash, or made by the operator in the Secret of secretRef. Addition to the contract.
+   * Origin of the key: made by the operator, given in plain, given as a hash, or made by the operator in the Secret of secretRef.
    */
   keySource?: 'Generated' | 'Plain' | 'Hash' | 'Secret';
   /**
-   * The metadata.generation at which the operator set spec.disabled because the key had ended; only then does it take that back. Addition to the contract.
+   * The metadata.generation at which the operator set spec.disabled because the key had ended; only then does it take that back.
    */
   disabledByExpiry?: number;
 }

@@ -36,21 +36,21 @@ export interface VirtualClusterInstanceKubeConfigSpec {
    */
   clientCert?: boolean;
   /**
-   * Name of the virtual cluster instance in the same namespace. Defaults to metadata.name; it never changes. Addition to the contract.
+   * Name of the virtual cluster instance in the same namespace. Defaults to metadata.name; it never changes.
    */
   virtualClusterInstance?: string;
   secretRef?: VirtualClusterInstanceKubeConfigSpecSecretRef;
   /**
-   * Name of the parent OwnedAccessKey. Identity comes from the parent, scope and life stay within it, and this credential is refused whenever the parent is. Pinned to the parent's UID at the first issue; it never changes. Addition to the contract.
+   * Name of the parent OwnedAccessKey. Identity comes from the parent, scope and life stay within it, and this credential is refused whenever the parent is. Pinned to the parent's UID at the first issue; it never changes.
    */
   accessKey?: string;
   /**
-   * Seconds before its end at which a successor is issued. Needs accessKey. Defaults to a third of the life with secretRef; otherwise, and with 0, nothing is renewed. More than half the life counts as half. Addition to the contract.
+   * Seconds before its end at which a successor is issued. Needs accessKey. Defaults to a third of the life with secretRef; otherwise, and with 0, nothing is renewed. More than half the life counts as half.
    */
   renewBefore?: number;
 }
 /**
- * Secret in the same namespace that the operator makes, owns and fills with the credential, which then never stands in this object. A Secret that exists already and was not made for this object is never touched. Addition to the contract.
+ * Secret in the same namespace that the operator makes, owns and fills with the credential, which then never stands in this object. A Secret that exists already and was not made for this object is never touched.
  */
 export interface VirtualClusterInstanceKubeConfigSpecSecretRef {
   /**
@@ -67,7 +67,7 @@ export interface VirtualClusterInstanceKubeConfigSpecSecretRef {
  */
 export interface VirtualClusterInstanceKubeConfigStatus {
   /**
-   * State of the object in one or two words for people: Ready, Disabled, Expired, Deleting, Waiting or Refused, with the reason in brackets. Programs read the conditions. Addition to the contract.
+   * State of the object in one or two words for people: Ready, Disabled, Expired, Deleting, Waiting or Refused, with the reason in brackets. Programs read the conditions.
    */
   state?: string;
   /**
@@ -75,105 +75,105 @@ export interface VirtualClusterInstanceKubeConfigStatus {
    */
   kubeConfig?: string;
   /**
-   * Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind. Addition to the contract.
+   * Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind.
    */
   conditions?: Condition[];
   /**
-   * The metadata.generation that the operator last worked on; -1 until it did so once. Addition to the contract.
+   * The metadata.generation that the operator last worked on; -1 until it did so once.
    */
   observedGeneration?: number;
   /**
-   * Kind of credential in the kubeconfig; for people to read. Addition to the contract.
+   * Kind of credential in the kubeconfig; for people to read.
    */
   auth?: 'Token' | 'ClientCertificate';
   /**
-   * SHA-256, in hexadecimal, of the whole kubeconfig document. Addition to the contract.
+   * SHA-256, in hexadecimal, of the whole kubeconfig document.
    */
   documentHash?: string;
   /**
-   * SHA-256, in hexadecimal, of what the kubeconfig says of its target: address, certificate authority and, with a certificate, the role inside. When these change, another is issued. Addition to the contract.
+   * SHA-256, in hexadecimal, of what the kubeconfig says of its target: address, certificate authority and, with a certificate, the role inside. When these change, another is issued.
    */
   targetHash?: string;
   /**
-   * UID of the virtual cluster instance that the kubeconfig was pinned to at its first issue. Addition to the contract.
+   * UID of the virtual cluster instance that the kubeconfig was pinned to at its first issue.
    */
   virtualClusterInstanceUID?: string;
   /**
-   * Serials of client certificates that may have a binding or a signing request in the virtual cluster. Addition to the contract.
+   * Serials of client certificates that may have a binding or a signing request in the virtual cluster.
    */
   boundSerials?: number[];
   /**
-   * End of the credential by its ttl, for people to read; absent when it has no end. Addition to the contract.
+   * End of the credential by its ttl, for people to read; absent when it has no end.
    */
   expirationTimestamp?: string;
   /**
-   * SHA-256, in hexadecimal, of the credential that the operator confirmed. Addition to the contract.
+   * SHA-256, in hexadecimal, of the credential that the operator confirmed.
    */
   credentialHash?: string;
   /**
-   * Hash of the parts of spec that decide rights, as the operator confirmed them. A verifier grants only while spec has this fingerprint. Addition to the contract.
+   * Hash of the parts of spec that decide rights, as the operator confirmed them. A verifier grants only while spec has this fingerprint.
    */
   fingerprint?: string;
   /**
-   * Number of the issued credential; every successor has the next one. Addition to the contract.
+   * Number of the issued credential; every successor has the next one.
    */
   serial?: number;
   /**
-   * Hard end of the credential; absent when it has none. Addition to the contract.
+   * Hard end of the credential; absent when it has none.
    */
   notAfter?: string;
   /**
-   * Life in seconds that the operator confirmed; 0 means no end. Addition to the contract.
+   * Life in seconds that the operator confirmed; 0 means no end.
    */
   confirmedTTL?: number;
   /**
-   * UID of the parent that spec.accessKey was pinned to. Addition to the contract.
+   * UID of the parent that spec.accessKey was pinned to.
    */
   accessKeyUID?: string;
   /**
-   * User who asked for the object when the operator confirmed it. With another one in the annotation `management.platform.sh/requester` it is refused. Addition to the contract.
+   * User who asked for the object when the operator confirmed it. With another one in the annotation `management.platform.sh/requester` it is refused.
    */
   requester?: string;
   /**
-   * Groups that this credential has at most. With spec.accessKey they are those of that key that its requester may have; groups that the key gets later are asked about. Without spec.accessKey they are those that its requester had at the last issue, and never become more; absent where they are very many. Addition to the contract.
+   * Groups that this credential has at most. With spec.accessKey they are those of that key that its requester may have; groups that the key gets later are asked about. Without spec.accessKey they are those that its requester had at the last issue, and never become more; absent where they are very many.
    */
   confirmedGroups?: string[];
   /**
-   * First 16 hexadecimal digits of credentialHash, to name the credential in talk and logs. Addition to the contract.
+   * First 16 hexadecimal digits of credentialHash, to name the credential in talk and logs.
    */
   keyID?: string;
   /**
-   * Thumbprint of the key that signed the present token, the `kid` in its header. Absent with a certificate. Addition to the contract.
+   * Thumbprint of the key that signed the present token, the `kid` in its header. Absent with a certificate.
    */
   signingKeyID?: string;
   /**
-   * The user that the credential speaks for: of a team `team:` and its name. Of one that is refused, as far as the object itself says it. Addition to the contract.
+   * The user that the credential speaks for: of a team `team:` and its name. Of one that is refused, as far as the object itself says it.
    */
   subject?: string;
   /**
-   * Audiences of the present token, as its claim `aud` says. Absent with a certificate. Addition to the contract.
+   * Audiences of the present token, as its claim `aud` says. Absent with a certificate.
    */
   audiences?: string[];
   /**
-   * Value of the annotation `management.platform.sh/rotate` that the operator last acted on. Addition to the contract.
+   * Value of the annotation `management.platform.sh/rotate` that the operator last acted on.
    */
   observedRotation?: string;
   /**
-   * Time at which the present credential was issued. Addition to the contract.
+   * Time at which the present credential was issued.
    */
   issuedAt?: string;
   previous?: VirtualClusterInstanceKubeConfigStatusPrevious;
   /**
-   * Marks a token whose header names its scopes in `crit`, so that a verifier which does not know them refuses it. Addition to the contract.
+   * Marks a token whose header names its scopes in `crit`, so that a verifier which does not know them refuses it.
    */
   criticalScopes?: boolean;
   /**
-   * Hash of the UIDs and fingerprints of all parents at issue; the credential works only while it is the present one. Addition to the contract.
+   * Hash of the UIDs and fingerprints of all parents at issue; the credential works only while it is the present one.
    */
   chain?: string;
 }
 /**
- * Predecessor that stays valid for a short time after a planned renewal; absent otherwise. Addition to the contract.
+ * Predecessor that stays valid for a short time after a planned renewal; absent otherwise.
  */
 export interface VirtualClusterInstanceKubeConfigStatusPrevious {
   /**

@@ -124,7 +124,7 @@ export interface VirtualClusterInstanceSpecKubeConfigSecretRef {
  */
 export interface VirtualClusterInstanceStatus {
   /**
-   * State of the object in one or two words for people: Ready, Disabled, Expired, Deleting, Waiting or Refused, with the reason in brackets. Programs read the conditions. Addition to the contract.
+   * State of the object in one or two words for people: Ready, Disabled, Expired, Deleting, Waiting or Refused, with the reason in brackets. Programs read the conditions.
    */
   state?: string;
   /**
@@ -132,12 +132,12 @@ export interface VirtualClusterInstanceStatus {
    */
   phase?: 'Pending' | 'Ready' | 'Failed' | 'Terminating';
   /**
-   * Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind. Addition to the contract.
+   * Conditions after the conventions of kstatus: Ready, Reconciling, Stalled and those that belong to the kind.
    */
   conditions?: Condition[];
   confirmed?: VirtualClusterInstanceStatusConfirmed;
   /**
-   * The metadata.generation that the operator last worked on; -1 until it did so once. Addition to the contract.
+   * The metadata.generation that the operator last worked on; -1 until it did so once.
    */
   observedGeneration?: number;
   virtualCluster?: VirtualClusterInstanceStatusVirtualCluster;
@@ -147,7 +147,7 @@ export interface VirtualClusterInstanceStatus {
   endpoint?: string;
 }
 /**
- * References of the spec that the operator uses: it has asked whether those who wrote them have a right to what they name. Addition to the contract.
+ * References of the spec that the operator uses: it has asked whether those who wrote them have a right to what they name.
  */
 export interface VirtualClusterInstanceStatusConfirmed {
   secretRef?: VirtualClusterInstanceStatusConfirmedSecretRef;

@@ -158,7 +158,7 @@ describe('kubectl get', () => {
       return text.replaceAll(/\s+/g, ' ');
     };
     expect(await explain('oak.spec.oidcLogin')).toContain('Deprecated: use identity.');
-    expect(await explain('dcet.spec.secretRef')).toContain('Addition to the contract.');
+    expect(await explain('dcet.spec.secretRef')).toContain('Secret that the operator makes');
     expect(await explain('vcik.spec.certificateTTL')).toMatch(/Life in seconds of the certificate/);
   });
 });
