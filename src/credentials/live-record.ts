@@ -135,12 +135,27 @@ function isWithinSize(object: unknown): boolean {
   }
 }
 
-/** Bytes of a JSON text as Go writes it: it escapes more than JavaScript does, with six bytes each. */
+/** What Go escapes and JavaScript does not, or in fewer bytes, with the bytes that each takes more. */
+const longerInGo: readonly (readonly [text: string, bytes: number])[] = [
+  ...(['<', '>', '&'] as const).map((text) => [text, 5] as const),
+  ...(['\u2028', '\u2029'] as const).map((text) => [text, 3] as const),
+  ...(['\\b', '\\f'] as const).map((text) => [text, 4] as const),
+];
+
+/**
+ * Bytes of a JSON text as Go writes it, counted up to the limit. To look for one text is many times as fast as to match a pattern:
+ * a user who sends a megabyte has the one thread of the gateway meanwhile.
+ */
 function storedBytes(text: string): number {
-  const bytes = Buffer.byteLength(text);
-  if (bytes > maxObjectSize) return bytes;
-  const escapes = text.match(/[<>&\u2028\u2029]|\\[bf]/g) ?? [];
-  return escapes.reduce((sum, found) => sum + 6 - Buffer.byteLength(found), bytes);
+  let bytes = Buffer.byteLength(text);
+  for (const [escaped, more] of longerInGo) {
+    let at = text.indexOf(escaped);
+    while (at !== -1 && bytes <= maxObjectSize) {
+      bytes += more;
+      at = text.indexOf(escaped, at + escaped.length);
+    }
+  }
+  return bytes;
 }
 
 /** A reference that cannot be read must not count as none: without `accessKey` a token would speak for its requester. */

@@ -74,6 +74,7 @@ async function make(request: OwnRequest, made: SentKey, place: QuotaPlace): Prom
   const { kind, services } = request;
   const object = withNewRecord(made.object, kind, askerOf(request, groups.selfServiceApply));
   refuseBySitePolicy(services.sitePolicy(), { kind, object });
+  await request.turn();
   request.finish();
   const answered = toReply(await askToApply(request, object), made.plain === undefined ? [] : [made.plain]);
   const reply = withChangeWarnings(request, answered, { object });
@@ -145,6 +146,7 @@ async function sendRecorded(request: OwnRequest, { object, known }: AppliedManif
     ...recorded,
     metadata: { ...asObject(metadata), resourceVersion: named ?? resourceVersion },
   };
+  await request.turn();
   request.finish();
   const answered = toReply(await askToApply(request, body, { force: 'true' }), known);
   const told = warnOfLostScope(answered, stored);

@@ -54,6 +54,7 @@ async function putOwn(request: OwnRequest, changed: JsonObject, stored: JsonObje
   const body = withStoredRecord(result, change, askerOf(request, groups.selfService));
   const { namespace, name } = request.asked;
   const path = pathOf(kind, { namespace, name }) + writeQuery(request);
+  await request.turn();
   request.finish();
   const answer = await askAsHolder(request, { method: 'PUT', path, body });
   const reply = toReply(answer, [...secretsIn(stored), ...(plain === undefined ? [] : [plain])]);

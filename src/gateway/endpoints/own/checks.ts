@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { asObject, asText, isObject, isSet, type JsonObject } from '../../../api/json.ts';
+import { annotations as annotationNames } from '../../../api/names.ts';
 import { reasons } from '../../../api/reasons.ts';
 import {
   ownedAccessKeys,
@@ -122,18 +123,27 @@ interface SiteChange {
  */
 export function refuseBySitePolicy(policy: SitePolicy, { kind, object, stored }: SiteChange): void {
   if (isSet(asObject(stored?.['metadata'])['deletionTimestamp'])) return;
-  const kept = stored === undefined ? nothingKept : keptParts({ kind, object, stored });
-  const refusal = sitePolicyRefusal(policy, toLiveRecord(object, kind), kept);
+  const present = specRecord(object, kind);
+  const kept = stored === undefined ? nothingKept : keptParts(present, { kind, object, stored });
+  const refusal = sitePolicyRefusal(policy, present, kept);
   if (refusal !== undefined) refuse(refusal.code, { problem: refusal.problem });
 }
 
+/** Who asks, and for what. Other annotations may be long, and a record of them takes the main thread long. */
+function specRecord({ spec, metadata }: JsonObject, kind: SiteChange['kind']): LiveRecord {
+  const { name, annotations } = asObject(metadata);
+  const { [requester]: user, [requesterGroups]: userGroups } = asObject(annotations);
+  const kept = { [requester]: user, [requesterGroups]: userGroups };
+  return toLiveRecord({ spec, metadata: { name, annotations: kept } }, kind);
+}
+
+const { requester, requesterGroups } = annotationNames;
 const lifeFields = ['ttl', 'ttlAfterLastActivity', 'type', 'certificateTTL'];
 
-function keptParts({ kind, object, stored }: Required<SiteChange>): KeptParts {
+function keptParts(present: LiveRecord, { kind, object, stored }: Required<SiteChange>): KeptParts {
   const [spec, old] = [asObject(object['spec']), asObject(stored['spec'])];
   const life = lifeFields.every((field) => isDeepStrictEqual(spec[field], old[field]));
-  const [present, former] = [toLiveRecord(object, kind), toLiveRecord(stored, kind)];
-  return { life, grant: isDeepStrictEqual(present.fingerprints, former.fingerprints) };
+  return { life, grant: isDeepStrictEqual(present.fingerprints, specRecord(stored, kind).fingerprints) };
 }
 
 /**

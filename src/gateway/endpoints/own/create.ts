@@ -35,6 +35,7 @@ async function create(request: OwnRequest, { object, plain }: SentKey, place: Qu
   const path = collectionPath(resourceOf({ kind }), asked.namespace) + writeQuery(request);
   const body = withNewRecord(object, kind, askerOf(request, groups.selfService));
   refuseBySitePolicy(request.services.sitePolicy(), { kind, object: body });
+  await request.turn();
   const answer = await askAsHolder(request, { method: 'POST', path, body });
   const answered = toReply(answer, plain === undefined ? [] : [plain]);
   const reply = withChangeWarnings(request, answered, { object });

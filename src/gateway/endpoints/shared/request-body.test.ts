@@ -1,8 +1,9 @@
+import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../kube/clock.ts';
 import { YAMLReader, yamlLimits } from '../../yaml/yaml-reader.ts';
 import { Refusal } from './reply.ts';
-import { parseBody, parseObject, parsePatch } from './request-body.ts';
+import { parseBody, parseObject, parsePatch, readWholeBody } from './request-body.ts';
 
 const source = {
   yaml: new YAMLReader({ clock: systemClock, limits: yamlLimits, isAlone: () => true }),
@@ -123,4 +124,46 @@ describe('a body', () => {
       expect((error as Refusal).answer.body).not.toContain('a-key');
     }
   });
+});
+
+describe('a body of many values', () => {
+  const many = JSON.stringify(Object.fromEntries(Array.from({ length: 40_000 }, (_, at) => [`k${at}`, 0])));
+
+  it.each([
+    ['application/json', 2 ** 16],
+    ['application/merge-patch+json', 2 ** 16],
+    ['application/yaml', many.length],
+  ])('of %s is received whole, and %i bytes of it are held', async (type, bytes) => {
+    let held = 0;
+    const request = requestOf(many, type);
+    const reading = readWholeBody({
+      ...{ request, response: {}, clock: systemClock, maxStallMs: 1_000 },
+      ...{
+        turn: async () => undefined,
+        enterLargeBody: async () => () => undefined,
+        onOver: () => undefined,
+      },
+      held: {
+        take: (more: number) => {
+          held += more;
+          return true;
+        },
+      },
+    } as unknown as Parameters<typeof readWholeBody>[0]);
+    const problem = await reading.then(
+      () => undefined,
+      (error) => JSON.parse((error as Refusal).answer.body).message,
+    );
+    expect(problem).toEqual(
+      type.endsWith('yaml') ? undefined : expect.stringContaining('more than 4096 values'),
+    );
+    expect(held).toBe(bytes);
+    expect(request.readableEnded).toBe(true);
+  });
+
+  const requestOf = (text: string, type: string) => {
+    const pieces = text.match(/.{1,16384}/g) ?? [];
+    const headers = { 'content-type': type, 'content-length': `${text.length}` };
+    return Object.assign(Readable.from(pieces.map((piece) => Buffer.from(piece))), { headers });
+  };
 });

@@ -29,6 +29,8 @@ export interface BodyLimit {
   readonly maxBytes: number;
   /** The answer to a larger one. */
   readonly tooLarge: ErrorAnswer;
+  /** The answer to one that begins so, at its end. The rest of it is received, so that its connection stays, and not kept. */
+  readonly refuseBeginning?: (head: Buffer) => ErrorAnswer | undefined;
 }
 
 /** A request that counts what it keeps. */
@@ -43,7 +45,7 @@ export interface YAMLSource {
 /** The body, or the answer to one that does not arrive. */
 export async function readBody(
   { request, response, clock, maxStallMs, turn, enterLargeBody, onOver }: BodySource,
-  { maxBytes, tooLarge }: BodyLimit,
+  { maxBytes, tooLarge, refuseBeginning }: BodyLimit,
   mayHold: (bytes: number) => boolean = () => true,
 ): Promise<Buffer | ErrorAnswer> {
   if (!hasBody(request)) return Buffer.alloc(0);
@@ -57,7 +59,7 @@ export async function readBody(
   const { promise, resolve } = Promise.withResolvers<Buffer | ErrorAnswer>();
   const guard = new StallGuard(clock, maxStallMs, () => resolve(tooSlow));
   const pieces = new WriteBudget(smallPieces);
-  const chunks: Buffer[] = [];
+  const kept = new KeptBody(refuseBeginning);
   let size = 0;
   request
     .on('data', (chunk: Buffer) => {
@@ -65,10 +67,10 @@ export async function readBody(
       size += chunk.length;
       if (chunk.length < smallPiece && !pieces.tryReserve(clock.monotonic())) resolve(tooManyPieces);
       else if (size > maxBytes) resolve(tooLarge);
-      else if (mayHold(chunk.length)) chunks.push(chunk);
+      else if (kept.refusal !== undefined || mayHold(chunk.length)) kept.add(chunk);
       else resolve(tooManyBytes);
     })
-    .once('end', () => resolve(Buffer.concat(chunks)))
+    .once('end', () => resolve(kept.refusal ?? kept.whole()))
     .once('close', () => resolve(cutOff));
   const body = await promise;
   guard.stop();
@@ -77,11 +79,38 @@ export async function readBody(
   return body;
 }
 
+/** What has come of a body. Of one that is refused by its beginning nothing is kept. */
+class KeptBody {
+  refusal: ErrorAnswer | undefined;
+  readonly #refuseBeginning: BodyLimit['refuseBeginning'];
+  #chunks: Buffer[] = [];
+  #size = 0;
+
+  constructor(refuseBeginning: BodyLimit['refuseBeginning']) {
+    this.#refuseBeginning = refuseBeginning;
+  }
+
+  add(chunk: Buffer): void {
+    if (this.refusal !== undefined) return;
+    const isHead = this.#size < headBytes;
+    this.#chunks.push(chunk);
+    this.#size += chunk.length;
+    if (!isHead || this.#size < headBytes) return;
+    this.refusal = this.#refuseBeginning?.(this.whole());
+    if (this.refusal !== undefined) this.#chunks = [];
+  }
+
+  whole(): Buffer {
+    return Buffer.concat(this.#chunks);
+  }
+}
+
 /** The body of a request about an object. Throws a Refusal. */
 export async function readWholeBody(source: HoldingSource): Promise<Buffer> {
   const encoding = source.request.headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity') throw new Refusal(unknownType);
-  const body = await readBody(source, objectLimit, (bytes) => source.held.take(bytes));
+  const type = mediaTypeOf(source.request.headers['content-type']);
+  const body = await readBody(source, limitOf(type), (bytes) => source.held.take(bytes));
   if (!Buffer.isBuffer(body)) throw new Refusal(body);
   return body;
 }
@@ -120,7 +149,6 @@ type ParsedBody = { readonly value: unknown } | { readonly refusal: ErrorAnswer 
 export async function parseBody(body: Buffer, type: string, source: YAMLSource): Promise<ParsedBody> {
   if (!isUtf8(body)) return unreadableBody('it is not UTF-8');
   const isYAML = /yaml$/.test(type);
-  if (!isYAML && beginsWithTooMany(body)) return unreadableBody(tooMany.problem);
   const text = body.toString('utf8');
   const read = isYAML && !looksLikeJSON(text) ? noJSON : readJSON(text);
   if (read === noJSON && isYAML) return await parseYAML(text, source);
@@ -136,7 +164,7 @@ const valueProblem = (value: unknown): string | undefined => {
 
 /** Throws a Refusal. */
 export function parsePatch(body: Buffer): unknown {
-  const read = beginsWithTooMany(body) ? tooMany : readJSON(body.toString('utf8'));
+  const read = readJSON(body.toString('utf8'));
   return 'problem' in read ? unreadable(read.problem) : read.value;
 }
 
@@ -147,11 +175,6 @@ type JsonReading = { readonly value: unknown } | { readonly problem: string };
 
 const noJSON: JsonReading = { problem: 'it is not what its Content-Type says' };
 const tooMany = { problem: `it holds more than ${bounds.maxValues} values` };
-
-/** Bytes that are looked at first: a text of all of a large body costs more than this. */
-const headBytes = 2 ** 16;
-const beginsWithTooMany = (body: Buffer): boolean =>
-  body.length > headBytes && !withinJsonBounds(body.toString('latin1', 0, headBytes), bounds);
 
 /** What a client sent. No problem quotes it. */
 export function readJSON(text: string): JsonReading {
@@ -179,6 +202,15 @@ export const objectLimit: BodyLimit = {
   maxBytes,
   tooLarge: errorAnswer('ERR_BODY_TOO_LARGE', { bytes: maxBytes }),
 };
+
+/** Bytes that are looked at while the rest is on its way: a text of all of a large body takes the main thread longer than this. */
+const headBytes = 2 ** 16;
+const refuseTooMany = (head: Buffer): ErrorAnswer | undefined =>
+  withinJsonBounds(head.toString('latin1'), bounds) ? undefined : errorAnswer('ERR_BODY_UNREADABLE', tooMany);
+
+/** YAML counts its values in other ways. */
+const limitOf = (type: string): BodyLimit =>
+  /yaml$/.test(type) ? objectLimit : { ...objectLimit, refuseBeginning: refuseTooMany };
 
 /** Others need the memory, too. */
 export const tooManyBytes = tooManyOfUser;
@@ -214,7 +246,7 @@ export async function readSentObject(
   const { user } = request.sender.verdict.identity;
   const holding = held.hold(user);
   request.onOver(() => holding.release());
-  const body = await readBody(request, objectLimit, (bytes) => holding.take(bytes));
+  const body = await readBody(request, limitOf(type), (bytes) => holding.take(bytes));
   if (!Buffer.isBuffer(body)) return { refusal: body };
   if (!mediaTypes.has(type)) return { refusal: unknownType };
   const isEmpty = body.toString('utf8').trim() === '';
