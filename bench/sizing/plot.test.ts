@@ -57,7 +57,7 @@ describe('the results', () => {
   it('have the picture and the table that belong to their figures', async () => {
     const figures = JSON.parse(await stored('sizing.json')) as Sizing;
     expect(await stored('sizing.svg')).toBe(plotSizing(figures));
-    const guide = await readFile(path.resolve(results, '../../docs/guide/operate.md'), 'utf8');
+    const guide = await readFile(path.resolve(results, '../../docs/reference/size.md'), 'utf8');
     expect(guide).toContain(sizingTable(figures));
   });
 });

@@ -10,7 +10,7 @@ export interface AuthenticationConfiguration {
 
 /** The name that the documents give to a cluster that takes tokens by itself. */
 export const trustingClusterName = 'staging';
-const document = path.resolve(import.meta.dirname, '../../docs/guide/trusting-clusters.md');
+const document = path.resolve(import.meta.dirname, '../../docs/reference/trusting-clusters.md');
 
 /** What the documents show, for the gateway at this address with a certificate of this authority (PEM). */
 export function trustingConfiguration(baseURL: string, ca: string): AuthenticationConfiguration {

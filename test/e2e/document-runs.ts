@@ -3,14 +3,14 @@ import { spawnSync } from 'node:child_process';
 /** Sections whose commands another test runs, in a world of its own. The demo runs those of all other sections. */
 export const runElsewhere = {
   'test/e2e/gateway/operation-pages.test.ts': {
-    'docs/guide/self.md': ['In 60 seconds', 'Ask about another key'],
-    'docs/guide/kubeconfig-request.md': ['In 60 seconds', 'Take it back'],
-    'docs/guide/trusting-clusters.md': ['The documents'],
+    'docs/reference/self.md': ['In 60 seconds', 'Ask about another key'],
+    'docs/reference/kubeconfig-request.md': ['In 60 seconds', 'Take it back'],
+    'docs/reference/trusting-clusters.md': ['The documents'],
     'docs/guide/gateway.md': ['In 60 seconds', 'Discovery', 'What you may do'],
   },
-  'test/e2e/gateway/trusting-cluster.test.ts': { 'docs/guide/trusting-clusters.md': ['In 60 seconds'] },
+  'test/e2e/gateway/trusting-cluster.test.ts': { 'docs/reference/trusting-clusters.md': ['In 60 seconds'] },
   'test/e2e/gateway/own-documents.test.ts': {
-    'docs/guide/own-credentials.md': [
+    'docs/reference/own-credentials.md': [
       ...['In 60 seconds', 'Create', 'Get and list', 'Watch', 'Replace', 'Patch', 'Apply', 'Delete'],
     ],
   },
@@ -32,18 +32,18 @@ export const notRun: readonly { readonly page: string; readonly command: string;
   { page: 'README.md', command: 'npm ci && npm run demo', why: 'the demo runs already' },
   { page: 'README.md', command: 'npm ci && npm test', why: 'this is one of the tests' },
   {
-    page: 'docs/guide/targets.md',
+    page: 'docs/guide/virtual-clusters.md',
     command: 'kubectl apply -k config/samples/virtual-cluster',
     why: 'the demo has done it, with an address of its own',
   },
   { page: 'docs/guide/install.md', command: 'kubectl rollout status', why: noNode },
   { page: 'docs/guide/upgrade.md', command: 'kubectl rollout status', why: noNode },
-  { page: 'docs/guide/operate.md', command: 'kubectl apply -k .', why: noPrometheus },
-  { page: 'docs/guide/operate.md', command: 'kubectl get podmonitors', why: noPrometheus },
+  { page: 'docs/guide/monitoring.md', command: 'kubectl apply -k .', why: noPrometheus },
+  { page: 'docs/guide/monitoring.md', command: 'kubectl get podmonitors', why: noPrometheus },
   { page: 'docs/guide/gitops.md', command: 'kubectl patch configmap argocd-cm', why: 'Argo CD is not here' },
   {
     page: 'docs/guide/deletion.md',
-    command: 'kubectl patch oak release --type=json',
+    command: 'kubectl patch oak obsolete --type=json',
     why: 'the operator is here, and takes the finalizer away itself',
   },
   ...[

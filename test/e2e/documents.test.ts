@@ -54,12 +54,12 @@ describe('the manifests in the documents', () => {
   });
 });
 
-it('the overlay in docs/guide/install.md renders, with its base URL, its image and its file of authorities', async () => {
+it('the overlay in docs/guide/install.md renders, with its base URL, its image and the file of authorities of docs/guide/run-gateway.md', async () => {
   const folder = path.join(world.guard.folder, 'overlay');
   mkdirSync(folder);
   symlinkSync(root, path.join(folder, 'latchkey'));
-  const [overlay = '', ...others] = yamlBlocks('docs/guide/install.md');
-  const patches = others.filter((block) => block.startsWith('patches:'));
+  const [overlay = ''] = yamlBlocks('docs/guide/install.md');
+  const patches = yamlBlocks('docs/guide/run-gateway.md').filter((block) => block.startsWith('patches:'));
   writeFileSync(path.join(folder, 'kustomization.yaml'), [overlay, ...patches].join(''));
   const rendered = await kubectl.ok(['kustomize', folder]);
   expect(rendered).toContain('LATCHKEY_BASE_URL: https://latchkey.example.com\n');

@@ -17,11 +17,11 @@ it.each(diagrams)('diagram $number of $page can be drawn', ({ diagram }) => {
 
 /** What each is of, and where it stands. */
 const drawn = [
-  ['the parts, and who talks to whom', 'docs/guide/install.md', 'What runs where', 'flowchart'],
+  ['the parts, and who talks to whom', 'docs/guide/concepts.md', 'In 60 seconds', 'flowchart'],
   ['a request through the gateway', 'docs/guide/gateway.md', 'In 60 seconds', 'sequenceDiagram'],
   ['how a credential is made by POST', 'docs/guide/own-credentials.md', 'In 60 seconds', 'sequenceDiagram'],
   ['what a deletion sets off', 'docs/guide/deletion.md', 'What happens then', 'sequenceDiagram'],
-  ['what is below a key, and narrows', 'docs/guide/access-keys.md', 'Keys below a key', 'flowchart'],
+  ['what is below a key, and narrows', 'docs/guide/child-keys.md', 'In 60 seconds', 'flowchart'],
   ['how a certificate is revoked', 'docs/guide/kubeconfigs.md', 'When it ends', 'sequenceDiagram'],
   ['who decides whether you may', 'docs/guide/ownership.md', 'In 60 seconds', 'sequenceDiagram'],
   ['how a key comes from Git', 'docs/guide/gitops.md', 'In 60 seconds', 'sequenceDiagram'],
@@ -29,17 +29,24 @@ const drawn = [
   ['how signing keys follow one another', 'docs/guide/signing-keys.md', 'Rotation', 'sequenceDiagram'],
   [
     'how a cluster comes to trust tokens',
-    'docs/guide/trusting-clusters.md',
+    'docs/reference/trusting-clusters.md',
     'In 60 seconds',
     'sequenceDiagram',
   ],
   [
     'a request for a kubeconfig',
-    'docs/guide/kubeconfig-request.md',
+    'docs/reference/kubeconfig-request.md',
     'What stands behind it',
     'sequenceDiagram',
   ],
-  ['how a target is connected', 'docs/guide/targets.md', 'The administrator kubeconfig', 'sequenceDiagram'],
+  [
+    'how a virtual cluster is connected',
+    'docs/guide/virtual-clusters.md',
+    'In 60 seconds',
+    'sequenceDiagram',
+  ],
+  ['how requests reach a cluster', 'docs/guide/clusters.md', 'In 60 seconds', 'flowchart'],
+  ['what stands around the gateway', 'docs/guide/run-gateway.md', 'In 60 seconds', 'flowchart'],
   ['the conditions of a credential', 'docs/reference/conditions.md', 'Types', 'stateDiagram-v2'],
 ] as const;
 
@@ -48,13 +55,19 @@ const notDrawn: Readonly<
   Record<string, { readonly parties: readonly [string, string] } | { readonly drawnOn: readonly string[] }>
 > = {
   'README.md': {
-    drawnOn: ['install', 'gateway', 'own-credentials', 'access-keys', 'tokens', 'kubeconfigs', 'gitops'].map(
+    drawnOn: ['gateway', 'own-credentials', 'virtual-clusters', 'tokens', 'kubeconfigs', 'gitops'].map(
       (name) => `docs/guide/${name}.md`,
     ),
   },
-  'docs/guide/alerts.md': { parties: ['you', 'the cluster that an alert is about'] },
-  'docs/guide/operate.md': { drawnOn: ['docs/guide/targets.md'] },
-  'docs/guide/self.md': { parties: ['you', 'the gateway'] },
+  'docs/guide/access-keys.md': { drawnOn: ['docs/guide/ownership.md', 'docs/guide/deletion.md'] },
+  'docs/guide/choose.md': {
+    drawnOn: ['docs/guide/gateway.md', 'docs/guide/tokens.md', 'docs/guide/kubeconfigs.md'],
+  },
+  'docs/guide/first-key.md': { drawnOn: ['docs/guide/gateway.md', 'docs/guide/child-keys.md'] },
+  'docs/guide/install.md': { drawnOn: ['docs/guide/concepts.md', 'docs/guide/run-gateway.md'] },
+  'docs/guide/monitoring.md': { parties: ['you', 'Prometheus'] },
+  'docs/guide/operate.md': { drawnOn: ['docs/guide/kubeconfigs.md'] },
+  'docs/guide/scopes.md': { drawnOn: ['docs/guide/ownership.md'] },
   'docs/guide/site-policy.md': { parties: ['you', 'the API server'] },
   'docs/guide/troubleshooting.md': { parties: ['you', 'what you look at'] },
   'docs/guide/vcluster-cli.md': { parties: ['you', 'the gateway'] },

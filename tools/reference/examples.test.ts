@@ -13,7 +13,7 @@ interface Example {
 }
 
 const root = path.resolve(import.meta.dirname, '../..');
-const pages = ['README.md', ...globSync('docs/guide/*.md', { cwd: root })];
+const pages = ['README.md', ...globSync('docs/{guide,reference}/*.md', { cwd: root })];
 const lifeFields = {
   OwnedAccessKey: 'ttl',
   DirectClusterEndpointToken: 'ttl',

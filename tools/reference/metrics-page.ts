@@ -16,7 +16,7 @@ interface Described {
 export function metricsPage(): string {
   return page('Metrics', 'src/telemetry/metrics', [
     'Here you look up every metric that Latchkey serves.',
-    'In 60 seconds: [install](../guide/operate.md#monitoring) scrapes, alerts and a dashboard.',
+    'In 60 seconds: [install](../guide/monitoring.md) scrapes, alerts and a dashboard.',
     '`/metrics` serves the Prometheus text format on the address of `LATCHKEY_METRICS_ADDRESS`. No label holds a secret or the name of an object, so the number of series stays small. Series of controllers and reflectors exist from the start, with 0.',
     '## Every process',
     tableOf((registry) => {

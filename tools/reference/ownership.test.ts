@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { codesIn, readDocument, rowsOf } from './document.ts';
+import { codesIn, readDocument, rowsOf, sectionOf } from './document.ts';
 
 const folder = path.resolve(import.meta.dirname, '../../config/admission');
 const policies = ['delegation', 'secret-reference', 'key-delivery', 'target-secrets', 'owner-references'];
-const page = readDocument('docs/guide/ownership.md');
+const page = sectionOf(readDocument('docs/reference/admission.md'), 'Messages');
 const beginnings = rowsOf(page).map(([cell]) => codesIn(cell)[0] ?? '');
 
 interface Policy {
@@ -26,7 +26,7 @@ it('finds the messages', () => {
   expect(new Set(messages.map(({ name }) => name))).toEqual(new Set(policies));
 });
 
-describe('docs/guide/ownership.md', () => {
+describe('docs/reference/admission.md', () => {
   it.each(messages)('says what to do about: $message ($name)', ({ message }) => {
     const explained = beginnings.filter((text) => text.includes(': ') && general(message).startsWith(text));
     expect(explained).toHaveLength(1);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { specWarnings } from '../../src/gateway/endpoints/own/spec-warnings.ts';
 import { codesIn, readDocument, rowsOf, sectionOf } from './document.ts';
 
-const rows = rowsOf(sectionOf(readDocument('docs/guide/site-policy.md'), 'Warnings'));
+const rows = rowsOf(sectionOf(readDocument('docs/reference/warnings.md'), 'Fields'));
 const dubious = {
   rules: [{ verbs: ['get'] }],
   allowPlatformCli: true,
@@ -14,7 +14,7 @@ const dubious = {
 };
 const empty = { scope: {} };
 
-it('docs/guide/site-policy.md lists each warning of the gateway, by the field that it begins with', () => {
+it('docs/reference/warnings.md lists each warning of the gateway, by the field that it begins with', () => {
   const said = [
     specWarnings({ kind: 'OwnedAccessKey', spec: dubious, former: undefined }),
     specWarnings({ kind: 'OwnedAccessKey', spec: empty, former: undefined }),

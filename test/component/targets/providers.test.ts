@@ -16,7 +16,9 @@ const plugin = (command: string) => ({
 });
 const service = 'https://shop.p-one';
 
-const rows = rowsOf(sectionOf(readDocument('docs/guide/targets.md'), 'What each provider writes'));
+const rows = ['virtual-clusters', 'clusters'].flatMap((page) =>
+  rowsOf(sectionOf(readDocument(`docs/guide/${page}.md`), 'What each provider writes')),
+);
 
 it.each([
   'vCluster',
@@ -29,7 +31,7 @@ it.each([
   'k3s',
   'EKS',
   'GKE',
-])('the page says of %s which server and credentials it writes, and what to set', (provider) => {
+])('a page says of %s which server and credentials it writes, and what to set', (provider) => {
   const row = rows.find(([name]) => name === provider) ?? [];
   expect(row.length).toBeGreaterThanOrEqual(4);
   expect(row).not.toContain('');

@@ -7,6 +7,7 @@ import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { notRun, runOtherwise, sectionsElsewhere } from '../document-runs.ts';
 import { allCommands, commandsOf, isElsewhere, isListed, pages, readPage } from './guides.ts';
+import { Leftovers } from './leftovers.ts';
 import { expectOneScreen, RunningDemo } from './running-demo.ts';
 
 const demo = new RunningDemo();
@@ -103,13 +104,22 @@ describe('npm run demo', () => {
     expect(await asReader(...trials)).toEqual({ exitCode: 0, stderr: expect.any(String) });
   });
 
-  it.each(pages.filter((page) => commandsOf(page).length > 0))(
-    'is a place in which every command of %s does what the page says, and says what the page shows',
-    async (page) => {
-      const { exitCode, stderr } = await readPage(page, environmentInOutput(), demo.folder);
-      expect(exitCode, stderr).toBe(0);
-    },
-  );
+  describe('is a place in which every command of a page does what the page says, and says what the page shows:', () => {
+    let leftovers: Leftovers;
+    beforeAll(async () => {
+      leftovers = new Leftovers(await sharedControlPlane(), given('ADMIN'));
+      await leftovers.remember();
+    });
+
+    it.each(pages.filter((page) => commandsOf(page).length > 0))(
+      '%s, with nothing of another page',
+      async (page) => {
+        const { exitCode, stderr } = await readPage(page, environmentInOutput(), demo.folder);
+        expect(exitCode, stderr).toBe(0);
+        await leftovers.remove();
+      },
+    );
+  });
 
   it('stays until SIGINT, ends with exit code 0 and leaves nothing; no credential is in its output', async () => {
     expect([...demo.processes().values()]).toEqual(

@@ -2,17 +2,32 @@ import { spawn } from 'node:child_process';
 import { globSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { createAuthority, createServer } from '../../../lab/controlplane/certificates.ts';
 import { notRun, sectionsElsewhere } from '../document-runs.ts';
 import { type Command, isCommand, isManifest, type Manifest, type Step, stepsOf } from '../document-steps.ts';
 import { epilogue, linesOf, prelude } from './command-lines.ts';
 
+/** Of the page that installs Latchkey. Other pages go on from there. */
+const overlay = 'kustomization.yaml';
 const root = path.resolve(import.meta.dirname, '../../..');
 /** What changes the whole installation comes last. */
-const lastPages = ['site-policy', 'install', 'gateway', 'operate', 'signing-keys', 'upgrade'].map(
-  (name) => `docs/guide/${name}.md`,
-);
-const found = ['README.md', ...globSync('docs/guide/*.md', { cwd: root }).sort()];
+const lastPages = [
+  'site-policy',
+  'install',
+  'run-gateway',
+  'operate',
+  'monitoring',
+  'signing-keys',
+  'upgrade',
+].map((name) => `docs/guide/${name}.md`);
+const ofReference = [
+  'alerts',
+  'kubeconfig-request',
+  'own-credentials',
+  'scope',
+  'self',
+  'trusting-clusters',
+].map((name) => `docs/reference/${name}.md`);
+const found = ['README.md', ...globSync('docs/guide/*.md', { cwd: root }).sort(), ...ofReference];
 export const pages = [...found.filter((page) => !lastPages.includes(page)), ...lastPages];
 
 const allSteps = pages.flatMap((page) => stepsOf(page));
@@ -40,10 +55,8 @@ export async function readPage(page: string, environment: string, folder: string
   mkdirSync(place);
   symlinkSync(root, path.join(place, 'latchkey'));
   symlinkSync('latchkey/config', path.join(place, 'config'));
-  for (const { block } of manifests) writeFileSync(path.join(place, block.file), block.content);
-  const { certificate, key } = createServer(createAuthority('site'), ['localhost']);
-  writeFileSync(path.join(place, 'tls.crt'), certificate);
-  writeFileSync(path.join(place, 'tls.key'), key, { mode: 0o600 });
+  const files = manifests.filter((step) => step.page === page || step.block.file === overlay);
+  for (const { block } of files) writeFileSync(path.join(place, block.file), block.content);
   const script = ['set -e -o pipefail', `source ${environment}`, ...prelude, ...scriptOf(page), epilogue];
   const child = spawn('bash', ['-c', script.join('\n')], { cwd: place, stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)));
@@ -51,44 +64,20 @@ export async function readPage(page: string, environment: string, folder: string
   return { exitCode, stderr };
 }
 
+/** Only what the page itself shows: a page makes what it uses. */
 export function scriptOf(page: string): readonly string[] {
   const commands = commandsOf(page);
-  const applied = new Set(manifests.filter((step) => isApplied(step, commands)));
-  const once = (step: Step<Manifest>): string[] => {
-    if (applied.has(step)) return [];
-    applied.add(step);
-    return [apply(step)];
-  };
-  return allSteps.flatMap((step) => {
-    if (isManifest(step)) return step.page === page && isForDemo(step) ? once(step) : [];
-    if (!isCommand(step) || !commands.includes(step)) return [];
-    return [...takenForGranted(step).flatMap(once), `${asPerson(step)}\n${linesOf(step.block)}`];
-  });
+  return allSteps
+    .filter((step) => step.page === page && !isElsewhere(step))
+    .flatMap((step) => {
+      if (isManifest(step)) return isApplied(step, commands) ? [] : [apply(step)];
+      return isCommand(step) && commands.includes(step) ? [`${asPerson(step)}\n${linesOf(step.block)}`] : [];
+    });
 }
 
 /** Whether the page has the command that applies the manifest. */
 const isApplied = ({ block }: Step<Manifest>, commands: readonly Step<Command>[]): boolean =>
-  block.file === 'kustomization.yaml' ||
-  commands.some(({ block: { command } }) => command.includes(`-f ${block.file}`));
-
-/** test/e2e/documents.test.ts makes the namespaces that others take for granted. */
-const isForDemo = (step: Step<Manifest>): boolean =>
-  !isElsewhere(step) && step.block.objects.every(({ metadata }) => metadata?.namespace !== 'p-gitops');
-
-/** Manifests of which the command names an object or its Secret. */
-function takenForGranted({ block: { command } }: Step<Command>): readonly Step<Manifest>[] {
-  const names = [...command.matchAll(/\b(?:oak|dcet|vcik|secret)[ /]([\w-]+)/g)].map(([, name = '']) => name);
-  return manifests.filter(({ block }) =>
-    block.objects.some((object) => names.some((name) => isAbout(object, name))),
-  );
-}
-
-const isAbout = (object: Manifest['objects'][number], name: string): boolean =>
-  object.metadata?.name === name || (object.spec as SecretSpec | undefined)?.secretRef?.name === name;
-
-interface SecretSpec {
-  readonly secretRef?: { readonly name: string };
-}
+  block.file === overlay || commands.some(({ block: { command } }) => command.includes(`-f ${block.file}`));
 
 const asPerson = ({ person }: Step): string =>
   `export KUBECONFIG=${person === 'KUBECONFIG' ? '$ALICE' : `$${person}`}`;

@@ -32,8 +32,6 @@ const here = (command: string): string =>
     .replaceAll(baseURL, gateway.url)
     .replaceAll(/\bcurl (?:--cacert \S+ )?/g, `curl --silent --show-error --fail --cacert ${caFile} `)
     .replaceAll('p-demo', project.namespace)
-    // As the page says where the system does not trust the gateway.
-    .replace('set-cluster latchkey', '$& --certificate-authority=latchkey-ca.crt')
     .replaceAll('virtualclusterinstances/shop/', `virtualclusterinstances/${project.instance.metadata.name}/`)
     // Not every machine has jq.
     .replace('jq -r .status.kubeConfig', `"${process.execPath}" -p '${printDocument}'`);
@@ -51,15 +49,15 @@ const run = async (command: string): Promise<string> => {
 };
 
 const sections: readonly [page: string, section: string, outputs: RegExp[]][] = [
-  ['docs/guide/self.md', 'In 60 seconds', [/"accessKey":/, /\n {2}accessKey: /]],
-  ['docs/guide/self.md', 'Ask about another key', [/"accessKey":/]],
-  ['docs/guide/kubeconfig-request.md', 'In 60 seconds', [/^$/, /^NAME +STATUS/, /"kubeConfig":/]],
-  ['docs/guide/kubeconfig-request.md', 'Take it back', [/"items":/, /^NAME +SUBJECT/, /deleted/]],
-  ['docs/guide/trusting-clusters.md', 'The documents', [/"jwks_uri":/, /"keys":\[/, /"keys":\[/]],
+  ['docs/reference/self.md', 'In 60 seconds', [/"accessKey":/, /\n {2}accessKey: /]],
+  ['docs/reference/self.md', 'Ask about another key', [/"accessKey":/]],
+  ['docs/reference/kubeconfig-request.md', 'In 60 seconds', [/^$/, /^NAME +STATUS/, /"kubeConfig":/]],
+  ['docs/reference/kubeconfig-request.md', 'Take it back', [/"items":/, /^NAME +SUBJECT/, /deleted/]],
+  ['docs/reference/trusting-clusters.md', 'The documents', [/"jwks_uri":/, /"keys":\[/, /"keys":\[/]],
   [
     'docs/guide/gateway.md',
     'In 60 seconds',
-    [/"items":/, /set\.$/m, /set\.$/m, /created\.$/m, /^NAME +DATA/],
+    [/"items":/, /^$/, /set\.$/m, /set\.$/m, /created\.$/m, /^NAME +DATA/],
   ],
   ['docs/guide/gateway.md', 'Discovery', [/^selves /m, /projectNamespacePrefix/, /"selves"/]],
   ['docs/guide/gateway.md', 'What you may do', [/^yes$/m, /"allowed": ?true/]],

@@ -17,7 +17,7 @@ const authority = path.join(folder, 'ca.crt');
 mkdirSync(folder);
 writeFileSync(authority, world.gateway.ca);
 writeFileSync(path.join(folder, '.curlrc'), 'fail\nsilent\nshow-error\n');
-const file = 'docs/guide/own-credentials.md';
+const file = 'docs/reference/own-credentials.md';
 const page = readDocument(file);
 for (const [, text = ''] of page.matchAll(/^```yaml\n(.*?)^```/gms)) {
   const manifest = parse(text) as Applied;

@@ -130,10 +130,10 @@ describe('config/monitoring', () => {
     });
   });
 
-  it('takes the changes that docs/guide/operate.md shows', async () => {
-    const page = readDocument('docs/guide/operate.md');
-    const blocks = [sectionOf(page, 'Monitoring'), sectionOf(page, 'Leave out an alert')].flatMap((section) =>
-      [...section.matchAll(/^```yaml\n(.*?)^```/gms)].map(([, block = '']) =>
+  it('takes the changes that docs/guide/monitoring.md shows', async () => {
+    const page = readDocument('docs/guide/monitoring.md');
+    const blocks = ['In 60 seconds', 'Connect your Prometheus', 'Leave out an alert'].flatMap((title) =>
+      [...sectionOf(page, title).matchAll(/^```yaml\n(.*?)^```/gms)].map(([, block = '']) =>
         parseAllDocuments(block)[0]!.toJS(),
       ),
     );

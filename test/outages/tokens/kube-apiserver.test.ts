@@ -20,7 +20,7 @@ import { generateSigningKey, type SigningKey } from '../../../src/credentials/to
 
 const issuer = 'https://latchkey.example.com';
 const authority = createAuthority('issuer of these tests');
-const page = path.resolve(import.meta.dirname, '../../../docs/guide/trusting-clusters.md');
+const page = path.resolve(import.meta.dirname, '../../../docs/reference/trusting-clusters.md');
 
 let key: SigningKey;
 let server: Server;
