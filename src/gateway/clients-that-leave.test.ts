@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { type GatewayStage, gatewayStage, verdictFor } from '../../test/builders/gateway-stage.ts';
+import { FakeClock } from '../../test/fakes/fake-clock.ts';
 import { waitFor } from '../../test/fakes/wait-for.ts';
 import type { KubeClient } from '../kube/client/client.ts';
-import { FakeClock } from '../kube/fake-clock.ts';
 import { silentLogger } from '../logger.ts';
 import { Quota } from './endpoints/shared/quota.ts';
 import { type MadeObject, Removals } from './endpoints/shared/removals.ts';

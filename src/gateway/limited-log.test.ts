@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FakeClock } from '../kube/fake-clock.ts';
+import { FakeClock } from '../../test/fakes/fake-clock.ts';
 import { silentLogger } from '../logger.ts';
 import { limitedLog } from './limited-log.ts';
 

@@ -20,12 +20,12 @@ import type { CredentialIndex } from './index/credential-index.ts';
 import type { Verdict } from './index/verdict.ts';
 import { ClientGone, forward } from './proxy/forward.ts';
 import { impersonates, requestHeaders } from './proxy/request-headers.ts';
-import { UpstreamBusy } from './proxy/sent-request.ts';
 import type { FoundTarget, Targets } from './proxy/targets.ts';
 import type { Upstream } from './proxy/upstream.ts';
 import { type ErrorAnswer, errorAnswer, hasBody, sendError } from './server/error-answer.ts';
 import type { LargeBodies } from './turns/large-bodies.ts';
 import type { MainThread } from './turns/main-thread.ts';
+import { UpstreamBusy } from './turns/request-slots.ts';
 
 export interface RequestHandlerOptions {
   readonly settings: Pick<GatewaySettings, 'baseURL' | 'maxCredentialBytes' | 'stallTimeoutMs'>;

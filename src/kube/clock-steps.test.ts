@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { FakeClock } from '../../test/fakes/fake-clock.ts';
 import { followClockSteps } from './clock-steps.ts';
-import { FakeClock } from './fake-clock.ts';
 
 it('steps of the wall clock are noticed within a second, once each, forward and back', async () => {
   const clock = new FakeClock();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from './fake-clock.ts';
+import { FakeClock } from '../../test/fakes/fake-clock.ts';
 import { kubeErrorFromStatus, timedOut } from './kube-error.ts';
 import { Outage } from './outage.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FakeClock } from './fake-clock.ts';
+import { FakeClock } from '../../test/fakes/fake-clock.ts';
 import { sleep } from './sleep.ts';
 
 it('ends after the delay', async () => {

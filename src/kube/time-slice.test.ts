@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FakeClock } from './fake-clock.ts';
+import { FakeClock } from '../../test/fakes/fake-clock.ts';
 import { TimeSlice } from './time-slice.ts';
 
 it('is used up after the budget and fresh after a yield', async () => {

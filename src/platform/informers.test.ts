@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { FakeClock } from '../../test/fakes/fake-clock.ts';
 import { configMaps, namespaces, type Resource, secrets } from '../api/resources.ts';
 import { Store, type StoredRecord } from '../kube/cache/store.ts';
 import type { WatchEvent } from '../kube/client/watch-stream.ts';
-import { FakeClock } from '../kube/fake-clock.ts';
 import { kubeErrorFromStatus } from '../kube/kube-error.ts';
 import { type KubeObject, keyOf } from '../kube/object.ts';
 import { silentLogger } from '../logger.ts';

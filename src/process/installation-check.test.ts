@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../kube/fake-clock.ts';
+import { FakeClock } from '../../test/fakes/fake-clock.ts';
 import { kubeErrorFromStatus, unreachable } from '../kube/kube-error.ts';
 import { silentLogger } from '../logger.ts';
 import { checkInstallation, untilInstalled } from './installation-check.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { buildConnector, type Dispatcher } from 'undici';
 import { UpstreamPool } from '../../src/gateway/proxy/http/upstream-pool.ts';
-import { FakeClock } from '../../src/kube/fake-clock.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
 
 const servers: Server[] = [];
 const pools: UpstreamPool[] = [];

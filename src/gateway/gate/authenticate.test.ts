@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { verdictFor } from '../../../test/builders/gateway-stage.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { generateAccessKey } from '../../credentials/keys/access-key.ts';
 import { credentialHash } from '../../credentials/keys/credential-hash.ts';
-import { FakeClock } from '../../kube/fake-clock.ts';
 import type { Refused, Verdict } from '../index/verdict.ts';
 import { authenticate } from './authenticate.ts';
 

@@ -1,5 +1,5 @@
 import { checkAccessKey } from '../../credentials/keys/access-key.ts';
-import { isHeader } from '../proxy/request-headers.ts';
+import { isHeader } from '../server/request-gate.ts';
 
 export type Bearer =
   | { readonly bearer: string; readonly isAccessKey: boolean }

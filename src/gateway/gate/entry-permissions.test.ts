@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../kube/fake-clock.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { silentLogger } from '../../logger.ts';
-import { UpstreamBusy } from '../proxy/sent-request.ts';
+import { UpstreamBusy } from '../turns/request-slots.ts';
 import { EntryPermissions } from './entry-permissions.ts';
 import { Questions } from './questions.ts';
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { confirmed, created, credentialObject } from '../../../test/builders/credential-object.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { generateAccessKey } from '../../credentials/keys/access-key.ts';
 import { credentialHash } from '../../credentials/keys/credential-hash.ts';
 import { toLiveRecord } from '../../credentials/live-record.ts';
-import { FakeClock } from '../../kube/fake-clock.ts';
 import { CredentialRecords } from '../index/credential-records.ts';
 import { TargetRecords } from '../index/target-records.ts';
 import { Verdicts } from '../index/verdicts.ts';

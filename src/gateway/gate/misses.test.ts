@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../kube/fake-clock.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { Misses, type MissesOptions } from './misses.ts';
 
 function start(changes: Partial<MissesOptions> = {}) {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { verdictFor } from '../../../test/builders/gateway-stage.ts';
-import { FakeClock } from '../../kube/fake-clock.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { type ResolvedRequest, resolveRequest } from '../../scope/requests/resolve-request.ts';
 import type { Verdict } from '../index/verdict.ts';
 import { type OpenRequest, OpenRequests } from './open-requests.ts';

@@ -1,14 +1,22 @@
 import type { Identity } from '../../credentials/identity.ts';
 import type { Clock, Timer } from '../../kube/clock.ts';
+import type { AccessQuestion } from '../../platform/access-review.ts';
 import type { TargetPlace } from '../../scope/gate/authorise.ts';
 import type { RequestTarget } from '../../scope/request-path.ts';
 import type { ResolvedRequest } from '../../scope/requests/resolve-request.ts';
 import type { CredentialIndex } from '../index/credential-index.ts';
 import type { Verdict } from '../index/verdict.ts';
-import type { FoundTarget } from '../proxy/targets.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
 import { findDenial } from './authorise.ts';
 import type { EntryPermissions } from './entry-permissions.ts';
+
+/** What a request entered. */
+export interface EnteredTarget extends TargetPlace {
+  /** Of the object that its name means now, and for a space of its cluster too. Empty for the platform itself. */
+  readonly uids: string;
+  /** What the user must be allowed on the platform to enter; absent for the platform itself. */
+  readonly entry?: AccessQuestion;
+}
 
 /** A request under way. */
 export interface OpenRequest {
@@ -21,7 +29,7 @@ export interface OpenRequest {
   projects?: number;
   readonly asked: ResolvedRequest;
   /** Of the target that it went to. */
-  readonly targetUIDs: FoundTarget['uids'];
+  readonly targetUIDs: string;
   readonly isLong: boolean;
   /** Ends it at once, with the answer half sent. */
   readonly cut: () => void;
@@ -35,9 +43,7 @@ export interface OpenRequestsOptions {
   readonly clock: Clock;
   readonly find: CredentialIndex['find'];
   readonly problem: CredentialIndex['problem'];
-  readonly findTarget: (
-    target: RequestTarget,
-  ) => Pick<FoundTarget, 'uids' | 'namespace' | 'isPlatform' | 'entry'> | undefined;
+  readonly findTarget: (target: RequestTarget) => EnteredTarget | undefined;
   /** Another number when another namespace is a project, or one is none any more. */
   readonly projectsVersion: () => number;
   readonly permissions: Pick<EntryPermissions, 'mayStay'>;

@@ -2,8 +2,7 @@ import type { Identity } from '../../credentials/identity.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { type AccessQuestion, isSelfAllowed } from '../../platform/access-review.ts';
-import { Place, Places } from '../proxy/places.ts';
-import { UpstreamBusy } from '../proxy/sent-request.ts';
+import { RequestSlot, RequestSlots, UpstreamBusy } from '../turns/request-slots.ts';
 
 /** About who may enter a target, and who may stay there. */
 export const questionsAtOnce = { entering: 16, staying: 16 };
@@ -24,15 +23,15 @@ interface GivenAnswer {
   readonly asked: number;
 }
 
-/** Asks the platform what users may do. Questions have places, and a line in front of them, as the requests to a target do. */
+/** Asks the platform what users may do. Questions have slots, and a line in front of them, as the requests to a target do. */
 export class Questions {
   readonly #options: QuestionsOptions;
-  readonly #places: Places;
+  readonly #slots: RequestSlots;
   readonly #asking = new Map<string, Promise<GivenAnswer>>();
 
   constructor(options: QuestionsOptions) {
     this.#options = options;
-    this.#places = new Places(options);
+    this.#slots = new RequestSlots(options);
   }
 
   /** All who ask with the same key at the same time share a question. Rejects with the client's errors, or with UpstreamBusy. */
@@ -51,18 +50,18 @@ export class Questions {
   async #ask({ user, groups }: Identity, question: AccessQuestion): Promise<GivenAnswer> {
     const { client, clock, maxWaitMs } = this.#options;
     const turn = new Turn(user);
-    if (!this.#places.enter(turn)) throw new UpstreamBusy();
+    if (!this.#slots.enter(turn)) throw new UpstreamBusy();
     try {
       if (turn.state === 'waiting') await turn.comes(clock, maxWaitMs);
       const asked = clock.monotonic();
       return { asked, allowed: await isSelfAllowed(client.as({ user, groups }), question) };
     } finally {
-      this.#places.leave(turn);
+      this.#slots.leave(turn);
     }
   }
 }
 
-class Turn extends Place {
+class Turn extends RequestSlot {
   readonly #turn = Promise.withResolvers<void>();
 
   override onTurn(): void {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { created, liveRecord, uidOf } from '../../../test/builders/credential-object.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
 import { Store } from '../../kube/cache/store.ts';
-import { FakeClock } from '../../kube/fake-clock.ts';
 import { kubeErrorFromStatus } from '../../kube/kube-error.ts';
 import { silentLogger } from '../../logger.ts';
 import { Activity } from './activity.ts';

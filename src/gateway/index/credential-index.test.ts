@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../kube/fake-clock.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { steadyTime } from './credential-index.ts';
 
 it('follows the wall clock forward, and never back behind the time that has passed', () => {

@@ -2,7 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../kube/fake-clock.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { forward } from './forward.ts';
 import type { Upstream } from './upstream.ts';
 

@@ -1,3 +1,5 @@
+import { isHeader } from '../server/request-gate.ts';
+
 /** Never passed on: about one connection only, about who asks, or what the API server would believe of a proxy in front of it. */
 const dropped: ReadonlySet<string> = new Set([
   'authorization',
@@ -73,10 +75,6 @@ const letterI = 0x69;
 /** Many programs read an underscore as a hyphen, so `X_Remote_User` would pass for what is dropped. nginx drops such names as well. */
 const isDropped = (header: string): boolean =>
   dropped.has(header) || header.includes('_') || droppedPrefixes.some((prefix) => header.startsWith(prefix));
-
-/** Whether a header has this name, which is in lower case. It is asked so often that the length comes first. */
-export const isHeader = (header: string | undefined, name: string): boolean =>
-  header?.length === name.length && header.toLowerCase() === name;
 
 /** The headers that `Connection` says are for this connection only. Those that describe the body are for every one. */
 export function namedByConnection(rawHeaders: readonly string[]): ReadonlySet<string> | undefined {

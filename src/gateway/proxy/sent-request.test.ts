@@ -2,10 +2,10 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import type { Duplex } from 'node:stream';
 import { type Dispatcher, Pool } from 'undici';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { waitFor } from '../../../test/fakes/wait-for.ts';
-import { FakeClock } from '../../kube/fake-clock.ts';
-import { Place, Places } from './places.ts';
-import { SentRequest, UpstreamBusy } from './sent-request.ts';
+import { RequestSlot, RequestSlots, UpstreamBusy } from '../turns/request-slots.ts';
+import { SentRequest } from './sent-request.ts';
 
 const targets: Server[] = [];
 const pools: Pool[] = [];
@@ -68,10 +68,10 @@ class Outcome implements Dispatcher.DispatchHandler {
 const switching = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n';
 const get: Dispatcher.DispatchOptions = { path: '/', method: 'GET' };
 
-function send(places: Places, perform: (request: SentRequest) => void) {
+function send(slots: RequestSlots, perform: (request: SentRequest) => void) {
   const outcome = new Outcome();
   const request = new SentRequest({
-    ...{ user: 'alice', places, handler: outcome, clock },
+    ...{ user: 'alice', slots, handler: outcome, clock },
     maxWaitMs: 1_000,
     send: perform,
   });
@@ -79,14 +79,14 @@ function send(places: Places, perform: (request: SentRequest) => void) {
   return { request, outcome };
 }
 
-describe('the place of a request', () => {
+describe('the slot of a request', () => {
   it('is given back with the answer', async () => {
     const { pool } = await startTarget('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
-    const places = new Places({ max: 1, maxWaiting: 0 });
-    const { outcome } = send(places, (request) => request.dispatchTo(pool, get));
-    expect(places.taken).toBe(1);
+    const slots = new RequestSlots({ max: 1, maxWaiting: 0 });
+    const { outcome } = send(slots, (request) => request.dispatchTo(pool, get));
+    expect(slots.taken).toBe(1);
     await waitFor('the answer', () => outcome.events.includes('end'));
-    expect(places.taken).toBe(0);
+    expect(slots.taken).toBe(0);
   });
 
   it.each<[string, (request: SentRequest) => void]>([
@@ -94,32 +94,32 @@ describe('the place of a request', () => {
     ['the pool refuses it', (request) => request.dispatchTo(new Pool('http://a'), { ...get, path: 'b' })],
     ['it fails before', (request) => request.fail(new Error('no identity'))],
   ])('is given back when %s', (_, perform) => {
-    const places = new Places({ max: 1, maxWaiting: 0 });
-    const { outcome } = send(places, perform);
+    const slots = new RequestSlots({ max: 1, maxWaiting: 0 });
+    const { outcome } = send(slots, perform);
     expect(outcome.events).toEqual(['error']);
-    expect(places.taken).toBe(0);
+    expect(slots.taken).toBe(0);
   });
 
   it('is kept by a connection that switched protocols, until that ends', async () => {
     const { pool } = await startTarget(switching);
-    const places = new Places({ max: 1, maxWaiting: 0 });
-    const { outcome } = send(places, (request) => request.dispatchTo(pool, { ...get, upgrade: 'x' }));
+    const slots = new RequestSlots({ max: 1, maxWaiting: 0 });
+    const { outcome } = send(slots, (request) => request.dispatchTo(pool, { ...get, upgrade: 'x' }));
     await waitFor('the switch', () => outcome.socket !== undefined);
-    expect(places.taken).toBe(1);
+    expect(slots.taken).toBe(1);
     outcome.socket?.destroy();
-    await waitFor('the place', () => places.taken === 0);
+    await waitFor('the slot', () => slots.taken === 0);
   });
 
   it('is given back once when a switch of protocols is refused', async () => {
     const { pool } = await startTarget(switching);
-    const places = new Places({ max: 1, maxWaiting: 0 });
-    const { outcome } = send(places, (request) => request.dispatchTo(pool, { ...get, upgrade: 'x' }));
+    const slots = new RequestSlots({ max: 1, maxWaiting: 0 });
+    const { outcome } = send(slots, (request) => request.dispatchTo(pool, { ...get, upgrade: 'x' }));
     outcome.onUpgrade = (controller) => controller.abort(new Error('not asked for'));
     await waitFor('the refusal', () => outcome.events.includes('error'));
-    expect(places.taken).toBe(0);
-    send(places, () => undefined);
+    expect(slots.taken).toBe(0);
+    send(slots, () => undefined);
     await waitFor('the end of the connection', () => outcome.socket?.closed === true);
-    expect(places.taken).toBe(1);
+    expect(slots.taken).toBe(1);
   });
 
   it('stays taken while a connection is made for a client that left, and nothing is sent then', async () => {
@@ -127,22 +127,22 @@ describe('the place of a request', () => {
     const { pool, sockets } = await startTarget(undefined, {
       connect: (_, callback) => dialled.resolve(() => callback(new Error('unreachable'), null)),
     });
-    const places = new Places({ max: 1, maxWaiting: 0 });
-    const { request, outcome } = send(places, (ready) => ready.dispatchTo(pool, get));
+    const slots = new RequestSlots({ max: 1, maxWaiting: 0 });
+    const { request, outcome } = send(slots, (ready) => ready.dispatchTo(pool, get));
     const fail = await dialled.promise;
     request.abort(new Error('gone'));
-    expect(places.taken).toBe(1);
+    expect(slots.taken).toBe(1);
     fail();
-    expect(places.taken).toBe(0);
+    expect(slots.taken).toBe(0);
     expect([outcome.events, sockets]).toEqual([['error'], []]);
   });
 
   it('is given back when the client leaves as the connection is there', async () => {
     const { pool } = await startTarget(undefined);
-    const places = new Places({ max: 1, maxWaiting: 0 });
-    const { request, outcome } = send(places, (ready) => ready.dispatchTo(pool, get));
+    const slots = new RequestSlots({ max: 1, maxWaiting: 0 });
+    const { request, outcome } = send(slots, (ready) => ready.dispatchTo(pool, get));
     request.abort(new Error('gone'));
-    await waitFor('the end', () => places.taken === 0);
+    await waitFor('the end', () => slots.taken === 0);
     expect(outcome.events).toEqual(['error']);
     expect(outcome.error?.message).toBe('gone');
   });
@@ -150,60 +150,60 @@ describe('the place of a request', () => {
 
 describe('a request in the line', () => {
   it('fails when it waited too long, or is aborted, and is not sent any more', () => {
-    const places = new Places({ max: 1, maxWaiting: 4 });
-    const leave = hold(places);
+    const slots = new RequestSlots({ max: 1, maxWaiting: 4 });
+    const leave = hold(slots);
     const sent: SentRequest[] = [];
-    const late = send(places, (request) => void sent.push(request));
+    const late = send(slots, (request) => void sent.push(request));
     clock.advance(500);
-    const left = send(places, (request) => void sent.push(request));
+    const left = send(slots, (request) => void sent.push(request));
     left.request.abort(new Error('gone'));
     clock.advance(500);
     expect(late.outcome.error).toBeInstanceOf(UpstreamBusy);
     expect(left.outcome.error?.message).toBe('gone');
     leave();
-    expect([places.taken, places.waiting, sent]).toEqual([0, 0, []]);
+    expect([slots.taken, slots.waiting, sent]).toEqual([0, 0, []]);
   });
 
   it('is not sent when its client leaves right after its turn came', async () => {
-    const places = new Places({ max: 1, maxWaiting: 4 });
-    const leave = hold(places);
+    const slots = new RequestSlots({ max: 1, maxWaiting: 4 });
+    const leave = hold(slots);
     const sent: SentRequest[] = [];
-    const second = send(places, (request) => void sent.push(request));
+    const second = send(slots, (request) => void sent.push(request));
     leave();
     second.request.abort(new Error('gone'));
     await new Promise((resolve) => setImmediate(resolve));
-    expect([places.taken, sent]).toEqual([0, []]);
+    expect([slots.taken, sent]).toEqual([0, []]);
   });
 
   it('fails with all others when each fails at once, however long the line is', async () => {
-    const places = new Places({ max: 1, maxWaiting: 40_000 });
-    const leave = hold(places);
+    const slots = new RequestSlots({ max: 1, maxWaiting: 40_000 });
+    const leave = hold(slots);
     const requests = Array.from({ length: 20_000 }, () =>
-      send(places, (request) => request.fail(new Error('no identity'))),
+      send(slots, (request) => request.fail(new Error('no identity'))),
     );
     leave();
-    await waitFor('the end of all', () => places.taken === 0 && places.waiting === 0);
+    await waitFor('the end of all', () => slots.taken === 0 && slots.waiting === 0);
     expect(requests.every(({ outcome }) => outcome.error?.message === 'no identity')).toBe(true);
   });
 
   it('fails when no identity is there in time', () => {
-    const places = new Places({ max: 1, maxWaiting: 0 });
-    const { outcome } = send(places, () => undefined);
+    const slots = new RequestSlots({ max: 1, maxWaiting: 0 });
+    const { outcome } = send(slots, () => undefined);
     clock.advance(1_000);
     expect(outcome.error).toBeInstanceOf(UpstreamBusy);
-    expect(places.taken).toBe(0);
+    expect(slots.taken).toBe(0);
   });
 });
 
-/** Takes a place, and gives it back when called. */
-function hold(places: Places): () => void {
-  class Held extends Place {
+/** Takes a slot, and gives it back when called. */
+function hold(slots: RequestSlots): () => void {
+  class Held extends RequestSlot {
     override onTurn(): void {}
     override onRefused(): void {}
   }
-  const place = new Held('bob');
-  places.enter(place);
-  return () => places.leave(place);
+  const slot = new Held('bob');
+  slots.enter(slot);
+  return () => slots.leave(slot);
 }
 
 function closed(): Pool {

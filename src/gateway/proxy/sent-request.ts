@@ -3,11 +3,11 @@ import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { ClientIdentity } from '../../kube/client/client-identity.ts';
 import type { Clock, Timer } from '../../kube/clock.ts';
-import { Place, type Places } from './places.ts';
+import { RequestSlot, type RequestSlots, UpstreamBusy } from '../turns/request-slots.ts';
 
 export interface SentRequestOptions {
   readonly user: string;
-  readonly places: Places;
+  readonly slots: RequestSlots;
   readonly handler: Dispatcher.DispatchHandler;
   readonly clock: Clock;
   readonly maxWaitMs: number;
@@ -15,13 +15,10 @@ export interface SentRequestOptions {
   readonly send: (request: SentRequest) => void;
 }
 
-/** All connections are in use, or this user has their share of them, and enough requests wait for one. */
-export class UpstreamBusy extends Error {}
-
 type Controller = Dispatcher.DispatchController;
 
-/** A request on its way to a pool and through it. It waits for a place, and gives it back once, however it ends. */
-export class SentRequest extends Place implements Dispatcher.DispatchHandler {
+/** A request on its way to a pool and through it. It waits for a slot, and gives it back once, however it ends. */
+export class SentRequest extends RequestSlot implements Dispatcher.DispatchHandler {
   /** Ours, with which it was sent; undefined before. */
   identity: ClientIdentity | undefined;
   readonly #options: SentRequestOptions;
@@ -40,7 +37,7 @@ export class SentRequest extends Place implements Dispatcher.DispatchHandler {
   }
 
   enter(): void {
-    if (!this.#options.places.enter(this)) return this.fail(new UpstreamBusy());
+    if (!this.#options.slots.enter(this)) return this.fail(new UpstreamBusy());
     if (this.state === 'waiting') this.#limitWait();
     else this.#begin();
   }
@@ -69,7 +66,7 @@ export class SentRequest extends Place implements Dispatcher.DispatchHandler {
     this.#handler.onResponseError?.(null as never, error);
   }
 
-  /** A pool keeps what waits for a new connection until that is there or has failed, and so long its place is taken. */
+  /** A pool keeps what waits for a new connection until that is there or has failed, and so long its slot is taken. */
   abort(reason: Error): void {
     if (!this.#isInPool) this.fail(reason);
     else if (this.#controller === undefined) this.#abortReason = reason;
@@ -125,6 +122,6 @@ export class SentRequest extends Place implements Dispatcher.DispatchHandler {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#waiting?.cancel();
-    this.#options.places.leave(this);
+    this.#options.slots.leave(this);
   }
 }

@@ -7,23 +7,19 @@ import type { AccessQuestion } from '../../platform/access-review.ts';
 import type { TargetConnections } from '../../platform/targets/target-connections.ts';
 import type { TargetRecord } from '../../platform/targets/target-record.ts';
 import { confirmedPlace } from '../../platform/targets/target-reference.ts';
-import type { TargetPlace } from '../../scope/gate/authorise.ts';
 import { isObjectName, type RequestTarget } from '../../scope/request-path.ts';
+import type { EnteredTarget } from '../gate/open-requests.ts';
 import type { TargetRecords } from '../index/target-records.ts';
 import { ApiServerUpstream, type Upstream, type UpstreamLimits } from './upstream.ts';
 
 /** Where requests to a target go. */
-export interface FoundTarget extends TargetPlace {
-  /** Of the object that its name means now, and for a space of its cluster too. Empty for the platform itself. */
-  readonly uids: string;
+export interface FoundTarget extends EnteredTarget {
   /** Undefined while the operator has no access to it. */
   readonly upstream: Upstream | undefined;
   /** Groups that every user has there, besides those of the credential. */
   readonly groups: readonly string[];
   /** Of a space: the operator has looked, and found that its namespace is not there. */
   readonly isNamespaceMissing?: boolean;
-  /** What the user must be allowed on the platform to enter; absent for the platform itself. */
-  readonly entry?: AccessQuestion;
 }
 
 export interface TargetsOptions {

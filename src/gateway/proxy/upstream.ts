@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import type { ClientIdentity, IdentitySource } from '../../kube/client/client-identity.ts';
 import type { ConnectionSet } from '../../kube/client/connections.ts';
 import type { Clock } from '../../kube/clock.ts';
-import { Places } from './places.ts';
+import { RequestSlots } from '../turns/request-slots.ts';
 import { withoutHeaders } from './request-headers.ts';
 import { SentRequest } from './sent-request.ts';
 
@@ -55,22 +55,22 @@ export interface ApiServerUpstreamOptions {
 /** Sends requests under an identity of ours that may impersonate. */
 export class ApiServerUpstream implements Upstream {
   readonly #options: ApiServerUpstreamOptions;
-  readonly #short: Places;
-  readonly #long: Places;
+  readonly #short: RequestSlots;
+  readonly #long: RequestSlots;
   #own: OwnPart | undefined;
 
   constructor(options: ApiServerUpstreamOptions) {
     const { connections, longConnections, maxWaiting } = options.limits;
     this.#options = options;
-    this.#short = new Places({ max: connections, maxWaiting });
-    this.#long = new Places({ max: longConnections, maxWaiting });
+    this.#short = new RequestSlots({ max: connections, maxWaiting });
+    this.#long = new RequestSlots({ max: longConnections, maxWaiting });
   }
 
   dispatch(request: UpstreamRequest, handler: Dispatcher.DispatchHandler): Sent {
     const { clock, limits } = this.#options;
     const sent = new SentRequest({
       user: request.user,
-      places: request.isLong ? this.#long : this.#short,
+      slots: request.isLong ? this.#long : this.#short,
       handler,
       clock,
       maxWaitMs: limits.maxWaitMs,

@@ -7,12 +7,12 @@ import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createAuthority, createClient, createServer } from '../../../lab/controlplane/certificates.ts';
 import { rawExchange } from '../../../test/builders/raw-exchange.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import {
   createAuthority as createOwnAuthority,
   createServingCertificate,
 } from '../../credentials/certificates/serving-certificate.ts';
 import { systemClock } from '../../kube/clock.ts';
-import { FakeClock } from '../../kube/fake-clock.ts';
 import type { Logger } from '../../logger.ts';
 import {
   certificateProblem,

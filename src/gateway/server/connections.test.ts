@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { waitFor } from '../../../test/fakes/wait-for.ts';
-import { FakeClock } from '../../kube/fake-clock.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
 
 const servers: Server[] = [];

@@ -76,3 +76,7 @@ function countProblem({ hosts, types, ends }: Readonly<Record<'hosts' | 'types' 
   if (types > 1) return 'it has more than one Content-Type';
   return ends > 1 ? 'it says more than once where its body ends' : undefined;
 }
+
+/** Whether a header has this name, which is in lower case. It is asked so often that the length comes first. */
+export const isHeader = (header: string | undefined, name: string): boolean =>
+  header?.length === name.length && header.toLowerCase() === name;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { CutForSilence } from '../client/silence-reports.ts';
-import { FakeClock } from '../fake-clock.ts';
 import { kubeErrorFromStatus, unreachable } from '../kube-error.ts';
 import { Retries } from './retries.ts';
 

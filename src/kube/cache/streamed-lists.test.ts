@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../fake-clock.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { StreamedLists } from './streamed-lists.ts';
 
 const minutes = 60_000;

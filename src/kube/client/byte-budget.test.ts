@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../fake-clock.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { ByteBudget } from './byte-budget.ts';
 
 function stageOf({ bytesPerSecond = 10, maxBurst = 10 } = {}) {

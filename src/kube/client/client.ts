@@ -6,12 +6,7 @@ import { type Logger, silentLogger } from '../../logger.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { KubeList, KubeObject, ObjectKey } from '../object.ts';
 import { collectionPath, objectPath } from '../resource-path.ts';
-import {
-  type Asked,
-  checkUntrusted,
-  makeForUntrusted,
-  withUntrustedErrors,
-} from '../untrusted/untrusted-answers.ts';
+import { type AnswerGuard, type Asked, asTheyCome } from './answer-guard.ts';
 import { Authentication } from './authentication.ts';
 import type { ByteLane } from './byte-budget.ts';
 import { type ClientIdentity, fixedIdentity, hardenedTls, type IdentitySource } from './client-identity.ts';
@@ -82,11 +77,11 @@ export interface KubeClientOptions extends ClientOptions {
 }
 
 /**
- * For an API server that others chose. Neither its address nor its answers are trusted: every error is an
- * UntrustedServerError, which holds no text of either, and an answer that is no object of Kubernetes is one too.
+ * For an API server that others chose. Neither its address nor its answers are trusted: the guard of answers judges them all.
  */
 export interface UntrustedClientOptions extends ClientOptions {
   readonly identity: ClientIdentity;
+  readonly answers: AnswerGuard;
   /** Decides what may be dialled, at each connection: resolves names, and is asked about addresses too. */
   readonly lookup?: LookupFunction;
   /** Of what is shared with other clients, for large answers. */
@@ -120,20 +115,20 @@ export class KubeClient {
   readonly #sender: RequestSender;
   readonly #clock: Clock;
   readonly #limits: { readonly object: number; readonly list: number; readonly single: number };
-  readonly #isUntrusted: boolean;
+  readonly #answers: AnswerGuard;
 
   constructor(options: KubeClientOptions | UntrustedClientOptions) {
     const { clock = systemClock, random = Math.random } = options;
     this.#options = options;
     this.#clock = clock;
-    this.#isUntrusted = 'identity' in options;
+    this.#answers = 'answers' in options ? options.answers : asTheyCome;
     this.#limits = {
       object: options.maxObjectBytes ?? defaultObjectBytes,
       list: options.maxListBytes ?? defaultListBytes,
       single: options.maxSingleBytes ?? options.maxListBytes ?? defaultListBytes,
     };
     this.#transport = options.transport ?? transportOf(options, clock);
-    const isUntrusted = this.#isUntrusted;
+    const isUntrusted = 'identity' in options;
     const transport = this.#transport;
     this.#sender = new RequestSender({ ...options, transport, clock, random, isUntrusted });
   }
@@ -243,7 +238,7 @@ export class KubeClient {
     const open = (signal: AbortSignal) => this.#transport.stream({ path, query: query.toString(), signal });
     const { reports } = this.#options;
     const events = watchEvents(open, path, { ...options, clock: this.#clock, reports });
-    return this.#isUntrusted ? withUntrustedErrors({ verb: 'WATCH', path }, events, options.signal) : events;
+    return this.#answers.watch({ verb: 'WATCH', path }, events, options.signal);
   }
 
   /** Cuts every connection, watches included; requests under way fail. */
@@ -261,7 +256,7 @@ export class KubeClient {
 
   /** The names of further requests may be out of earlier answers. */
   #made(resource: Resource, make: () => string): string {
-    return this.#isUntrusted ? makeForUntrusted({ verb: 'NAME', path: resource.plural }, make) : make();
+    return this.#answers.make({ verb: 'NAME', path: resource.plural }, make);
   }
 
   #patch<T>(patch: Patch, options: WriteOptions & { readonly force?: boolean }): Promise<T> {
@@ -278,7 +273,7 @@ export class KubeClient {
     const ofList = init.list?.limit === 1 ? single : list;
     const maxBytes = init.list === undefined ? object : ofList;
     const answer = this.#sender.send({ ...init, maxBytes }, options);
-    return (this.#isUntrusted ? checkUntrusted(answer, init, options.signal) : answer) as Promise<T>;
+    return this.#answers.check(answer, init, options.signal) as Promise<T>;
   }
 }
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../fake-clock.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { IdleLimit } from './idle-limit.ts';
 
 it('aborts after silence, counted from the last thing that came', () => {

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { expect, it } from 'vitest';
-import { FakeClock } from '../fake-clock.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { type ClientIdentity, type IdentitySource, makeIdentity } from './client-identity.ts';
 import type { ConnectionSource } from './connections.ts';
 import { Transport } from './transport.ts';

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../fake-clock.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { ByteBudget, type ByteLane } from './byte-budget.ts';
 import { type RawResponse, ResponseCollector } from './response-collector.ts';
 

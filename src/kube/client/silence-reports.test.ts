@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { FakeClock } from '../fake-clock.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { SilenceReports } from './silence-reports.ts';
 
 let clock: FakeClock;

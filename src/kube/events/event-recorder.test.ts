@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { silentLogger } from '../../logger.ts';
-import { FakeClock } from '../fake-clock.ts';
 import { type Action, type KubeError, kubeErrorFromStatus, unreachable } from '../kube-error.ts';
 import { type EventInput, EventRecorder, type EventRecorderOptions } from './event-recorder.ts';
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../fake-clock.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { WorkQueue } from './work-queue.ts';
 
 let clock: FakeClock;

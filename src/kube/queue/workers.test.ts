@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { silentLogger } from '../../logger.ts';
 import { systemClock } from '../clock.ts';
-import { FakeClock } from '../fake-clock.ts';
 import { WorkQueue } from './work-queue.ts';
 import { runWorkers } from './workers.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { instanceRecord, readyStatus } from '../../../test/builders/target-record.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { reasons } from '../../api/reasons.ts';
 import { Store } from '../../kube/cache/store.ts';
-import { FakeClock } from '../../kube/fake-clock.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import { silentLogger } from '../../logger.ts';
 import { TargetStores } from '../../platform/targets/target-stores.ts';

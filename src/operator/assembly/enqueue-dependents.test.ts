@@ -5,8 +5,8 @@ import {
   liveRecord,
   recordOf,
 } from '../../../test/builders/credential-object.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { byCredentialKind } from '../../api/credential-kinds.ts';
-import { FakeClock } from '../../kube/fake-clock.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import { CredentialStores } from '../credentials/credential-stores.ts';
 import { enqueueDependents } from './enqueue-dependents.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { credentialObject, recordOf } from '../../../test/builders/credential-object.ts';
-import { FakeClock } from '../../kube/fake-clock.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import type {
   ClusterRecord,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { credentialObject, recordOf } from '../../../test/builders/credential-object.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { Store } from '../../kube/cache/store.ts';
-import { FakeClock } from '../../kube/fake-clock.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import { runWorkers } from '../../kube/queue/workers.ts';
 import { sleep } from '../../kube/sleep.ts';

@@ -1,8 +1,8 @@
 import { Registry } from 'prom-client';
 import { beforeEach, expect, it } from 'vitest';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { ownedAccessKeys } from '../../api/resources.ts';
 import { LatchkeyError } from '../../errors.ts';
-import { FakeClock } from '../../kube/fake-clock.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { WorkQueue } from '../../kube/queue/work-queue.ts';
 import type { WorkResult } from '../../kube/queue/workers.ts';

@@ -6,9 +6,9 @@ import {
   recordOf,
   uidOf,
 } from '../../../test/builders/credential-object.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { annotations } from '../../api/names.ts';
 import type { CredentialKind } from '../../credentials/record.ts';
-import { FakeClock } from '../../kube/fake-clock.ts';
 import { TargetStores } from '../../platform/targets/target-stores.ts';
 import { CredentialStores } from '../credentials/credential-stores.ts';
 import { waitsForKind } from './create-credential-controllers.ts';

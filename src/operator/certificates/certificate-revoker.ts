@@ -1,10 +1,10 @@
 import { reasons } from '../../api/reasons.ts';
 import { certificateSigningRequests, clusterRoleBindings, type Resource } from '../../api/resources.ts';
-import type { AdminKubeConfig } from '../../kube/admin-kubeconfig/admin-kube-config.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { isNotFound } from '../../kube/kube-error.ts';
 import { sleep } from '../../kube/sleep.ts';
+import type { AdminKubeConfig } from '../../platform/targets/admin-kubeconfig/admin-kube-config.ts';
 import type { TargetClients, TargetSource } from '../../platform/targets/target-clients.ts';
 import type { TargetProblem } from '../../platform/targets/target-problem.ts';
 import { atTarget, TargetFailure, targetFailure } from '../targets/target-failure.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { credentialObject, recordOf } from '../../../test/builders/credential-object.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { finalizers } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
-import { FakeClock } from '../../kube/fake-clock.ts';
 import { silentLogger } from '../../logger.ts';
 import type { TargetProblem } from '../../platform/targets/target-problem.ts';
 import type { CertificateRevoker } from './certificate-revoker.ts';

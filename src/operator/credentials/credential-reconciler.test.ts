@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { created, liveRecord } from '../../../test/builders/credential-object.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { conditionTypes } from '../../api/conditions.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
-import { FakeClock } from '../../kube/fake-clock.ts';
 import { CredentialReconciler } from './credential-reconciler.ts';
 import { PacedWrites } from './paced-writes.ts';
 

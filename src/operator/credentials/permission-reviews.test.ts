@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../kube/fake-clock.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { PermissionReviews } from './permission-reviews.ts';
 import type { Review } from './review.ts';

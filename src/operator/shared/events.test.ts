@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import type { EventInput } from '../../kube/events/event-object.ts';
-import { FakeClock } from '../../kube/fake-clock.ts';
 import { silentLogger } from '../../logger.ts';
 import { ObjectEvents, type TransitionEvent } from './events.ts';
 

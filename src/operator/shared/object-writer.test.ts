@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { instanceRecord } from '../../../test/builders/target-record.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { virtualClusterInstances } from '../../api/resources.ts';
 import { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import { Store } from '../../kube/cache/store.ts';
-import { FakeClock } from '../../kube/fake-clock.ts';
 import type { VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
 import { ObjectWriter } from './object-writer.ts';
 

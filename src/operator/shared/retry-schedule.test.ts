@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { reasons } from '../../api/reasons.ts';
-import { FakeClock } from '../../kube/fake-clock.ts';
 import { RetrySchedule } from './retry-schedule.ts';
 
 const problem = { reason: reasons.certificateTimeout, message: 'nothing came' };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { clusterRecord } from '../../../test/builders/target-record.ts';
-import { FakeClock } from '../../kube/fake-clock.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { SpaceNamespace, type SpaceNamespaceOptions } from './space-namespace.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { instanceRecord } from '../../../test/builders/target-record.ts';
-import { FakeClock } from '../../kube/fake-clock.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import type { VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
 import type { Connection } from './target-connector.ts';
 import { TargetFinalizer } from './target-finalizer.ts';

@@ -1,5 +1,5 @@
 import { asObject, asText, type JsonObject } from '../../api/json.ts';
-import { parseServer } from '../../kube/admin-kubeconfig/fields.ts';
+import { parseServer } from './admin-kubeconfig/fields.ts';
 
 /** Which server is dialled with an administrator kubeconfig. Without any of these: the one that it names. */
 export interface ServerChoice {

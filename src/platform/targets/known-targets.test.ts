@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../kube/fake-clock.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import type { TargetName } from '../../scope/named-targets.ts';
 import { KnownTargets } from './known-targets.ts';
 import { toProjectRecord } from './project-record.ts';

@@ -1,6 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../kube/fake-clock.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { boundedResolver } from './resolver.ts';
 
 const found: LookupAddress[] = [{ address: '10.0.0.1', family: 4 }];

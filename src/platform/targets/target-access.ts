@@ -2,8 +2,8 @@ import { formatInstant, parseInstant } from '../../api/instant.ts';
 import { asObject } from '../../api/json.ts';
 import { annotations, labels, purposes, targetsNamespace } from '../../api/names.ts';
 import { decodeEntry } from '../../credentials/credential-secret.ts';
-import { isBearerToken } from '../../kube/admin-kubeconfig/admin-kube-config.ts';
 import type { ObjectKey } from '../../kube/object.ts';
+import { isBearerToken } from './admin-kubeconfig/admin-kube-config.ts';
 
 /** The object that something in a target, or the Secret about it, was made for. */
 export interface TargetOwner {

@@ -3,23 +3,23 @@ import { isIP } from 'node:net';
 import { ownNamespaces } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
 import { secrets } from '../../api/resources.ts';
-import {
-  type AdminKubeConfig,
-  isBearerToken,
-  readAdminKubeConfig,
-} from '../../kube/admin-kubeconfig/admin-kube-config.ts';
 import { ByteBudget } from '../../kube/client/byte-budget.ts';
-import { createKubeClient, type KubeClient } from '../../kube/client/client.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
 import { makeIdentity, type TlsIdentity } from '../../kube/client/client-identity.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { ignoreNotFound } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import { unusableAnswer } from '../../kube/untrusted/untrusted-answers.ts';
 import type { Logger } from '../../logger.ts';
 import type { TargetAddresses } from './addresses.ts';
+import {
+  type AdminKubeConfig,
+  isBearerToken,
+  readAdminKubeConfig,
+} from './admin-kubeconfig/admin-kube-config.ts';
 import { chooseServer } from './dialled-server.ts';
 import { addressProblem, serverRefused, type TargetProblem } from './target-problem.ts';
 import type { KubeConfigSource, SecretEntry } from './target-record.ts';
+import { createUntrustedClient, unusableAnswer } from './untrusted/untrusted-answers.ts';
 
 export interface TargetSource {
   /** Of the object that names the Secret. */
@@ -251,7 +251,7 @@ export class TargetClients {
     const identity = makeIdentity(config.server, tlsOf(config), headers);
     const { lookup } = addresses;
     const own = { identity, lookup, budget: this.#budget.lane() };
-    return createKubeClient({ ...limits, ...own, clock, random, userAgent, writeGuard });
+    return createUntrustedClient({ ...limits, ...own, clock, random, userAgent, writeGuard });
   }
 }
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { LatchkeyError } from '../../errors.ts';
 import { badAnswer, kubeErrorFromStatus, timedOut, unreachable } from '../../kube/kube-error.ts';
-import { toUntrustedServerError } from '../../kube/untrusted/untrusted-server-error.ts';
 import { AddressRefused } from './addresses.ts';
 import { targetProblemOf, withDialledServer } from './target-problem.ts';
+import { toUntrustedServerError } from './untrusted/untrusted-server-error.ts';
 
 const action = { verb: 'GET', path: '/api' };
 const status = (code: number) => kubeErrorFromStatus(action, code, { kind: 'Status' });

@@ -1,7 +1,7 @@
 import { type Problem, reasons } from '../../api/reasons.ts';
-import { UntrustedServerError } from '../../kube/untrusted/untrusted-server-error.ts';
 import { AddressRefused } from './addresses.ts';
 import type { KubeConfigSource } from './target-record.ts';
+import { UntrustedServerError } from './untrusted/untrusted-server-error.ts';
 
 /** Why a target cannot be used. The message names the fix; nothing of it comes from the target or its kubeconfig. */
 export type TargetProblem = Problem;

@@ -6,7 +6,6 @@ import {
   type KubeClientOptions,
 } from '../../../src/kube/client/client.ts';
 import { SilenceReports } from '../../../src/kube/client/silence-reports.ts';
-import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import {
   isAlreadyExists,
   isConflict,
@@ -16,6 +15,7 @@ import {
   KubeError,
 } from '../../../src/kube/kube-error.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { waitFor } from '../../fakes/wait-for.ts';
 
 let server: FakeApiServer;

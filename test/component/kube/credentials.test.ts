@@ -8,9 +8,9 @@ import { configMaps } from '../../../src/api/resources.ts';
 import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
 import { type KubeConfigSource, kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
 import { KubeConfigFiles } from '../../../src/kube/client/kube-config-file.ts';
-import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import { isUnauthorized } from '../../../src/kube/kube-error.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { waitFor } from '../../fakes/wait-for.ts';
 
 let server: FakeApiServer;

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import { LeaderElector } from '../../../src/kube/leader/leader-election.ts';
 import type { Lease } from '../../../src/kube/leader/lease.ts';
 import { silentLogger } from '../../../src/logger.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeLeases } from '../../fakes/fake-leases.ts';
 
 /** One candidate, and what it has been through. */

@@ -3,11 +3,11 @@ import { Reflector } from '../../../src/kube/cache/reflector.ts';
 import type { ReflectorClient, ReflectorOptions } from '../../../src/kube/cache/reflector-options.ts';
 import { Store, type StoredRecord } from '../../../src/kube/cache/store.ts';
 import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
-import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import { type KubeObject, keyOf } from '../../../src/kube/object.ts';
 import type { Logger } from '../../../src/logger.ts';
 import type { Exchange } from '../../fakes/exchange.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import type { ObjectStorage } from '../../fakes/object-storage.ts';
 import { waitFor } from '../../fakes/wait-for.ts';
 

@@ -2,14 +2,11 @@ import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { configMaps, namespaces, secrets } from '../../../src/api/resources.ts';
 import { LatchkeyError } from '../../../src/errors.ts';
-import {
-  createKubeClient,
-  type KubeClient,
-  type UntrustedClientOptions,
-} from '../../../src/kube/client/client.ts';
+import type { KubeClient, UntrustedClientOptions } from '../../../src/kube/client/client.ts';
 import { makeIdentity } from '../../../src/kube/client/client-identity.ts';
 import { isNotFound } from '../../../src/kube/kube-error.ts';
-import { UntrustedServerError } from '../../../src/kube/untrusted/untrusted-server-error.ts';
+import { createUntrustedClient } from '../../../src/platform/targets/untrusted/untrusted-answers.ts';
+import { UntrustedServerError } from '../../../src/platform/targets/untrusted/untrusted-server-error.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
 import { waitFor } from '../../fakes/wait-for.ts';
 
@@ -31,7 +28,7 @@ function makeClient(options: Partial<UntrustedClientOptions> = {}): KubeClient {
     'authorization',
     'Bearer own',
   ]);
-  const client = createKubeClient({ identity, userAgent: 'tester/1', ...options });
+  const client = createUntrustedClient({ identity, userAgent: 'tester/1', ...options });
   clients.push(client);
   return client;
 }

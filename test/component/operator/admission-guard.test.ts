@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { labels } from '../../../src/api/names.ts';
 import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
 import { systemClock } from '../../../src/kube/clock.ts';
-import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import { type Logger, silentLogger } from '../../../src/logger.ts';
 import {
   type AdmissionCheck,
@@ -17,6 +16,7 @@ import {
 } from '../../../src/operator/admission/generated/shipped-policies.ts';
 import { readPolicyDigest } from '../../../src/operator/admission/policy-digest.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { waitFor } from '../../fakes/wait-for.ts';
 
 let server: FakeApiServer;

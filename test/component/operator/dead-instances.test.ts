@@ -2,7 +2,6 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { finalizers } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { Store } from '../../../src/kube/cache/store.ts';
-import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import { WorkQueue } from '../../../src/kube/queue/work-queue.ts';
 import { runWorkers } from '../../../src/kube/queue/workers.ts';
 import { sleep } from '../../../src/kube/sleep.ts';
@@ -14,6 +13,7 @@ import { CredentialStores } from '../../../src/operator/credentials/credential-s
 import type { TargetSource } from '../../../src/platform/targets/target-clients.ts';
 import { toInstanceRecord } from '../../../src/platform/targets/target-record.ts';
 import { TargetStores } from '../../../src/platform/targets/target-stores.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { MemoryApi } from './memory-api.ts';
 
 const plural = 'virtualclusterinstances';

@@ -1,11 +1,11 @@
 import { X509Certificate } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createAuthority, createServer } from '../../../lab/controlplane/certificates.ts';
-import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import { silentLogger } from '../../../src/logger.ts';
 import { GatewayCertificateController } from '../../../src/operator/gateway-certificate/controller.ts';
 import { GatewayAuthority } from '../../../src/operator/gateway-certificate/gateway-authority.ts';
 import { lives } from '../../../src/operator/gateway-certificate/policy.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { type Fate, MemoryApi, type StoredObject } from './memory-api.ts';
 
 const [servingKey, authorityKey] = [

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { reasons } from '../../../src/api/reasons.ts';
-import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import type { Exchange } from '../../fakes/exchange.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { finalizerLimitMs, InstanceOperator, StagedInstance } from './staged-instance.ts';
 import { accessKey, everything, nothing, TargetStage } from './target-stage.ts';
 

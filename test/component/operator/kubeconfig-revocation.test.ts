@@ -2,8 +2,8 @@ import { describe, expect, it, vi } from 'vitest';
 import { reasons } from '../../../src/api/reasons.ts';
 import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
 import { kubeErrorFromStatus, timedOut } from '../../../src/kube/kube-error.ts';
-import { toUntrustedServerError } from '../../../src/kube/untrusted/untrusted-server-error.ts';
 import type { VirtualClusterInstanceRecord } from '../../../src/platform/targets/target-record.ts';
+import { toUntrustedServerError } from '../../../src/platform/targets/untrusted/untrusted-server-error.ts';
 import { KubeConfigSimulation } from './kubeconfig-simulation.ts';
 
 const requests = 'certificatesigningrequests';

@@ -8,7 +8,6 @@ import { noSitePolicy } from '../../../src/credentials/site-policy.ts';
 import { Store } from '../../../src/kube/cache/store.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
 import type { Timer } from '../../../src/kube/clock.ts';
-import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
 import type { WorkResult } from '../../../src/kube/queue/workers.ts';
 import { silentLogger } from '../../../src/logger.ts';
@@ -39,6 +38,7 @@ import type {
 } from '../../../src/platform/targets/target-clients.ts';
 import type { VirtualClusterInstanceRecord } from '../../../src/platform/targets/target-record.ts';
 import { instanceRecord, readyStatus } from '../../builders/target-record.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { type Fate, MemoryApi, type StoredObject } from './memory-api.ts';
 import { MemoryTarget } from './memory-target.ts';
 

@@ -6,7 +6,7 @@ import { clusterRoleBindings, type Resource } from '../../../src/api/resources.t
 import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
 import { badAnswer, kubeErrorFromStatus, timedOut } from '../../../src/kube/kube-error.ts';
-import { toUntrustedServerError } from '../../../src/kube/untrusted/untrusted-server-error.ts';
+import { toUntrustedServerError } from '../../../src/platform/targets/untrusted/untrusted-server-error.ts';
 import { certificateOf, usages } from '../../builders/issued-certificate.ts';
 import { KubeConfigSimulation } from './kubeconfig-simulation.ts';
 import type { StoredObject } from './memory-api.ts';

@@ -1,11 +1,12 @@
 import { createPublicKey } from 'node:crypto';
-import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
+import type { KubeClient } from '../../../src/kube/client/client.ts';
 import { makeIdentity } from '../../../src/kube/client/client-identity.ts';
 import type { RawResponse } from '../../../src/kube/client/response-collector.ts';
 import type { RequestTransport, TransportRequest } from '../../../src/kube/client/transport.ts';
 import type { Clock } from '../../../src/kube/clock.ts';
 import { badAnswer, KubeError, kubeErrorFromStatus } from '../../../src/kube/kube-error.ts';
 import { keyOf } from '../../../src/kube/object.ts';
+import { createUntrustedClient } from '../../../src/platform/targets/untrusted/untrusted-answers.ts';
 import { readCertificateRequest } from '../../builders/certificate-request.ts';
 import { certificateOf, usages } from '../../builders/issued-certificate.ts';
 import { type Fate, MemoryApi, type StoredObject } from './memory-api.ts';
@@ -65,7 +66,7 @@ export class MemoryTarget {
       close: async () => undefined,
     };
     const random = () => 0.5;
-    return createKubeClient({
+    return createUntrustedClient({
       ...limits,
       maxListBytes: this.maxListBytes,
       ...{ identity, transport, clock: this.#clock, random, userAgent: 'tester/1' },

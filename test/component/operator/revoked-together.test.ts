@@ -3,7 +3,6 @@ import { labels } from '../../../src/api/names.ts';
 import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
 import { Store } from '../../../src/kube/cache/store.ts';
 import { timedOut } from '../../../src/kube/kube-error.ts';
-import { toUntrustedServerError } from '../../../src/kube/untrusted/untrusted-server-error.ts';
 import { silentLogger } from '../../../src/logger.ts';
 import { CertificateRevoker } from '../../../src/operator/certificates/certificate-revoker.ts';
 import { RevocationController } from '../../../src/operator/certificates/revocation-controller.ts';
@@ -13,6 +12,7 @@ import {
   revocationIndexes,
 } from '../../../src/operator/certificates/revocation-records.ts';
 import type { TargetClients } from '../../../src/platform/targets/target-clients.ts';
+import { toUntrustedServerError } from '../../../src/platform/targets/untrusted/untrusted-server-error.ts';
 import { HastyClock } from './kubeconfig-simulation.ts';
 import { MemoryTarget, refusal } from './memory-target.ts';
 

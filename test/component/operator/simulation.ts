@@ -5,7 +5,6 @@ import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts
 import { isLive, type Liveness } from '../../../src/credentials/liveness.ts';
 import type { CredentialKind, CredentialRecord } from '../../../src/credentials/record.ts';
 import { LatchkeyError } from '../../../src/errors.ts';
-import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import { type KubeObject, keyOf } from '../../../src/kube/object.ts';
 import { silentLogger } from '../../../src/logger.ts';
 import { Controllers } from '../../../src/operator/assembly/controllers.ts';
@@ -15,6 +14,7 @@ import { toProjectRecord } from '../../../src/platform/targets/project-record.ts
 import { allOperatorSettings } from '../../../src/settings/operator.ts';
 import { readSettings } from '../../../src/settings/read.ts';
 import { OperatorMetrics } from '../../../src/telemetry/metrics/operator.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { type Fate, MemoryApi, type StoredObject } from './memory-api.ts';
 
 const kinds: Readonly<Record<string, CredentialKind>> = {

@@ -1,6 +1,5 @@
 import { conditionTypes, findCondition } from '../../../src/api/conditions.ts';
 import { apiVersion, finalizers } from '../../../src/api/names.ts';
-import type { FakeClock } from '../../../src/kube/fake-clock.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
 import { createTargetControllers } from '../../../src/operator/assembly/create-target-controllers.ts';
 import type { OperatorContext } from '../../../src/operator/assembly/operator-context.ts';
@@ -9,6 +8,7 @@ import type { Controller } from '../../../src/operator/shared/controller.ts';
 import type { TransitionEvent } from '../../../src/operator/shared/events.ts';
 import { toInstanceRecord } from '../../../src/platform/targets/target-record.ts';
 import { TargetStores } from '../../../src/platform/targets/target-stores.ts';
+import type { FakeClock } from '../../fakes/fake-clock.ts';
 import { connection, owner, type TargetStage } from './target-stage.ts';
 
 const { namespace } = connection.kubeConfig;

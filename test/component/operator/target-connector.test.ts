@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LatchkeyError } from '../../../src/errors.ts';
-import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import type { Exchange } from '../../fakes/exchange.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { waitFor } from '../../fakes/wait-for.ts';
 import { accessKey, connection, owner, PlayedTarget, showAs, TargetStage } from './target-stage.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import type { Exchange } from '../../fakes/exchange.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { InstanceOperator, StagedInstance } from './staged-instance.ts';
 import { connection, everything, nothing, TargetStage } from './target-stage.ts';
 

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
-import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import { silentLogger } from '../../../src/logger.ts';
 import { TargetSweep } from '../../../src/operator/targets/target-sweep.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { waitFor } from '../../fakes/wait-for.ts';
 
 const clock = new FakeClock();

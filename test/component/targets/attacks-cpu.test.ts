@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import forge from 'node-forge';
 import { afterEach, describe, expect, it } from 'vitest';
 import { configMaps } from '../../../src/api/resources.ts';
-import { readAdminKubeConfig } from '../../../src/kube/admin-kubeconfig/admin-kube-config.ts';
+import { readAdminKubeConfig } from '../../../src/platform/targets/admin-kubeconfig/admin-kube-config.ts';
 import { adminDocument, base64, certificateUser, yamlOf } from '../../builders/admin-kube-config.ts';
 import { cpuMs } from '../../fakes/cpu-time.ts';
 import { four, TargetWorld } from './target-world.ts';

@@ -2,7 +2,7 @@ import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { stringify } from 'yaml';
-import { readAdminKubeConfig } from '../../../src/kube/admin-kubeconfig/admin-kube-config.ts';
+import { readAdminKubeConfig } from '../../../src/platform/targets/admin-kubeconfig/admin-kube-config.ts';
 import {
   type AdminDocument,
   adminDocument,

@@ -5,11 +5,11 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createAuthority } from '../../../lab/controlplane/certificates.ts';
 import { configMaps } from '../../../src/api/resources.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
-import { FakeClock } from '../../../src/kube/fake-clock.ts';
 import { targetProblemOf } from '../../../src/platform/targets/target-problem.ts';
 import { adminDocument, certificateUser, type DocumentParts } from '../../builders/admin-kube-config.ts';
 import type { Exchange } from '../../fakes/exchange.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { waitFor } from '../../fakes/wait-for.ts';
 import { four, TargetWorld } from './target-world.ts';
 

@@ -10,9 +10,10 @@ import {
 import type { World } from '../../../lab/operator/world.ts';
 import { targetsNamespace } from '../../../src/api/names.ts';
 import { clusters, secrets, virtualClusterInstances } from '../../../src/api/resources.ts';
-import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
+import type { KubeClient } from '../../../src/kube/client/client.ts';
 import { makeIdentity } from '../../../src/kube/client/client-identity.ts';
 import type { Impersonation } from '../../../src/kube/client/impersonation.ts';
+import { createUntrustedClient } from '../../../src/platform/targets/untrusted/untrusted-answers.ts';
 
 /** Settings with which an operator dials targets on this machine, and checks them every second. */
 export const targetSettings = {
@@ -125,7 +126,7 @@ export async function workAs(
   work: (client: KubeClient) => Promise<void>,
 ): Promise<void> {
   const identity = makeIdentity(new URL(server), { ca }, ['authorization', `Bearer ${token}`]);
-  const client = createKubeClient({ identity, userAgent: 'test' });
+  const client = createUntrustedClient({ identity, userAgent: 'test' });
   try {
     await work(client.as(who));
   } finally {

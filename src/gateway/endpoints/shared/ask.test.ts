@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Dispatcher } from 'undici';
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../../kube/fake-clock.ts';
+import { FakeClock } from '../../../../test/fakes/fake-clock.ts';
 import { Stalled } from '../../proxy/forward.ts';
 import { ask } from './ask.ts';
 

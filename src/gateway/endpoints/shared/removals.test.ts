@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { FakeClock } from '../../../../test/fakes/fake-clock.ts';
 import { virtualClusterInstanceKubeConfigs } from '../../../api/resources.ts';
 import type { DeleteOptions } from '../../../kube/client/client.ts';
-import { FakeClock } from '../../../kube/fake-clock.ts';
 import { KubeError } from '../../../kube/kube-error.ts';
 import { silentLogger } from '../../../logger.ts';
 import { Arrivals } from '../../index/arrivals.ts';

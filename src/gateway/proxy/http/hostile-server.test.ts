@@ -2,8 +2,8 @@ import { PassThrough } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import { exchange, ok, send, startPool, stopPools } from '../../../../test/builders/upstream-pool.ts';
+import { FakeClock } from '../../../../test/fakes/fake-clock.ts';
 import { waitFor } from '../../../../test/fakes/wait-for.ts';
-import { FakeClock } from '../../../kube/fake-clock.ts';
 import { BadResponse } from './response-head.ts';
 import { UpstreamPool } from './upstream-pool.ts';
 

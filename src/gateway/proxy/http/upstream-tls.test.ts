@@ -12,11 +12,11 @@ import { buildConnector } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createAuthority, createClient, createServer } from '../../../../lab/controlplane/certificates.ts';
 import { exchange, ok, send } from '../../../../test/builders/upstream-pool.ts';
+import { FakeClock } from '../../../../test/fakes/fake-clock.ts';
 import { waitFor } from '../../../../test/fakes/wait-for.ts';
 import { hardenedTls, makeIdentity, type TlsIdentity } from '../../../kube/client/client-identity.ts';
 import { ConnectionSet } from '../../../kube/client/connections.ts';
 import { systemClock } from '../../../kube/clock.ts';
-import { FakeClock } from '../../../kube/fake-clock.ts';
 import { openUpstreamPools, UpstreamPool } from './upstream-pool.ts';
 
 const authority = createAuthority('target');

@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cpuMs } from '../../../test/fakes/cpu-time.ts';
+import { cpuMs } from '../../../../test/fakes/cpu-time.ts';
 import { type PrivateKeyLabel, privateKeyForm } from './private-key-form.ts';
 
 const rsa = (modulusLength: number) => generateKeyPairSync('rsa', { modulusLength }).privateKey;

@@ -1,11 +1,7 @@
-import { isObject } from '../../api/json.ts';
-import type { Resource } from '../../api/resources.ts';
-import { isSegment } from '../resource-path.ts';
-
-/** Of a list: the most objects that may come. */
-export interface ListBounds {
-  readonly limit: number | undefined;
-}
+import { isObject } from '../../../api/json.ts';
+import type { Resource } from '../../../api/resources.ts';
+import type { ListBounds } from '../../../kube/client/answer-guard.ts';
+import { isSegment } from '../../../kube/resource-path.ts';
 
 /**
  * Whether an answer of an API server that others chose has the metadata of an object of the resource, each entry of

@@ -1,14 +1,17 @@
 import { type Linked, LinkedList } from '../../linked-list.ts';
 
+/** All slots are taken, or this user has their share of them, and enough requests wait for one. */
+export class UpstreamBusy extends Error {}
+
 /** What one request needs to be under way. It is used once. */
-export abstract class Place implements Linked<Place> {
+export abstract class RequestSlot implements Linked<RequestSlot> {
   /** Who the request is for. */
   readonly user: string;
-  /** For `Places` alone. */
+  /** For `RequestSlots` alone. */
   state: 'new' | 'waiting' | 'taken' | 'left' = 'new';
   share: UserShare | undefined;
-  previous: Place | undefined;
-  next: Place | undefined;
+  previous: RequestSlot | undefined;
+  next: RequestSlot | undefined;
 
   constructor(user: string) {
     this.user = user;
@@ -21,16 +24,16 @@ export abstract class Place implements Linked<Place> {
   abstract onRefused(): void;
 }
 
-/** What one user holds of the places, and the requests that wait. */
+/** What one user holds of the slots, and the requests that wait. */
 class UserShare implements Linked<UserShare> {
   taken = 0;
   waiting = 0;
-  readonly line = new LinkedList<Place>();
+  readonly line = new LinkedList<RequestSlot>();
   previous: UserShare | undefined;
   next: UserShare | undefined;
 }
 
-export interface PlacesOptions {
+export interface RequestSlotsOptions {
   /** Requests at once. */
   readonly max: number;
   /** Requests that may wait. */
@@ -38,11 +41,11 @@ export interface PlacesOptions {
 }
 
 /**
- * A limit for requests at once, and a line in front of it. No user gets more than half of the places or of the line, because a
- * place that a slow request holds cannot be taken back. Users in the line take turns. Several users can fill the line: then who has
+ * A limit for requests at once, and a line in front of it. No user gets more than half of the slots or of the line, because a
+ * slot that a slow request holds cannot be taken back. Users in the line take turns. Several users can fill the line: then who has
  * the most in it makes room for who has less.
  */
-export class Places {
+export class RequestSlots {
   readonly #max: number;
   readonly #maxWaiting: number;
   readonly #maxOfUser: number;
@@ -50,10 +53,10 @@ export class Places {
   #taken = 0;
   #waiting = 0;
   readonly #shares = new Map<string, UserShare>();
-  /** Users who wait and may have another place. While there is one, every place is taken. */
+  /** Users who wait and may have another slot. While there is one, every slot is taken. */
   readonly #turns = new LinkedList<UserShare>();
 
-  constructor({ max, maxWaiting }: PlacesOptions) {
+  constructor({ max, maxWaiting }: RequestSlotsOptions) {
     this.#max = max;
     this.#maxWaiting = maxWaiting;
     this.#maxOfUser = Math.max(1, Math.floor(max / 2));
@@ -69,36 +72,36 @@ export class Places {
   }
 
   /** False when too many wait already. */
-  enter(place: Place): boolean {
-    const share = this.#shares.get(place.user) ?? new UserShare();
-    if (this.#taken < this.#max && share.taken < this.#maxOfUser) this.#take(place, share);
-    else if (share.waiting < this.#maxWaitingOfUser && this.#hasRoomFor(share)) this.#line(place, share);
+  enter(slot: RequestSlot): boolean {
+    const share = this.#shares.get(slot.user) ?? new UserShare();
+    if (this.#taken < this.#max && share.taken < this.#maxOfUser) this.#take(slot, share);
+    else if (share.waiting < this.#maxWaitingOfUser && this.#hasRoomFor(share)) this.#line(slot, share);
     else return false;
-    this.#shares.set(place.user, share);
+    this.#shares.set(slot.user, share);
     return true;
   }
 
-  /** Gives the place back, or leaves the line. Only the first call counts. */
-  leave(place: Place): void {
-    const { state, share } = place;
-    place.state = 'left';
-    if (state === 'waiting' && share !== undefined) this.#withdraw(place, share);
-    if (state === 'taken' && share !== undefined) this.#release(place, share);
+  /** Gives the slot back, or leaves the line. Only the first call counts. */
+  leave(slot: RequestSlot): void {
+    const { state, share } = slot;
+    slot.state = 'left';
+    if (state === 'waiting' && share !== undefined) this.#withdraw(slot, share);
+    if (state === 'taken' && share !== undefined) this.#release(slot, share);
   }
 
-  #take(place: Place, share: UserShare): void {
+  #take(slot: RequestSlot, share: UserShare): void {
     this.#taken += 1;
     share.taken += 1;
-    place.share = share;
-    place.state = 'taken';
+    slot.share = share;
+    slot.state = 'taken';
   }
 
-  #line(place: Place, share: UserShare): void {
+  #line(slot: RequestSlot, share: UserShare): void {
     this.#waiting += 1;
     share.waiting += 1;
-    place.share = share;
-    place.state = 'waiting';
-    share.line.append(place);
+    slot.share = share;
+    slot.state = 'waiting';
+    share.line.append(slot);
     if (share.waiting === 1 && share.taken < this.#maxOfUser) this.#turns.append(share);
   }
 
@@ -115,37 +118,37 @@ export class Places {
     return true;
   }
 
-  #withdraw(place: Place, share: UserShare): void {
-    this.#unline(place, share);
+  #withdraw(slot: RequestSlot, share: UserShare): void {
+    this.#unline(slot, share);
     if (share.waiting === 0 && share.taken < this.#maxOfUser) this.#turns.remove(share);
-    this.#forget(place.user, share);
+    this.#forget(slot.user, share);
   }
 
-  #unline(place: Place, share: UserShare): void {
+  #unline(slot: RequestSlot, share: UserShare): void {
     this.#waiting -= 1;
     share.waiting -= 1;
-    share.line.remove(place);
+    share.line.remove(slot);
   }
 
-  #release(place: Place, share: UserShare): void {
+  #release(slot: RequestSlot, share: UserShare): void {
     this.#taken -= 1;
     // Until now they had as many as they may have.
     if (share.waiting > 0 && share.taken === this.#maxOfUser) this.#turns.append(share);
     share.taken -= 1;
-    this.#forget(place.user, share);
+    this.#forget(slot.user, share);
     this.#serve();
   }
 
-  /** One place became free, so one request can go on. */
+  /** One slot became free, so one request can go on. */
   #serve(): void {
     const share = this.#turns.first;
-    const place = share?.line.first;
-    if (share === undefined || place === undefined) return;
+    const slot = share?.line.first;
+    if (share === undefined || slot === undefined) return;
     this.#turns.remove(share);
-    this.#unline(place, share);
-    this.#take(place, share);
+    this.#unline(slot, share);
+    this.#take(slot, share);
     if (share.waiting > 0 && share.taken < this.#maxOfUser) this.#turns.append(share);
-    place.onTurn();
+    slot.onTurn();
   }
 
   #forget(user: string, share: UserShare): void {

@@ -1,7 +1,7 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { createAuthority, createClient } from '../../../lab/controlplane/certificates.ts';
+import { createAuthority, createClient } from '../../../../lab/controlplane/certificates.ts';
 import {
   type AdminDocument,
   adminDocument,
@@ -10,8 +10,8 @@ import {
   type DocumentParts,
   jsonOf,
   yamlOf,
-} from '../../../test/builders/admin-kube-config.ts';
-import { cpuMs } from '../../../test/fakes/cpu-time.ts';
+} from '../../../../test/builders/admin-kube-config.ts';
+import { cpuMs } from '../../../../test/fakes/cpu-time.ts';
 import { type AdminKubeConfig, isBearerToken, readAdminKubeConfig } from './admin-kube-config.ts';
 import { fieldRefusal, type Place, places, refusals } from './refusals.ts';
 

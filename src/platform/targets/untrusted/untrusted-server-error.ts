@@ -1,6 +1,6 @@
-import { defined } from '../../api/json.ts';
-import { errorMessage, LatchkeyError } from '../../errors.ts';
-import { type Action, KubeError, type KubeErrorInit } from '../kube-error.ts';
+import { defined } from '../../../api/json.ts';
+import { errorMessage, LatchkeyError } from '../../../errors.ts';
+import { type Action, KubeError, type KubeErrorInit } from '../../../kube/kube-error.ts';
 
 /**
  * A request that failed at an API server that others chose. Unlike that of our own API server, neither its text nor its

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from './clock.ts';
+import type { Clock, Timer } from '../../src/kube/clock.ts';
 
 interface Pending {
   readonly at: number;

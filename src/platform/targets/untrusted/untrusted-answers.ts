@@ -1,22 +1,30 @@
-import { isObject } from '../../api/json.ts';
-import type { Resource } from '../../api/resources.ts';
-import { type Action, badAnswer } from '../kube-error.ts';
-import { isUntrustedList, isUntrustedObject, type ListBounds } from './untrusted-object.ts';
+import { isObject } from '../../../api/json.ts';
+import type { AnswerGuard, Asked } from '../../../kube/client/answer-guard.ts';
+import {
+  createKubeClient,
+  type KubeClient,
+  type UntrustedClientOptions,
+} from '../../../kube/client/client.ts';
+import { type Action, badAnswer } from '../../../kube/kube-error.ts';
+import { isUntrustedList, isUntrustedObject } from './untrusted-object.ts';
 import { toUntrustedServerError, UntrustedServerError } from './untrusted-server-error.ts';
 
-export interface Asked {
-  readonly method: string;
-  readonly path: string;
-  readonly resource?: Resource;
-  /** Absent: one object was asked for. */
-  readonly list?: ListBounds;
-}
+/** Every error is an UntrustedServerError, which holds no text of the server, and an answer that is no object of Kubernetes is one too. */
+const untrustedAnswers: AnswerGuard = {
+  check: checkUntrusted,
+  watch: withUntrustedErrors,
+  make: makeForUntrusted,
+};
+
+/** The client of an API server that others chose. Close it to end its connections. */
+export const createUntrustedClient = (options: Omit<UntrustedClientOptions, 'answers'>): KubeClient =>
+  createKubeClient({ ...options, answers: untrustedAnswers });
 
 /**
  * The answer of an API server that is not trusted, when it has the shape that was asked for: what reads it takes
  * `metadata` and `items` for granted. The types of all other fields are the caller's to check.
  */
-export async function checkUntrusted(
+async function checkUntrusted(
   answer: Promise<unknown>,
   asked: Asked,
   signal: AbortSignal | undefined,
@@ -32,7 +40,7 @@ export async function checkUntrusted(
   }
 }
 
-export async function* withUntrustedErrors<T>(
+async function* withUntrustedErrors<T>(
   action: Action,
   events: AsyncIterable<T>,
   signal: AbortSignal,
@@ -46,7 +54,7 @@ export async function* withUntrustedErrors<T>(
 }
 
 /** What the work returns, which makes a request out of what may have been an answer before. */
-export function makeForUntrusted<T>(action: Action, make: () => T): T {
+function makeForUntrusted<T>(action: Action, make: () => T): T {
   try {
     return make();
   } catch (error) {

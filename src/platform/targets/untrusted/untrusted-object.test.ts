@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { clusterRoleBindings, configMaps, roleBindings } from '../../api/resources.ts';
-import { objectPath } from '../resource-path.ts';
+import { clusterRoleBindings, configMaps, roleBindings } from '../../../api/resources.ts';
+import { objectPath } from '../../../kube/resource-path.ts';
 import { isUntrustedList, isUntrustedObject } from './untrusted-object.ts';
 
 const meta = (parts: object) => ({ metadata: { name: 'a', ...parts } });

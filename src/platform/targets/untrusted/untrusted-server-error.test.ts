@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { LatchkeyError } from '../../errors.ts';
+import { LatchkeyError } from '../../../errors.ts';
 import {
   badAnswer,
   isAlreadyExists,
@@ -9,7 +9,7 @@ import {
   kubeErrorFromStatus,
   timedOut,
   unreachable,
-} from '../kube-error.ts';
+} from '../../../kube/kube-error.ts';
 import { toUntrustedServerError, UntrustedServerError } from './untrusted-server-error.ts';
 
 const action = { verb: 'GET', path: '/api/v1/secrets' };

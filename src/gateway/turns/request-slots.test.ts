@@ -1,38 +1,38 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Place, Places, type PlacesOptions } from './places.ts';
+import { RequestSlot, RequestSlots, type RequestSlotsOptions } from './request-slots.ts';
 
-/** The places of a test: who holds one, who waits, and whose turn came when. */
+/** The slots of a test: who holds one, who waits, and whose turn came when. */
 class Stage {
-  readonly places: Places;
-  readonly entered: TestPlace[] = [];
-  readonly turns: TestPlace[] = [];
+  readonly slots: RequestSlots;
+  readonly entered: TestSlot[] = [];
+  readonly turns: TestSlot[] = [];
 
-  constructor(options: PlacesOptions) {
-    this.places = new Places(options);
+  constructor(options: RequestSlotsOptions) {
+    this.slots = new RequestSlots(options);
   }
 
-  enter(user: string): TestPlace | undefined {
-    const place = new TestPlace(user, (taken) => void this.turns.push(taken));
-    if (!this.places.enter(place)) return undefined;
-    this.entered.push(place);
-    return place;
+  enter(user: string): TestSlot | undefined {
+    const slot = new TestSlot(user, (taken) => void this.turns.push(taken));
+    if (!this.slots.enter(slot)) return undefined;
+    this.entered.push(slot);
+    return slot;
   }
 
-  enterMany(user: string, count: number): (TestPlace | undefined)[] {
+  enterMany(user: string, count: number): (TestSlot | undefined)[] {
     return Array.from({ length: count }, () => this.enter(user));
   }
 
-  of(user: string, state: Place['state']): TestPlace[] {
-    return this.entered.filter((place) => place.user === user && place.state === state);
+  of(user: string, state: RequestSlot['state']): TestSlot[] {
+    return this.entered.filter((slot) => slot.user === user && slot.state === state);
   }
 }
 
-class TestPlace extends Place {
+class TestSlot extends RequestSlot {
   isRefused = false;
-  readonly #onTurn: (place: TestPlace) => void;
+  readonly #onTurn: (slot: TestSlot) => void;
 
-  constructor(user: string, onTurn: (place: TestPlace) => void) {
+  constructor(user: string, onTurn: (slot: TestSlot) => void) {
     super(user);
     this.#onTurn = onTurn;
   }
@@ -46,9 +46,9 @@ class TestPlace extends Place {
   }
 }
 
-const statesOf = (places: readonly (Place | undefined)[]) => places.map((place) => place?.state);
+const statesOf = (slots: readonly (RequestSlot | undefined)[]) => slots.map((slot) => slot?.state);
 
-describe('places', () => {
+describe('slots', () => {
   it('are free for anyone while there are some', () => {
     const stage = new Stage({ max: 4, maxWaiting: 0 });
     expect(statesOf([stage.enter('a'), stage.enter('b'), stage.enter('c'), stage.enter('d')])).toEqual(
@@ -71,8 +71,8 @@ describe('places', () => {
 
   it('of which one user gave some back go to that user again, up to half, whichever those were', () => {
     const stage = new Stage({ max: 64, maxWaiting: 0 });
-    const places = stage.enterMany('a', 32);
-    for (const place of places.slice(0, 16)) stage.places.leave(place as Place);
+    const slots = stage.enterMany('a', 32);
+    for (const slot of slots.slice(0, 16)) stage.slots.leave(slot as RequestSlot);
     expect(statesOf(stage.enterMany('a', 16))).toEqual(Array(16).fill('taken'));
     expect(stage.enter('a')).toBeUndefined();
   });
@@ -81,8 +81,8 @@ describe('places', () => {
     const stage = new Stage({ max: 2, maxWaiting: 0 });
     const first = stage.enter('a');
     stage.enter('b');
-    for (let time = 0; time < 3; time += 1) stage.places.leave(first as Place);
-    expect(stage.places.taken).toBe(1);
+    for (let time = 0; time < 3; time += 1) stage.slots.leave(first as RequestSlot);
+    expect(stage.slots.taken).toBe(1);
   });
 });
 
@@ -108,8 +108,8 @@ describe('the line', () => {
     // Each has three, three and two: no one has more than one that another has.
     expect(stage.enter('c')).toBeUndefined();
     expect([stage.of('a', 'waiting').length, stage.of('b', 'waiting').length]).toEqual([3, 3]);
-    expect(stage.places.waiting).toBe(8);
-    for (const place of [...stage.of('b', 'taken'), ...stage.of('a', 'taken')]) stage.places.leave(place);
+    expect(stage.slots.waiting).toBe(8);
+    for (const slot of [...stage.of('b', 'taken'), ...stage.of('a', 'taken')]) stage.slots.leave(slot);
     expect(stage.of('c', 'taken')).toHaveLength(1);
   });
 
@@ -117,21 +117,21 @@ describe('the line', () => {
     const stage = new Stage({ max: 1, maxWaiting: 2 });
     stage.enter('a');
     for (let time = 0; time < 10; time += 1) {
-      const place = stage.enter('b');
-      expect(place?.state).toBe('waiting');
-      stage.places.leave(place as Place);
+      const slot = stage.enter('b');
+      expect(slot?.state).toBe('waiting');
+      stage.slots.leave(slot as RequestSlot);
     }
-    expect(stage.places.waiting).toBe(0);
+    expect(stage.slots.waiting).toBe(0);
   });
 
   it('is served in turns of the users, and for each in the order of their requests', () => {
     const stage = new Stage({ max: 1, maxWaiting: 100 });
     const first = stage.enter('x');
-    const places = [...stage.enterMany('a', 3), ...stage.enterMany('b', 2), ...stage.enterMany('c', 1)];
-    const [a1, a2, a3, b1, b2, c1] = places;
+    const slots = [...stage.enterMany('a', 3), ...stage.enterMany('b', 2), ...stage.enterMany('c', 1)];
+    const [a1, a2, a3, b1, b2, c1] = slots;
     let held = first;
     while (held !== undefined) {
-      stage.places.leave(held);
+      stage.slots.leave(held);
       held = stage.turns.find(({ state }) => state === 'taken');
     }
     expect(stage.turns).toEqual([a1, b1, c1, a2, b2, a3]);
@@ -143,19 +143,19 @@ describe('the line', () => {
     expect(a3?.state).toBe('waiting');
     const b1 = stage.enter('b');
     expect(b1?.state).toBe('taken');
-    stage.places.leave(b1 as Place);
+    stage.slots.leave(b1 as RequestSlot);
     expect(a3?.state).toBe('waiting');
-    stage.places.leave(stage.of('a', 'taken').at(-1) as Place);
+    stage.slots.leave(stage.of('a', 'taken').at(-1) as RequestSlot);
     expect([a1?.state, a3?.state]).toEqual(['taken', 'taken']);
   });
 });
 
 describe('users who ask for more than there is', () => {
-  it('are served in full as soon as places of theirs are free, whichever those were', () => {
+  it('are served in full as soon as slots of theirs are free, whichever those were', () => {
     const stage = new Stage({ max: 64, maxWaiting: 100 });
-    const places = stage.enterMany('a', 40);
-    for (const place of places.slice(0, 16)) stage.places.leave(place as Place);
-    expect([stage.places.taken, stage.places.waiting]).toEqual([24, 0]);
+    const slots = stage.enterMany('a', 40);
+    for (const slot of slots.slice(0, 16)) stage.slots.leave(slot as RequestSlot);
+    expect([stage.slots.taken, stage.slots.waiting]).toEqual([24, 0]);
   });
 
   it.each([2, 3, 4, 5, 8])('when %i of them always ask, each gets its part of what ends', (count) => {
@@ -163,20 +163,20 @@ describe('users who ask for more than there is', () => {
     const stage = new Stage({ max, maxWaiting: 1_000 });
     const users = Array.from({ length: count }, (_, index) => `user-${index}`);
     const queue = users.flatMap((user) => stage.enterMany(user, 2 * max));
-    const running = queue.filter((place) => place?.state === 'taken');
+    const running = queue.filter((slot) => slot?.state === 'taken');
     const rounds = 100;
     for (let turn = 0; turn < rounds * count; turn += 1) {
       const before = stage.turns.length;
       const ended = running.shift();
       if (ended === undefined) break;
-      stage.places.leave(ended);
+      stage.slots.leave(ended);
       stage.enter(ended.user);
       running.push(...stage.turns.slice(before));
     }
-    const served = users.map((user) => stage.turns.filter((place) => place.user === user).length);
-    // The first one or two began with half of the places each, and so asked for a turn later.
+    const served = users.map((user) => stage.turns.filter((slot) => slot.user === user).length);
+    // The first one or two began with half of the slots each, and so asked for a turn later.
     for (const turns of served) expect(turns).toBeGreaterThanOrEqual(rounds - max / 2);
-    expect(stage.places.taken).toBe(max);
+    expect(stage.slots.taken).toBe(max);
   });
 });
 
@@ -194,17 +194,17 @@ describe('whatever comes in whatever order', () => {
   type Step = { enter: string } | { leave: number; again: boolean };
   function run(stage: Stage, step: Step): void {
     if ('enter' in step) return void stage.enter(step.enter);
-    const place = stage.entered[step.leave % Math.max(1, stage.entered.length)];
-    if (place === undefined) return;
-    stage.places.leave(place);
-    if (step.again) stage.places.leave(place);
+    const slot = stage.entered[step.leave % Math.max(1, stage.entered.length)];
+    if (slot === undefined) return;
+    stage.slots.leave(slot);
+    if (step.again) stage.slots.leave(slot);
   }
 
-  /** What one user may have, whatever came before: half, and one place where half is none. */
+  /** What one user may have, whatever came before: half, and one slot where half is none. */
   const half = (max: number) => Math.max(1, Math.floor(max / 2));
 
   /** Calls `check` after each step of a run. */
-  const always = (check: (stage: Stage, options: PlacesOptions) => void) =>
+  const always = (check: (stage: Stage, options: RequestSlotsOptions) => void) =>
     fc.assert(
       fc.property(sizes, steps, (options, all) => {
         const stage = new Stage(options);
@@ -217,15 +217,15 @@ describe('whatever comes in whatever order', () => {
     );
 
   it('the counts are those of the requests, and within the limits', () => {
-    always(({ places, entered }, { max, maxWaiting }) => {
-      const count = (state: Place['state']) => entered.filter((place) => place.state === state).length;
-      expect([places.taken, places.waiting]).toEqual([count('taken'), count('waiting')]);
-      expect(places.taken).toBeLessThanOrEqual(max);
-      expect(places.waiting).toBeLessThanOrEqual(maxWaiting);
+    always(({ slots, entered }, { max, maxWaiting }) => {
+      const count = (state: RequestSlot['state']) => entered.filter((slot) => slot.state === state).length;
+      expect([slots.taken, slots.waiting]).toEqual([count('taken'), count('waiting')]);
+      expect(slots.taken).toBeLessThanOrEqual(max);
+      expect(slots.waiting).toBeLessThanOrEqual(maxWaiting);
     });
   });
 
-  it('no user has more than half of the places, or of the line', () => {
+  it('no user has more than half of the slots, or of the line', () => {
     always((stage, { max, maxWaiting }) => {
       for (const user of users) {
         expect(stage.of(user, 'taken').length).toBeLessThanOrEqual(half(max));
@@ -234,9 +234,9 @@ describe('whatever comes in whatever order', () => {
     });
   });
 
-  it('no place idles: while one is free, only users with half of the places wait', () => {
+  it('no slot idles: while one is free, only users with half of the slots wait', () => {
     always((stage, { max }) => {
-      if (stage.places.taken === max) return;
+      if (stage.slots.taken === max) return;
       for (const user of users)
         if (stage.of(user, 'waiting').length > 0) expect(stage.of(user, 'taken')).toHaveLength(half(max));
     });
@@ -245,21 +245,21 @@ describe('whatever comes in whatever order', () => {
   it('who is alone gets half at once, and so does who comes next', () => {
     always((stage, { max }) => {
       const isAlone = users.slice(1).every((user) => stage.of(user, 'taken').length === 0);
-      if (max === 1 || !isAlone || stage.places.waiting > 0) return;
+      if (max === 1 || !isAlone || stage.slots.waiting > 0) return;
       for (const user of ['a', 'b']) {
         const held = stage.of(user, 'taken').length;
         const more = stage.enterMany(user, half(max) - held);
         expect(statesOf(more)).toEqual(Array(half(max) - held).fill('taken'));
-        for (const place of more) stage.places.leave(place as Place);
+        for (const slot of more) stage.slots.leave(slot as RequestSlot);
       }
     });
   });
 
   it('each user is served in the order of their requests', () => {
     always(({ entered, turns }) => {
-      const order = new Map(entered.map((place, index) => [place, index]));
+      const order = new Map(entered.map((slot, index) => [slot, index]));
       for (const user of users) {
-        const own = turns.filter((place) => place.user === user).map((place) => order.get(place) ?? -1);
+        const own = turns.filter((slot) => slot.user === user).map((slot) => order.get(slot) ?? -1);
         expect(own).toEqual([...own].sort((a, b) => a - b));
       }
     });
@@ -305,8 +305,8 @@ describe('whatever comes in whatever order', () => {
       fc.property(sizes, steps, (options, all) => {
         const stage = new Stage(options);
         for (const step of all) run(stage, step);
-        for (const place of stage.entered) stage.places.leave(place);
-        expect([stage.places.taken, stage.places.waiting]).toEqual([0, 0]);
+        for (const slot of stage.entered) stage.slots.leave(slot);
+        expect([stage.slots.taken, stage.slots.waiting]).toEqual([0, 0]);
         const fresh = Array.from({ length: options.max }, (_, index) => stage.enter(`new-${index}`));
         expect(statesOf(fresh)).toEqual(Array(options.max).fill('taken'));
       }),
