@@ -1,6 +1,6 @@
 import { group } from '../../api/names.ts';
 import { issuerDocuments } from '../../credentials/tokens/discovery.ts';
-import type { TargetPlace } from '../../scope/gate/authorise.ts';
+import type { TargetLocation } from '../../scope/gate/authorise.ts';
 import { isCredentialRequest } from '../../scope/gate/sensitive.ts';
 import type { RequestMeaning, ResolvedRequest } from '../../scope/requests/resolve-request.ts';
 import { version } from '../../version.ts';
@@ -71,7 +71,7 @@ export class Endpoints {
     this.#groups = new Set([...this.#onPlatform.keys()].map(groupOf));
   }
 
-  find(asked: RequestMeaning, { isPlatform }: Pick<TargetPlace, 'isPlatform'>): Endpoint | undefined {
+  find(asked: RequestMeaning, { isPlatform }: Pick<TargetLocation, 'isPlatform'>): Endpoint | undefined {
     if (isNamespaceMade(asked)) return this.#spaceNamespace;
     if (asked.isResourceRequest && !this.#groups.has(asked.apiGroup)) return undefined;
     const table = asked.target.kind === 'management' ? this.#onPlatform : this.#everywhere;

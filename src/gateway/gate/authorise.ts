@@ -1,5 +1,5 @@
 import { errorMessage } from '../../errors.ts';
-import { authorise, type TargetPlace } from '../../scope/gate/authorise.ts';
+import { authorise, type TargetLocation } from '../../scope/gate/authorise.ts';
 import { explainDenial as explainScopeDenial } from '../../scope/gate/explain.ts';
 import { isCredentialRequest } from '../../scope/gate/sensitive.ts';
 import { apiPrefix } from '../../scope/request-path.ts';
@@ -34,7 +34,7 @@ export function resolve(sent: SentRequest): ResolvedRequest | ErrorAnswer {
 export function findDenial(
   verdict: Verdict,
   request: AskedRequest,
-  place: TargetPlace,
+  place: TargetLocation,
 ): ErrorAnswer | undefined {
   if (isOwnRequest(request, verdict)) return undefined;
   if (isNamespaceMade(request) && explainScope(verdict, lookAtNamespace(request, place), place) === undefined)
@@ -49,7 +49,7 @@ export function findDenial(
  * Whether a list over all namespaces may be one of each project that the scope allows. The gateway makes it of lists that are judged one
  * by one, and sends on no other.
  */
-const isListByProject = (verdict: Verdict, request: AskedRequest, place: TargetPlace): boolean =>
+const isListByProject = (verdict: Verdict, request: AskedRequest, place: TargetLocation): boolean =>
   request.allNamespaces &&
   isExtendedRead(request) &&
   explainScope(verdict, aboutProjects(request), place) === undefined;
@@ -63,7 +63,7 @@ export const isNamespaceMade = ({ target, verb, apiGroup, resource, namespace }:
   namespace === '';
 
 /** To who may see the namespace of a space, the gateway says itself that it is there, and that no other one is made. */
-const lookAtNamespace = (request: RequestMeaning, { namespace = '' }: TargetPlace): RequestMeaning => ({
+const lookAtNamespace = (request: RequestMeaning, { namespace = '' }: TargetLocation): RequestMeaning => ({
   ...request,
   ...{ verb: 'get', name: namespace, namespace },
 });
@@ -72,7 +72,7 @@ const lookAtNamespace = (request: RequestMeaning, { namespace = '' }: TargetPlac
 export function explainDenial(
   verdict: Verdict,
   request: RequestMeaning,
-  place: TargetPlace,
+  place: TargetLocation,
 ): string | undefined {
   const problem = explainScope(verdict, request, place);
   return problem ?? (isOfPlatform(request, place) ? errorMessage('ERR_CREDENTIAL_KIND', {}) : undefined);
@@ -82,10 +82,10 @@ export function explainDenial(
  * A patch, a dry-run delete and every read show the credential itself, and a connected cluster may be the platform. The kinds of
  * another one, in a target of its own, hold none of ours.
  */
-const isOfPlatform = (request: RequestMeaning, { isPlatform }: TargetPlace): boolean =>
+const isOfPlatform = (request: RequestMeaning, { isPlatform }: TargetLocation): boolean =>
   isPlatform && isCredentialRequest(request);
 
-function explainScope(verdict: Verdict, request: RequestMeaning, place: TargetPlace) {
+function explainScope(verdict: Verdict, request: RequestMeaning, place: TargetLocation) {
   const answer = authorise({ gates: verdict.gates, request, place });
   if (answer.allowed) return undefined;
   const owner = verdict.gateOwners[answer.gate ?? -1] ?? 'the credential';

@@ -1,7 +1,7 @@
 import type { Identity } from '../../credentials/identity.ts';
 import type { Clock, Timer } from '../../kube/clock.ts';
 import type { AccessQuestion } from '../../platform/access-review.ts';
-import type { TargetPlace } from '../../scope/gate/authorise.ts';
+import type { TargetLocation } from '../../scope/gate/authorise.ts';
 import type { RequestTarget } from '../../scope/request-path.ts';
 import type { ResolvedRequest } from '../../scope/requests/resolve-request.ts';
 import type { CredentialIndex } from '../index/credential-index.ts';
@@ -11,7 +11,7 @@ import { findDenial } from './authorise.ts';
 import type { EntryPermissions } from './entry-permissions.ts';
 
 /** What a request entered. */
-export interface EnteredTarget extends TargetPlace {
+export interface EnteredTarget extends TargetLocation {
   /** Of the object that its name means now, and for a space of its cluster too. Empty for the platform itself. */
   readonly uids: string;
   /** What the user must be allowed on the platform to enter; absent for the platform itself. */
@@ -161,7 +161,7 @@ export class OpenRequests {
   }
 
   /** A large scope takes milliseconds, and one user may have thousands of requests under way: it is asked only when it may say no. */
-  #isInScope(verdict: Verdict, request: OpenRequest, place: TargetPlace): boolean {
+  #isInScope(verdict: Verdict, request: OpenRequest, place: TargetLocation): boolean {
     const projects = this.#options.projectsVersion();
     if (request.scopes === verdict.scopes && request.projects === projects) return true;
     request.scopes = verdict.scopes;

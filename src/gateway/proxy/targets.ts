@@ -6,7 +6,7 @@ import type { Clock } from '../../kube/clock.ts';
 import type { AccessQuestion } from '../../platform/access-review.ts';
 import type { TargetConnections } from '../../platform/targets/target-connections.ts';
 import type { TargetRecord } from '../../platform/targets/target-record.ts';
-import { confirmedPlace } from '../../platform/targets/target-reference.ts';
+import { confirmedAddress } from '../../platform/targets/target-reference.ts';
 import { isObjectName, type RequestTarget } from '../../scope/request-path.ts';
 import type { EnteredTarget } from '../gate/open-requests.ts';
 import type { TargetRecords } from '../index/target-records.ts';
@@ -85,7 +85,7 @@ export class Targets {
     const { spaces, clusters: all } = this.#options.records;
     const record = present(spaces.get(`${namespace}/${name}`));
     if (record?.clusterRef === undefined) return undefined;
-    const place = confirmedPlace(record);
+    const place = confirmedAddress(record);
     const cluster = place && present(all.get(place.cluster));
     // A Cluster that was made again is another one, until the operator has confirmed it.
     const isConfirmed = place?.uid === undefined || place.uid === cluster?.uid;

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SlotLines, type SlotPlace } from './slot-lines.ts';
+import { SlotLines, type SlotNeed } from './slot-lines.ts';
 
 const limits = { perTarget: 2, perTenant: 3 };
 
 /** A key `tenant/target/name` works on that target; `target/name` on one of no tenant, and one without a slash on nothing. */
-function ownPlace(key: string): SlotPlace | undefined {
+function ownNeed(key: string): SlotNeed | undefined {
   const [first = '', second, third] = key.split('/');
   if (second === undefined) return undefined;
   return third === undefined ? { target: first } : { target: `${first}/${second}`, tenant: first };
@@ -13,9 +13,9 @@ function ownPlace(key: string): SlotPlace | undefined {
 
 function setUp() {
   const granted: string[] = [];
-  const moved = new Map<string, SlotPlace | undefined>();
-  const placeOf = (key: string) => (moved.has(key) ? moved.get(key) : ownPlace(key));
-  const lines = new SlotLines({ ...limits, placeOf }, (key) => void granted.push(key));
+  const moved = new Map<string, SlotNeed | undefined>();
+  const needOf = (key: string) => (moved.has(key) ? moved.get(key) : ownNeed(key));
+  const lines = new SlotLines({ ...limits, needOf }, (key) => void granted.push(key));
   const enter = (...keys: string[]) => keys.filter((key) => lines.enter(key, 'ann'));
   const enterAs = (owner: string, ...keys: string[]) => keys.filter((key) => lines.enter(key, owner));
   const leave = (...keys: string[]) => {
@@ -206,18 +206,18 @@ it('forget all that wait when they are cleared, and hand nothing on to them', ()
 
 interface Waiting {
   readonly owner: string;
-  readonly place: SlotPlace;
+  readonly place: SlotNeed;
   readonly turn: number;
 }
 
 /** What slots promise, without any of their machinery: of those that may, the one whose turn it is. */
 class Model {
-  readonly holding = new Map<string, SlotPlace>();
+  readonly holding = new Map<string, SlotNeed>();
   readonly waiting = new Map<string, Waiting>();
   /** By tenant, or by target of none: the turn of the last that got a slot. */
   readonly #turns = new Map<string, number>();
 
-  enter(key: string, owner: string, place: SlotPlace | undefined): void {
+  enter(key: string, owner: string, place: SlotNeed | undefined): void {
     const known = this.holding.get(key) ?? this.waiting.get(key)?.place;
     if (known !== undefined && known.target === place?.target && known.tenant === place.tenant) return;
     this.leave(key);
@@ -231,7 +231,7 @@ class Model {
     this.#handOut();
   }
 
-  #turnOf(owner: string, place: SlotPlace): number {
+  #turnOf(owner: string, place: SlotNeed): number {
     const group = groupOf(place);
     const others = [...this.waiting.values()].filter((other) => groupOf(other.place) === group);
     const inUse = others.length > 0 || [...this.holding.values()].some((other) => groupOf(other) === group);
@@ -252,7 +252,7 @@ class Model {
     }
   }
 
-  #isFree({ target, tenant }: SlotPlace): boolean {
+  #isFree({ target, tenant }: SlotNeed): boolean {
     const held = [...this.holding.values()];
     const ofTenant = tenant === undefined ? 0 : held.filter((other) => other.tenant === tenant).length;
     const ofTarget = held.filter((other) => other.target === target).length;
@@ -260,7 +260,7 @@ class Model {
   }
 }
 
-const groupOf = ({ target, tenant }: SlotPlace): string => tenant ?? `no tenant: ${target}`;
+const groupOf = ({ target, tenant }: SlotNeed): string => tenant ?? `no tenant: ${target}`;
 
 const placeNames = fc.constantFrom('a/t', 'a/u', 'a/v', 'a/w', 'b/t', 'b/u', 'c', '');
 const keys = fc.constantFrom(...'klmnopqrstuv');
@@ -275,9 +275,9 @@ function replay(
   steps: readonly { readonly key: string; readonly owner?: string; readonly place?: string }[],
 ) {
   const holding = new Set<string>();
-  const places = new Map<string, SlotPlace | undefined>();
-  const placeOf = (key: string) => places.get(key);
-  const lines = new SlotLines({ ...limits, placeOf }, (key) => void holding.add(key));
+  const places = new Map<string, SlotNeed | undefined>();
+  const needOf = (key: string) => places.get(key);
+  const lines = new SlotLines({ ...limits, needOf }, (key) => void holding.add(key));
   const model = new Model();
   const leave = (key: string) => {
     holding.delete(key);
@@ -291,7 +291,7 @@ function replay(
   for (const { key, owner = '', place } of steps) {
     if (place === undefined) leave(key);
     else {
-      places.set(key, place === '' ? undefined : ownPlace(`${place}/x`));
+      places.set(key, place === '' ? undefined : ownNeed(`${place}/x`));
       holding.delete(key);
       if (lines.enter(key, owner) && place !== '') holding.add(key);
       model.enter(key, owner, places.get(key));
@@ -328,11 +328,11 @@ it('reach every key in the end, also when some are listed and some of those chan
   const entry = fc.record({ key: keys, owner: owners, place: placeNames, isListed: fc.boolean() });
   const property = fc.property(fc.array(entry, { maxLength: 80 }), fc.array(keys), (entries, changed) => {
     const holding = new Set<string>();
-    const places = new Map<string, SlotPlace | undefined>();
-    const options = { ...limits, placeOf: (key: string) => places.get(key) };
+    const places = new Map<string, SlotNeed | undefined>();
+    const options = { ...limits, needOf: (key: string) => places.get(key) };
     const lines = new SlotLines(options, (key) => void holding.add(key));
     for (const { key, owner, place, isListed } of entries) {
-      places.set(key, ownPlace(`${place}/x`));
+      places.set(key, ownNeed(`${place}/x`));
       holding.delete(key);
       if (lines.enter(key, owner, isListed)) holding.add(key);
       lines.advance(changed[holding.size] ?? '');

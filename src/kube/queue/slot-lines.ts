@@ -1,7 +1,7 @@
 import { DelayHeap } from './delay-heap.ts';
 
 /** What a key needs a slot of while it is worked on. */
-export interface SlotPlace {
+export interface SlotNeed {
   /** What it works on, e.g. the key of an instance. */
   readonly target: string;
   /** Whose that is: a namespace. Absent: no one's, and no bound of a tenant holds. */
@@ -12,7 +12,7 @@ export interface SlotPlace {
 
 export interface SlotOptions {
   /** Undefined: the key needs no slot. */
-  readonly placeOf: (key: string) => SlotPlace | undefined;
+  readonly needOf: (key: string) => SlotNeed | undefined;
   /** Keys that may work on one target at a time. */
   readonly perTarget: number;
   /** Keys that may work on all targets of one tenant at a time. */
@@ -23,7 +23,7 @@ export interface SlotOptions {
 interface Ticket {
   readonly key: string;
   readonly owner: string;
-  readonly place: SlotPlace;
+  readonly need: SlotNeed;
   /** Lower goes first: the turn of its owner, and then what came earlier. */
   turn: number;
   arrival: number;
@@ -60,30 +60,30 @@ export class SlotLines {
 
   /** Whether the key has the slots that it needs until `leave`. Otherwise it stands in line from now on. */
   enter(key: string, owner: string, isListed = false): boolean {
-    const place = this.#options.placeOf(key);
+    const need = this.#options.needOf(key);
     const ticket = this.#tickets.get(key);
     if (ticket !== undefined) {
-      if (isAt(ticket, place)) return ticket.holds;
+      if (isAt(ticket, need)) return ticket.holds;
       this.leave(key);
     }
-    return place === undefined || this.#lineUp(key, owner, place, isListed);
+    return need === undefined || this.#lineUp(key, owner, need, isListed);
   }
 
   /** A key that stands in line as listed has changed. No effect on others. */
   advance(key: string): void {
     const ticket = this.#tickets.get(key);
-    if (ticket?.isListed === true && !ticket.holds) this.#groups.get(groupOf(ticket.place))?.advance(ticket);
+    if (ticket?.isListed === true && !ticket.holds) this.#groups.get(groupOf(ticket.need))?.advance(ticket);
   }
 
   /** Whether the key stands in line for slots that it does not need any more. */
   isMisplaced(key: string): boolean {
     const ticket = this.#tickets.get(key);
-    return ticket !== undefined && !ticket.holds && !isAt(ticket, this.#options.placeOf(key));
+    return ticket !== undefined && !ticket.holds && !isAt(ticket, this.#options.needOf(key));
   }
 
   /** How long a key that stands in line needs its slots at most, in milliseconds. */
   neededForMs(key: string): number | undefined {
-    return this.#tickets.get(key)?.holds === false ? this.#options.placeOf(key)?.neededForMs : undefined;
+    return this.#tickets.get(key)?.holds === false ? this.#options.needOf(key)?.neededForMs : undefined;
   }
 
   /** Gives back what the key holds, or takes it out of the line. What becomes free is handed on. */
@@ -91,7 +91,7 @@ export class SlotLines {
     const ticket = this.#tickets.get(key);
     if (ticket === undefined) return;
     this.#tickets.delete(key);
-    const name = groupOf(ticket.place);
+    const name = groupOf(ticket.need);
     const group = this.#groups.get(name);
     if (!ticket.holds) this.#waiting--;
     group?.remove(ticket);
@@ -107,15 +107,15 @@ export class SlotLines {
     for (const { key, holds } of [...this.#tickets.values()]) if (!holds) this.leave(key);
   }
 
-  #lineUp(key: string, owner: string, place: SlotPlace, isListed: boolean): boolean {
+  #lineUp(key: string, owner: string, need: SlotNeed, isListed: boolean): boolean {
     const { perTarget, perTenant } = this.#options;
-    const name = groupOf(place);
-    const maxBusy = place.tenant === undefined ? perTarget : perTenant;
+    const name = groupOf(need);
+    const maxBusy = need.tenant === undefined ? perTarget : perTenant;
     const group = this.#groups.get(name) ?? new Group({ perTarget, maxBusy });
     this.#groups.set(name, group);
     const turn = group.turnOf(owner);
     const ticket: Ticket = {
-      ...{ key, owner, place, turn, isListed },
+      ...{ key, owner, need, turn, isListed },
       arrival: this.#arrivals++,
       holds: false,
     };
@@ -128,11 +128,11 @@ export class SlotLines {
   }
 }
 
-const isAt = ({ place }: Ticket, other: SlotPlace | undefined): boolean =>
-  place.target === other?.target && place.tenant === other.tenant;
+const isAt = ({ need }: Ticket, other: SlotNeed | undefined): boolean =>
+  need.target === other?.target && need.tenant === other.tenant;
 
 /** The targets of a tenant are bounded together, one of no tenant by itself. */
-const groupOf = ({ target, tenant }: SlotPlace): string =>
+const groupOf = ({ target, tenant }: SlotNeed): string =>
   tenant === undefined ? `target ${target}` : `tenant ${tenant}`;
 
 interface Target {
@@ -198,16 +198,16 @@ class Group {
 
   /** The ticket waits from now on. */
   add(ticket: Ticket): void {
-    const { owner, turn, place } = ticket;
+    const { owner, turn, need } = ticket;
     this.#owners.set(owner, { waiting: (this.#owners.get(owner)?.waiting ?? 0) + 1, turn });
-    const target = this.#targets.get(place.target) ?? newTarget();
-    this.#targets.set(place.target, target);
-    this.#change(place.target, target, () => lineUp(target, ticket));
+    const target = this.#targets.get(need.target) ?? newTarget();
+    this.#targets.set(need.target, target);
+    this.#change(need.target, target, () => lineUp(target, ticket));
   }
 
   /** The ticket waits, as listed so far. */
   advance(ticket: Ticket): void {
-    const { target: name } = ticket.place;
+    const { target: name } = ticket.need;
     const target = this.#targets.get(name);
     if (target === undefined) return;
     this.#change(name, target, () => {
@@ -218,7 +218,7 @@ class Group {
   }
 
   remove(ticket: Ticket): void {
-    const { target: name } = ticket.place;
+    const { target: name } = ticket.need;
     const target = this.#targets.get(name);
     if (target === undefined) return;
     this.#change(name, target, () => {
@@ -244,7 +244,7 @@ class Group {
   }
 
   #grant(ticket: Ticket): void {
-    const { target: name } = ticket.place;
+    const { target: name } = ticket.need;
     const target = this.#targets.get(name) as Target;
     this.#change(name, target, () => {
       leaveLine(target, ticket);

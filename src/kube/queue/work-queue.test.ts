@@ -49,10 +49,10 @@ describe('a queue with owners', () => {
 
 describe('a queue with slots', () => {
   const moved = new Map<string, undefined>();
-  const placeOf = (key: string) => (moved.has(key) ? undefined : { target: key.charAt(0) });
+  const needOf = (key: string) => (moved.has(key) ? undefined : { target: key.charAt(0) });
   beforeEach(() => {
     moved.clear();
-    queue = new WorkQueue({ clock, random: () => 1, slots: { placeOf, perTarget: 1, perTenant: 1 } });
+    queue = new WorkQueue({ clock, random: () => 1, slots: { needOf, perTarget: 1, perTenant: 1 } });
   });
   const nothing = Symbol('nothing');
   /** What a worker that waits has by now. */
@@ -75,7 +75,7 @@ describe('a queue with slots', () => {
 
   it('counts a key that stands in line once, however often it is added', async () => {
     let added = 0;
-    const slots = { placeOf, perTarget: 1, perTenant: 1 };
+    const slots = { needOf, perTarget: 1, perTenant: 1 };
     queue = new WorkQueue({ clock, random: () => 1, slots, onAdd: () => added++ });
     for (const key of ['t1', 't2']) queue.add(key);
     await queue.get();
@@ -116,11 +116,11 @@ describe('a queue with slots', () => {
 
   it('gives a key when the time is over for which it needs a slot, whatever else it waits for', async () => {
     const end = clock.monotonic() + 5_000;
-    const placeOf = (key: string) => {
+    const needOf = (key: string) => {
       const neededForMs = end - clock.monotonic();
       return neededForMs > 0 ? { target: key.charAt(0), neededForMs } : undefined;
     };
-    queue = new WorkQueue({ clock, random: () => 1, slots: { placeOf, perTarget: 1, perTenant: 1 } });
+    queue = new WorkQueue({ clock, random: () => 1, slots: { needOf, perTarget: 1, perTenant: 1 } });
     queue.add('t1');
     await queue.get();
     queue.addAfter('t2', 1_000);
@@ -134,8 +134,8 @@ describe('a queue with slots', () => {
 
   it('comes to an end when all that waits for its time is added, and some of it goes on to stand in line', async () => {
     const end = clock.monotonic() + 5_000;
-    const placeOf = (key: string) => ({ target: key.charAt(0), neededForMs: end - clock.monotonic() });
-    queue = new WorkQueue({ clock, random: () => 1, slots: { placeOf, perTarget: 1, perTenant: 1 } });
+    const needOf = (key: string) => ({ target: key.charAt(0), neededForMs: end - clock.monotonic() });
+    queue = new WorkQueue({ clock, random: () => 1, slots: { needOf, perTarget: 1, perTenant: 1 } });
     for (const key of ['t1', 't2', 't3']) queue.add(key);
     await queue.get();
     const second = queue.get();
@@ -157,7 +157,7 @@ describe('a queue with slots', () => {
   });
 
   it('hands a slot to what changed before it does to what is only listed, also when it stood among that', async () => {
-    const slots = { placeOf, perTarget: 1, perTenant: 1 };
+    const slots = { needOf, perTarget: 1, perTenant: 1 };
     queue = new WorkQueue({ clock, random: () => 1, slots });
     for (const key of ['a1', 'a2', 'a3', 'a4']) queue.add(key, 'listed');
     expect(await queue.get()).toBe('a1');
@@ -171,7 +171,7 @@ describe('a queue with slots', () => {
   });
 
   it('hands a slot to the owner whose turn it is, however many keys another has in line', async () => {
-    const slots = { placeOf, perTarget: 1, perTenant: 1 };
+    const slots = { needOf, perTarget: 1, perTenant: 1 };
     queue = new WorkQueue({ clock, random: () => 1, ownerOf: (key) => key.slice(1, 4), slots });
     for (let index = 0; index < 1_000; index++) queue.add(`teve${index}`);
     const waiting = Array.from({ length: 4 }, () => queue.get());

@@ -25,7 +25,7 @@ import { EndDelays, type EndDelaysOptions } from '../credentials/end-delays.ts';
 import { type CleanUp, Finalizer } from '../credentials/finalizer.ts';
 import { cleanUpCertificates, LastTries } from '../credentials/kubeconfigs/certificate-clean-up.ts';
 import { KubeConfigController } from '../credentials/kubeconfigs/controller.ts';
-import type { GatewayPlace } from '../credentials/kubeconfigs/destination.ts';
+import type { GatewayAddress } from '../credentials/kubeconfigs/destination.ts';
 import { PacedWrites } from '../credentials/paced-writes.ts';
 import { PermissionReviews } from '../credentials/permission-reviews.ts';
 import { secretKeyOf, secretSubject } from '../credentials/secret-record.ts';
@@ -105,7 +105,7 @@ function createKubeConfigs(context: OperatorContext, kind: CredentialKind) {
   });
 }
 
-function gatewayOf({ settings, gatewayAuthority }: OperatorContext): () => GatewayPlace {
+function gatewayOf({ settings, gatewayAuthority }: OperatorContext): () => GatewayAddress {
   const { baseURL: issuer, baseURLCA, projectNamespacePrefix } = settings;
   const place = { issuer, projectNamespacePrefix };
   if (baseURLCA === 'auto') return () => ({ ...place, ...(gatewayAuthority.known ?? { isCAPending: true }) });

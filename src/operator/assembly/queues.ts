@@ -3,7 +3,7 @@ import type { CredentialRecord } from '../../credentials/record.ts';
 import type { Store } from '../../kube/cache/store.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { parseKey } from '../../kube/object.ts';
-import type { SlotOptions, SlotPlace } from '../../kube/queue/slot-lines.ts';
+import type { SlotNeed, SlotOptions } from '../../kube/queue/slot-lines.ts';
 import { WorkQueue, type WorkQueueOptions } from '../../kube/queue/work-queue.ts';
 import type { OperatorSettings } from '../../settings/operator.ts';
 import type { OperatorMetrics } from '../../telemetry/metrics/operator.ts';
@@ -108,31 +108,31 @@ export function limitDialling({
     if (record.deleted === undefined) return {};
     return { neededForMs: deadlineOf(record, { now, since: workingSince(), limitMs }) + marginMs - now };
   };
-  const kubeConfigPlace = (key: string): SlotPlace | undefined => {
+  const kubeConfigNeed = (key: string): SlotNeed | undefined => {
     const record = stores.kubeConfig(key);
     if (record?.kubeConfig?.clientCert !== true) return undefined;
-    const place = { ...placeOf(instanceKeyOf(record)), ...timeOf(record) };
-    return (place.neededForMs ?? 1) > 0 ? place : undefined;
+    const need = { ...needOf(instanceKeyOf(record)), ...timeOf(record) };
+    return (need.neededForMs ?? 1) > 0 ? need : undefined;
   };
-  const revocationPlace = (key: string) => {
+  const revocationNeed = (key: string) => {
     const instance = revocations.get(key)?.instance;
-    return instance && placeOf(`${instance.namespace}/${instance.name}`);
+    return instance && needOf(`${instance.namespace}/${instance.name}`);
   };
   return {
     virtualclusterinstancekubeconfigs: {
-      slots: { placeOf: kubeConfigPlace, ...{ perTarget: 4, perTenant: 12 } },
+      slots: { needOf: kubeConfigNeed, ...{ perTarget: 4, perTenant: 12 } },
     },
-    virtualclusterinstances: withTurns({ placeOf, ...{ perTarget: 1, perTenant: 12 } }),
-    revocations: withTurns({ placeOf: revocationPlace, ...{ perTarget: 1, perTenant: 4 } }),
+    virtualclusterinstances: withTurns({ needOf, ...{ perTarget: 1, perTenant: 12 } }),
+    revocations: withTurns({ needOf: revocationNeed, ...{ perTarget: 1, perTenant: 4 } }),
   };
 }
 
 const withTurns = (slots: SlotOptions) => ({
   slots,
-  ownerOf: (key: string) => slots.placeOf(key)?.tenant ?? '',
+  ownerOf: (key: string) => slots.needOf(key)?.tenant ?? '',
 });
 
-function placeOf(target: string): SlotPlace {
+function needOf(target: string): SlotNeed {
   const { namespace } = parseKey(target);
   return namespace === undefined ? { target } : { target, tenant: namespace };
 }

@@ -46,7 +46,7 @@ export const revocationIndexes = {
 };
 
 /** What identifies a record: one for each object and virtual cluster. */
-export type RevocationPlace = Pick<Revocation, 'ownerUID' | 'caFingerprint'>;
+export type RevocationKey = Pick<Revocation, 'ownerUID' | 'caFingerprint'>;
 
 /**
  * By what a virtual cluster is known again: SHA-256 of its authority, hexadecimal. A person who may write the Secret of
@@ -104,7 +104,7 @@ export class RevocationRecords {
   }
 
   /** When nothing is left of an object in that virtual cluster. */
-  async remove(place: RevocationPlace): Promise<void> {
+  async remove(place: RevocationKey): Promise<void> {
     await this.#client.delete(configMaps, placeOf(place)).catch(ignoreNotFound);
   }
 
@@ -129,10 +129,10 @@ export const recordNotSigned: TransitionEvent = {
 /** A record copied under another name, or with an entry more, is none. */
 const signedPart = (name: string, data: object): object => ({ name, data });
 
-const revocationName = ({ ownerUID, caFingerprint: ca }: RevocationPlace): string =>
+const revocationName = ({ ownerUID, caFingerprint: ca }: RevocationKey): string =>
   `latchkey-revocation-${ownerUID}-${ca.slice(0, 12)}`;
 
-const placeOf = (place: RevocationPlace) => ({ namespace: systemNamespace, name: revocationName(place) });
+const placeOf = (place: RevocationKey) => ({ namespace: systemNamespace, name: revocationName(place) });
 
 /** Times are written with four digits of the year. Certificates without an end say the last second that has them. */
 const lastInstant = Date.UTC(9999, 11, 31, 23, 59, 59);

@@ -32,14 +32,14 @@ interface Binding extends KubeObject {
 /** At the same time; as many as there are connections to a target. */
 export const targetConcurrency = 4;
 
-type Place = Pick<KubeObject['metadata'], 'name' | 'namespace' | 'uid' | 'resourceVersion'> &
+type BindingKey = Pick<KubeObject['metadata'], 'name' | 'namespace' | 'uid' | 'resourceVersion'> &
   Partial<Pick<KubeObject['metadata'], 'finalizers' | 'deletionTimestamp'>>;
 
 /** A binding with a dead certificate among its subjects. */
 export interface StrayBinding {
   readonly resource: Resource;
   /** What is needed to remove it: labels, annotations and managed fields may be large. */
-  readonly binding: { readonly metadata: Place };
+  readonly binding: { readonly metadata: BindingKey };
   /** The subjects that may stay. */
   readonly others: readonly Subject[];
   /** The name of the binding before it, in its namespace or among those without. */
@@ -125,12 +125,12 @@ async function findIn(
     const others = subjects.filter((subject) => !namesDead(subject, dead));
     const before = last?.metadata.namespace === binding.metadata.namespace ? last?.metadata.name : undefined;
     if (others.length < subjects.length)
-      found.add({ resource, binding: { metadata: placeOf(binding) }, others, before });
+      found.add({ resource, binding: { metadata: bindingKeyOf(binding) }, others, before });
     last = binding;
   }
 }
 
-const placeOf = ({ metadata }: Binding): Place => {
+const bindingKeyOf = ({ metadata }: Binding): BindingKey => {
   const { name, namespace, uid, resourceVersion, finalizers, deletionTimestamp } = metadata;
   return { name, uid, resourceVersion, ...defined({ namespace, finalizers, deletionTimestamp }) };
 };
@@ -201,7 +201,7 @@ async function takeOut(client: KubeClient, stray: StrayBinding): Promise<boolean
 }
 
 /** Of other names it is uncertain what they lead to, and whether a request with them arrives: proxies have limits too. */
-const isAddressable = ({ name }: Place): boolean =>
+const isAddressable = ({ name }: BindingKey): boolean =>
   !holdsUnknownBytes(name) && encodeURIComponent(name).length < 4_000;
 
 /** A binding with a finalizer stays in force while it is deleted, so its subjects are taken out first. */

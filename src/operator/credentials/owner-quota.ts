@@ -28,7 +28,7 @@ function speaksFor(record: CredentialRecord, lookup: AccessKeyLookup): string | 
 }
 
 /** What counts against the bound of an owner. What has ended, or is being deleted, does not. */
-type Place = 'granted' | 'waiting';
+type QuotaState = 'granted' | 'waiting';
 
 interface Waiting {
   readonly key: string;
@@ -69,14 +69,14 @@ export class OwnerQuota {
   /** Whether the object may be granted. One that has ended and is to live again comes after all others. */
   hasRoom(record: CredentialRecord): boolean {
     const name = boundedOwner(record);
-    if (this.#limit === 0 || name === undefined || placeOf(record) === 'granted') return true;
+    if (this.#limit === 0 || name === undefined || quotaStateOf(record) === 'granted') return true;
     const { granted, waiting } = this.#owners.get(name) ?? { granted: 0, waiting: [] };
     const entry = this.#waiting.get(record.uid);
     return granted + (entry === undefined ? waiting.length : indexOf(waiting, entry)) < this.#limit;
   }
 
   #observe({ previous, current }: StoreChange<CredentialRecord>): void {
-    const [before, after] = [previous && placeOf(previous), current && placeOf(current)];
+    const [before, after] = [previous && quotaStateOf(previous), current && quotaStateOf(current)];
     const name = boundedOwner(current ?? previous);
     if (before === after || name === undefined) return;
     const owner = this.#owners.get(name) ?? { granted: 0, waiting: [] };
@@ -87,15 +87,15 @@ export class OwnerQuota {
     if (owner.granted + owner.waiting.length === 0) this.#owners.delete(name);
   }
 
-  #enter(owner: Owner, { uid, key, created }: CredentialRecord, place: Place): void {
-    if (place === 'granted') return void owner.granted++;
+  #enter(owner: Owner, { uid, key, created }: CredentialRecord, state: QuotaState): void {
+    if (state === 'granted') return void owner.granted++;
     const entry = { key, created, seen: this.#seen++ };
     this.#waiting.set(uid, entry);
     owner.waiting.splice(indexOf(owner.waiting, entry), 0, entry);
   }
 
-  #leave(owner: Owner, { uid }: CredentialRecord, place: Place): void {
-    if (place === 'granted') return void owner.granted--;
+  #leave(owner: Owner, { uid }: CredentialRecord, state: QuotaState): void {
+    if (state === 'granted') return void owner.granted--;
     const entry = this.#waiting.get(uid);
     if (entry === undefined) return;
     this.#waiting.delete(uid);
@@ -115,7 +115,7 @@ function boundedOwner(record: CredentialRecord | undefined): string | undefined 
 }
 
 /** Of one whose stamps may be forged no one knows who made it: it must not take the place of the one that it names. */
-function placeOf({ deleted, conditions, status }: CredentialRecord): Place | undefined {
+function quotaStateOf({ deleted, conditions, status }: CredentialRecord): QuotaState | undefined {
   const reason = findCondition(conditions, conditionTypes.ready)?.reason;
   if (deleted !== undefined || reason === reasons.expired) return undefined;
   if (reason === reasons.requesterUnknown && status.credentialHash === undefined) return undefined;

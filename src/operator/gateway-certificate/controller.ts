@@ -49,11 +49,11 @@ interface StoredSecrets {
 type Write = Extract<CertificateStep, { step: 'writeAuthority' | 'issue' }>;
 type Entries = Readonly<Record<string, string>>;
 
-const places = {
+const keptSecrets = {
   authority: { name: systemObjects.gatewayAuthority, purpose: purposes.gatewayAuthority },
   serving: { name: systemObjects.gatewayCertificate, purpose: purposes.gatewayCertificate },
 } as const;
-type Place = keyof typeof places;
+type KeptSecret = keyof typeof keptSecrets;
 const type = 'kubernetes.io/tls';
 
 /** Keeps the certificate that the gateway serves with, and the authority that signs it, each in its Secret. */
@@ -70,8 +70,8 @@ export class GatewayCertificateController {
     return this.#advance({ authority, serving }, []);
   }
 
-  #read(place: Place): Promise<StoredSecret | undefined> {
-    const { name } = places[place];
+  #read(kept: KeptSecret): Promise<StoredSecret | undefined> {
+    const { name } = keptSecrets[kept];
     return this.#options.client
       .get<StoredSecret>(secrets, { namespace: systemNamespace, name })
       .catch(ignoreNotFound);
@@ -87,7 +87,7 @@ export class GatewayCertificateController {
       case 'leave':
         return this.#leave(step);
       case 'refuse':
-        throw new LatchkeyError('ERR_GATEWAY_AUTHORITY', { secret: places.authority.name });
+        throw new LatchkeyError('ERR_GATEWAY_AUTHORITY', { secret: keptSecrets.authority.name });
       case 'keep':
         return this.#keep(step);
       default:
@@ -107,7 +107,7 @@ export class GatewayCertificateController {
 
   #leave({ end }: Extract<CertificateStep, { step: 'leave' }>): undefined {
     const { published, onEnd, log } = this.#options;
-    log.info({ secret: places.serving.name }, 'the site gives the certificate of the gateway');
+    log.info({ secret: keptSecrets.serving.name }, 'the site gives the certificate of the gateway');
     onEnd(end);
     published.publish({ earlierCAs: [] });
   }
@@ -161,9 +161,9 @@ export class GatewayCertificateController {
   }
 
   /** Creating, and replacing with a resourceVersion, let one of two writers win: the other fails and reads what is there. */
-  #write(place: Place, present: StoredSecret | undefined, entries: Entries): Promise<StoredSecret> {
+  #write(kept: KeptSecret, present: StoredSecret | undefined, entries: Entries): Promise<StoredSecret> {
     const { client } = this.#options;
-    const { name, purpose } = places[place];
+    const { name, purpose } = keptSecrets[kept];
     const metadata = { namespace: systemNamespace, name, labels: { [labels.purpose]: purpose } };
     const data = Object.fromEntries(Object.entries(entries).map(([entry, text]) => [entry, encode(text)]));
     const secret = { apiVersion: 'v1', kind: 'Secret', type, metadata, data };
@@ -197,8 +197,8 @@ const readPair = (secret: StoredSecret, name: 'tls' | 'next'): CertificatePair =
   privateKey: read(secret, `${name}.key`),
 });
 
-const isOurs = ({ type: found, metadata }: StoredSecret, place: Place): boolean =>
-  found === type && metadata.labels?.[labels.purpose] === places[place].purpose;
+const isOurs = ({ type: found, metadata }: StoredSecret, kept: KeptSecret): boolean =>
+  found === type && metadata.labels?.[labels.purpose] === keptSecrets[kept].purpose;
 
 const encode = (text: string): string => Buffer.from(text).toString('base64');
 const read = ({ data }: StoredSecret, entry: string): string =>

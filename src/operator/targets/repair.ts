@@ -8,7 +8,7 @@ import { TargetFailure } from './target-failure.ts';
 import { compareToWanted, isOwnedBy, ownerUIDOf, removalOrder, type TargetObject } from './target-objects.ts';
 import type { TargetSession } from './target-session.ts';
 
-type Place = Pick<TargetObject, 'resource' | 'key'>;
+type TargetObjectKey = Pick<TargetObject, 'resource' | 'key'>;
 
 /** One object of a target that is not as it has to be. */
 interface Repair {
@@ -77,13 +77,13 @@ function isOthers(present: unknown, owner: TargetOwner, isOther: (uid: string) =
 
 /** Takes away what was made for this owner, and nothing else. */
 export async function removeAll(session: TargetSession, owner: TargetOwner): Promise<void> {
-  for (const place of removalOrder) {
-    const present = await find(session, place);
-    if (isOwnedBy(present, owner)) await remove(session, place, present);
+  for (const object of removalOrder) {
+    const present = await find(session, object);
+    if (isOwnedBy(present, owner)) await remove(session, object, present);
   }
 }
 
-function find({ client, limits }: TargetSession, { resource, key }: Place): Promise<unknown> {
+function find({ client, limits }: TargetSession, { resource, key }: TargetObjectKey): Promise<unknown> {
   return client.get<KubeObject>(resource, key, limits()).catch(ignoreNotFound);
 }
 
@@ -91,7 +91,11 @@ async function apply({ client, limits }: TargetSession, { resource, key, manifes
   await client.apply(resource, key, manifest, { fieldManager, force: true, ...limits() });
 }
 
-async function remove({ client, limits }: TargetSession, { resource, key }: Place, present: unknown) {
+async function remove(
+  { client, limits }: TargetSession,
+  { resource, key }: TargetObjectKey,
+  present: unknown,
+) {
   const uid = uidOf(present);
   const options: DeleteOptions = { ...limits(), ...(uid === undefined ? {} : { preconditions: { uid } }) };
   await client.delete(resource, key, options).catch(ignoreNotFound);

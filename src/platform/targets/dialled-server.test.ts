@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { instanceRecord } from '../../../test/builders/target-record.ts';
 import { chooseServer } from './dialled-server.ts';
 
-interface Place {
+interface InstanceAddress {
   readonly name?: string;
   readonly namespace?: string;
   readonly spec?: Record<string, unknown>;
 }
 
 /** What is dialled for an instance whose administrator kubeconfig says this. */
-function dialled(written: string, { name = 'shop', namespace = 'p-demo', spec = {} }: Place = {}) {
+function dialled(written: string, { name = 'shop', namespace = 'p-demo', spec = {} }: InstanceAddress = {}) {
   const { kubeConfig } = instanceRecord({ name, metadata: { namespace }, spec });
   return chooseServer(new URL(written), kubeConfig)?.href;
 }
@@ -17,7 +17,7 @@ function dialled(written: string, { name = 'shop', namespace = 'p-demo', spec = 
 const asItComes = 'https://localhost:8443';
 
 describe('https://localhost:8443 in the kubeconfig of a vCluster', () => {
-  it.each<[string, Place, string]>([
+  it.each<[string, InstanceAddress, string]>([
     ['the Service of that name beside its Secret', {}, 'https://shop.p-demo/'],
     [
       'the Service of the virtual cluster that the instance names',
@@ -33,7 +33,7 @@ describe('https://localhost:8443 in the kubeconfig of a vCluster', () => {
     expect(dialled(asItComes, place)).toBe(expected);
   });
 
-  it.each<[string, Place]>([
+  it.each<[string, InstanceAddress]>([
     ['of another cluster', { spec: { clusterRef: { cluster: 'east' } } }],
     ['whose name has a dot, and so leads out of its namespace', { name: 'shop.example' }],
     ['whose two names are an address together', { name: '10', namespace: '1' }],

@@ -117,14 +117,14 @@ export function wasConnectedBefore(record: TargetRecord): boolean {
 }
 
 /** The namespace that a space is, as far as it is confirmed, and in which Cluster. */
-export function confirmedPlace(record: SpaceInstanceRecord): ConfirmedPlace | undefined {
+export function confirmedAddress(record: SpaceInstanceRecord): SpaceAddress | undefined {
   const { confirmed, clusterRef } = record;
   if (confirmed === undefined) return wasConnectedBefore(record) ? clusterRef : undefined;
   const { cluster, uid, namespace } = confirmed.clusterRef ?? {};
   return cluster === undefined || namespace === undefined ? undefined : defined({ cluster, uid, namespace });
 }
 
-interface ConfirmedPlace {
+interface SpaceAddress {
   readonly cluster: string;
   /** Of the Cluster. */
   readonly uid?: string;

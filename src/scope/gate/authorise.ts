@@ -7,11 +7,11 @@ export interface ScopeQuestion {
   /** Of the credential and of each ancestor that has a scope. A request must pass all of them. */
   readonly gates: readonly Gate[];
   readonly request: RequestMeaning;
-  readonly place: TargetPlace;
+  readonly place: TargetLocation;
 }
 
 /** What a request leads to, as far as scopes care. */
-export interface TargetPlace {
+export interface TargetLocation {
   /** Of a space: the namespace that it is. Without it every request to a space is denied. */
   readonly namespace?: string | undefined;
   /** Whether it is the platform's own API server, under whatever name. Not known: it counts as the platform. */
@@ -51,7 +51,7 @@ export function authorise({ gates, request, place }: ScopeQuestion): ScopeAnswer
 function denialBy(
   gate: Gate | undefined,
   request: RequestMeaning,
-  { isPlatform }: TargetPlace,
+  { isPlatform }: TargetLocation,
 ): DenialReason | undefined {
   const { target } = request;
   if (target.kind === 'management' && isAlwaysAllowed(request)) return undefined;

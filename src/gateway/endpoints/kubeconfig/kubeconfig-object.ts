@@ -11,7 +11,7 @@ import { type ErrorAnswer, errorAnswer } from '../../server/error-answer.ts';
 import { codeByReason, refusalIn, refusalOf } from '../own/issued.ts';
 
 /** The instance of the path. */
-export interface InstancePlace {
+export interface InstanceKey {
   readonly namespace: string;
   readonly name: string;
 }
@@ -25,7 +25,7 @@ export const kubeConfigKind = 'VirtualClusterInstanceKubeConfig';
 /** Why what was sent is for another instance than that of the path, or asks for what only an object of one's own can have. */
 export function placeProblem(
   { metadata, spec }: JsonObject,
-  { namespace, name }: InstancePlace,
+  { namespace, name }: InstanceKey,
 ): string | undefined {
   const { namespace: sentNamespace, name: sentName } = asObject(metadata);
   const { virtualClusterInstance, secretRef, renewBefore } = asObject(spec);
@@ -64,7 +64,7 @@ const otherParent = errorAnswer('ERR_KUBECONFIG_FORBIDDEN', {
   problem: 'what a limited access key makes must be below it: leave spec.accessKey out',
 });
 
-interface StoredParts extends InstancePlace {
+interface StoredParts extends InstanceKey {
   /** Of the object itself. */
   readonly objectName: string;
   readonly instanceUID: string;
@@ -94,14 +94,14 @@ export function toStoredObject(
 }
 
 /** Of letters that make no words, and room for them in a name of 253. */
-export function objectNameFor({ name }: InstancePlace, random: string): string {
+export function objectNameFor({ name }: InstanceKey, random: string): string {
   return `${name.slice(0, 253 - 1 - random.length).replace(/[-.]+$/, '')}-${random}`;
 }
 
 /** What the client gets: its own object, with the kubeconfig; none for a dry run. */
 export function toAnswer(
   { metadata, spec }: JsonObject,
-  { namespace, name }: InstancePlace,
+  { namespace, name }: InstanceKey,
   { kubeConfig, created }: { readonly kubeConfig?: string | undefined; readonly created: unknown },
 ): JsonObject {
   const { labels, annotations } = asObject(metadata);

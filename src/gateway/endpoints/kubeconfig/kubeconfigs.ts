@@ -19,12 +19,12 @@ import { askerOf, withNewRecord } from '../own/sent-object.ts';
 import { schemaHint, specWarnings } from '../own/spec-warnings.ts';
 import { ask } from '../shared/ask.ts';
 import type { Endpoint, EndpointRequest, EndpointServices } from '../shared/endpoint.ts';
-import type { QuotaPlace } from '../shared/quota.ts';
+import type { QuotaPermit } from '../shared/quota.ts';
 import type { MadeObject } from '../shared/removals.ts';
 import { answerFailure, parseRefusal, retryAfterOf, sendObject } from '../shared/reply.ts';
 import { readSentObject, strictUnlessAsked } from '../shared/request-body.ts';
 import {
-  type InstancePlace,
+  type InstanceKey,
   kubeConfigKind as kind,
   objectNameFor,
   type Progress,
@@ -48,7 +48,7 @@ const maxWaitMs = 30_000;
 /** A kubeconfig that is to be made for a client. */
 interface Order {
   readonly request: EndpointRequest;
-  readonly place: InstancePlace;
+  readonly place: InstanceKey;
   /** What the client sent. */
   readonly sent: JsonObject;
   readonly warnings: readonly string[];
@@ -114,7 +114,7 @@ export class KubeConfigs {
     return { request, place, sent, warnings: all, object, query: passedQuery(asked.forward) };
   }
 
-  #instanceAt({ namespace, name }: InstancePlace) {
+  #instanceAt({ namespace, name }: InstanceKey) {
     const instance = this.#options.targetRecords.instances.get(`${namespace}/${name}`);
     return instance?.deleted === undefined ? instance : undefined;
   }
@@ -123,17 +123,24 @@ export class KubeConfigs {
     const { request } = order;
     const { user } = request.sender.verdict.identity;
     const { quota, removals } = this.#options;
-    await quota.during(kind, user, async (place) => await removals.during(this.#make(order, place)));
+    const permit = quota.acquire(kind, user);
+    const endWork = removals.begin();
+    try {
+      await this.#make(order, permit);
+    } finally {
+      endWork();
+      permit.release();
+    }
   }
 
-  async #make(order: Order, quotaPlace: QuotaPlace): Promise<void> {
+  async #make(order: Order, permit: QuotaPermit): Promise<void> {
     const { request, object, query } = order;
     const arrivals = this.#options.index.records.arrivals[kind];
     const wait = new IssueWait(request, { arrivals, key: keyOf(object.metadata), maxWaitMs });
     try {
-      const answer = await this.#create(order, { wait, quotaPlace });
+      const answer = await this.#create(order, { wait, permit });
       const made = readAnswer(answer);
-      quotaPlace.uid = uidOf(made);
+      permit.made(uidOf(made));
       if (answer.status !== 201) {
         const hint = schemaHint(answer.status, made);
         const hints = hint === undefined ? [] : [hint];
@@ -146,7 +153,7 @@ export class KubeConfigs {
     }
   }
 
-  async #create(order: Order, { wait, quotaPlace }: Making): Promise<RawResponse> {
+  async #create(order: Order, { wait, permit }: Making): Promise<RawResponse> {
     const { request, object, query } = order;
     const collection = collectionPath(virtualClusterInstanceKubeConfigs, object.metadata.namespace);
     const path = query.size === 0 ? collection : `${collection}?${query}`;
@@ -160,7 +167,7 @@ export class KubeConfigs {
       throw new Error(`the API server answered with ${answer.status}`);
     } catch (error) {
       // No one knows whether it was made, or will be: a server that answers too late goes on all the same.
-      quotaPlace.settled = this.#options.removals.removeWhenItComes(toMade(order, wait.latest));
+      permit.keepUntil(this.#options.removals.removeWhenItComes(toMade(order, wait.latest)));
       throw error;
     }
   }
@@ -185,7 +192,7 @@ export class KubeConfigs {
 
 interface Making {
   readonly wait: IssueWait;
-  readonly quotaPlace: QuotaPlace;
+  readonly permit: QuotaPermit;
 }
 
 interface Finished {

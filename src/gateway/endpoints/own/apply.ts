@@ -4,7 +4,7 @@ import { groups } from '../../../api/names.ts';
 import type { LiveRecord } from '../../../credentials/record.ts';
 import type { RawResponse } from '../../../kube/client/response-collector.ts';
 import { keyOf, uidOf } from '../../../kube/object.ts';
-import type { QuotaPlace } from '../shared/quota.ts';
+import type { QuotaPermit } from '../shared/quota.ts';
 import { type Reply, refuse, toReply } from '../shared/reply.ts';
 import { parseObject, readWholeBody, yamlSourceOf } from '../shared/request-body.ts';
 import {
@@ -67,10 +67,15 @@ async function applyNew(request: OwnRequest, sent: JsonObject): Promise<Reply> {
   // The index may be behind: a new key would end the one that was made a moment ago through another replica.
   if (await isTaken(request)) return refuse('ERR_OBJECT_CONFLICT', {});
   const made = kind === 'OwnedAccessKey' ? withNewKey(object, randomBytes) : { object };
-  return await services.quota.during(kind, user, async (place) => await make(request, made, place));
+  const permit = services.quota.acquire(kind, user);
+  try {
+    return await make(request, made, permit);
+  } finally {
+    permit.release();
+  }
 }
 
-async function make(request: OwnRequest, made: SentKey, place: QuotaPlace): Promise<Reply> {
+async function make(request: OwnRequest, made: SentKey, permit: QuotaPermit): Promise<Reply> {
   const { kind, services } = request;
   const object = withNewRecord(made.object, kind, askerOf(request, groups.selfServiceApply));
   refuseBySitePolicy(services.sitePolicy(), { kind, object });
@@ -78,7 +83,7 @@ async function make(request: OwnRequest, made: SentKey, place: QuotaPlace): Prom
   request.finish();
   const answered = toReply(await askToApply(request, object), made.plain === undefined ? [] : [made.plain]);
   const reply = withChangeWarnings(request, answered, { object });
-  place.uid = uidOf(reply.body);
+  permit.made(uidOf(reply.body));
   // Someone was faster, and the refusal is about an object that may be somebody else's.
   if (isAboutObject(reply) && (await isTaken(request))) return refuse('ERR_OBJECT_CONFLICT', {});
   // 200: someone was faster, and the object has this key now.

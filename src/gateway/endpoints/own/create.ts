@@ -5,7 +5,7 @@ import { asObject, asText, type JsonObject } from '../../../api/json.ts';
 import { groups, labels } from '../../../api/names.ts';
 import { uidOf } from '../../../kube/object.ts';
 import { collectionPath } from '../../../kube/resource-path.ts';
-import type { QuotaPlace } from '../shared/quota.ts';
+import type { QuotaPermit } from '../shared/quota.ts';
 import { type IssuedCredential, type Reply, refuse, toReply, withWarning } from '../shared/reply.ts';
 import { readObject } from '../shared/request-body.ts';
 import { refuseBySitePolicy, refuseNewSecret, requireInstanceUse, requirePlatformFields } from './checks.ts';
@@ -21,7 +21,12 @@ export async function createOwn(request: OwnRequest): Promise<Reply> {
   await requirePlatformFields(request, sent.object);
   const { kind, services, sender } = request;
   const { user } = sender.verdict.identity;
-  return await services.quota.during(kind, user, async (place) => await create(request, sent, place));
+  const permit = services.quota.acquire(kind, user);
+  try {
+    return await create(request, sent, permit);
+  } finally {
+    permit.release();
+  }
 }
 
 function prepare(request: OwnRequest, body: JsonObject): SentKey {
@@ -30,7 +35,7 @@ function prepare(request: OwnRequest, body: JsonObject): SentKey {
   return request.kind === 'OwnedAccessKey' ? withNewKey(object, randomBytes) : { object };
 }
 
-async function create(request: OwnRequest, { object, plain }: SentKey, place: QuotaPlace): Promise<Reply> {
+async function create(request: OwnRequest, { object, plain }: SentKey, permit: QuotaPermit): Promise<Reply> {
   const { kind, asked } = request;
   const path = collectionPath(resourceOf({ kind }), asked.namespace) + writeQuery(request);
   const body = withNewRecord(object, kind, askerOf(request, groups.selfService));
@@ -39,7 +44,7 @@ async function create(request: OwnRequest, { object, plain }: SentKey, place: Qu
   const answer = await askAsHolder(request, { method: 'POST', path, body });
   const answered = toReply(answer, plain === undefined ? [] : [plain]);
   const reply = withChangeWarnings(request, answered, { object });
-  place.uid = uidOf(reply.body);
+  permit.made(uidOf(reply.body));
   return reply.status === 201 && !isDryRun(request) ? await issued(request, reply, plain) : reply;
 }
 

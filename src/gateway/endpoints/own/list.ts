@@ -56,7 +56,7 @@ export interface ListSelection {
 interface Page extends ListSelection {
   /** Objects at most. */
   readonly limit: number;
-  readonly place: ListPlace;
+  readonly place: ListPosition;
 }
 
 /**
@@ -78,7 +78,7 @@ export async function listOwn(request: OwnRequest): Promise<Reply> {
 }
 
 /** What comes behind that place, in order. */
-export function behind(own: readonly LiveRecord[], { after, last }: ListPlace): readonly LiveRecord[] {
+export function behind(own: readonly LiveRecord[], { after, last }: ListPosition): readonly LiveRecord[] {
   const place = last.indexOf(after);
   const byKey = new Map(own.map((record) => [record.key, record]));
   const atEnd = last.slice(place + 1).flatMap((key) => byKey.get(key) ?? []);
@@ -104,7 +104,7 @@ export function readPage(request: OwnRequest): Page {
 }
 
 /** Without one that stands above, those below it work no longer either: so the highest comes first. */
-function beginning(request: OwnRequest): ListPlace {
+function beginning(request: OwnRequest): ListPosition {
   const { record, ancestors } = request.sender.verdict;
   const chain = [record, ...ancestors].map(({ uid }) => uid).reverse();
   const last = ownIn(request)
@@ -203,7 +203,7 @@ const invalid = (problem: string): never => refuse('ERR_QUERY', { problem });
 const lifeMs = 300_000;
 
 /** Where a list has got to. */
-interface ListPlace {
+interface ListPosition {
   /** The key that the page before ended with. */
   readonly after: string;
   /** Keys of what comes behind everything else. */
@@ -214,13 +214,13 @@ interface ListPlace {
  * Where the next page of a list begins. It names an object of the holder and gives nothing: each page is judged again. It is good
  * for this holder and for some minutes.
  */
-export function writeContinue(place: ListPlace, holder: Holder, now: number): string {
+export function writeContinue(place: ListPosition, holder: Holder, now: number): string {
   const token = { v: 2, ...place, holder: markOf(holder), until: now + lifeMs };
   return Buffer.from(JSON.stringify(token)).toString('base64url');
 }
 
 /** Undefined for a token that is too old, or of another holder. */
-export function readContinue(text: string, holder: Holder, now: number): ListPlace | undefined {
+export function readContinue(text: string, holder: Holder, now: number): ListPosition | undefined {
   const token = parse(text);
   const until = Number(token['until']);
   const isGood =

@@ -12,13 +12,13 @@ import { refuse } from '../shared/reply.ts';
 import { type OwnRequest, resourceOf } from './request.ts';
 import { manifestAnnotations, without } from './secrets.ts';
 
-type Place = Pick<OwnRequest, 'kind' | 'asked'>;
+type AskedObject = Pick<OwnRequest, 'kind' | 'asked'>;
 
 /**
  * The object that a client sent, with what the path says of it, and without a status, which only the operator writes. Throws a Refusal
  * where it says something else than the path.
  */
-export function fitToPath(place: Place, sent: JsonObject): JsonObject {
+export function fitToPath(place: AskedObject, sent: JsonObject): JsonObject {
   const { kind, asked } = place;
   const problem = formProblem(sent) ?? pathProblem(place, sent);
   if (problem !== undefined) return refuse('ERR_OBJECT_MISMATCH', { problem });
@@ -54,7 +54,7 @@ function formProblem(sent: JsonObject): string | undefined {
   return areTexts ? undefined : 'its metadata.finalizers is not a list of texts';
 }
 
-function pathProblem({ kind, asked }: Place, sent: JsonObject): string | undefined {
+function pathProblem({ kind, asked }: AskedObject, sent: JsonObject): string | undefined {
   const { name, namespace } = asObject(sent['metadata']);
   if (!isLeftOut(sent['kind']) && sent['kind'] !== kind) return `its kind is not ${kind}`;
   if (!isLeftOut(sent['apiVersion']) && sent['apiVersion'] !== apiVersion)
@@ -69,7 +69,7 @@ function pathProblem({ kind, asked }: Place, sent: JsonObject): string | undefin
 export const isLeftOut = (value: unknown): boolean => value === undefined || value === null || value === '';
 
 /** Clients may leave the name to us altogether. */
-function nameFor({ kind }: Place, { name, generateName }: JsonObject): JsonObject {
+function nameFor({ kind }: AskedObject, { name, generateName }: JsonObject): JsonObject {
   const isNamed = !isLeftOut(name) || !isLeftOut(generateName);
   return isNamed ? {} : { generateName: `${credentialKinds[kind].noun}-` };
 }

@@ -176,7 +176,7 @@ async function clustersOf(
   return [...names].sort();
 }
 
-interface Place {
+interface InstanceCollection {
   readonly resource: Resource;
   readonly namespace: string;
 }
@@ -185,13 +185,13 @@ interface Place {
 class InstanceReads {
   readonly #request: EndpointRequest;
   readonly #services: Services;
-  readonly #place: Place;
+  readonly #collection: InstanceCollection;
   #asked = 0;
 
-  constructor(request: EndpointRequest, services: Services, place: Place) {
+  constructor(request: EndpointRequest, services: Services, collection: InstanceCollection) {
     this.#request = request;
     this.#services = services;
-    this.#place = place;
+    this.#collection = collection;
   }
 
   async isAllowed(name: string): Promise<boolean> {
@@ -202,7 +202,7 @@ class InstanceReads {
   }
 
   async #mayGet(name: string): Promise<boolean> {
-    const { resource, namespace } = this.#place;
+    const { resource, namespace } = this.#collection;
     const { identity } = this.#request.sender.verdict;
     return await this.#services.permissions.isAllowed(identity, {
       ...{ verb: 'get', resource: resource.plural, namespace, name },
@@ -210,7 +210,7 @@ class InstanceReads {
   }
 
   #isInScope(name: string): boolean {
-    const { resource, namespace } = this.#place;
+    const { resource, namespace } = this.#collection;
     const { sender, asked } = this.#request;
     const read = { resource: resource.plural, subresource: '', apiGroup: group, namespace, name };
     const request = { ...asked, ...read, verb: 'get' };

@@ -3,7 +3,7 @@ import type { SitePolicy } from '../../../credentials/site-policy.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import type { Clock } from '../../../kube/clock.ts';
 import type { Logger } from '../../../logger.ts';
-import type { TargetPlace } from '../../../scope/gate/authorise.ts';
+import type { TargetLocation } from '../../../scope/gate/authorise.ts';
 import type { ResolvedRequest } from '../../../scope/requests/resolve-request.ts';
 import type { GatewaySettings } from '../../../settings/gateway.ts';
 import type { Authenticated } from '../../gate/authenticate.ts';
@@ -30,7 +30,7 @@ export interface EndpointRequest extends Omit<Forwarding, 'body'> {
   readonly asked: ResolvedRequest;
   readonly sender: Authenticated;
   /** The namespace that a space is. */
-  readonly place: TargetPlace & Pick<FoundTarget, 'isNamespaceMissing'>;
+  readonly place: TargetLocation & Pick<FoundTarget, 'isNamespaceMissing'>;
   /** Calls back when the endpoint has done all it does and the client has its answer, or is gone: what the request holds is free then. */
   readonly onOver: (callback: () => void) => void;
   /** For what may end the credential itself: the request is not cut any more when that is over. It counts until its answer. */
@@ -103,7 +103,7 @@ export interface EndpointServices {
   readonly issuer: IssuerDocumentSource;
   /** Of reads of what the issuer publishes, which take no credential. */
   readonly issuerReads: Pick<Misses, 'isTooMany'>;
-  readonly removals: Pick<Removals, 'during' | 'remove' | 'removeWhenItComes'>;
+  readonly removals: Pick<Removals, 'begin' | 'remove' | 'removeWhenItComes'>;
 }
 
 /** Looked at before others come to their turn. A scope with hundreds of entries takes a tenth of a millisecond for each. */

@@ -12,64 +12,71 @@ interface QuotaOptions {
   readonly limits: Readonly<Partial<Record<CredentialKind, number>>>;
 }
 
-/** What one request makes. */
-export interface QuotaPlace {
+/** Room for what one request makes. Release it when the index has the object, or when it was not made. */
+export class QuotaPermit {
+  readonly #free: () => void;
+  #uid: string | undefined;
+  #removal: Promise<void> | undefined;
+
+  constructor(free: () => void) {
+    this.#free = free;
+  }
+
   /** Of the object, once it is made: the index may count it from then on, while the request still waits for the operator. */
-  uid?: string | undefined;
-  /** Where no one knows whether anything was made: when that has been taken away. */
-  settled?: Promise<void> | undefined;
+  get uid(): string | undefined {
+    return this.#uid;
+  }
+
+  made(uid: string | undefined): void {
+    this.#uid = uid;
+  }
+
+  /** No one knows whether anything was made: it counts until that has been taken away. */
+  keepUntil(removal: Promise<void>): void {
+    this.#removal = removal;
+  }
+
+  /** A client that leaves makes no room: what may come of its request is still to be taken away. */
+  release(): void {
+    if (this.#removal === undefined) this.#free();
+    else void this.#removal.then(this.#free, this.#free);
+  }
 }
 
 interface Counted {
   readonly kind: CredentialKind;
   readonly user: string;
   readonly limit: number;
-  readonly underway: ReadonlySet<QuotaPlace>;
+  readonly underway: ReadonlySet<QuotaPermit>;
 }
 
 /** How many credentials one user may make through the gateway: every one is held in memory by every replica. */
 export class Quota {
   readonly #options: QuotaOptions;
   /** What is being made, by kind and user. */
-  readonly #underway = new Map<string, Set<QuotaPlace>>();
+  readonly #underway = new Map<string, Set<QuotaPermit>>();
 
   constructor(options: QuotaOptions) {
     this.#options = options;
   }
 
-  /** Keeps a place for what `make` makes until it settles: by then the index has the object, or it was not made. Throws a Refusal. */
-  async during<T>(kind: CredentialKind, user: string, make: (place: QuotaPlace) => Promise<T>): Promise<T> {
-    const place = this.#enter(kind, user);
-    try {
-      return await make(place);
-    } finally {
-      this.#leave(kind, user, place);
-    }
-  }
-
-  #enter(kind: CredentialKind, user: string): QuotaPlace {
-    const place: QuotaPlace = {};
+  /** For an object that the user is about to make. Throws a Refusal. */
+  acquire(kind: CredentialKind, user: string): QuotaPermit {
+    const permit = new QuotaPermit(() => this.#free(kind, user, permit));
     const limit = this.#options.limits[kind];
-    if (limit === undefined) return place;
+    if (limit === undefined) return permit;
     const key = `${kind} ${user}`;
     const underway = this.#underway.get(key) ?? new Set();
     const refusal = this.#refuse({ kind, user, limit, underway });
     if (refusal !== undefined) throw refusal;
-    this.#underway.set(key, underway.add(place));
-    return place;
+    this.#underway.set(key, underway.add(permit));
+    return permit;
   }
 
-  /** A client that leaves makes no room: what may come of its request is still to be taken away. */
-  #leave(kind: CredentialKind, user: string, place: QuotaPlace): void {
-    const free = () => this.#free(kind, user, place);
-    if (place.settled === undefined) free();
-    else void place.settled.then(free, free);
-  }
-
-  #free(kind: CredentialKind, user: string, place: QuotaPlace): void {
+  #free(kind: CredentialKind, user: string, permit: QuotaPermit): void {
     const key = `${kind} ${user}`;
     const underway = this.#underway.get(key);
-    underway?.delete(place);
+    underway?.delete(permit);
     if (underway?.size === 0) this.#underway.delete(key);
   }
 
@@ -96,7 +103,7 @@ function refusalOf(kind: CredentialKind, user: string, count: number): Refusal {
   return new Refusal(errorAnswer('ERR_QUOTA', values, { headers: ['retry-after', '60'] }));
 }
 
-function countOutside(made: readonly LiveRecord[], underway: ReadonlySet<QuotaPlace>): number {
+function countOutside(made: readonly LiveRecord[], underway: ReadonlySet<QuotaPermit>): number {
   const known = new Set(made.map(({ uid }) => uid));
   return [...underway].filter(({ uid }) => uid === undefined || !known.has(uid)).length;
 }

@@ -44,10 +44,11 @@ export class Removals {
     this.#options = options;
   }
 
-  /** Settles as the work does, which may find out at its end that there is something to remove: `drain` waits for it. */
-  async during(work: Promise<void>): Promise<void> {
-    this.#track(work.catch(() => undefined));
-    await work;
+  /** Work that may find out at its end that there is something to remove: `drain` waits until it calls back. */
+  begin(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#track(promise);
+    return resolve;
   }
 
   /** Resolves when it was tried once. It is tried again in the background where that failed. */

@@ -24,7 +24,7 @@ import {
   makeWithCertificate,
   sourceOf,
 } from './certificate-kubeconfig.ts';
-import type { GatewayPlace, KubeConfigInput } from './destination.ts';
+import type { GatewayAddress, KubeConfigInput } from './destination.ts';
 import { labelProblem, permissionProblem } from './permission.ts';
 import { afterFailedIssue, decideKubeConfig } from './policy.ts';
 import { RevokeBeforeCommit } from './revoke-before-commit.ts';
@@ -38,7 +38,7 @@ export interface KubeConfigControllerOptions extends ReconcilerServices {
   readonly revoker: Pick<CertificateRevoker, 'tryRevoke'>;
   readonly issuer: Pick<CertificateIssuer, 'issue'>;
   readonly ring: Pick<KeyRing, 'signer' | 'isRevoked'>;
-  readonly gateway: () => GatewayPlace;
+  readonly gateway: () => GatewayAddress;
   readonly limits: IssuedLimits;
   readonly clock: Clock;
   /** Uniform in [0, 1). */

@@ -13,11 +13,11 @@ export interface KubeConfigInput extends IssuedInput {
   readonly instance?: VirtualClusterInstanceRecord;
   /** PEM of the authority that vouches for the virtual cluster's API server; absent: not known now. */
   readonly targetCA?: string;
-  readonly gateway: GatewayPlace;
+  readonly gateway: GatewayAddress;
 }
 
 /** Where a kubeconfig with a token leads. */
-export interface GatewayPlace {
+export interface GatewayAddress {
   /** The base URL, without a slash at the end. */
   readonly issuer: string;
   /** PEM; absent: clients trust the gateway's certificate anyway. */
@@ -63,14 +63,17 @@ export function directionOf(input: KubeConfigInput): 'right' | 'wrong' | 'unknow
 /** What a kubeconfig issued now would say, and what is good of those issued before. */
 function gatewayDestinations(
   record: CredentialRecord,
-  gateway: GatewayPlace,
+  gateway: GatewayAddress,
 ): readonly (Destination | undefined)[] {
   const places = [gateway, ...(gateway.earlierCAs ?? []).map((ca) => ({ ...gateway, ca }))];
   return places.map((place) => gatewayDestination(record, place));
 }
 
 /** Of a kubeconfig with a token. Undefined outside of a project. */
-export function gatewayDestination(record: CredentialRecord, gateway: GatewayPlace): Destination | undefined {
+export function gatewayDestination(
+  record: CredentialRecord,
+  gateway: GatewayAddress,
+): Destination | undefined {
   const project = projectOf(record, gateway);
   if (project === undefined) return undefined;
   const path = formatTarget({ kind: 'virtualCluster', project, virtualCluster: instanceNameOf(record) });
@@ -100,7 +103,7 @@ export function directServer(
 /** The project that the namespace belongs to. */
 export function projectOf(
   { namespace = '' }: CredentialRecord,
-  { projectNamespacePrefix: prefix }: Pick<GatewayPlace, 'projectNamespacePrefix'>,
+  { projectNamespacePrefix: prefix }: Pick<GatewayAddress, 'projectNamespacePrefix'>,
 ): string | undefined {
   return projectOfNamespace(namespace, prefix);
 }

@@ -7,7 +7,7 @@ import type { KubeClient } from '../../../kube/client/client.ts';
 import { isAllowed } from '../../../platform/access-review.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import type { CredentialRefusal } from '../desired-status.ts';
-import { type GatewayPlace, projectOf } from './destination.ts';
+import { type GatewayAddress, projectOf } from './destination.ts';
 
 /** Why the user that the kubeconfig would speak for may not have it, as the API server says at this moment. */
 export async function permissionProblem(
@@ -40,7 +40,7 @@ const messages = {
 export async function labelProblem(
   client: Pick<KubeClient, 'get'>,
   record: CredentialRecord,
-  gateway: GatewayPlace,
+  gateway: GatewayAddress,
 ): Promise<CredentialRefusal | undefined> {
   const { metadata } = await client.get(namespaces, { name: record.namespace ?? '' });
   const label = metadata.labels?.[labels.project];

@@ -9,13 +9,13 @@ import type { VirtualClusterInstanceRecord } from '../../../platform/targets/tar
 import { effectiveScope } from '../../../scope/effective-scope.ts';
 import type { CredentialRefusal } from '../desired-status.ts';
 import type { IssueCredential, MadeCredential } from '../issued/decision.ts';
-import { type GatewayPlace, gatewayDestination, namesOf, projectOf, targetHashOf } from './destination.ts';
+import { type GatewayAddress, gatewayDestination, namesOf, projectOf, targetHashOf } from './destination.ts';
 
 export interface TokenRequest {
   readonly record: CredentialRecord;
   readonly issue: IssueCredential;
   readonly instance: VirtualClusterInstanceRecord;
-  readonly gateway: GatewayPlace;
+  readonly gateway: GatewayAddress;
   readonly signer: TokenSigner;
 }
 

@@ -13,12 +13,12 @@ import {
 } from '../../../../test/builders/admin-kube-config.ts';
 import { cpuMs } from '../../../../test/fakes/cpu-time.ts';
 import { type AdminKubeConfig, isBearerToken, readAdminKubeConfig } from './admin-kube-config.ts';
-import { fieldRefusal, type Place, places, refusals } from './refusals.ts';
+import { fieldRefusal, refusals, type Section, sections } from './refusals.ts';
 
 const allRefusals: ReadonlySet<string | undefined> = new Set([
   ...Object.values(refusals),
-  ...Object.values<Place>(places).flatMap((place) =>
-    ['unknown', ...Object.keys(place.forbidden)].map((name) => fieldRefusal(place, [name])),
+  ...Object.values<Section>(sections).flatMap((section) =>
+    ['unknown', ...Object.keys(section.forbidden)].map((name) => fieldRefusal(section, [name])),
   ),
 ]);
 

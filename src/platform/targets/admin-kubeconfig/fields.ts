@@ -1,5 +1,5 @@
 import type { Plain, PlainMap } from './plain-yaml.ts';
-import { fieldRefusal, KubeConfigRefusal, type Place, places, type RefusalName } from './refusals.ts';
+import { fieldRefusal, KubeConfigRefusal, type RefusalName, type Section, sections } from './refusals.ts';
 
 /** The text of the fields that count, unchecked. */
 export interface AdminKubeConfigFields {
@@ -12,7 +12,7 @@ export interface AdminKubeConfigFields {
 
 /** Finds the one cluster and the one user of a kubeconfig; throws a KubeConfigRefusal when there is anything besides. */
 export function findFields(document: Plain): AdminKubeConfigFields {
-  const root = toMap(document, places.root, 'root');
+  const root = toMap(document, sections.root, 'root');
   if (root.get('apiVersion') !== 'v1') throw new KubeConfigRefusal('apiVersion');
   if (root.get('kind') !== 'Config') throw new KubeConfigRefusal('kind');
   checkPreferences(root);
@@ -29,7 +29,7 @@ export function findFields(document: Plain): AdminKubeConfigFields {
 }
 
 function checkPreferences(root: PlainMap): void {
-  if (root.has('preferences')) toMap(root.get('preferences'), places.preferences, 'preferences');
+  if (root.has('preferences')) toMap(root.get('preferences'), sections.preferences, 'preferences');
 }
 
 function checkContext(root: PlainMap, cluster: string, user: string): void {
@@ -45,16 +45,16 @@ function checkContext(root: PlainMap, cluster: string, user: string): void {
 function findEntry(root: PlainMap, kind: 'cluster' | 'user' | 'context'): { name: string; value: PlainMap } {
   const list = root.get(`${kind}s`);
   if (!Array.isArray(list) || list.length !== 1) throw new KubeConfigRefusal(`${kind}s`);
-  const entry = toMap(list[0], places[`${kind}Entry`], `${kind}s`);
+  const entry = toMap(list[0], sections[`${kind}Entry`], `${kind}s`);
   const name = entry.get('name');
   if (typeof name !== 'string') throw new KubeConfigRefusal(`${kind}Name`);
-  return { name, value: toMap(entry.get(kind), places[kind], kind) };
+  return { name, value: toMap(entry.get(kind), sections[kind], kind) };
 }
 
-function toMap(value: Plain | undefined, place: Place, otherwise: RefusalName): PlainMap {
+function toMap(value: Plain | undefined, section: Section, otherwise: RefusalName): PlainMap {
   if (!(value instanceof Map)) throw new KubeConfigRefusal(otherwise);
   const map: PlainMap = value;
-  const text = fieldRefusal(place, map.keys());
+  const text = fieldRefusal(section, map.keys());
   if (text !== undefined) throw new KubeConfigRefusal({ text });
   return map;
 }

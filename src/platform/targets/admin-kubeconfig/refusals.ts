@@ -4,7 +4,7 @@ const account =
 const flatten = '`kubectl config view --minify --flatten --raw` writes one that fits';
 
 /** A map of the document: where it stands, what it may hold, and what is known and not allowed there, with the reason and the fix. */
-export interface Place {
+export interface Section {
   readonly path: string;
   readonly allowed: readonly string[];
   readonly forbidden: Readonly<Record<string, string>>;
@@ -12,7 +12,7 @@ export interface Place {
 
 const extensions = 'it has no meaning here; remove it';
 
-export const places = {
+export const sections = {
   root: {
     path: '',
     allowed: ['apiVersion', 'kind', 'preferences', 'clusters', 'users', 'contexts', 'current-context'],
@@ -58,7 +58,7 @@ export const places = {
     allowed: ['cluster', 'user', 'namespace'],
     forbidden: { extensions },
   },
-} as const satisfies Record<string, Place>;
+} as const satisfies Record<string, Section>;
 
 export const refusals = {
   tooLarge: 'The kubeconfig is larger than 64 KiB: keep one cluster, one user and one context.',
@@ -117,12 +117,12 @@ export const refusals = {
     'The certificates of the kubeconfig cannot be used for TLS: renew them with a present-day key and signature algorithm.',
 } as const;
 
-const unknownField = ({ path, allowed }: Place): string =>
+const unknownField = ({ path, allowed }: Section): string =>
   path === ''
     ? `The kubeconfig has a field that is not known: keep only ${allowed.join(', ')}.`
     : `${path} has a field that is not known: keep only ${allowed.join(', ') || 'an empty map'}.`;
 
-const forbiddenField = ({ path, forbidden }: Place, name: string): string =>
+const forbiddenField = ({ path, forbidden }: Section, name: string): string =>
   `${path === '' ? name : `${path}.${name}`} is not allowed: ${forbidden[name]}.`;
 
 export type RefusalName = keyof typeof refusals;
@@ -136,10 +136,10 @@ export class KubeConfigRefusal extends Error {
 }
 
 /** The refusal of a map by the names of its fields. A field that is known and forbidden is named before one that is not known. */
-export function fieldRefusal(place: Place, names: Iterable<string>): string | undefined {
+export function fieldRefusal(section: Section, names: Iterable<string>): string | undefined {
   const present = new Set(names);
-  const forbidden = Object.keys(place.forbidden).find((name) => present.has(name));
-  if (forbidden !== undefined) return forbiddenField(place, forbidden);
-  const isUnknown = [...present].some((name) => !place.allowed.includes(name));
-  return isUnknown ? unknownField(place) : undefined;
+  const forbidden = Object.keys(section.forbidden).find((name) => present.has(name));
+  if (forbidden !== undefined) return forbiddenField(section, forbidden);
+  const isUnknown = [...present].some((name) => !section.allowed.includes(name));
+  return isUnknown ? unknownField(section) : undefined;
 }
