@@ -39,6 +39,31 @@ it.each(pages)('%s has short sentences', (file) => {
   expect(long).toEqual([]);
 });
 
+/** Pages that people read from the top. */
+const guides = [
+  ...globSync('docs/guide/*.md', { cwd: root }),
+  ...['admission', 'alerts', 'gateway', 'gitops', 'kubeconfig-request', 'own-credentials'].map(ofReference),
+  ...['revocation', 'secrets', 'self', 'size', 'targets', 'trusting-clusters', 'warnings'].map(ofReference),
+];
+
+function ofReference(name: string): string {
+  return `docs/reference/${name}.md`;
+}
+
+/** A pronoun at the beginning makes people look for its noun. */
+const standIn = /^\**(?:What|Whoever|That|Those)\b.*[.:]$/;
+/** Words that only we know in this meaning, or that mean two things. */
+const ownWords =
+  /\b(?:stamp(?:s|ed)?|gaps?|judge(?:s|d)?|works? on|stands? in|a return|neighbours?|the site(?! polic))\b/gi;
+
+it.each(guides)('%s begins no sentence with a word that stands for a noun', (file) => {
+  expect(sentencesOf(readDocument(file)).filter((sentence) => standIn.test(sentence))).toEqual([]);
+});
+
+it.each(guides)('%s uses words of the field', (file) => {
+  expect(withoutCode(readDocument(file)).match(ownWords) ?? []).toEqual([]);
+});
+
 it.each(pages)('%s speaks to you, and of people as "you" and "they"', (file) => {
   const words = withoutCode(readDocument(file)).match(new RegExp(stiff, 'gi')) ?? [];
   expect(words).toEqual([]);

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
@@ -110,13 +110,13 @@ describe('npm run demo', () => {
       leftovers = new Leftovers(await sharedControlPlane(), given('ADMIN'));
       await leftovers.remember();
     });
+    afterEach(async () => await leftovers.remove());
 
     it.each(pages.filter((page) => commandsOf(page).length > 0))(
       '%s, with nothing of another page',
       async (page) => {
         const { exitCode, stderr } = await readPage(page, environmentInOutput(), demo.folder);
         expect(exitCode, stderr).toBe(0);
-        await leftovers.remove();
       },
     );
   });

@@ -57,7 +57,7 @@ const sections: readonly [page: string, section: string, outputs: RegExp[]][] = 
   [
     'docs/guide/gateway.md',
     'In 60 seconds',
-    [/"items":/, /^$/, /set\.$/m, /set\.$/m, /created\.$/m, /^NAME +DATA/],
+    [/"items":/, /^$/, /set\.$/m, /set\.$/m, /created\.$/m, /^Switched/, /^NAME +DATA/],
   ],
   ['docs/guide/gateway.md', 'Discovery', [/^selves /m, /projectNamespacePrefix/, /"selves"/]],
   ['docs/guide/gateway.md', 'What you may do', [/^yes$/m, /"allowed": ?true/]],
