@@ -1,4 +1,4 @@
-/** What each process exit code means. Documented in docs/reference/errors.md. */
+/** What each process exit code means. Documented in docs/reference/reasons.md. */
 export const exitCodes = { success: 0, failure: 1, usage: 2 } as const;
 
 export interface CatalogueEntry {

@@ -1,14 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { healthPatch } from './argocd/health-patch.ts';
 import { apiPage } from './reference/api-page.ts';
-import { errorsPage } from './reference/errors-page.ts';
 import { metricsPage } from './reference/metrics-page.ts';
+import { reasonsPage } from './reference/reasons-page.ts';
 import { settingsPage } from './reference/settings-page.ts';
 
 const pages = {
   'docs/reference/api.md': apiPage,
   'docs/reference/settings.md': settingsPage,
-  'docs/reference/errors.md': errorsPage,
+  'docs/reference/reasons.md': reasonsPage,
   'docs/reference/metrics.md': metricsPage,
   'config/argocd/argocd-cm-patch.yaml': healthPatch,
 };

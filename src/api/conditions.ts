@@ -1,4 +1,4 @@
-/** Condition types of every kind; they follow kstatus. Each is documented in docs/reference/conditions.md. */
+/** Condition types of every kind; they follow kstatus. Each is documented in docs/reference/status.md. */
 export const conditionTypes = {
   /** True when the credential works now. */
   ready: 'Ready',

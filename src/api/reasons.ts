@@ -1,4 +1,4 @@
-/** Reasons of conditions and events. Each is documented in docs/reference/conditions.md; a test keeps both equal. */
+/** Reasons of conditions and events. `reason-texts.ts` says what each means and what a reader does. */
 export const reasons = {
   pending: 'Pending',
   issued: 'Issued',

@@ -47,7 +47,7 @@ const drawn = [
   ],
   ['how requests reach a cluster', 'docs/guide/clusters.md', 'In 60 seconds', 'flowchart'],
   ['what stands around the gateway', 'docs/guide/run-gateway.md', 'In 60 seconds', 'flowchart'],
-  ['the conditions of a credential', 'docs/reference/conditions.md', 'Types', 'stateDiagram-v2'],
+  ['the conditions of a credential', 'docs/reference/status.md', 'Types', 'stateDiagram-v2'],
 ] as const;
 
 /** Pages without one: they have two parties, or they lead to the pages on which their flows are drawn. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { conditionTypes } from '../../src/api/conditions.ts';
 import { finalizers } from '../../src/api/names.ts';
+import { reasonTexts } from '../../src/api/reason-texts.ts';
 import { type Reason, reasons } from '../../src/api/reasons.ts';
 import { toCredentialRecord } from '../../src/credentials/credential-record.ts';
 import type { EventInput } from '../../src/kube/events/event-object.ts';
@@ -20,18 +21,13 @@ import {
 } from '../../src/operator/shared/events.ts';
 import { targetTransitions } from '../../src/operator/targets/target-status.ts';
 import { definitionFiles } from './api-page.ts';
-import { codesIn, readDocument, rowsOf } from './document.ts';
+import { readDocument } from './document.ts';
 
-const page = readDocument('docs/reference/events.md');
-const rows = rowsOf(page).map(([reason, type = '', action = '']) => ({
-  reason: codesIn(reason)[0] as Reason,
-  type,
-  actions: codesIn(action),
-}));
 const kinds = definitionFiles().map(
   (file): string => parse(readDocument(`crds/${file}.yaml`)).spec.names.kind,
 );
-const neverEvents: readonly Reason[] = [reasons.pending];
+/** Of a summary, type and action are those of the events that it sums up. */
+const withoutEvent: readonly Reason[] = [reasons.pending, reasons.storm];
 
 const condition = (type: string, status: string, reason: string) => ({ type, status, reason });
 
@@ -98,24 +94,26 @@ const scenarios: Readonly<Record<string, (reason: Reason) => readonly Transition
   Move: () => [loginSecretsMoved],
 };
 
-const documented = rows.flatMap(({ reason, type, actions }) =>
-  actions.map((action) => ({ reason, type, action })),
-);
+const documented = Object.values(reasons).flatMap((reason) => {
+  const { event } = reasonTexts[reason];
+  return (event?.actions ?? []).map((action) => ({ reason, type: event?.type, action }));
+});
 
-describe('docs/reference/events.md', () => {
-  it('has every reason that can be an event once and no other', () => {
-    const expected = Object.values(reasons).filter((reason) => !neverEvents.includes(reason));
-    expect(rows.map(({ reason }) => reason).toSorted()).toEqual(expected.toSorted());
-  });
-
-  it('says of which kinds a deletion is no event, because they have no finalizer', () => {
-    const silent = kinds.filter((kind) => !(kind in finalizers));
-    expect(silent.length).toBeGreaterThan(0);
-    for (const kind of silent) expect(page).toContain(`the deletion of a \`${kind}\` is no event`);
+describe('the catalogue of reasons', () => {
+  it('has an event for every reason that can be one', () => {
+    const silent = Object.values(reasons).filter((reason) => reasonTexts[reason].event === undefined);
+    expect(silent.toSorted()).toEqual(withoutEvent.toSorted());
   });
 
   it.each(documented)('$reason is a $type event with the action $action', ({ reason, type, action }) => {
     const events = scenarios[action]?.(reason) ?? [];
     expect(events).toContainEqual(expect.objectContaining({ reason, type, action }));
   });
+});
+
+it('docs/reference/status.md says of which kinds a deletion is no event, because they have no finalizer', () => {
+  const silent = kinds.filter((kind) => !(kind in finalizers));
+  expect(silent.length).toBeGreaterThan(0);
+  for (const kind of silent)
+    expect(readDocument('docs/reference/status.md')).toContain(`the deletion of a \`${kind}\` is no event`);
 });

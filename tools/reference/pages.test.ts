@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
+import { reasons } from '../../src/api/reasons.ts';
 import { errorCatalogue } from '../../src/error-catalogue.ts';
 import { allGatewaySettings } from '../../src/settings/gateway.ts';
 import { allOperatorSettings } from '../../src/settings/operator.ts';
@@ -8,9 +9,9 @@ import { ClientMetrics } from '../../src/telemetry/metrics/client.ts';
 import { GatewayMetrics } from '../../src/telemetry/metrics/gateway.ts';
 import { OperatorMetrics } from '../../src/telemetry/metrics/operator.ts';
 import { policyErrors } from '../policies/policy-errors.ts';
-import { errorsPage } from './errors-page.ts';
 import { table } from './markdown.ts';
 import { metricsPage } from './metrics-page.ts';
+import { reasonsPage } from './reasons-page.ts';
 import { settingsPage } from './settings-page.ts';
 
 const registry = new Registry();
@@ -26,9 +27,9 @@ const pages = [
     names: Object.values({ ...allOperatorSettings, ...allGatewaySettings }).map(({ name }) => name),
   },
   {
-    file: 'docs/reference/errors.md',
-    text: errorsPage(),
-    names: Object.keys({ ...errorCatalogue, ...policyErrors }),
+    file: 'docs/reference/reasons.md',
+    text: reasonsPage(),
+    names: [...Object.values(reasons), ...Object.keys({ ...errorCatalogue, ...policyErrors })],
   },
   {
     file: 'docs/reference/metrics.md',
