@@ -148,7 +148,7 @@ export const errorCatalogue = {
   ERR_PLATFORM_FIELD: {
     message:
       'spec.{field} is set by the platform, which has the verb manage-platform-fields on ownedaccesskeys',
-    fix: 'Leave it out of a new key, and as it stands in a change. A type may be `User` or `Other`. Or have `manage-platform-fields` granted.',
+    fix: 'Leave it out of a new key, and unchanged in a change. A type may be `User` or `Other`. Or have `manage-platform-fields` granted.',
     httpStatus: 403,
   },
   ERR_TARGET_ENTRY: {
@@ -266,7 +266,7 @@ export const errorCatalogue = {
     httpStatus: 410,
   },
   ERR_VERSION_EXPIRED: {
-    message: 'what came after this resourceVersion is not known any more',
+    message: 'the changes after this resourceVersion are not known any more',
     fix: 'List again, and watch from the resourceVersion of that list.',
     httpStatus: 410,
   },

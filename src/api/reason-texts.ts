@@ -22,31 +22,30 @@ export interface ReasonText {
   readonly condition?: string;
   readonly event?: { readonly type: 'Normal' | 'Warning'; readonly actions: readonly EventAction[] };
   readonly meaning: string;
-  /** What a reader does about it; absent where there is nothing to do. */
+  /** The way out for a reader; absent where there is nothing to do. */
   readonly fix?: string;
 }
 
 type Words = readonly [meaning: string, fix?: string];
 
-const refused = (condition: string, [meaning, fix]: Words): ReasonText => ({
+const toText = ([meaning, fix]: Words) => (fix === undefined ? { meaning } : { meaning, fix });
+
+const refused = (condition: string, words: Words): ReasonText => ({
   condition: `\`Ready\` False${condition}`,
   event: { type: 'Warning', actions: ['Refuse'] },
-  meaning,
-  fix,
+  ...toText(words),
 });
 const failing = (...words: Words): ReasonText => refused('', words);
 const waiting = (...words: Words): ReasonText => refused(', `Reconciling`', words);
 const stalled = (...words: Words): ReasonText => refused(', `Stalled`', words);
 
-const normal = (actions: readonly EventAction[], ...[meaning, fix]: Words): ReasonText => ({
+const normal = (actions: readonly EventAction[], ...words: Words): ReasonText => ({
   event: { type: 'Normal', actions },
-  meaning,
-  fix,
+  ...toText(words),
 });
-const warning = (action: EventAction, ...[meaning, fix]: Words): ReasonText => ({
+const warning = (action: EventAction, ...words: Words): ReasonText => ({
   event: { type: 'Warning', actions: [action] },
-  meaning,
-  fix,
+  ...toText(words),
 });
 /** A condition of its own beside Ready. */
 const own = (type: string, action: EventAction, ...words: Words): ReasonText => ({
@@ -135,7 +134,7 @@ export const reasonTexts: Readonly<Record<Reason, ReasonText>> = {
     'Look at `spec` and at the annotation `rotate`. Then change `spec` as its creator or its user; enabling counts.',
   ),
   [reasons.sitePolicy]: stalled(
-    'The site policy refuses this spec. With `Ready` True it refused a longer life, and the credential works on with the former one.',
+    'The site policy refuses this spec. With `Ready` True it refused a longer life, and the former one stays in force.',
     'Correct the field that the message names, or have the entry of the ConfigMap changed.',
   ),
   [reasons.accessKeyNotFound]: waiting(

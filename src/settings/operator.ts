@@ -82,7 +82,7 @@ export const operatorSettingDefinitions = {
     type: certificateFile,
     default: 'auto',
     documentation:
-      'The certificate authority of the base URL, which stands in kubeconfigs with a token. `auto`: that of the operator, while the gateway serves with the certificate that the operator made. `none`: clients trust it anyway. A file is read at start.',
+      'The certificate authority of the base URL, for kubeconfigs with a token. `auto`: that of the operator, while the gateway serves with the certificate that the operator made. `none`: clients trust it anyway. A file is read at start.',
   }),
   finalizerLimitMs: setting({
     name: 'LATCHKEY_FINALIZER_LIMIT',

@@ -57,7 +57,7 @@ export function apiPage(): string {
   return page('API', 'crds/', [
     'Here you look up every field of every kind: its type, its default, its limits and the rules that the API server checks.',
     'In 60 seconds: find your kind, then the field. A name with dots is a field within a field, and `[]` stands for each entry of a list. `kubectl explain oak.spec` tells the same in a terminal.',
-    'All kinds are of `management.platform.sh/v1`. Admission policies ask for more than a schema can: see [Ownership](../guide/ownership.md). What status says in words is in [Reasons and codes](reasons.md).',
+    'All kinds are of `management.platform.sh/v1`. Admission policies ask for more than a schema can: see [Ownership](../guide/ownership.md). [Reasons and codes](reasons.md) explains the words in status.',
     ...files.map((file) => kindSection(definitionOf(file))),
   ]);
 }

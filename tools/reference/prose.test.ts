@@ -14,7 +14,30 @@ const sources = globSync('{src,lab,tools,bench,test}/**/*.ts', { cwd: root }).fi
   (file) => !file.includes('generated') && file !== 'tools/reference/prose.test.ts',
 );
 const maxWords = 27;
+/** A sentence names its subject; headings and heads of tables end without a full stop. */
+const standIn = /^(?:What|Whatever|Whoever|That|Those)\b.*[.:;]\**$/;
+/** Words that only this project uses in this sense. `site policy` is a name. */
+const privateWords =
+  /\b(?:stamps?|stamped|gaps?|judges?|judged|works on|stands in|neighbours?|the site(?! policy)|your site|a site)\b(?!-)/gi;
+const namedPages = ['SECURITY.md', 'docs/*.md', 'docs/{reference,decisions,internal}/*.md'].flatMap(
+  (pattern) => globSync(pattern, { cwd: root }),
+);
 const stiff = String.raw`\b(?:whoever|whom|he|him|his|himself|nobody|anew)\b`;
+
+/** Texts of several words in the sources that people read: messages, fixes, help and descriptions. */
+const messages = globSync('src/**/*.ts', { cwd: root })
+  .filter((file) => !file.endsWith('.test.ts') && !file.includes('generated'))
+  .flatMap((file) =>
+    textsIn(readFileSync(path.join(root, file), 'utf8')).map((text) => [file, text] as const),
+  );
+
+function textsIn(source: string): string[] {
+  const code = source.replaceAll(/^\s*(?:\/\*\*.*?\*\/|\/\/.*?$)/gms, '');
+  const texts = code.matchAll(/'([^'\\\n]*(?:\\.[^'\\\n]*)*)'|`([^`\\]*(?:\\.[^`\\]*)*)`/g);
+  return [...texts]
+    .map(([, plain, template]) => (plain ?? template ?? '').trim())
+    .filter((text) => /\w \w/.test(text));
+}
 
 const withoutCode = (text: string): string =>
   text
@@ -31,6 +54,9 @@ function sentencesOf(text: string): string[] {
     .flatMap((block) => block.replaceAll(/\s+/g, ' ').split(/(?<=[.?!:]\**)\s/))
     .map((sentence) => sentence.trim());
 }
+
+/** As a reader sees it, without what marks a list, a quote or a heading. */
+const bare = (sentence: string): string => sentence.replace(/^(?:[-*#>[\s]+|\d+\.\s)*/, '');
 
 const wordsOf = (sentence: string): number => sentence.split(/\s+/).filter((word) => /\w/.test(word)).length;
 
@@ -75,6 +101,30 @@ it.each(pages.filter((file) => /^docs\/(?:guide|reference)\//.test(file)))(
     expect(readDocument(file).match(/\w*contract\w*/gi) ?? []).toEqual([]);
   },
 );
+
+it.each(namedPages)('%s names the subject of each sentence', (file) => {
+  expect(
+    sentencesOf(readDocument(file))
+      .map(bare)
+      .filter((sentence) => standIn.test(sentence)),
+  ).toEqual([]);
+});
+
+it.each(namedPages)('%s uses the words of the field', (file) => {
+  expect(withoutCode(readDocument(file)).match(privateWords) ?? []).toEqual([]);
+});
+
+it('messages name the subject of each sentence and use the words of the field', () => {
+  const found = messages.flatMap(([file, text]) => {
+    const words = text.match(privateWords) ?? [];
+    const starts = text
+      .split(/(?<=[.:;])\s/)
+      .filter((sentence) => /^(?:What|Whatever|Whoever|Those)\b/i.test(sentence));
+    return [...words, ...starts].map((each) => `${file}: ${each}`);
+  });
+  expect(messages.length).toBeGreaterThan(500);
+  expect(found).toEqual([]);
+});
 
 it.each(manifests)('%s speaks of people as "you" and "they"', (file) => {
   // A word between hyphens is part of a name.

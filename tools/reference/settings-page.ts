@@ -14,7 +14,7 @@ export function settingsPage(): string {
     'In the cluster they come from the ConfigMap `latchkey-settings` of `config/default`. Every variable of this page can stand there.',
     'Write durations as in Go, or with `d` for 24 hours: `250ms`, `30s`, `10m`, `1h30m`, `30d`. Addresses are `host:port`, `[IPv6]:port`, or `:port` for all interfaces.',
     '## Every process',
-    'All processes judge credentials by the same rules, so each of them must have the same values here. Only the two addresses and the level of the log may differ.',
+    'All processes check credentials by the same rules, so each of them must have the same values here. Only the two addresses and the level of the log may differ.',
     tableOf(commonSettingDefinitions),
     '## Operator',
     tableOf(operatorSettingDefinitions),

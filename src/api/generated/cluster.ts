@@ -78,7 +78,7 @@ export interface ClusterStatus {
   conditions?: Condition[];
   confirmed?: ClusterStatusConfirmed;
   /**
-   * The metadata.generation that the operator last worked on; -1 until it did so once.
+   * The metadata.generation that the operator last reconciled; -1 before the first time.
    */
   observedGeneration?: number;
 }

@@ -53,7 +53,7 @@ export interface DirectClusterEndpointTokenSpec {
   renewBefore?: number;
 }
 /**
- * Secret that the operator makes, owns and fills with the credential, which then never stands in this object. A Secret that exists already and was not made for this object is never touched.
+ * Secret that the operator makes, owns and fills with the credential, which is then never in this object. A Secret that exists already and was not made for this object is never touched.
  */
 export interface DirectClusterEndpointTokenSpecSecretRef {
   /**
@@ -90,7 +90,7 @@ export interface DirectClusterEndpointTokenStatus {
    */
   conditions?: Condition[];
   /**
-   * The metadata.generation that the operator last worked on; -1 until it did so once.
+   * The metadata.generation that the operator last reconciled; -1 before the first time.
    */
   observedGeneration?: number;
   /**

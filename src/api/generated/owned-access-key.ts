@@ -186,7 +186,7 @@ export interface OwnedAccessKeySpecOidcLogin {
   lastRefresh?: string;
 }
 /**
- * Secret that the operator makes, owns and fills with the credential, which then never stands in this object. A Secret that exists already and was not made for this object is never touched.
+ * Secret that the operator makes, owns and fills with the credential, which is then never in this object. A Secret that exists already and was not made for this object is never touched.
  */
 export interface OwnedAccessKeySpecSecretRef {
   /**
@@ -223,7 +223,7 @@ export interface OwnedAccessKeyStatus {
    */
   conditions?: Condition[];
   /**
-   * The metadata.generation that the operator last worked on; -1 until it did so once.
+   * The metadata.generation that the operator last reconciled; -1 before the first time.
    */
   observedGeneration?: number;
   /**

@@ -67,7 +67,7 @@ export interface SpaceInstanceStatus {
   conditions?: Condition[];
   confirmed?: SpaceInstanceStatusConfirmed;
   /**
-   * The metadata.generation that the operator last worked on; -1 until it did so once.
+   * The metadata.generation that the operator last reconciled; -1 before the first time.
    */
   observedGeneration?: number;
 }

@@ -4,7 +4,7 @@ import type { Condition } from '../conditions.ts';
 import type { ObjectMeta } from '../object-meta.ts';
 
 /**
- * A kubeconfig for a virtual cluster instance of the same namespace. What it holds works exactly as long as this object exists.
+ * A kubeconfig for a virtual cluster instance of the same namespace. Its credential works exactly as long as this object exists.
  */
 export interface VirtualClusterInstanceKubeConfig {
   /**
@@ -50,7 +50,7 @@ export interface VirtualClusterInstanceKubeConfigSpec {
   renewBefore?: number;
 }
 /**
- * Secret in the same namespace that the operator makes, owns and fills with the credential, which then never stands in this object. A Secret that exists already and was not made for this object is never touched.
+ * Secret in the same namespace that the operator makes, owns and fills with the credential, which is then never in this object. A Secret that exists already and was not made for this object is never touched.
  */
 export interface VirtualClusterInstanceKubeConfigSpecSecretRef {
   /**
@@ -79,7 +79,7 @@ export interface VirtualClusterInstanceKubeConfigStatus {
    */
   conditions?: Condition[];
   /**
-   * The metadata.generation that the operator last worked on; -1 until it did so once.
+   * The metadata.generation that the operator last reconciled; -1 before the first time.
    */
   observedGeneration?: number;
   /**

@@ -137,7 +137,7 @@ export interface VirtualClusterInstanceStatus {
   conditions?: Condition[];
   confirmed?: VirtualClusterInstanceStatusConfirmed;
   /**
-   * The metadata.generation that the operator last worked on; -1 until it did so once.
+   * The metadata.generation that the operator last reconciled; -1 before the first time.
    */
   observedGeneration?: number;
   virtualCluster?: VirtualClusterInstanceStatusVirtualCluster;

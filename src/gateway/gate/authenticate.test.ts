@@ -127,8 +127,8 @@ describe('who holds a token of a ServiceAccount', () => {
 describe('who sends a credential in another form', () => {
   it.each([
     ['a token for clusters', tokenOf({ ...tokenClaims, exp: now / 1_000 + 1 }), /with the role platform-cli/],
-    ['in double quotes', `"${key}"`, /stands in quotes/],
-    ['in single quotes', `'${key}'`, /stands in quotes/],
+    ['in double quotes', `"${key}"`, /is in quotes/],
+    ['in single quotes', `'${key}'`, /is in quotes/],
     ['in base64', Buffer.from(key).toString('base64'), /is an access key in base64/],
     ['in base64 with a line break', Buffer.from(`${key}\n`).toString('base64'), /is an access key in base64/],
   ])('is told what it is, whether it is known or not: %s', (_, bearer, expected) => {

@@ -75,7 +75,7 @@ const serviceAccount = unauthenticated(
 const clusterToken = unauthenticated(
   'this gateway accepts a DirectClusterEndpointToken with the role platform-cli in its scope, while its object is Ready',
 );
-const inQuotes = unauthenticated('the credential stands in quotes, which are no part of it: leave them out');
+const inQuotes = unauthenticated('the credential is in quotes, which are no part of it: leave them out');
 const inBase64 = unauthenticated(
   'the credential is an access key in base64, as `kubectl get secret -o yaml` shows it: decode it first',
 );

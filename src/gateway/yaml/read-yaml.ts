@@ -110,7 +110,7 @@ function checkNodes(document: Document, text: string): void {
       if (aliases > maxAliases) throw new YAMLProblem(`it holds more than ${maxAliases} aliases`);
       if (copied > maxLength) throw new YAMLProblem(tooLong);
       if (above.some((node) => isCollection(node) && node.anchor !== undefined))
-        throw new YAMLProblem('an alias stands in what has an anchor');
+        throw new YAMLProblem('an alias is inside of its own anchor');
     },
   });
 }

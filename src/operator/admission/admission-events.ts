@@ -37,7 +37,7 @@ export class AdmissionEvents {
             type: 'Normal',
             reason: reasons.admissionComplete,
             action: 'Resume',
-            note: 'All admission policies are there: what waited for them is confirmed now.',
+            note: 'All admission policies are there: waiting objects are confirmed now.',
           }
         : {
             regarding,

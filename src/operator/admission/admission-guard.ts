@@ -83,7 +83,7 @@ export class AdmissionGuard {
     const missing = this.#missing();
     if (missing.length > 0) return `missing, older or edited: ${missing.join(', ')}`;
     return this.isUnguarded('changes') || this.isUnguarded('targets')
-      ? 'new or restored just now: what is made at this moment does not count'
+      ? 'new or restored just now: objects made at this moment do not count'
       : undefined;
   }
 

@@ -129,7 +129,7 @@ export class Term {
     if (until !== undefined) {
       this.#options.log.warn(
         {},
-        'admission policies have changed while no operator led, or the Lease that tells was deleted: what was changed since is not believed',
+        'admission policies have changed while no operator led, or the Lease that tells was deleted: later changes are not believed',
       );
       this.#controllers.distrustSince(until);
     }

@@ -170,7 +170,7 @@ function judgedBy(
   const verdict = isLive(parent, lookup, now, limits);
   if (verdict.live) return { kind: 'live', identity, ancestors, end: verdict.end };
   const cause = verdict.accessKeyReason ?? verdict.reason;
-  const message = `The access key that this credential depends on does not work now: ${cause}.`;
+  const message = `An access key above this credential does not work now: ${cause}.`;
   const tooEarly = ancestors.some(isUnseen);
   return { kind: 'blocked', ancestors, message, tooEarly };
 }

@@ -35,7 +35,7 @@ export function transitionEvents(
 /** An event that comes again keeps the text of the first, so a Secret that is deleted again and again gets one without a serial. */
 function issueNote(record: CredentialRecord, { confirmation }: DesiredStatus, successor: Reason): string {
   return successor === reasons.secretReplaced
-    ? `The Secret ${secretKeyOf(record)} was deleted or changed, so a new credential was issued into it. What it held before does not work any more.`
+    ? `The Secret ${secretKeyOf(record)} was deleted or changed, so a new credential was issued into it. The former credential does not work any more.`
     : `The credential with serial ${confirmation.serial} was issued.`;
 }
 

@@ -45,7 +45,7 @@ function contentOf(record: CredentialRecord): string {
 }
 
 const neverConfirmed =
-  'The admission policies that stamp who asks were missing when this object was made or changed: delete it and create it again.';
+  'The admission policies that record who asks were missing when this object was made or changed: delete it and create it again.';
 
 const changedMessage =
   'Admission policies were missing or edited when this object was changed, so no one knows whose wish it is: its owner looks at the whole of spec and changes it once more, by another ttl or scope, or deletes it';

@@ -107,7 +107,7 @@ export class GatewayCertificateController {
 
   #leave({ end }: Extract<CertificateStep, { step: 'leave' }>): undefined {
     const { published, onEnd, log } = this.#options;
-    log.info({ secret: keptSecrets.serving.name }, 'the site gives the certificate of the gateway');
+    log.info({ secret: keptSecrets.serving.name }, 'the gateway has a certificate of your own');
     onEnd(end);
     published.publish({ earlierCAs: [] });
   }

@@ -47,7 +47,7 @@ export class ControllerMetrics {
     });
     this.#waitingForSlot = new ScrapedGauge(registry, {
       name: 'latchkey_workqueue_waiting_for_slot',
-      help: 'Objects that wait because their target, or the targets of their namespace together, are worked on as often as they may be at a time. They hold up nothing else.',
+      help: 'Objects that wait because their target, or the targets of their namespace together, have as many workers as they may have. They hold up nothing else.',
       label: 'controller',
     });
     this.#adds = new Counter({

@@ -124,6 +124,6 @@ const admissionGauges = (gauge: NewGauge) => ({
   ),
   unknown: gauge(
     'latchkey_admission_unknown',
-    'Admission policies and bindings of Latchkey that this release does not have. They still judge: remove them.',
+    'Admission policies and bindings of Latchkey that this release does not have. They still refuse requests: remove them.',
   ),
 });

@@ -88,7 +88,7 @@ describe('a key', () => {
     const key = await alice.createKey({ user: 'alice', key: spoilt });
     const message = await refusal(key, reasons.malformedKey);
     expect(message).toMatch(
-      /^spec\.key is not usable: .* What begins with lk_ must be a whole access key, .*: copy it again, or leave spec\.key out/,
+      /^spec\.key is not usable: .* A key that begins with lk_ must be whole, .*: copy it again, or leave spec\.key out/,
     );
     expect(message).not.toContain(spoilt);
     await alice.patch(key, { spec: { key: whole } });

@@ -58,7 +58,7 @@ const stateOf = (owner: Stored) => ({
 });
 
 const replacedIn = ({ namespace, name }: Place) =>
-  `The Secret ${namespace}/${name} was deleted or changed, so a new credential was issued into it. What it held before does not work any more.`;
+  `The Secret ${namespace}/${name} was deleted or changed, so a new credential was issued into it. The former credential does not work any more.`;
 
 describe.concurrent.each(kinds)('the Secret of %s', (_kind, { entry, make }) => {
   const read = async ({ namespace, name }: Place): Promise<string> =>

@@ -100,7 +100,7 @@ describe('a credential with a scope', async () => {
   const world = await admissionWorld();
   const people = await peopleOf(world);
   const itself =
-    'spec: a request that came with this very credential, which is limited, may change displayName and description and set disabled to true; log in again, or ask an administrator of the platform';
+    'spec: a limited credential may change of itself only displayName, description and disabled: true; log in again, or ask an administrator of the platform';
   /** As the gateway sends it: of a credential with an end, a scope or a parent it says that it is limited. */
   const withItself = ({ metadata }: TestObject, isLimited = true): ApiClient =>
     world.admin.withHeaders({
@@ -373,7 +373,7 @@ describeRows('a key for somebody else, in disguise', [
 const ops = { by: 'carol', spec: { user: 'alice', groups: ['ops'], scope: {}, disabled: true } } as const;
 const group = [
   403,
-  'spec.groups[0]: a group is given to a key by its members and by those with the verb impersonate on it; remove the group, or ask one of them',
+  'spec.groups[0]: a group is given to a key only by a member of it or by a user with the verb impersonate on it; remove the group, or ask one of them',
 ] as const;
 
 describeRows('a key that was turned off, with a group that its user is not in', [

@@ -16,7 +16,7 @@ const changing = changeOf(resource);
 
 const refusal = (index: number): readonly [403, string] => [
   403,
-  `spec.groups[${index}]: a group is given to a key by its members and by those with the verb impersonate on it; remove the group, or ask one of them`,
+  `spec.groups[${index}]: a group is given to a key only by a member of it or by a user with the verb impersonate on it; remove the group, or ask one of them`,
 ];
 const invalid: Row['answer'] = [422, /spec\.groups\[0\]/];
 

@@ -285,7 +285,7 @@ describe('the Secret of the gateway', () => {
     const { data, metadata } = await admin.get(serving);
     expect(data).toMatchObject({ 'tls.crt': base64(certificate), 'tls.key': base64(key) });
     expect(metadata.resourceVersion).toBe(resourceVersion);
-    expect(await world.operator.log()).toContain('the site gives the certificate of the gateway');
+    expect(await world.operator.log()).toContain('the gateway has a certificate of your own');
     await admin.delete(serving);
     await untilNamed(entryOf(await untilMade(serving), 'ca.crt'));
   });

@@ -18,7 +18,7 @@ const mayGive = (place: number): Validation => {
     ...naming(
       'ERR_POLICY_IMPERSONATE',
       line`
-      spec.groups[${place.toString()}]: a group is given to a key by its members and by those with the verb impersonate on it;
+      spec.groups[${place.toString()}]: a group is given to a key only by a member of it or by a user with the verb impersonate on it;
       remove the group, or ask one of them
     `,
       { group },
@@ -32,7 +32,7 @@ export const delegation = validating({
   about: text`
     An access key may speak for its requester, and for others that the requester may impersonate. Membership in a team does
     not count, because a key of the team outlives it. A key with \`accessKey\` and no identity has the identity of that key;
-    the operator judges it. A key may have groups that the requester is in or may impersonate.
+    the operator checks it. A key may have groups that the requester is in or may impersonate.
   `,
   operations: ['CREATE', 'UPDATE'],
   resources: ['ownedaccesskeys'],

@@ -176,8 +176,8 @@ export const ownership = validating({
       ...naming(
         'ERR_POLICY_CREDENTIAL_LIMITS',
         line`
-        spec: a request that came with this very credential, which is limited, may change displayName and
-        description and set disabled to true; log in again, or ask an administrator of the platform
+        spec: a limited credential may change of itself only displayName, description and disabled: true;
+        log in again, or ask an administrator of the platform
       `,
       ),
     },

@@ -56,12 +56,11 @@ export function parentOf(
 
 const notAParent = errorAnswer('ERR_KUBECONFIG_FORBIDDEN', {
   reason: reasons.accessKeyRequired,
-  problem:
-    'what a limited credential makes must be below it, and below a kubeconfig or a token there can be nothing',
+  problem: 'a limited credential makes children of its own only, and a kubeconfig or a token has none',
 });
 const otherParent = errorAnswer('ERR_KUBECONFIG_FORBIDDEN', {
   reason: reasons.accessKeyRequired,
-  problem: 'what a limited access key makes must be below it: leave spec.accessKey out',
+  problem: 'a limited access key makes children of its own only: leave spec.accessKey out',
 });
 
 interface StoredParts extends InstanceKey {

@@ -152,7 +152,7 @@ export function applyJsonPatch(document: JsonObject, patch: unknown): JsonObject
 }
 
 /** Each operation is shallow, and puts what it adds into what the one before has added. */
-const tooDeep = `what it leaves nests deeper than ${maxLevels} levels`;
+const tooDeep = `the result nests deeper than ${maxLevels} levels`;
 
 interface Operation {
   readonly index: number;

@@ -88,7 +88,7 @@ export class ChunkDecoder {
     if (byte === carriageReturn) return this.#go(next);
     this.#ignored += 1;
     if (this.#ignored > maxIgnored || (byte < 0x20 && byte !== tab) || byte === 0x7f)
-      throw new BadResponse('what stands beside its chunks is too long, or no text');
+      throw new BadResponse('the text beside its chunks is too long, or no text');
     if (this.#state === 'line') this.#go('trailer');
   }
 

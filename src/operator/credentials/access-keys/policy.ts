@@ -122,7 +122,7 @@ function specKeyProblem({ record, claimants }: KeyInput): CredentialRefusal | un
 }
 
 const malformed =
-  'spec.key is not usable: it needs 20 to 512 characters of A-Z a-z 0-9 . _ ~ + / = -, or sha256: and 64 hexadecimal digits. What begins with lk_ must be a whole access key, lk_ and 49 letters and digits with a checksum in them: copy it again, or leave spec.key out to have one made.';
+  'spec.key is not usable: it needs 20 to 512 characters of A-Z a-z 0-9 . _ ~ + / = -, or sha256: and 64 hexadecimal digits. A key that begins with lk_ must be whole, lk_ and 49 letters and digits with a checksum in them: copy it again, or leave spec.key out to have one made.';
 
 /**
  * A refused claim stays refused after the first owner is gone: a person who saw a hash in Git must not inherit the key.
