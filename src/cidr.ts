@@ -56,7 +56,7 @@ function dottedToGroups(dotted: string): string {
 
 const mapped = parseCidr('::ffff:0:0/96');
 
-/** What counts as one source: an IPv4 address, or the /64 that one IPv6 host has for itself. */
+/** The network that counts as one source: an IPv4 address, or the /64 that one IPv6 host has for itself. */
 export function sourceOf(address: string): string {
   const bytes = parseAddress(address);
   if (bytes === undefined || bytes.length === 4) return address;

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { LatchkeyError } from './errors.ts';
 
-/** What the command line asks for. */
+/** The request of a command line. */
 export type Invocation = { readonly help: true } | { readonly help: false; readonly command: string };
 
 /** `args` without the program. Throws ERR_USAGE. */

@@ -1,16 +1,16 @@
-/** What each process exit code means. Documented in docs/reference/reasons.md. */
+/** The meaning of each exit code of the process. Documented in docs/reference/reasons.md. */
 export const exitCodes = { success: 0, failure: 1, usage: 2 } as const;
 
 export interface CatalogueEntry {
   /** Shown to people; `{name}` stands for a value that is given with the error. Never takes a secret. */
   readonly message: string;
-  /** What to do about it. */
+  /** The way out for a reader. */
   readonly fix: string;
   /** Exit code of the process when the error ends it. */
   readonly exitCode?: number;
   /** Status of the answer when the error ends an HTTP request. */
   readonly httpStatus?: number;
-  /** What of the request a 422 is about. */
+  /** The field of the request that a 422 is about. */
   readonly field?: string;
 }
 

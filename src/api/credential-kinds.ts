@@ -1,9 +1,9 @@
-/** What is different from one kind of credential to the next. */
+/** Differences between the kinds of credentials. */
 export interface CredentialKindTraits {
   /** Its resource in the API; stands in metrics and logs too. */
   readonly plural: string;
   readonly namespaced: boolean;
-  /** What people call it. */
+  /** The word of people for it. */
   readonly noun: string;
   /** True when Latchkey may sign it: it is judged again when the signing keys change. */
   readonly signed: boolean;

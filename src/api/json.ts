@@ -58,7 +58,7 @@ export function defined<T extends object>(object: T): Defined<T> {
   return kept as never;
 }
 
-/** What the text says; undefined where it is no JSON. The parser's own message would quote it, and it may be a secret. */
+/** Parses the text; undefined where it is no JSON. The parser's own message would quote it, and it may be a secret. */
 export function parseJSON(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -72,7 +72,7 @@ export const labels = {
   ownerName: `${group}/owner-name`,
   ownerUID: `${group}/owner-uid`,
   serial: `${group}/serial`,
-  /** What a Secret of ours holds: one of `purposes`. */
+  /** The content of a Secret of ours: one of `purposes`. */
   purpose: `${group}/purpose`,
 } as const;
 
@@ -91,14 +91,14 @@ export const purposes = {
   /** Login data taken out of `spec`. */
   login: 'login',
   signingKeys: 'signing-keys',
-  /** What the gateway serves with, and the authority that signs it. */
+  /** The certificate of the gateway, and the authority that signs it. */
   gatewayCertificate: 'gateway-certificate',
   gatewayAuthority: 'gateway-authority',
   /** The token of the impersonator in a target. */
   target: 'target',
   /** Certificates whose bindings could not be removed in time. */
   revocation: 'revocation',
-  /** What signs those records. */
+  /** The key that signs those records. */
   revocationKey: 'revocation-key',
 } as const;
 
@@ -111,7 +111,7 @@ export const extras = {
   accessKeyLimited: `${group}/access-key-limited`,
 } as const;
 
-/** What the operator makes in every target. */
+/** The objects that the operator makes in every target. */
 export const targetObjects = {
   /** Always there, also in a virtual cluster, and ordinary users hold no rights in it. */
   namespace: 'kube-system',
@@ -128,7 +128,7 @@ export const systemObjects = {
   discovery: 'latchkey-oidc-discovery',
   /** The Service of the gateway. */
   gatewayService: 'latchkey-gateway',
-  /** What the gateway serves with: made by the operator, or given by the site. */
+  /** The certificate of the gateway: made by the operator, or given by the site. */
   gatewayCertificate: 'latchkey-gateway-tls',
   /** The authority that the operator signs it with. No one else reads it. */
   gatewayAuthority: 'latchkey-gateway-ca',

@@ -1,6 +1,6 @@
 import type { Environment } from '../settings/read.ts';
 
-/** What a command gets from the process that it runs in. */
+/** The parts of its process that a command gets. */
 export interface CommandContext {
   readonly environment: Environment;
   /** Aborted by the first SIGINT or SIGTERM: stop in order, within a time limit of the command's own. */

@@ -46,7 +46,7 @@ export const run: Command = async ({ environment, signal }) => {
   return exitCodes.success;
 };
 
-/** What an alert counts exists with 0 from the start, or the first one would be no increase. */
+/** Counters of alerts exist with 0 from the start, or the first one would be no increase. */
 function createMetrics({ registry }: Host): GatewayMetrics {
   const metrics = new GatewayMetrics(registry);
   metrics.refusals.inc({ error: 'ERR_INTERNAL' }, 0);

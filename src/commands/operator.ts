@@ -63,7 +63,7 @@ class OperatorProcess implements Work {
   readonly #admissionEvents: AdmissionEvents;
   #term: Term | undefined;
   #hasLed = false;
-  /** What the Lease says of policies until all that they did not guard is dealt with; empty: what the leader before has said. */
+  /** The text of the Lease about policies until all that they did not guard is dealt with; empty: what the leader before has said. */
   #unsettled: Record<string, string> = {};
   #missing = 0;
   #isInstalled = false;
@@ -147,7 +147,7 @@ class OperatorProcess implements Work {
     return { [annotations.policiesSeen]: formatPoliciesSeen({ digest, until }) };
   }
 
-  /** What the leader before this one saw stands in the Lease until this one renews it. */
+  /** The point up to which the leader before this one saw everything. It is in the Lease until this one renews it. */
   #watchedUntil(): TermOptions['watchedUntil'] {
     const said = parsePoliciesSeen(this.#elector.annotation(annotations.policiesSeen));
     const isNewLease = this.#elector.isNewLease && !this.#hasLed;
@@ -195,7 +195,7 @@ class OperatorProcess implements Work {
     });
   }
 
-  /** What was left unconfirmed waits in the back-off of its queue; it need not, once the policies are back. */
+  /** An unconfirmed object waits in the back-off of its queue; it need not, once the policies are back. */
   #onAdmissionCheck({ missing, comfortMissing, unknown }: AdmissionCheck): void {
     this.#metrics.admission.missing.set(missing);
     this.#metrics.admission.comfortMissing.set(comfortMissing);
@@ -246,7 +246,7 @@ class OperatorProcess implements Work {
 const allOf = (...problems: readonly (string | undefined)[]): string | undefined =>
   problems.filter((problem) => problem !== undefined).join('; ') || undefined;
 
-/** What may rise exists with 0 from the start, also in a process that never leads. */
+/** Counters that may rise exist with 0 from the start, also in a process that never leads. */
 function createMetrics({ registry }: Host): OperatorMetrics {
   const metrics = new OperatorMetrics(registry);
   for (const name of controllerNames) metrics.controllers.for(name);

@@ -12,7 +12,10 @@ import type {
 } from './record.ts';
 import { shared } from './shared-values.ts';
 
-/** What `status` confirms to a verifier. What cannot be read counts as never confirmed, or, where it is an end, as over. Never throws. */
+/**
+ * Reads the confirmation of `status` for a verifier. What cannot be read counts as never confirmed, or, where it is an end, as over. Never
+ * throws.
+ */
 export function toLiveConfirmation(status: JsonObject): LiveConfirmation {
   return {
     credentialHash: asHash(status['credentialHash']),

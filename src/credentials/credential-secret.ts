@@ -13,7 +13,7 @@ export interface SecretLocation {
   readonly entry: string;
 }
 
-/** What a Secret says of its credential, for those who may read no more than the Secret. */
+/** The state of a credential as its Secret says it, for readers of no more than the Secret. */
 export interface SecretState {
   /** Of the condition Ready. */
   readonly reason: string;
@@ -62,7 +62,7 @@ export function secretLocation(record: CredentialRecord): SecretLocation | undef
   };
 }
 
-/** What goes into a Secret. */
+/** The content of a Secret. */
 export interface SecretContent {
   readonly serial: number;
   readonly credential: string;

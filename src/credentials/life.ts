@@ -3,7 +3,7 @@ import type { LiveRecord } from './record.ts';
 /** The longest life time in seconds that a spec can ask for: 100 years. */
 export const maxTTL = 3_153_600_000;
 
-/** What the operator confirms about the life of a credential. Instants are epoch milliseconds, life times seconds. */
+/** The life of a credential as the operator confirms it. Instants are epoch milliseconds, life times seconds. */
 export interface ConfirmedLife {
   /** 0: no end. */
   readonly confirmedTTL: number;
@@ -13,7 +13,7 @@ export interface ConfirmedLife {
   readonly shortened: boolean;
 }
 
-/** What an enforcer knows besides the record. */
+/** Knowledge of an enforcer besides the record. */
 export interface ActivityOptions {
   /** Milliseconds between two writes of `status.lastActivity`. */
   readonly activityInterval: number;

@@ -70,7 +70,7 @@ function namedBy(spec: RawSpec): { readonly identity?: Identity; readonly refusa
   return identityOfSpec(spec) ?? {};
 }
 
-/** What is confirmed is mostly what is there: then the text stands in memory once. */
+/** The confirmed spec is mostly the present one: then the text stands in memory once. */
 function presentFingerprints(spec: RawSpec, { fingerprint }: LiveConfirmation): readonly string[] {
   return computeFingerprints(spec).map((present) => (present === fingerprint ? fingerprint : present));
 }
@@ -135,7 +135,7 @@ function isWithinSize(object: unknown): boolean {
   }
 }
 
-/** What Go escapes and JavaScript does not, or in fewer bytes, with the bytes that each takes more. */
+/** Characters that Go escapes and JavaScript does not, or in fewer bytes, with the bytes that each takes more. */
 const longerInGo: readonly (readonly [text: string, bytes: number])[] = [
   ...(['<', '>', '&'] as const).map((text) => [text, 5] as const),
   ...(['\u2028', '\u2029'] as const).map((text) => [text, 3] as const),

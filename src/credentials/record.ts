@@ -4,7 +4,7 @@ import type { Problem } from '../api/reasons.ts';
 import type { Identity } from './identity.ts';
 import type { SpecKey } from './keys/spec-key.ts';
 
-/** What verifiers need of the confirmation in `status`; absent fields were never confirmed. Instants are epoch milliseconds. */
+/** The confirmation in `status`, as verifiers need it; absent fields were never confirmed. Instants are epoch milliseconds. */
 export interface LiveConfirmation {
   readonly credentialHash?: string;
   readonly fingerprint?: string;

@@ -1,8 +1,8 @@
 /** Characters that one generation may hold. */
 const maxCharacters = 4 * 2 ** 20;
-/** What an entry costs besides its text, in characters; so that many short ones count as well. */
+/** The cost of an entry besides its text, in characters; so that many short ones count as well. */
 const entryCost = 64;
-/** What is longer is rarely equal to anything, and a few of them would push out all others. */
+/** A longer text is rarely equal to anything, and a few of them would push out all others. */
 const maxLength = 2_048;
 
 /**

@@ -2,7 +2,7 @@ import { tokenDefaultTTL } from './life.ts';
 import type { LiveRecord } from './record.ts';
 import type { SitePolicy, SiteRule } from './site-policy.ts';
 
-/** What a refusal depends on. */
+/** The fields that a refusal depends on. */
 export type SiteJudged = Pick<
   LiveRecord,
   | 'kind'
@@ -16,7 +16,7 @@ export type SiteJudged = Pick<
   | 'requester'
 >;
 
-/** What stands as it was allowed before: a rule that is younger than an object leaves it as it is. */
+/** Parts that were allowed before: a rule that is younger than an object leaves it as it is. */
 export interface KeptParts {
   readonly life: boolean;
   /** All that says whose it is, and what for. */

@@ -1,13 +1,13 @@
 import { asObject, asText } from '../api/json.ts';
 import { systemNamespace, systemObjects } from '../api/names.ts';
 
-/** What the site asks, and why: the end of a message. */
+/** One rule of the site policy, and its reason: the end of a message. */
 export interface SiteRule<V> {
   readonly value: V;
   readonly because: string;
 }
 
-/** What the site asks of its credentials beyond what Latchkey asks everywhere. */
+/** The rules of the site policy for credentials, beyond those that hold everywhere. */
 export interface SitePolicy {
   /** Seconds, by the entry. */
   readonly maxima: ReadonlyMap<string, SiteRule<number>>;

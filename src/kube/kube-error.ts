@@ -13,7 +13,7 @@ export type KubeErrorCode = Extract<
   'ERR_KUBE_STATUS' | 'ERR_KUBE_UNREACHABLE' | 'ERR_KUBE_TIMEOUT' | 'ERR_KUBE_RESPONSE'
 >;
 
-/** What was tried: method and path, without the query. */
+/** The tried action: method and path, without the query. */
 export interface Action {
   readonly verb: string;
   readonly path: string;

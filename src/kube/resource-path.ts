@@ -19,7 +19,7 @@ export function objectPath(resource: Resource, key: ObjectKey, subresource?: str
 }
 
 /**
- * What API servers take as the name of an object of any kind (`ValidatePathSegmentName`), and nothing narrower: roles and
+ * Names that API servers take for an object of any kind (`ValidatePathSegmentName`), and nothing narrower: roles and
  * their bindings have names of any length and with any character. JSON that comes from Go has no half of a surrogate pair.
  */
 export function isSegment(value: unknown): value is string {

@@ -1,6 +1,6 @@
 import { asObject, defined, isObject, type JsonObject } from '../api/json.ts';
 
-/** What matters of the body of a refusal. */
+/** The parts of the body of a refusal that matter. */
 export interface Status {
   readonly message?: string;
   readonly reason?: string;
@@ -8,7 +8,7 @@ export interface Status {
   readonly details?: StatusDetails;
 }
 
-/** What a refusal is about. Never the rejected values. */
+/** The subject of a refusal. Never the rejected values. */
 export interface StatusDetails {
   readonly name?: string;
   readonly group?: string;

@@ -25,7 +25,7 @@ export interface InformersOptions {
   readonly metricsOf: (name: string) => InformerReport;
 }
 
-/** What is watched, and what of it is kept. */
+/** The watched kind, and the parts of it that are kept. */
 export interface InformerSource<R extends StoredRecord>
   extends Pick<ReflectorOptions<R>, 'proofTimeoutMs' | 'watchSeconds' | 'backOffMs'> {
   /** Default: that of the others. */

@@ -19,7 +19,7 @@ export const sitePolicySource = (store: Store<SitePolicyRecord>): InformerSource
   project: toSitePolicyRecord,
 });
 
-/** What the site asks by what is known now. */
+/** The site policy as far as it is known now. */
 export const sitePolicyIn = (store: Store<SitePolicyRecord>): SitePolicy =>
   store.get(`${systemNamespace}/${systemObjects.sitePolicy}`)?.policy ?? noSitePolicy;
 

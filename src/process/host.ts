@@ -26,7 +26,7 @@ export interface HostOptions {
   readonly graceMs?: number;
 }
 
-/** What a long-running command does on its host. */
+/** The work of a long-running command on its host. */
 export interface Work {
   /** The checks of `/readyz`. `/livez` passes as long as the process answers. */
   readonly readiness: HealthChecks;
@@ -34,7 +34,7 @@ export interface Work {
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
 
-/** What every long-running command stands on: log, metrics, probes, clients of the API server, and an orderly end. */
+/** The base of every long-running command: log, metrics, probes, clients of the API server, and an orderly end. */
 export class Host {
   readonly log: Logger;
   /** Figures of the process and of its clients are in it already. */

@@ -7,7 +7,7 @@ export type IsThere = (name: TargetName) => boolean;
 
 const maxNames = 3;
 
-/** What the scope of a credential names; undefined without a scope. */
+/** The names in the scope of a credential; undefined without a scope. */
 export function targetsOf(credential: ScopedCredential): NamedTargets | undefined {
   const scope = effectiveScope(credential);
   const targets = scope && namedTargets(scope);

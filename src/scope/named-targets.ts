@@ -9,7 +9,7 @@ import { isObjectName, projectOfNamespace } from './request-path.ts';
  */
 export type TargetName = string;
 
-/** What an entry of a scope points at: of each of these lists one must be there. */
+/** The targets of an entry of a scope: of each of these lists one must be there. */
 export type NamedTarget = readonly (readonly TargetName[])[];
 
 export interface NamedTargets {

@@ -1,4 +1,4 @@
-/** What stands in front of the path of every target, after the base URL. */
+/** The part in front of the path of every target, after the base URL. */
 export const apiPrefix = '/kubernetes';
 
 /** An API server, or a part of one, that requests are for. */
@@ -10,7 +10,7 @@ export type RequestTarget =
 
 export interface RequestPath {
   readonly target: RequestTarget;
-  /** What is asked of that API server: an absolute path, as it was sent. */
+  /** The path at that API server: an absolute path, as it was sent. */
   readonly path: string;
   /** With its question mark; empty where there is none. */
   readonly query: string;

@@ -1,7 +1,7 @@
 import { cidrs, duration, httpsURL, listenAddress, oneOf, setting, text, type ValuesOf } from './types.ts';
 
 /**
- * What every long-running command reads: how it logs and where it listens, and what commands must agree on, or they
+ * Settings of every long-running command: how it logs and where it listens, and what commands must agree on, or they
  * would judge the same credential differently. Durations are milliseconds in the program.
  */
 export const commonSettingDefinitions = {

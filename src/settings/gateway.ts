@@ -3,7 +3,7 @@ import { duration, integer, listenAddress, oneOf, setting, text, type ValuesOf }
 
 const filePath = text(/^\/.{1,1023}$/, 'an absolute path');
 
-/** What the gateway alone reads. Durations are milliseconds in the program. */
+/** Settings of the gateway alone. Durations are milliseconds in the program. */
 export const gatewaySettingDefinitions = {
   listenAddress: setting({
     name: 'LATCHKEY_LISTEN_ADDRESS',

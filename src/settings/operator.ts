@@ -2,7 +2,7 @@ import { certificateFile } from './certificate-file.ts';
 import { commonSettingDefinitions } from './common.ts';
 import { duration, integer, seconds, setting, text, type ValuesOf } from './types.ts';
 
-/** What the operator alone reads. Durations are milliseconds in the program, except where the name says seconds. */
+/** Settings of the operator alone. Durations are milliseconds in the program, except where the name says seconds. */
 export const operatorSettingDefinitions = {
   identity: setting({
     name: 'LATCHKEY_IDENTITY',

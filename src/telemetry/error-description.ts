@@ -3,7 +3,7 @@ import { defined } from '../api/json.ts';
 const maxDepth = 4;
 const maxErrors = 5;
 
-/** What a log line says about an error. */
+/** The description of an error in a log line. */
 export interface ErrorDescription {
   readonly type: string;
   readonly message: string;

@@ -15,7 +15,7 @@ export function certificateSubject(uid: string, serial: number): string {
   return `${certificateSubjectPrefix(uid)}${serial}`;
 }
 
-/** What all certificates of one object have in common and those of no other object. Throws `RangeError` as above. */
+/** The part of the subject that all certificates of one object share, and those of no other object. Throws `RangeError` as above. */
 export function certificateSubjectPrefix(uid: string): string {
   if (!uidForm.test(uid))
     throw new RangeError('the UID of a certificate must be 1 to 64 of a-z, 0-9 and "-"');

@@ -13,7 +13,7 @@ export interface SpecKey {
   readonly wellFormed: boolean;
 }
 
-/** What `spec.key` holds, without the secret. `undefined`: no key (absent, null or empty). Never throws for JSON of sane depth. */
+/** Reads `spec.key`, without the secret. `undefined`: no key (absent, null or empty). Never throws for JSON of sane depth. */
 export function parseSpecKey(value: unknown): SpecKey | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   if (typeof value !== 'string') {

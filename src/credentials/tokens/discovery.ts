@@ -1,6 +1,6 @@
 import type { PublicJwk, SigningKey } from './signing-key.ts';
 
-/** What is published about the issuer: the entries of a ConfigMap, and the paths below the issuer where the gateway serves them. */
+/** The published documents of the issuer: the entries of a ConfigMap, and the paths below the issuer where the gateway serves them. */
 export const issuerDocuments = {
   discovery: { entry: 'openid-configuration', path: '/.well-known/openid-configuration' },
   keySet: { entry: 'jwks', path: '/openid/v1/jwks' },

@@ -3,7 +3,7 @@ import { asObject } from '../../api/json.ts';
 import { criticalScopes, group } from '../../api/names.ts';
 import type { TokenClaims } from './claims.ts';
 
-/** What signs tokens now. */
+/** The key that signs tokens now. */
 export interface TokenSigner {
   readonly kid: string;
   readonly privateKey: KeyObject;

@@ -32,8 +32,9 @@ export interface SigningKeyPlan {
 }
 
 /**
- * What to do with the signing keys. Keys follow each other by `activeFrom`. When the active key was revoked, its predecessor
- * signs on while it is still there, else the next one, already published, at once. Pure: the same keys, time and policy give the same plan on every replica.
+ * Plans the next step for the signing keys. Keys follow each other by `activeFrom`. When the active key was revoked, its predecessor signs
+ * on while it is still there, else the next one, already published, at once. Pure: the same keys, time and policy give the same plan on
+ * every replica.
  */
 export function planSigningKeys(
   keys: readonly SigningKey[],

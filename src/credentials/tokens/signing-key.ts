@@ -23,7 +23,7 @@ export interface SigningKey {
   readonly maxLife: number;
 }
 
-/** What a key set knows about a key besides the key itself. */
+/** The dates of a key in a key set. */
 export type SigningKeyDates = Pick<SigningKey, 'createdAt' | 'activeFrom' | 'maxLife'>;
 
 const generate = promisify(generateKeyPair);

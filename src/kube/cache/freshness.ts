@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { isNewerVersion } from '../object.ts';
 
-/** What the server said that it knows. */
+/** The state that the server has announced. */
 export interface ServerState {
   /** Monotonic milliseconds: it is at least as new as this. */
   readonly since: number;
@@ -45,7 +45,7 @@ export class Freshness {
     this.#awaited = state;
   }
 
-  /** What the server was to send, and did not send so far. */
+  /** The version that the server was to send, and did not send so far. */
   get isAwaiting(): boolean {
     return this.#awaited !== undefined;
   }

@@ -263,7 +263,7 @@ export class Reflector<R extends StoredRecord> {
     this.#firstAnswer.reach();
   }
 
-  /** Whatever the watch brought was all up to here. */
+  /** All that the watch brought was up to here. */
   #reach(resourceVersion: string): void {
     if (this.#freshness.reached(resourceVersion)) this.#retries.succeeded();
   }

@@ -14,7 +14,7 @@ export interface RetriesOptions {
   readonly backOffMs?: readonly [number, number];
 }
 
-/** What stands before an API server may name an hour, and credentials would be unseen for as long; milliseconds. */
+/** A proxy before an API server may name an hour, and credentials would be unseen for as long; milliseconds. */
 const maxAskedForMs = 30_000;
 
 /** Before the next try, in milliseconds. */

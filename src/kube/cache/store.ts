@@ -24,7 +24,7 @@ export type StoreIndex<R> = (record: R) => readonly string[];
 const none: readonly never[] = Object.freeze([]);
 
 /**
- * What a reflector knows, by key and by index. Listeners run at once and in order; one that throws stops neither the
+ * The objects that a reflector knows, by key and by index. Listeners run at once and in order; one that throws stops neither the
  * others nor the change: the writer gets its error after all have run.
  */
 export class Store<R extends StoredRecord> {

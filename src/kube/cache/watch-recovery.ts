@@ -19,7 +19,7 @@ export function isUnservedKind(error: unknown): boolean {
   return error instanceof KubeError && error.code === 'ERR_KUBE_STATUS' && error.status === 404;
 }
 
-/** What we ask for is newer than what the server has: its etcd was restored from a backup, or its cache is late. */
+/** The wanted version is newer than the server's: its etcd was restored from a backup, or its cache is late. */
 function isAheadOfServer(error: unknown): boolean {
   if (!(error instanceof KubeError)) return false;
   return error.details?.causes?.some(({ reason }) => reason === 'ResourceVersionTooLarge') ?? false;

@@ -10,7 +10,7 @@ import { collectionPath } from '../resource-path.ts';
 import type { ServerState } from './freshness.ts';
 
 /**
- * That a watch is open says nothing of what it brings. So each one has to bring all that its server knew before it, and the bookmark
+ * An open watch proves nothing of its events. So each one has to bring all that its server knew before it, and the bookmark
  * that an API server sends two seconds before the end is soon.
  */
 export const provenWatches = { proofTimeoutMs: 5_000, watchSeconds: [6, 10] } as const;

@@ -6,7 +6,7 @@
  */
 type State = 'sound' | 'broken' | 'doubted' | 'silent';
 
-/** What the opening of a watch is worth: a server, or a proxy before it, may open each one and never send anything. */
+/** The worth of an opened watch: a server, or a proxy before it, may open each one and never send anything. */
 export class WatchTrust {
   #state: State = 'sound';
 

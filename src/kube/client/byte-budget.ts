@@ -72,7 +72,7 @@ export class ByteBudget {
   }
 }
 
-/** What one of those who share a budget has to pay, in the order of asking. */
+/** The debts of one who shares a budget, in the order of asking. */
 export class ByteLane {
   readonly #onWaiting: (lane: ByteLane) => void;
   readonly #payments = new Set<Payment>();

@@ -2,7 +2,10 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
   /** For the whole call, waits and retries included. Default 10 s. */
   readonly timeoutMs?: number;
-  /** How often an idempotent request is sent again after 429 or 503; one that only reads also after 500, twice at most. Default 4, or what the client was made with. */
+  /**
+   * How often an idempotent request is sent again after 429 or 503; one that only reads also after 500, twice at most. Default 4, or what
+   * the client was made with.
+   */
   readonly retries?: number;
   /** Leave out the write guard: for what a process may write without leading (its lease, its events). */
   readonly unguarded?: boolean;
@@ -26,7 +29,7 @@ export interface WriteOptions extends RequestOptions {
   readonly fieldManager?: string;
   /** The API server does everything but store. */
   readonly dryRun?: boolean;
-  /** What the API server does with unknown fields. Its default: `Warn`. */
+  /** The treatment of unknown fields by the API server. Its default: `Warn`. */
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
 }
 

@@ -60,7 +60,7 @@ interface ClientOptions {
   readonly maxListBytes?: number;
   /** The same for a list with `limit: 1`, which is asked for when a larger page exceeds the limit. Default as `maxListBytes`. */
   readonly maxSingleBytes?: number;
-  /** What carries the requests. Default: connections of the client's own. */
+  /** The transport of the requests. Default: connections of the client's own. */
   readonly transport?: RequestTransport;
   /** Called after each short request, for metrics. */
   readonly observe?: (request: ObservedRequest) => void;

@@ -103,7 +103,7 @@ export class ConnectionSet implements ConnectionSource {
     return client;
   }
 
-  /** What is on its way ends where it is. */
+  /** A request on its way ends where it is. */
   #renew(): void {
     if (this.#current !== undefined) void this.#retire(this.#current);
     this.#current = undefined;

@@ -13,7 +13,7 @@ export class RequestDeadline {
   readonly #signal: AbortSignal | undefined;
   readonly #ended = Promise.withResolvers<never>();
   #reason: { readonly value: unknown } | undefined;
-  /** What ends with it at the moment. */
+  /** The work that ends with it at the moment. */
   onEnd: ((reason: unknown) => void) | undefined;
 
   constructor({ clock, signal, limit }: DeadlineOptions) {

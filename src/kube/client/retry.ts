@@ -17,7 +17,7 @@ const maxErrorRetries = 2;
 interface Attempt {
   /** How often the request was sent again already. */
   readonly tries: number;
-  /** What changes something is not repeated after a 500: etcd may have carried it out, or do so late. */
+  /** A change is not repeated after a 500: etcd may have carried it out, or do so late. */
   readonly changesNothing: boolean;
   /** Uniform in [0, 1). */
   readonly random: () => number;

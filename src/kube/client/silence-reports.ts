@@ -21,7 +21,7 @@ type Listener = (report: SilenceReport) => void;
 const pauseMs = 30_000;
 
 /**
- * What the clients of one API server tell each other: a request got no answer in time. Where a balancer has lost its
+ * Reports of silence that the clients of one API server share: a request got no answer in time. Where a balancer has lost its
  * backend, the connections that are open bring nothing any more, watches included, while new ones work.
  */
 export class SilenceReports {

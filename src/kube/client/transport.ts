@@ -42,7 +42,7 @@ export interface StreamResponse {
   readonly body: AsyncIterable<Buffer> & { destroy(error?: Error): unknown; text(): Promise<string> };
 }
 
-/** What a client asks of whatever carries its requests to an API server. */
+/** The needs of a client from the carrier of its requests to an API server. */
 export interface RequestTransport extends Pick<Transport, 'send' | 'stream' | 'close'> {
   overOneConnection(): RequestTransport;
 }

@@ -14,7 +14,7 @@ export interface EventInput {
   readonly type: 'Normal' | 'Warning';
   /** Why, as one word for machines. */
   readonly reason: string;
-  /** What was done or tried, as one word. */
+  /** The action or try, as one word. */
   readonly action: string;
   /** For people; cut at 1,024 bytes. Never a secret. */
   readonly note: string;
@@ -42,7 +42,7 @@ export function eventNamespace({ regarding }: EventInput): string {
   return regarding.namespace ?? 'default';
 }
 
-/** What makes two events the same one. The note is not part of it: it may hold a time or a count. */
+/** The key that makes two events the same one. The note is not part of it: it may hold a time or a count. */
 export function seriesKey({ regarding, type, reason, action }: EventInput): string {
   return [regarding.kind, regarding.namespace, regarding.name, regarding.uid, type, reason, action].join(
     '\n',

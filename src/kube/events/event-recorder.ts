@@ -61,7 +61,7 @@ export class EventRecorder {
   readonly #storms: EventStorms;
   readonly #series = new Map<string, Entry>();
   readonly #waiting = new Set<Entry>();
-  /** Those of them that no sender has taken yet, the oldest first. */
+  /** Events of them that no sender has taken yet, the oldest first. */
   readonly #untaken = new Set<Entry>();
   readonly #senders = new Set<Promise<void>>();
   /** Known series that happened again and wait for their next update. */

@@ -12,7 +12,7 @@ export interface LeaseLockOptions {
   readonly identity: string;
   readonly leaseDurationMs: number;
   readonly clock: Clock;
-  /** What else the lease is to say, asked at each renewal. What is left out stays as it is. */
+  /** Further annotations of the lease, asked at each renewal. What is left out stays as it is. */
   readonly annotate?: (lease: Lease) => Readonly<Record<string, string>>;
 }
 
@@ -55,7 +55,9 @@ export class LeaseLock {
     this.#options = options;
   }
 
-  /** Takes or renews the lease where that is allowed, by up to three requests, each with this time limit. Rejects without an answer in time. */
+  /**
+   * Takes or renews the lease where that is allowed, by up to three requests, each with this time limit. Rejects without an answer in time.
+   */
   async attempt(timeoutMs: number): Promise<Attempt> {
     try {
       if (this.#heldByUs()) return await this.#claim(timeoutMs, true);

@@ -1,4 +1,4 @@
-/** What the query of a list means for its authorisation. */
+/** The meaning of the query of a list for its authorisation. */
 export interface ListQuery {
   readonly watch: boolean;
   /** The one object that a field selector on `metadata.name` leaves; empty where there is none. */
@@ -40,7 +40,10 @@ export interface QueryPair {
   readonly text: string;
 }
 
-/** The pairs of a query, which begins with a question mark, that the API server reads. One with a semicolon or a broken encoding it does not. */
+/**
+ * The pairs of a query, which begins with a question mark, that the API server reads. One with a semicolon or a broken encoding it does
+ * not.
+ */
 export function readPairs(query: string): readonly QueryPair[] {
   return query
     .slice(1)

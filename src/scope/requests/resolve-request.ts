@@ -2,7 +2,7 @@ import { type PathProblem, parseRequestPath, type RequestPath, type RequestTarge
 import { hasTooManyPairs, readListQuery } from './list-query.ts';
 import { isClusterScoped, isMadeByPut } from './resource-tables.ts';
 
-/** What the API server takes a request for: its `RequestInfo`, field by field. */
+/** The meaning of a request to the API server: its `RequestInfo`, field by field. */
 export interface RequestMeaning {
   readonly target: RequestTarget;
   /** Decoded, without the query. */
@@ -80,7 +80,7 @@ function decode(path: string): string | undefined {
   }
 }
 
-/** What stays empty in a request that is for no resource. */
+/** The fields that stay empty in a request that is for no resource. */
 export const nonResource = {
   isResourceRequest: false,
   apiGroup: '',

@@ -6,7 +6,7 @@ import { ScrapedGauge } from './registry.ts';
 const reconcileOutcomes = ['success', 'requeue', 'conflict', 'error'] as const;
 export type ReconcileOutcome = (typeof reconcileOutcomes)[number];
 
-/** What one controller reports. */
+/** The report of one controller. */
 export interface ControllerReport {
   readonly reconciled: (outcome: ReconcileOutcome, seconds: number) => void;
   readonly added: () => void;

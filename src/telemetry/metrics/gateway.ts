@@ -5,7 +5,7 @@ import { ScrapedGauge } from './registry.ts';
 /** In seconds. A request through the gateway is mostly one to an API server near by. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** What the gateway reports besides what every process does. No label ever holds a secret or the name of an object. */
+/** Metrics of the gateway besides those of every process. No label ever holds a secret or the name of an object. */
 export class GatewayMetrics {
   readonly informers: InformerMetrics;
   /** Requests that were passed on, by target, verb and status of the answer. */

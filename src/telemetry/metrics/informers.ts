@@ -1,14 +1,14 @@
 import { Counter, type Registry } from 'prom-client';
 import { ScrapedGauge } from './registry.ts';
 
-/** What one informer reports. */
+/** The report of one informer. */
 export interface InformerReport {
   readonly restarted: () => void;
   /** Read at every scrape: objects in the store, seconds since the last proof that it is current. */
   readonly read: (objects: () => number, freshnessSeconds: () => number) => void;
 }
 
-/** What this process watches, and how fresh its view of it is. */
+/** Metrics of the watches of this process, and how fresh its view of them is. */
 export class InformerMetrics {
   readonly #objects;
   readonly #freshness;

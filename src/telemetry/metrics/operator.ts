@@ -3,7 +3,7 @@ import { allCredentialKinds } from '../../api/credential-kinds.ts';
 import { ControllerMetrics } from './controllers.ts';
 import { InformerMetrics } from './informers.ts';
 
-/** What the operator reports besides what every process does. No label ever holds a secret or the name of an object. */
+/** Metrics of the operator besides those of every process. No label ever holds a secret or the name of an object. */
 export class OperatorMetrics {
   readonly controllers: ControllerMetrics;
   readonly informers: InformerMetrics;

@@ -40,7 +40,7 @@ export function checkPair(certificate: X509Certificate, key: KeyObject): void {
     throw new KubeConfigRefusal('keyMismatch');
 }
 
-/** What TLS itself would refuse, at each connection and with a text of its own, is refused here. Throws a KubeConfigRefusal. */
+/** Refuses everything that TLS itself would refuse, at each connection and with a text of its own. Throws a KubeConfigRefusal. */
 export function checkUsable(pem: {
   readonly ca: string;
   readonly cert?: string;

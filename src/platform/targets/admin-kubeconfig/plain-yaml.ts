@@ -1,7 +1,7 @@
 import { CST, isMap, isScalar, isSeq, Lexer, type Pair, parseDocument, type YAMLMap } from 'yaml';
 import { KubeConfigRefusal } from './refusals.ts';
 
-/** What a document of plain values holds. Maps are `Map`s, so that no field name means anything to JavaScript. */
+/** The content of a document of plain values. Maps are `Map`s, so that no field name means anything to JavaScript. */
 export type Plain = string | number | boolean | null | readonly Plain[] | PlainMap;
 export type PlainMap = ReadonlyMap<string, Plain>;
 

@@ -53,7 +53,7 @@ async function* withUntrustedErrors<T>(
   }
 }
 
-/** What the work returns, which makes a request out of what may have been an answer before. */
+/** The result of the work, which makes a request out of a possible answer before. */
 function makeForUntrusted<T>(action: Action, make: () => T): T {
   try {
     return make();
