@@ -215,7 +215,7 @@ export const errorCatalogue = {
     httpStatus: 415,
   },
   ERR_NAMESPACE: {
-    message: 'nothing of a user can stand in the namespace {namespace}, where Latchkey keeps its own',
+    message: 'no object of a user can be in the namespace {namespace}, where Latchkey keeps its own',
     fix: 'Use the namespace of a project.',
     httpStatus: 403,
   },

@@ -41,5 +41,5 @@ export async function atTarget<T>(work: () => Promise<T>): Promise<T> {
 const unexpected: TargetProblem = {
   reason: reasons.targetAnswer,
   message:
-    'The target does not accept what Latchkey makes in it: look for admission policies or finalizers there that stand in the way.',
+    'The target does not accept what Latchkey makes in it: look for admission policies or finalizers there that prevent it.',
 };
