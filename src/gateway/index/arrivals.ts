@@ -1,6 +1,7 @@
 import { type KubeObject, keyOf } from '../../kube/object.ts';
 
 type Listener = (object: KubeObject) => void;
+type Version = Pick<KubeObject['metadata'], 'uid' | 'resourceVersion'>;
 
 /**
  * Whole objects, as the watch of the gateway brings them, for requests that wait for what the operator makes of one. The index
@@ -8,6 +9,7 @@ type Listener = (object: KubeObject) => void;
  */
 export class Arrivals {
   readonly #listeners = new Map<string, Set<Listener>>();
+  #present: KubeObject | undefined;
 
   /** `key`: `name`, or `namespace/name`. The listener is called before the index has the object. Returns what ends it. */
   on(key: string, listener: Listener): () => void {
@@ -21,7 +23,19 @@ export class Arrivals {
 
   /** For every object that the watch brings. */
   saw(object: KubeObject): void {
+    this.#present = object;
+    queueMicrotask(this.#forget);
     if (this.#listeners.size === 0) return;
     for (const listener of this.#listeners.get(keyOf(object.metadata)) ?? []) listener(object);
   }
+
+  /** What this record was made of, while the index tells that it has it; undefined where the watch did not bring it just now. */
+  present({ uid, resourceVersion }: Version): KubeObject | undefined {
+    const { metadata } = this.#present ?? {};
+    return metadata?.uid === uid && metadata.resourceVersion === resourceVersion ? this.#present : undefined;
+  }
+
+  readonly #forget = (): void => {
+    this.#present = undefined;
+  };
 }

@@ -10,14 +10,13 @@ import { collectionPath } from '../../../kube/resource-path.ts';
 import { isProtectedNamespace } from '../../../scope/gate/sensitive.ts';
 import type { Arrivals } from '../../index/arrivals.ts';
 import { forward } from '../../proxy/forward.ts';
-import { withoutHeaders } from '../../proxy/request-headers.ts';
 import { type ErrorAnswer, errorAnswer } from '../../server/error-answer.ts';
 import { warningOf } from '../../server/warning.ts';
 import { namedKeyDenial, refuseBySitePolicy, speakerOf, useDenial } from '../own/checks.ts';
 import { refusalOf } from '../own/issued.ts';
 import { askerOf, withNewRecord } from '../own/sent-object.ts';
 import { schemaHint, specWarnings } from '../own/spec-warnings.ts';
-import { ask } from '../shared/ask.ts';
+import { ask, headersInPlace } from '../shared/ask.ts';
 import type { Endpoint, EndpointRequest, EndpointServices } from '../shared/endpoint.ts';
 import type { QuotaPermit } from '../shared/quota.ts';
 import type { MadeObject } from '../shared/removals.ts';
@@ -157,8 +156,7 @@ export class KubeConfigs {
     const { request, object, query } = order;
     const collection = collectionPath(virtualClusterInstanceKubeConfigs, object.metadata.namespace);
     const path = query.size === 0 ? collection : `${collection}?${query}`;
-    const kept = withoutHeaders(request.send.headers, (name) => replacedHeaders.has(name));
-    const headers = [...kept, ...jsonHeaders, 'impersonate-group', groups.selfService];
+    const headers = headersInPlace(request, { contentType: 'application/json', group: groups.selfService });
     const recorded = withNewRecord(object, kind, askerOf(request, groups.selfService));
     const body = Buffer.from(JSON.stringify(recorded));
     try {
@@ -219,16 +217,6 @@ function passedQuery(forwarded: string): URLSearchParams {
     new URLSearchParams([...searchParams].filter(([option]) => passedOptions.has(option))),
   );
 }
-
-/** About the body that the client sent, and the answer that it wants. */
-const replacedHeaders: ReadonlySet<string> = new Set([
-  'accept',
-  'accept-encoding',
-  'content-encoding',
-  'content-length',
-  'content-type',
-]);
-const jsonHeaders = ['accept', 'application/json', 'content-type', 'application/json'] as const;
 
 /** Ten of 32 letters and digits: no two objects of one instance have the same. */
 const randomText = (): string => Array.from(randomBytes(10), (byte) => alphabet[byte % 32]).join('');

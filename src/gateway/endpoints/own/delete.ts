@@ -1,10 +1,10 @@
 import { asObject, defined, isObject, type JsonObject } from '../../../api/json.ts';
 import type { LiveRecord } from '../../../credentials/record.ts';
 import { isInteger } from '../../../scope/requests/list-query.ts';
-import { type ObjectFilter, readWantedVersion } from '../shared/list-options.ts';
+import { readWantedVersion } from '../shared/list-options.ts';
 import { type Reply, refuse, toReply } from '../shared/reply.ts';
 import { readObject } from '../shared/request-body.ts';
-import { behind, ownIn, readPage, untilVersion } from './list.ts';
+import { behind, type ListSelection, ownIn, readPage, untilVersion } from './list.ts';
 import {
   askAsHolder,
   findOwn,
@@ -57,13 +57,13 @@ function checkPreconditions(stored: JsonObject, { preconditions }: GivenDeleteOp
 /** One's own that the selectors select, one after the other. The credential of the request and those above it are the last. */
 export async function deleteAllOwn(request: OwnRequest): Promise<Reply> {
   const options = await readDeleteOptions(request);
-  const { selects, limit, place } = readPage(request);
+  const { limit, place, ...selection } = readPage(request);
   await untilVersion(request, readWantedVersion(request.query));
   const deleted: LiveRecord[] = [];
   for (const record of behind(ownIn(request), place)) {
     // The credential may have ended meanwhile.
     if (request.response.destroyed || deleted.length >= limit) break;
-    if (!(await isSelected(request, record, selects))) continue;
+    if (!(await isSelected(request, record, selection))) continue;
     const reply = options.isDryRun ? undefined : await deleteRecord(request, record, options);
     if (reply !== undefined && reply.status >= 400 && !(await isGone(request, record, reply)))
       return stopped(reply, deleted.length, record);
@@ -73,7 +73,12 @@ export async function deleteAllOwn(request: OwnRequest): Promise<Reply> {
   return { status: 200, body: success(deleted.length) };
 }
 
-async function isSelected(request: OwnRequest, record: LiveRecord, selects: ObjectFilter): Promise<boolean> {
+async function isSelected(
+  request: OwnRequest,
+  record: LiveRecord,
+  { selects, isWhole }: Pick<ListSelection, 'selects' | 'isWhole'>,
+): Promise<boolean> {
+  if (isWhole) return true;
   const stored = await readWhole(request, record);
   request.held.giveBack(request.held.size);
   return stored !== undefined && selects(stored);

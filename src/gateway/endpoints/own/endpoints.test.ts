@@ -319,6 +319,20 @@ describe('a request about one’s own', () => {
     expect(sentBy(stage).filter(([first = '']) => first.startsWith('DELETE'))).toHaveLength(1);
   });
 
+  it('are deleted without a look at them, where no selector asks for one', async () => {
+    const stage: GatewayStage = await start((socket, text) => {
+      const name = /\/ownedaccesskeys\/(\w+)/.exec(text)?.[1] ?? '';
+      if (text.startsWith('DELETE')) stage.records.ofKind.OwnedAccessKey.remove(name);
+      socket.write(answer(200, credentialObject({ name })));
+    });
+    const got = await stage.send(request(`DELETE ${keys}`, 'application/json', {}));
+    expect(got).toContain('"message":"deleted 2"');
+    const names = ['mine', 'self'];
+    expect(sentBy(stage).map(([first = '']) => first)).toEqual(
+      names.map((name) => `DELETE ${keys}/${name} HTTP/1.1`),
+    );
+  });
+
   it('is not applied as a new one while the index does not know the one that is there', async () => {
     const stage = await start();
     const got = await stage.send(request(`PATCH ${keys}/unseen?fieldManager=me`, apply, { spec: {} }));

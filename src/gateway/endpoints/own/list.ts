@@ -51,6 +51,8 @@ const formFor = ({ request }: OwnRequest): AcceptedForm =>
 export interface ListSelection {
   readonly form: AcceptedForm;
   readonly selects: ObjectFilter;
+  /** No selector leaves anything out. */
+  readonly isWhole: boolean;
 }
 
 interface Page extends ListSelection {
@@ -118,12 +120,17 @@ export function readSelection(own: OwnRequest): ListSelection {
   const { query, kind } = own;
   checkListOptions(query, own.asked.verb === 'watch');
   checkName(own);
-  const ofLabels = labelFilter(query.get('labelSelector') ?? '');
+  const [labelSelector, fieldSelector] = [query.get('labelSelector') ?? '', query.get('fieldSelector') ?? ''];
+  const ofLabels = labelFilter(labelSelector);
   if (ofLabels === undefined) return invalid('labelSelector cannot be read');
-  const ofFields = fieldFilter(query.get('fieldSelector') ?? '', selectableFields[kind]);
+  const ofFields = fieldFilter(fieldSelector, selectableFields[kind]);
   if (ofFields === undefined)
     return invalid('fieldSelector names a field that objects cannot be selected by');
-  return { form: formFor(own), selects: (object) => ofLabels(object) && ofFields(object) };
+  return {
+    form: formFor(own),
+    selects: (object) => ofLabels(object) && ofFields(object),
+    isWhole: labelSelector === '' && fieldSelector === '',
+  };
 }
 
 /** A path may name the object as well. */

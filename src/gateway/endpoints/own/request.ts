@@ -8,9 +8,8 @@ import type { RawResponse } from '../../../kube/client/response-collector.ts';
 import { keyOf, type ObjectKey } from '../../../kube/object.ts';
 import { objectPath } from '../../../kube/resource-path.ts';
 import { isOwn } from '../../index/ownership.ts';
-import { withoutHeaders } from '../../proxy/request-headers.ts';
 import { errorAnswer } from '../../server/error-answer.ts';
-import { aboutBody, ask } from '../shared/ask.ts';
+import { ask, headersInPlace } from '../shared/ask.ts';
 import type { EndpointRequest, EndpointServices } from '../shared/endpoint.ts';
 import type { Holding } from '../shared/held-bytes.ts';
 import {
@@ -65,11 +64,7 @@ export async function askAsHolder(
   request: OwnRequest,
   { method, path, body, contentType = 'application/json', group = groups.selfService }: HolderQuestion,
 ): Promise<RawResponse> {
-  const headers = [
-    ...withoutHeaders(request.send.headers, (name) => aboutBody.has(name)),
-    ...['accept', 'application/json', 'impersonate-group', group],
-    ...(body === undefined ? [] : ['content-type', contentType]),
-  ];
+  const headers = headersInPlace(request, { group, ...(body === undefined ? {} : { contentType }) });
   const bytes = body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) };
   return await ask(request, { method, path, headers, ...bytes });
 }

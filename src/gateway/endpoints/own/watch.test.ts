@@ -33,6 +33,12 @@ async function start() {
       versions[name] = (versions[name] ?? 0) + 1;
       store.upsert(liveRecord(partsOf(name)));
     },
+    /** As the watch of the gateway brings it. */
+    arrive: (name: string) => {
+      versions[name] = (versions[name] ?? 0) + 1;
+      stage.records.arrivals.OwnedAccessKey.saw(credentialObject(partsOf(name)) as never);
+      store.upsert(liveRecord(partsOf(name)));
+    },
     reads: (name: string) => stage.seen.join('').split(`GET ${keys}/${name} `).length - 1,
   };
 }
@@ -80,6 +86,15 @@ describe('a watch that goes on from a list', () => {
       await waitFor('and that', () => reads('mine') === 3);
     });
     expect(events).toEqual(['MODIFIED mine', 'DELETED mine']);
+  });
+
+  it('sends what has just arrived without reading it', async () => {
+    const { arrive, reads } = await start();
+    const events = await eventsOf('labelSelector=app%21%3Dshop', async () => {
+      await waitFor('it knows what was selected', () => reads('other') === 1);
+      arrive('mine');
+    });
+    expect([events, reads('mine')]).toEqual([['MODIFIED mine'], 1]);
   });
 
   it('of one name reads and says nothing about another one', async () => {

@@ -2,13 +2,14 @@ import { asObject, type JsonObject } from '../../../api/json.ts';
 import { apiVersion } from '../../../api/names.ts';
 import type { LiveRecord } from '../../../credentials/record.ts';
 import type { StoreChange } from '../../../kube/cache/store.ts';
-import { isNewerVersion, parseKey, uidOf } from '../../../kube/object.ts';
+import { isNewerVersion, type KubeObject, parseKey, uidOf } from '../../../kube/object.ts';
 import { type Holder, isOwn } from '../../index/ownership.ts';
 import { leaveRest } from '../../server/error-answer.ts';
 import { metadataOf, rowsOf, wholeObject } from '../shared/list-options.ts';
-import { refuse } from '../shared/reply.ts';
+import { Refusal, refuse } from '../shared/reply.ts';
+import { tooManyBytes } from '../shared/request-body.ts';
 import { type ListSelection, ownIn, readSelection } from './list.ts';
-import { type OwnRequest, readInForm, shownAs } from './request.ts';
+import { type Found, type OwnRequest, readInForm, shownAs } from './request.ts';
 import { withoutCredentials } from './secrets.ts';
 
 /** Sends changes of one's own until the client leaves, the time is over, or the credential ends. Throws a Refusal before that. */
@@ -49,8 +50,8 @@ class OwnWatch {
   readonly #request: OwnRequest;
   readonly #selection: ListSelection;
   readonly #start: Start;
-  /** Keys of what changed and was not looked at again. */
-  readonly #changed = new Set<string>();
+  /** What changed and was not sent, by key; with the object that arrived, where no other waits: it may be large, and clients slow. */
+  readonly #changed = new Map<string, KubeObject | undefined>();
   /** What the client knows of, by key, as it is to be told of its end. */
   readonly #shown = new Map<string, JsonObject>();
   #next = Promise.withResolvers<void>();
@@ -94,7 +95,7 @@ class OwnWatch {
   async #begin(): Promise<void> {
     const own = ownIn(this.#request).filter(({ key }) => this.#isNamed(key));
     if (this.#start.withInitial) {
-      for (const { key } of own) this.#changed.add(key);
+      for (const { key } of own) this.#changed.set(key, undefined);
       return;
     }
     const { missed } = this.#start;
@@ -116,8 +117,8 @@ class OwnWatch {
 
   /** Whether the list of the client may hold it: what its selectors do not select is not there. */
   async #mayBeListed(record: LiveRecord): Promise<boolean> {
-    const { query, held } = this.#request;
-    if (this.#isOver || !(query.get('labelSelector') || query.get('fieldSelector'))) return true;
+    const { held } = this.#request;
+    if (this.#isOver || this.#selection.isWhole) return true;
     const found = await readInForm(this.#request, record, wholeObject);
     if (found === undefined) return true;
     held.giveBack(found.bytes);
@@ -156,7 +157,10 @@ class OwnWatch {
   #onChange({ key, previous, current }: StoreChange<LiveRecord>): void {
     const isAbout = this.#shown.has(key) || this.#isOwn(current) || this.#isOwn(previous);
     if (!isAbout || !this.#isNamed(key)) return;
-    this.#changed.add(key);
+    this.#changed.set(
+      key,
+      this.#changed.size === 0 && current !== undefined ? this.#arrived(current) : undefined,
+    );
     this.#next.resolve();
   }
 
@@ -175,18 +179,35 @@ class OwnWatch {
   }
 
   async #sendChanged(): Promise<void> {
-    for (const key of this.#changed) {
+    for (const [key, arrived] of this.#changed) {
       if (this.#isOver) return;
       this.#changed.delete(key);
-      await this.#sendState(key);
+      await this.#sendState(key, arrived);
     }
   }
 
-  async #sendState(key: string): Promise<void> {
+  /** The API server alone makes a Table. */
+  #arrived(record: LiveRecord): KubeObject | undefined {
+    const { services, kind } = this.#request;
+    return this.#selection.form.isTable ? undefined : services.index.records.arrivals[kind].present(record);
+  }
+
+  /** As it arrived, with the same right as it is read with; read where it has changed since then. */
+  async #read(record: LiveRecord, arrived: KubeObject | undefined): Promise<Found | undefined> {
+    const { uid, resourceVersion } = arrived?.metadata ?? {};
+    if (arrived === undefined || uid !== record.uid || resourceVersion !== record.resourceVersion)
+      return await readInForm(this.#request, record, this.#selection.form);
+    const bytes = Buffer.byteLength(JSON.stringify(arrived));
+    if (!this.#request.held.take(bytes)) throw new Refusal(tooManyBytes);
+    const object = { ...arrived };
+    return { body: object, object, bytes };
+  }
+
+  async #sendState(key: string, arrived: KubeObject | undefined): Promise<void> {
     const { services, kind, query } = this.#request;
     const { form, selects } = this.#selection;
     const record = services.index.records.ofKind[kind].get(key);
-    const found = this.#isOwn(record) ? await readInForm(this.#request, record, form) : undefined;
+    const found = this.#isOwn(record) ? await this.#read(record, arrived) : undefined;
     const shown = this.#shown.get(key);
     const shownUID = uidOf(shown);
     const isAnother = shownUID !== undefined && record?.uid !== shownUID;

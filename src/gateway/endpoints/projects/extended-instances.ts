@@ -11,8 +11,7 @@ import { type ResolvedRequest, resolveRequest } from '../../../scope/requests/re
 import { explainDenial } from '../../gate/authorise.ts';
 import { aboutProjects, isExtendedRead } from '../../gate/extended-reads.ts';
 import { forward } from '../../proxy/forward.ts';
-import { withoutHeaders } from '../../proxy/request-headers.ts';
-import { aboutBody, ask } from '../shared/ask.ts';
+import { ask, headersInPlace } from '../shared/ask.ts';
 import {
   type Endpoint,
   type EndpointRequest,
@@ -89,10 +88,7 @@ async function readInstances(request: EndpointRequest, held: Holding): Promise<R
   if (!held.take(maxBytes)) throw new Refusal(tooManyBytes);
   const { send, asked, sender } = request;
   const narrowing = narrowingOf(sender.verdict.gates, asked);
-  const headers = [
-    ...withoutHeaders(send.headers, (name) => aboutBody.has(name)),
-    ...['accept', 'application/json'],
-  ];
+  const headers = headersInPlace(request);
   const path = narrowing === undefined ? send.path : narrowQuery(send.path, narrowing);
   const answer = await ask(request, { method: 'GET', path, headers, maxBytes });
   held.giveBack(maxBytes - answer.body.length);
@@ -254,10 +250,7 @@ async function listIn(
   { namespace }: Project,
   { query, held }: { readonly query: string; readonly held: Holding },
 ): Promise<readonly JsonObject[]> {
-  const headers = [
-    ...withoutHeaders(request.send.headers, (name) => aboutBody.has(name)),
-    ...['accept', 'application/json'],
-  ];
+  const headers = headersInPlace(request);
   const path = `/apis/${apiVersion}/namespaces/${namespace}/${request.asked.resource}${query}`;
   if (!held.take(maxBytes)) throw new Refusal(tooManyBytes);
   const answer = await ask(request, { method: 'GET', path, headers, maxBytes });

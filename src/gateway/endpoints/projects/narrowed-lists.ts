@@ -7,8 +7,7 @@ import type { RequestMeaning } from '../../../scope/requests/resolve-request.ts'
 import { selectsByNamespace } from '../../../scope/requests/resource-tables.ts';
 import type { Verdict } from '../../index/verdict.ts';
 import { forward } from '../../proxy/forward.ts';
-import { withoutHeaders } from '../../proxy/request-headers.ts';
-import { ask } from '../shared/ask.ts';
+import { ask, headersInPlace } from '../shared/ask.ts';
 import type { Endpoint, EndpointRequest, EndpointServices } from '../shared/endpoint.ts';
 import { answerFailure, refuse } from '../shared/reply.ts';
 
@@ -61,10 +60,7 @@ async function hasNamespaces(
 /** As the API server says in its discovery document. */
 async function isClusterScoped(request: EndpointRequest): Promise<boolean> {
   const { apiGroup, apiVersion, resource } = request.asked;
-  const headers = [
-    ...withoutHeaders(request.send.headers, (name) => name === 'accept' || name === 'accept-encoding'),
-    ...['accept', 'application/json'],
-  ];
+  const headers = headersInPlace(request);
   const path = `/apis/${apiGroup}/${apiVersion}`;
   const { status, body } = await ask(request, { method: 'GET', path, headers });
   if (status >= 500) throw new Error(`the API server answered with ${status}`);

@@ -1,7 +1,6 @@
 import { asObject } from '../../../api/json.ts';
-import { withoutHeaders } from '../../proxy/request-headers.ts';
 import { type ErrorAnswer, errorAnswer } from '../../server/error-answer.ts';
-import { aboutBody, ask } from '../shared/ask.ts';
+import { ask, headersInPlace } from '../shared/ask.ts';
 import type { Endpoint, EndpointRequest, EndpointServices } from '../shared/endpoint.ts';
 import { answerFailure } from '../shared/reply.ts';
 import { mediaTypeOf, objectLimit, parseBody, readBody, type YAMLSource } from '../shared/request-body.ts';
@@ -31,10 +30,7 @@ export const spaceNamespace =
 
 /** Who may not see it is told what the operator saw. */
 async function answerAbout(request: EndpointRequest, namespace: string): Promise<ErrorAnswer> {
-  const headers = [
-    ...withoutHeaders(request.send.headers, (name) => aboutBody.has(name)),
-    ...['accept', 'application/json'],
-  ];
+  const headers = headersInPlace(request);
   const answer = await ask(request, { method: 'GET', path: `/api/v1/namespaces/${namespace}`, headers });
   const isHidden = answer.status !== 200 && request.place.isNamespaceMissing === true;
   if (answer.status === 404 || isHidden) return errorAnswer('ERR_SPACE_MISSING', { namespace });

@@ -5,6 +5,7 @@ import {
   ResponseCollector,
 } from '../../../kube/client/response-collector.ts';
 import { ClientGone, Stalled } from '../../proxy/forward.ts';
+import { withoutHeaders } from '../../proxy/request-headers.ts';
 import { StallGuard } from '../../proxy/stall-guard.ts';
 import type { UpstreamRequest } from '../../proxy/upstream.ts';
 import type { EndpointRequest } from './endpoint.ts';
@@ -83,8 +84,21 @@ async function askOnce(asking: Asking, question: Question) {
   return { ...answer, sent };
 }
 
+/** Of a request that the gateway makes in place of that of the client: as its user, and answered in JSON. `contentType`: of its body. */
+export function headersInPlace(
+  { send }: Pick<EndpointRequest, 'send'>,
+  { contentType, group }: { readonly contentType?: string; readonly group?: string } = {},
+): readonly string[] {
+  return [
+    ...withoutHeaders(send.headers, (name) => ofClient.has(name)),
+    ...['accept', 'application/json'],
+    ...(group === undefined ? [] : ['impersonate-group', group]),
+    ...(contentType === undefined ? [] : ['content-type', contentType]),
+  ];
+}
+
 /** They describe the body that the client sent, or wants. */
-export const aboutBody: ReadonlySet<string> = new Set([
+const ofClient: ReadonlySet<string> = new Set([
   'accept',
   'accept-encoding',
   'content-encoding',
