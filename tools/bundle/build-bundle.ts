@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { build, type Metafile } from 'esbuild';
+import { clientNodeParts } from './client-node-parts.ts';
 
 const root = path.join(import.meta.dirname, '../..');
 
@@ -10,16 +11,17 @@ const banner = "import { createRequire } from 'node:module'; const require = cre
  * Writes the whole program as one ES module that needs Node and nothing else, and beside it the module of the thread that it starts.
  * Names are kept, so that stack traces stay readable.
  */
-export async function buildBundle(outfile: string): Promise<Metafile> {
+export async function buildBundle(outfile: string, program = 'src/main.ts'): Promise<Metafile> {
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: {
-      [path.basename(outfile, '.mjs')]: 'src/main.ts',
+      [path.basename(outfile, '.mjs')]: program,
       'yaml-worker': 'src/gateway/yaml/yaml-worker.ts',
     },
     outdir: path.dirname(path.resolve(root, outfile)),
     outExtension: { '.js': '.mjs' },
     bundle: true,
+    plugins: [clientNodeParts],
     format: 'esm',
     platform: 'node',
     target: 'node24.9',

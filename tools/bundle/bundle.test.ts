@@ -70,6 +70,27 @@ describe('the bundle', () => {
   });
 });
 
+describe('of @kubernetes/client-node the bundle', () => {
+  const ofClient = () => inputs.filter((input) => input.includes('@kubernetes/client-node/'));
+
+  it('holds what reads a kubeconfig, and no generated kind or group', () => {
+    expect(ofClient()).toContain('node_modules/@kubernetes/client-node/dist/config.js');
+    expect(ofClient().filter((input) => /\/gen\/(?:models|apis|types)\//.test(input))).toEqual([]);
+    expect(ofClient().length).toBeLessThan(30);
+  });
+
+  it('has all that the base class of the operator needs to be constructed', async () => {
+    const file = path.join(folder, 'base.mjs');
+    await buildBundle(file, 'node_modules/@dot-i/k8s-operator/dist/operator.js');
+    const script = `const { default: base } = await import('./base.mjs'); console.log(typeof new base.default().k8sApi);`;
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    execFile(process.execPath, ['--input-type=module', '--eval', script], { cwd: folder }, (error, stdout) =>
+      resolve(error ?? stdout),
+    );
+    expect(await promise).toBe('object\n');
+  });
+});
+
 describe('the licences of the bundle', () => {
   it('name every package in it once, and none that is a tool', () => {
     const folders = packageFolders(inputs);
