@@ -28,7 +28,7 @@ const pauseMs = 5_000;
 interface Use {
   readonly name: string;
   lastUse: number;
-  /** What the object says, as far as we know; epoch milliseconds. */
+  /** The time in the object, as far as we know; epoch milliseconds. */
   recorded: number;
   /** The version of the object that a write was refused for, because there is a newer one. */
   overtaken?: string;

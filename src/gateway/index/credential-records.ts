@@ -11,7 +11,7 @@ import { Arrivals } from './arrivals.ts';
 import { isStillStopped } from './lasting-stop.ts';
 import { ownersOf } from './ownership.ts';
 
-/** What the gateway knows of all credentials. */
+/** All credentials, as the gateway knows them. */
 export class CredentialRecords {
   readonly ofKind = byCredentialKind(() => new Store<LiveRecord>({ hash: hashesOf, owner: ownersOf }));
   /** The objects themselves, which are not kept. */
@@ -44,7 +44,7 @@ export class CredentialRecords {
   readonly accessKey = (name: string): LiveRecord | undefined => this.ofKind.OwnedAccessKey.get(name);
 }
 
-/** Those of the present credential, of its predecessor, and of a key that stands in the spec and is not confirmed yet. */
+/** Hashes of the present credential, of its predecessor, and of a key in the spec that is not confirmed yet. */
 export function hashesOf({ specKey, status }: LiveRecord): readonly string[] {
   const hashes = [status.credentialHash, status.previous?.credentialHash, specKey?.hash];
   return [...new Set(hashes.filter((hash) => hash !== undefined && hash !== ''))] as string[];

@@ -3,7 +3,7 @@ import type { LiveRecord } from '../../credentials/record.ts';
 import type { CredentialRecords } from './credential-records.ts';
 import type { Verdict } from './verdict.ts';
 
-/** What ownership is decided by; a whole verdict is one. */
+/** The parts that decide ownership; a whole verdict is one. */
 export type Holder = Pick<Verdict, 'record' | 'identity' | 'gates'>;
 
 /**

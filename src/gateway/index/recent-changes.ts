@@ -16,13 +16,13 @@ interface Placed {
 const kept = 2_000;
 
 interface History {
-  /** What came up to here is not known any more; undefined before everything was read for the first time. */
+  /** The version up to which changes are not known any more; undefined before everything was read for the first time. */
   floor: string | undefined;
   position: string;
   readonly changes: Placed[];
 }
 
-/** What changed last, for watches that go on where an earlier one ended. */
+/** The latest changes, for watches that go on where an earlier one ended. */
 export class RecentChanges {
   readonly #histories = byCredentialKind((): History => ({ floor: undefined, position: '0', changes: [] }));
   readonly #positionOf: (kind: CredentialKind) => string | undefined;
@@ -42,7 +42,7 @@ export class RecentChanges {
     return this.#settled(kind).position;
   }
 
-  /** What came after it, the oldest first; undefined when that is not known any more. */
+  /** The changes after it, the oldest first; undefined when that is not known any more. */
   since(kind: CredentialKind, resourceVersion: string): readonly CredentialChange[] | undefined {
     const { floor, changes } = this.#settled(kind);
     if (floor === undefined || isNewerVersion(floor, resourceVersion)) return undefined;

@@ -4,7 +4,7 @@ import { Informers, type InformersOptions } from '../../platform/informers.ts';
 import { type SitePolicyRecord, sitePolicyIn, sitePolicySource } from '../../platform/site-policy.ts';
 
 /**
- * What the site asks, as far as it is known. It is watched apart from the credentials: while it cannot be read, nothing is refused
+ * The site policy, as far as it is known. It is watched apart from the credentials: while it cannot be read, nothing is refused
  * here, and the operator refuses it later.
  */
 export class SitePolicyWatch {

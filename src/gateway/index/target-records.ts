@@ -21,7 +21,7 @@ import {
   type VirtualClusterInstanceRecord,
 } from '../../platform/targets/target-record.ts';
 
-/** What the gateway knows of all that requests can lead to. */
+/** All targets of requests, as the gateway knows them. */
 export class TargetRecords {
   readonly instances = new Store<VirtualClusterInstanceRecord>();
   readonly spaces = new Store<SpaceInstanceRecord>();

@@ -78,7 +78,9 @@ export function judge(
 
 export type OwnedScope = readonly [LiveRecord, RawScope];
 
-/** What narrows the credential: its kind, its own scope, and that of each ancestor. Undefined for one that is not meant for us. */
+/**
+ * The scopes that narrow the credential: its kind, its own scope, and that of each ancestor. Undefined for one that is not meant for us.
+ */
 export function ownedScopes(
   record: LiveRecord,
   ancestors: readonly LiveRecord[],

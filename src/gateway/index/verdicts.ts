@@ -56,7 +56,7 @@ export class Verdicts {
     return verdict;
   }
 
-  /** What throws here, as an identity that may not be impersonated, grants nothing. */
+  /** A credential that throws here, as one with an identity that may not be impersonated, grants nothing. */
   #judgeClaim(record: LiveRecord, hash: string): Verdict | Refused {
     try {
       return judge(record, hash, this.#options.now(), this.#options);

@@ -24,7 +24,7 @@ export interface Forwarding {
   readonly publicPath: string;
   /** A workload behind the subresource `proxy` of the API server may give the answer. */
   readonly isToWorkload?: boolean;
-  /** What the client should know besides where the API server refuses it. */
+  /** A note for the client besides a refusal of the API server. */
   readonly forbiddenNote?: () => string | undefined;
   readonly clock: Clock;
   /** How long a short request may stand still on either side. Watches may for as long as they like. */
@@ -340,7 +340,7 @@ export const tooManyPieces = errorAnswer('ERR_REQUEST_MALFORMED', {
 const timedOut = errorAnswer('ERR_UPSTREAM_TIMEOUT', {});
 const busy = errorAnswer('ERR_UPSTREAM_BUSY', {}, { headers: ['retry-after', '1'] });
 
-/** What the client gets where a target cannot be asked, or its answer not passed on. */
+/** Answers the client where a target cannot be asked, or its answer not passed on. */
 export function answerTo(error: Error): ErrorAnswer {
   if (error instanceof UpstreamBusy) return busy;
   if (error instanceof Stalled) return timedOut;

@@ -57,8 +57,8 @@ export class Targets {
   }
 
   /**
-   * What it takes to enter it, whether it is there or not: without this right no one learns which targets there are. Undefined for the
-   * platform, and for names that nothing can have.
+   * The right that entering needs, whether the target is there or not: without this right no one learns which targets there are. Undefined
+   * for the platform, and for names that nothing can have.
    */
   entryOf(target: RequestTarget): AccessQuestion | undefined {
     switch (target.kind) {
@@ -137,7 +137,7 @@ const entryTo = ({ plural }: Resource, namespace: string, name: string): AccessQ
   name,
 });
 
-/** What is asked is kept for a while: a longer name could fill the memory. */
+/** A question is kept for a while: a longer name could fill the memory. */
 const possible = (entry: AccessQuestion): AccessQuestion | undefined =>
   label.test(entry.namespace || 'none') && isObjectName(entry.name) ? entry : undefined;
 

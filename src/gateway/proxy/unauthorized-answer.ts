@@ -42,7 +42,7 @@ export class UnauthorizedAnswer {
   }
 }
 
-/** That of an API server has about 130. */
+/** The status of an API server has about 130. */
 const maxStatusBytes = 4_096;
 
 const mediaTypeOf = (rawHeaders: readonly string[]): string => {
@@ -64,7 +64,7 @@ const isYAML = (body: Buffer): boolean =>
 
 const isBinary = (body: Buffer): boolean => body.includes('Status') && body.includes('Unauthorized');
 
-/** What an API server answers in, as the client asks for it. */
+/** The formats in which an API server answers, as the client asks for it. */
 const readers: ReadonlyMap<string, (body: Buffer) => boolean> = new Map([
   ['application/json', isJSON],
   ['application/yaml', isYAML],

@@ -124,7 +124,7 @@ export class ApiServerUpstream implements Upstream {
   }
 }
 
-/** What is ours in every request. */
+/** Our part of every request. */
 interface OwnPart {
   readonly identity: ClientIdentity;
   readonly path: string;

@@ -74,7 +74,7 @@ export function sendError(response: ServerResponse, answer: ErrorAnswer): void {
   response.end(response.req.method === 'HEAD' ? undefined : answer.body);
 }
 
-/** What is left of the body of the request is not read, so nothing can follow it: the connection closes after the answer. */
+/** The rest of the body of the request is not read, so nothing can follow it: the connection closes after the answer. */
 export function leaveRest(response: ServerResponse): void {
   if (hasBody(response.req) && !response.req.complete) response.shouldKeepAlive = false;
 }

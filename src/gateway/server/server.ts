@@ -166,7 +166,7 @@ export class GatewayServer {
     else this.#refuseRaw(below, plainRequest);
   }
 
-  /** What the parser refuses never becomes a request. An answer under way must not get another one into its middle. */
+  /** A request that the parser refuses never becomes one. An answer under way must not get another one into its middle. */
   #onClientError(error: ParseError, socket: Duplex): void {
     if (this.#refused.has(socket)) return;
     this.#refused.add(socket);

@@ -36,7 +36,7 @@ export interface BodyOwner {
   readonly credential: string;
 }
 
-/** What is sent to the client. It emits `close` when all is over. */
+/** The message to the client. It emits `close` when all is over. */
 type Answer = Pick<EventEmitter, 'once' | 'off'> & { readonly destroyed: boolean };
 
 /** Gives a place back. Only the first call counts. */

@@ -5,12 +5,12 @@ export interface TimeShareOptions {
 
 /** Of the time of a thread, for one user, while others send requests. */
 const share = 0.2;
-/** What a user may take at once after a pause, milliseconds of the thread. */
+/** The time that a user may take at once after a pause, milliseconds of the thread. */
 const burstMs = 50;
 /** For what was taken no one waits longer: a large upload must not keep its user from revoking a key. */
 const maxWaitMs = 5_000;
 
-/** What each user has had of the time of one thread. Who has had more than their share waits; who is alone may have all of it. */
+/** The time of one thread that each user has had. Who has had more than their share waits; who is alone may have all of it. */
 export class TimeShare {
   readonly #isAlone: TimeShareOptions['isAlone'];
   /** Until when each user has to wait for what they have taken, at the pace of a share. Those with nothing to wait for are not here. */
@@ -32,7 +32,7 @@ export class TimeShare {
     return (this.#paidAt.get(user) ?? 0) - now <= burstMs / share || this.#isAlone(user);
   }
 
-  /** Those who came last are at the end. */
+  /** The latest users are at the end. */
   forget(now: number): void {
     for (const [user, paidAt] of this.#paidAt) {
       if (paidAt > now) return;

@@ -1,4 +1,7 @@
-/** What waits for its turn. Users take turns: next comes the one whose last turn is the longest ago, and each one's things keep their order. */
+/**
+ * Work that waits for its turn. Users take turns: next comes the one whose last turn is the longest ago, and each one's things keep their
+ * order.
+ */
 export class UserLine<Item> {
   /** Of users, in the order in which they come next. */
   readonly #waiting = new Map<string, Item[]>();

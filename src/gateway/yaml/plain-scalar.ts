@@ -1,4 +1,6 @@
-/** What a text without quotes means to the API server, whose reader knows YAML 1.1 but for sexagesimals, dates and infinity as a number. */
+/**
+ * Resolves a text without quotes as the API server does, whose reader knows YAML 1.1 but for sexagesimals, dates and infinity as a number.
+ */
 export function resolvePlain(text: string): string | number | boolean | null {
   const word = words.get(text);
   return word === undefined ? (readNumber(text) ?? text) : word;

@@ -12,7 +12,7 @@ import {
 import { hasInexactNumber, maxLevels } from '../../api/json.ts';
 import { resolvePlain } from './plain-scalar.ts';
 
-/** What a text holds, as JSON, or why it is not read. No problem quotes the text, which may hold a key. */
+/** The content of a text, as JSON, or why it is not read. No problem quotes the text, which may hold a key. */
 export type YAMLReading = { readonly json: string } | { readonly problem: string };
 
 /**
@@ -161,7 +161,7 @@ function isText({ type, tag, value }: Scalar): boolean {
   return resolved !== null && String(resolved) === value;
 }
 
-/** What else a tag asks for is read in other ways. */
+/** Any other tag is read in other ways. */
 function checkTag(tag: string | undefined): void {
   if (tag !== undefined) throw new YAMLProblem(otherTag);
 }

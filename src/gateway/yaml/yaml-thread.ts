@@ -14,7 +14,7 @@ export interface ThreadReading {
   readonly ms: number;
 }
 
-/** What the thread says of a text. */
+/** The answer of the thread about a text. */
 export interface ThreadAnswer extends ThreadReading {
   /** It shall not read another one. */
   readonly isLast: boolean;

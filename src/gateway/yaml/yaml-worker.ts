@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import { readYAML } from './read-yaml.ts';
 import type { ThreadAnswer } from './yaml-thread.ts';
 
-/** What the reader leaves behind beyond this ends with the thread. */
+/** Memory of the reader beyond this ends with the thread. */
 const maxKeptBytes = 32 * 2 ** 20;
 
 parentPort?.on('message', (text: string) => {

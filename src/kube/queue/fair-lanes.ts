@@ -87,7 +87,7 @@ class Line {
 export class FairLanes {
   readonly #maxBusy: number;
   readonly #maxBusyAlone: number;
-  /** Those with keys that wait or are taken. */
+  /** Owners with keys that wait or are taken. */
   readonly #lanes = new Map<string, Lane>();
   /** The lanes with keys that wait, the next one first; those before `#head` had their turn. */
   #turns: Lane[] = [];

@@ -1,8 +1,8 @@
 import { DelayHeap } from './delay-heap.ts';
 
-/** What a key needs a slot of while it is worked on. */
+/** The slot that a key needs during its work. */
 export interface SlotNeed {
-  /** What it works on, e.g. the key of an instance. */
+  /** The subject of its work, e.g. the key of an instance. */
   readonly target: string;
   /** Whose that is: a namespace. Absent: no one's, and no bound of a tenant holds. */
   readonly tenant?: string;
@@ -19,7 +19,7 @@ export interface SlotOptions {
   readonly perTenant: number;
 }
 
-/** What one key has, or waits for. */
+/** The place that one key has, or waits for. */
 interface Ticket {
   readonly key: string;
   readonly owner: string;
@@ -144,7 +144,7 @@ interface Target {
 
 const newTarget = (): Target => ({ busy: 0, line: new TicketHeap(), listed: new Map() });
 
-/** What changed takes the place of the first of its owner that is only listed, so that no other owner waits longer. */
+/** A changed key takes the place of the first of its owner that is only listed, so that no other owner waits longer. */
 function lineUp({ line, listed }: Target, ticket: Ticket): void {
   const ofOwner = listed.get(ticket.owner) ?? new TicketHeap();
   const { first } = ofOwner;
@@ -174,7 +174,7 @@ function leaveLine({ line, listed }: Target, ticket: Ticket): void {
 class Group {
   readonly #limits: { readonly perTarget: number; readonly maxBusy: number };
   #busy = 0;
-  /** Those with a key that holds a slot or waits for one. */
+  /** Targets with a key that holds a slot or waits for one. */
   readonly #targets = new Map<string, Target>();
   /** The first key of each target that has a slot for it. */
   readonly #next = new TicketHeap();

@@ -47,7 +47,7 @@ export class WorkQueue {
   readonly #slots: SlotLines | undefined;
   /** Needs work; once taken no longer, unless added again meanwhile. */
   readonly #dirty = new Set<string>();
-  /** Those that wait as listed, and whose they were when they began to. */
+  /** Keys that wait as listed, and their owners when they began to. */
   readonly #listed = new Map<string, LaneName>();
   readonly #processing = new Set<string>();
   readonly #delayed = new DelayHeap();
@@ -189,7 +189,7 @@ export class WorkQueue {
     if (urgency === 'changed') this.#advance(key);
   }
 
-  /** What stands in line is told when it needs no slot any more. */
+  /** A key in line is told when it needs no slot any more. */
   #endWait(key: string): void {
     const neededForMs = this.#slots?.isMisplaced(key) === true ? 0 : this.#slots?.neededForMs(key);
     if (neededForMs !== undefined) this.addAfter(key, Math.max(1, neededForMs));

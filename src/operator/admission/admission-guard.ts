@@ -27,7 +27,9 @@ export interface AdmissionCheck {
   readonly unknown: number;
 }
 
-/** What can be false of an object in a time without policies: who asked for it, whose wish its changes are, whose Secret it uses. */
+/**
+ * Facts about an object that a time without policies makes doubtful: who asked for it, whose wish its changes are, whose Secret it uses.
+ */
 export type Guarded = 'records' | 'changes' | 'targets';
 
 const securityPolicies = shippedPolicies.filter(({ protects }) => protects === 'security');
@@ -63,7 +65,7 @@ export class AdmissionGuard {
   readonly #options: AdmissionGuardOptions;
   readonly #stores: ReadonlyMap<PolicyKind, Store<PolicyRecord>>;
   readonly #reflectors: readonly Reflector<PolicyRecord>[];
-  /** Those that were found edited and have not been as they should be since, by `kind/name`. */
+  /** Policies that were found edited and have not been as they should be since, by `kind/name`. */
   readonly #distrusted = new Set<string>();
   /** Since when one that was distrusted is as it should be again. */
   readonly #restored = new Map<string, number>();

@@ -1,7 +1,7 @@
-/** What the Lease says about the policies: those that its last leader saw, and until when it watched. */
+/** The text of the Lease about the policies: those that its last leader saw, and until when it watched. */
 export interface PoliciesSeen {
   readonly digest: string;
-  /** What is written later may have been written while no operator watched: a resourceVersion. */
+  /** Later objects may have been written while no operator watched: a resourceVersion. */
   readonly until: string;
 }
 

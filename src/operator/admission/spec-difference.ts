@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../api/json.ts';
 
-/** What the API server fills in when a manifest does not have the field. */
+/** The values that the API server fills in when a manifest does not have the field. */
 const defaults: JsonObject = {
   matchPolicy: 'Equivalent',
   namespaceSelector: {},

@@ -1,9 +1,9 @@
 import type { Store, StoreChange, StoredRecord } from '../../kube/cache/store.ts';
 import { isNewerVersion } from '../../kube/object.ts';
 
-/** What to know of one kind of objects to tell which of their changes the policies have not judged. */
+/** Rules for one kind of objects that tell which of their changes the policies have not checked. */
 export interface ChangeRules<R> {
-  /** What only a change can alter that the policies judge: once it is another, such a change has come. */
+  /** The fields that only a change under the policies can alter: once it is another, such a change has come. */
   readonly contentOf: (record: R) => string;
   /** Whether this change gives it something, or makes it say something else about who asked. What only narrows does not. */
   readonly counts: (previous: R, current: R) => boolean;
@@ -34,7 +34,7 @@ export class UnguardedChanges<R extends StoredRecord> {
   readonly #rules: ChangeRules<R>;
   readonly #isUnguarded: IsUnguarded;
   readonly #stores: readonly Pick<Store<R>, 'subscribe' | 'values' | 'get'>[];
-  /** What was written later was written in a time without policies, as far as anyone knows. */
+  /** Later objects were written in a time without policies, as far as anyone knows. */
   #watchedUntil: string | undefined;
 
   constructor(

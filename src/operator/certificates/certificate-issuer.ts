@@ -35,7 +35,7 @@ export interface CertificateIssuerOptions {
   readonly assertMayIssue: () => void;
 }
 
-/** What a certificate is asked for. Instants are epoch milliseconds. */
+/** The purpose of a certificate. Instants are epoch milliseconds. */
 export interface IssueRequest extends Pick<Revocation, 'instance' | 'secret'> {
   /** Of the VirtualClusterInstanceKubeConfig. */
   readonly uid: string;
@@ -45,7 +45,7 @@ export interface IssueRequest extends Pick<Revocation, 'instance' | 'secret'> {
   readonly live: readonly number[];
   /** Who the certificate speaks for. */
   readonly requester: string;
-  /** What it may do inside. */
+  /** The role of the certificate inside. */
   readonly clusterRole: string;
   /** Seconds; 0: as long as the signer likes. */
   readonly certificateTTL?: number;
@@ -70,7 +70,7 @@ const maxSerials = 3;
 const minLifeMs = 10_000;
 /** The least that an API server takes. */
 const minExpirationSeconds = 600;
-/** What `certificateTTL: 0` counts as in status when nothing shortens it. */
+/** The life for `certificateTTL: 0` counts as in status when nothing shortens it. */
 const oneYearSeconds = 31_536_000;
 /** A certificate may outlive the end in status by the least life that an API server grants. */
 const beyondEndMs = 15 * 60_000;
@@ -213,7 +213,7 @@ async function allDone<T>(first: Promise<T>, ...others: readonly Promise<void>[]
   return value;
 }
 
-/** What is to be revoked when the object goes; its status names the certificate that is asked for next. */
+/** The revocation that is due when the object goes; its status names the certificate that is asked for next. */
 function revocationOf({ uid, status, instance, secret }: IssueRequest, ca: string, end: number): Revocation {
   const { boundSerials = [], notAfter = 0 } = status;
   return {

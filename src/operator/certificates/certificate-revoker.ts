@@ -22,7 +22,7 @@ import { takeEach } from './take-each.ts';
 import { parseTargetObjectName, targetObjectName } from './target-object-names.ts';
 
 export interface RevokeRequest extends DeadCertificates {
-  /** Those that are known to have something in the target. */
+  /** Serials that are known to have something in the target. */
   readonly serials: readonly number[];
   /** The virtual cluster must prove itself by this authority. Absent: by any. */
   readonly caFingerprint?: string;
@@ -166,7 +166,7 @@ export class CertificateRevoker {
   }
 
   /**
-   * What is found here was not made by us: the holder may be binding the certificate faster than a pass takes, and a pass takes
+   * A binding that is found here was not made by us: the holder may be binding the certificate faster than a pass takes, and a pass takes
    * long where the list is large. So it is denied before the removal. Resolves with whether it was.
    */
   async #removeStray(

@@ -153,7 +153,7 @@ export class RevocationController {
   }
 
   /**
-   * What else is to be revoked in the same virtual cluster, by the same way into it. Also what waits after a failure: one try is
+   * Other revocations in the same virtual cluster, by the same way into it. Also what waits after a failure: one try is
    * enough for all.
    */
   #others(record: RevocationRecord): readonly RevocationRecord[] {
@@ -272,7 +272,7 @@ const completionConcurrency = 8;
 
 const versionOf = ({ uid, resourceVersion }: RevocationRecord): string => `${uid}/${resourceVersion}`;
 
-/** What a pass has in common: the virtual cluster, and the way into it. */
+/** The place of a pass: the virtual cluster, and the way into it. */
 const placeOf = ({ instance, secret, caFingerprint }: RevocationRecord): string =>
   JSON.stringify([instance, Object.entries(secret).toSorted(), caFingerprint]);
 

@@ -14,7 +14,7 @@ import type { ObjectEvents, TransitionEvent } from '../shared/events.ts';
 import type { RecordSignatures } from './record-signatures.ts';
 
 /**
- * What has to be revoked when a kubeconfig with certificates goes, whichever way. Written before the first certificate
+ * The revocation that is due when a kubeconfig with certificates goes, whichever way. Written before the first certificate
  * exists: finalizers can be taken off, and objects can vanish while no operator is there. Holds no secret.
  */
 export interface Revocation {
@@ -45,7 +45,7 @@ export const revocationIndexes = {
   secret: ({ secret }: RevocationRecord) => [keyOf(secret)],
 };
 
-/** What identifies a record: one for each object and virtual cluster. */
+/** The fields that identify a record: one for each object and virtual cluster. */
 export type RevocationKey = Pick<Revocation, 'ownerUID' | 'caFingerprint'>;
 
 /**
@@ -163,7 +163,7 @@ export function renderRevocation(revocation: Revocation) {
   };
 }
 
-/** What a record says. One that cannot be read is kept: what it is about may still work. Without an end it is due until it is done. */
+/** Reads a record. One that cannot be read is kept: what it is about may still work. Without an end it is due until it is done. */
 export function toRevocationRecord(object: KubeObject): RevocationRecord {
   const { metadata } = object;
   const data = asObject((object as KubeObject & { readonly data?: unknown }).data);

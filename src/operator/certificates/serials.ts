@@ -1,6 +1,6 @@
 import type { Confirmation } from '../../credentials/record.ts';
 
-/** What a status says about certificates. */
+/** The serials of certificates that a status names. */
 export type NamedSerials = Pick<Confirmation, 'serial' | 'boundSerials'>;
 
 /** The serials of the certificates that may do something while the status says this, at `now` (epoch milliseconds). */
@@ -14,7 +14,7 @@ export function liveSerials(
   ];
 }
 
-/** What may have something in the virtual cluster and has no right to it. */
+/** Serials that may have something in the virtual cluster and have no right to it. */
 export function deadSerials({ boundSerials = [] }: NamedSerials, live: readonly number[]): readonly number[] {
   return boundSerials.filter((serial) => !live.includes(serial));
 }

@@ -38,7 +38,7 @@ type BindingKey = Pick<KubeObject['metadata'], 'name' | 'namespace' | 'uid' | 'r
 /** A binding with a dead certificate among its subjects. */
 export interface StrayBinding {
   readonly resource: Resource;
-  /** What is needed to remove it: labels, annotations and managed fields may be large. */
+  /** The fields that its removal needs: labels, annotations and managed fields may be large. */
   readonly binding: { readonly metadata: BindingKey };
   /** The subjects that may stay. */
   readonly others: readonly Subject[];
@@ -51,7 +51,7 @@ const maxFound = 200;
 /** Characters. One may weigh more than a megabyte, and a dozen searches may run at a time. */
 const maxWeight = 4 * 2 ** 20;
 
-/** What a search has found so far. */
+/** The findings of a search so far. */
 class Found {
   readonly bindings: StrayBinding[] = [];
   #weight = 0;

@@ -9,7 +9,7 @@ export interface Taken<T> {
   readonly untried: readonly T[];
 }
 
-/** What is refused is in neither list. What does not arrive at all ends the rest. */
+/** A refused item is in neither list. What does not arrive at all ends the rest. */
 export async function takeEach<T>(
   items: readonly T[],
   assertTime: () => void,

@@ -10,7 +10,7 @@ export function parseTargetObjectName(uid: string, name: string): number | undef
   return /^[1-9]\d{0,15}$/.test(digits) ? Number(digits) : undefined;
 }
 
-/** What both carry: for people who look around inside, and for the clean-up. */
+/** The metadata of both: for people who look around inside, and for the clean-up. */
 export function targetObjectMetadata(certificate: {
   readonly uid: string;
   readonly serial: number;

@@ -22,7 +22,7 @@ import type { SecretUpdate } from './secret-state.ts';
 import type { SecretWriter } from './secret-writer.ts';
 import { onlyDescribes } from './status-patch.ts';
 
-/** What the controllers of all kinds of credentials need. */
+/** The services that the controllers of all kinds of credentials need. */
 export interface ReconcilerServices extends DecisionSources {
   readonly writer: CredentialWriter;
   readonly secrets: SecretWriter;
@@ -37,7 +37,7 @@ export interface ReconcilerServices extends DecisionSources {
 /** Each one more comes of a change of the Secret meanwhile. */
 const maxReads = 5;
 
-/** What came of a step that only some kinds have. */
+/** The outcome of a step that only some kinds have. */
 export type Outcome<I> =
   /** Decide again on the record as the step left it, and on what it found out and no object holds. */
   | { readonly record: CredentialRecord; readonly found?: Partial<I> }

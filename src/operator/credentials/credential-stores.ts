@@ -30,14 +30,14 @@ const indexes: Readonly<Partial<Record<CredentialKind, Indexes>>> = {
   VirtualClusterInstanceKubeConfig: { instance: (record) => [instanceKeyOf(record)] },
 };
 
-/** What the operator knows of all credentials and of the Secrets made for them. */
+/** All credentials, and the Secrets made for them, as the operator knows them. */
 export class CredentialStores {
   readonly ofKind: Readonly<Record<CredentialKind, KindStore>>;
   readonly keys: Store<CredentialRecord>;
   readonly kubeConfigs: Store<CredentialRecord>;
   readonly secrets = new Store<SecretRecord>({ owner: ({ ownerUID }) => [ownerUID] });
   readonly writtenSecrets: MutationCache<SecretRecord>;
-  /** What stands in Secrets that were read since the watch brought them. */
+  /** The contents of Secrets that were read since the watch brought them. */
   readonly #contents = new WeakMap<SecretRecord, SecretRecord>();
 
   /** `maxPerOwner`: live objects of one kind; 0: no bound. */

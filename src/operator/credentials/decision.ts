@@ -13,7 +13,7 @@ import { type SecretRecord, secretKeyOf } from './secret-record.ts';
 import type { SecretUpdate } from './secret-state.ts';
 import { findUnmatchedScope, type UnmatchedScope } from './unmatched-scope.ts';
 
-/** What a decision about a credential of any kind depends on. Instants are epoch milliseconds. */
+/** The facts that a decision about a credential of any kind depends on. Instants are epoch milliseconds. */
 export interface DecisionInput extends Omit<LineageInput, 'limits'> {
   /** The Secret at the place that `spec.secretRef` names. */
   readonly secret?: SecretRecord;
@@ -57,9 +57,9 @@ export interface DecisionSources {
   readonly now: () => number;
   /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
   readonly trustedSince: () => number;
-  /** What was made or changed in a time without policies. */
+  /** The objects that were made or changed in a time without policies. */
   readonly unguarded: Pick<UnguardedChanges<CredentialRecord>, 'has'>;
-  /** What the site asks now. */
+  /** The present site policy. */
   readonly sitePolicy: () => SitePolicy;
   /** Whether something is known under this name. */
   readonly hasTarget: (name: TargetName) => boolean;

@@ -24,7 +24,7 @@ export interface DesiredStatus {
 export interface CredentialRefusal extends Problem {
   /** True when it stays so until a person changes something. */
   readonly final: boolean;
-  /** What people are shown of the credential that was refused. */
+  /** The key ID of the refused credential, for people. */
   readonly keyID?: string;
 }
 

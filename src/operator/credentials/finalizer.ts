@@ -13,7 +13,7 @@ import type { SecretWriter } from './secret-writer.ts';
 /** In the event about a finalizer that was released at its limit. */
 export const leftBehind = 'something that belonged to the credential';
 
-/** What a clean-up has left: `hopeless` is something that waiting does not help against. */
+/** The remainder of a clean-up: `hopeless` is something that waiting does not help against. */
 export type Remainder = 'nothing' | 'something' | 'hopeless';
 
 export interface FinalizerOptions {
@@ -78,7 +78,7 @@ export class Finalizer {
   }
 
   /**
-   * What is revoked outside does not wait for a Secret that cannot be deleted. The last try, at the limit, must not stand in
+   * A revocation outside does not wait for a Secret that cannot be deleted. The last try, at the limit, must not stand in
    * the way of the release.
    */
   async #clean(record: CredentialRecord, last: boolean): Promise<Cleaned> {

@@ -42,7 +42,7 @@ export interface LineageInput extends CreatorInput, SitePolicyInput {
   readonly trustedSince: number;
   /** True when it was made or changed in a time without policies. */
   readonly isUnguarded: boolean;
-  /** What the one who asked for the present spec was found to be permitted. The keys above may have got more since. */
+  /** The outcome of the review of the one who asked for the present spec. The keys above may have got more since. */
   readonly reviewed?: Review;
   /** Set once they were found not to be permitted to have the groups that the keys above got since. */
   readonly withoutNewGroups?: { readonly retryMs: number };
@@ -181,7 +181,7 @@ export function hasNewGroups({ status }: CredentialRecord, { groups }: Identity)
   return known !== undefined && groups.some((group) => !known.includes(group));
 }
 
-/** What the schema takes; and bytes that leave room in an object for all else. */
+/** The most that the schema takes; and bytes that leave room in an object for all else. */
 const maxRequesterGroups = { count: 512, length: 1_024, bytes: 16_384 };
 
 /** A status that the schema refuses would keep the object from ever being confirmed. */
@@ -201,7 +201,7 @@ function requesterGroupsOf(
   return confirmedGroups === undefined || !fitsStatus(confirmedGroups) ? {} : { confirmedGroups };
 }
 
-/** What the groups of a credential below a key are judged by from now on. Not written again when the key has fewer. */
+/** The groups that a credential below a key may have from now on. Not written again when the key has fewer. */
 export function confirmedGroupsOf(
   record: CredentialRecord,
   identity: Identity | undefined,

@@ -27,7 +27,7 @@ function speaksFor(record: CredentialRecord, lookup: AccessKeyLookup): string | 
   return speaker?.identity?.user;
 }
 
-/** What counts against the bound of an owner. What has ended, or is being deleted, does not. */
+/** An object that counts against the bound of an owner. What has ended, or is being deleted, does not. */
 type QuotaState = 'granted' | 'waiting';
 
 interface Waiting {

@@ -5,7 +5,7 @@ import type { Invitation } from '../../credentials/requester.ts';
 import type { AccessQuestion } from '../../platform/access-review.ts';
 import type { CredentialRefusal } from './desired-status.ts';
 
-/** What the one who asked for the present spec must be allowed to do before it is confirmed. */
+/** The rights of the one who asked for the present spec that must be there before it is confirmed. */
 export interface Review {
   readonly asker: Requester;
   readonly questions: readonly AccessQuestion[];
@@ -13,7 +13,7 @@ export interface Review {
   readonly invitation?: {
     readonly namespace: string;
     readonly uid: string;
-    /** What is asked if it is another; absent: the asker may not name the parent then. */
+    /** The question if it is another; absent: the asker may not name the parent then. */
     readonly otherwise?: readonly AccessQuestion[];
   };
   /** It is about groups that the keys above got since: a no leaves the credential as it is, without them. */
@@ -25,7 +25,7 @@ export const askerOf = ({ changedBy, requester }: CredentialRecord): Requester |
   changedBy ?? requester;
 
 /**
- * What the admission policies have asked already. They may have been away for a moment, and no policy can see the key
+ * The questions that the admission policies have asked already. They may have been away for a moment, and no policy can see the key
  * that `spec.accessKey` names. Undefined when there is nothing to ask: a key for oneself costs no review. One of which no one
  * knows who asked for it is refused before.
  */
@@ -51,7 +51,7 @@ function review(
   return questions.length === 0 ? undefined : { asker, questions };
 }
 
-/** What was confirmed by a release that did not ask keeps the groups that it has. */
+/** A credential that was confirmed by a release that did not ask keeps the groups that it has. */
 function reviewOfNewGroups(
   asker: Requester,
   { accessKey, status }: CredentialRecord,
@@ -78,7 +78,7 @@ export interface Naming {
   readonly mayName: boolean;
 }
 
-/** What is confirmed is not asked about again: the one who asked may have left since. */
+/** A confirmed spec is not asked about again: the one who asked may have left since. */
 export function isConfirmedSpec({ status, fingerprints }: CredentialRecord): boolean {
   return status.fingerprint !== undefined && fingerprints.includes(status.fingerprint);
 }

@@ -15,7 +15,7 @@ export interface SecretRecord extends StoredRecord {
   readonly purpose: string;
   /** Empty for a Secret with more entries than we write: it was altered. Absent: no one has read it yet. */
   readonly hashes?: ReadonlyMap<string, string>;
-  /** What it says of its credential, in one text; empty where an earlier release wrote it. */
+  /** The state of its credential, in one text; empty where an earlier release wrote it. */
   readonly state: string;
   readonly deleting: boolean;
 }

@@ -29,7 +29,7 @@ export function statusPatch(
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
 
-/** What an earlier release has not: none of it changes what the credential grants. */
+/** Fields that an object of an earlier release has not: none of it changes what the credential grants. */
 const described: readonly string[] = [
   ...['keyID', 'signingKeyID', 'subject', 'audiences', 'requester'],
   ...['scope', 'state'],

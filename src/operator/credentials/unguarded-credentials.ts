@@ -26,11 +26,11 @@ export const credentialRules = (isUnrecorded: () => boolean): ChangeRules<Creden
   isNoted: (record) => record.deleted !== undefined || isNoted(record),
 });
 
-/** What the fingerprint covers, and who may name it as a parent. */
+/** The fields that the fingerprint covers, and who may name it as a parent. */
 const grantOf = ({ fingerprints, allowedNamespaces }: CredentialRecord): string =>
   JSON.stringify([fingerprints, allowedNamespaces]);
 
-/** What it says of those who asked. */
+/** The record of those who asked. */
 const recordsOf = ({ requester, changedBy, isBeyondLimits, createdWith }: CredentialRecord): string =>
   JSON.stringify([requester, changedBy, isBeyondLimits, createdWith]);
 
@@ -55,8 +55,8 @@ const changed = new RegExp(`^${changedMessage} \\(change ([0-9a-f]{16})\\)\\.$`)
 const shortHash = (record: CredentialRecord): string => hash('sha256', contentOf(record), 'hex').slice(0, 16);
 
 /**
- * What was confirmed before is right again once its owner has changed it. What never was may name anyone as its owner, so it stays
- * refused.
+ * An object that was confirmed before is right again once its owner has changed it. What never was may name anyone as its owner, so it
+ * stays refused.
  */
 export function unguardedRefusal(record: CredentialRecord): CredentialRefusal {
   const isFirst = record.status.fingerprint === undefined || messageOf(record) === neverConfirmed;
@@ -66,7 +66,7 @@ export function unguardedRefusal(record: CredentialRecord): CredentialRefusal {
   return { reason: reasons.requesterUnknown, message, final: true };
 }
 
-/** What an operator found out is known to the next one too. */
+/** The finding of an operator is known to the next one too. */
 export function isNoted(record: CredentialRecord): boolean {
   const ready = findCondition(record.conditions, conditionTypes.ready);
   const message = ready?.message ?? '';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { GatewayTrust } from './policy.ts';
 
-/** What kubeconfigs for the gateway say of who vouches for it. */
+/** The authorities of the gateway as kubeconfigs name them. */
 export class GatewayAuthority {
   readonly #onChange: () => void;
   #known: GatewayTrust | undefined;

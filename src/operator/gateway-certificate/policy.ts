@@ -22,22 +22,22 @@ export interface CertificateInput {
   readonly now: number;
 }
 
-/** What kubeconfigs say of who vouches for the gateway. Each text is PEM, of one authority or of two. */
+/** The text of kubeconfigs about the authority of the gateway. Each text is PEM, of one authority or of two. */
 export interface GatewayTrust {
   /** Absent: clients trust what the site has given. */
   readonly ca?: string;
-  /** What kubeconfigs said that were issued before, and that are good still. */
+  /** Texts of kubeconfigs that were issued before, and that are good still. */
   readonly earlierCAs: readonly string[];
 }
 
-/** What the Secret of the authority is to hold; `new`: a pair that is to be made. */
+/** The wanted content of the Secret of the authority; `new`: a pair that is to be made. */
 export interface AuthorityWrite {
   readonly current: CertificatePair | 'new';
   readonly next?: 'new';
   readonly former: string;
 }
 
-/** What to do next, and why. */
+/** The next step, and its reason. */
 export type CertificateStep =
   /** The site has given the certificate; `end` where it can be read. */
   | { readonly step: 'leave'; readonly end?: number }
@@ -83,7 +83,7 @@ export function servedHosts(baseURL: string): readonly string[] {
 }
 
 /**
- * What to do about the certificate that the gateway serves with. One that the site has given is never touched, nor is a
+ * Plans the next step for the certificate of the gateway. One that the site has given is never touched, nor is a
  * Secret of the authority that is not ours. Pure: the same Secrets and time give the same step on every replica.
  */
 export function planCertificate(input: CertificateInput): CertificateStep {

@@ -6,7 +6,7 @@ import type { CertificatePair } from '../../credentials/certificates/serving-cer
 export const authorityName = { organization: group, commonName: systemObjects.gatewayAuthority };
 const authoritySubject = `O=${authorityName.organization}\nCN=${authorityName.commonName}`;
 
-/** What the Secret holds that the gateway serves with, as text. It may be anything: people can write to Secrets. */
+/** The content of the Secret with the certificate of the gateway, as text. It may be anything: people can write to Secrets. */
 export interface StoredServing extends CertificatePair {
   /** Whether the operator made the Secret. */
   readonly isOurs: boolean;
@@ -14,7 +14,7 @@ export interface StoredServing extends CertificatePair {
   readonly ca: string;
 }
 
-/** What the Secret of the authority holds, likewise. What is not there is empty. */
+/** The content of the Secret of the authority, likewise. What is not there is empty. */
 export interface StoredAuthority extends CertificatePair {
   readonly isOurs: boolean;
   /** Signs when this one can sign no more. */

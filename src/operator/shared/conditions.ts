@@ -3,7 +3,7 @@ import { formatTimestamp } from '../../api/instant.ts';
 import type { Reason } from '../../api/reasons.ts';
 import { stateOf } from './state.ts';
 
-/** What a condition should say; `lastTransitionTime` and generation are added when it is written. */
+/** The wanted content of a condition; `lastTransitionTime` and generation are added when it is written. */
 export interface DesiredCondition {
   readonly reason: Reason;
   readonly message: string;

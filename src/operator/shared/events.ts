@@ -8,7 +8,7 @@ import type { Logger } from '../../logger.ts';
 import type { DesiredCondition } from './conditions.ts';
 import { EarlyRefusals } from './early-refusals.ts';
 
-/** What an event says about the object that it is about. */
+/** The content of an event, beside its object. */
 export interface TransitionEvent extends Omit<EventInput, 'regarding'> {
   readonly reason: Reason;
 }
@@ -40,7 +40,7 @@ export class ObjectEvents {
     this.#early = new EarlyRefusals(clock);
   }
 
-  /** What would be said later is not said any more. */
+  /** Later reports are dropped. */
   close(): void {
     this.#early.close();
   }

@@ -21,7 +21,7 @@ export interface ObjectWriterOptions<R extends WritableRecord> {
   readonly events: { publish(record: R, events: readonly TransitionEvent[]): void };
 }
 
-/** What one write may change: status alone, or anything else. */
+/** The part that one write may change: status alone, or anything else. */
 export interface Patch {
   readonly metadata?: object;
   readonly spec?: object;

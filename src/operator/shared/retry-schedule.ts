@@ -68,7 +68,7 @@ export class RetrySchedule<P extends Problem = Problem> {
   }
 
   /**
-   * What stood in the way may be gone: the pause is the first, short one again. It is not dropped, for someone else may decide how
+   * The obstacle may be gone: the pause is the first, short one again. It is not dropped, for someone else may decide how
    * often that is so.
    */
   resume(uid: string): void {

@@ -6,7 +6,7 @@ import { servedVersion } from '../../kube/served-version.ts';
 import { TargetFailure } from './target-failure.ts';
 import type { TargetSession } from './target-session.ts';
 
-/** What a role allows. */
+/** The rules of a role. */
 export type PolicyRules = readonly JsonObject[];
 
 const ourExtras = Object.values(extras).map((extra) => `userextras/${extra}`);

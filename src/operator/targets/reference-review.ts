@@ -11,7 +11,7 @@ import {
 } from '../../platform/targets/target-reference.ts';
 import { isNoted, unguarded } from './unguarded-targets.ts';
 
-/** What one user must be allowed to do before the operator uses what the spec names. */
+/** The rights of one user that the operator asks about before it uses a reference of the spec. */
 export interface ReferenceReview {
   readonly asker: Requester;
   readonly questions: readonly AccessQuestion[];
@@ -87,7 +87,7 @@ function isUnrecorded({ record, trustedSince, isUnguarded }: ReviewInput): boole
   return isUnguarded || isNoted(record) || (record.created < trustedSince && !isNamed(record));
 }
 
-/** What is to stand in status. */
+/** The reference for status. */
 export function referenceWith(
   { secretRef, server, clusterRef }: TargetReference,
   { namespace, cluster }: ReferenceUIDs,

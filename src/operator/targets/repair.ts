@@ -19,7 +19,7 @@ interface Repair {
   readonly isReplaced: boolean;
 }
 
-/** What a look into a target has shown. */
+/** The findings of a look into a target. */
 export interface Inspection {
   /** Kinds of what is missing. */
   readonly missing: ReadonlySet<string>;

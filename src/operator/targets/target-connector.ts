@@ -32,11 +32,11 @@ export interface TargetConnectorOptions {
   readonly tokenLifeMs?: number;
 }
 
-/** What a target is connected for. */
+/** The purpose of a connection to a target. */
 export interface Connection {
   readonly owner: TargetOwner;
   readonly kubeConfig: KubeConfigSource;
-  /** What the group of users gets; absent where users come as themselves. */
+  /** The role of the group of users; absent where users come as themselves. */
   readonly clusterRole?: string;
 }
 

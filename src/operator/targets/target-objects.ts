@@ -23,7 +23,7 @@ export type ObjectState = 'intact' | 'altered' | 'unrepairable';
 const { namespace, impersonator, usersBinding } = targetObjects;
 const rbacGroup = 'rbac.authorization.k8s.io';
 
-/** What the operator makes in a target, in the order in which it is made; the users binding only with a role for them. */
+/** The objects that the operator makes in a target, in the order in which it is made; the users binding only with a role for them. */
 export function wantedObjects(
   owner: TargetOwner,
   rules: PolicyRules,
@@ -46,7 +46,7 @@ export function wantedObjects(
   ];
 }
 
-/** What may have been made for an owner, in the order in which it is taken away: rights first. */
+/** The objects that may have been made for an owner, in the order in which they are taken away: rights first. */
 export const removalOrder: readonly Pick<TargetObject, 'resource' | 'key'>[] = [
   { resource: clusterRoleBindings, key: { name: usersBinding } },
   { resource: clusterRoleBindings, key: { name: impersonator } },
@@ -74,7 +74,7 @@ export const ownerUIDOf = (present: unknown): string | undefined =>
 const labelsOf = (present: unknown): JsonObject =>
   asObject(asObject(asObject(present)['metadata'])['labels']);
 
-/** What is compared against is shallow, so a document of a million brackets ends the comparison, not the process. */
+/** The wanted side is shallow, so a document of a million brackets ends the comparison, not the process. */
 const hasAll = (present: JsonObject, fields: JsonObject): boolean =>
   Object.entries(fields).every(([name, value]) => isDeepStrictEqual(present[name] ?? null, value));
 

@@ -5,7 +5,7 @@ import type { ClusterRecord, VirtualClusterInstanceRecord } from '../../platform
 import type { Connection } from './target-connector.ts';
 import { connected, type DesiredTargetStatus, refused } from './target-status.ts';
 
-/** What is to be done about something that credentials point at. */
+/** The next step for a target of credentials. */
 export type TargetStep =
   /** It is being deleted and holds nothing of ours any more. */
   | { readonly step: 'leave' }

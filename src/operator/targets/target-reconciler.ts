@@ -78,7 +78,7 @@ export class TargetReconciler<R extends ConnectedRecord> {
     return references.check(record, await uidsOf(record), wasEntered);
   }
 
-  /** What is connected stays so, with the reference that was confirmed. */
+  /** A connected target stays so, with the reference that was confirmed. */
   async #refuse(
     record: R,
     connection: Connection,

@@ -20,7 +20,7 @@ export interface DesiredTargetStatus {
   readonly reconciling?: DesiredCondition;
   /** Present when nothing changes until a person changes something. */
   readonly stalled?: DesiredCondition;
-  /** What is used from now on; absent: as it stands. */
+  /** The reference in use from now on; absent: as it stands. */
   readonly confirmed?: TargetReference;
 }
 

@@ -22,7 +22,7 @@ export const targetRules: ChangeRules<TargetRecord> = {
 const namesNothing = ({ reference: { secretRef, clusterRef } }: TargetRecord): boolean =>
   secretRef === undefined && clusterRef?.cluster === undefined;
 
-/** What it names, and what it says of those who asked. */
+/** The reference, and the record of those who asked. */
 function contentOf({ reference, requester, changedBy }: TargetRecord): string {
   return JSON.stringify([reference, requester, changedBy]);
 }
@@ -39,7 +39,7 @@ export const unguarded: TargetProblem = {
     'The admission policies that record who asks were missing when this object was made or changed: delete it and create it again.',
 };
 
-/** What an operator found out is known to the next one too. */
+/** The finding of an operator is known to the next one too. */
 export function isNoted({ conditions }: TargetRecord): boolean {
   return findCondition(conditions, conditionTypes.ready)?.message === unguarded.message;
 }

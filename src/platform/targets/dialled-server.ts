@@ -9,7 +9,7 @@ export interface ServerChoice {
   readonly service?: string;
 }
 
-/** What a vCluster writes unless its values name another server: where a port-forward ends on the machine of a person. */
+/** The server that a vCluster writes unless its values name another one: where a port-forward ends on the machine of a person. */
 const portForward = 'https://localhost:8443/';
 
 /** `undefined`: `spec.server` is no https URL without user name, password, query and fragment. */

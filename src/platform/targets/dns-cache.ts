@@ -3,7 +3,7 @@ import { backOffDelay } from '../../kube/back-off.ts';
 import type { Clock } from '../../kube/clock.ts';
 
 /**
- * What the former look-ups of a name say about the next. `proven`: the last was quick, and slow ones are long ago.
+ * The record of former look-ups of a name, for the next one. `proven`: the last was quick, and slow ones are long ago.
  * `unknown`: there was none, or it failed quickly. `suspect`: it was slow.
  */
 export type Standing = 'proven' | 'unknown' | 'suspect';

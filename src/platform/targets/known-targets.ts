@@ -12,7 +12,7 @@ import type { TargetStores } from './target-stores.ts';
 
 export type TargetNameListener = (name: TargetName, origin: Origin) => void;
 
-/** What scopes can name: under which names there is a project, a cluster or an instance. What is being deleted is gone. */
+/** The targets that scopes can name: under which names there is a project, a cluster or an instance. What is being deleted is gone. */
 export class KnownTargets {
   /** How many there are of each name. */
   readonly #counts = new Map<TargetName, number>();

@@ -70,6 +70,6 @@ export class LookupSemaphore {
   }
 }
 
-/** What the system's resolver fails with when it may work later. */
+/** The error of the system's resolver when it may work later. */
 export const notNow = (): Error =>
   Object.assign(new Error('the name is not looked up now'), { code: 'EAI_AGAIN' });

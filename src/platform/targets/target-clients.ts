@@ -68,15 +68,15 @@ const limits = {
  */
 const largeAnswers = { bytesPerSecond: 4 * 2 ** 20, maxBurst: 16 * 2 ** 20 } as const;
 
-/** What leads into a target. */
+/** The ways into a target. */
 interface TargetMemory {
   /** Where its Secret is, or was. */
   readonly namespace: string;
-  /** What was found before and since, the latest first, one for each authority. */
+  /** The findings before and since, the latest first, one for each authority. */
   readonly former: readonly AdminKubeConfig[];
 }
 
-/** What is known of one target. */
+/** The knowledge of one target. */
 class TargetState implements TargetMemory {
   readonly namespace: string;
   former: readonly AdminKubeConfig[];
@@ -133,7 +133,7 @@ export class TargetClients {
     return opening;
   }
 
-  /** What the last successful open found, also while its Secret is gone or refused. */
+  /** The findings of the last successful open, also while its Secret is gone or refused. */
   known(uid: string): AdminKubeConfig | undefined {
     return this.#states.get(uid)?.known;
   }

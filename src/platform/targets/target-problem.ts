@@ -7,7 +7,7 @@ import { UntrustedServerError } from './untrusted/untrusted-server-error.ts';
 export type TargetProblem = Problem;
 
 /**
- * What a failed request says about the target. `undefined` when it says nothing: the error of our own API server, of
+ * The problem of the target that a failed request shows. `undefined` when it says nothing: the error of our own API server, of
  * the write guard, or an answer that is about the object that was asked for (404, 409, 422, …).
  */
 export function targetProblemOf(error: unknown): TargetProblem | undefined {

@@ -27,7 +27,7 @@ export interface SecretEntry {
 /** Where an administrator kubeconfig stands, and which server is dialled with it. */
 export interface KubeConfigSource extends SecretEntry, ServerChoice {}
 
-/** What all kinds that credentials point at have in common. Instants are epoch milliseconds. */
+/** The fields that all targets of credentials share. Instants are epoch milliseconds. */
 export interface TargetRecord extends StoredRecord {
   readonly kind: 'VirtualClusterInstance' | 'SpaceInstance' | 'Cluster';
   readonly name: string;
@@ -38,7 +38,7 @@ export interface TargetRecord extends StoredRecord {
   /** Who asked for it, and who made the last change of its spec, by the annotations of the admission policies. */
   readonly requester?: Requester;
   readonly changedBy?: Requester;
-  /** What the spec names. */
+  /** The reference of the spec. */
   readonly reference: TargetReference;
   /** `status.confirmed`: what the operator uses, whatever the spec names. */
   readonly confirmed?: TargetReference;
@@ -59,7 +59,7 @@ export interface VirtualClusterInstanceRecord extends TargetRecord {
   readonly namespace: string;
   /** By the confirmed reference, or before there is one by the spec. */
   readonly kubeConfig: KubeConfigSource;
-  /** What users of the instance get inside it. */
+  /** The role of users inside the instance. */
   readonly clusterRole: string;
   /** `host[:port]` of an ingress that is switched on. */
   readonly ingressHost?: string;

@@ -3,7 +3,7 @@ import { asObject, asText, defined, type JsonObject } from '../../api/json.ts';
 import { findService } from './dialled-server.ts';
 import type { KubeConfigSource, SpaceInstanceRecord, TargetRecord } from './target-record.ts';
 
-/** What a target leads to: what its creator must have a right to. Defaults of absent fields are filled in. */
+/** The reference of a target: what its creator must have a right to. Defaults of absent fields are filled in. */
 export interface TargetReference {
   /** The administrator kubeconfig. */
   readonly secretRef?: {
@@ -32,7 +32,7 @@ export const isWithSecret = (reference: TargetReference): reference is WithSecre
 /** The entry that an open-source vCluster writes. */
 const defaultEntry = 'config';
 
-/** What the spec of a VirtualClusterInstance names. */
+/** The reference in the spec of a VirtualClusterInstance. */
 export function referenceOfInstance(name: string, namespace: string, spec: JsonObject): WithSecret {
   const reference = asObject(spec['kubeConfigSecretRef']);
   const clusterRef = parseClusterRef(asObject(spec['clusterRef']));
@@ -47,12 +47,12 @@ export function referenceOfInstance(name: string, namespace: string, spec: JsonO
   });
 }
 
-/** What the spec of a SpaceInstance names. */
+/** The reference in the spec of a SpaceInstance. */
 export function referenceOfSpace(spec: JsonObject): TargetReference {
   return defined({ clusterRef: parseClusterRef(asObject(spec['clusterRef'])) });
 }
 
-/** What the spec of a Cluster names. */
+/** The reference in the spec of a Cluster. */
 export function referenceOfCluster(spec: JsonObject): TargetReference {
   return defined({ secretRef: parseSecretRef(asObject(spec['kubeConfigSecretRef'])) });
 }

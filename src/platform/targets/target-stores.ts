@@ -4,7 +4,7 @@ import type { Clock } from '../../kube/clock.ts';
 import type { ProjectRecord } from './project-record.ts';
 import type { ClusterRecord, SpaceInstanceRecord, VirtualClusterInstanceRecord } from './target-record.ts';
 
-/** What the operator knows of all that credentials point at. */
+/** All targets of credentials, as the operator knows them. */
 export class TargetStores {
   readonly instances = new Store<VirtualClusterInstanceRecord>({ uid: ({ uid }) => [uid] });
   readonly clusters = new Store<ClusterRecord>({ uid: ({ uid }) => [uid] });

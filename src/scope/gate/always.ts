@@ -1,7 +1,7 @@
 import { group } from '../../api/names.ts';
 import type { RequestMeaning } from '../requests/resolve-request.ts';
 
-/** What every credential may ask of a target that its scope reaches: who it is, what it may do, and what there is. */
+/** True for questions that every credential may ask of a target that its scope reaches: who it is, what it may do, and what there is. */
 export function isAlwaysAllowed(request: RequestMeaning): boolean {
   return request.isResourceRequest ? isSelfReview(request) : isDiscovery(request);
 }

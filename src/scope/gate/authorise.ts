@@ -10,7 +10,7 @@ export interface ScopeQuestion {
   readonly place: TargetLocation;
 }
 
-/** What a request leads to, as far as scopes care. */
+/** The target of a request, as far as scopes care. */
 export interface TargetLocation {
   /** Of a space: the namespace that it is. Without it every request to a space is denied. */
   readonly namespace?: string | undefined;

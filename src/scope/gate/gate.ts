@@ -16,6 +16,6 @@ export interface GateEntry {
 /** A scope that was read once. A request passes it when one entry allows it. */
 export interface Gate {
   readonly entries: readonly GateEntry[];
-  /** What stands in the scope and allows nothing, for people. */
+  /** Entries of the scope that allow nothing, for people. */
   readonly warnings: readonly string[];
 }

@@ -4,7 +4,7 @@ import { authorise } from './authorise.ts';
 import type { Gate } from './gate.ts';
 import { protectedNamespaces } from './sensitive.ts';
 
-/** What an answer about many namespaces must hold no more than. */
+/** The bound of an answer about many namespaces. */
 export interface Narrowing {
   /** Terms of a field selector. */
   readonly fields: readonly string[];
@@ -13,7 +13,7 @@ export interface Narrowing {
 }
 
 /**
- * What a list or a watch of the platform must be narrowed to, so that it shows nothing that a scope refuses by name. Undefined where
+ * The bound of a list or a watch of the platform, so that it shows nothing that a scope refuses by name. Undefined where
  * no request by name is refused.
  */
 export function narrowingOf(gates: readonly Gate[], request: RequestMeaning): Narrowing | undefined {

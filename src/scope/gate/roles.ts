@@ -47,7 +47,7 @@ interface Bounds {
 
 const reads: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 
-/** What a command line client looks up to find a target: projects, which are namespaces, instances and clusters. */
+/** True for the look-ups by which a command line client finds a target: projects, which are namespaces, instances and clusters. */
 function isCommandLineRead(request: RequestMeaning, bounds: Bounds): boolean {
   const project = readProject(request);
   if (project !== undefined) return isBoundProject(project, bounds);

@@ -12,7 +12,7 @@ export interface SummarisedCredential extends ScopedCredential {
 const maxNamesLength = 44;
 
 /**
- * What the scope of a credential opens, for a column: names, or in brackets what has none. Nothing can have a name with brackets. The
+ * A summary of the scope of a credential, for a column: names, or in brackets what has none. Nothing can have a name with brackets. The
  * audiences of a token say which clusters are left of the scopes above it.
  */
 export function scopeSummary(credential: SummarisedCredential, audiences: readonly string[] = []): string {

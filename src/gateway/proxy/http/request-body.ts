@@ -47,7 +47,7 @@ export class RequestBody {
     if (!takesMore) this.#body.pause();
   }
 
-  /** What is beyond the length would be taken for the next request. */
+  /** Bytes beyond the length would be taken for the next request. */
   #sendPart(chunk: Buffer, left: number): boolean {
     this.#left = left - chunk.length;
     if (chunk.length <= left) return this.#socket.write(chunk);

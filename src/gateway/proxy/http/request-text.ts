@@ -18,7 +18,7 @@ export function requestText({ method, path, headers }: Dispatcher.DispatchOption
   return text;
 }
 
-/** What the request says about the length of its body. */
+/** Reads the length of the body that the request announces. */
 export function lengthIn({ headers }: Dispatcher.DispatchOptions): number | undefined {
   const list = headers as readonly string[];
   for (let index = 0; index < list.length; index += 2)

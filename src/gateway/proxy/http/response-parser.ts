@@ -36,7 +36,7 @@ export class ResponseParser {
     this.#events = events;
   }
 
-  /** What comes next answers a request with this method. */
+  /** The next answer belongs to a request with this method. */
   begin(method: string): void {
     this.#method = method;
     this.#state = 'head';
@@ -101,7 +101,7 @@ export class ResponseParser {
     return rest;
   }
 
-  /** What speaks another protocol may wait for us now: it is not waited for. */
+  /** A server that speaks another protocol may wait for us now: it is not waited for. */
   #keepPartial(text: string): Buffer {
     if (!text.startsWith(protocol.slice(0, text.length))) throw new BadResponse('it is no HTTP/1.1');
     this.#partial = text;

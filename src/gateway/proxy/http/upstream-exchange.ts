@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { BadResponse } from './response-head.ts';
 
-/** What carries a request. */
+/** A connection that carries a request. */
 export interface Carrier {
   abort(reason: Error): void;
   pause(): void;
@@ -62,7 +62,7 @@ export class UpstreamExchange implements Dispatcher.DispatchController {
     this.#handler.onResponseData?.(this, chunk);
   }
 
-  /** What came too much makes it an aborted one: the answer is whole, and who sent it is not to be trusted. */
+  /** Too many bytes make it an aborted one: the answer is whole, and who sent it is not to be trusted. */
   onEnd(hasSurplus: boolean): void {
     this.isOver = true;
     if (hasSurplus) this.reason = new BadResponse('it goes on behind its end');

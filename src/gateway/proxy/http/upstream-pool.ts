@@ -10,7 +10,7 @@ const maxIdleMs = 60_000;
 /** How long before a server that says so will close an idle connection. */
 const marginMs = 2_000;
 const sweepMs = 10_000;
-/** What TLS hands over at most at once. One for all connections: what is in it is read or copied before the call returns. */
+/** The most that TLS hands over at once. One for all connections: what is in it is read or copied before the call returns. */
 const readBuffer = Buffer.allocUnsafeSlow(16_384);
 
 /** Opens pools of connections that do nothing but pass requests on, which costs less than half of what a client does. */

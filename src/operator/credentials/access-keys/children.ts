@@ -27,7 +27,7 @@ export function planChildren(record: CredentialRecord, children: readonly Creden
   };
 }
 
-/** Whatever the reason that it gives: a child without a credential has nothing of its parent any more. */
+/** True for any reason that it gives: a child without a credential has nothing of its parent any more. */
 function hasLostItsCredential(child: CredentialRecord): boolean {
   return child.deleted !== undefined || child.status.credentialHash === undefined;
 }

@@ -16,7 +16,7 @@ import { findCredential, type KeyCredential, type MissingKey, rotationAsked } fr
 import type { KeyInput, KeyStep } from './decision.ts';
 import { unpinnedNames } from './namespace-pins.ts';
 
-/** What to do next about an access key that is not being deleted. */
+/** Decides the next step of an access key that is not being deleted. */
 export const decideKey = (input: KeyInput): KeyStep => withConfirmedLife(input, decide);
 
 function decide(input: KeyInput): KeyStep {
@@ -45,7 +45,7 @@ function make(input: KeyInput, lineage: Lineage, missing: MissingKey): KeyStep {
   return { ...missing, state: secretState(desired) };
 }
 
-/** What is confirmed lives already; what has ended may live again by another `ttl`. */
+/** A confirmed key lives already; what has ended may live again by another `ttl`. */
 function wantsToLive(input: KeyInput, lineage: Lineage): boolean {
   const { conditions, status } = input.record;
   if (status.credentialHash === undefined) return true;

@@ -7,7 +7,7 @@ import type { CommonStep, DecisionInput } from '../decision.ts';
 export interface IssuedInput extends DecisionInput {
   /** True for the ID of a signing key that verifiers still find in the published set; of a certificate, which has none, always. */
   readonly isPublished: (signingKeyID: string | undefined) => boolean;
-  /** What a token that is issued below these keys has as `aud`. Of a certificate nothing. */
+  /** The `aud` of a token that is issued below these keys. Of a certificate nothing. */
   readonly audiences: (ancestors: readonly CredentialRecord[]) => readonly string[] | undefined;
   /** Why the present credential must be replaced, besides what holds for all kinds. */
   readonly replaceReason?: Reason;
@@ -44,14 +44,14 @@ export interface IssueCredential {
   readonly keepPrevious: boolean;
 }
 
-/** What was made for an `IssueCredential` step. */
+/** The credential of an `IssueCredential` step. */
 export interface IssuedCredential {
-  /** What the holder gets: the token, or the whole kubeconfig. */
+  /** The document for the holder: the token, or the whole kubeconfig. */
   readonly document: string;
   /** SHA-256, hexadecimal, of what is presented to a server. */
   readonly credentialHash: string;
   readonly signingKeyID?: string;
-  /** What only some kinds confirm. */
+  /** Fields that only some kinds confirm. */
   readonly extra?: Partial<Confirmation>;
 }
 

@@ -41,7 +41,7 @@ export function credentialLife({ record, now, limits }: IssuedInput, lineage: Li
   };
 }
 
-/** What speaks for its requester has the groups of a day, which must not be prolonged without end by who has left them. */
+/** A token for its requester has the groups of a day, which must not be prolonged without end by who has left them. */
 function latestEnd({ accessKey, status }: CredentialRecord): number {
   return accessKey === undefined ? (status.notAfter ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY;
 }

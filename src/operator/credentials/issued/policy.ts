@@ -11,7 +11,7 @@ import { type CredentialLife, credentialLife } from './life.ts';
 import { endedStatus, keptStatus } from './status.ts';
 import { type Successor, successorCause } from './successor.ts';
 
-/** What to do next about a token or kubeconfig that is not being deleted. */
+/** Decides the next step of a token or kubeconfig that is not being deleted. */
 export const decideIssued = (input: IssuedInput): IssuedStep => withConfirmedLife(input, decide);
 
 function decide(input: IssuedInput): IssuedStep {
@@ -29,7 +29,7 @@ function decide(input: IssuedInput): IssuedStep {
   return lineage.kind === 'refused' ? refuse(input, lineage.problem) : judge(input, lineage, life);
 }
 
-/** What is issued lives already. */
+/** An issued credential lives already. */
 const lacksRoom = ({ record, hasRoom }: IssuedInput): boolean =>
   record.status.credentialHash === undefined && !hasRoom();
 

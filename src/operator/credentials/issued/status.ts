@@ -100,7 +100,7 @@ export function keptStatus(input: IssuedInput, lineage: GrantedLineage, life: Cr
   };
 }
 
-/** What people see of a credential, which one of an earlier release has not or has in another place. */
+/** Fields of a credential for people, which one of an earlier release has not or has in another place. */
 function described(
   { record, audiences: audiencesOf }: IssuedInput,
   lineage: GrantedLineage,

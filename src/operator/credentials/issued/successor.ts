@@ -17,7 +17,7 @@ export interface Successor {
   readonly sameLife: boolean;
 }
 
-/** What begins a new life. */
+/** The cause that begins a new life. */
 function freshCause({ status, fingerprints, rotate }: CredentialRecord): Reason | undefined {
   if (status.fingerprint === undefined) return status.serial === 0 ? reasons.issued : reasons.confirmed;
   if (!fingerprints.includes(status.fingerprint)) return reasons.confirmed;
@@ -63,7 +63,7 @@ function renewal({ status }: CredentialRecord, now: number, { end = 0 }: Credent
   return { cause: reasons.renewed, keepPrevious, sameLife: false };
 }
 
-/** What is lost is replaced for the rest of its life: deleting a Secret must not lengthen the life of its credential. */
+/** A lost credential is replaced for the rest of its life: deleting a Secret must not lengthen the life of its credential. */
 const replacement = (cause: Reason): Successor => ({ cause, keepPrevious: false, sameLife: true });
 
 /** A narrow token of an earlier release, which verifiers that know no scopes would take for a wide one. */

@@ -23,7 +23,7 @@ export interface CertificateCleanUpOptions {
 /** Objects whose last try is remembered; beyond it the oldest counts as not tried. */
 const maxTries = 20_000;
 
-/** What came of the last try for each object, by UID: what stood in the way, or nothing. */
+/** The outcome of the last try for each object, by UID: what stood in the way, or nothing. */
 export class LastTries {
   readonly #tries = new Map<string, TargetProblem | undefined>();
 
@@ -115,14 +115,14 @@ const unknownTarget: TargetProblem = {
 };
 
 export interface CertificateRemains {
-  /** What stands in the way of the clean-up; absent: it is done, or there was nothing to do. */
+  /** The problem that stops the clean-up; absent: it is done, or there was nothing to do. */
   readonly problem: TargetProblem | undefined;
   /** Whether the instance is there to stay. */
   readonly instance: 'present' | 'going' | 'gone';
 }
 
 /**
- * What a clean-up has left. Where the virtual cluster is going away, or no one can say any more how to reach it, waiting
+ * The remainder of a clean-up. Where the virtual cluster is going away, or no one can say any more how to reach it, waiting
  * would only hold up its namespace.
  */
 export function remainderOf({ problem, instance }: CertificateRemains): Remainder {

@@ -177,7 +177,7 @@ export class KubeConfigController {
   }
 }
 
-/** What a try to issue depends on, as one hash: when it changes, the next try need not wait. */
+/** The facts that a try to issue depends on, as one hash: when it changes, the next try need not wait. */
 function attemptKey(
   { record, instance }: KubeConfigInput,
   { keepPrevious }: IssueCredential,

@@ -22,7 +22,7 @@ export interface GatewayAddress {
   readonly issuer: string;
   /** PEM; absent: clients trust the gateway's certificate anyway. */
   readonly ca?: string;
-  /** What earlier kubeconfigs say instead, and clients verify the gateway with as well. */
+  /** Authorities in earlier kubeconfigs, by which clients verify the gateway as well. */
   readonly earlierCAs?: readonly string[];
   /** Until it is known whether there is a `ca`: nothing is issued, and what was issued is not judged by it. */
   readonly isCAPending?: boolean;
@@ -30,13 +30,13 @@ export interface GatewayAddress {
   readonly projectNamespacePrefix: string;
 }
 
-/** What a kubeconfig says of where it leads. When it changes, another kubeconfig is issued. */
+/** The destination in a kubeconfig. When it changes, another kubeconfig is issued. */
 export interface Destination {
   /** An https URL. */
   readonly server: string;
   /** PEM. */
   readonly ca?: string;
-  /** What the certificate may do inside. */
+  /** The role of the certificate inside. */
   readonly clusterRole?: string;
 }
 
@@ -60,7 +60,7 @@ export function directionOf(input: KubeConfigInput): 'right' | 'wrong' | 'unknow
   return right.some(leadsTo) ? 'right' : 'wrong';
 }
 
-/** What a kubeconfig issued now would say, and what is good of those issued before. */
+/** The destination of a kubeconfig issued now, and the parts of earlier ones that are still good. */
 function gatewayDestinations(
   record: CredentialRecord,
   gateway: GatewayAddress,

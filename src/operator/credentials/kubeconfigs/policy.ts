@@ -14,7 +14,7 @@ import { goneProblem, issueProblem } from './refusals.ts';
 const unknownTargetRecheckMs = 10_000;
 
 /**
- * What to do next about a kubeconfig that is not being deleted: the policy of everything that is issued, and around it
+ * Decides the next step of a kubeconfig that is not being deleted: the policy of everything that is issued, and around it
  * what its virtual cluster instance says. A kubeconfig that has ended stays ended, whatever has become of its instance.
  */
 export function decideKubeConfig(input: KubeConfigInput): IssuedStep {
@@ -40,7 +40,7 @@ function blockedKeyProblem({ record }: KubeConfigInput, { desired }: Commit): Cr
 }
 
 /**
- * What follows when `issue` could not be carried out. A planned renewal takes nothing away: what exists runs to its
+ * The step after an `issue` that could not be carried out. A planned renewal takes nothing away: what exists runs to its
  * end, provided that its holder can still read it. In every other case the predecessor must not live on.
  */
 export function afterFailedIssue(
