@@ -100,6 +100,14 @@ describe('list vclusters and list namespaces', () => {
     expect(spaces).toContain(space.metadata.name);
   });
 
+  it('say the name of a virtual cluster where the client looks for it', async () => {
+    const { body } = await get(all, instances);
+    const found = body.items.find(
+      ({ metadata }: { metadata: { name: string } }) => metadata.name === instance,
+    );
+    expect(found.spec.clusterRef.virtualCluster).toBe(instance);
+  });
+
   it('of all projects show those of each that the user or the scope is limited to', async () => {
     expect(await usable(one, '/virtualclusterinstances?extended=true')).toEqual([200, [instance]]);
     expect(await usable(scoped, '/virtualclusterinstances?extended=true')).toEqual([200, [instance]]);

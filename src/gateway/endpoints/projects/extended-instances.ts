@@ -114,7 +114,14 @@ async function extend(instance: JsonObject, uses: InstanceUses): Promise<JsonObj
   const canUse = !isGoing && (await uses.isAllowed(asText(namespace) ?? '', asText(name) ?? ''));
   // Clients that ask for this know a list by that name, and could read nothing of the answer.
   const { access: _, ...spec } = asObject(instance['spec']);
-  return { ...instance, spec, status: { ...asObject(instance['status']), canUse } };
+  const shown = uses.isOfVirtualClusters ? withName(spec, asText(name)) : spec;
+  return { ...instance, spec: shown, status: { ...asObject(instance['status']), canUse } };
+}
+
+/** Their lists print this field as the name. */
+function withName(spec: JsonObject, name: string | undefined): JsonObject {
+  const clusterRef = asObject(spec['clusterRef']);
+  return { ...spec, clusterRef: { ...clusterRef, virtualCluster: clusterRef['virtualCluster'] || name } };
 }
 
 const cutShort =
@@ -140,6 +147,10 @@ class InstanceUses {
     this.#request = request;
     this.#services = services;
     this.#resource = resource;
+  }
+
+  get isOfVirtualClusters(): boolean {
+    return this.#resource === virtualClusterInstances.plural;
   }
 
   /** Whether some were not asked about. */
