@@ -39,7 +39,7 @@ const client = {
   },
 };
 
-const project = ({ metadata }: KubeObject): StoredRecord => ({
+const toRecord = ({ metadata }: KubeObject): StoredRecord => ({
   key: keyOf(metadata),
   uid: metadata.uid,
   resourceVersion: metadata.resourceVersion,
@@ -65,7 +65,7 @@ function startWith(options: Options, ...resources: Resource[]) {
     }),
   });
   for (const resource of resources)
-    informers.add(resource.plural, { ...options, resource, store: new Store(), project });
+    informers.add(resource.plural, { ...options, resource, store: new Store(), toRecord });
   const stop = new AbortController();
   const running = informers.run(stop.signal);
   return { clock, informers, read, stop, running };

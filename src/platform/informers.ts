@@ -1,9 +1,8 @@
 import type { Resource } from '../api/resources.ts';
 import { Reflector } from '../kube/cache/reflector.ts';
-import type { ReflectorClient, ReflectorOptions } from '../kube/cache/reflector-options.ts';
+import type { ReflectorClient, ReflectorOptions, ToRecord } from '../kube/cache/reflector-options.ts';
 import type { Store, StoredRecord } from '../kube/cache/store.ts';
 import type { Clock } from '../kube/clock.ts';
-import type { KubeObject } from '../kube/object.ts';
 import type { Logger } from '../logger.ts';
 
 /** A watch that fails for longer than this is reported, milliseconds: the longest pause between two tries. */
@@ -36,7 +35,7 @@ export interface InformerSource<R extends StoredRecord>
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   readonly store: Store<R>;
-  readonly project: (object: KubeObject) => R | undefined;
+  readonly toRecord: ToRecord<R>;
   /** Its kind is defined by a CRD, which may be missing while everything else works. Default: false. */
   readonly mayBeUnserved?: boolean;
 }

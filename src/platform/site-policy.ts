@@ -16,7 +16,7 @@ export const sitePolicySource = (store: Store<SitePolicyRecord>): InformerSource
   namespace: systemNamespace,
   fieldSelector: `metadata.name=${systemObjects.sitePolicy}`,
   store,
-  project: toSitePolicyRecord,
+  toRecord: toSitePolicyRecord,
 });
 
 /** The site policy as far as it is known now. */

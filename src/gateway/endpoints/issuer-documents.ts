@@ -51,7 +51,7 @@ export class IssuerDocuments implements IssuerDocumentSource {
       namespace: systemNamespace,
       fieldSelector: `metadata.name=${systemObjects.discovery}`,
       store: this.#store,
-      project: toPublishedRecord,
+      toRecord: toPublishedRecord,
     };
     this.#informers.add('issuer-documents', source);
   }

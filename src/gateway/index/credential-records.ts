@@ -24,7 +24,7 @@ export class CredentialRecords {
       const source: InformerSource<LiveRecord> = {
         resource,
         store: this.ofKind[kind],
-        project: (object) => {
+        toRecord: (object) => {
           this.arrivals[kind].saw(object);
           const record = projectCredential(object, kind);
           const previous = this.ofKind[kind].get(record.key);

@@ -8,10 +8,10 @@ function start(metadata: object) {
   const records = new TargetRecords('p-');
   const sources = new Map<string, InformerSource<never>>();
   records.addTo({ add: (name, source) => void sources.set(name, source as never) });
-  const { store, project, labelSelector } = sources.get('projects') as InformerSource<never>;
+  const { store, toRecord, labelSelector } = sources.get('projects') as InformerSource<never>;
   expect(labelSelector).toBe('management.platform.sh/project');
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { uid: 'u', ...metadata } };
-  store.upsert(project(namespace as KubeObject) as never);
+  store.upsert(toRecord(namespace as KubeObject) as never);
   return records;
 }
 

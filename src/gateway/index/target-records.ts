@@ -59,21 +59,21 @@ export class TargetRecords {
       ...provenWatches,
       resource: virtualClusterInstances,
       store: instances,
-      project: toInstanceRecord,
+      toRecord: toInstanceRecord,
     });
     informers.add('spaceinstances', {
       ...provenWatches,
       resource: spaceInstances,
       store: spaces,
-      project: toSpaceRecord,
+      toRecord: toSpaceRecord,
     });
-    informers.add('clusters', { ...provenWatches, resource: clusters, store, project: toClusterRecord });
+    informers.add('clusters', { ...provenWatches, resource: clusters, store, toRecord: toClusterRecord });
     informers.add('projects', {
       ...provenWatches,
       resource: namespaces,
       labelSelector: labels.project,
       store: projects,
-      project: toProjectRecord,
+      toRecord: toProjectRecord,
     });
     const source: InformerSource<TargetAccessRecord> = {
       ...provenWatches,
@@ -81,7 +81,7 @@ export class TargetRecords {
       namespace: targetsNamespace,
       labelSelector: `${labels.purpose}=${purposes.target}`,
       store: access,
-      project: toTargetAccessRecord,
+      toRecord: toTargetAccessRecord,
     };
     informers.add('target-access', source);
   }

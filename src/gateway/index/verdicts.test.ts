@@ -273,10 +273,10 @@ describe('the verdict on a kubeconfig', () => {
     ['spec', { spec: { virtualClusterInstance: 'shop', clientCert: true } }],
     ['status alone', { status: { auth: 'ClientCertificate' } }],
   ])('is none where it holds a certificate by its %s: the hash of one is no secret', (_, parts) => {
-    const projects = new Map<string, (object: KubeObject) => unknown>();
-    new CredentialRecords().addTo({ add: (name, { project }) => void projects.set(name, project) });
-    const project = projects.get('virtualclusterinstancekubeconfigs');
-    const hashesIn = (object: unknown) => hashesOf(project?.(object as never) as LiveRecord);
+    const readers = new Map<string, (object: KubeObject) => unknown>();
+    new CredentialRecords().addTo({ add: (name, { toRecord }) => void readers.set(name, toRecord) });
+    const toRecord = readers.get('virtualclusterinstancekubeconfigs');
+    const hashesIn = (object: unknown) => hashesOf(toRecord?.(object as never) as LiveRecord);
     expect(hashesIn(kubeConfig())).toHaveLength(1);
     expect(hashesIn(kubeConfig(parts))).toEqual([]);
   });

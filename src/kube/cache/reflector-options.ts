@@ -7,6 +7,12 @@ import type { Store, StoredRecord } from './store.ts';
 
 export type ReflectorClient = Pick<KubeClient, 'list' | 'watch' | 'overOneConnection'>;
 
+/**
+ * The slim record of an object, with the key of `keyOf`; `undefined` leaves the object out. It must not keep the
+ * object. Where it throws, the object counts as not there: what cannot be read must grant nothing.
+ */
+export type ToRecord<R> = (object: KubeObject) => R | undefined;
+
 export interface ReflectorOptions<R extends StoredRecord> extends RetriesOptions {
   readonly client: ReflectorClient;
   readonly resource: Resource;
@@ -14,11 +20,7 @@ export interface ReflectorOptions<R extends StoredRecord> extends RetriesOptions
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /**
-   * The slim record of an object, with the key of `keyOf`; `undefined` leaves the object out. It must not keep the
-   * object. Where it throws, the object counts as not there: what cannot be read must grant nothing.
-   */
-  readonly project: (object: KubeObject) => R | undefined;
+  readonly toRecord: ToRecord<R>;
   readonly store: Store<R>;
   readonly log: Logger;
   /** How long the server keeps a watch open, in seconds; a random time between both. Default 300 to 600. */

@@ -3,7 +3,7 @@ import type { TimeSlice } from '../time-slice.ts';
 import type { ReflectorOptions } from './reflector-options.ts';
 import type { StoredRecord } from './store.ts';
 
-type Options<R extends StoredRecord> = Pick<ReflectorOptions<R>, 'project' | 'store' | 'log' | 'resource'>;
+type Options<R extends StoredRecord> = Pick<ReflectorOptions<R>, 'toRecord' | 'store' | 'log' | 'resource'>;
 
 /** Brings objects from lists and watches into a store, as slim records. */
 export class StoreFeed<R extends StoredRecord> {
@@ -46,7 +46,7 @@ export class StoreFeed<R extends StoredRecord> {
   }
 
   upsert(object: KubeObject): void {
-    const record = this.#project(object);
+    const record = this.#toRecord(object);
     if (record === undefined) return this.remove(keyOf(object.metadata), object.metadata.uid);
     this.#seen?.add(record.key);
     // What a later list brings was changed while no watch ran.
@@ -59,9 +59,9 @@ export class StoreFeed<R extends StoredRecord> {
     this.#change(() => this.#options.store.remove(key, uid));
   }
 
-  #project(object: KubeObject): R | undefined {
+  #toRecord(object: KubeObject): R | undefined {
     try {
-      return this.#options.project(object);
+      return this.#options.toRecord(object);
     } catch (error) {
       const { name, namespace } = object.metadata;
       const { log, resource } = this.#options;

@@ -223,8 +223,8 @@ export class AdmissionGuard {
   #reflector(kind: PolicyKind, store: Store<PolicyRecord>): Reflector<PolicyRecord> {
     const { client, clock, random, log } = this.#options;
     store.subscribe((change) => this.#onChange(kind, change));
-    const project = (object: Parameters<typeof toPolicyRecord>[0]) => toPolicyRecord(object, kind);
-    return new Reflector({ client, clock, random, log, resource: policyResource(kind), store, project });
+    const toRecord = (object: Parameters<typeof toPolicyRecord>[0]) => toPolicyRecord(object, kind);
+    return new Reflector({ client, clock, random, log, resource: policyResource(kind), store, toRecord });
   }
 
   #onChange(kind: PolicyKind, { key, previous, current }: StoreChange<PolicyRecord>): void {

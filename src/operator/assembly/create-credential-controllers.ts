@@ -169,7 +169,7 @@ export class CredentialServices {
           events: { publish: (record, transitions) => this.#publish(record, transitions) },
           resource: credentialResources[kind],
           records: stores.ofKind[kind].written,
-          project: (object) => toCredentialRecord(object, kind),
+          toRecord: (object) => toCredentialRecord(object, kind),
         }),
     );
   }

@@ -179,7 +179,7 @@ function createWriter<R extends AnyTargetRecord>(
   { client, clock, events }: OperatorContext,
   resource: Resource,
   records: MutationCache<R>,
-  project: (object: KubeObject) => R,
+  toRecord: (object: KubeObject) => R,
 ): TargetWriter<R> {
-  return new TargetWriter<R>({ client, resource, records, project, events, clock });
+  return new TargetWriter<R>({ client, resource, records, toRecord, events, clock });
 }

@@ -63,7 +63,7 @@ export function addInformers(informers: Informers, watched: WatchedStores, metad
     namespace: systemNamespace,
     labelSelector: `${labels.purpose}=${purposes.revocation}`,
     store: system.revocations,
-    project: (object) => watched.readRevocation(object),
+    toRecord: (object) => watched.readRevocation(object),
   });
   add('discovery', { ...named(configMaps, systemObjects.discovery), store: system.discovery });
   add('gateway-certificate', {
@@ -89,7 +89,7 @@ function addCredentials(add: Add, stores: CredentialStores, client: ReflectorCli
     resource: secrets,
     labelSelector: labels.ownerUID,
     store: stores.secrets,
-    project: (object) => ownWrite(object, stores.writtenSecrets) ?? toSecretMetadata(object),
+    toRecord: (object) => ownWrite(object, stores.writtenSecrets) ?? toSecretMetadata(object),
   });
 }
 
@@ -98,25 +98,25 @@ function addTargets(add: Add, targets: TargetStores): void {
     resource: virtualClusterInstances,
     mayBeUnserved: true,
     store: targets.instances,
-    project: (object) => ownWrite(object, targets.writtenInstances) ?? toInstanceRecord(object),
+    toRecord: (object) => ownWrite(object, targets.writtenInstances) ?? toInstanceRecord(object),
   });
   add('spaceinstances', {
     resource: spaceInstances,
     mayBeUnserved: true,
     store: targets.spaces,
-    project: (object) => ownWrite(object, targets.writtenSpaces) ?? toSpaceRecord(object),
+    toRecord: (object) => ownWrite(object, targets.writtenSpaces) ?? toSpaceRecord(object),
   });
   add('clusters', {
     resource: clusters,
     mayBeUnserved: true,
     store: targets.clusters,
-    project: (object) => ownWrite(object, targets.writtenClusters) ?? toClusterRecord(object),
+    toRecord: (object) => ownWrite(object, targets.writtenClusters) ?? toClusterRecord(object),
   });
   add('projects', {
     resource: namespaces,
     labelSelector: labels.project,
     store: targets.projects,
-    project: toProjectRecord,
+    toRecord: toProjectRecord,
   });
 }
 
@@ -126,7 +126,7 @@ function named(resource: Resource, name: string): Omit<InformerSource<StoredReco
     resource,
     namespace: systemNamespace,
     fieldSelector: `metadata.name=${name}`,
-    project: ({ metadata }) => ({
+    toRecord: ({ metadata }) => ({
       key: keyOf(metadata),
       uid: metadata.uid,
       resourceVersion: metadata.resourceVersion,
@@ -136,9 +136,9 @@ function named(resource: Resource, name: string): Omit<InformerSource<StoredReco
 
 function addCredential(add: Add, stores: CredentialStores, kind: CredentialKind): void {
   const { store, written } = stores.ofKind[kind];
-  const project = (object: KubeObject) => ownWrite(object, written) ?? toCredentialRecord(object, kind);
+  const toRecord = (object: KubeObject) => ownWrite(object, written) ?? toCredentialRecord(object, kind);
   const resource = credentialResources[kind];
-  add(credentialKinds[kind].plural, { resource, store, project, mayBeUnserved: true });
+  add(credentialKinds[kind].plural, { resource, store, toRecord, mayBeUnserved: true });
 }
 
 /** Our own writes were projected when they were answered; hashing them again would be half the work of a busy minute. */

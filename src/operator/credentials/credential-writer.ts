@@ -33,11 +33,11 @@ export class CredentialWriter extends ObjectWriter<CredentialRecord> {
    */
   async refreshIfUncertain(record: CredentialRecord): Promise<CredentialRecord | undefined> {
     if (!this.#uncertainWrites.has(record.uid)) return record;
-    const { client, resource, records, project } = this.#options;
+    const { client, resource, records, toRecord } = this.#options;
     const object = await client.get<KubeObject>(resource, parseKey(record.key)).catch(ignoreNotFound);
     this.#uncertainWrites.delete(record.uid);
     if (object === undefined) return undefined;
-    const fresh = project(object);
+    const fresh = toRecord(object);
     records.put(fresh);
     return fresh;
   }

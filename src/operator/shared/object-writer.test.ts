@@ -18,7 +18,7 @@ function setUp(finalizers: string[]) {
   const writer = new ObjectWriter<VirtualClusterInstanceRecord>({
     // The answer to a write that ends an object has the version that the object had before.
     client: { mergePatch: async () => ({}) as never },
-    project: () => ({ ...record, finalizers: record.finalizers.filter((name) => name !== ours) }),
+    toRecord: () => ({ ...record, finalizers: record.finalizers.filter((name) => name !== ours) }),
     ...{ resource: virtualClusterInstances, records, events: { publish: () => undefined } },
   });
   return { record, records, writer };

@@ -17,7 +17,7 @@ export interface ObjectWriterOptions<R extends WritableRecord> {
   readonly resource: Resource;
   readonly records: MutationCache<R>;
   /** The answer to a write as a record. */
-  readonly project: (object: KubeObject) => R;
+  readonly toRecord: (object: KubeObject) => R;
   readonly events: { publish(record: R, events: readonly TransitionEvent[]): void };
 }
 
@@ -64,10 +64,10 @@ export class ObjectWriter<R extends WritableRecord> {
 
   /** A merge patch. */
   protected async write({ key, uid, resourceVersion }: R, patch: Patch): Promise<R> {
-    const { client, resource, records, project } = this.#options;
+    const { client, resource, records, toRecord } = this.#options;
     const body = { ...patch, metadata: { ...patch.metadata, uid, resourceVersion } };
     const options = { fieldManager, ...(patch.status && { subresource: 'status' as const }) };
-    const written = project(await client.mergePatch<KubeObject>(resource, parseKey(key), body, options));
+    const written = toRecord(await client.mergePatch<KubeObject>(resource, parseKey(key), body, options));
     records.put(written);
     return written;
   }

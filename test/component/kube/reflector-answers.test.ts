@@ -56,7 +56,7 @@ function start(options: Partial<ReflectorOptions<StoredRecord>> = {}): Reflector
     ...{
       client,
       resource: configMaps,
-      project: slim,
+      toRecord: slim,
       store,
       clock: systemClock,
       random: () => 0.5,

@@ -59,7 +59,7 @@ export class ReflectorStage {
         client: this.#counting(),
         clock,
         store,
-        project,
+        toRecord,
         log: this.#log(),
         resource: configMaps,
         random: () => 1,
@@ -154,7 +154,7 @@ export class ReflectorStage {
   }
 }
 
-const project = ({ metadata }: KubeObject): StoredRecord => ({
+const toRecord = ({ metadata }: KubeObject): StoredRecord => ({
   key: keyOf(metadata),
   uid: metadata.uid,
   resourceVersion: metadata.resourceVersion,

@@ -67,7 +67,7 @@ function start(options: Partial<ReflectorOptions<Slim>> = {}): Reflector<Slim> {
     ...{
       client,
       resource: configMaps,
-      project: slim,
+      toRecord: slim,
       store,
       clock: systemClock,
       random: () => 0.5,
@@ -301,22 +301,22 @@ describe('watching', () => {
   });
 
   it('leaves out what the projection leaves out, also what it no longer takes', async () => {
-    const project = (object: KubeObject) => (slim(object).value === 'out' ? undefined : slim(object));
+    const toRecord = (object: KubeObject) => (slim(object).value === 'out' ? undefined : slim(object));
     put('never', 'out');
     put('a');
-    await startSynced({ project });
+    await startSynced({ toRecord });
     put('a', 'out');
     await waitFor('the change', () => changes.length === 2);
     expect(changes).toEqual(['added a 1', 'deleted a']);
   });
 
   it('counts an object that cannot be read as absent, and says which', async () => {
-    const project = (object: KubeObject) => {
+    const toRecord = (object: KubeObject) => {
       if (slim(object).value === 'bad') throw new Error('unreadable');
       return slim(object);
     };
     put('a');
-    await startSynced({ project });
+    await startSynced({ toRecord });
     put('a', 'bad');
     await waitFor('the change', () => changes.length === 2);
     expect(changes[1]).toBe('deleted a');
@@ -693,7 +693,7 @@ describe('large lists', () => {
     for (let n = 0; n < 5_000; n++) put(`cm-${n}`);
     let worked = 0;
     const clock = { ...systemClock, monotonic: () => worked };
-    const project = (object: KubeObject) => {
+    const toRecord = (object: KubeObject) => {
       worked += 1;
       return slim(object);
     };
@@ -702,7 +702,7 @@ describe('large lists', () => {
       if (store.size > 0) turns++;
       if (!reflector.hasSynced()) setImmediate(turn);
     };
-    start({ project, clock });
+    start({ toRecord, clock });
     turn();
     await reflector.synced(abort.signal);
     expect(store.size).toBe(5_000);

@@ -115,7 +115,7 @@ describe('reflector', () => {
     readonly value: string;
   }
 
-  const project = (object: KubeObject): Slim | undefined => {
+  const toRecord = (object: KubeObject): Slim | undefined => {
     const { name, uid, resourceVersion } = object.metadata;
     if (!name.endsWith(suffix)) return undefined;
     return {
@@ -143,7 +143,7 @@ describe('reflector', () => {
       client: refused,
       resource: configMaps,
       namespace,
-      project,
+      toRecord,
       store,
       log,
       backOffMs: [10, 10] as const,
@@ -203,7 +203,7 @@ describe('reflector', () => {
       const options = {
         client: ownClient,
         resource: configMaps,
-        project,
+        toRecord,
         store,
         log: silentLogger,
         clock: systemClock,

@@ -32,7 +32,7 @@ function clientOf(file: string): KubeClient {
   return client;
 }
 
-const project = (object: KubeObject): Slim => ({
+const toRecord = (object: KubeObject): Slim => ({
   key: keyOf(object.metadata),
   uid: object.metadata.uid,
   resourceVersion: object.metadata.resourceVersion,
@@ -44,7 +44,7 @@ async function follow(options: Pick<ReflectorOptions<Slim>, 'proofTimeoutMs' | '
   const store = new Store<Slim>();
   const reflector = new Reflector<Slim>({
     ...{ resource: configMaps, namespace: 'default', fieldSelector: 'metadata.name=key' },
-    ...{ project, store, clock: systemClock, random: Math.random, log: silentLogger },
+    ...{ toRecord, store, clock: systemClock, random: Math.random, log: silentLogger },
     client: clientOf(twin.adminKubeconfig),
     watchSeconds: [2, 3],
     backOffMs: [200, 1_000],

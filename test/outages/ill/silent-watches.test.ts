@@ -28,7 +28,7 @@ const store = new Store<StoredRecord>();
 const reflector = new Reflector<StoredRecord>({
   ...{ client, store, idleMs, resource: ownedAccessKeys, backOffMs: [100, 1_000] },
   ...{ clock: systemClock, random: Math.random, log: silentLogger },
-  project: ({ metadata }) => ({
+  toRecord: ({ metadata }) => ({
     key: keyOf(metadata),
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,

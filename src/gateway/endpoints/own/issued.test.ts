@@ -53,8 +53,8 @@ function watchOf(records: CredentialRecords): (object: object) => void {
   const sources = new Map<string, InformerSource<never>>();
   records.addTo({ add: (name, source) => void sources.set(name, source as never) });
   return (object) => {
-    const { store, project } = sources.get(plural) as InformerSource<never>;
-    store.upsert(project(object as KubeObject) as never);
+    const { store, toRecord } = sources.get(plural) as InformerSource<never>;
+    store.upsert(toRecord(object as KubeObject) as never);
   };
 }
 
