@@ -311,7 +311,8 @@ describe('instances with extended=true', () => {
     const spec = { displayName: 'a', access: { clusterRole: 'view' } };
     const { send } = await start({ behaviour: answering(200, { ...instance, spec }) });
     const { body } = await send(`GET ${path}/shop?extended=true`);
-    expect([body.spec, body.status]).toEqual([{ displayName: 'a' }, { phase: 'Ready', canUse: false }]);
+    const shown = { displayName: 'a', clusterRef: { virtualCluster: 'shop' } };
+    expect([body.spec, body.status]).toEqual([shown, { phase: 'Ready', canUse: false }]);
   });
 
   it('ask once about who may use all of a namespace, and not about what is going or in no project', async () => {
