@@ -1,4 +1,3 @@
-import { pid } from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, type Dispatcher, request } from 'undici';
 import { ownedAccessKeys } from '../../src/api/resources.ts';
@@ -10,7 +9,6 @@ import { smallObject, withGatewayPlatform } from '../gateway/gateway-platform.ts
 import { Generator } from '../gateway/load.ts';
 import { namespaces, ownKey, ownSecret } from '../gateway/stored-keys.ts';
 import { usageOf } from '../measure/process-usage.ts';
-import { halvesOf, runOn } from '../measure/processors.ts';
 import { ratioOf } from '../measure/ratios.ts';
 import { interleave, type Sample, type Samples } from '../measure/rounds.ts';
 import { figure, tableOf } from '../measure/table.ts';
@@ -88,15 +86,9 @@ async function run(context: BenchmarkContext): Promise<Section> {
     progress('starting the gateway');
     const generator = await Generator.build(platform.guard.folder);
     const gateway = await startGateway(platform, { profile: options.profile });
-    const { measured, others: rest } = halvesOf();
-    const { apiServer, etcd } = platform.pids;
-    await Promise.all([
-      runOn(measured, gateway.pid),
-      ...[apiServer, etcd, pid].map((one) => runOn(rest, one)),
-    ]);
     const { seconds, warmUp } = options;
-    if (warmUp > 0) await generator.pace(gateway, { ...others, processors: measured, seconds: warmUp });
-    const subject = { gateway, generator, seconds, processors: measured };
+    if (warmUp > 0) await generator.pace(gateway, { ...others, seconds: warmUp });
+    const subject = { gateway, generator, seconds };
     const turns = [...noises()].map(([name, noise]) => ({ name, measure: () => measure(subject, noise) }));
     return section(await interleave(turns, options.rounds, progress), options);
   });
@@ -106,16 +98,15 @@ interface Subject {
   readonly gateway: Awaited<ReturnType<typeof startGateway>>;
   readonly generator: Generator;
   readonly seconds: number;
-  readonly processors: string;
 }
 
-async function measure({ gateway, generator, ...order }: Subject, noise: Noise | undefined): Promise<Sample> {
+async function measure({ gateway, generator, seconds }: Subject, noise: Noise | undefined): Promise<Sample> {
   const ended = new AbortController();
   const noisy = noise && makeNoise(gateway, noise, ended.signal);
   if (noisy !== undefined) await delay(lead * 1_000);
   const probing = probe(gateway, ended.signal);
   const before = await usageOf(gateway.pid);
-  const found = await generator.pace(gateway, { ...others, ...order }).finally(() => ended.abort());
+  const found = await generator.pace(gateway, { ...others, seconds }).finally(() => ended.abort());
   const after = await usageOf(gateway.pid);
   const sent = await noisy;
   const served = found.statuses['200'] ?? 0;
@@ -177,7 +168,7 @@ function section(samples: Samples, { keys, rounds, seconds }: BenchmarkContext['
     notes: [
       'To reach: p99 of the others at most twice that alone, and no probe that fails.',
       `Measured, as the median of the ratios within a round: ${slower.join('; ')}.`,
-      'One half of the processors is for the gateway and for those who measure; the API server, etcd and the noise have the other half. They run on other machines in production.',
+      'The noise is made on the same cores, by the program that measures.',
     ],
   };
 }

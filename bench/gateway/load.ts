@@ -3,7 +3,6 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { buildGoProgram } from '../../lab/go/build-program.ts';
-import { runOn } from '../measure/processors.ts';
 import type { Endpoint } from './endpoints.ts';
 
 export interface LoadOrder {
@@ -34,8 +33,6 @@ export interface PacedOrder extends LoadOrder {
   readonly rate?: number;
   /** Bearer strings that are sent in turn, in place of those of the endpoint. */
   readonly bearers?: readonly string[];
-  /** Where its process runs; absent: where this one does. */
-  readonly processors?: string;
 }
 
 export interface PacedFindings extends LoadFindings {
@@ -92,7 +89,7 @@ export class Generator implements LoadSource {
   /** Also returns what failed. */
   async pace(
     endpoint: Endpoint,
-    { path: asked, rate = 0, bearers, processors, ...order }: PacedOrder,
+    { path: asked, rate = 0, bearers, ...order }: PacedOrder,
   ): Promise<PacedFindings> {
     const headers = bearers?.map((bearer) => ({ Authorization: `Bearer ${bearer}` })) ?? [
       endpoint.headers(0),
@@ -100,7 +97,6 @@ export class Generator implements LoadSource {
     const { host, pathname } = placeOf(endpoint);
     const requests = headers.map((one) => ({ path: pathname + asked, headers: one }));
     const child = this.#spawn({ address: host, requests, rate, ...order }, order.seconds * 1_000 + graceMs);
-    if (processors !== undefined) await runOn(processors, child.pid ?? 0);
     child.stdin.end();
     return JSON.parse(await finished(child)) as PacedFindings;
   }

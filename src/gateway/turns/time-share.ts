@@ -4,7 +4,7 @@ export interface TimeShareOptions {
 }
 
 /** Of the time of a thread, for one user, while others send requests. */
-const share = 0.2;
+const share = 0.1;
 /** The time that a user may take at once after a pause, milliseconds of the thread. */
 const burstMs = 50;
 /** For what was taken no one waits longer: a large upload must not keep its user from revoking a key. */
