@@ -297,7 +297,7 @@ describe('what a limited credential gets', () => {
     const { body } = await post();
     const { token = '' } = readingOf(body.status.kubeConfig);
     const { status, text } = await post({ key: token });
-    expect([status, text]).toEqual([403, expect.stringContaining('below a kubeconfig')]);
+    expect([status, text]).toEqual([403, expect.stringContaining('a kubeconfig or a token has none')]);
   });
 });
 

@@ -96,7 +96,9 @@ describe.each(changes)('a key with a scope, by %s', (...change) => {
     expect([status, body.reason, body.message]).toEqual([
       403,
       'Forbidden',
-      expect.stringMatching(/displayName and description, and set disabled|came with this very credential/),
+      expect.stringMatching(
+        /displayName and description, and set disabled|may change of itself only displayName, description/,
+      ),
     ]);
     expect((await admin.get(scoped.object)).spec).toEqual(scoped.object.spec);
     expect(await refusalOutside(scoped)).toBe('403 ERR_SCOPE');

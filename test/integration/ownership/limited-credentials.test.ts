@@ -84,7 +84,7 @@ describe('a request with a credential that the gateway says is limited', async (
     for (const spec of [{ ttl: 900 }, { scope: {} }, { ttl: 0 }])
       expect(said(await patch(itself, own, { spec }))).toEqual({
         status: 403,
-        said: expect.stringContaining('spec: a request that came with this very credential'),
+        said: expect.stringContaining('spec: a limited credential may change of itself only displayName'),
       });
     expect(await patch(itself, own, { spec: { description: 'mine', disabled: true } })).toMatchObject({
       status: 200,
