@@ -22,6 +22,13 @@ export function isNewerVersion(version: string, than: string): boolean {
   return version.length === than.length ? version > than : version.length > than.length;
 }
 
+/** Whether it is the very version of the object that something was made of. */
+export const isVersion = (
+  object: KubeObject | undefined,
+  { uid, resourceVersion }: Pick<ObjectMeta, 'uid' | 'resourceVersion'>,
+): object is KubeObject =>
+  object !== undefined && object.metadata.uid === uid && object.metadata.resourceVersion === resourceVersion;
+
 /** `metadata.uid` of what a server sent, of whatever shape that is. */
 export const uidOf = (sent: unknown): string | undefined =>
   asText(asObject(asObject(sent)['metadata'])['uid']);

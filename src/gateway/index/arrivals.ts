@@ -1,4 +1,4 @@
-import { type KubeObject, keyOf } from '../../kube/object.ts';
+import { isVersion, type KubeObject, keyOf } from '../../kube/object.ts';
 
 type Listener = (object: KubeObject) => void;
 type Version = Pick<KubeObject['metadata'], 'uid' | 'resourceVersion'>;
@@ -30,9 +30,8 @@ export class Arrivals {
   }
 
   /** What this record was made of, while the index tells that it has it; undefined where the watch did not bring it just now. */
-  present({ uid, resourceVersion }: Version): KubeObject | undefined {
-    const { metadata } = this.#present ?? {};
-    return metadata?.uid === uid && metadata.resourceVersion === resourceVersion ? this.#present : undefined;
+  present(version: Version): KubeObject | undefined {
+    return isVersion(this.#present, version) ? this.#present : undefined;
   }
 
   readonly #forget = (): void => {

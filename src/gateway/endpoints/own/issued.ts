@@ -6,12 +6,10 @@ import type { LiveRecord } from '../../../credentials/record.ts';
 import type { HTTPErrorCode } from '../../../errors.ts';
 import type { Store } from '../../../kube/cache/store.ts';
 import type { Clock, Timer } from '../../../kube/clock.ts';
-import { type KubeObject, keyOf } from '../../../kube/object.ts';
+import { isVersion, type KubeObject, keyOf } from '../../../kube/object.ts';
 import type { Arrivals } from '../../index/arrivals.ts';
 import { type ErrorAnswer, errorAnswer } from '../../server/error-answer.ts';
-import { Refusal } from '../shared/reply.ts';
-import { tooManyBytes } from '../shared/request-body.ts';
-import { type OwnRequest, readWhole } from './request.ts';
+import { foundInArrival, type OwnRequest, readWhole } from './request.ts';
 
 /** What became of a new object. */
 interface Outcome {
@@ -78,12 +76,8 @@ async function examine(
   return { object, refusal, problem: `${refusal.reason}: ${refusal.message}` };
 }
 
-/** The watch brings it with the same right that it would be read with, and it takes as much memory. */
-async function wholeOf(request: OwnRequest, { record, arrived }: Change): Promise<JsonObject | undefined> {
-  if (arrived === undefined) return await readWhole(request, record);
-  if (!request.held.take(Buffer.byteLength(JSON.stringify(arrived)))) throw new Refusal(tooManyBytes);
-  return { ...arrived };
-}
+const wholeOf = async (request: OwnRequest, { record, arrived }: Change): Promise<JsonObject | undefined> =>
+  arrived === undefined ? await readWhole(request, record) : foundInArrival(request, arrived).object;
 
 /** The index holds no hash of a certificate. */
 const isConfirmed = ({ kubeConfig, fingerprints, status }: LiveRecord): boolean =>
@@ -215,10 +209,9 @@ class ObjectChanges implements AsyncIterable<Change> {
   }
 
   /** It holds a credential, so it is given away and not kept. */
-  #takeArrived({ uid, resourceVersion }: LiveRecord): KubeObject | undefined {
+  #takeArrived(record: LiveRecord): KubeObject | undefined {
     const object = this.#arrived;
     this.#arrived = undefined;
-    const { metadata } = object ?? {};
-    return metadata?.uid === uid && metadata.resourceVersion === resourceVersion ? object : undefined;
+    return isVersion(object, record) ? object : undefined;
   }
 }

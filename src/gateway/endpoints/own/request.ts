@@ -1,11 +1,11 @@
 import type { CredentialKind } from '../../../api/credential-kinds.ts';
 import { asObject, type JsonObject } from '../../../api/json.ts';
-import { groups, serviceAccounts, systemNamespace } from '../../../api/names.ts';
+import { apiVersion, groups, serviceAccounts, systemNamespace } from '../../../api/names.ts';
 import { credentialResources, type Resource } from '../../../api/resources.ts';
 import type { LiveRecord } from '../../../credentials/record.ts';
 import { impersonationHeaders } from '../../../kube/client/impersonation.ts';
 import type { RawResponse } from '../../../kube/client/response-collector.ts';
-import { keyOf, type ObjectKey } from '../../../kube/object.ts';
+import { type KubeObject, keyOf, type ObjectKey } from '../../../kube/object.ts';
 import { objectPath } from '../../../kube/resource-path.ts';
 import { isOwn } from '../../index/ownership.ts';
 import { errorAnswer } from '../../server/error-answer.ts';
@@ -115,6 +115,20 @@ export async function readInForm(
   if (asObject(object['metadata'])['uid'] === record.uid) return { body, object, bytes };
   request.held.giveBack(bytes);
   return undefined;
+}
+
+/**
+ * The same of an object that the watch of the gateway has brought: with the same right as it is read with, and it takes as much memory.
+ * Items of a list have no kind. Throws a Refusal.
+ */
+export function foundInArrival(
+  { kind, held }: Pick<OwnRequest, 'kind' | 'held'>,
+  arrived: KubeObject,
+): Found {
+  const object = { ...arrived, apiVersion, kind };
+  const bytes = Buffer.byteLength(JSON.stringify(object));
+  if (!held.take(bytes)) throw new Refusal(tooManyBytes);
+  return { body: object, object, bytes };
 }
 
 /** Of the object that has this name now, of any owner. Nothing else of it is read. */

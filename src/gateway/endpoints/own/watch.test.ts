@@ -33,25 +33,36 @@ async function start() {
       versions[name] = (versions[name] ?? 0) + 1;
       store.upsert(liveRecord(partsOf(name)));
     },
-    /** As the watch of the gateway brings it. */
-    arrive: (name: string) => {
+    /** As the watch of the gateway brings it, or a list, whose items have no kind. */
+    arrive: (name: string, isListed = false) => {
       versions[name] = (versions[name] ?? 0) + 1;
-      stage.records.arrivals.OwnedAccessKey.saw(credentialObject(partsOf(name)) as never);
+      const { apiVersion, kind, ...item } = credentialObject(partsOf(name));
+      const object = isListed ? item : { apiVersion, kind, ...item };
+      stage.records.arrivals.OwnedAccessKey.saw(object as never);
       store.upsert(liveRecord(partsOf(name)));
     },
     reads: (name: string) => stage.seen.join('').split(`GET ${keys}/${name} `).length - 1,
   };
 }
 
-/** The events of a watch that goes on from version 1 while the test does its part, each with the name of its object. */
-async function eventsOf(query: string, meanwhile: () => Promise<void>): Promise<readonly string[]> {
+interface Event {
+  readonly type: string;
+  readonly object: { readonly kind: string; readonly metadata: { readonly name: string } };
+}
+
+/** What a watch sends that goes on from version 1 while the test does its part. */
+async function watched(query: string, meanwhile: () => Promise<void>): Promise<readonly Event[]> {
   const path = `/kubernetes/management${keys}?watch=true&resourceVersion=1&timeoutSeconds=1&${query}`;
   const head = [`GET ${path} HTTP/1.1`, 'Host: a', 'Connection: close', `Authorization: Bearer ${bearer}`];
   const sent = stage.send([...head, '', ''].join('\r\n'));
   await meanwhile();
   const lines = (await sent).match(/^\{"type":.*$/gm) ?? [];
-  return lines.map((line) => JSON.parse(line)).map(({ type, object }) => `${type} ${object.metadata.name}`);
+  return lines.map((line) => JSON.parse(line));
 }
+
+/** The same, each event with the name of its object. */
+const eventsOf = async (query: string, meanwhile: () => Promise<void>): Promise<readonly string[]> =>
+  (await watched(query, meanwhile)).map(({ type, object }) => `${type} ${object.metadata.name}`);
 
 describe('a watch that goes on from a list', () => {
   it('adds what begins to be selected, and deletes what ceases to be', async () => {
@@ -95,6 +106,15 @@ describe('a watch that goes on from a list', () => {
       arrive('mine');
     });
     expect([events, reads('mine')]).toEqual([['MODIFIED mine'], 1]);
+  });
+
+  it('names the kind of what has arrived in a list', async () => {
+    const { arrive, reads } = await start();
+    const events = await watched('labelSelector=app%21%3Dshop', async () => {
+      await waitFor('it knows what was selected', () => reads('other') === 1);
+      arrive('mine', true);
+    });
+    expect([events.map(({ object }) => object.kind), reads('mine')]).toEqual([['OwnedAccessKey'], 1]);
   });
 
   it('of one name reads and says nothing about another one', async () => {

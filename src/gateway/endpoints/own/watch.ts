@@ -2,14 +2,13 @@ import { asObject, type JsonObject } from '../../../api/json.ts';
 import { apiVersion } from '../../../api/names.ts';
 import type { LiveRecord } from '../../../credentials/record.ts';
 import type { StoreChange } from '../../../kube/cache/store.ts';
-import { isNewerVersion, type KubeObject, parseKey, uidOf } from '../../../kube/object.ts';
+import { isNewerVersion, isVersion, type KubeObject, parseKey, uidOf } from '../../../kube/object.ts';
 import { type Holder, isOwn } from '../../index/ownership.ts';
 import { leaveRest } from '../../server/error-answer.ts';
 import { metadataOf, rowsOf, wholeObject } from '../shared/list-options.ts';
-import { Refusal, refuse } from '../shared/reply.ts';
-import { tooManyBytes } from '../shared/request-body.ts';
+import { refuse } from '../shared/reply.ts';
 import { type ListSelection, ownIn, readSelection } from './list.ts';
-import { type Found, type OwnRequest, readInForm, shownAs } from './request.ts';
+import { type Found, foundInArrival, type OwnRequest, readInForm, shownAs } from './request.ts';
 import { withoutCredentials } from './secrets.ts';
 
 /** Sends changes of one's own until the client leaves, the time is over, or the credential ends. Throws a Refusal before that. */
@@ -192,15 +191,11 @@ class OwnWatch {
     return this.#selection.form.isTable ? undefined : services.index.records.arrivals[kind].present(record);
   }
 
-  /** As it arrived, with the same right as it is read with; read where it has changed since then. */
+  /** As it arrived; read where it has changed since then. */
   async #read(record: LiveRecord, arrived: KubeObject | undefined): Promise<Found | undefined> {
-    const { uid, resourceVersion } = arrived?.metadata ?? {};
-    if (arrived === undefined || uid !== record.uid || resourceVersion !== record.resourceVersion)
-      return await readInForm(this.#request, record, this.#selection.form);
-    const bytes = Buffer.byteLength(JSON.stringify(arrived));
-    if (!this.#request.held.take(bytes)) throw new Refusal(tooManyBytes);
-    const object = { ...arrived };
-    return { body: object, object, bytes };
+    return isVersion(arrived, record)
+      ? foundInArrival(this.#request, arrived)
+      : await readInForm(this.#request, record, this.#selection.form);
   }
 
   async #sendState(key: string, arrived: KubeObject | undefined): Promise<void> {
