@@ -21,7 +21,7 @@ const atOnce = 95;
 /** The noise is at its height when the others are measured, seconds. */
 const lead = 2;
 /** Others were there before: on a platform no one has a replica to themselves. */
-const before = { path, connections: 2, rate: 10 } as const;
+const company = { path, connections: 2, rate: 10 } as const;
 const probeEveryMs = 100;
 /** The noisy user has as many keys. */
 const owned = 5;
@@ -104,16 +104,16 @@ interface Subject {
 
 async function measure({ gateway, generator, seconds }: Subject, noise: Noise | undefined): Promise<Sample> {
   const ended = new AbortController();
-  const company = generator.pace(gateway, { ...before, seconds: lead + seconds + lead });
+  const accompanied = generator.pace(gateway, { ...company, seconds: lead + seconds + lead });
   await delay((lead * 1_000) / 2);
   const noisy = noise && makeNoise(gateway, noise, ended.signal);
   await delay(lead * 1_000);
   const probing = probe(gateway, ended.signal);
-  const usageBefore = await usageOf(gateway.pid);
+  const before = await usageOf(gateway.pid);
   const found = await generator.pace(gateway, { ...others, seconds }).finally(() => ended.abort());
   const after = await usageOf(gateway.pid);
   const sent = await noisy;
-  await company;
+  await accompanied;
   const served = found.statuses['200'] ?? 0;
   return {
     rate: served / found.seconds,
@@ -122,7 +122,7 @@ async function measure({ gateway, generator, seconds }: Subject, noise: Noise | 
     failed: found.requests - served + found.errors,
     ...(sent !== undefined && { noise: sent / (found.seconds + lead) }),
     probe: await probing,
-    cores: (after.cpuSeconds - usageBefore.cpuSeconds) / found.seconds,
+    cores: (after.cpuSeconds - before.cpuSeconds) / found.seconds,
   };
 }
 
