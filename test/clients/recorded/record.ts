@@ -1,5 +1,6 @@
-// Records what a client sends to an API server, for recorded-calls.test.ts; see README.md.
+// Records what a client sends to an API server, for compared-calls.test.ts; see README.md.
 //   node test/clients/recorded/record.ts <name> <title of the client> <command> [arguments]
+import { isUtf8 } from 'node:buffer';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -29,7 +30,7 @@ try {
   };
   const server = createServer((incoming, response) => void pass(incoming, response));
   server.on('upgrade', (incoming, socket, head) => {
-    note(incoming, '');
+    note(incoming, Buffer.alloc(0));
     const lines = incoming.rawHeaders.map((text, i) => (i % 2 === 0 ? `${text}: ` : `${text}\r\n`));
     const upstream = connectTls({ host: hostname, port: Number(port), ...tls }, () => {
       const kept = lines.join('').replace(/^(authorization|host): .*\r\n/gim, '');
@@ -42,7 +43,7 @@ try {
 
   async function pass(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await buffer(incoming);
-    note(incoming, body.toString());
+    note(incoming, body);
     const { authorization: _, host: __, ...headers } = incoming.headers;
     const upstream = request({
       hostname,
@@ -61,11 +62,14 @@ try {
     upstream.end(body);
   }
 
-  function note({ method = '', url = '', headers }: IncomingMessage, body: string): void {
+  function note({ method = '', url = '', headers }: IncomingMessage, content: Buffer): void {
     const { authorization: _, host: __, 'content-length': ___, ...kept } = headers;
-    // A time of that cluster means nothing in another one, and 0 is any time.
-    const from = url.replace(/(resourceVersion=)\d+/, '$10');
-    recorded.push({ method, path: from, headers: kept as Record<string, string>, ...(body && { body }) });
+    // A time of that cluster means nothing in another one, and 0 is any time; its documents have other hashes.
+    const from = url.replace(/(resourceVersion=)\d+/, '$10').replace(/hash=\w+&/, '');
+    const isText = isUtf8(content);
+    const body =
+      content.length > 0 && (isText ? { body: content.toString() } : { base64: content.toString('base64') });
+    recorded.push({ method, path: from, headers: kept as Record<string, string>, ...body });
   }
 
   server.listen(0, '127.0.0.1');

@@ -4,6 +4,8 @@ export interface RecordedRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** A body that is no text. */
+  readonly base64?: string;
 }
 
 export interface Recording {

@@ -92,7 +92,7 @@ describe('an access key', () => {
   });
 
   it('9-5, 2.3-15, 2.3-16, 2.6-6 is taken with deprecated fields, and kubectl and curl are told which', async () => {
-    const { status, head } = await platform.send('POST', ownKeys, {
+    const { status, head } = await platform.curl('POST', ownKeys, {
       body: {
         spec: { parent: 'old', oidcLogin: { lastRefresh: time }, scope: { rules: [{ verbs: ['get'] }] } },
       },
@@ -207,7 +207,7 @@ describe('a kubeconfig of an instance', () => {
 
   it('2.5-1, 2.5-5, 2.5-7, 4.1-1, 4.1-3, 4.1-4, 4.1-5 comes with what was sent, and is a whole document in YAML', async () => {
     const spec = { certificateTTL: 3_600, server: 'https://other.example.com', clientCert: false };
-    const { status, body } = await post(spec);
+    const { status, body } = await holder.curl('POST', place, { body: requestWith(spec) });
     expect([status, body]).toEqual([200, expect.objectContaining({ spec })]);
     expect([body.apiVersion, body.kind, body.metadata.namespace]).toEqual([
       'management.platform.sh/v1',

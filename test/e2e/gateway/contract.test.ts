@@ -670,25 +670,25 @@ describe('a stored key', () => {
     expect(await until('its use is recorded', lastActivity)).toMatch(rfc3339InUTC);
   });
 
-  it('4.3-1, 4.3-2, 4.3-3, 4.3-4, 4.3-5, 9-1 is made, read, sent back, patched and deleted in YAML', async () => {
+  it('4.3-1, 4.3-2, 4.3-3, 4.3-4, 4.3-5, 9-1 is made, read, sent back, patched and deleted in YAML by curl', async () => {
     const metadata = { name: name('yaml') };
     const accept = 'application/yaml';
     const body = { metadata, spec: { displayName: 'CI', ttl: 86_400, type: 'User', user: alice } };
-    const made = await holder.send('POST', ownKeys, { body, accept });
+    const made = await holder.curl('POST', ownKeys, { body, accept });
     expect([made.status, made.text]).toEqual([201, expect.stringContaining(`\n  name: ${metadata.name}\n`)]);
     const place = `${ownKeys}/${metadata.name}`;
-    const { text } = await holder.send('GET', place, { accept });
+    const { text } = await holder.curl('GET', place, { accept });
     const edited = text.replace('displayName: CI', 'displayName: Pipeline');
-    const replaced = await holder.send('PUT', place, { body: edited, accept });
+    const replaced = await holder.curl('PUT', place, { body: edited, accept });
     expect([replaced.status, replaced.body.spec.displayName]).toEqual([200, 'Pipeline']);
     const patch = [
       { op: 'add', path: '/metadata/annotations', value: {} },
       { op: 'add', path: '/metadata/annotations/example.com~1by', value: 'curl' },
     ];
-    const patched = await holder.send('PATCH', place, { type: jsonPatch, body: patch });
+    const patched = await holder.curl('PATCH', place, { type: jsonPatch, body: patch });
     expect([patched.status, patched.body.metadata.annotations['example.com/by']]).toEqual([200, 'curl']);
-    expect((await holder.send('DELETE', place, { accept })).status).toBe(200);
-    await until('it is gone', async () => (await holder.send('GET', place)).status === 404);
+    expect((await holder.curl('DELETE', place, { accept })).status).toBe(200);
+    await until('it is gone', async () => (await holder.curl('GET', place)).status === 404);
   });
 });
 

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
+import type { Dispatcher } from 'undici';
 import { afterAll } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
@@ -14,6 +15,7 @@ import { knownHolder } from './known-holder.ts';
 import { management, ownKeys, ownTokens } from './own-client.ts';
 
 const version = `${management}/version`;
+const defaultType = 'application/yaml';
 
 export interface CurlAnswer {
   readonly status: number;
@@ -33,9 +35,9 @@ interface CurlOptions {
   readonly accept?: string;
 }
 
-/** One replica, as curl reaches it. */
+/** One replica, and what curl needs to reach it. */
 interface Replica {
-  readonly url: string;
+  readonly gateway: RunningGateway;
   readonly config: string;
 }
 
@@ -55,7 +57,10 @@ export async function withReplica(
   return Object.assign(Object.create(world) as GatewayWorld, { replicas: [world.gateway, other] });
 }
 
-/** curl in the hands of a holder, who sends and receives what the contract shows. Replicas take turns. */
+/**
+ * A holder, who sends and receives what the contract shows. Replicas take turns. Connections are kept, for most of what a curl costs
+ * is its own start; {@link CurlHolder.curl} is the program itself.
+ */
 export class CurlHolder {
   readonly key: string;
   readonly #world: ReplicatedWorld;
@@ -63,21 +68,21 @@ export class CurlHolder {
   #turn = 0;
 
   static async with(world: ReplicatedWorld, key: string): Promise<CurlHolder> {
-    const replicas = world.replicas.map(async ({ url, ca }) => {
+    const replicas = world.replicas.map(async (gateway) => {
       const file = (kind: string) => path.join(world.guard.folder, world.name(kind));
       const [caFile, config] = [file('gateway-ca'), file('curl')];
-      await writeFile(caFile, ca);
+      await writeFile(caFile, gateway.ca);
       // Not among the arguments, which everybody on a machine sees.
       const lines = [`cacert = "${caFile}"`, `header = "Authorization: Bearer ${key}"`];
       await writeFile(config, lines.join('\n'), { mode: 0o600 });
-      return { url, config };
+      return { gateway, config };
     });
     return new CurlHolder(world, key, await Promise.all(replicas));
   }
 
   /** That counts as a use of the key, which changes its object a moment later. */
   async untilKnown(): Promise<void> {
-    await this.#untilAgreed(async (replica) => (await this.#ask(replica, 'GET', version)).status);
+    await this.#untilAgreed(async (replica) => (await this.#get(replica, version)).status);
   }
 
   private constructor(world: ReplicatedWorld, key: string, replicas: readonly Replica[]) {
@@ -91,9 +96,18 @@ export class CurlHolder {
    * the next request goes to another one.
    */
   async send(method: string, place: string, options: CurlOptions = {}): Promise<CurlAnswer> {
+    return await this.#sent(method, place, options, ask);
+  }
+
+  /** The same by the program curl. */
+  async curl(method: string, place: string, options: CurlOptions = {}): Promise<CurlAnswer> {
+    return await this.#sent(method, place, options, curl);
+  }
+
+  async #sent(method: string, place: string, options: CurlOptions, by: typeof ask): Promise<CurlAnswer> {
     const replica = this.#replicas[this.#turn++ % this.#replicas.length];
     if (replica === undefined) throw new Error('the gateway has no replica');
-    const answer = await this.#ask(replica, method, place, options);
+    const answer = await by({ replica, key: this.key, method, place, ...options });
     if (answer.status === 201 && !place.includes('dryRun')) this.#track(answer.body);
     const { kind, metadata } = answer.body ?? {};
     const collection = { OwnedAccessKey: ownKeys, DirectClusterEndpointToken: ownTokens }[String(kind)];
@@ -101,10 +115,10 @@ export class CurlHolder {
       return answer;
     await this.#untilAgreed(async (one) => {
       // The version of a list says how far the replica has got.
-      const list = await this.#ask(one, 'GET', `${collection}?limit=1`);
+      const list = await this.#get(one, `${collection}?limit=1`);
       const position = list.body.metadata.resourceVersion;
       if (list.status === 200 && isNewerVersion(metadata.resourceVersion, position)) return 'behind';
-      return (await this.#ask(one, 'GET', `${collection}/${metadata.name}`)).status;
+      return (await this.#get(one, `${collection}/${metadata.name}`)).status;
     });
     return answer;
   }
@@ -117,18 +131,8 @@ export class CurlHolder {
     });
   }
 
-  async #ask(
-    replica: Replica,
-    method: string,
-    place: string,
-    options: CurlOptions = {},
-  ): Promise<CurlAnswer> {
-    const { body, type = 'application/yaml', accept } = options;
-    const sent = body === undefined ? [] : ['--header', `Content-Type: ${type}`, '--data-binary', '@-'];
-    const asked = accept === undefined ? [] : ['--header', `Accept: ${accept}`];
-    const args = ['--silent', '--show-error', '--include', '--max-time', '60', '--config', replica.config];
-    const url = replica.url + place;
-    return await curl([...args, ...sent, ...asked, '--request', method, url], inForm(body, type));
+  async #get(replica: Replica, place: string): Promise<CurlAnswer> {
+    return await ask({ replica, key: this.key, method: 'GET', place });
   }
 
   /** A new access key of this holder, where it stands, and its own holder. */
@@ -158,22 +162,49 @@ const inForm = (body: unknown, type: string): string =>
       ? JSON.stringify(body)
       : stringify(body, { version: '1.1' });
 
-async function curl(args: readonly string[], input: string): Promise<CurlAnswer> {
-  const child = spawn('curl', args);
+interface Question extends CurlOptions {
+  readonly replica: Replica;
+  readonly key: string;
+  readonly method: string;
+  readonly place: string;
+}
+
+/** With the headers of curl. */
+async function ask(question: Question): Promise<CurlAnswer> {
+  const { replica, key, method, place, body, type = defaultType, accept = '*/*' } = question;
+  const sent = body === undefined ? {} : { body: inForm(body, type) };
+  const answer = await replica.gateway.send(place, {
+    ...{ key, method: method as Dispatcher.HttpMethod, headersTimeout: 60_000, ...sent },
+    headers: { accept, ...(body === undefined ? {} : { 'content-type': type }) },
+  });
+  const lines = Object.entries(answer.headers).flatMap(([name, values]) =>
+    [values].flat().map((value) => `${name}: ${value}\r\n`),
+  );
+  return answerOf(answer.statusCode, lines.join(''), await answer.body.text());
+}
+
+async function curl(question: Question): Promise<CurlAnswer> {
+  const { replica, method, place, body, type = defaultType, accept } = question;
+  const sent = body === undefined ? [] : ['--header', `Content-Type: ${type}`, '--data-binary', '@-'];
+  const asked = accept === undefined ? [] : ['--header', `Accept: ${accept}`];
+  const args = ['--silent', '--show-error', '--include', '--max-time', '60', '--config', replica.config];
+  const url = replica.gateway.url + place;
+  const child = spawn('curl', [...args, ...sent, ...asked, '--request', method, url]);
   child.stdin.on('error', () => undefined);
-  child.stdin.end(input);
+  child.stdin.end(inForm(body, type));
   const ended = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)));
   const [stdout, stderr, exitCode] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
   if (exitCode !== 0) throw new Error(`curl ended with ${exitCode}: ${stderr}`);
   // An answer that says to go on stands before the one that counts.
-  const [, status, head = '', body = ''] =
+  const [, status, head = '', received = ''] =
     /^(?:HTTP\/1\.1 1\d\d.*\r\n(?:.+\r\n)*\r\n)*HTTP\/1\.1 (\d+).*\r\n((?:.+\r\n)*)\r\n([\s\S]*)$/.exec(
       stdout,
     ) ?? [];
-  return {
-    status: Number(status),
-    head,
-    text: body,
-    body: body === '' ? undefined : parse(body, { version: '1.1' }),
-  };
+  return answerOf(Number(status), head, received);
+}
+
+function answerOf(status: number, head: string, received: string): CurlAnswer {
+  const isJSON = /^content-type: application\/json\b/im.test(head);
+  const read = () => (isJSON ? JSON.parse(received) : parse(received, { version: '1.1' }));
+  return { status, head, text: received, body: received === '' ? undefined : read() };
 }

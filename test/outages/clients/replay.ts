@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import { parse } from 'yaml';
 import type { RecordedRequest } from '../../clients/recorded/recording.ts';
+import { withoutWhatVaries } from './kubectl-calls.ts';
 
 /** Where a kubeconfig leads, and with what. */
 interface Door {
@@ -46,11 +47,12 @@ export class Replay {
 
   /** Of a watch the first event is the answer. */
   async send(recorded: RecordedRequest): Promise<Answer> {
-    const body = this.#upToDate(recorded.body ?? '');
+    const { base64 } = recorded;
+    const body = base64 === undefined ? this.#upToDate(recorded.body ?? '') : Buffer.from(base64, 'base64');
     const headers = {
       ...recorded.headers,
       ...this.#door.headers,
-      ...(body !== '' && { 'content-length': String(Buffer.byteLength(body)) }),
+      ...(body.length > 0 && { 'content-length': String(Buffer.byteLength(body)) }),
     };
     return await new Promise((resolve, reject) => {
       const options = { method: recorded.method, headers, agent: false, ...this.#door.tls };
@@ -73,7 +75,10 @@ export class Replay {
     const status = response.statusCode ?? 0;
     const type = response.headers['content-type'];
     if (status === 200 && isWatch(recorded)) return { status, type, first: await firstEvent(response) };
-    const content = await text(response);
+    const bytes = await buffer(response);
+    if (type === 'application/vnd.kubernetes.protobuf') return { status, type, words: wordsIn(bytes) };
+    // Each pod has another suffix there.
+    const content = bytes.toString().replaceAll(/(kube-api-access)-\w{5}/g, '$1');
     if (!type?.startsWith('application/json')) return { status, type, content };
     const document = JSON.parse(content);
     if (document.metadata?.uid !== undefined) this.#last = document.metadata;
@@ -87,6 +92,12 @@ export class Replay {
       .replaceAll(/("resourceVersion":|\/resourceVersion","value":)"\d+"/g, `$1"${resourceVersion}"`);
   }
 }
+
+/** Of a binary answer its texts: times and numbers are none. */
+const wordsIn = (bytes: Buffer): readonly string[] =>
+  (bytes.toString('latin1').match(/[\x20-\x7e]{6,}/g) ?? [])
+    .map((word) => withoutWhatVaries(word).replace(/(kube-api-access)-\w{5}/, '$1'))
+    .filter((word) => !/^\d+$/.test(word));
 
 export const isWatch = ({ path }: RecordedRequest): boolean => /[?&]watch=(?:true|True|1)\b/.test(path);
 
