@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Agent, type Dispatcher, request } from 'undici';
+import type { Dispatcher } from 'undici';
 import { ownedAccessKeys } from '../../src/api/resources.ts';
 import { collectionPath, objectPath } from '../../src/kube/resource-path.ts';
 import type { Benchmark, BenchmarkContext, Section } from '../benchmark.ts';
@@ -7,6 +7,7 @@ import { type Endpoint, startGateway } from '../gateway/endpoints.ts';
 import { storeAll } from '../gateway/etcd.ts';
 import { smallObject, withGatewayPlatform } from '../gateway/gateway-platform.ts';
 import { Generator } from '../gateway/load.ts';
+import { Noise } from '../gateway/noise.ts';
 import { namespaces, ownKey, ownSecret } from '../gateway/stored-keys.ts';
 import { usageOf } from '../measure/process-usage.ts';
 import { ratioOf } from '../measure/ratios.ts';
@@ -26,7 +27,7 @@ const probeEveryMs = 100;
 /** The noisy user has as many keys. */
 const owned = 5;
 
-interface Noise {
+interface NoisyRequest {
   readonly method: Dispatcher.HttpMethod;
   readonly path: string;
   readonly type: string;
@@ -38,7 +39,7 @@ const manyKeys = Object.fromEntries(Array.from({ length: 80_000 }, (_, key) => [
 const note = { op: 'add', path: '/metadata/annotations/note', value: 'x'.repeat(999_000) };
 
 /** What is sent beside the others, 95 at once. */
-const noises = (): ReadonlyMap<string, Noise | undefined> =>
+const noises = (): ReadonlyMap<string, NoisyRequest | undefined> =>
   new Map([
     [alone, undefined],
     [
@@ -102,51 +103,39 @@ interface Subject {
   readonly seconds: number;
 }
 
-async function measure({ gateway, generator, seconds }: Subject, noise: Noise | undefined): Promise<Sample> {
+async function measure(subject: Subject, noise: NoisyRequest | undefined): Promise<Sample> {
+  const { gateway, generator, seconds } = subject;
   const ended = new AbortController();
   const accompanied = generator.pace(gateway, { ...company, seconds: lead + seconds + lead });
   await delay((lead * 1_000) / 2);
-  const noisy = noise && makeNoise(gateway, noise, ended.signal);
-  await delay(lead * 1_000);
-  const probing = probe(gateway, ended.signal);
-  const before = await usageOf(gateway.pid);
-  const found = await generator.pace(gateway, { ...others, seconds }).finally(() => ended.abort());
-  const after = await usageOf(gateway.pid);
-  const sent = await noisy;
-  await accompanied;
-  const served = found.statuses['200'] ?? 0;
-  return {
-    rate: served / found.seconds,
-    p50: found.p50,
-    p99: found.p99,
-    failed: found.requests - served + found.errors,
-    ...(sent !== undefined && { noise: sent / (found.seconds + lead) }),
-    probe: await probing,
-    cores: (after.cpuSeconds - before.cpuSeconds) / found.seconds,
-  };
+  const noisy = noise && startNoise(gateway, noise);
+  try {
+    await delay(lead * 1_000);
+    const probing = probe(gateway, ended.signal);
+    const before = await usageOf(gateway.pid);
+    const found = await generator.pace(gateway, { ...others, seconds }).finally(() => ended.abort());
+    const after = await usageOf(gateway.pid);
+    const sent = await noisy?.end();
+    await accompanied;
+    const served = found.statuses['200'] ?? 0;
+    return {
+      rate: served / found.seconds,
+      p50: found.p50,
+      p99: found.p99,
+      failed: found.requests - served + found.errors,
+      ...(sent !== undefined && { noise: sent / (found.seconds + lead) }),
+      probe: await probing,
+      cores: (after.cpuSeconds - before.cpuSeconds) / found.seconds,
+    };
+  } finally {
+    noisy?.kill();
+  }
 }
 
-/** Each as soon as the one before is answered, or refused. Resolves with their number. */
-async function makeNoise(
-  { url, gateway }: Endpoint & Subject['gateway'],
-  noise: Noise,
-  signal: AbortSignal,
-): Promise<number> {
-  const dispatcher = new Agent({ connect: { ca: gateway.ca }, connections: atOnce });
+function startNoise({ url, gateway }: Endpoint & Subject['gateway'], noise: NoisyRequest): Noise {
   const { method, path, type, body } = noise;
   const headers = { authorization: `Bearer ${ownSecret(owned, 0)}`, 'content-type': type };
-  let count = 0;
-  const send = async () => {
-    while (!signal.aborted) {
-      // A refusal before the end of a body closes the connection.
-      const answer = await request(url + path, { method, headers, body, dispatcher }).catch(() => undefined);
-      await answer?.body.dump().catch(() => undefined);
-      count += 1;
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, send));
-  await dispatcher.close();
-  return count;
+  return Noise.start({ url: url + path, ca: gateway.ca, method, headers, body, atOnce });
 }
 
 /** How long the slowest answer to the readiness probe took, milliseconds. @throws Error when it was not ready. */
@@ -173,7 +162,7 @@ function section(samples: Samples, { keys, rounds, seconds }: BenchmarkContext['
     notes: [
       'To reach: p99 of the others at most twice that alone, and no probe that fails.',
       `Measured, as the median of the ratios within a round: ${slower.join('; ')}.`,
-      'The noise is made on the same cores, by the program that measures.',
+      'The noise is made on the same cores, by a process that leaves them to all others.',
     ],
   };
 }
