@@ -100,6 +100,11 @@ export const errorCatalogue = {
       'nothing new is confirmed while {missing} admission policies or bindings are missing, older or edited',
     fix: 'Run `kubectl apply -k config/admission` with the same release. `/readyz/admission` names what is missing.',
   },
+  ERR_ADMISSION_UNSEEN: {
+    message:
+      'nothing new is confirmed before the operator has seen the last change of the admission policies',
+    fix: 'It passes by itself. Where it lasts, `/readyz` of the operator says what keeps its watches from bringing the change.',
+  },
   ERR_REQUEST_MALFORMED: {
     message: 'the request is refused: {problem}',
     fix: 'Send plain HTTP/1.1, as curl and kubectl do. Look for a proxy in front of Latchkey that changes requests.',

@@ -60,6 +60,7 @@ export class WriteGate {
   /** Writes that have come in and are not done. */
   readonly #present = new Set<Promise<void>>();
   #flowing = Promise.withResolvers<void>();
+  #isFrozen: (path: string) => boolean = () => true;
   #open = true;
 
   static async start(plane: ControlPlaneAccess): Promise<WriteGate> {
@@ -108,8 +109,9 @@ export class WriteGate {
     this.#open = true;
   }
 
-  /** Watches bring nothing more until `thawWatches`. Everything else passes. */
-  freezeWatches(): void {
+  /** Watches of these paths bring nothing more until `thawWatches`. Everything else passes. */
+  freezeWatches(isFrozen: (path: string) => boolean = () => true): void {
+    this.#isFrozen = isFrozen;
     this.#flowing = Promise.withResolvers();
   }
 
@@ -146,7 +148,7 @@ export class WriteGate {
   }
 
   async #read(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    const { searchParams } = new URL(incoming.url ?? '', this.#target);
+    const { pathname, searchParams } = new URL(incoming.url ?? '', this.#target);
     if (this.refusesStreamingLists && searchParams.has('sendInitialEvents')) {
       outgoing.writeHead(422, { 'content-type': 'application/json' }).end(refusal);
       return;
@@ -155,8 +157,10 @@ export class WriteGate {
     outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
     // A watch is open before the first thing happens in it.
     outgoing.flushHeaders();
-    const transform: TransformOptions['transform'] = (chunk, _encoding, done) =>
+    const transform: TransformOptions['transform'] = (chunk, _encoding, done) => {
+      if (!this.#isFrozen(pathname)) return done(null, chunk);
       void this.#flowing.promise.then(() => done(null, chunk));
+    };
     const through = searchParams.has('watch') ? new Transform({ transform }) : new PassThrough();
     // Both ends go when one of them breaks.
     await pipeline(answer, through, outgoing).catch(() => undefined);

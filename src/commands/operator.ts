@@ -15,7 +15,6 @@ import { systemClock as clock } from '../kube/clock.ts';
 import { followClockSteps } from '../kube/clock-steps.ts';
 import { EventRecorder } from '../kube/events/event-recorder.ts';
 import { LeaderElector } from '../kube/leader/leader-election.ts';
-import type { Lease } from '../kube/leader/lease.ts';
 import { AdmissionEvents } from '../operator/admission/admission-events.ts';
 import { type AdmissionCheck, AdmissionGuard } from '../operator/admission/admission-guard.ts';
 import {
@@ -24,7 +23,7 @@ import {
   unknownPolicies,
   unknownPoliciesText,
 } from '../operator/admission/policies-seen.ts';
-import { readPolicyDigest } from '../operator/admission/policy-digest.ts';
+import { readPolicies } from '../operator/admission/policy-digest.ts';
 import { informerNames } from '../operator/assembly/informers.ts';
 import { connectionsFor, controllerNames } from '../operator/assembly/queues.ts';
 import { staleAfterMs, Term, type TermOptions } from '../operator/assembly/term.ts';
@@ -40,6 +39,9 @@ import type { Command } from './command.ts';
 
 /** Without news of the lease for longer than this it is not ready, milliseconds. Leader and standby have some every few seconds. */
 const silentAfterMs = 15_000;
+
+/** How old what a Lease says of the policies may be, as a part of its duration, before the API server is asked again. */
+const provenEvery = 2 / 3;
 
 /** Runs the operator until the signal aborts. */
 export const run: Command = async ({ environment, signal }) => {
@@ -132,31 +134,41 @@ class OperatorProcess implements Work {
       renewPeriodMs: Math.min(2_500, leaseDurationMs / 6),
       retryPeriodMs: Math.min(1_000, leaseDurationMs / 10),
       onRecovery: () => this.#retryWatches(),
-      annotate: (lease) => this.#policiesSeen(lease),
+      annotate: () => this.#policiesSeen(),
     });
   }
 
   /**
-   * For the leader that comes next: nothing is to be distrusted of what this one has seen up to the renewal before. It says so only when
+   * For the leader that comes next: nothing is to be distrusted of what was written up to then. It says so only when
    * that is true, so a time without policies that it has not dealt with is known to the next one.
    */
-  #policiesSeen({ metadata: { resourceVersion: until } }: Lease): Record<string, string> {
-    const digest = this.#guard.digest();
-    const isUnguarded = this.#guard.isUnguarded('changes') || this.#guard.isUnguarded('targets');
-    if (digest === undefined || isUnguarded || this.#term?.isSettled() !== true) return this.#unsettled;
+  #policiesSeen(): Record<string, string> {
+    const { history } = this.#guard;
+    if (history.age > provenEvery * this.#settings.leaseDurationMs) this.#proveAgain();
+    const isUnguarded = history.isOpen('changes') || history.isOpen('targets');
+    if (history.proven === undefined || isUnguarded || this.#term?.isSettled() !== true)
+      return this.#unsettled;
+    const { digest, resourceVersion: until } = history.proven;
     return { [annotations.policiesSeen]: formatPoliciesSeen({ digest, until }) };
+  }
+
+  /** A renewal does not wait for it: a later one says what came of it. */
+  #proveAgain(): void {
+    this.#guard.history.prove().catch((error: unknown) => {
+      this.#host.log.debug({ err: error }, 'it is not known whether the admission policies have changed');
+    });
   }
 
   /** The point up to which the leader before this one saw everything. It is in the Lease until this one renews it. */
   #watchedUntil(): TermOptions['watchedUntil'] {
     const said = parsePoliciesSeen(this.#elector.annotation(annotations.policiesSeen));
     const isNewLease = this.#elector.isNewLease && !this.#hasLed;
-    return async (hasConfirmed, signal) => {
+    return async (hasConfirmed) => {
       const isDeleted = said === undefined && isNewLease && hasConfirmed;
       // Someone has deleted the Lease of the leader before. If this one dies before it has dealt with that, the next must know it, too.
       if (isDeleted) this.#unsettled = { [annotations.policiesSeen]: unknownPoliciesText };
       const seen = isDeleted ? unknownPolicies : said;
-      const isSame = seen === undefined || seen.digest === (await readPolicyDigest(this.#client, signal));
+      const isSame = seen === undefined || seen.digest === (await readPolicies(this.#client)).digest;
       return isSame ? undefined : seen.until;
     };
   }
@@ -185,7 +197,7 @@ class OperatorProcess implements Work {
       metrics: this.#metrics,
       assertAdmission: () => this.#guard.assertComplete(),
       trustedSince: () => this.#guard.trustedSince(),
-      isUnguarded: (what) => this.#guard.isUnguarded(what),
+      history: this.#guard.history,
       watchedUntil: this.#watchedUntil(),
       assertLeading: () => this.#assertLeading(),
       admissionChecked: async (signal) => {

@@ -49,9 +49,8 @@ export class StoreFeed<R extends StoredRecord> {
     const record = this.#toRecord(object);
     if (record === undefined) return this.remove(keyOf(object.metadata), object.metadata.uid);
     this.#seen?.add(record.key);
-    // What a later list brings was changed while no watch ran.
-    const from = this.#hasListed ? 'watch' : 'list';
-    this.#change(() => this.#options.store.upsert(record, from));
+    const from = this.#hasListed ? 'relist' : 'list';
+    this.#change(() => this.#options.store.upsert(record, this.isListing ? from : 'watch'));
   }
 
   remove(key: string, uid?: string): void {

@@ -5,8 +5,11 @@ export interface StoredRecord {
   readonly resourceVersion: string;
 }
 
-/** `list`: it was there when the store was first filled. `write`: the watch brings back what a write of this process made. */
-export type Origin = 'list' | 'watch' | 'write';
+/**
+ * `list`: it was there when the store was first filled. `relist`: a later list brought it, so it was written at some time since the watch
+ * before. `write`: the watch brings back what a write of this process made.
+ */
+export type Origin = 'list' | 'relist' | 'watch' | 'write';
 
 /** Another UID under the same key arrives as `deleted`, then `added`. */
 export interface StoreChange<R> {
@@ -89,10 +92,10 @@ export class Store<R extends StoredRecord> {
   }
 
   /** For the reflector. A record that is there already with this UID and resourceVersion changes nothing. */
-  upsert(current: R, from: 'list' | 'watch' = 'watch'): void {
+  upsert(current: R, from: Exclude<Origin, 'write'> = 'watch'): void {
     const { key } = current;
     const previous = this.#records.get(key);
-    const origin = this.#isOwnWrite(current) ? 'write' : from;
+    const origin = this.#isOwnWrite(current) && from !== 'relist' ? 'write' : from;
     if (previous === undefined) return this.#change({ type: 'added', origin, key, current });
     if (previous.uid !== current.uid) {
       this.#change({ type: 'deleted', origin: 'watch', key, previous });

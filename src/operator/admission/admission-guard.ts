@@ -1,16 +1,19 @@
 import { LatchkeyError } from '../../errors.ts';
+import { BackOff } from '../../kube/back-off.ts';
 import { Reflector } from '../../kube/cache/reflector.ts';
 import type { ReflectorClient } from '../../kube/cache/reflector-options.ts';
 import { Store, type StoreChange } from '../../kube/cache/store.ts';
-import type { Clock } from '../../kube/clock.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Clock, Timer } from '../../kube/clock.ts';
 import { sleep } from '../../kube/sleep.ts';
 import type { Logger } from '../../logger.ts';
 import { type PolicyKind, type ShippedPolicy, shippedPolicies } from './generated/shipped-policies.ts';
-import { policyDigest, policyKinds, policyResource } from './policy-digest.ts';
+import { policyDigest, policyKinds, policyResource, readDigestOf, readPolicies } from './policy-digest.ts';
+import { allGuarded, type Guarded, PolicyHistory } from './policy-history.ts';
 import { type PolicyRecord, toPolicyRecord } from './policy-record.ts';
 
 export interface AdmissionGuardOptions {
-  readonly client: ReflectorClient;
+  readonly client: ReflectorClient & Pick<KubeClient, 'get' | 'metadataOnly'>;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -26,11 +29,6 @@ export interface AdmissionCheck {
   readonly comfortMissing: number;
   readonly unknown: number;
 }
-
-/**
- * Facts about an object that a time without policies makes doubtful: who asked for it, whose wish its changes are, whose Secret it uses.
- */
-export type Guarded = 'records' | 'changes' | 'targets';
 
 const securityPolicies = shippedPolicies.filter(({ protects }) => protects === 'security');
 const comfortPolicies = shippedPolicies.filter(({ protects }) => protects === 'comfort');
@@ -50,11 +48,15 @@ const pieces = {
   changes: piecesFor('changes'),
   targets: piecesFor('targets'),
 };
+const allPieces = shippedPolicies.filter((piece) => allGuarded.some((what) => pieces[what].includes(piece)));
+
 /** API servers act on a policy some time after it was written; milliseconds. */
 const actsAfterMs = 5_000;
 
 /** Changes come in bursts: an apply of all policies is reported once. */
 const debounceMs = 500;
+/** Between questions whether a time without policies has ended. */
+const endBackOff = { initialMs: 200, maxMs: 10_000 };
 
 /**
  * Watches the policies that the operator relies on. Without them anybody who may create a key could stamp it with
@@ -65,10 +67,16 @@ export class AdmissionGuard {
   readonly #options: AdmissionGuardOptions;
   readonly #stores: ReadonlyMap<PolicyKind, Store<PolicyRecord>>;
   readonly #reflectors: readonly Reflector<PolicyRecord>[];
+  /** When there were times without policies, in this process. */
+  readonly history: PolicyHistory;
   /** Policies that were found edited and have not been as they should be since, by `kind/name`. */
   readonly #distrusted = new Set<string>();
   /** Since when one that was distrusted is as it should be again. */
   readonly #restored = new Map<string, number>();
+  #hasChecked = false;
+  #isRunning = false;
+  #ending: Timer | undefined;
+  readonly #endBackOff: BackOff;
   #changed = Promise.withResolvers<void>();
   /** Asked at every reconcile; absent after a change. */
   #missingNow: readonly string[] | undefined;
@@ -76,6 +84,15 @@ export class AdmissionGuard {
 
   constructor(options: AdmissionGuardOptions) {
     this.#options = options;
+    this.#endBackOff = new BackOff({ ...endBackOff, random: options.random });
+    this.history = new PolicyHistory({
+      clock: options.clock,
+      readAll: () => readPolicies(options.client),
+      digestOfAll: () => this.digest(),
+      readGuarding: () => readDigestOf(options.client, allPieces),
+      digestOfGuarding: () => this.#digestOf(allPieces),
+      isGuarded: (what, since) => this.#isThere(what) && since >= this.#guardedSince(what),
+    });
     this.#stores = new Map(policyKinds.map((kind) => [kind, new Store<PolicyRecord>()]));
     this.#reflectors = [...this.#stores].map(([kind, store]) => this.#reflector(kind, store));
   }
@@ -95,6 +112,11 @@ export class AdmissionGuard {
     await known.catch((error: unknown) => {
       if (!signal.aborted) throw error;
     });
+    if (!this.hasSynced() || this.#hasChecked) return;
+    this.#hasChecked = true;
+    const now = this.#options.clock.now();
+    for (const what of allGuarded)
+      if (!this.#isThere(what) || now < this.#guardedSince(what)) this.history.begin(what);
   }
 
   /** Throws `ERR_ADMISSION_MISSING`, which passes by itself, while something is missing. */
@@ -113,19 +135,26 @@ export class AdmissionGuard {
 
   /** Whether this is a time without policies: one that guards this is missing or edited, or was until just now. */
   isUnguarded(what: Guarded): boolean {
-    if (!this.hasSynced()) return false;
-    // One of an older release judges as well as it can; its upgrade must not distrust everyone.
-    const isThere = pieces[what].every(({ kind, name }) => {
+    return this.history.isOpen(what);
+  }
+
+  /** One of an older release judges as well as it can; its upgrade must not distrust everyone. */
+  #isThere(what: Guarded): boolean {
+    return pieces[what].every(({ kind, name }) => {
       const state = this.#find(kind, name)?.state;
       return state !== undefined && state !== 'edited';
     });
-    return !isThere || this.#options.clock.now() < this.#guardedSince(what);
   }
 
   /** Of all policies as they are known; undefined before they are. */
   digest(): string | undefined {
     if (!this.hasSynced()) return undefined;
     return policyDigest([...this.#stores.values()].flatMap((store) => [...store.values()]));
+  }
+
+  #digestOf(policies: readonly ShippedPolicy[]): string | undefined {
+    if (!this.hasSynced()) return undefined;
+    return policyDigest(policies.flatMap(({ kind, name }) => this.#find(kind, name) ?? []));
   }
 
   /** Times of objects are whole seconds, too: one that was made in the second of its policy may have been made before it. */
@@ -163,11 +192,39 @@ export class AdmissionGuard {
   async run(signal: AbortSignal): Promise<void> {
     const watching = this.#reflectors.map((reflector) => reflector.run(signal));
     await this.firstCheck(signal);
+    this.#isRunning = !signal.aborted;
+    this.#planEnd();
     while (!signal.aborted) {
       this.#report();
       await this.#nextChange(signal).catch(() => undefined);
     }
+    this.#isRunning = false;
+    this.#ending?.cancel();
     await Promise.all(watching);
+  }
+
+  /** Plans the question that ends the times without policies: from when on they judge again, only the API server knows. */
+  #planEnd(atLeastMs = 0): void {
+    this.#ending?.cancel();
+    const { clock } = this.#options;
+    const ends = allGuarded.filter((what) => this.isUnguarded(what) && this.#isThere(what));
+    if (ends.length === 0 || !this.#isRunning) return;
+    const due = Math.min(...ends.map((what) => this.#guardedSince(what))) - clock.now();
+    this.#ending = clock.setTimer(() => void this.#end(), Math.max(due, atLeastMs));
+  }
+
+  async #end(): Promise<void> {
+    try {
+      await this.history.prove();
+      this.#endBackOff.reset();
+      this.#planEnd();
+    } catch (error) {
+      this.#options.log.warn(
+        { err: error },
+        'it is not known yet whether the admission policies judge again',
+      );
+      this.#planEnd(this.#endBackOff.next());
+    }
   }
 
   /** Resolves some time after the next change, with those that follow it. */
@@ -230,11 +287,19 @@ export class AdmissionGuard {
   #onChange(kind: PolicyKind, { key, previous, current }: StoreChange<PolicyRecord>): void {
     const id = `${kind}/${key}`;
     const isNew = previous === undefined && this.hasSynced();
-    if (isNew || current?.state === 'edited' || isUnseenEdit(previous, current)) this.#distrusted.add(id);
+    const isDoubtful = isNew || current?.state === 'edited' || isUnseenEdit(previous, current);
+    if (isDoubtful) this.#distrusted.add(id);
     if (current !== undefined && isPresent(current) && this.#distrusted.delete(id))
       this.#restored.set(id, current.writtenAt + actsAfterMs);
+    if (this.hasSynced() && (isDoubtful || current === undefined)) this.#beginTimes(kind, key);
     this.#missingNow = undefined;
+    this.#planEnd();
     this.#changed.resolve();
+  }
+
+  #beginTimes(kind: PolicyKind, name: string): void {
+    for (const what of allGuarded)
+      if (pieces[what].some((piece) => piece.kind === kind && piece.name === name)) this.history.begin(what);
   }
 
   #find(kind: PolicyKind, name: string): PolicyRecord | undefined {

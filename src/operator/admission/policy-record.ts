@@ -27,12 +27,18 @@ const shippedSpecs = new Map(shippedPolicies.map(({ kind, name, spec }) => [`${k
 /** Latchkey makes policies of this name for a short time, where it revokes certificates. */
 const temporaryName = /^latchkey-[0-9a-f]{8}-[0-9a-f]{4}-/;
 
-/** Undefined for what is not ours: neither labelled with a version nor named like ours. */
+/** It is labelled with a version, or named like ours. */
+export function isOurs({
+  metadata: { name, labels: { [labels.policyVersion]: label } = {} },
+}: KubeObject): boolean {
+  return (label !== undefined || name.startsWith('latchkey-')) && !temporaryName.test(name);
+}
+
+/** Undefined for what is not ours. */
 export function toPolicyRecord(object: KubeObject, kind: PolicyKind): PolicyRecord | undefined {
+  if (!isOurs(object)) return undefined;
   const { metadata } = object;
   const label = metadata.labels?.[labels.policyVersion];
-  if (label === undefined && !metadata.name.startsWith('latchkey-')) return undefined;
-  if (temporaryName.test(metadata.name)) return undefined;
   const { spec } = object as { readonly spec?: unknown };
   return {
     kind,

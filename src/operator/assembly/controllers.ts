@@ -75,16 +75,10 @@ export class Controllers {
     this.#signatures = new RecordSignatures(options.client, (count) => randomBytes(count));
     this.stores = new CredentialStores(options.clock, options.settings.maxObjectsPerOwner);
     this.targets = new TargetStores(options.clock);
-    const rules = credentialRules(() => options.isUnguarded('records'));
-    this.#unguarded = new UnguardedChanges(this.stores.credentials, rules, (what) =>
-      options.isUnguarded(what === 'made' ? 'records' : 'changes'),
-    );
+    const { history } = options;
     const { instances, clusters, spaces } = this.targets;
-    this.#unguardedTargets = new UnguardedChanges<TargetRecord>(
-      [instances, clusters, spaces],
-      targetRules,
-      () => options.isUnguarded('records'),
-    );
+    this.#unguarded = new UnguardedChanges(this.stores.credentials, credentialRules, history);
+    this.#unguardedTargets = new UnguardedChanges([instances, clusters, spaces], targetRules, history);
     this.#knownTargets = new KnownTargets(this.targets, options.settings.projectNamespacePrefix);
     this.#context = this.#createContext(options);
     this.#count();

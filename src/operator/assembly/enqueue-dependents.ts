@@ -33,7 +33,7 @@ export function enqueueDependents(
 }
 
 /** How urgent a changed object is itself. What the operator wrote is decided on already. */
-const urgencyOf = { list: 'listed', watch: 'changed', write: undefined } as const;
+const urgencyOf = { list: 'listed', relist: 'changed', watch: 'changed', write: undefined } as const;
 
 type Enqueue = (record: CredentialRecord) => void;
 

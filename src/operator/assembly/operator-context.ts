@@ -7,7 +7,7 @@ import type { TargetRecord } from '../../platform/targets/target-record.ts';
 import type { TargetStores } from '../../platform/targets/target-stores.ts';
 import type { OperatorSettings } from '../../settings/operator.ts';
 import type { OperatorMetrics } from '../../telemetry/metrics/operator.ts';
-import type { Guarded } from '../admission/admission-guard.ts';
+import type { PolicyHistory } from '../admission/policy-history.ts';
 import type { UnguardedChanges } from '../admission/unguarded-changes.ts';
 import type { CertificateRevoker } from '../certificates/certificate-revoker.ts';
 import type { RevocationRecord, RevocationRecords } from '../certificates/revocation-records.ts';
@@ -31,8 +31,8 @@ export interface ControllersOptions {
   readonly assertAdmission: () => void;
   /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
   readonly trustedSince: () => number;
-  /** Whether this is a time without the policies that guard this. */
-  readonly isUnguarded: (what: Guarded) => boolean;
+  /** When there were times without policies. */
+  readonly history: Pick<PolicyHistory, 'wasUnguarded' | 'known' | 'isKnown'>;
   /** Throws when this process does not lead for certain. */
   readonly assertLeading: () => void;
 }
@@ -41,7 +41,7 @@ export interface ControllersOptions {
 export interface OperatorContext extends ControllersOptions {
   readonly stores: CredentialStores;
   readonly targets: TargetStores;
-  readonly unguardedTargets: Pick<UnguardedChanges<TargetRecord>, 'has'>;
+  readonly unguardedTargets: Pick<UnguardedChanges<TargetRecord>, 'has' | 'judged'>;
   /** Connections to virtual clusters and clusters. */
   readonly targetClients: TargetClients;
   readonly credentials: CredentialServices;

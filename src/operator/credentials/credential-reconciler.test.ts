@@ -30,6 +30,7 @@ it('what only people read is written last, so a failure of it leaves no Secret b
         throw new Error('status is invalid');
       },
     },
+    unguarded: { judged: async () => undefined },
     secrets: { deleteAll: async () => void done.push('Secrets deleted') },
     expiryBudget: paced,
     descriptions: paced,

@@ -72,11 +72,13 @@ export class CredentialReconciler<I extends DecisionInput, S extends { readonly 
 
   /** Level-based: the key says which object to check, never what happened to it. */
   async reconcile(key: string): Promise<WorkResult | undefined> {
-    const { stores, kind, writer, finalizer } = this.#options;
+    const { stores, kind, writer, finalizer, unguarded } = this.#options;
     const known = stores.ofKind[kind].written.get(key);
     const record = known && (await writer.refreshIfUncertain(known));
     if (record === undefined) return undefined;
-    return record.deleted === undefined ? this.#advance(record, {}, []) : finalizer.finalize(record);
+    if (record.deleted !== undefined) return finalizer.finalize(record);
+    await unguarded.judged(record);
+    return this.#advance(record, {}, []);
   }
 
   /** `done`: steps that this reconcile has taken. */

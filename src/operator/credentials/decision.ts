@@ -58,7 +58,7 @@ export interface DecisionSources {
   /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
   readonly trustedSince: () => number;
   /** The objects that were made or changed in a time without policies. */
-  readonly unguarded: Pick<UnguardedChanges<CredentialRecord>, 'has'>;
+  readonly unguarded: Pick<UnguardedChanges<CredentialRecord>, 'has' | 'judged'>;
   /** The present site policy. */
   readonly sitePolicy: () => SitePolicy;
   /** Whether something is known under this name. */

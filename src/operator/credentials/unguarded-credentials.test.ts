@@ -6,27 +6,61 @@ import {
   liveRecord,
   recordOf,
 } from '../../../test/builders/credential-object.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { annotations } from '../../api/names.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import { Store } from '../../kube/cache/store.ts';
+import { allGuarded, type Guarded, PolicyHistory } from '../admission/policy-history.ts';
 import { UnguardedChanges } from '../admission/unguarded-changes.ts';
 import { credentialRules, isNoted, unguardedRefusal } from './unguarded-credentials.ts';
 
 let store: Store<CredentialRecord>;
 let changes: UnguardedChanges<CredentialRecord>;
-/** A time without policies. */
+let history: PolicyHistory;
+/** In a time without policies. */
 let gap = false;
+/** Whether the watches of the policies have brought what the API server has. */
+let isSeen = true;
 let version = 0;
 
+const clock = new FakeClock(0);
+
 beforeEach(() => {
-  store = new Store();
-  gap = false;
-  changes = new UnguardedChanges(
-    [store],
-    credentialRules(() => gap),
-    () => gap,
-  );
+  [gap, isSeen, version] = [false, true, 0];
+  history = new PolicyHistory({
+    clock,
+    readAll: async () => ({ digest: 'as seen', resourceVersion: String(version) }),
+    digestOfAll: () => 'as seen',
+    readGuarding: async () => 'as seen',
+    digestOfGuarding: () => (isSeen ? 'as seen' : 'as it was'),
+    isGuarded: () => !gap,
+  });
+  begin();
 });
+
+function begin(): void {
+  store = new Store();
+  changes = new UnguardedChanges([store], credentialRules, history);
+}
+
+/** The policies do not judge what comes next. */
+async function withoutPolicies(what: readonly Guarded[] = allGuarded): Promise<void> {
+  await history.prove();
+  gap = true;
+  for (const each of what) history.begin(each);
+}
+
+async function withPolicies(): Promise<void> {
+  gap = false;
+  await history.prove();
+}
+
+async function isUnguarded(record: CredentialRecord): Promise<boolean> {
+  // Questions keep a distance.
+  clock.advance(1_000);
+  await changes.judged(record);
+  return changes.has(record);
+}
 
 /** The watch brings the object as it is now. */
 function bring(parts: CredentialParts = {}): CredentialRecord {
@@ -46,134 +80,190 @@ describe('what was made or changed while no one stamped', () => {
     ['a changed spec', { spec }],
     ['a changed stamp', { annotations: forged }],
     ['another namespace that may name it', { spec: { ...spec, allowedNamespaces: ['theirs'] } }],
-  ])('%s is known, also when the policies are back', (what, parts) => {
+  ])('%s is known, also when the policies are back', async (what, parts) => {
     if (what !== 'an object that is new') bring();
-    gap = true;
+    await withoutPolicies();
     const record = bring(parts);
-    expect(changes.has(record)).toBe(true);
-    gap = false;
-    expect(changes.has(bring({ ...parts, status: { observedGeneration: 1 } }))).toBe(true);
+    expect(await isUnguarded(record)).toBe(true);
+    await withPolicies();
+    expect(await isUnguarded(bring({ ...parts, status: { observedGeneration: 1 } }))).toBe(true);
   });
 
-  it('a stamp of a change beyond limits that goes in a gap is not gone', () => {
+  it('a stamp of a change beyond limits that goes in a gap is not gone', async () => {
     bring({ annotations: { [annotations.changedBeyondLimits]: 'laptop/0b1c' } });
-    gap = true;
-    expect(changes.has(bring())).toBe(true);
+    await withoutPolicies();
+    expect(await isUnguarded(bring())).toBe(true);
   });
 
-  it('a problem that comes and goes is no change of it', () => {
+  it('a problem that comes and goes is no change of it', async () => {
     bring();
-    gap = true;
+    await withoutPolicies();
     const padding = 'x'.repeat(1_100_000);
     const annotations = { ...forged, padding };
     expect(bring({ annotations }).problem).toBeDefined();
-    gap = false;
-    expect(changes.has(bring({ annotations: forged }))).toBe(true);
+    await withPolicies();
+    expect(await isUnguarded(bring({ annotations: forged }))).toBe(true);
   });
 
-  it('what changes nothing of it in a gap is not meant', () => {
+  it('what changes nothing of it in a gap is not meant', async () => {
     bring();
-    gap = true;
-    expect(changes.has(bring({ spec: { user: 'alice', key: 'example-plain-key-of-ci', ttl: 5 } }))).toBe(
-      false,
-    );
+    await withoutPolicies();
+    expect(
+      await isUnguarded(bring({ spec: { user: 'alice', key: 'example-plain-key-of-ci', ttl: 5 } })),
+    ).toBe(false);
   });
 
   it.each<[string, CredentialParts]>([
     ['a rotation', { annotations: { [annotations.rotate]: 'now' } }],
     ['a longer life', { spec: { ...spec, ttl: 0 } }],
     ['an end to being disabled', { spec: { ...spec, ttl: 60, disabled: false } }],
-  ])('%s is known, until its owner changes what the policies judge', (_, parts) => {
+  ])('%s is known, until its owner changes what the policies judge', async (_, parts) => {
     const before = { spec: { ...spec, ttl: 60, disabled: true } };
     bring(before);
-    gap = true;
+    await withoutPolicies();
     const changed = { ...before, ...parts };
-    expect(changes.has(bring(changed))).toBe(true);
-    gap = false;
+    expect(await isUnguarded(bring(changed))).toBe(true);
+    await withPolicies();
     const later = {
       annotations: { [annotations.rotate]: 'again' },
       spec: { ...changed.spec, disabled: true },
     };
-    expect(changes.has(bring({ ...later, spec: { ...later.spec, description: 'mine' } }))).toBe(true);
-    expect(changes.has(bring({ ...later, spec: { ...later.spec, ttl: 30 } }))).toBe(false);
+    expect(await isUnguarded(bring({ ...later, spec: { ...later.spec, description: 'mine' } }))).toBe(true);
+    expect(await isUnguarded(bring({ ...later, spec: { ...later.spec, ttl: 30 } }))).toBe(false);
   });
 
-  it('what narrows in the same time lifts nothing', () => {
+  it('what narrows in the same time lifts nothing', async () => {
     bring({ spec: { ...spec, ttl: 60 } });
-    gap = true;
+    await withoutPolicies();
     bring({ spec: { ...spec, ttl: 6_000 } });
-    expect(changes.has(bring({ spec: { ...spec, ttl: 5_000 } }))).toBe(true);
+    expect(await isUnguarded(bring({ spec: { ...spec, ttl: 5_000 } }))).toBe(true);
   });
 
-  it('what has an end to being disabled while they are there is not meant', () => {
+  it('what has an end to being disabled while they are there is not meant', async () => {
     bring({ spec: { ...spec, ttl: 60, disabled: true } });
     const record = bring({ spec: { ...spec, ttl: 0 }, annotations: { [annotations.rotate]: 'now' } });
-    gap = true;
-    expect(changes.has(bring({ spec: { ...spec, ttl: 0 } }))).toBe(false);
-    expect(changes.has(record)).toBe(false);
+    await withoutPolicies();
+    expect(await isUnguarded(bring({ spec: { ...spec, ttl: 0 } }))).toBe(false);
+    expect(await isUnguarded(record)).toBe(false);
   });
 
-  it('what was confirmed is not meant when a new leader meets it for the first time in a gap', () => {
-    gap = true;
+  it('what was confirmed is not meant when a new leader meets it for the first time in a gap', async () => {
+    await withoutPolicies();
     const record = liveRecord();
     store.upsert(record);
-    expect(changes.has(record)).toBe(false);
-    expect(changes.has(bring({ spec }))).toBe(true);
+    expect(await isUnguarded(record)).toBe(false);
+    expect(await isUnguarded(bring({ spec }))).toBe(true);
   });
 
-  it('what is changed again afterwards is stamped', () => {
-    gap = true;
+  it('what is changed again afterwards is stamped', async () => {
+    await withoutPolicies();
+    expect(await isUnguarded(bring())).toBe(true);
+    await withPolicies();
+    expect(await isUnguarded(bring({ spec }))).toBe(false);
+    expect(await isUnguarded(bring())).toBe(false);
+  });
+
+  it('what is changed again before anyone knows of that time is not believed', async () => {
+    await withoutPolicies();
     bring();
-    gap = false;
-    expect(changes.has(bring({ spec }))).toBe(false);
-    expect(changes.has(bring())).toBe(false);
+    await withPolicies();
+    expect(await isUnguarded(bring({ spec }))).toBe(true);
   });
 
-  it('nothing is remembered of what is gone', () => {
-    gap = true;
+  it('what a watch brings long after that time was written in it all the same', async () => {
+    bring();
+    await withoutPolicies();
+    version++;
+    const late = recordOf(credentialObject({ spec, metadata: { resourceVersion: String(version) } }));
+    await withPolicies();
+    version++;
+    await history.prove();
+    store.upsert(late);
+    expect(await isUnguarded(late)).toBe(true);
+  });
+
+  it('what a watch brings before the news of that time waits for them', async () => {
+    expect(await isUnguarded(bring())).toBe(false);
+    isSeen = false;
+    const early = bring({ spec });
+    await expect(isUnguarded(early)).rejects.toThrow(/has seen the last change/);
+    for (const what of allGuarded) history.begin(what);
+    isSeen = true;
+    expect(await isUnguarded(early)).toBe(true);
+  });
+
+  it('a change that a later list brings may have come at any time since the watch', async () => {
+    bring();
+    await withoutPolicies();
+    version += 5;
+    await withPolicies();
+    version += 5;
+    const metadata = { resourceVersion: String(version) };
+    const record = recordOf(credentialObject({ spec, metadata }));
+    store.upsert(record, 'relist');
+    expect(await isUnguarded(record)).toBe(true);
+  });
+
+  it('but not before that: what was watched since is not meant', async () => {
+    bring();
+    await withoutPolicies();
+    version += 5;
+    await withPolicies();
+    bring({ name: 'other' });
+    version += 5;
+    const record = recordOf(credentialObject({ spec, metadata: { resourceVersion: String(version) } }));
+    store.upsert(record, 'relist');
+    expect(await isUnguarded(record)).toBe(false);
+  });
+
+  it('a version that was read is judged too, though no watch has brought it', async () => {
+    bring();
+    await withoutPolicies();
+    version++;
+    const read = recordOf(credentialObject({ spec, metadata: { resourceVersion: String(version) } }));
+    expect(await isUnguarded(read)).toBe(true);
+    store.upsert(read);
+    await withPolicies();
+    expect(await isUnguarded(read)).toBe(true);
+  });
+
+  it('nothing is remembered of what is gone', async () => {
+    await withoutPolicies();
     bring();
     const record = bring({ annotations: { [annotations.rotate]: 'now' } });
     store.remove(record.key, record.uid);
-    expect(changes.has(record)).toBe(false);
+    expect(await isUnguarded(record)).toBe(false);
   });
 });
 
 describe('what is changed while only the policies of ownership are away', () => {
   const own = { user: 'alice', key: 'example-plain-key-of-ci', ttl: 60 };
   const by = (user: string) => ({ [annotations.changedBy]: user, [annotations.changedByGroups]: '[]' });
-  const isKnown = (parts: CredentialParts): boolean => {
-    changes = new UnguardedChanges(
-      [store],
-      credentialRules(() => false),
-      (what) => what === 'changed',
-    );
+  const isKnown = async (parts: CredentialParts): Promise<boolean> => {
     bring({ spec: own });
-    return changes.has(bring(parts));
+    await withoutPolicies(['changes']);
+    return await isUnguarded(bring(parts));
   };
 
   it.each<[string, object]>([
     ['another key', { key: 'another-key-of-twenty-characters' }],
     ['a longer life', { ttl: 61 }],
     ['another namespace', { allowedNamespaces: ['theirs'] }],
-  ])('is known where it says that its owner has done it: %s', (_, change) => {
-    expect(isKnown({ spec: { ...own, ...change }, annotations: by('alice') })).toBe(true);
+  ])('is known where it says that its owner has done it: %s', async (_, change) => {
+    expect(await isKnown({ spec: { ...own, ...change }, annotations: by('alice') })).toBe(true);
   });
 
   it.each<[string, CredentialParts]>([
     ['narrows it', { spec: { ...own, ttl: 5 }, annotations: by('alice') }],
     ['names a stranger, and is refused for that', { spec: { ...own, ttl: 61 }, annotations: by('mallory') }],
     ['describes it', { spec: { ...own, description: 'mine' } }],
-  ])('is not meant where it %s', (_, parts) => {
-    expect(isKnown(parts)).toBe(false);
+  ])('is not meant where it %s', async (_, parts) => {
+    expect(await isKnown(parts)).toBe(false);
   });
 
-  it('is not what is made then: who asked for that is recorded', () => {
-    changes = new UnguardedChanges(
-      [store],
-      credentialRules(() => false),
-      (what) => what === 'changed',
-    );
-    expect(changes.has(bring({ spec: own }))).toBe(false);
+  it('is not what is made then: who asked for that is recorded', async () => {
+    await withoutPolicies(['changes']);
+    expect(await isUnguarded(bring({ spec: own }))).toBe(false);
   });
 });
 
@@ -189,12 +279,7 @@ describe('what was written while no operator led, and the policies are not those
     conditions: [{ type: 'Ready', status, reason, message: 'as it was' }],
   });
   const toldOf = (record: CredentialRecord, resourceVersion = '5'): boolean => {
-    store = new Store();
-    changes = new UnguardedChanges(
-      [store],
-      credentialRules(() => false),
-      () => false,
-    );
+    begin();
     store.upsert(record, 'list');
     changes.distrustSince(resourceVersion);
     return changes.has(record);
@@ -299,14 +384,15 @@ describe('what was written while no operator led, and the policies are not those
     expect(toldOf(record, '10')).toBe(false);
   });
 
-  it('is known also of a kind that was listed later', () => {
+  it('is known also of a kind that was listed later', async () => {
+    version = 10;
     changes.distrustSince('5');
     const record = recordOf(credentialObject({ spec: key }));
     store.upsert(record, 'list');
-    expect(changes.has(record)).toBe(true);
+    expect(await isUnguarded(record)).toBe(true);
     const later = recordOf(credentialObject({ name: 'later', spec: key }));
     store.upsert(later, 'watch');
-    expect(changes.has(later)).toBe(false);
+    expect(await isUnguarded(later)).toBe(false);
   });
 });
 
@@ -341,9 +427,10 @@ describe('the condition of what is not believed', () => {
     expect(isNoted(told(newOne, { spec: { ...spec, ttl: 60 }, metadata: { generation: 2 } }))).toBe(true);
   });
 
-  it('is waited for before the next leader is told that all is known', () => {
-    gap = true;
+  it('is waited for before the next leader is told that all is known', async () => {
+    await withoutPolicies();
     const record = bring({ spec });
+    await history.prove();
     expect(changes.hasUnnoted()).toBe(true);
     const { conditions } = told(record);
     version++;

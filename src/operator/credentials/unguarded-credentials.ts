@@ -8,23 +8,24 @@ import { isConfirmedSpec } from './review.ts';
 import { asksForMoreLife, hasMoreThanConfirmed } from './wider-life.ts';
 
 /**
- * How changes of a credential in a time without policies are known. `isUnrecorded`: what it says of those who asked may be false,
- * too. Else it names a stranger who changed it, and is refused for that.
+ * How changes of a credential in a time without policies are known. Where its records are true, a change by a stranger names that stranger,
+ * and is refused for it.
  */
-export const credentialRules = (isUnrecorded: () => boolean): ChangeRules<CredentialRecord> => ({
+export const credentialRules: ChangeRules<CredentialRecord> = {
+  guarded: { made: 'records', changed: 'changes' },
   contentOf,
-  counts: (previous, current) => {
+  counts: (previous, current, isRecorded) => {
     const isWider = grantOf(previous) !== grantOf(current) || asksForMoreLife(previous, current);
-    return isUnrecorded()
-      ? isWider || recordsOf(previous) !== recordsOf(current)
-      : isWider && current.problem === undefined;
+    return isRecorded
+      ? isWider && current.problem === undefined
+      : isWider || recordsOf(previous) !== recordsOf(current);
   },
   isConfirmed: isConfirmedSpec,
   // What is not confirmed may say anything: its annotations leave no trace in a generation.
   hasGained: (record) =>
     record.status.credentialHash === undefined || !isConfirmedSpec(record) || hasMoreThanConfirmed(record),
   isNoted: (record) => record.deleted !== undefined || isNoted(record),
-});
+};
 
 /** The fields that the fingerprint covers, and who may name it as a parent. */
 const grantOf = ({ fingerprints, allowedNamespaces }: CredentialRecord): string =>

@@ -24,11 +24,12 @@ function setUp() {
   const ask = vi.fn<ReferenceCheckOptions['reviews']['ask']>(async () => undefined);
   const assertAdmission = vi.fn();
   const has = vi.fn(() => false);
+  const judged = vi.fn(async () => undefined);
   const references = new ReferenceCheck({
     ...{ reviews: { ask }, assertAdmission, trustedSince: () => 0 },
-    unguarded: { has },
+    unguarded: { has, judged },
   });
-  return { ask, assertAdmission, has, check: (one = record) => references.check(one, {}, false) };
+  return { ask, assertAdmission, has, judged, check: (one = record) => references.check(one, {}, false) };
 }
 
 describe('ReferenceCheck', () => {
@@ -49,6 +50,13 @@ describe('ReferenceCheck', () => {
     const { ask, has, check } = setUp();
     has.mockReturnValue(true);
     expect(await check()).toEqual({ problem: expect.objectContaining({ reason: 'RequesterUnknown' }) });
+    expect(ask).not.toHaveBeenCalled();
+  });
+
+  it('asks nothing before it is known whether the policies have judged it', async () => {
+    const { ask, judged, check } = setUp();
+    judged.mockRejectedValue(new Error('not seen yet'));
+    await expect(check()).rejects.toThrow('not seen yet');
     expect(ask).not.toHaveBeenCalled();
   });
 

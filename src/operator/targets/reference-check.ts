@@ -26,7 +26,7 @@ export interface ReferenceCheckOptions {
   readonly assertAdmission: () => void;
   /** Since when the policies say who asks, epoch milliseconds; 0 while that is not known. */
   readonly trustedSince: () => number;
-  readonly unguarded: { has(record: TargetRecord): boolean };
+  readonly unguarded: { has(record: TargetRecord): boolean; judged(record: TargetRecord): Promise<void> };
 }
 
 export type CheckedReference =
@@ -49,7 +49,8 @@ export class ReferenceCheck {
   }
 
   async check(record: TargetRecord, uids: ReferenceUIDs, wasEntered: boolean): Promise<CheckedReference> {
-    const { reviews, assertAdmission } = this.#options;
+    const { reviews, assertAdmission, unguarded } = this.#options;
+    await unguarded.judged(record);
     const decision = this.#decide(record, uids, wasEntered);
     if (decision.kind === 'refused') return { problem: decision.problem };
     if (decision.kind === 'confirmed') return { reference: decision.reference };

@@ -33,7 +33,7 @@ describe('a target of a time without policies', () => {
     ['another name for people', spaceRecord({ spec: { ...spec, displayName: 'x' } }), false],
     ['another status', confirmed, false],
   ])('counts %s', (_, current, expected) => {
-    expect(targetRules.counts(made, current)).toBe(expected);
+    expect(targetRules.counts(made, current, true)).toBe(expected);
   });
 
   it.each<[string, TargetRecord, boolean]>([

@@ -10,6 +10,7 @@ import type { ChangeRules } from '../admission/unguarded-changes.ts';
  * asked, and the operator asks about them.
  */
 export const targetRules: ChangeRules<TargetRecord> = {
+  guarded: { made: 'records', changed: 'records' },
   contentOf,
   counts: (previous, current) => contentOf(previous) !== contentOf(current),
   isConfirmed,

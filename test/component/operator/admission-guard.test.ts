@@ -3,18 +3,15 @@ import { labels } from '../../../src/api/names.ts';
 import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
 import { systemClock } from '../../../src/kube/clock.ts';
 import { type Logger, silentLogger } from '../../../src/logger.ts';
-import {
-  type AdmissionCheck,
-  AdmissionGuard,
-  type Guarded,
-} from '../../../src/operator/admission/admission-guard.ts';
+import { type AdmissionCheck, AdmissionGuard } from '../../../src/operator/admission/admission-guard.ts';
 import {
   type PolicyKind,
   policyVersion,
   type ShippedPolicy,
   shippedPolicies,
 } from '../../../src/operator/admission/generated/shipped-policies.ts';
-import { readPolicyDigest } from '../../../src/operator/admission/policy-digest.ts';
+import { readPolicies } from '../../../src/operator/admission/policy-digest.ts';
+import type { Guarded } from '../../../src/operator/admission/policy-history.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { waitFor } from '../../fakes/wait-for.ts';
@@ -187,7 +184,7 @@ describe('the guard of the admission policies', () => {
     if (!counts) await waitFor('it is missing', () => guard.problem() !== undefined);
     put(binding, { ...after, metadata: repaired });
     await waitFor('it is trusted again', () => guard.trustedSince() === Date.parse('2026-03-03T00:00:05Z'));
-    expect(guard.problem()).toBeUndefined();
+    await waitFor('the time without it has ended', () => guard.problem() === undefined);
   });
 
   it('trusts objects from the last write on where the spec has changed and come back unseen', async () => {
@@ -232,12 +229,12 @@ describe('the guard of the admission policies', () => {
     expect(guard.digest()).toBeUndefined();
     await startComplete();
     const first = guard.digest();
-    expect(await readPolicyDigest(client, abort.signal)).toBe(first);
+    expect((await readPolicies(client)).digest).toBe(first);
     const changed = async (shape: Shape, name: string) => {
       const before = guard.digest();
       put(binding, shape);
       await waitFor(name, () => guard.digest() !== before);
-      expect(await readPolicyDigest(client, abort.signal)).toBe(guard.digest());
+      expect((await readPolicies(client)).digest).toBe(guard.digest());
     };
     await changed({ metadata: { generation: 3 } }, 'edited and put back');
     await changed({ metadata: { uid: 'again', generation: 1 } }, 'deleted and made again');

@@ -51,7 +51,8 @@ beforeEach(() => {
   };
   const [controller] = createTargetControllers({
     ...{ client: api.client, clock, random, targets, stores },
-    ...{ assertAdmission: () => undefined, trustedSince: () => 0, unguardedTargets: { has: () => false } },
+    ...{ assertAdmission: () => undefined, trustedSince: () => 0 },
+    unguardedTargets: { has: () => false, judged: async () => undefined },
     workingSince: () => 0,
     targetClients: { open, forget: () => undefined },
     queues: { virtualclusterinstances: queue },

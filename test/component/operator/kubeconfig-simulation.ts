@@ -258,7 +258,7 @@ export class KubeConfigSimulation {
       workingSince: () => workingSince,
       onEndRecorded: nothing,
       trustedSince: () => 0,
-      unguarded: { has: () => false },
+      unguarded: { has: () => false, judged: async () => undefined },
       hasTarget: () => false,
       sitePolicy: () => noSitePolicy,
       assertAdmission: nothing,

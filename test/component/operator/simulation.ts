@@ -22,6 +22,13 @@ const kinds: Readonly<Record<string, CredentialKind>> = {
   directclusterendpointtokens: 'DirectClusterEndpointToken',
 };
 
+/** The policies judge everything. */
+const guardedHistory = {
+  wasUnguarded: () => false,
+  isKnown: () => true,
+  known: async () => undefined,
+};
+
 const settings = readSettings(
   allOperatorSettings,
   { LATCHKEY_BASE_URL: 'https://latchkey.example.com' },
@@ -246,7 +253,7 @@ export class Simulation {
         if (this.#admissionMissing) throw new LatchkeyError('ERR_ADMISSION_MISSING', { missing: 1 });
       },
       trustedSince: () => 0,
-      isUnguarded: () => false,
+      history: guardedHistory,
       assertLeading: () => undefined,
     });
   }

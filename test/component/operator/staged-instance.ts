@@ -72,7 +72,8 @@ export class InstanceOperator {
     const start = clock.now();
     const [controller] = createTargetControllers({
       ...{ client, clock, random: () => 0.5, targets: this.#targets, stores: new CredentialStores(clock) },
-      ...{ assertAdmission: () => undefined, trustedSince: () => 0, unguardedTargets: { has: () => false } },
+      ...{ assertAdmission: () => undefined, trustedSince: () => 0 },
+      unguardedTargets: { has: () => false, judged: async () => undefined },
       workingSince: () => start,
       targetClients: clients,
       queues: {},

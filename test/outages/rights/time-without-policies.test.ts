@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
 import { type ControlPlane, startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import { conditionOf, type Stored } from '../../../lab/operator/api.ts';
@@ -7,13 +8,14 @@ import { RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { healthOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld, untilLeading, untilStandingBy } from '../../../lab/operator/world.ts';
+import { WriteGate } from '../../../lab/operator/write-gate.ts';
 import { annotations, systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { leases, ownedAccessKeys } from '../../../src/api/resources.ts';
 import type { Lease } from '../../../src/kube/leader/lease.ts';
 import { isNewerVersion } from '../../../src/kube/object.ts';
 import { parsePoliciesSeen } from '../../../src/operator/admission/policies-seen.ts';
-import { readPolicyDigest } from '../../../src/operator/admission/policy-digest.ts';
+import { readPolicies } from '../../../src/operator/admission/policy-digest.ts';
 import { introduce, type Person } from '../../e2e/rights/people.ts';
 import { attackByHolder, type Holder, type HolderAttack, holderOf } from './attacks-by-holder.ts';
 import {
@@ -24,7 +26,7 @@ import {
   untilNoneJudges,
   type Victim,
 } from './attacks-with-verbs.ts';
-import { disturbances } from './disturbed-policies.ts';
+import { type Disturbance, disturbances } from './disturbed-policies.ts';
 
 const plane: ControlPlane = await startControlPlane({ name: 'time-without-policies' });
 afterAll(async () => await plane.stop());
@@ -41,16 +43,19 @@ let vic: Person;
 let mallory: Person;
 let free: Holder;
 let leader: RunningOperator;
+/** Between some operators and the API server. */
+const gate = await WriteGate.start(plane);
+afterAll(async () => await gate.close());
 const operators: RunningOperator[] = [];
 
-async function start(): Promise<RunningOperator> {
-  const operator = await RunningOperator.start(plane, world.guard, { name: world.name('operator'), env });
+async function start(access: ControlPlaneAccess = plane): Promise<RunningOperator> {
+  const operator = await RunningOperator.start(access, world.guard, { name: world.name('operator'), env });
   operators.push(operator);
   return operator;
 }
 
-async function lead(): Promise<void> {
-  leader = await start();
+async function lead(access?: ControlPlaneAccess): Promise<void> {
+  leader = await start(access);
   const leads = async () => (await healthOf(leader, '/readyz')).status === 200;
   await until('it leads and all policies are there', leads, slow);
   await untilLeading(leader);
@@ -74,7 +79,7 @@ const isSeen = async (objects: readonly Stored[]): Promise<boolean> => {
   const place = { namespace: systemNamespace, name: systemObjects.lease };
   const { metadata } = await admin.client.get<Lease>(leases, place);
   const seen = parsePoliciesSeen(metadata.annotations?.[annotations.policiesSeen]);
-  if (seen?.digest !== (await readPolicyDigest(admin.client, new AbortController().signal))) return false;
+  if (seen?.digest !== (await readPolicies(admin.client)).digest) return false;
   const stored = await concurrently(objects, async (object) => await admin.get(object));
   return stored.every((object) => !isNewerVersion(object.metadata.resourceVersion, seen.until));
 };
@@ -92,12 +97,12 @@ interface OperatorState {
 const operatorStates: Readonly<Record<string, OperatorState>> = {
   'an operator runs': {
     before: async () => undefined,
-    after: async () => {
-      const isComplete = async () => (await healthOf(leader, '/readyz')).status === 200;
-      await until('all policies are there', isComplete, slow);
-    },
+    after: async () => await untilAllThere(),
   },
-  'none runs': { before: async () => void (await leader.end('SIGTERM')), after: lead },
+  'none runs': {
+    before: async () => void (await leader.end('SIGTERM')),
+    after: async () => await lead(),
+  },
   'the leader is killed beside a standby': {
     before: async () => {
       const standby = await start();
@@ -108,6 +113,53 @@ const operatorStates: Readonly<Record<string, OperatorState>> = {
     after: async () => await untilLeading(leader),
   },
 };
+
+const untilAllThere = async (): Promise<void> => {
+  const isComplete = async () => (await healthOf(leader, '/readyz')).status === 200;
+  await until('all policies are there', isComplete, slow);
+};
+
+const isAboutPolicies = (path: string): boolean => path.includes('/admissionregistration.k8s.io/');
+const questionsAboutPolicies = (): number =>
+  gate.requests.filter((request) => isAboutPolicies(request) && !request.includes('watch=')).length;
+
+/** The watch of an object and those of the policies have no common order. */
+const lateWatches: Readonly<Record<string, OperatorState>> = {
+  'the watches of the policies are late': {
+    before: async () => {
+      await leader.end('SIGTERM');
+      await lead(gate.access);
+      gate.freezeWatches(isAboutPolicies);
+    },
+    after: async () => {
+      const asked = questionsAboutPolicies();
+      await until('it has asked in vain', async () => questionsAboutPolicies() > asked + 12, slow);
+      gate.thawWatches();
+      await untilAllThere();
+    },
+  },
+  'the watches of the objects are late': {
+    before: async () => {
+      await leader.end('SIGTERM');
+      await lead(gate.access);
+      gate.freezeWatches((path) => !isAboutPolicies(path));
+    },
+    after: async () => {
+      await untilAllThere();
+      gate.thawWatches();
+    },
+  },
+};
+
+const [deleted = '', edited = ''] = Object.keys(disturbances);
+const lateCells = [
+  [edited, 'the watches of the policies are late'],
+  [deleted, 'the watches of the objects are late'],
+].map(([gap = '', state = '']) => ({
+  ...{ gap, state, withHolders: false },
+  disturb: disturbances[gap] as Disturbance,
+  ...(lateWatches[state] as OperatorState),
+}));
 
 const cells = Object.entries(disturbances).flatMap(([gap, disturb], row) =>
   Object.entries(operatorStates).map(([state, times], column) => ({
@@ -185,77 +237,80 @@ function expectNothing(status: unknown): void {
   for (const field of given) expect(status).not.toHaveProperty(field);
 }
 
-describe.each(cells)('while the policies are $gap and $state', ({ disturb, before, after, withHolders }) => {
-  let made: readonly Stored[];
-  let victims: readonly Victim[];
-  let others: Others;
-  let holders: Holders | undefined;
-  let attack: HolderAttack;
+describe.each([...cells, ...lateCells])(
+  'while the policies are $gap and $state',
+  ({ disturb, before, after, withHolders }) => {
+    let made: readonly Stored[];
+    let victims: readonly Victim[];
+    let others: Others;
+    let holders: Holders | undefined;
+    let attack: HolderAttack;
 
-  beforeAll(async () => {
-    [victims, others, holders] = await Promise.all([
-      makeVictims(world, vic),
-      makeOthers(),
-      withHolders ? makeHolders() : undefined,
-    ]);
-    const { gone: _, ...present } = others;
-    const disabled = holders === undefined ? [] : [holders.before.object];
-    await untilSeen([...victims.map(({ on }) => on), ...Object.values(present), ...disabled]);
-    await before();
-    const bringBack = await disturb(admin.client);
-    try {
-      await untilNoneJudges(mallory, others.victim);
-      if (holders !== undefined)
-        attack = await attackByHolder({ free, limited: holders.limited }, others.victim);
-      made = await attackWithVerbs(mallory, victims, { gone: others.gone, present: others.untouched });
-      if (holders !== undefined) await enable(holders);
-      await vic.patch(others.stopped, ownedAccessKeys, { spec: { disabled: true } });
-      await admin.delete(others.deleted);
-    } finally {
-      await bringBack();
-      await after();
-    }
-  }, 300_000);
-
-  it('no one with verbs at the API server gets anything by what they make or change', async () => {
-    const enabled = holders === undefined ? [] : [holders.before.object, holders.meanwhile.object];
-    const attacked = [...made, ...victims.map(({ on }) => on), ...enabled];
-    await concurrently(attacked, async (object) => {
-      const { status } = await admin.untilRefused(object, reasons.requesterUnknown, slow);
-      expectNothing(status);
-    });
-  }, 150_000);
-
-  if (withHolders)
-    it('nor does the holder of a key at the gateway', async () => {
-      const { before: disabled, meanwhile, limited } = holders as Holders;
-      for (const { body } of await attack.posts) expectNothing(body.status);
-      const targets = [attack.applied, ...attack.posted];
-      const left = await Promise.all(targets.map(async (target) => await admin.find(target)));
-      for (const object of left.filter((found) => found !== undefined)) {
-        expect(object.metadata.annotations).toMatchObject({ [annotations.requester]: 'carla' });
-        expectNothing((await admin.untilRefused(object, reasons.requesterUnknown, slow)).status);
+    beforeAll(async () => {
+      [victims, others, holders] = await Promise.all([
+        makeVictims(world, vic),
+        makeOthers(),
+        withHolders ? makeHolders() : undefined,
+      ]);
+      const { gone: _, ...present } = others;
+      const disabled = holders === undefined ? [] : [holders.before.object];
+      await untilSeen([...victims.map(({ on }) => on), ...Object.values(present), ...disabled]);
+      await before();
+      const bringBack = await disturb(admin.client);
+      try {
+        await untilNoneJudges(mallory, others.victim);
+        if (holders !== undefined)
+          attack = await attackByHolder({ free, limited: holders.limited }, others.victim);
+        made = await attackWithVerbs(mallory, victims, { gone: others.gone, present: others.untouched });
+        if (holders !== undefined) await enable(holders);
+        await vic.patch(others.stopped, ownedAccessKeys, { spec: { disabled: true } });
+        await admin.delete(others.deleted);
+      } finally {
+        await bringBack();
+        await after();
       }
-      for (const holder of [disabled, meanwhile]) expect(await answerTo(holder)).toBe(401);
-      expect(await answerTo(limited)).toBe(200);
+    }, 300_000);
+
+    it('no one with verbs at the API server gets anything by what they make or change', async () => {
+      const enabled = holders === undefined ? [] : [holders.before.object, holders.meanwhile.object];
+      const attacked = [...made, ...victims.map(({ on }) => on), ...enabled];
+      await concurrently(attacked, async (object) => {
+        const { status } = await admin.untilRefused(object, reasons.requesterUnknown, slow);
+        expectNothing(status);
+      });
     }, 150_000);
 
-  it('all else works on, and what narrows has its effect', async () => {
-    for (const object of [others.untouched, others.victim])
-      expect(conditionOf(await admin.get(object))).toMatchObject({ status: 'True' });
-    await admin.untilRefused(others.stopped, reasons.disabled, slow);
-    await admin.untilGone(others.deleted, slow);
-  }, 150_000);
+    if (withHolders)
+      it('nor does the holder of a key at the gateway', async () => {
+        const { before: disabled, meanwhile, limited } = holders as Holders;
+        for (const { body } of await attack.posts) expectNothing(body.status);
+        const targets = [attack.applied, ...attack.posted];
+        const left = await Promise.all(targets.map(async (target) => await admin.find(target)));
+        for (const object of left.filter((found) => found !== undefined)) {
+          expect(object.metadata.annotations).toMatchObject({ [annotations.requester]: 'carla' });
+          expectNothing((await admin.untilRefused(object, reasons.requesterUnknown, slow)).status);
+        }
+        for (const holder of [disabled, meanwhile]) expect(await answerTo(holder)).toBe(401);
+        expect(await answerTo(limited)).toBe(200);
+      }, 150_000);
 
-  it('what its owner changes afterwards is right again', async () => {
-    const longer = victims.find(({ title }) => title === 'a longer life') as Victim;
-    await untilSeen([longer.on]);
-    const isChanged = async () =>
-      (await vic.patch(longer.on, ownedAccessKeys, { spec: { ttl: 500 } })).status === 200;
-    await until('vic changes it', isChanged, slow);
-    await admin.untilReady(longer.on, slow);
-  }, 150_000);
-});
+    it('all else works on, and what narrows has its effect', async () => {
+      for (const object of [others.untouched, others.victim])
+        expect(conditionOf(await admin.get(object))).toMatchObject({ status: 'True' });
+      await admin.untilRefused(others.stopped, reasons.disabled, slow);
+      await admin.untilGone(others.deleted, slow);
+    }, 150_000);
+
+    it('what its owner changes afterwards is right again', async () => {
+      const longer = victims.find(({ title }) => title === 'a longer life') as Victim;
+      await untilSeen([longer.on]);
+      const isChanged = async () =>
+        (await vic.patch(longer.on, ownedAccessKeys, { spec: { ttl: 500 } })).status === 200;
+      await until('vic changes it', isChanged, slow);
+      await admin.untilReady(longer.on, slow);
+    }, 150_000);
+  },
+);
 
 describe('without a change of the policies', () => {
   it('a restart distrusts no one: what was made and changed meanwhile is confirmed', async () => {

@@ -1,0 +1,131 @@
+import { LatchkeyError } from '../../errors.ts';
+import type { Clock } from '../../kube/clock.ts';
+import { isNewerVersion } from '../../kube/object.ts';
+import { sleep } from '../../kube/sleep.ts';
+import type { ReadPolicies } from './policy-digest.ts';
+import { UnguardedTimes } from './unguarded-times.ts';
+
+/**
+ * Facts about an object that a time without policies makes doubtful: who asked for it, whose wish its changes are, whose Secret it uses.
+ */
+export type Guarded = 'records' | 'changes' | 'targets';
+
+export const allGuarded: readonly Guarded[] = ['records', 'changes', 'targets'];
+
+export interface PolicyHistoryOptions {
+  readonly clock: Clock;
+  /** Asks the API server for all policies, whatever a watch has brought. */
+  readonly readAll: () => Promise<ReadPolicies>;
+  /** Of all that the watches have brought; undefined before they are known. */
+  readonly digestOfAll: () => string | undefined;
+  /** The same two for those that guard something: quicker to read. */
+  readonly readGuarding: () => Promise<string>;
+  readonly digestOfGuarding: () => string | undefined;
+  /** Whether all that guards this is there, and had its effect by this time, in epoch milliseconds. */
+  readonly isGuarded: (what: Guarded, since: number) => boolean;
+}
+
+/** Where objects come one after the other, so many share one question: milliseconds from one to the next. */
+const spacingMs = 25;
+
+/**
+ * When the policies did not judge, and up to which moment that is known. The watch of an object and those of the policies have no common
+ * order: an object can arrive before the news that no policy has judged it.
+ */
+export class PolicyHistory {
+  readonly #options: PolicyHistoryOptions;
+  readonly #times: Readonly<Record<Guarded, UnguardedTimes>> = {
+    records: new UnguardedTimes(),
+    changes: new UnguardedTimes(),
+    targets: new UnguardedTimes(),
+  };
+  /** All that befell what guards something is known up to this resourceVersion. */
+  #knownUntil = '0';
+  /** The newest that someone waits for. */
+  #wanted = '0';
+  #asking: Promise<void> | undefined;
+  /** On the monotonic clock, as `#provenAt`. */
+  #askedAt = Number.NEGATIVE_INFINITY;
+  #proven: ReadPolicies | undefined;
+  #provenAt = Number.NEGATIVE_INFINITY;
+  #proving: Promise<void> | undefined;
+
+  constructor(options: PolicyHistoryOptions) {
+    this.#options = options;
+  }
+
+  /** All policies of the last moment of which everything is known, and that moment. */
+  get proven(): ReadPolicies | undefined {
+    return this.#proven;
+  }
+
+  /** Milliseconds since then. */
+  get age(): number {
+    return this.#options.clock.monotonic() - this.#provenAt;
+  }
+
+  isOpen(what: Guarded): boolean {
+    return this.#times[what].isOpen;
+  }
+
+  /** From the last moment on of which all is known. */
+  begin(what: Guarded): void {
+    this.#times[what].begin(this.#knownUntil);
+  }
+
+  /** Whether something that was written from the first to the last of these resourceVersions may have escaped the policies. */
+  wasUnguarded(what: Guarded, first: string, last: string): boolean {
+    return this.#times[what].overlap(first, last);
+  }
+
+  isKnown(resourceVersion: string): boolean {
+    return !isNewerVersion(resourceVersion, this.#knownUntil);
+  }
+
+  /**
+   * Resolves once all that befell the policies up to this resourceVersion is known, which an object had that has arrived. All who wait
+   * share one question. Throws `ERR_ADMISSION_UNSEEN`, which passes by itself, while the watches have not brought what the API server has.
+   */
+  async known(resourceVersion: string): Promise<void> {
+    this.#wanted = newer(this.#wanted, resourceVersion);
+    // One that is under way may have begun too early.
+    while (!this.isKnown(resourceVersion)) {
+      this.#asking ??= this.#ask().finally(() => {
+        this.#asking = undefined;
+      });
+      await this.#asking;
+    }
+  }
+
+  /** Resolves once all that befell them up to this moment is known, and ends what has ended. Throws the same. */
+  async prove(): Promise<void> {
+    this.#proving ??= this.#prove().finally(() => {
+      this.#proving = undefined;
+    });
+    await this.#proving;
+  }
+
+  async #ask(): Promise<void> {
+    const { clock, readGuarding, digestOfGuarding } = this.#options;
+    const waitMs = this.#askedAt + spacingMs - clock.monotonic();
+    if (waitMs > 0) await sleep(clock, waitMs);
+    this.#askedAt = clock.monotonic();
+    // What etcd has now is newer than whatever has arrived here.
+    const wanted = this.#wanted;
+    if ((await readGuarding()) !== digestOfGuarding()) throw new LatchkeyError('ERR_ADMISSION_UNSEEN', {});
+    this.#knownUntil = newer(this.#knownUntil, wanted);
+  }
+
+  async #prove(): Promise<void> {
+    const { clock, readAll, digestOfAll, isGuarded } = this.#options;
+    const [asked, askedAt] = [clock.now(), clock.monotonic()];
+    const found = await readAll();
+    if (found.digest !== digestOfAll()) throw new LatchkeyError('ERR_ADMISSION_UNSEEN', {});
+    this.#proven = found;
+    this.#provenAt = askedAt;
+    this.#knownUntil = newer(this.#knownUntil, found.resourceVersion);
+    for (const what of allGuarded) if (isGuarded(what, asked)) this.#times[what].end(found.resourceVersion);
+  }
+}
+
+const newer = (one: string, other: string): string => (isNewerVersion(one, other) ? one : other);

@@ -1,0 +1,45 @@
+import { isNewerVersion } from '../../kube/object.ts';
+
+interface UnguardedTime {
+  /** Up to this resourceVersion the policies did judge. */
+  readonly after: string;
+  /** From this one on they judge again; absent while they do not. */
+  readonly until?: string;
+}
+
+/** Beyond it the two oldest count as one time, with all that lies between them. */
+const maxTimes = 100;
+
+/** The times in which the policies did not guard something, in resourceVersions: those need no clock, and no watch is late by them. */
+export class UnguardedTimes {
+  #times: UnguardedTime[] = [];
+
+  get isOpen(): boolean {
+    const last = this.#times.at(-1);
+    return last !== undefined && last.until === undefined;
+  }
+
+  /** One that is open goes on. */
+  begin(after: string): void {
+    if (this.isOpen) return;
+    this.#times.push({ after });
+    if (this.#times.length > maxTimes) this.#joinOldest();
+  }
+
+  end(until: string): void {
+    if (this.isOpen) this.#times = this.#times.map((time) => ({ until, ...time }));
+  }
+
+  /** Whether one of these resourceVersions, the first and the last included, is in such a time. */
+  overlap(first: string, last: string): boolean {
+    return this.#times.some(
+      ({ after, until }) =>
+        isNewerVersion(last, after) && (until === undefined || !isNewerVersion(first, until)),
+    );
+  }
+
+  #joinOldest(): void {
+    const [{ after }, second, ...others] = this.#times as [UnguardedTime, UnguardedTime, ...UnguardedTime[]];
+    this.#times = [{ ...second, after }, ...others];
+  }
+}
