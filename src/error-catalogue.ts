@@ -103,7 +103,7 @@ export const errorCatalogue = {
   ERR_ADMISSION_UNSEEN: {
     message:
       'nothing new is confirmed before the operator has seen the last change of the admission policies',
-    fix: 'It passes by itself. Where it lasts, `/readyz` of the operator says what keeps its watches from bringing the change.',
+    fix: 'The operator goes on by itself. If this lasts, `/readyz` of the operator says which watch brings no news.',
   },
   ERR_REQUEST_MALFORMED: {
     message: 'the request is refused: {problem}',

@@ -221,7 +221,7 @@ export class AdmissionGuard {
     } catch (error) {
       this.#options.log.warn(
         { err: error },
-        'it is not known yet whether the admission policies judge again',
+        'it is not known yet whether the admission policies are in effect again',
       );
       this.#planEnd(this.#endBackOff.next());
     }
