@@ -229,6 +229,11 @@ export const errorCatalogue = {
     fix: 'Write what the path says, or leave the field out.',
     httpStatus: 400,
   },
+  ERR_OBJECT_TOO_LARGE: {
+    message: '{field} is larger than {bytes} bytes',
+    fix: 'Shorten it. Long texts belong into an object of their own.',
+    httpStatus: 422,
+  },
   ERR_OBJECT_NOT_FOUND: {
     message: '{resource}.management.platform.sh "{name}" not found',
     fix: 'Check the name. You find your own objects only; a name that somebody else has stays taken.',

@@ -86,6 +86,11 @@ describe('a key of one’s own', () => {
     ['a key of YAML twice', 'spec: {}\nspec: {}', '400 ERR_BODY_UNREADABLE', 'application/yaml'],
     ['protobuf', 'k8s', '415 ERR_BODY_TYPE', 'application/vnd.kubernetes.protobuf'],
     ['a body that is too large', { metadata: { name: 'a'.repeat(2 ** 20) } }, '413 ERR_BODY_TOO_LARGE'],
+    [
+      'annotations that no API server takes',
+      { metadata: { name: 'large', annotations: { note: 'x'.repeat(300_000) } } },
+      '422 ERR_OBJECT_TOO_LARGE',
+    ],
   ])('is refused with %s', async (_, body, refusal, type) => {
     const answer = await holder.send('POST', ownKeys, { body, ...(type ? { type } : {}) });
     expect(`${answer.status} ${answer.body.details.causes[0].reason}`).toBe(refusal);

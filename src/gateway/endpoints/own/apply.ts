@@ -10,6 +10,7 @@ import { parseObject, readWholeBody, yamlSourceOf } from '../shared/request-body
 import {
   refuseBeyondLimits,
   refuseBySitePolicy,
+  refuseLarge,
   refuseNewSecret,
   requireInstanceUse,
   requirePlatformFields,
@@ -61,6 +62,7 @@ async function applyNew(request: OwnRequest, sent: JsonObject): Promise<Reply> {
   const { verdict } = sender;
   const { user } = verdict.identity;
   const object = belowMaker(sent, verdict);
+  refuseLarge(object);
   refuseNewSecret(verdict, object);
   await requireInstanceUse(request, object);
   await requirePlatformFields(request, object);
@@ -117,6 +119,7 @@ interface AppliedManifest {
 
 function withWhatIsStored(request: OwnRequest, sent: JsonObject, stored: JsonObject): AppliedManifest {
   const { verdict } = request.sender;
+  refuseLarge(sent, stored);
   refuseNewSecret(verdict, sent, stored);
   const isChild = asObject(stored['spec'])['accessKey'] === verdict.record.name;
   const { object: hashed, plain } = withHashedKey(isChild ? belowMaker(sent, verdict) : sent);

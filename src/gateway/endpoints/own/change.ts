@@ -12,7 +12,13 @@ import { groups } from '../../../api/names.ts';
 import { type Reply, refuse, toReply } from '../shared/reply.ts';
 import { mediaTypeOf, parsePatch, readObject, readWholeBody } from '../shared/request-body.ts';
 import { applyOwn } from './apply.ts';
-import { refuseBeyondLimits, refuseBySitePolicy, refuseNewSecret, requirePlatformFields } from './checks.ts';
+import {
+  refuseBeyondLimits,
+  refuseBySitePolicy,
+  refuseLarge,
+  refuseNewSecret,
+  requirePlatformFields,
+} from './checks.ts';
 import {
   askAsHolder,
   findOwn,
@@ -41,6 +47,7 @@ export async function replaceOwn(request: OwnRequest): Promise<Reply> {
 
 /** Sends a changed object, for the very one that it was made from: another one of its name must not be changed in its place. */
 async function putOwn(request: OwnRequest, changed: JsonObject, stored: JsonObject): Promise<Reply> {
+  refuseLarge(changed, stored);
   refuseNewSecret(request.sender.verdict, changed, stored);
   const { object, plain } = withHashedKey(changed);
   const { kind } = request;

@@ -109,6 +109,28 @@ export function refuseNewSecret(
 
 const secretRefOf = (object: JsonObject): unknown => asObject(object['spec'])['secretRef'];
 
+/** All annotations together, with their names: what an API server takes. */
+const maxAnnotations = 262_144;
+/** Of `spec`, as JSON: what the policy `latchkey-object-size` lets be made. */
+const maxSpec = 400_000;
+
+/**
+ * The API server refuses it too, after a tenth of a second in which it serves no one else on that core. Counted in characters, which are never
+ * more than bytes. What is larger already may stay, so that it can be disabled. Throws a Refusal.
+ */
+export function refuseLarge(object: JsonObject, stored: JsonObject = {}): void {
+  const annotations = Object.entries(asObject(asObject(object['metadata'])['annotations']));
+  const length = annotations.reduce(
+    (sum, [name, value]) => sum + name.length + (asText(value) ?? '').length,
+    0,
+  );
+  if (length > maxAnnotations)
+    refuse('ERR_OBJECT_TOO_LARGE', { field: 'metadata.annotations', bytes: maxAnnotations });
+  const spec = JSON.stringify(object['spec'] ?? {}).length;
+  if (spec > maxSpec && spec > JSON.stringify(stored['spec'] ?? {}).length)
+    refuse('ERR_OBJECT_TOO_LARGE', { field: 'spec', bytes: maxSpec });
+}
+
 interface SiteChange {
   readonly kind: CredentialKind;
   /** As it is to be stored. */

@@ -8,7 +8,13 @@ import { collectionPath } from '../../../kube/resource-path.ts';
 import type { QuotaPermit } from '../shared/quota.ts';
 import { type IssuedCredential, type Reply, refuse, toReply, withWarning } from '../shared/reply.ts';
 import { readObject } from '../shared/request-body.ts';
-import { refuseBySitePolicy, refuseNewSecret, requireInstanceUse, requirePlatformFields } from './checks.ts';
+import {
+  refuseBySitePolicy,
+  refuseLarge,
+  refuseNewSecret,
+  requireInstanceUse,
+  requirePlatformFields,
+} from './checks.ts';
 import { untilIssued } from './issued.ts';
 import { askAsHolder, isDryRun, type OwnRequest, pathOf, resourceOf, writeQuery } from './request.ts';
 import { askerOf, belowMaker, fitToPath, type SentKey, withNewKey, withNewRecord } from './sent-object.ts';
@@ -31,6 +37,7 @@ export async function createOwn(request: OwnRequest): Promise<Reply> {
 
 function prepare(request: OwnRequest, body: JsonObject): SentKey {
   const object = belowMaker(fitToPath(request, body), request.sender.verdict);
+  refuseLarge(object);
   refuseNewSecret(request.sender.verdict, object);
   return request.kind === 'OwnedAccessKey' ? withNewKey(object, randomBytes) : { object };
 }
