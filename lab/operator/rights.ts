@@ -32,7 +32,7 @@ export async function giveRight(admin: Api, user: string, rule: Rule): Promise<v
   ].map(([first]) => first);
   const question = { group: apiGroup, resource, verb, name: object };
   const counts = async () => await isAllowed(admin.client, { user, groups: [] }, question);
-  await until('the right counts', counts, { everyMs: 10 });
+  await until('the right counts', counts);
 }
 
 /** The same with the rights of a role that exists. */

@@ -3,9 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface UntilOptions {
   /** Default: 60 000, as a busy machine is ten times slower than an idle one. */
   readonly timeoutMs?: number;
-  /** Pause between two looks; default: 40. */
+  /** Pause between two looks. Default: 40, and a twentieth of the time waited so far, which is up to 200, where that is more. */
   readonly everyMs?: number;
 }
+
+const minPauseMs = 40;
+const maxPauseMs = 200;
 
 /**
  * Looks again and again until `look` finds something, and resolves with it. @throws Error with `what` and the last thing
@@ -16,8 +19,8 @@ export async function until<Found>(
   look: () => Promise<Found | undefined | false>,
   options: UntilOptions & { readonly seen?: () => unknown } = {},
 ): Promise<Found> {
-  const { timeoutMs = 60_000, everyMs = 40, seen } = options;
-  const deadline = performance.now() + timeoutMs;
+  const { timeoutMs = 60_000, everyMs, seen } = options;
+  const start = performance.now();
   let failure: unknown;
   for (;;) {
     try {
@@ -27,11 +30,12 @@ export async function until<Found>(
     } catch (error) {
       failure = error;
     }
-    if (performance.now() > deadline) {
+    const waited = performance.now() - start;
+    if (waited > timeoutMs) {
       const last = failure instanceof Error ? failure.message : JSON.stringify(seen?.());
       throw new Error(`waited ${timeoutMs} ms in vain: ${what}; last: ${last}`, { cause: failure });
     }
-    await delay(everyMs);
+    await delay(everyMs ?? Math.min(Math.max(minPauseMs, waited / 20), maxPauseMs));
   }
 }
 
@@ -52,6 +56,6 @@ export async function timeUntil(
     last = at;
     return false;
   };
-  await until(what, lookOnce, options);
+  await until(what, lookOnce, { everyMs: minPauseMs, ...options });
   return last - start;
 }

@@ -140,7 +140,7 @@ export async function untilLeading(operator: RunningOperator): Promise<void> {
     if (operator.exited) return true;
     return (await metricOf(operator, 'latchkey_leader')) === 1 && (await isReady(operator));
   };
-  await until('the operator leads', leads, { timeoutMs: 30_000, everyMs: 10 });
+  await until('the operator leads', leads, { timeoutMs: 30_000 });
   if (operator.exited) throw new Error(`the operator ended: ${(await operator.log()).slice(-2_000)}`);
 }
 

@@ -15,6 +15,7 @@ describe('the output of a command', () => {
       '{\n  "major": "1",\n  …\n',
       '{\n  "major": "1",\n  "minor": "36"\n}\n',
     ],
+    ['with another key, whose name begins with a dash', `${'a'.repeat(43)}.pem`, `-${'b'.repeat(42)}.pem`],
     ['of which the page leaves out the middle', 'Error: … write {}', 'Error: on "STDIN": write {}'],
   ])('%s is as shown', (_, page, said) => {
     expect(isAsShown(page, said)).toBe(true);

@@ -3,7 +3,7 @@ const masks: readonly (readonly [RegExp, string])[] = [
   [/\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/g, '<uid>'],
   [/\b[\da-f]{64}\b/g, '<sha256>'],
   [/\b[\da-f]{16}\b/g, '<key id>'],
-  [/\b[\w-]{43}(?=\.pem\b)/g, '<kid>'],
+  [/(?<![\w-])[\w-]{43}(?=\.pem\b)/g, '<kid>'],
   [/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, '<time>'],
   [/(?<=\s)\d+[smhd](?:\d+[smhd])?(?=\s|$)/g, '<age>'],
   [/(?<=127\.0\.0\.1:)\d+/g, '<port>'],

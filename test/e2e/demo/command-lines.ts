@@ -14,7 +14,8 @@ export const prelude = [
   "printf 'silent\\nshow-error\\n' > .curlrc",
   `signing() { kubectl --kubeconfig=$ADMIN get secret latchkey-signing-keys -n latchkey-system -o go-template='{{range $name, $_ := .data}}{{$name}}{{"\\n"}}{{end}}'; }`,
   "kid() { until signing | sed -n 's/[.]pem$//p' | head -n 1 | grep .; do sleep 0.5; done; }",
-  `same() { "${process.execPath}" "${path.join(import.meta.dirname, 'compare-output.ts')}" shown said; }`,
+  `coproc COMPARE { exec "${process.execPath}" "${path.join(import.meta.dirname, 'compare-output.ts')}"; }`,
+  `same() { local answer; echo "$PWD" >&"\${COMPARE[1]}"; read -r answer <&"\${COMPARE[0]}"; [ "$answer" = same ]; }`,
   `as_shown() {
   local tried ended
   printf %s "$1" > shown

@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
 import { isAsShown } from '../../../tools/reference/shown-output.ts';
 
-/** Takes a file with what a page shows and one with what the command said. The exit code says whether they are the same. */
-const [shown = '', said = ''] = process.argv.slice(2).map((file) => readFileSync(file, 'utf8'));
-process.exitCode = isAsShown(shown, said) ? 0 : 1;
+/** For each folder that it reads: whether the file `said`, of a command, is as the page shows it, in the file `shown`. */
+for await (const folder of createInterface({ input: process.stdin })) {
+  const [shown = '', said = ''] = ['shown', 'said'].map((name) =>
+    readFileSync(path.join(folder, name), 'utf8'),
+  );
+  process.stdout.write(isAsShown(shown, said) ? 'same\n' : 'differs\n');
+}

@@ -107,10 +107,11 @@ describe('npm run demo', () => {
   describe('is a place in which every command of a page does what the page says, and says what the page shows:', () => {
     let leftovers: Leftovers;
     beforeAll(async () => {
-      leftovers = new Leftovers(await sharedControlPlane(), given('ADMIN'));
+      leftovers = new Leftovers(given('ADMIN'));
       await leftovers.remember();
     });
     afterEach(async () => await leftovers.remove());
+    afterAll(async () => await leftovers.close());
 
     it.each(pages.filter((page) => commandsOf(page).length > 0))(
       '%s, with nothing of another page',

@@ -1,30 +1,47 @@
-import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
+import { until } from '../../../lab/operator/until.ts';
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  clusters,
+  directClusterEndpointTokens,
+  ownedAccessKeys,
+  type Resource,
+  roleBindings,
+  spaceInstances,
+  virtualClusterInstanceKubeConfigs,
+  virtualClusterInstances,
+} from '../../../src/api/resources.ts';
+import { createKubeClient, type KubeClient } from '../../../src/kube/client/client.ts';
+import { kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
+import { isNotFound } from '../../../src/kube/kube-error.ts';
+import type { KubeObject } from '../../../src/kube/object.ts';
 
-interface Item {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: { readonly name: string; readonly namespace?: string };
-}
+const roles: Resource = { ...roleBindings, kind: 'Role', plural: 'roles' };
 
 /** What pages make. Kubeconfigs and tokens go before the keys above them. */
 const kinds = [
-  ...['virtualclusterinstancekubeconfigs', 'directclusterendpointtokens', 'ownedaccesskeys'],
-  ...['virtualclusterinstances', 'spaceinstances', 'clusters.management.platform.sh'],
-  ...['roles', 'rolebindings', 'clusterroles', 'clusterrolebindings'],
+  ...[virtualClusterInstanceKubeConfigs, directClusterEndpointTokens, ownedAccessKeys],
+  ...[virtualClusterInstances, spaceInstances, clusters, roles, roleBindings],
+  ...[clusterRoles, clusterRoleBindings],
 ];
 
-const placeOf = ({ kind, metadata }: Item): string => `${kind}/${metadata.namespace ?? ''}/${metadata.name}`;
+interface Item {
+  readonly resource: Resource;
+  readonly metadata: KubeObject['metadata'];
+}
+
+const placeOf = ({ resource, metadata }: Item): string =>
+  `${resource.kind}/${metadata.namespace ?? ''}/${metadata.name}`;
 
 /** Takes away what a page leaves, so that the next one finds the demo as a reader does who reads that page alone. */
 export class Leftovers {
-  readonly #plane: ControlPlaneAccess;
-  readonly #kubeconfig: string;
+  readonly #client: KubeClient;
   #known: ReadonlySet<string> = new Set();
 
   /** `kubeconfig` is that of an administrator. */
-  constructor(plane: ControlPlaneAccess, kubeconfig: string) {
-    this.#plane = plane;
-    this.#kubeconfig = kubeconfig;
+  constructor(kubeconfig: string) {
+    const source = kubeConfigSource({ file: kubeconfig });
+    this.#client = createKubeClient({ kubeConfig: source, userAgent: 'latchkey-test' });
   }
 
   /** What is there now stays. */
@@ -33,24 +50,34 @@ export class Leftovers {
   }
 
   async remove(): Promise<void> {
-    const items = (await this.#items()).filter((item) => !this.#known.has(placeOf(item)));
-    if (items.length === 0) return;
-    const list = { apiVersion: 'v1', kind: 'List', items };
-    await this.#kubectl(['delete', '--ignore-not-found', '--timeout=90s', '-f', '-'], JSON.stringify(list));
+    for (const item of await this.#unknown()) await this.#delete(item);
+    const left = async () => (await this.#unknown()).map(placeOf);
+    await until('nothing of the page is left', async () => (await left()).length === 0, {
+      ...{ timeoutMs: 90_000, everyMs: 100 },
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close();
+  }
+
+  async #unknown(): Promise<readonly Item[]> {
+    return (await this.#items()).filter((item) => !this.#known.has(placeOf(item)));
   }
 
   async #items(): Promise<readonly Item[]> {
-    const stdout = await this.#kubectl(['get', kinds.join(','), '--all-namespaces', '--output=json']);
-    return (JSON.parse(stdout) as { items: Item[] }).items.map(({ apiVersion, kind, metadata }) => ({
-      ...{ apiVersion, kind },
-      metadata: { name: metadata.name, ...(metadata.namespace && { namespace: metadata.namespace }) },
-    }));
+    const lists = kinds.map(async (resource) => {
+      const { items } = await this.#client.list<KubeObject>(resource);
+      return items.map(({ metadata }) => ({ resource, metadata }));
+    });
+    return (await Promise.all(lists)).flat();
   }
 
-  async #kubectl(args: readonly string[], input?: string): Promise<string> {
-    const options = { kubeconfig: this.#kubeconfig, ...(input !== undefined && { input }) };
-    const { exitCode, stdout, stderr } = await this.#plane.kubectl([...args], options);
-    if (exitCode !== 0) throw new Error(`kubectl ${args[0]}: ${stderr}`);
-    return stdout;
+  async #delete({ resource, metadata: { name, namespace } }: Item): Promise<void> {
+    try {
+      await this.#client.delete(resource, namespace === undefined ? { name } : { name, namespace });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
   }
 }
