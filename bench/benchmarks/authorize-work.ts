@@ -20,7 +20,6 @@ export type WorkName = keyof typeof works;
 async function authorize(): Promise<Operation> {
   const authentication = {
     index: { find: findVerdict(), problem: () => undefined },
-    maxCredentialBytes: 8_192,
     clock: Date,
   };
   const heads = Array.from(

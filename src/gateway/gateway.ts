@@ -1,3 +1,4 @@
+import { byCredentialKind } from '../api/credential-kinds.ts';
 import { virtualClusterInstanceKubeConfigs } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { IdentitySource } from '../kube/client/client-identity.ts';
@@ -24,9 +25,10 @@ import { RecentChanges } from './index/recent-changes.ts';
 import { SitePolicyWatch } from './index/site-policy-watch.ts';
 import { TargetRecords } from './index/target-records.ts';
 import { limitedLog } from './limited-log.ts';
+import { requestLimits, serverLimits, upstreamLimits } from './limits.ts';
 import { openUpstreamPools } from './proxy/http/upstream-pool.ts';
 import { Targets } from './proxy/targets.ts';
-import { ApiServerUpstream, type Upstream, type UpstreamLimits } from './proxy/upstream.ts';
+import { ApiServerUpstream, type Upstream } from './proxy/upstream.ts';
 import { RequestHandler } from './request-handler.ts';
 import {
   certificateProblem,
@@ -34,7 +36,7 @@ import {
   readCertificate,
   type ServingCertificate,
 } from './server/certificate.ts';
-import { GatewayServer, type ServerLimits } from './server/server.ts';
+import { GatewayServer } from './server/server.ts';
 import { LargeBodies, largeBodyLimits } from './turns/large-bodies.ts';
 import { MainThread } from './turns/main-thread.ts';
 import { YAMLReader, yamlLimits } from './yaml/yaml-reader.ts';
@@ -100,7 +102,7 @@ export class Gateway {
     const platform = new ApiServerUpstream({
       ...options,
       connections: this.#connections,
-      limits: upstreamLimitsOf(settings),
+      limits: upstreamLimits(settings),
     });
     this.#targets = this.#createTargets(platform);
     this.#server = this.#createServer(this.#createHandler());
@@ -149,7 +151,7 @@ export class Gateway {
     return new GatewayServer({
       address: settings.listenAddress,
       certificate: this.#certificate,
-      limits: limitsOf(settings),
+      limits: serverLimits(settings),
       clock,
       onConnectionClosed: (limit) => metrics.closedConnections.inc({ limit }),
       onRefused: (error) => metrics.refusals.inc({ error }),
@@ -165,18 +167,14 @@ export class Gateway {
       records: this.#targetRecords,
       connections: this.#targetConnections,
       projectNamespacePrefix: settings.projectNamespacePrefix,
-      limits: upstreamLimitsOf(settings),
+      limits: upstreamLimits(settings),
     });
   }
 
   #createEndpoints(misses: Misses): Endpoints {
     const { clock, settings } = this.#options;
     const { records } = this.#index;
-    const limits = {
-      OwnedAccessKey: settings.keysPerUser,
-      DirectClusterEndpointToken: settings.tokensPerUser,
-      VirtualClusterInstanceKubeConfig: settings.kubeConfigsPerUser,
-    };
+    const limits = byCredentialKind(() => settings.credentialsPerUser);
     return new Endpoints({
       ...this.#options,
       index: this.#index,
@@ -221,10 +219,7 @@ export class Gateway {
       findTarget: (target) => this.#targets.find(target),
       projectsVersion: () => this.#targetRecords.projectsVersion,
       permissions: this.#permissions,
-      limits: {
-        ofCredential: { short: settings.requestsPerCredential, long: settings.longRequestsPerCredential },
-        ofUser: { short: settings.requestsPerUser, long: settings.longRequestsPerUser },
-      },
+      limits: requestLimits(settings),
     });
   }
 
@@ -248,34 +243,16 @@ export class Gateway {
   }
 }
 
-const limitsOf = (settings: GatewaySettings): ServerLimits => ({
-  headerBytes: settings.maxHeaderBytes,
-  headerFields: settings.maxHeaderFields,
-  urlBytes: settings.maxURLBytes,
-  headMs: settings.headTimeoutMs,
-  idleMs: settings.idleTimeoutMs,
-  connections: settings.maxConnections,
-  strangersPerAddress: settings.strangersPerAddress,
-  strangerGraceMs: 2_000,
-});
-
-const connectionsOf = ({ settings, clock }: GatewayOptions) => ({
-  connections: settings.upstreamConnections,
-  watchConnections: settings.upstreamLongConnections,
-  openPool: openUpstreamPools(clock),
-});
-
-const upstreamLimitsOf = (settings: GatewaySettings): UpstreamLimits => ({
-  connections: settings.upstreamConnections,
-  longConnections: settings.upstreamLongConnections,
-  maxWaiting: settings.upstreamWaiting,
-  maxWaitMs: settings.upstreamWaitMs,
-});
+const connectionsOf = ({ settings, clock }: GatewayOptions) => {
+  const { connections, longConnections: watchConnections } = upstreamLimits(settings);
+  return { connections, watchConnections, openPool: openUpstreamPools(clock) };
+};
 
 const createPermissions = (options: GatewayOptions): EntryPermissions => {
   const { clock, settings } = options;
-  const { maxConnections, staleAfterMs: maxStayMs, upstreamWaiting: maxWaiting } = settings;
-  const shared = { clock, maxWaiting, maxWaitMs: settings.upstreamWaitMs };
+  const { maxConnections, staleAfterMs: maxStayMs } = settings;
+  const { maxWaiting, maxWaitMs } = upstreamLimits(settings);
+  const shared = { clock, maxWaiting, maxWaitMs };
   return new EntryPermissions({
     ...{ ...options, maxConnections, maxStayMs },
     entering: new Questions({ ...shared, client: options.entering, max: questionsAtOnce.entering }),

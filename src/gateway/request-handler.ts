@@ -28,7 +28,7 @@ import type { MainThread } from './turns/main-thread.ts';
 import { UpstreamBusy } from './turns/request-slots.ts';
 
 export interface RequestHandlerOptions {
-  readonly settings: Pick<GatewaySettings, 'baseURL' | 'maxCredentialBytes' | 'stallTimeoutMs'>;
+  readonly settings: Pick<GatewaySettings, 'baseURL' | 'stallTimeoutMs'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: GatewayMetrics;
@@ -65,7 +65,7 @@ export class RequestHandler {
     const { settings, index } = options;
     this.#options = options;
     this.#basePath = new URL(settings.baseURL).pathname.replace(/\/$/, '');
-    this.#authentication = { index, clock: options.clock, maxCredentialBytes: settings.maxCredentialBytes };
+    this.#authentication = { index, clock: options.clock };
   }
 
   handle(request: IncomingMessage, response: ServerResponse): void {

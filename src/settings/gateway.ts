@@ -31,41 +31,11 @@ export const gatewaySettingDefinitions = {
     documentation:
       '`loopback` serves without TLS, for trials on one machine. `LATCHKEY_LISTEN_ADDRESS` must then name a loopback address.',
   }),
-  maxHeaderBytes: setting({
-    name: 'LATCHKEY_MAX_HEADER_BYTES',
-    type: integer(4_096, 262_144),
-    default: '16384',
-    documentation: 'The most bytes that the headers of a request may have.',
-  }),
-  maxHeaderFields: setting({
-    name: 'LATCHKEY_MAX_HEADER_FIELDS',
-    type: integer(16, 1_000),
-    default: '100',
-    documentation: 'The most headers that a request may have.',
-  }),
-  maxURLBytes: setting({
-    name: 'LATCHKEY_MAX_URL_BYTES',
-    type: integer(1_024, 65_536),
-    default: '8192',
-    documentation: 'The longest path and query of a request.',
-  }),
-  headTimeoutMs: setting({
-    name: 'LATCHKEY_HEAD_TIMEOUT',
-    type: duration('1s', '60s'),
-    default: '10s',
-    documentation: 'How long a client may take for the TLS handshake, and for the head of a request.',
-  }),
   idleTimeoutMs: setting({
     name: 'LATCHKEY_IDLE_TIMEOUT',
     type: duration('1s', '10m'),
     default: '75s',
     documentation: 'How long a connection stays open between two requests.',
-  }),
-  maxCredentialBytes: setting({
-    name: 'LATCHKEY_MAX_CREDENTIAL_BYTES',
-    type: integer(512, 65_536),
-    default: '8192',
-    documentation: 'The longest access key or token. A longer one is refused unread.',
   }),
   staleAfterMs: setting({
     name: 'LATCHKEY_STALE_AFTER',
@@ -86,7 +56,7 @@ export const gatewaySettingDefinitions = {
     type: integer(1, 10_000),
     default: '256',
     documentation:
-      'Connections to each target for short requests. More requests wait. One user gets at most half of them.',
+      'Connections to each target for short requests, and eight times as many for watches. More requests wait: four times as many, and up to 10 seconds. One user gets at most half of each.',
   }),
   stallTimeoutMs: setting({
     name: 'LATCHKEY_STALL_TIMEOUT',
@@ -95,71 +65,19 @@ export const gatewaySettingDefinitions = {
     documentation:
       'How long a short request may stand still: no byte of its body arrives, no answer comes, or the client takes none of it. API servers end requests after 60 seconds by themselves.',
   }),
-  upstreamLongConnections: setting({
-    name: 'LATCHKEY_UPSTREAM_LONG_CONNECTIONS',
-    type: integer(1, 100_000),
-    default: '2000',
-    documentation:
-      'Connections to each target for watches and the like, one for each. More wait. One user gets at most half of them.',
-  }),
-  upstreamWaiting: setting({
-    name: 'LATCHKEY_UPSTREAM_WAITING',
-    type: integer(0, 100_000),
-    default: '1000',
-    documentation:
-      'Requests that may wait for a connection to one target, of each kind. One more gets 503 at once. One user gets at most half of the line.',
-  }),
-  upstreamWaitMs: setting({
-    name: 'LATCHKEY_UPSTREAM_WAIT',
-    type: duration('100ms', '1m'),
-    default: '10s',
-    documentation:
-      'How long a request may wait for a connection to its target, and before that for its turn to ask whether its user may enter. Then it gets 503.',
-  }),
-  requestsPerCredential: setting({
-    name: 'LATCHKEY_REQUESTS_PER_CREDENTIAL',
-    type: integer(1, 100_000),
-    default: '100',
-    documentation: 'Short requests at once with one credential. One more gets 429.',
-  }),
-  longRequestsPerCredential: setting({
-    name: 'LATCHKEY_LONG_REQUESTS_PER_CREDENTIAL',
-    type: integer(1, 100_000),
-    default: '500',
-    documentation: 'Watches and the like at once with one credential. One more gets 429.',
-  }),
   requestsPerUser: setting({
     name: 'LATCHKEY_REQUESTS_PER_USER',
     type: integer(1, 100_000),
     default: '400',
-    documentation: 'Short requests at once with all credentials of one user. One more gets 429.',
+    documentation:
+      'Short requests at once with all credentials of one user, and five times as many watches. A quarter of each with one credential. One more gets 429.',
   }),
-  longRequestsPerUser: setting({
-    name: 'LATCHKEY_LONG_REQUESTS_PER_USER',
-    type: integer(1, 100_000),
-    default: '2000',
-    documentation: 'Watches and the like at once with all credentials of one user. One more gets 429.',
-  }),
-  keysPerUser: setting({
-    name: 'LATCHKEY_KEYS_PER_USER',
+  credentialsPerUser: setting({
+    name: 'LATCHKEY_CREDENTIALS_PER_USER',
     type: integer(1, 1_000_000),
     default: '100',
     documentation:
-      'Access keys that one user may have made through the gateway. One more gets 429. Two replicas may exceed it by what is under way.',
-  }),
-  tokensPerUser: setting({
-    name: 'LATCHKEY_TOKENS_PER_USER',
-    type: integer(1, 1_000_000),
-    default: '50',
-    documentation:
-      'Tokens that one user may have made through the gateway and that have not ended. One more gets 429.',
-  }),
-  kubeConfigsPerUser: setting({
-    name: 'LATCHKEY_KUBECONFIGS_PER_USER',
-    type: integer(1, 1_000_000),
-    default: '100',
-    documentation:
-      'Kubeconfigs that one user may have made through the gateway and that have not ended. One more gets 429.',
+      'Access keys that one user may have made through the gateway, and as many tokens and kubeconfigs that have not ended. One more gets 429. Two replicas may exceed it by what is under way.',
   }),
   maxConnections: setting({
     name: 'LATCHKEY_MAX_CONNECTIONS',

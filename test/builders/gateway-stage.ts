@@ -181,7 +181,6 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
   const metrics = new GatewayMetrics(registry);
   const settings = {
     baseURL: `https://latchkey.example.com${options.basePath ?? ''}`,
-    maxCredentialBytes: 8_192,
     stallTimeoutMs: options.maxStallMs ?? 60_000,
     projectNamespacePrefix: options.projectNamespacePrefix ?? 'p-',
   };

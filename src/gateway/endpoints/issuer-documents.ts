@@ -85,7 +85,7 @@ export function toPublishedRecord(object: KubeObject): PublishedRecord {
 /** For reads of one document, of which one address may ask for so many. A live credential may always. */
 export function publicDocument(
   path: string,
-  { issuer, issuerReads, index, settings, clock }: EndpointServices,
+  { issuer, issuerReads, index, clock }: EndpointServices,
 ): PublicEndpoint {
   return {
     methods: ['GET', 'HEAD'],
@@ -93,8 +93,7 @@ export function publicDocument(
       const { request, response } = exchange;
       // Counted apart from misses: a client nearby with an old credential must not keep a verifier from the keys.
       if (issuerReads.isTooMany(request.socket.remoteAddress ?? 'unknown')) {
-        const { maxCredentialBytes } = settings;
-        if (!('verdict' in authenticate(request, { index, maxCredentialBytes, clock }))) {
+        if (!('verdict' in authenticate(request, { index, clock }))) {
           response.shouldKeepAlive = false;
           return tooManyReads;
         }

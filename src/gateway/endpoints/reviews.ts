@@ -7,6 +7,7 @@ import { readProject } from '../../scope/gate/project-reads.ts';
 import type { RequestMeaning } from '../../scope/requests/resolve-request.ts';
 import { decodeAccessReview } from '../../scope/reviews/protobuf-review.ts';
 import { reviewToRequest } from '../../scope/reviews/review-request.ts';
+import { maxCredentialBytes } from '../gate/authenticate.ts';
 import { explainDenial } from '../gate/authorise.ts';
 import { readBearer } from '../gate/bearer.ts';
 import { isOwnRequest } from '../gate/own-objects.ts';
@@ -222,7 +223,7 @@ export const tokenReviews =
     if (response.destroyed) return;
     if ('status' in body) return refuse(body);
     const read = readBearer(request.rawHeaders, {
-      maxBytes: settings.maxCredentialBytes,
+      maxBytes: maxCredentialBytes,
       isWebSocket: false,
     });
     const bearer = 'bearer' in read ? read.bearer : '';

@@ -25,7 +25,7 @@ function indexWith(found?: Verdict | Refused, problem?: string) {
 const answerTo = (bearer: string, { index }: Pick<ReturnType<typeof indexWith>, 'index'>) =>
   authenticate(
     { rawHeaders: ['Authorization', `Bearer ${bearer}`], headers: {} },
-    { index, maxCredentialBytes: 8_192, clock: new FakeClock(now) },
+    { index, clock: new FakeClock(now) },
   );
 
 const problemOf = (bearer: string, found?: Refused): string => {

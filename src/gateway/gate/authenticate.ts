@@ -15,17 +15,19 @@ export interface Authenticated {
 
 export interface AuthenticateOptions {
   readonly index: Pick<CredentialIndex, 'find' | 'problem'>;
-  readonly maxCredentialBytes: number;
   readonly clock: Pick<Clock, 'now'>;
 }
+
+/** The longest access key or token. A longer one is refused unread. */
+export const maxCredentialBytes = 8_192;
 
 /** Whose request it is, or the answer to it. */
 export function authenticate(
   { rawHeaders, headers }: Pick<IncomingMessage, 'rawHeaders' | 'headers'>,
-  { index, maxCredentialBytes: maxBytes, clock }: AuthenticateOptions,
+  { index, clock }: AuthenticateOptions,
 ): Authenticated | ErrorAnswer {
   const isWebSocket = headers.upgrade?.toLowerCase() === 'websocket';
-  const read = readBearer(rawHeaders, { maxBytes, isWebSocket });
+  const read = readBearer(rawHeaders, { maxBytes: maxCredentialBytes, isWebSocket });
   if ('problem' in read) return malformed[read.problem];
   if (index.problem() !== undefined) return stale;
   const hash = credentialHash(read.bearer);

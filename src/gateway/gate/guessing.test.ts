@@ -41,7 +41,6 @@ function start() {
   };
   const options = {
     index: { find, problem: () => undefined },
-    maxCredentialBytes: 8_192,
     clock: new FakeClock(created),
   };
   const ask = (bearer: string) =>

@@ -7,7 +7,7 @@ import { knownHolder } from './known-holder.ts';
 
 /** A tenth of the default: with it ten times as many connections say the same. */
 const waiting = 100;
-const world = await gatewayWorld({ LATCHKEY_UPSTREAM_WAITING: String(waiting) });
+const world = await gatewayWorld({ LATCHKEY_UPSTREAM_CONNECTIONS: String(waiting / 4) });
 const { gateway } = world;
 const sockets: TLSSocket[] = [];
 afterAll(() => {

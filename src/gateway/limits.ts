@@ -1,0 +1,26 @@
+import type { GatewaySettings } from '../settings/gateway.ts';
+import type { ServerLimits } from './server/server.ts';
+
+/** How long a request may wait for a connection to its target, and before that for its turn to ask whether its user may enter. */
+const maxWaitMs = 10_000;
+
+/** What no client of Kubernetes needs more of. */
+const heads = { headerBytes: 16_384, headerFields: 100, urlBytes: 8_192, headMs: 10_000 };
+
+export function serverLimits(settings: GatewaySettings): ServerLimits {
+  const { idleTimeoutMs: idleMs, maxConnections: connections, strangersPerAddress } = settings;
+  return { ...heads, idleMs, connections, strangersPerAddress, strangerGraceMs: 2_000 };
+}
+
+/** Of the connections to one target, and of the requests that wait for one. */
+export function upstreamLimits({
+  upstreamConnections: connections,
+}: Pick<GatewaySettings, 'upstreamConnections'>) {
+  return { connections, longConnections: 8 * connections, maxWaiting: 4 * connections, maxWaitMs };
+}
+
+/** Of requests at once. `long`: watches and the like. */
+export function requestLimits({ requestsPerUser: short }: Pick<GatewaySettings, 'requestsPerUser'>) {
+  const ofUser = { short, long: 5 * short };
+  return { ofUser, ofCredential: { short: Math.ceil(short / 4), long: Math.ceil(ofUser.long / 4) } };
+}
