@@ -418,11 +418,6 @@ export const errorCatalogue = {
     fix: 'Try again in some seconds. If it lasts, look whether the operator has a leader: it publishes the keys.',
     httpStatus: 503,
   },
-  ERR_UPGRADE: {
-    message: 'exec, attach, port-forward and other upgraded connections are not served yet',
-    fix: 'Use the API server of the target directly.',
-    httpStatus: 501,
-  },
   ERR_INDEX_STALE: {
     message: 'the gateway does not know at the moment which credentials are good',
     fix: 'Try again in some seconds. `/readyz?verbose` of the gateway says what it waits for.',

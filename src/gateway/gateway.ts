@@ -156,6 +156,7 @@ export class Gateway {
       onConnectionClosed: (limit) => metrics.closedConnections.inc({ limit }),
       onRefused: (error) => metrics.refusals.inc({ error }),
       onRequest: (request, response) => handler.handle(request, response),
+      mayBecomeTunnel: (request) => handler.mayBecomeTunnel(request),
     });
   }
 

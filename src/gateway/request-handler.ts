@@ -18,17 +18,20 @@ import type { Misses } from './gate/misses.ts';
 import type { OpenRequest, OpenRequests } from './gate/open-requests.ts';
 import type { CredentialIndex } from './index/credential-index.ts';
 import type { Verdict } from './index/verdict.ts';
-import { ClientGone, forward } from './proxy/forward.ts';
+import { ClientGone, type Forwarding, forward } from './proxy/forward.ts';
 import { impersonates, requestHeaders } from './proxy/request-headers.ts';
 import type { FoundTarget, Targets } from './proxy/targets.ts';
+import type { AskedTunnel } from './proxy/tunnel/open-tunnel.ts';
+import { mayBecomeTunnel, protocolOf, readUpgrade } from './proxy/tunnel/upgrade-request.ts';
 import type { Upstream } from './proxy/upstream.ts';
 import { type ErrorAnswer, errorAnswer, hasBody, sendError } from './server/error-answer.ts';
+import { UpgradedResponse } from './server/upgraded-response.ts';
 import type { LargeBodies } from './turns/large-bodies.ts';
 import type { MainThread } from './turns/main-thread.ts';
 import { UpstreamBusy } from './turns/request-slots.ts';
 
 export interface RequestHandlerOptions {
-  readonly settings: Pick<GatewaySettings, 'baseURL' | 'stallTimeoutMs'>;
+  readonly settings: Pick<GatewaySettings, 'baseURL' | 'stallTimeoutMs' | 'sessionMaxMs'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: GatewayMetrics;
@@ -51,6 +54,11 @@ interface Passed {
   readonly target: FoundTarget;
 }
 
+interface Sending extends Pick<Passed, 'sender' | 'target'> {
+  readonly upstream: Upstream;
+  readonly tunnel: AskedTunnel | undefined;
+}
+
 /** A request that its scope lets pass, as far as that is known before it is in the target. */
 type Entering = Omit<Passed, 'target'> & { readonly entry: AccessQuestion };
 
@@ -66,6 +74,17 @@ export class RequestHandler {
     this.#options = options;
     this.#basePath = new URL(settings.baseURL).pathname.replace(/\/$/, '');
     this.#authentication = { index, clock: options.clock };
+  }
+
+  /**
+   * Whether the request may become a tunnel, so that its connection is to be handed over. It is judged like any other afterwards, by what
+   * {@link handle} does.
+   */
+  mayBecomeTunnel(request: IncomingMessage): boolean {
+    const path = this.#pathOf(request);
+    if (path === undefined || hasBody(request) || request.headers.expect !== undefined) return false;
+    const asked = resolve({ method: request.method ?? '', target: path, contentType: undefined });
+    return !('status' in asked) && isForTunnel(request, asked);
   }
 
   handle(request: IncomingMessage, response: ServerResponse): void {
@@ -175,8 +194,8 @@ export class RequestHandler {
     const { index, open } = this.#options;
     const { response } = exchange;
     const { upstream } = target;
-    if (exchange.request.headers.upgrade !== undefined && !isPlainWatch(exchange.request, asked))
-      return answerUpgrade(exchange.request);
+    const tunnel = this.#readTunnel(exchange, asked);
+    if (tunnel !== undefined && 'status' in tunnel) return tunnel;
     if (upstream === undefined) return notConnected;
     const request = { ...underwayOf(response, { asked, sender }), targetUIDs: target.uids };
     const refusal = open.enter(sender.hash, request);
@@ -187,15 +206,27 @@ export class RequestHandler {
       onEnd();
     });
     index.used(sender.verdict.record);
-    this.#send(exchange, request, { sender, target, upstream });
+    this.#send(exchange, request, { sender, target, upstream, tunnel });
     return undefined;
   }
 
-  #send(
+  /** What it takes for a tunnel; an answer to what is never served; undefined for all that is answered as plain HTTP. */
+  #readTunnel(
     { request, response }: Exchange,
-    underway: OpenRequest,
-    { sender, target, upstream }: Pick<Passed, 'sender' | 'target'> & { upstream: Upstream },
-  ): void {
+    asked: ResolvedRequest,
+  ): AskedTunnel | ErrorAnswer | undefined {
+    if (request.headers.upgrade === undefined) return undefined;
+    if (hasBody(request)) return upgradeWithBody;
+    const protocol = protocolOf({ method: request.method, upgrade: request.headers.upgrade });
+    if (protocol === undefined) return unknownUpgrade;
+    if (!(response instanceof UpgradedResponse) || !isForTunnel(request, asked)) return undefined;
+    const read = readUpgrade(request.rawHeaders, protocol);
+    if ('problem' in read) return errorAnswer('ERR_REQUEST_MALFORMED', read);
+    return { request: read, response, maxMs: this.#options.settings.sessionMaxMs };
+  }
+
+  #send({ request, response }: Exchange, underway: OpenRequest, sending: Sending): void {
+    const { sender, target, upstream } = sending;
     const { clock, log, metrics, settings, endpoints } = this.#options;
     const { method = '', socket, rawHeaders } = request;
     const { asked, isLong, identity } = underway;
@@ -217,7 +248,7 @@ export class RequestHandler {
     };
     const onPlatform = target.isPlatform ? endpoints.findOnPlatform(asked, sender.verdict) : undefined;
     const endpoint = endpoints.find(asked, target) ?? onPlatform;
-    if (endpoint === undefined) return forward(forwarding);
+    if (endpoint === undefined) return forward(withTunnel(forwarding, sending));
     const refuse = (answer: ErrorAnswer) => this.#refuse(response, answer);
     const finish = () => {
       underway.isFinishing = true;
@@ -275,9 +306,20 @@ const underwayOf = (response: ServerResponse, { asked, sender: { verdict } }: Om
   impersonation: verdict.impersonation,
   scopes: verdict.scopes,
   asked,
-  isLong: isLongRunning(asked),
-  cut: () => void response.destroy(),
+  isLong: response instanceof UpgradedResponse || isLongRunning(asked),
+  cut: (why: string) => {
+    if (response instanceof UpgradedResponse) response.cut(why);
+    else response.destroy();
+  },
 });
+
+/** Only what goes to the target as it is: what the gateway answers or changes itself has no way around that. */
+const withTunnel = (forwarding: Forwarding, { tunnel }: Sending): Forwarding => {
+  if (tunnel === undefined) return forwarding;
+  const { protocol: upgrade, headers } = tunnel.request;
+  const { send } = forwarding;
+  return { ...forwarding, tunnel, send: { ...send, upgrade, headers: [...send.headers, ...headers] } };
+};
 
 /**
  * Those keep their connection for as long as they like, and their answers are passed on at once. The API server sets no limit to
@@ -290,17 +332,11 @@ const isLongRunning = ({ verb, subresource }: ResolvedRequest): boolean =>
  * A server may leave the offer of another protocol alone, and answer as if it had not been made. Clients that would rather watch
  * over a websocket take that for a watch over plain HTTP.
  */
-const isPlainWatch = (request: IncomingMessage, { verb }: ResolvedRequest): boolean =>
-  verb === 'watch' && asksForWebSocket(request) && !hasBody(request);
-
-const asksForWebSocket = ({ method, headers }: IncomingMessage): boolean =>
-  headers.upgrade?.toLowerCase() === 'websocket' && method === 'GET';
-
-/** What kubectl asks for will be served one day; anything else never. Bytes of a body would count as ones of the new protocol. */
-function answerUpgrade(request: IncomingMessage): ErrorAnswer {
-  if (hasBody(request)) return upgradeWithBody;
-  const isSPDY = /^spdy\/3\.1$/i.test(request.headers.upgrade ?? '');
-  return asksForWebSocket(request) || isSPDY ? upgrade : unknownUpgrade;
+function isForTunnel({ method, headers }: IncomingMessage, asked: ResolvedRequest): boolean {
+  const protocol = protocolOf({ method, upgrade: headers.upgrade });
+  return (
+    protocol !== undefined && mayBecomeTunnel(asked, { protocol, hasOrigin: headers.origin !== undefined })
+  );
 }
 
 /** What stands in front of the path that goes on. Without any path `/` goes on. */
@@ -312,7 +348,7 @@ const impersonationIn = ({ groups }: FoundTarget, { impersonation: user }: Verdi
 
 /** A target may answer with any number: only those that have a name become labels. 0: there was no answer. */
 const codeLabel = ({ headersSent, statusCode }: ServerResponse): string | number =>
-  headersSent ? (statusCode in STATUS_CODES ? statusCode : 'other') : 0;
+  headersSent || statusCode === 101 ? (statusCode in STATUS_CODES ? statusCode : 'other') : 0;
 
 /** Stands for the namespace that a space is, in requests that name none. */
 const anyNamespace = 'any';
@@ -324,7 +360,6 @@ const busy = errorAnswer('ERR_UPSTREAM_BUSY', {}, { headers: ['retry-after', '1'
 const unavailable = errorAnswer('ERR_UPSTREAM_UNAVAILABLE', {}, { headers: ['retry-after', '1'] });
 const tooManyMisses = errorAnswer('ERR_TOO_MANY_UNAUTHENTICATED', {}, { headers: ['retry-after', '10'] });
 const impersonation = errorAnswer('ERR_IMPERSONATION', {});
-const upgrade = errorAnswer('ERR_UPGRADE', {});
 const upgradeWithBody = errorAnswer('ERR_REQUEST_MALFORMED', {
   problem: 'it asks for another protocol and has a body',
 });

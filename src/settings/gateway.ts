@@ -65,6 +65,13 @@ export const gatewaySettingDefinitions = {
     documentation:
       'How long a short request may stand still: no byte of its body arrives, no answer comes, or the client takes none of it. API servers end requests after 60 seconds by themselves.',
   }),
+  sessionMaxMs: setting({
+    name: 'LATCHKEY_SESSION_MAX',
+    type: duration('0', '7d'),
+    default: '12h',
+    documentation:
+      'The longest that an `exec`, `attach`, `port-forward` or other upgraded connection lives. It never outlives its credential. 0: no limit of its own.',
+  }),
   requestsPerUser: setting({
     name: 'LATCHKEY_REQUESTS_PER_USER',
     type: integer(1, 100_000),

@@ -59,6 +59,7 @@ export interface StageOptions {
   /** To the platform at once. */
   readonly questions?: number;
   readonly maxStallMs?: number;
+  readonly sessionMaxMs?: number;
   readonly maxStayMs?: number;
   /** With TLS in front. */
   readonly isSecure?: boolean;
@@ -179,11 +180,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
   };
   const registry = new Registry();
   const metrics = new GatewayMetrics(registry);
-  const settings = {
-    baseURL: `https://latchkey.example.com${options.basePath ?? ''}`,
-    stallTimeoutMs: options.maxStallMs ?? 60_000,
-    projectNamespacePrefix: options.projectNamespacePrefix ?? 'p-',
-  };
+  const settings = settingsOf(options);
   const misses = missesOf(options);
   const handler = new RequestHandler({
     settings,
@@ -218,6 +215,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     onConnectionClosed: () => undefined,
     onRefused: (error) => metrics.refusals.inc({ error }),
     onRequest: (request, response) => handler.handle(request, response),
+    mayBecomeTunnel: (request) => handler.mayBecomeTunnel(request),
   });
   const address = await server.listen();
   return {
@@ -254,6 +252,13 @@ function servicesOf(index: EndpointServices['index'], records: CredentialRecords
 }
 
 export type GatewayStage = Awaited<ReturnType<typeof gatewayStage>>;
+
+const settingsOf = (options: StageOptions) => ({
+  baseURL: `https://latchkey.example.com${options.basePath ?? ''}`,
+  stallTimeoutMs: options.maxStallMs ?? 60_000,
+  sessionMaxMs: options.sessionMaxMs ?? 0,
+  projectNamespacePrefix: options.projectNamespacePrefix ?? 'p-',
+});
 
 const upstreamLimits = (options: StageOptions): UpstreamLimits => ({
   connections: options.connections ?? 8,

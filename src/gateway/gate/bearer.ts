@@ -36,8 +36,8 @@ export function readBearer(rawHeaders: readonly string[], { maxBytes, isWebSocke
 const scheme = 'Bearer ';
 const anyCase = /^bearer /i;
 const hasScheme = (value: string): boolean => value.startsWith(scheme) || anyCase.test(value);
-/** As the API server reads it. */
-const protocolPrefix = 'base64url.bearer.authorization.k8s.io.';
+/** Of a subprotocol that is a credential, as the API server reads it. */
+export const protocolPrefix = 'base64url.bearer.authorization.k8s.io.';
 
 /** Undefined where no subprotocol holds a credential. */
 function readProtocol(rawHeaders: readonly string[], maxBytes: number): Bearer | undefined {

@@ -5,8 +5,9 @@ import type { TargetLocation } from '../../scope/gate/authorise.ts';
 import type { RequestTarget } from '../../scope/request-path.ts';
 import type { ResolvedRequest } from '../../scope/requests/resolve-request.ts';
 import type { CredentialIndex } from '../index/credential-index.ts';
-import type { Verdict } from '../index/verdict.ts';
+import type { Refused, Verdict } from '../index/verdict.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
+import { explainRefusal } from './authenticate.ts';
 import { findDenial } from './authorise.ts';
 import type { EntryPermissions } from './entry-permissions.ts';
 
@@ -31,8 +32,8 @@ export interface OpenRequest {
   /** Of the target that it went to. */
   readonly targetUIDs: string;
   readonly isLong: boolean;
-  /** Ends it at once, with the answer half sent. */
-  readonly cut: () => void;
+  /** Ends it at once, with the answer half sent. The holder is told why where there is a way to. */
+  readonly cut: (why: string) => void;
   /** It was sent on, and may be what ends the credential: it gets its answer. It keeps its place until then. */
   isFinishing?: boolean;
   /** It waits for the right to enter its target. It is judged again after that, so it is not cut. */
@@ -143,11 +144,13 @@ export class OpenRequests {
   recheck(hash: string): void {
     const share = this.#shares.get(hash);
     if (share === undefined) return;
-    const verdict = this.#options.problem() === undefined ? this.#options.find(hash) : undefined;
-    const good = verdict !== undefined && 'record' in verdict ? verdict : undefined;
+    const problem = this.#options.problem();
+    const found = problem === undefined ? this.#options.find(hash) : undefined;
+    const good = found !== undefined && 'record' in found ? found : undefined;
     for (const request of [...share.open]) {
       if (request.isFinishing === true || request.isEntering === true) continue;
-      if (good === undefined || !this.#isAllowed(good, request)) request.cut();
+      if (good === undefined) request.cut(explainEnd(problem, found));
+      else if (!this.#isAllowed(good, request)) request.cut(noLongerAllowed);
     }
   }
 
@@ -174,6 +177,15 @@ export class OpenRequests {
     for (const hash of [...this.#shares.keys()]) this.recheck(hash);
     if (this.#shares.size > 0) this.#timer = this.#options.clock.setTimer(() => this.#sweep(), sweepMs);
   }
+}
+
+const noLongerAllowed = 'the credential, its user or the target no longer allows this';
+
+function explainEnd(problem: string | undefined, found: Verdict | Refused | undefined): string {
+  if (problem !== undefined) return 'the gateway does not know at the moment which credentials are good';
+  if (found === undefined || !('reason' in found))
+    return 'the credential is gone: it was deleted or replaced';
+  return explainRefusal(found.reason).replace('access key', 'credential');
 }
 
 const isSame = (one: readonly string[], other: readonly string[]): boolean =>

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { PassThrough } from 'node:stream';
+import { type Duplex, PassThrough } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../kube/clock.ts';
 import { WriteBudget } from '../../kube/queue/write-budget.ts';
@@ -10,6 +10,7 @@ import { UpstreamBusy } from '../turns/request-slots.ts';
 import { BadResponse } from './http/response-head.ts';
 import { responseHeaders } from './response-headers.ts';
 import { StallGuard } from './stall-guard.ts';
+import { type AskedTunnel, openTunnel } from './tunnel/open-tunnel.ts';
 import { UnauthorizedAnswer } from './unauthorized-answer.ts';
 import type { Sent, Upstream, UpstreamRequest } from './upstream.ts';
 
@@ -22,6 +23,8 @@ export interface Forwarding {
   readonly body?: Buffer;
   /** Where clients find the target. */
   readonly publicPath: string;
+  /** What it takes to let the answer be a tunnel. */
+  readonly tunnel?: AskedTunnel | undefined;
   /** A workload behind the subresource `proxy` of the API server may give the answer. */
   readonly isToWorkload?: boolean;
   /** A note for the client besides a refusal of the API server. */
@@ -134,7 +137,9 @@ class Relay implements Dispatcher.DispatchHandler {
         .once('error', (error) => body.destroy(error))
         .on('data', (chunk: Buffer) => this.#onRequestData(chunk));
     }
-    this.#guard = forwarding.send.isLong ? undefined : this.#createGuard();
+    // A tunnel may stand still, and the answer to the request for one may not.
+    const isGuarded = !forwarding.send.isLong || forwarding.tunnel !== undefined;
+    this.#guard = isGuarded ? this.#createGuard() : undefined;
     response.on('close', () => this.#onClosed()).on('drain', () => this.#controller?.resume());
   }
 
@@ -181,7 +186,9 @@ class Relay implements Dispatcher.DispatchHandler {
     if (headers === undefined) return this.#refuseAnswer(controller, 'the answer sends the client elsewhere');
     leaveRest(this.#response);
     this.#response.writeHead(status, [...headers, ...this.#noteOn(status)]);
-    if (this.#forwarding.send.isLong) this.#response.flushHeaders();
+    if (!this.#forwarding.send.isLong) return;
+    this.#guard?.stop();
+    this.#response.flushHeaders();
   }
 
   #noteOn(status: number): readonly string[] {
@@ -269,8 +276,21 @@ class Relay implements Dispatcher.DispatchHandler {
     this.#response.once('finish', () => socket.destroySoon());
   }
 
-  onRequestUpgrade(controller: Dispatcher.DispatchController): void {
-    controller.abort(new Error('the target switched protocols unasked'));
+  onRequestUpgrade(
+    controller: Dispatcher.DispatchController,
+    _status: number,
+    _headers: IncomingHttpHeaders,
+    upstream: Duplex,
+  ): void {
+    try {
+      if (this.#isOver) throw clientGone;
+      openTunnel(this.#forwarding, { upstream, rawHeaders: controller.rawHeaders as string[] });
+      this.#isOver = true;
+      this.#guard?.stop();
+    } catch (error) {
+      upstream.destroy();
+      this.#fail(error as Error, answerTo(error as Error));
+    }
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {

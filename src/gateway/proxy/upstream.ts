@@ -18,6 +18,8 @@ export interface UpstreamRequest {
   readonly isLong: boolean;
   /** Who it is for. Users share the connections. */
   readonly user: string;
+  /** The protocol that it asks for in place of HTTP. */
+  readonly upgrade?: string | undefined;
 }
 
 /** A request that was handed over. */
@@ -97,7 +99,7 @@ export class ApiServerUpstream implements Upstream {
 
   #sendAs(
     identity: ClientIdentity,
-    { method, path, headers, body, isLong }: UpstreamRequest,
+    { method, path, headers, body, isLong, upgrade }: UpstreamRequest,
     sent: SentRequest,
   ): void {
     sent.identity = identity;
@@ -108,6 +110,7 @@ export class ApiServerUpstream implements Upstream {
       path: own.path + path,
       headers: [...headers, ...own.headers],
       body,
+      ...(upgrade !== undefined && { upgrade }),
     });
   }
 

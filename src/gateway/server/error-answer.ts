@@ -60,7 +60,7 @@ const statusHeaders = [
  * Strangers, clients that speak something else, and those whose target sent what is no answer begin again. Clients that may only
  * not do this keep the connection.
  */
-const ending: ReadonlySet<number> = new Set([400, 401, 501, 502]);
+const ending: ReadonlySet<number> = new Set([400, 401, 502]);
 
 /** Whose body was read to its end speaks HTTP, whatever was in it. */
 const endsConnection = ({ req: { complete } }: ServerResponse, { status }: ErrorAnswer): boolean =>

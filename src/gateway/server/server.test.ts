@@ -168,7 +168,7 @@ describe('a request that is sent before the one in front of it is answered', () 
   });
 
   it.each<[string, (response: ServerResponse) => void]>([
-    ['ends the connection', (response) => sendError(response, errorAnswer('ERR_UPGRADE', {}))],
+    ['ends the connection', (response) => sendError(response, errorAnswer('ERR_UPSTREAM_ANSWER', {}))],
     ['is cut', (response) => void response.destroy()],
   ])('is ignored when that answer %s', async (_, end) => {
     const { seen, send, held } = await startHeld();
@@ -180,7 +180,7 @@ describe('a request that is sent before the one in front of it is answered', () 
 
   it('is ignored when it comes with the body of one that was refused', async () => {
     const { seen, send } = await start({}, (_, response) =>
-      sendError(response, errorAnswer('ERR_UPGRADE', {})),
+      sendError(response, errorAnswer('ERR_UPSTREAM_ANSWER', {})),
     );
     await send(`POST /first HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}${behind}`);
     expect(seen).toEqual(['POST /first']);

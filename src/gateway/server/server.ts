@@ -8,6 +8,7 @@ import type { ServingCertificate } from './certificate.ts';
 import { type ConnectionLimits, Connections, type ExceededLimit } from './connections.ts';
 import { type ErrorAnswer, errorAnswer, rawError, sendError } from './error-answer.ts';
 import { checkRequestHead, type RequestLimits, tooManyHeaders, unknownMethod } from './request-gate.ts';
+import { UpgradedResponse } from './upgraded-response.ts';
 
 export interface ServerLimits extends RequestLimits, ConnectionLimits {
   /** For the head of a request to arrive, milliseconds. */
@@ -28,6 +29,8 @@ export interface GatewayServerOptions {
   readonly onRefused: (code: HTTPErrorCode) => void;
   /** Gets every request whose head can be understood in one way only. */
   readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Whether a request for another protocol gets a connection of its own, and an UpgradedResponse. Every other is answered as it is. */
+  readonly mayBecomeTunnel?: (request: IncomingMessage) => boolean;
 }
 
 /**
@@ -45,6 +48,8 @@ export class GatewayServer {
   readonly #refused = new WeakSet<Duplex>();
   /** The answers of each socket that are not over, in turn: the first is under way, the others wait for it. */
   readonly #answers = new WeakMap<Duplex, ServerResponse[]>();
+  /** Node counts their connections, and closes none of them. */
+  readonly #upgraded = new Set<UpgradedResponse>();
   #stopping = false;
 
   constructor(options: GatewayServerOptions) {
@@ -93,9 +98,14 @@ export class GatewayServer {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#server.close(() => resolve());
     this.#server.closeIdleConnections();
-    const timer = this.#options.clock.setTimer(() => this.#server.closeAllConnections(), graceMs);
+    const timer = this.#options.clock.setTimer(() => this.#cutAll(), graceMs);
     await promise;
     timer.cancel();
+  }
+
+  #cutAll(): void {
+    for (const response of this.#upgraded) response.cut('the gateway stops: connect again');
+    this.#server.closeAllConnections();
   }
 
   #listenToRequests(): void {
@@ -105,6 +115,9 @@ export class GatewayServer {
       .on('connection', (socket: Socket) => this.#connections.add(socket))
       .on('request', onRequest)
       .on('checkContinue', onRequest)
+      .on('upgrade', (request: IncomingMessage, _socket: Duplex, head: Buffer) =>
+        this.#onUpgrade(request, head),
+      )
       .on('checkExpectation', (request, response) =>
         this.#onRequest(request, response, errorAnswer('ERR_REQUEST_EXPECTATION', {})),
       )
@@ -132,6 +145,23 @@ export class GatewayServer {
     former.once('close', () => {
       if (former.shouldKeepAlive && former.writableFinished && socket.writable)
         this.#begin(request, response);
+    });
+  }
+
+  /** It is judged as every other request. One that is sent before the former has its answer waits for that as well. */
+  #onUpgrade(request: IncomingMessage, head: Buffer): void {
+    const { socket } = request;
+    const former = this.#answers.get(socket)?.at(-1);
+    const begin = () => {
+      const response = new UpgradedResponse(request, head);
+      this.#upgraded.add(response);
+      socket.once('close', () => this.#upgraded.delete(response));
+      this.#onRequest(request, response);
+    };
+    if (former === undefined) return begin();
+    former.once('close', () => {
+      if (former.shouldKeepAlive && former.writableFinished && socket.writable) begin();
+      else socket.destroy();
     });
   }
 
@@ -194,7 +224,8 @@ const isRequestLine = (bytes: Buffer | undefined): boolean =>
 
 const plainRequest = errorAnswer('ERR_REQUEST_SCHEME', {});
 
-function createHTTPServer({ certificate, limits }: GatewayServerOptions): Server | SecureServer {
+function createHTTPServer(given: GatewayServerOptions): Server | SecureServer {
+  const { certificate, limits, mayBecomeTunnel = () => false } = given;
   const options = {
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headMs,
@@ -205,7 +236,7 @@ function createHTTPServer({ certificate, limits }: GatewayServerOptions): Server
     insecureHTTPParser: false,
     // The gate counts hosts, and answers with a Status.
     requireHostHeader: false,
-    shouldUpgradeCallback: () => false,
+    shouldUpgradeCallback: mayBecomeTunnel,
     // Without a body a request is no stream, and has no event "end".
     optimizeEmptyRequests: true,
   };

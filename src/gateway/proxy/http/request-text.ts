@@ -1,12 +1,13 @@
 import type { Dispatcher } from 'undici';
 
 /** The head of a request, without the empty line at the end. Throws a TypeError for what cannot stand in one. */
-export function requestText({ method, path, headers }: Dispatcher.DispatchOptions, host: string): string {
+export function requestText(options: Dispatcher.DispatchOptions, host: string): string {
+  const { method, path, headers } = options;
   if (!token.test(method) || !/^\/[\x21-\x7e]*$/.test(path))
     throw new TypeError('the request has a method or path that cannot be sent');
   // Some servers answer HEAD with a body, which would be taken for the next answer.
   const close = method === 'HEAD' ? 'connection: close\r\n' : '';
-  let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${close}`;
+  let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${close}${upgradeText(options)}`;
   const list = headers as readonly string[];
   for (let index = 0; index < list.length; index += 2) {
     const [name = '', value = ''] = [list[index], list[index + 1]];
@@ -16,6 +17,13 @@ export function requestText({ method, path, headers }: Dispatcher.DispatchOption
     text += `${name}: ${value}\r\n`;
   }
   return text;
+}
+
+function upgradeText({ upgrade }: Dispatcher.DispatchOptions): string {
+  if (!upgrade) return '';
+  if (!protocol.test(String(upgrade)))
+    throw new TypeError('the request asks for a protocol that has no name');
+  return `connection: Upgrade\r\nupgrade: ${upgrade}\r\n`;
 }
 
 /** Reads the length of the body that the request announces. */
@@ -40,6 +48,7 @@ const ours: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
+const protocol = /^[A-Za-z]+(?:\/[\d.]+)?$/;
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
 const notValue = /[^\t\x20-\x7e\x80-\xff]/;
 

@@ -23,6 +23,7 @@ function startParser(method = 'GET') {
     onEnd: (isPersistent) => {
       last().isPersistent = isPersistent;
     },
+    onUpgrade: () => undefined,
   });
   parser.begin(method);
   return { parser, answers };
@@ -118,6 +119,7 @@ describe('an answer', () => {
       onHead: () => undefined,
       onData: (chunk) => void blocks.push(chunk.length),
       onEnd: () => undefined,
+      onUpgrade: () => undefined,
     });
     parser.begin('GET');
     parser.read(Buffer.from(ok(['Transfer-Encoding: chunked'])));

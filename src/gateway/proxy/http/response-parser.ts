@@ -9,6 +9,8 @@ export interface ResponseEvents {
   onData(chunk: Buffer): void;
   /** `isPersistent`: another answer may follow on the connection. `hasSurplus`: bytes that belong to none came behind this one. */
   onEnd(isPersistent: boolean, hasSurplus: boolean): void;
+  /** A 101 that was asked for. Nothing more is read as HTTP; `rest` is of the other protocol. */
+  onUpgrade(rawHeaders: string[], rest: Buffer): void;
 }
 
 const maxHeadBytes = 16_384;
@@ -23,6 +25,7 @@ export class ResponseParser {
   readonly #events: ResponseEvents;
   #state: 'idle' | 'head' | 'length' | 'chunks' | 'close' | 'stopped' = 'idle';
   #method = '';
+  #mayUpgrade = false;
   #isPersistent = false;
   #keepAlive: number | undefined;
   #hints = 0;
@@ -36,9 +39,10 @@ export class ResponseParser {
     this.#events = events;
   }
 
-  /** The next answer belongs to a request with this method. */
-  begin(method: string): void {
+  /** The next answer belongs to a request with this method. `mayUpgrade`: it asks for another protocol. */
+  begin(method: string, mayUpgrade = false): void {
     this.#method = method;
+    this.#mayUpgrade = mayUpgrade;
     this.#state = 'head';
     this.#hints = 0;
   }
@@ -108,7 +112,9 @@ export class ResponseParser {
     return nothing;
   }
 
-  #onHead({ status, rawHeaders, framing, isPersistent, keepAlive }: ResponseHead, rest: Buffer): void {
+  #onHead(head: ResponseHead, rest: Buffer): void {
+    const { status, rawHeaders, framing, isPersistent, keepAlive } = head;
+    if (status === 101 && this.#mayUpgrade) return this.#onUpgrade(head, rest);
     if (status < 200) return this.#onHint(status);
     this.#keepAlive = keepAlive;
     const hasNoBody = status === 204 || status === 304;
@@ -117,6 +123,12 @@ export class ResponseParser {
     this.#events.onHead(status, rawHeaders);
     if (this.#state !== 'head') return;
     this.#expectBody(hasNoBody || this.#method === 'HEAD' ? 0 : framing, rest);
+  }
+
+  #onUpgrade({ rawHeaders, isPersistent }: ResponseHead, rest: Buffer): void {
+    if (!isPersistent) throw new BadResponse('it switches protocols and ends the connection');
+    this.#state = 'stopped';
+    this.#events.onUpgrade(rawHeaders, rest);
   }
 
   /** Comes before the answer and is not for the client. */

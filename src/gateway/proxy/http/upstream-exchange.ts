@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { BadResponse } from './response-head.ts';
 
@@ -67,6 +68,14 @@ export class UpstreamExchange implements Dispatcher.DispatchController {
     this.isOver = true;
     if (hasSurplus) this.reason = new BadResponse('it goes on behind its end');
     this.#handler.onResponseEnd?.(this, {});
+  }
+
+  /** The connection belongs to the handler from now on. */
+  onUpgrade(rawHeaders: string[], socket: Duplex): void {
+    this.rawHeaders = rawHeaders;
+    this.isOver = true;
+    if (this.#handler.onRequestUpgrade === undefined) socket.destroy();
+    else this.#handler.onRequestUpgrade(this, 101, headersByName(rawHeaders), socket);
   }
 
   /** Only the first call counts. */

@@ -27,6 +27,8 @@ export class UpstreamPool extends Dispatcher {
   readonly #target: buildConnector.Options & { readonly host: string };
   readonly #clock: Clock;
   readonly #connect: buildConnector.connector;
+  /** For what becomes a tunnel: a stream, as any socket is. */
+  readonly #connectStream: buildConnector.connector;
   readonly #sockets = new WeakMap<Socket, UpstreamSocket>();
   readonly #open = new Set<UpstreamSocket>();
   /** The last one is used first, so that those that are not needed grow old. */
@@ -53,6 +55,7 @@ export class UpstreamPool extends Dispatcher {
       return true;
     }
     this.#connect = connectorWith({ onread: { buffer: readBuffer, callback } });
+    this.#connectStream = connectorWith({});
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
@@ -80,7 +83,8 @@ export class UpstreamPool extends Dispatcher {
 
   #carry(exchange: UpstreamExchange): void {
     if (this.#isClosed) return exchange.fail(closed);
-    const connection = this.#takeFree();
+    // What asks for another protocol gets a connection that no one had before, and no one gets it afterwards.
+    const connection = exchange.options.upgrade ? undefined : this.#takeFree();
     if (connection === undefined) return this.#dial(exchange);
     // Bytes or an end that arrived while it was free are seen first: they would be taken for the answer.
     this.#due.push({ connection, exchange });
@@ -119,7 +123,8 @@ export class UpstreamPool extends Dispatcher {
   #dial(exchange: UpstreamExchange): void {
     this.#dialling.add(exchange);
     try {
-      this.#connect(this.#target, (error, socket) => this.#onDialled(exchange, error ?? socket));
+      const connect = exchange.options.upgrade ? this.#connectStream : this.#connect;
+      connect(this.#target, (error, socket) => this.#onDialled(exchange, error ?? socket));
     } catch (error) {
       // A certificate or key that no one can read.
       this.#onDialled(exchange, error as Error);
@@ -149,7 +154,7 @@ export class UpstreamPool extends Dispatcher {
   }
 
   #onFree(connection: UpstreamSocket): void {
-    if (this.#isClosed) return connection.abort(closed);
+    if (this.#isClosed || connection.isForUpgrade) return connection.abort(closed);
     const { keepAlive = Number.POSITIVE_INFINITY } = connection;
     const idleMs = Math.min(maxIdleMs, keepAlive * 1_000 - marginMs);
     if (idleMs <= 0) return connection.abort(closed);

@@ -18,6 +18,8 @@ export interface UpstreamSocketEvents {
 export class UpstreamSocket implements Carrier, ResponseEvents {
   /** While it has nothing to do: how long it may be used; the time of the pool. */
   freeUntil = 0;
+  /** Whether it was opened for a request that asks for another protocol. */
+  isForUpgrade = false;
   readonly #socket: Socket;
   readonly #host: string;
   readonly #events: UpstreamSocketEvents;
@@ -25,6 +27,9 @@ export class UpstreamSocket implements Carrier, ResponseEvents {
   #exchange: UpstreamExchange | undefined;
   #body: RequestBody | undefined;
   #isFlushDue = false;
+  /** It speaks another protocol: whoever asked for that reads and ends it. */
+  #isHandedOver = false;
+  readonly #onStreamData = (bytes: Buffer): void => this.read(bytes);
 
   constructor(socket: Socket, host: string, events: UpstreamSocketEvents) {
     this.#socket = socket;
@@ -33,7 +38,7 @@ export class UpstreamSocket implements Carrier, ResponseEvents {
     socket
       .on('drain', () => this.#body?.resume())
       .on('end', () => this.#onServerEnd())
-      .on('error', (error) => this.#abortFlushed(error))
+      .on('error', (error) => this.#onError(error))
       .on('close', () => this.#onClosed());
   }
 
@@ -48,7 +53,9 @@ export class UpstreamSocket implements Carrier, ResponseEvents {
 
   carry(exchange: UpstreamExchange): void {
     this.#exchange = exchange;
-    this.#parser.begin(exchange.options.method);
+    this.isForUpgrade = Boolean(exchange.options.upgrade);
+    this.#parser.begin(exchange.options.method, this.isForUpgrade);
+    if (this.isForUpgrade) this.#socket.on('data', this.#onStreamData);
     try {
       exchange.onStart(this);
       if (this.#exchange === exchange) this.#send(exchange.options);
@@ -114,6 +121,17 @@ export class UpstreamSocket implements Carrier, ResponseEvents {
     exchange?.onEnd(hasSurplus);
   }
 
+  /** It is no stream of answers any more, and carries no other request. */
+  onUpgrade(rawHeaders: string[], rest: Buffer): void {
+    const exchange = this.#exchange;
+    this.#exchange = undefined;
+    this.#isHandedOver = true;
+    this.#socket.off('data', this.#onStreamData).pause();
+    if (rest.length > 0) this.#socket.unshift(rest);
+    if (exchange === undefined) this.#socket.destroy();
+    else exchange.onUpgrade(rawHeaders, this.#socket);
+  }
+
   #send(options: Dispatcher.DispatchOptions): void {
     const head = requestText(options, this.#host);
     const { body = null, method } = options;
@@ -144,7 +162,12 @@ export class UpstreamSocket implements Carrier, ResponseEvents {
     this.#body = undefined;
   }
 
+  #onError(error: Error): void {
+    if (!this.#isHandedOver) this.#abortFlushed(error);
+  }
+
   #onServerEnd(): void {
+    if (this.#isHandedOver) return;
     try {
       if (!this.#parser.end()) this.#abortFlushed(new Error('the server closed the connection'));
     } catch (error) {

@@ -1,0 +1,41 @@
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../../../kube/clock.ts';
+import type { UpgradedResponse } from '../../server/upgraded-response.ts';
+import { BadResponse } from '../http/response-head.ts';
+import type { PumpOptions } from './pump.ts';
+import { Tunnel } from './tunnel.ts';
+import { switchingHead } from './upgrade-answer.ts';
+import type { UpgradeRequest } from './upgrade-request.ts';
+
+/** A request that may become a tunnel. */
+export interface AskedTunnel {
+  readonly request: UpgradeRequest;
+  readonly response: UpgradedResponse;
+  /** The longest that it may live, milliseconds; 0: no limit. */
+  readonly maxMs: number;
+}
+
+export interface TunnelPlace {
+  readonly tunnel?: AskedTunnel | undefined;
+  readonly turn: PumpOptions['turn'];
+  readonly clock: Clock;
+}
+
+/** The target's side, after its 101. */
+export interface SwitchedUpstream {
+  readonly upstream: Duplex;
+  readonly rawHeaders: readonly string[];
+}
+
+/** Passes a 101 on, and everything behind it. Throws BadResponse where it does not fit what was asked for. */
+export function openTunnel(
+  { tunnel, turn, clock }: TunnelPlace,
+  { upstream, rawHeaders }: SwitchedUpstream,
+): void {
+  if (tunnel === undefined) throw new BadResponse('it switches protocols unasked');
+  const { request, response, maxMs } = tunnel;
+  const head = switchingHead(request, rawHeaders);
+  response.statusCode = 101;
+  const isWebSocket = request.protocol === 'websocket';
+  new Tunnel({ response, upstream, head, isWebSocket, turn, clock, maxMs }).start();
+}

@@ -1,0 +1,75 @@
+import type { Readable, Writable } from 'node:stream';
+
+export interface PumpOptions {
+  readonly from: Readable;
+  readonly to: Writable;
+  /** Resolves when it is the turn of the user for whom so many bytes were received and sent. Rejects when that is over. */
+  readonly turn: (bytes: number) => Promise<void>;
+  /** Called before bytes are written. */
+  readonly onBytes?: ((bytes: Buffer) => void) | undefined;
+}
+
+/** Bytes that are passed on before others come to their turn. */
+const turnBytes = 65_536;
+/** Each piece takes the thread some time, whatever its size: it counts as so many bytes at least. */
+const minPiece = 4_096;
+/** Pieces that wait to be taken. Node limits their bytes alone, and pieces of one byte would fill the memory. */
+const maxWaiting = 32;
+
+/** Passes on what one side of a tunnel sends, at the pace of the other side and of the user's share of the main thread. */
+export class Pump {
+  readonly #options: PumpOptions;
+  readonly #onData = (bytes: Buffer): void => this.#pass(bytes);
+  readonly #onDrain = (): void => this.#goOn();
+  readonly #onTaken = (): void => {
+    this.#waiting -= 1;
+    this.#goOn();
+  };
+  #waiting = 0;
+  #passed = 0;
+  #isInLine = false;
+  #isStopped = false;
+
+  constructor(options: PumpOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#options.to.on('drain', this.#onDrain);
+    this.#options.from.on('data', this.#onData);
+    this.#goOn();
+  }
+
+  /** Passes nothing on any more. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#options.from.off('data', this.#onData);
+    this.#options.to.off('drain', this.#onDrain);
+  }
+
+  #pass(bytes: Buffer): void {
+    const { from, to, onBytes } = this.#options;
+    if (!to.writable) return;
+    onBytes?.(bytes);
+    this.#waiting += 1;
+    const hasRoom = to.write(bytes, this.#onTaken);
+    // It is received once, and sent once.
+    this.#passed += 2 * Math.max(bytes.length, minPiece);
+    if (this.#passed >= 2 * turnBytes) void this.#waitForTurn();
+    if (!hasRoom || this.#waiting >= maxWaiting || this.#isInLine) from.pause();
+  }
+
+  async #waitForTurn(): Promise<void> {
+    this.#isInLine = true;
+    const passed = this.#passed;
+    this.#passed = 0;
+    await this.#options.turn(passed).catch(() => undefined);
+    this.#isInLine = false;
+    this.#goOn();
+  }
+
+  #goOn(): void {
+    if (this.#isStopped || this.#isInLine || this.#waiting >= maxWaiting / 2) return;
+    if (!this.#options.to.writableNeedDrain) this.#options.from.resume();
+  }
+}

@@ -1,0 +1,107 @@
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Clock, Timer } from '../../../kube/clock.ts';
+import type { UpgradedResponse } from '../../server/upgraded-response.ts';
+import { Pump, type PumpOptions } from './pump.ts';
+import { closeFrame, WebSocketFrames } from './websocket-frames.ts';
+
+export interface TunnelOptions {
+  readonly response: UpgradedResponse;
+  /** It is paused. */
+  readonly upstream: Duplex;
+  /** What the client is told first. */
+  readonly head: string;
+  readonly isWebSocket: boolean;
+  readonly turn: PumpOptions['turn'];
+  readonly clock: Clock;
+  /** The longest that it may live; 0: no limit. */
+  readonly maxMs: number;
+}
+
+/** When one side has ended: for the other to take what was read before. */
+const flushMs = 5_000;
+/** When a tunnel is cut: for the client to take the reason. */
+const reasonMs = 200;
+const probeMs = 30_000;
+const tooOld = 'the session is as old as the gateway lets one get (LATCHKEY_SESSION_MAX)';
+
+/**
+ * Bytes both ways, until one side ends or the tunnel is cut. When one side ends the other gets what came before, and ends too: what
+ * goes through here has ends of its own inside, and no use for half a connection.
+ */
+export class Tunnel {
+  readonly #options: TunnelOptions;
+  readonly #client: Socket;
+  readonly #frames: WebSocketFrames | undefined;
+  readonly #pumps: readonly Pump[];
+  #timer: Timer | undefined;
+  #isOver = false;
+
+  /** Takes both connections over. */
+  constructor(options: TunnelOptions) {
+    const { upstream, response, turn } = options;
+    this.#options = options;
+    const { socket: client, early } = response.handOver((why) => this.#cut(why));
+    this.#client = client;
+    this.#frames = options.isWebSocket ? new WebSocketFrames() : undefined;
+    const onBytes = (bytes: Buffer) => this.#frames?.read(bytes);
+    this.#pumps = [
+      new Pump({ from: upstream, to: client, turn, onBytes }),
+      new Pump({ from: client, to: upstream, turn }),
+    ];
+    this.#follow(client, upstream);
+    this.#follow(upstream, client);
+    for (const bytes of early) upstream.write(bytes);
+  }
+
+  start(): void {
+    const { clock, maxMs, head } = this.#options;
+    if (maxMs > 0) this.#timer = clock.setTimer(() => this.#cut(tooOld), maxMs);
+    this.#client.setKeepAlive(true, probeMs).setNoDelay(true);
+    this.#client.write(head, 'latin1');
+    for (const pump of this.#pumps) pump.start();
+  }
+
+  #follow(side: Duplex, other: Duplex): void {
+    side
+      .on('error', () => undefined)
+      .once('end', () => this.#end(other))
+      .once('close', () => this.#end(other));
+  }
+
+  #end(other: Duplex): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#timer?.cancel();
+    for (const pump of this.#pumps) pump.stop();
+    const destroy = () => this.#destroy();
+    if (other.destroyed) return destroy();
+    this.#timer = this.#options.clock.setTimer(destroy, flushMs);
+    // To close it while bytes of it are unread would take back what was written last.
+    other.once('end', destroy).once('close', destroy).resume().end();
+  }
+
+  /** At once for both sides. The client of a websocket is told why, where a frame of ours can stand. */
+  #cut(why: string): void {
+    const { upstream, clock } = this.#options;
+    for (const pump of this.#pumps) pump.stop();
+    this.#timer?.cancel();
+    const mayTell = !this.#isOver && this.#frames?.mayAdd === true && this.#client.writable;
+    this.#isOver = true;
+    upstream.destroy();
+    if (!mayTell) return void this.#client.destroy();
+    this.#timer = clock.setTimer(() => this.#destroy(), reasonMs);
+    // Closing with bytes unread would take the reason back.
+    this.#client
+      .once('end', () => this.#destroy())
+      .once('close', () => this.#timer?.cancel())
+      .resume()
+      .end(closeFrame(why));
+  }
+
+  #destroy(): void {
+    this.#timer?.cancel();
+    this.#client.destroy();
+    this.#options.upstream.destroy();
+  }
+}
