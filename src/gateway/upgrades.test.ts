@@ -202,6 +202,17 @@ describe('a request for another protocol that can become no tunnel is answered a
     expect(seen.join('')).not.toMatch(/upgrade|sec-websocket/i);
   });
 
+  it('and so is a watch that is narrowed on its way: a tunnel would show what the scope refuses', async () => {
+    const { send, seen, know } = await start((socket) =>
+      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'),
+    );
+    know(key, verdictFor({ rules: [{}] }));
+    const line = `GET ${management}/api/v1/configmaps?watch=true`;
+    expect(await send(upgrade([bearer, 'Origin: https://a'], { line }))).toMatch(/^HTTP\/1\.1 200 OK/);
+    expect(seen.join('')).toMatch(/^GET \/api\/v1\/configmaps\?fieldSelector=[^ ]*latchkey-targets&watch=true /);
+    expect(seen.join('')).not.toMatch(/upgrade|sec-websocket/i);
+  });
+
   it('and so is one without "Connection: Upgrade", which says that it is not about this connection', async () => {
     const { send, seen } = await start();
     const text = upgrade([bearer]).replace('Connection: Upgrade', 'Connection: close');

@@ -27,8 +27,6 @@ export class UpstreamSocket implements Carrier, ResponseEvents {
   #exchange: UpstreamExchange | undefined;
   #body: RequestBody | undefined;
   #isFlushDue = false;
-  /** It speaks another protocol: whoever asked for that reads and ends it. */
-  #isHandedOver = false;
   readonly #onStreamData = (bytes: Buffer): void => this.read(bytes);
 
   constructor(socket: Socket, host: string, events: UpstreamSocketEvents) {
@@ -38,7 +36,7 @@ export class UpstreamSocket implements Carrier, ResponseEvents {
     socket
       .on('drain', () => this.#body?.resume())
       .on('end', () => this.#onServerEnd())
-      .on('error', (error) => this.#onError(error))
+      .on('error', (error) => this.#abortFlushed(error))
       .on('close', () => this.#onClosed());
   }
 
@@ -125,7 +123,6 @@ export class UpstreamSocket implements Carrier, ResponseEvents {
   onUpgrade(rawHeaders: string[], rest: Buffer): void {
     const exchange = this.#exchange;
     this.#exchange = undefined;
-    this.#isHandedOver = true;
     this.#socket.off('data', this.#onStreamData).pause();
     if (rest.length > 0) this.#socket.unshift(rest);
     if (exchange === undefined) this.#socket.destroy();
@@ -162,12 +159,7 @@ export class UpstreamSocket implements Carrier, ResponseEvents {
     this.#body = undefined;
   }
 
-  #onError(error: Error): void {
-    if (!this.#isHandedOver) this.#abortFlushed(error);
-  }
-
   #onServerEnd(): void {
-    if (this.#isHandedOver) return;
     try {
       if (!this.#parser.end()) this.#abortFlushed(new Error('the server closed the connection'));
     } catch (error) {

@@ -8,6 +8,10 @@ class Receiver extends Writable {
   received = 0;
   readonly #taken: (() => void)[] = [];
 
+  constructor() {
+    super({ highWaterMark: 16_384 });
+  }
+
   override _write(bytes: Buffer, _encoding: string, taken: () => void): void {
     this.received += bytes.length;
     this.#taken.push(taken);
@@ -34,13 +38,23 @@ function start() {
 const settled = async () => await new Promise((resolve) => setImmediate(resolve));
 
 it('pieces of one byte that no one takes are left where they are', async () => {
-  const { from, to } = start();
+  const { from, to, turns } = start();
   for (let count = 0; count < 1_000; count += 1) {
     from.write('a');
     await settled();
+    turns.shift()?.comes();
   }
   expect(to.writableLength).toBeLessThan(100);
   expect(from.isPaused()).toBe(true);
+});
+
+it('what follows more than the receiver has room for is left where it is', async () => {
+  const { from, to } = start();
+  from.write(Buffer.alloc(20_000));
+  await waitFor('the first piece', () => to.received === 20_000);
+  from.write('behind');
+  await settled();
+  expect(to.writableLength).toBe(20_000);
 });
 
 it('goes on when they are taken', async () => {

@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 export interface PumpOptions {
   readonly from: Readable;
   readonly to: Writable;
-  /** Resolves when it is the turn of the user for whom so many bytes were received and sent. Rejects when that is over. */
+  /** Resolves when it is the turn of the user, who has received and sent so many bytes. Rejects when that is over. */
   readonly turn: (bytes: number) => Promise<void>;
   /** Called before bytes are written. */
   readonly onBytes?: ((bytes: Buffer) => void) | undefined;
@@ -13,8 +13,8 @@ export interface PumpOptions {
 const turnBytes = 65_536;
 /** Each piece takes the thread some time, whatever its size: it counts as so many bytes at least. */
 const minPiece = 4_096;
-/** Pieces that wait to be taken. Node limits their bytes alone, and pieces of one byte would fill the memory. */
-const maxWaiting = 32;
+/** Pieces that wait to be taken when others may follow. Node limits their bytes alone, and pieces of one byte would fill the memory. */
+const maxWaiting = 16;
 
 /** Passes on what one side of a tunnel sends, at the pace of the other side and of the user's share of the main thread. */
 export class Pump {
@@ -56,7 +56,7 @@ export class Pump {
     // It is received once, and sent once.
     this.#passed += 2 * Math.max(bytes.length, minPiece);
     if (this.#passed >= 2 * turnBytes) void this.#waitForTurn();
-    if (!hasRoom || this.#waiting >= maxWaiting || this.#isInLine) from.pause();
+    if (!hasRoom || this.#isInLine) from.pause();
   }
 
   async #waitForTurn(): Promise<void> {
@@ -69,7 +69,7 @@ export class Pump {
   }
 
   #goOn(): void {
-    if (this.#isStopped || this.#isInLine || this.#waiting >= maxWaiting / 2) return;
+    if (this.#isStopped || this.#isInLine || this.#waiting >= maxWaiting) return;
     if (!this.#options.to.writableNeedDrain) this.#options.from.resume();
   }
 }
