@@ -209,7 +209,9 @@ describe('a request for another protocol that can become no tunnel is answered a
     know(key, verdictFor({ rules: [{}] }));
     const line = `GET ${management}/api/v1/configmaps?watch=true`;
     expect(await send(upgrade([bearer, 'Origin: https://a'], { line }))).toMatch(/^HTTP\/1\.1 200 OK/);
-    expect(seen.join('')).toMatch(/^GET \/api\/v1\/configmaps\?fieldSelector=[^ ]*latchkey-targets&watch=true /);
+    expect(seen.join('')).toMatch(
+      /^GET \/api\/v1\/configmaps\?fieldSelector=[^ ]*latchkey-targets&watch=true /,
+    );
     expect(seen.join('')).not.toMatch(/upgrade|sec-websocket/i);
   });
 
