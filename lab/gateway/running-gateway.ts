@@ -42,6 +42,7 @@ export class RunningGateway {
   readonly #agent: Agent;
   #exited = false;
   #port = 0;
+  readonly #ports = new Map<string, number>();
 
   /** Resolves when it is ready. config/default must be applied. */
   static async start(
@@ -128,11 +129,15 @@ export class RunningGateway {
 
   /** The port that its log names. */
   async listeningPort(purpose: 'requests' | 'health' | 'metrics'): Promise<number> {
+    const known = this.#ports.get(purpose);
+    if (known !== undefined) return known;
     const look = async () => {
       const lines = (await this.log()).split('\n').filter((line) => line.includes('"msg":"listening"'));
       return lines.map((line) => JSON.parse(line)).find((line) => line.purpose === purpose)?.port as number;
     };
-    return await until(`the address for ${purpose}`, look, startLimit);
+    const port = await until(`the address for ${purpose}`, look, startLimit);
+    this.#ports.set(purpose, port);
+    return port;
   }
 
   /** What it answers to `/readyz` and the like. */

@@ -1,4 +1,6 @@
+import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { systemNamespace } from '../../src/api/names.ts';
 import { serviceAccounts } from '../../src/api/resources.ts';
 import { createKubeClient } from '../../src/kube/client/client.ts';
@@ -66,7 +68,7 @@ export class RunningOperator {
 
   /** What it has logged so far; where it works from file to file, since this file began. */
   async log(): Promise<string> {
-    return (await readFile(this.process.logPath)).subarray(this.#logStart).toString();
+    return await text(createReadStream(this.process.logPath, { start: this.#logStart }));
   }
 
   /** The same since it was started. */

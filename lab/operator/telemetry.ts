@@ -30,8 +30,19 @@ export async function metricOf(operator: Logging, series: string): Promise<numbe
   return line === undefined ? 0 : Number(line.slice(series.length + 1));
 }
 
+/** A log gets long, and what is asked again and again must not read it each time. */
+const knownPorts = new WeakMap<Logging, Map<string, number>>();
+
 /** The port that its log names. */
 export async function listeningPort(operator: Logging, purpose: 'health' | 'metrics'): Promise<number> {
+  const ports = knownPorts.get(operator) ?? new Map<string, number>();
+  knownPorts.set(operator, ports);
+  const port = ports.get(purpose) ?? (await loggedPort(operator, purpose));
+  ports.set(purpose, port);
+  return port;
+}
+
+async function loggedPort(operator: Logging, purpose: 'health' | 'metrics'): Promise<number> {
   return await until(`the address for ${purpose}`, async () => {
     const lines = (await operator.wholeLog())
       .split('\n')

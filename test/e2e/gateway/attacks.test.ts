@@ -8,7 +8,7 @@ import type { Stored } from '../../../lab/operator/api.ts';
 import { uniqueName } from '../../../lab/operator/manifest.ts';
 import { bindRole, giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { group } from '../../../src/api/names.ts';
 import { clusterRoleBindings, configMaps, namespaces, type Resource } from '../../../src/api/resources.ts';
 import { makeCluster } from '../targets/target-world.ts';
@@ -139,7 +139,7 @@ describe('an access review', () => {
 
 describe('the right to use a target', () => {
   it('that is taken away ends what is open there', async () => {
-    const inside = await virtualCluster();
+    const inside = await sharedVirtualCluster();
     const bob = world.name('bob');
     const { cluster } = await makeCluster(world, await inside.adminKubeConfig());
     await giveRight(inside.admin, bob, { apiGroups: [''], resources: ['configmaps'], verbs: ['*'] });

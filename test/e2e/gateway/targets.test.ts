@@ -4,7 +4,7 @@ import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { baseURL } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { group, labels } from '../../../src/api/names.ts';
 import { namespaces, spaceInstances, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
 import { makeCluster, makeInstance } from '../targets/target-world.ts';
@@ -14,7 +14,7 @@ import { serveUntilRefused } from './load.ts';
 
 const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' });
 const { gateway, admin } = world;
-const inside = await virtualCluster();
+const inside = await sharedVirtualCluster();
 const alice = world.name('alice');
 const project = world.name('red');
 const namespace = `p-${project}`;

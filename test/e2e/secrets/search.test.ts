@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { kubectlOf } from '../../../lab/operator/kubectl.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { healthOf, metricsOf } from '../../../lab/operator/telemetry.ts';
-import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { group } from '../../../src/api/names.ts';
 import { configMaps } from '../../../src/api/resources.ts';
@@ -16,7 +16,7 @@ import { WholeRun } from './whole-run.ts';
 const world = await operatorWorld({
   env: { ...targetSettings, LATCHKEY_LOG_LEVEL: 'trace', LATCHKEY_ACTIVITY_INTERVAL: '1s' },
 });
-const cluster = await virtualCluster();
+const cluster = await sharedVirtualCluster();
 const kubectl = await kubectlOf(world, 'secret-user');
 const known = new KnownSecrets();
 

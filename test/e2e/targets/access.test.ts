@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { secretAt, type Target } from '../../../lab/operator/api.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { systemNamespace } from '../../../src/api/names.ts';
 import { secrets, virtualClusterInstances } from '../../../src/api/resources.ts';
@@ -18,7 +18,7 @@ import {
 } from './target-world.ts';
 
 const world = await operatorWorld({ env: targetSettings });
-const cluster = await virtualCluster();
+const cluster = await sharedVirtualCluster();
 const { admin } = world;
 const expires = 'management.platform.sh/token-expires';
 const ownerUID = 'management.platform.sh/owner-uid';

@@ -10,7 +10,11 @@ import { type Manifest, manifestOf } from '../../../lab/operator/manifest.ts';
 import { bindRole } from '../../../lab/operator/rights.ts';
 import { timeUntil, until } from '../../../lab/operator/until.ts';
 import { Verifier } from '../../../lab/operator/verifier.ts';
-import { kubeConfigSecret, secretPlace, virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import {
+  kubeConfigSecret,
+  secretPlace,
+  sharedVirtualCluster,
+} from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { annotations, fieldManager } from '../../../src/api/names.ts';
 import {
@@ -28,7 +32,7 @@ import { targetSettings } from '../../e2e/targets/target-world.ts';
 import { Controller, type ControllerName, difference, sync } from './controllers.ts';
 
 const world = await operatorWorld({ env: targetSettings });
-const cluster = await virtualCluster();
+const cluster = await sharedVirtualCluster();
 const { admin } = world;
 const verifier = new Verifier(admin);
 const controllers = {

@@ -5,7 +5,7 @@ import { type Applied, Kubectl } from '../../../lab/operator/kubectl.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { samples } from '../../../lab/operator/samples.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { kubeConfigSecret, virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { kubeConfigSecret, sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { namespaces as namespaceResource, secrets } from '../../../src/api/resources.ts';
 import { Controller } from './controllers.ts';
@@ -73,7 +73,7 @@ function isForControllers({ kind, spec = {} }: Sample): boolean {
 
 // The virtual cluster is on loopback, which is not dialled by default.
 const world = await operatorWorld({ env: { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' } });
-const virtual = await virtualCluster();
+const virtual = await sharedVirtualCluster();
 const { admin } = world;
 const argoCD = await Controller.of(world, 'Argo CD');
 const flux = await Controller.of(world, 'Flux');
