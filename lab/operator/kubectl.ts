@@ -69,13 +69,13 @@ export class Kubectl {
   }
 
   /** Begins a command that goes on by itself, such as `get --watch`. */
-  async begin(args: readonly string[]): Promise<Watching> {
+  async begin(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Watching> {
     const { plane, guard, name } = this.#world;
     const { pid, logPath, exited } = await guard.run({
       name: name('kubectl'),
       command: plane.binaries.kubectl,
       args,
-      env: { KUBECONFIG: this.#kubeconfig, KUBECACHEDIR: path.join(plane.folder, 'kubectl-cache') },
+      env: { ...env, KUBECONFIG: this.#kubeconfig, KUBECACHEDIR: path.join(plane.folder, 'kubectl-cache') },
     });
     const end = async () => {
       process.kill(pid);

@@ -1,0 +1,73 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createAuthority, createServer } from '../../lab/controlplane/certificates.ts';
+import type { Guard } from '../../lab/controlplane/guard.ts';
+import { buildGoProgram } from '../../lab/go/build-program.ts';
+import type { Api } from '../../lab/operator/api.ts';
+import { uniqueName } from '../../lab/operator/manifest.ts';
+import { until } from '../../lab/operator/until.ts';
+import type { Resource } from '../../src/api/resources.ts';
+
+/** A kubelet that runs commands of pods as processes of this machine. */
+export interface Kubelet {
+  readonly port: number;
+  /** The commands that have ended so far, a line each. */
+  ended(): Promise<readonly string[]>;
+}
+
+/** Builds it and starts it. @throws Error when the build fails, also where there is no `go`. */
+export async function startKubelet(guard: Guard): Promise<Kubelet> {
+  const [program, certificate, key] = ['kubelet', 'kubelet.crt', 'kubelet.key'].map((file) =>
+    path.join(guard.folder, file),
+  ) as [string, string, string];
+  if (!(await buildGoProgram(import.meta.dirname, program))) throw new Error('this test needs go');
+  const served = createServer(createAuthority('kubelet-ca'), ['localhost']);
+  await writeFile(certificate, served.certificate);
+  await writeFile(key, served.key, { mode: 0o600 });
+  const { logPath } = await guard.run({ name: 'kubelet', command: program, args: [certificate, key] });
+  const log = async () => await readFile(logPath, 'utf8');
+  const port = await until(
+    'the kubelet',
+    async () => Number(/^port (\d+)$/m.exec(await log())?.[1]) || undefined,
+  );
+  const ended = async () => [...(await log()).matchAll(/^ended (.*)$/gm)].map(([, command = '']) => command);
+  return { port, ended };
+}
+
+const nodes: Resource = { group: '', version: 'v1', plural: 'nodes', kind: 'Node', namespaced: false };
+const pods: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', namespaced: true };
+
+/** Makes a node that this kubelet serves, and a running pod on it in `default`. Returns the name of the pod. */
+export async function makePod(admin: Api, { port }: Pick<Kubelet, 'port'>): Promise<string> {
+  const [node, pod] = [uniqueName('node'), uniqueName('pod')];
+  await admin.createObject(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name: node } });
+  const address = [{ type: 'InternalIP', address: '127.0.0.1' }];
+  await admin.client.mergePatch(
+    nodes,
+    { name: node },
+    { status: { addresses: address, daemonEndpoints: { kubeletEndpoint: { Port: port } } } },
+    { subresource: 'status' },
+  );
+  const containers = [{ name: 'main', image: 'none' }];
+  await admin.createObject(pods, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: pod, namespace: 'default' },
+    spec: {
+      nodeName: node,
+      automountServiceAccountToken: false,
+      terminationGracePeriodSeconds: 0,
+      containers,
+    },
+  });
+  const containerStatuses = [
+    { name: 'main', ready: true, restartCount: 0, image: 'none', imageID: 'none', state: { running: {} } },
+  ];
+  await admin.client.mergePatch(
+    pods,
+    { name: pod, namespace: 'default' },
+    { status: { phase: 'Running', containerStatuses } },
+    { subresource: 'status' },
+  );
+  return pod;
+}
