@@ -99,7 +99,7 @@ const wordsIn = (bytes: Buffer): readonly string[] =>
     .map((word) => withoutWhatVaries(word).replace(/(kube-api-access)-\w{5}/, '$1'))
     .filter((word) => !/^\d+$/.test(word));
 
-export const isWatch = ({ path }: RecordedRequest): boolean => /[?&]watch=(?:true|True|1)\b/.test(path);
+const isWatch = ({ path }: RecordedRequest): boolean => /[?&]watch=(?:true|True|1)\b/.test(path);
 
 async function firstEvent(response: IncomingMessage): Promise<unknown> {
   let line = '';
