@@ -46,6 +46,9 @@ async function endableToken() {
   return { kubeconfig, end };
 }
 
+/** After each request of a sender, milliseconds. Whether one of them fails does not depend on how many thousands there are. */
+const paceMs = 20;
+
 /** Sends requests one after the other until it is told to stop; `failed` are the answers that no client should see. */
 class Load {
   readonly failed: unknown[] = [];
@@ -69,6 +72,7 @@ class Load {
       this.sent += 1;
       const status = await this.#send().catch((error: unknown) => error);
       if (status !== 200 && status !== 201) this.failed.push(status);
+      await delay(paceMs);
     }
   }
 }
