@@ -17,8 +17,18 @@ const withTargets = ['virtual-cluster', 'cluster', 'cluster-api', 'kamaji'];
 
 const nameOf = ({ kind, metadata }: Applied): string => `${kind}/${metadata.name}`;
 
-const untilReady = async (kubectl: Kubectl, all: readonly Applied[]): Promise<string> =>
-  await kubectl.send('wait', all, '--for=condition=Ready', '--timeout=120s');
+async function expectReady(kubectl: Kubectl, ordered: readonly Applied[]): Promise<void> {
+  await kubectl.send('apply', ordered);
+  const said = await kubectl.send('wait', ordered, '--for=condition=Ready', '--timeout=120s');
+  expect(said.match(/condition met$/gm)).toHaveLength(ordered.length);
+}
+
+async function expectUnchanged(kubectl: Kubectl, all: readonly Applied[]): Promise<void> {
+  const said = await kubectl.send('apply', all);
+  // The operator may write a status meanwhile, so it is kubectl that tells whether something was sent.
+  expect(said.match(/ unchanged$/gm)).toHaveLength(all.length);
+  expect(await kubectl.diff(all)).toBe('');
+}
 
 async function column(kubectl: Kubectl, all: readonly Applied[], jsonPath: string) {
   const lines = await kubectl.send('get', all, '-o', `jsonpath={range .items[*]}${jsonPath}{"\\n"}{end}`);
@@ -34,27 +44,16 @@ describe('the samples, applied with kubectl by an ordinary user', async () => {
     expect([...kinds].sort()).toEqual(['DirectClusterEndpointToken', 'OwnedAccessKey']);
   });
 
-  it.each([
-    ['as they stand', all],
-    ['in the opposite order', all.toReversed()],
-  ])('become ready when applied %s', async (_, ordered) => {
-    await kubectl.send('apply', ordered);
-    const said = await untilReady(kubectl, all);
-    expect(said.match(/condition met$/gm)).toHaveLength(all.length);
+  it('become ready when applied, and change nothing when they are applied once more', async () => {
+    await expectReady(kubectl, all);
     const reason = '{.status.conditions[?(@.type=="Ready")].reason}';
     expect(await column(kubectl, all, reason)).toEqual(all.map(() => 'Issued'));
+    await expectUnchanged(kubectl, all);
     await kubectl.send('delete', all, '--timeout=120s');
   });
 
-  it('change nothing when they are applied once more', async () => {
-    await kubectl.send('apply', all);
-    await untilReady(kubectl, all);
-
-    const said = await kubectl.send('apply', all);
-
-    // The operator may write a status meanwhile, so it is kubectl that tells whether something was sent.
-    expect(said.match(/ unchanged$/gm)).toHaveLength(all.length);
-    expect(await kubectl.diff(all)).toBe('');
+  it('become ready when applied in the opposite order', async () => {
+    await expectReady(kubectl, all.toReversed());
   });
 });
 
@@ -97,27 +96,17 @@ describe('the samples of a project, applied by a user who holds the sample roles
     expect(exitCode, stderr).toBe(0);
   });
 
-  it.each(
-    folders.flatMap(({ name, all }) => [
-      { name, order: 'as they stand', all },
-      { name, order: 'in the opposite order', all: all.toReversed() },
-    ]),
-  )('become ready when samples/$name is applied $order, and go away', async ({ all }) => {
-    await kubectl.send('apply', all);
-    const said = await untilReady(kubectl, all);
-    expect(said.match(/condition met$/gm)).toHaveLength(all.length);
-    await kubectl.send('delete', all, '--timeout=120s');
-  });
+  it.each(folders)(
+    'become ready when samples/$name is applied, change nothing when it is applied once more, and go away',
+    async ({ all }) => {
+      await expectReady(kubectl, all);
+      await expectUnchanged(kubectl, all);
+      await kubectl.send('delete', all, '--timeout=120s');
+    },
+  );
 
-  it.each(folders)('change nothing when samples/$name is applied once more', async ({ all }) => {
-    await kubectl.send('apply', all);
-    await untilReady(kubectl, all);
-
-    const said = await kubectl.send('apply', all);
-
-    // The operator may write a status meanwhile, so it is kubectl that tells whether something was sent.
-    expect(said.match(/ unchanged$/gm)).toHaveLength(all.length);
-    expect(await kubectl.diff(all)).toBe('');
+  it.each(folders)('become ready when samples/$name is applied in the opposite order', async ({ all }) => {
+    await expectReady(kubectl, all.toReversed());
     await kubectl.send('delete', all, '--timeout=120s');
   });
 });
