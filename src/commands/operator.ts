@@ -144,11 +144,14 @@ class OperatorProcess implements Work {
    */
   #policiesSeen(): Record<string, string> {
     const { history } = this.#guard;
-    if (history.age > provenEvery * this.#settings.leaseDurationMs) this.#proveAgain();
+    const { leaseDurationMs } = this.#settings;
+    if (history.age > provenEvery * leaseDurationMs) this.#proveAgain();
     const isUnguarded = history.isOpen('changes') || history.isOpen('targets');
-    if (history.proven === undefined || isUnguarded || this.#term?.isSettled() !== true)
-      return this.#unsettled;
-    const { digest, resourceVersion: until } = history.proven;
+    // What was known long ago, as by a standby, would have the next leader distrust all that came since.
+    const proven = history.age > leaseDurationMs ? undefined : history.proven;
+    if (proven === undefined || isUnguarded || this.#term?.isSettled() !== true) return this.#unsettled;
+    this.#unsettled = {};
+    const { digest, resourceVersion: until } = proven;
     return { [annotations.policiesSeen]: formatPoliciesSeen({ digest, until }) };
   }
 
@@ -163,12 +166,12 @@ class OperatorProcess implements Work {
   #watchedUntil(): TermOptions['watchedUntil'] {
     const said = parsePoliciesSeen(this.#elector.annotation(annotations.policiesSeen));
     const isNewLease = this.#elector.isNewLease && !this.#hasLed;
-    return async (hasConfirmed) => {
+    return async (hasConfirmed, signal) => {
       const isDeleted = said === undefined && isNewLease && hasConfirmed;
       // Someone has deleted the Lease of the leader before. If this one dies before it has dealt with that, the next must know it, too.
       if (isDeleted) this.#unsettled = { [annotations.policiesSeen]: unknownPoliciesText };
       const seen = isDeleted ? unknownPolicies : said;
-      const isSame = seen === undefined || seen.digest === (await readPolicies(this.#client)).digest;
+      const isSame = seen === undefined || seen.digest === (await readPolicies(this.#client, signal)).digest;
       return isSame ? undefined : seen.until;
     };
   }

@@ -240,6 +240,7 @@ export class Reflector<R extends StoredRecord> {
     else if (event.type !== 'BOOKMARK') this.#feed.upsert(event.object);
     if (this.#feed.isListing) return;
     this.#resourceVersion = metadata.resourceVersion;
+    this.#feed.reach(metadata.resourceVersion);
     if (this.#isStrict) this.#reach(metadata.resourceVersion);
     else this.#prove();
   }
@@ -253,7 +254,7 @@ export class Reflector<R extends StoredRecord> {
 
   /** `opened`: of a list that came as a watch, when that began. */
   async #endList(resourceVersion: string, opened?: number): Promise<void> {
-    await this.#feed.endList(this.#slice);
+    await this.#feed.endList(resourceVersion, this.#slice);
     this.#resourceVersion = resourceVersion;
     this.#freshness.listed();
     // Pages say nothing of watches. A strict reflector waits for what the next one brings.

@@ -30,7 +30,7 @@ export class StoreFeed<R extends StoredRecord> {
   }
 
   /** The list is complete: what it has not brought is gone. */
-  async endList(slice: TimeSlice): Promise<void> {
+  async endList(resourceVersion: string, slice: TimeSlice): Promise<void> {
     for (const key of this.#options.store.keys()) {
       if (!this.#seen?.has(key)) this.remove(key);
       if (slice.used) await slice.yield();
@@ -38,6 +38,12 @@ export class StoreFeed<R extends StoredRecord> {
     this.#seen = undefined;
     this.#hasListed = true;
     this.#options.store.setUnserved(false);
+    this.reach(resourceVersion);
+  }
+
+  /** All up to here has come. */
+  reach(resourceVersion: string): void {
+    this.#options.store.reach(resourceVersion);
   }
 
   /** The server does not know the kind. What was listed before and is gone since came as deleted. */

@@ -36,6 +36,7 @@ export class Store<R extends StoredRecord> {
   readonly #listeners = new Set<StoreListener<R>>();
   #isOwnWrite: (record: R) => boolean = () => false;
   #isUnserved = false;
+  #position: string | undefined;
 
   constructor(indexes: Record<string, StoreIndex<R>> = {}) {
     this.#indexes = new Map(Object.entries(indexes).map(([name, values]) => [name, new Index(values)]));
@@ -89,6 +90,19 @@ export class Store<R extends StoredRecord> {
   /** For the reflector. */
   setUnserved(isUnserved: boolean): void {
     this.#isUnserved = isUnserved;
+  }
+
+  /**
+   * The resourceVersion up to which everything has come: before the present change, and while a later list is read, before that list.
+   * Undefined until everything was listed once.
+   */
+  get position(): string | undefined {
+    return this.#position;
+  }
+
+  /** For the reflector. */
+  reach(resourceVersion: string): void {
+    this.#position = resourceVersion;
   }
 
   /** For the reflector. A record that is there already with this UID and resourceVersion changes nothing. */

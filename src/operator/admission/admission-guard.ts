@@ -299,7 +299,8 @@ export class AdmissionGuard {
 
   #beginTimes(kind: PolicyKind, name: string): void {
     for (const what of allGuarded)
-      if (pieces[what].some((piece) => piece.kind === kind && piece.name === name)) this.history.begin(what);
+      if (pieces[what].some((piece) => piece.kind === kind && piece.name === name))
+        this.history.begin(what, this.#stores.get(kind)?.position);
   }
 
   #find(kind: PolicyKind, name: string): PolicyRecord | undefined {

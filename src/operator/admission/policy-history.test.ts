@@ -103,14 +103,20 @@ describe('what is known of the policies', () => {
 });
 
 describe('a time without policies', () => {
-  const isUnguarded = (version: string) => history.wasUnguarded('changes', version, version);
+  const isUnguarded = (version: string) => history.wasUnguarded('changes', version);
 
   it('begins after the last version of which all is known', async () => {
     await history.known('100');
     history.begin('changes');
     expect(history.isOpen('changes')).toBe(true);
     expect([isUnguarded('100'), isUnguarded('101')]).toEqual([false, true]);
-    expect(history.wasUnguarded('records', '101', '101')).toBe(false);
+    expect(history.wasUnguarded('records', '101')).toBe(false);
+  });
+
+  it('begins later where the watch has brought more', async () => {
+    await history.known('100');
+    history.begin('changes', '150');
+    expect([isUnguarded('150'), isUnguarded('151')]).toEqual([false, true]);
   });
 
   it('begins with the first object where nothing was known', () => {

@@ -68,14 +68,14 @@ export class PolicyHistory {
     return this.#times[what].isOpen;
   }
 
-  /** From the last moment on of which all is known. */
-  begin(what: Guarded): void {
-    this.#times[what].begin(this.#knownUntil);
+  /** After the last moment of which all is known. `watched`: up to this resourceVersion a watch has brought what guards it. */
+  begin(what: Guarded, watched = '0'): void {
+    this.#times[what].begin(newer(this.#knownUntil, watched));
   }
 
-  /** Whether something that was written from the first to the last of these resourceVersions may have escaped the policies. */
-  wasUnguarded(what: Guarded, first: string, last: string): boolean {
-    return this.#times[what].overlap(first, last);
+  /** Whether something that was written at this resourceVersion, or at any since an earlier one, may have escaped the policies. */
+  wasUnguarded(what: Guarded, written: string, since?: string): boolean {
+    return this.#times[what].overlap(written, since);
   }
 
   isKnown(resourceVersion: string): boolean {

@@ -1,3 +1,4 @@
+import { LatchkeyError } from '../../errors.ts';
 import type { Store, StoreChange, StoredRecord } from '../../kube/cache/store.ts';
 import { isNewerVersion } from '../../kube/object.ts';
 import type { Guarded, PolicyHistory } from './policy-history.ts';
@@ -21,27 +22,35 @@ export interface ChangeRules<R> {
   readonly isNoted: (record: R) => boolean;
 }
 
-/** What befell an object that is not judged yet. */
-interface Writes {
-  readonly made?: Versions;
-  readonly changed?: Versions & { readonly counts: boolean; readonly countsUnrecorded: boolean };
+/** When something was written: at this resourceVersion, or at some time after the earlier one. */
+interface Written {
+  readonly at: string;
+  readonly since?: string;
 }
 
-interface Pending<R> extends Writes {
+interface Change extends Written {
+  readonly counts: boolean;
+  /** The same where what it says of who asked may be false. */
+  readonly countsUnrecorded: boolean;
+}
+
+/** What befell an object that is not judged yet. */
+interface Pending<R> {
   readonly record: R;
   readonly store: ReadStore<R>;
+  readonly made?: Written;
+  /** In their order. */
+  readonly changes: readonly Change[];
 }
 
-/** When something was written: at one of these resourceVersions, the first and the last included. */
-interface Versions {
-  readonly first: string;
-  readonly last: string;
-}
+/** Of one object. Beyond it they count as one, of which no one knows the time. */
+const maxChanges = 100;
 
-type ReadStore<R> = Pick<Store<R & StoredRecord>, 'subscribe' | 'values' | 'get'>;
+type ReadStore<R> = Pick<Store<R & StoredRecord>, 'subscribe' | 'values' | 'get' | 'position'>;
 
 interface Mark<R> {
   readonly key: string;
+  readonly resourceVersion: string;
   /** Of the object as it was then. */
   readonly content: string;
   readonly store: Pick<Store<R & StoredRecord>, 'get'>;
@@ -58,8 +67,8 @@ export class UnguardedChanges<R extends StoredRecord> {
   readonly #rules: ChangeRules<R>;
   readonly #history: Pick<PolicyHistory, 'wasUnguarded' | 'known' | 'isKnown'>;
   readonly #stores: readonly ReadStore<R>[];
-  /** The newest version that the watch of a store has brought: all before it has come. */
-  readonly #positions = new Map<ReadStore<R>, string>();
+  /** The newest version among them: one question serves all that has arrived. */
+  #newest = '0';
   /** Later objects were written in a time without policies, as far as anyone knows. */
   #watchedUntil: string | undefined;
 
@@ -74,21 +83,31 @@ export class UnguardedChanges<R extends StoredRecord> {
     for (const store of stores) store.subscribe((change) => this.#observe(store, change));
   }
 
-  /** To be asked once it {@link judged} this version. */
+  /** To be asked once {@link judged} has resolved for this version. An older version than the one that was found is not believed either. */
   has(record: R): boolean {
-    return this.#marks.get(record.uid)?.content === this.#rules.contentOf(record);
+    const mark = this.#marks.get(record.uid);
+    if (mark === undefined) return false;
+    const isOlder = !isNewerVersion(record.resourceVersion, mark.resourceVersion);
+    return isOlder || mark.content === this.#rules.contentOf(record);
   }
 
   /**
-   * Resolves once it is known of this version whether the policies have judged it. Throws what {@link PolicyHistory.known} does, and then
-   * nothing new may come of the object.
+   * Resolves once it is known of this version whether the policies have judged it. Throws what {@link PolicyHistory.known} does, and
+   * `ERR_ADMISSION_UNSEEN` for an object that no watch has brought: nothing new may come of it then. `isRead`: it comes from a request, so
+   * others may have changed it since the version that a watch has brought.
    */
-  async judged(record: R): Promise<void> {
-    this.#meetUnwatched(record);
-    const pending = this.#pending.get(record.uid);
-    if (pending === undefined) return;
-    await this.#history.known(lastOf(pending));
+  async judged(record: R, isRead = false): Promise<void> {
+    const { uid, key } = record;
+    const store = this.#stores.find((each) => each.get(key)?.uid === uid);
+    const known = store?.get(key);
+    if (store === undefined || known === undefined) throw new LatchkeyError('ERR_ADMISSION_UNSEEN', {});
+    if (isRead && isNewerVersion(record.resourceVersion, known.resourceVersion))
+      this.#compare(store, [known, record], { at: record.resourceVersion, since: known.resourceVersion });
+    if (!this.#pending.has(uid)) return;
+    await this.#history.known(this.#newest);
     this.#judge();
+    // It was changed meanwhile, and comes again for that.
+    if (this.#pending.has(uid)) throw new LatchkeyError('ERR_ADMISSION_UNSEEN', {});
   }
 
   /**
@@ -113,94 +132,60 @@ export class UnguardedChanges<R extends StoredRecord> {
   #observe(store: ReadStore<R>, change: StoreChange<R>): void {
     const { origin, previous, current } = change;
     if (current === undefined) this.#forget(previous?.uid ?? '');
-    else if (previous === undefined) this.#meet(store, current, change);
-    else this.#compare(store, previous, current, this.#versionsOf(store, change));
-    // A list brings what there is in no order.
-    if (current !== undefined && origin !== 'relist') this.#reach(store, current.resourceVersion);
+    else if (previous === undefined) this.#meet(store, current, origin);
+    // Its precondition is the version before, so no one else has changed anything by it.
+    else if (origin !== 'write') this.#compare(store, [previous, current], writtenIn(store, change));
   }
 
   /** A new leader meets everything for the first time. What was confirmed before must not end because a policy is away then. */
-  #meet(store: ReadStore<R>, current: R, change: StoreChange<R>): void {
-    if (change.origin === 'list' && this.#isUnwatched(current)) this.#mark(store, current);
+  #meet(store: ReadStore<R>, current: R, origin: StoreChange<R>['origin']): void {
+    if (origin === 'list' && this.#isUnwatched(current)) this.#mark(store, current);
     if (!this.#rules.isConfirmed(current))
-      this.#wait(store, current, { made: this.#versionsOf(store, change) });
+      this.#wait(store, current, { made: writtenIn(store, { origin, current }) });
   }
 
-  /** Decided on before a watch brings it: it was read. Others may have changed it meanwhile. */
-  #meetUnwatched(record: R): void {
-    const store = this.#stores.find((each) => each.get(record.key)?.uid === record.uid);
-    const known = store?.get(record.key);
-    if (store === undefined || known === undefined) return;
-    if (!isNewerVersion(record.resourceVersion, known.resourceVersion)) return;
-    this.#compare(store, known, record, { first: known.resourceVersion, last: record.resourceVersion });
-  }
-
-  #compare(store: ReadStore<R>, previous: R, current: R, versions: Versions): void {
+  #compare(store: ReadStore<R>, [previous, current]: readonly [R, R], written: Written): void {
     const { counts: isCounted, isNoted, contentOf } = this.#rules;
-    const [counts, countsUnrecorded] = [true, false].map((isRecorded) =>
-      isCounted(previous, current, isRecorded),
-    );
     const isMarked = this.#marks.has(current.uid) || isNoted(previous);
-    const mayLift = isMarked && contentOf(previous) !== contentOf(current);
-    if (!counts && !countsUnrecorded && !mayLift) return;
     // One that is not believed stays so, whatever else becomes of it meanwhile.
-    const changed = { ...versions, counts: counts || mayLift, countsUnrecorded: countsUnrecorded || mayLift };
-    this.#wait(store, current, { changed });
+    const mayLift = isMarked && contentOf(previous) !== contentOf(current);
+    const counts = mayLift || isCounted(previous, current, true);
+    const countsUnrecorded = mayLift || isCounted(previous, current, false);
+    if (counts || countsUnrecorded)
+      this.#wait(store, current, { change: { ...written, counts, countsUnrecorded } });
   }
 
-  #wait(store: ReadStore<R>, record: R, { made, changed }: Writes): void {
+  #wait(store: ReadStore<R>, record: R, { made, change }: { made?: Written; change?: Change }): void {
     const before = this.#pending.get(record.uid);
-    const all = changed && {
-      first: before?.changed?.first ?? changed.first,
-      last: changed.last,
-      counts: changed.counts || before?.changed?.counts === true,
-      countsUnrecorded: changed.countsUnrecorded || before?.changed?.countsUnrecorded === true,
-    };
-    this.#pending.set(record.uid, {
-      ...before,
-      ...{ store, record },
-      ...(made && { made }),
-      ...(all && { changed: all }),
-    });
+    const changes = withChange(before?.changes ?? [], change);
+    this.#pending.set(record.uid, { ...before, store, record, changes, ...(made && { made }) });
+    if (isNewerVersion(record.resourceVersion, this.#newest)) this.#newest = record.resourceVersion;
   }
 
   /** All of which enough is known. */
   #judge(): void {
     for (const [uid, pending] of this.#pending) {
-      if (!this.#history.isKnown(lastOf(pending))) continue;
+      const { store, record, changes } = pending;
+      if (!this.#history.isKnown(record.resourceVersion)) continue;
       this.#pending.delete(uid);
-      const { store, record, changed } = pending;
       const stored = store.get(record.key);
       if (stored?.uid !== uid) continue;
       const current = isNewerVersion(record.resourceVersion, stored.resourceVersion) ? record : stored;
       if (this.#isUnguarded(pending)) this.#mark(store, current);
-      else if (changed !== undefined && this.#marks.get(uid)?.content !== this.#rules.contentOf(current))
+      else if (changes.length > 0 && this.#marks.get(uid)?.content !== this.#rules.contentOf(current))
         this.#marks.delete(uid);
     }
   }
 
-  #isUnguarded({ made, changed }: Writes): boolean {
+  #isUnguarded({ made, changes }: Pending<R>): boolean {
     const { guarded } = this.#rules;
-    const isUnguarded = (what: Guarded, { first, last }: Versions) =>
-      this.#history.wasUnguarded(what, first, last);
+    const isUnguarded = (what: Guarded, { at, since }: Written) =>
+      this.#history.wasUnguarded(what, at, since);
     if (made !== undefined && isUnguarded(guarded.made, made)) return true;
-    if (changed === undefined) return false;
-    const counts = isUnguarded('records', changed) ? changed.countsUnrecorded : changed.counts;
-    return counts && isUnguarded(guarded.changed, changed);
-  }
-
-  /** A watch brings each change by itself. What a later list brings was written at some time since. */
-  #versionsOf(store: ReadStore<R>, { origin, current, previous }: StoreChange<R>): Versions {
-    const last = current?.resourceVersion ?? '0';
-    if (origin !== 'relist') return { first: last, last };
-    const [known = '0', before = '0'] = [this.#positions.get(store), previous?.resourceVersion];
-    return { first: isNewerVersion(known, before) ? known : before, last };
-  }
-
-  #reach(store: ReadStore<R>, resourceVersion: string): void {
-    const before = this.#positions.get(store);
-    if (before === undefined || isNewerVersion(resourceVersion, before))
-      this.#positions.set(store, resourceVersion);
+    return changes.some((change) => {
+      const counts = isUnguarded('records', change) ? change.countsUnrecorded : change.counts;
+      return counts && isUnguarded(guarded.changed, change);
+    });
   }
 
   #forget(uid: string): void {
@@ -214,8 +199,24 @@ export class UnguardedChanges<R extends StoredRecord> {
   }
 
   #mark(store: Pick<Store<R>, 'get'>, record: R): void {
-    this.#marks.set(record.uid, { key: record.key, content: this.#rules.contentOf(record), store });
+    const { uid, key, resourceVersion } = record;
+    this.#marks.set(uid, { key, resourceVersion, content: this.#rules.contentOf(record), store });
   }
 }
 
-const lastOf = ({ made, changed }: Writes): string => (changed ?? made)?.last ?? '0';
+/** A watch brings each change by itself. What a later list brings was written at some time since the watch, and since it was there last. */
+function writtenIn<R extends StoredRecord>(
+  { position = '0' }: Pick<Store<R>, 'position'>,
+  { origin, current, previous }: Pick<StoreChange<R>, 'origin' | 'current' | 'previous'>,
+): Written {
+  const at = current?.resourceVersion ?? '0';
+  if (origin !== 'relist') return { at };
+  const before = previous?.resourceVersion ?? '0';
+  return { at, since: isNewerVersion(position, before) ? position : before };
+}
+
+function withChange(changes: readonly Change[], change: Change | undefined): readonly Change[] {
+  if (change === undefined) return changes;
+  if (changes.length < maxChanges) return [...changes, change];
+  return [{ at: change.at, since: '0', counts: true, countsUnrecorded: true }];
+}

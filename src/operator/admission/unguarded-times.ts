@@ -30,12 +30,13 @@ export class UnguardedTimes {
     if (this.isOpen) this.#times = this.#times.map((time) => ({ until, ...time }));
   }
 
-  /** Whether one of these resourceVersions, the first and the last included, is in such a time. */
-  overlap(first: string, last: string): boolean {
-    return this.#times.some(
-      ({ after, until }) =>
-        isNewerVersion(last, after) && (until === undefined || !isNewerVersion(first, until)),
-    );
+  /** Whether something that was written at this resourceVersion, or at any between it and an earlier one, is of such a time. */
+  overlap(written: string, since?: string): boolean {
+    return this.#times.some(({ after, until }) => {
+      if (!isNewerVersion(written, after)) return false;
+      if (until === undefined) return true;
+      return since === undefined ? !isNewerVersion(written, until) : isNewerVersion(until, since);
+    });
   }
 
   #joinOldest(): void {

@@ -20,7 +20,7 @@ export interface TermOptions extends ControllersOptions {
    * After everything was read: until which resourceVersion a leader watched, where the policies are not those that it saw. Undefined: they are
    * the same. `hasConfirmed`: whether any leader has worked before.
    */
-  readonly watchedUntil: (hasConfirmed: boolean) => Promise<string | undefined>;
+  readonly watchedUntil: (hasConfirmed: boolean, signal: AbortSignal) => Promise<string | undefined>;
 }
 
 /** An informer without news for this long is reported as stale, milliseconds: bookmarks come every minute or two. */
@@ -124,8 +124,8 @@ export class Term {
   }
 
   /** Before anything is confirmed, and after everything was read: a policy that went and came meanwhile counts. */
-  async #judge(): Promise<void> {
-    const until = await this.#options.watchedUntil(this.#controllers.hasConfirmed());
+  async #judge(signal: AbortSignal): Promise<void> {
+    const until = await this.#options.watchedUntil(this.#controllers.hasConfirmed(), signal);
     if (until !== undefined) {
       this.#options.log.warn(
         {},
@@ -139,7 +139,7 @@ export class Term {
   async #read(signal: AbortSignal): Promise<void> {
     const { log } = this.#options;
     await this.#informers.answered(signal);
-    await this.#retry('the admission policies could not be read', signal, () => this.#judge());
+    await this.#retry('the admission policies could not be read', signal, () => this.#judge(signal));
     signal.throwIfAborted();
     this.#controllers.begin();
     log.info(this.#controllers.stores.sizes, 'synced');

@@ -77,7 +77,7 @@ export class CredentialReconciler<I extends DecisionInput, S extends { readonly 
     const record = known && (await writer.refreshIfUncertain(known));
     if (record === undefined) return undefined;
     if (record.deleted !== undefined) return finalizer.finalize(record);
-    await unguarded.judged(record);
+    await unguarded.judged(record, record !== known);
     return this.#advance(record, {}, []);
   }
 

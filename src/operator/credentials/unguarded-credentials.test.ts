@@ -55,10 +55,10 @@ async function withPolicies(): Promise<void> {
   await history.prove();
 }
 
-async function isUnguarded(record: CredentialRecord): Promise<boolean> {
+async function isUnguarded(record: CredentialRecord, isRead = false): Promise<boolean> {
   // Questions keep a distance.
   clock.advance(1_000);
-  await changes.judged(record);
+  await changes.judged(record, isRead);
   return changes.has(record);
 }
 
@@ -192,47 +192,120 @@ describe('what was made or changed while no one stamped', () => {
     expect(await isUnguarded(early)).toBe(true);
   });
 
+  /** As it is after so many more writes to other objects. */
+  function later(writes: number, parts: CredentialParts = {}): CredentialRecord {
+    version += writes;
+    const metadata = { resourceVersion: String(version), ...parts.metadata };
+    return recordOf(credentialObject({ ...parts, metadata }));
+  }
+
   it('a change that a later list brings may have come at any time since the watch', async () => {
     bring();
+    store.reach(String(version));
     await withoutPolicies();
     version += 5;
     await withPolicies();
-    version += 5;
-    const metadata = { resourceVersion: String(version) };
-    const record = recordOf(credentialObject({ spec, metadata }));
+    const record = later(5, { spec });
     store.upsert(record, 'relist');
     expect(await isUnguarded(record)).toBe(true);
   });
 
-  it('but not before that: what was watched since is not meant', async () => {
-    bring();
-    await withoutPolicies();
-    version += 5;
-    await withPolicies();
-    bring({ name: 'other' });
-    version += 5;
-    const record = recordOf(credentialObject({ spec, metadata: { resourceVersion: String(version) } }));
-    store.upsert(record, 'relist');
-    expect(await isUnguarded(record)).toBe(false);
-  });
+  it.each<[string, CredentialParts]>([
+    ['is new', { name: 'new', metadata: { uid: 'new' } }],
+    ['was changed', { spec }],
+  ])(
+    'but not before that: what a later list brings and %s is not meant by a time of long ago',
+    async (_, parts) => {
+      bring();
+      await withoutPolicies();
+      version += 5;
+      await withPolicies();
+      version += 5;
+      // A bookmark: nothing has happened.
+      store.reach(String(version));
+      const record = later(5, parts);
+      store.upsert(record, 'relist');
+      expect(await isUnguarded(record)).toBe(false);
+    },
+  );
 
   it('a version that was read is judged too, though no watch has brought it', async () => {
     bring();
     await withoutPolicies();
-    version++;
-    const read = recordOf(credentialObject({ spec, metadata: { resourceVersion: String(version) } }));
-    expect(await isUnguarded(read)).toBe(true);
+    const read = later(1, { spec });
+    expect(await isUnguarded(read, true)).toBe(true);
     store.upsert(read);
     await withPolicies();
     expect(await isUnguarded(read)).toBe(true);
+  });
+
+  it('nothing comes of an object that no watch has brought, before one does', async () => {
+    bring();
+    const other = later(1, { metadata: { uid: 'another' } });
+    await expect(isUnguarded(other, true)).rejects.toThrow(/has seen the last change/);
+    await expect(isUnguarded(other)).rejects.toThrow(/has seen the last change/);
+  });
+
+  it('what the operator wrote itself is not meant by a time that begins right after', async () => {
+    const bare = bring({ spec: { user: 'alice' } });
+    expect(await isUnguarded(bare)).toBe(false);
+    store.recogniseWrites(() => true);
+    const own = bring({ spec });
+    store.recogniseWrites(() => false);
+    version--;
+    gap = true;
+    for (const what of allGuarded) history.begin(what);
+    expect(await isUnguarded(own)).toBe(false);
+  });
+
+  it('an object that changes during the question waits for the next one', async () => {
+    await withoutPolicies();
+    const first = bring();
+    clock.advance(1_000);
+    const judged = changes.judged(first);
+    bring({ spec });
+    await expect(judged).rejects.toThrow(/has seen the last change/);
+  });
+
+  it('an older version of what is not believed is not believed either', async () => {
+    await withoutPolicies();
+    const first = bring();
+    expect(await isUnguarded(first)).toBe(true);
+    expect(await isUnguarded(bring({ spec }))).toBe(true);
+    expect(changes.has(first)).toBe(true);
+  });
+
+  it('all that has arrived is judged by one question', async () => {
+    let questions = 0;
+    const known = async (wanted: string) => {
+      questions += 1;
+      await history.known(wanted);
+    };
+    store = new Store();
+    const counted = {
+      known,
+      isKnown: (wanted: string) => history.isKnown(wanted),
+      wasUnguarded: () => false,
+    };
+    changes = new UnguardedChanges([store], credentialRules, counted);
+    const records = Array.from({ length: 50 }, (_, index) => {
+      version += 1;
+      const metadata = { uid: `uid-${index}`, resourceVersion: String(version) };
+      return recordOf(credentialObject({ name: `key-${index}`, metadata }));
+    });
+    for (const record of records) store.upsert(record, 'list');
+    for (const record of records) await changes.judged(record);
+    expect(questions).toBe(1);
   });
 
   it('nothing is remembered of what is gone', async () => {
     await withoutPolicies();
     bring();
     const record = bring({ annotations: { [annotations.rotate]: 'now' } });
+    await isUnguarded(record);
     store.remove(record.key, record.uid);
-    expect(await isUnguarded(record)).toBe(false);
+    expect(changes.has(record)).toBe(false);
+    expect(changes.hasUnnoted()).toBe(false);
   });
 });
 

@@ -357,7 +357,11 @@ describe('what only a list repairs', () => {
 
   it('tells what was there at the start from what changed, in a watch or between watches', async () => {
     const origins: string[] = [];
-    store.subscribe(({ key, origin }) => origins.push(`${key} ${origin}`));
+    const positions: (string | undefined)[] = [];
+    store.subscribe(({ key, origin }) => {
+      origins.push(`${key} ${origin}`);
+      positions.push(store.position);
+    });
     put('old');
     await startSynced();
     put('watched');
@@ -367,7 +371,9 @@ describe('what only a list repairs', () => {
     objects.compact();
     await server.listen();
     await waitFor('the second list', () => store.size === 3);
-    expect(origins).toEqual(['old list', 'watched watch', 'missed watch']);
+    expect(origins).toEqual(['old list', 'watched watch', 'missed relist']);
+    // Each time the one before: of the list, and of the watch.
+    expect(positions).toEqual([undefined, '101', '102']);
   });
 
   it.each([

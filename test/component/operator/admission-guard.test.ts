@@ -254,6 +254,21 @@ describe('the guard of the admission policies', () => {
     await waitFor('all else is as it was', () => guard.digest() === before);
   });
 
+  it.each([
+    ['the role of this release', false],
+    ['that of an earlier one, by which it lists policies and gets none', true],
+  ])('knows with %s that nothing has befallen them', async (_, isOld) => {
+    await startComplete();
+    const isRead = (path: string) => isOld && /policies\/|policybindings\//.test(path);
+    server.script((exchange) => {
+      if (isRead(exchange.path)) exchange.refuse(403, 'Forbidden');
+      return isRead(exchange.path);
+    });
+    await guard.history.known('1000');
+    expect(guard.history.isKnown('1000')).toBe(true);
+    expect(server.exchanges.some(({ path }) => isRead(path))).toBe(isOld);
+  });
+
   it('does not trust what was made within seconds after a policy that stamps, also when it began later', async () => {
     for (const policy of shippedPolicies) put(policy);
     const justNow = new Date(Date.now() - 1_000).toISOString();

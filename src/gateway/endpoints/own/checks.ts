@@ -126,9 +126,15 @@ export function refuseLarge(object: JsonObject, stored: JsonObject = {}): void {
   );
   if (length > maxAnnotations)
     refuse('ERR_OBJECT_TOO_LARGE', { field: 'metadata.annotations', bytes: maxAnnotations });
-  const spec = JSON.stringify(object['spec'] ?? {}).length;
-  if (spec > maxSpec && spec > JSON.stringify(stored['spec'] ?? {}).length)
+  const size = lengthOfSpec(object);
+  if (size > maxSpec && size > lengthOfSpec(stored))
     refuse('ERR_OBJECT_TOO_LARGE', { field: 'spec', bytes: maxSpec });
+}
+
+/** As JSON, but for `disabled`: whatever its size, a credential can be stopped. */
+function lengthOfSpec(object: JsonObject): number {
+  const { disabled: _, ...spec } = asObject(object['spec']);
+  return JSON.stringify(spec).length;
 }
 
 interface SiteChange {

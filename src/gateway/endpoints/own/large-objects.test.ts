@@ -8,6 +8,7 @@ const annotated = (...lengths: readonly number[]): JsonObject => ({
   },
 });
 const specified = (length: number): JsonObject => ({ spec: { description: 'x'.repeat(length - 18) } });
+const large = { description: 'x'.repeat(500_000) };
 const tooLarge = (field: string) =>
   expect.objectContaining({
     answer: expect.objectContaining({
@@ -32,6 +33,7 @@ describe('an object that the API server would refuse for its size', () => {
     ['annotations at the limit', annotated(200_000, 62_144)],
     ['a spec at the limit', specified(400_000)],
     ['a spec that was as large before', specified(500_000), specified(500_000)],
+    ['a large spec that is disabled', { spec: { ...large, disabled: true } }, { spec: large }],
   ])('is not refused where it is %s', (_, object, stored) => {
     expect(() => refuseLarge(object, stored)).not.toThrow();
   });
