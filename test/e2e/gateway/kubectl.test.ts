@@ -284,7 +284,10 @@ describe('kubectl with a pod', async () => {
     ['attach', [pod]],
     ['port-forward', [pod, '8080']],
     ['cp', ['/etc/hostname', `${pod}:/tmp/x`]],
-  ])('%s is told that it is not served yet', async (verb, args) => {
-    expect(await failureOf(kubectl, verb, ...args)).toMatch(/not served|not supported/);
+  ])('%s gets what the API server says of it', async (verb, args) => {
+    const kubeconfig = await world.plane.kubeconfigFor(alice);
+    const directly = await world.plane.kubectl([verb, ...args], { kubeconfig });
+    expect(directly.exitCode).toBe(1);
+    expect(await kubectl.run([verb, ...args])).toEqual(directly);
   });
 });
