@@ -336,7 +336,7 @@ export const errorCatalogue = {
     httpStatus: 429,
   },
 
-  // What the gateway answers itself.
+  // Answers of the gateway itself.
 
   ERR_SELF_METHOD: {
     message: 'a Self is not stored: it can only be made',

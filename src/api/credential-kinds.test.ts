@@ -27,7 +27,7 @@ const verbsOf = (name: string, resource: string): readonly string[] =>
     .flatMap(({ rules }) => rules.filter(({ resources }) => resources.includes(resource)))
     .flatMap(({ verbs }) => verbs);
 
-/** What the schema of a kind says about a field. */
+/** Finds the schema of a field in that of its kind. */
 const fieldOf = (schema: JsonObject, path: string): unknown =>
   path.split('.').reduce<unknown>((present, name) => asObject(asObject(present)['properties'])[name], schema);
 

@@ -147,7 +147,7 @@ class OperatorProcess implements Work {
     const { leaseDurationMs } = this.#settings;
     if (history.age > provenEvery * leaseDurationMs) this.#proveAgain();
     const isUnguarded = history.isOpen('changes') || history.isOpen('targets');
-    // What was known long ago, as by a standby, would have the next leader distrust all that came since.
+    // A proof from long ago, as by a standby, would have the next leader distrust all that came since.
     const proven = history.age > leaseDurationMs ? undefined : history.proven;
     if (proven === undefined || isUnguarded || this.#term?.isSettled() !== true) return this.#unsettled;
     this.#unsettled = {};

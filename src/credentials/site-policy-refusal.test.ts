@@ -166,7 +166,7 @@ describe('one entry alone', () => {
     );
   });
 
-  // What still lets people work under the strictest values: a day, a scope.
+  // Specs that still let people work under the strictest values: a day, a scope.
   it.each<[CredentialKind, object]>([
     [keys, { ttl: 86_400 }],
     [tokens, { ttl: undefined }],

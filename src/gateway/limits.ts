@@ -4,7 +4,7 @@ import type { ServerLimits } from './server/server.ts';
 /** How long a request may wait for a connection to its target, and before that for its turn to ask whether its user may enter. */
 const maxWaitMs = 10_000;
 
-/** What no client of Kubernetes needs more of. */
+/** Limits that are enough for every client of Kubernetes. */
 const heads = { headerBytes: 16_384, headerFields: 100, urlBytes: 8_192, headMs: 10_000 };
 
 export function serverLimits(settings: GatewaySettings): ServerLimits {

@@ -35,7 +35,7 @@ const speakingFor = (user: string, ...groups: string[]): Verdict => ({
   impersonation: impersonationHeaders({ user, groups }),
 });
 
-/** What the target is told of a credential with a scope of its own or above it. */
+/** Builds the verdict on a credential with a scope of its own or above it. */
 const limited = (scope: Record<string, unknown>): Verdict => ({
   ...verdictFor(scope),
   impersonation: [

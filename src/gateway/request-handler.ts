@@ -128,7 +128,7 @@ export class RequestHandler {
     this.#options.onAuthenticated(exchange.request.socket, sender.verdict.identity.user);
     const asked = resolve({ method, target: path, contentType: headers['content-type'] });
     if ('status' in asked) return asked;
-    // What a target is counts later: a holder who may not enter it must not learn whether it is there.
+    // The target itself counts later: a holder who may not enter it must not learn whether it is there.
     const anyPlace = {
       namespace: asked.namespace || anyNamespace,
       isPlatform: asked.target.kind === 'management',
@@ -210,7 +210,7 @@ export class RequestHandler {
     return undefined;
   }
 
-  /** What it takes for a tunnel; an answer to what is never served; undefined for all that is answered as plain HTTP. */
+  /** Reads a request for a tunnel; an answer to what is never served; undefined for all that is answered as plain HTTP. */
   #readTunnel(
     { request, response }: Exchange,
     asked: ResolvedRequest,
@@ -322,8 +322,8 @@ const withTunnel = (forwarding: Forwarding, { tunnel }: Sending): Forwarding => 
 };
 
 /**
- * Those keep their connection for as long as they like, and their answers are passed on at once. The API server sets no limit to
- * logs either, followed or not, and a query says in many ways that they are.
+ * Tells requests that keep their connection for as long as they like, and whose answers are passed on at once. The API server
+ * sets no limit to logs either, followed or not, and a query says in many ways that they are.
  */
 const isLongRunning = ({ verb, subresource }: ResolvedRequest): boolean =>
   verb === 'watch' || verb === 'proxy' || subresource === 'proxy' || subresource === 'log';
@@ -339,7 +339,7 @@ function isForTunnel({ method, headers }: IncomingMessage, asked: ResolvedReques
   );
 }
 
-/** What stands in front of the path that goes on. Without any path `/` goes on. */
+/** Returns the part in front of the path that goes on. Without any path `/` goes on. */
 const publicPathOf = (url: string, forwarded: string): string =>
   url.slice(0, url.length - forwarded.length + (url.endsWith(forwarded) ? 0 : 1));
 

@@ -55,7 +55,7 @@ async function tunnel(answer = acceptText(), text = upgrade(), options: StageOpt
   return { stage, client, target: target(), seen: () => stage.seen.join('') };
 }
 
-/** What came behind the head of the answer. */
+/** Returns the part behind the head of the answer. */
 const behindHead = (received: string): string => received.slice(received.indexOf('\r\n\r\n') + 4);
 const closing = (why: string) => `\x88${String.fromCharCode(why.length + 2)}\x03\xf0${why}`;
 
@@ -167,7 +167,7 @@ describe('a tunnel', () => {
       former = taken();
       return former > 0 && same > 50;
     });
-    // What the system keeps on both connections, and a little of ours.
+    // Buffers of the system on both connections, and a little of ours.
     expect(taken()).toBeLessThan(32 * 2 ** 20);
     client.socket.destroy();
     await waitFor('the end at the target', () => target.destroyed);

@@ -51,7 +51,7 @@ const withoutCredential = (services: EndpointServices): Readonly<Record<string, 
   [issuerDocuments.keySet.path]: publicDocument(issuerDocuments.keySet.path, services),
 });
 
-/** What the gateway answers itself. Everything else is forwarded. */
+/** Requests that the gateway answers itself. All others are forwarded. */
 export class Endpoints {
   readonly #everywhere: ReadonlyMap<string, Endpoint>;
   readonly #onPlatform: ReadonlyMap<string, Endpoint>;
@@ -75,7 +75,7 @@ export class Endpoints {
     if (isNamespaceMade(asked)) return this.#spaceNamespace;
     if (asked.isResourceRequest && !this.#groups.has(asked.apiGroup)) return undefined;
     const table = asked.target.kind === 'management' ? this.#onPlatform : this.#everywhere;
-    // What stands here by mistake alone must not reach the API server: administrators hold keys too, and it would show all.
+    // A credential request without an endpoint must not reach the API server: administrators hold keys too, and it would show all.
     const isOfPlatform = isPlatform && isCredentialRequest(asked);
     return table.get(questionOf(asked)) ?? (isOfPlatform ? refuseCredentials : undefined);
   }

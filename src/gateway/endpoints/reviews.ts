@@ -182,7 +182,7 @@ async function askForRules(review: EndpointRequest, body: Buffer): Promise<RawRe
   return await ask(review, { method, path, headers, body, maxBytes: maxRulesBytes });
 }
 
-/** What the target said, where it is about the request. */
+/** Reads the target's answer, where that is about the request. */
 function readRules({ status, body }: RawResponse): JsonObject {
   if (status >= 500 && status < 600) throw new Error(`the target answered with ${status}`);
   if (status !== 201 && (status < 400 || status > 499)) throw badAnswer(rulesAction, `status ${status}`);

@@ -73,7 +73,7 @@ const emptyKey = errorAnswer('ERR_OBJECT_MISMATCH', {
 const onlyCreate = errorAnswer('ERR_SELF_METHOD', {}, { headers: ['allow', 'POST'] });
 const tooManyMisses = errorAnswer('ERR_TOO_MANY_UNAUTHENTICATED', {}, { headers: ['retry-after', '10'] });
 
-/** What a Self says about a credential: who it speaks for, what it may do, and how long. No secret. */
+/** Describes a credential for a Self: who it speaks for, what it may do, and how long. No secret. */
 export function selfStatus(
   { record, ancestors, identity, end }: Pick<Verdict, 'record' | 'ancestors' | 'identity' | 'end'>,
   projectNamespacePrefix: string,

@@ -17,7 +17,7 @@ import { isOwnRequest } from './own-objects.ts';
 /** A review is about a request that has no query. */
 type AskedRequest = RequestMeaning & Pick<Partial<ResolvedRequest>, 'forward'>;
 
-/** What a request asks for, as the API server that it is for will understand it; or the answer to it. */
+/** Reads what a request asks for, as the API server that it is for will understand it; or returns the answer to it. */
 export function resolve(sent: SentRequest): ResolvedRequest | ErrorAnswer {
   const resolved = resolveRequest(sent);
   if (!('problem' in resolved)) return resolved;

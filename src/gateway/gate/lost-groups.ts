@@ -4,8 +4,8 @@ import type { Verdict } from '../index/verdict.ts';
 const maxGroups = 3;
 
 /**
- * What the holder of a key should know of a refusal by RBAC: who made it for themselves may have their rights by groups, and a key has
- * those groups alone that it names.
+ * Explains a refusal by RBAC to the holder of a key: who made the key for themselves may have their rights by groups, and a key
+ * has only the groups that it names.
  */
 export function lostGroups({
   record,

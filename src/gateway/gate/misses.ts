@@ -40,7 +40,7 @@ export class Misses {
     return false;
   }
 
-  /** What was not heard of for a minute has its whole allowance again. */
+  /** Forgets addresses after a minute without misses: their whole allowance is back. */
   #forget(now: number): void {
     if (now - this.#since < minuteMs && this.#recent.size < this.#options.maxAddresses / 2) return;
     this.#former = this.#recent;

@@ -11,18 +11,18 @@ import { explainRefusal } from './authenticate.ts';
 import { findDenial } from './authorise.ts';
 import type { EntryPermissions } from './entry-permissions.ts';
 
-/** What a request entered. */
+/** The target that a request entered. */
 export interface EnteredTarget extends TargetLocation {
   /** Of the object that its name means now, and for a space of its cluster too. Empty for the platform itself. */
   readonly uids: string;
-  /** What the user must be allowed on the platform to enter; absent for the platform itself. */
+  /** The right on the platform that the user needs to enter; absent for the platform itself. */
   readonly entry?: AccessQuestion;
 }
 
 /** A request under way. */
 export interface OpenRequest {
   readonly identity: Identity;
-  /** What the target was told of who it is carried out as, and with which credential. */
+  /** Headers that told the target as which user, and with which credential, the request is sent. */
   readonly impersonation: Verdict['impersonation'];
   /** Of the verdict that it was judged by last. */
   scopes: Verdict['scopes'];
@@ -73,7 +73,7 @@ interface Share {
   readonly open: Set<OpenRequest>;
 }
 
-/** What is under way with each credential: a limit for it and for its user, and an end with the credential. */
+/** The requests under way with each credential: a limit for it and for its user, and an end with the credential. */
 export class OpenRequests {
   readonly #options: OpenRequestsOptions;
   readonly #shares = new Map<string, Share>();

@@ -2,8 +2,8 @@ import { asObject, type JsonObject, parseJSON } from '../../api/json.ts';
 import { group } from '../../api/names.ts';
 
 /**
- * What a bearer string says of itself where it is a signed token; empty for anything else. Nothing is granted by it, and who holds the
- * token can read it: no signature is checked.
+ * Reads the claims of a bearer string where it is a signed token; empty for anything else. Nothing is granted by them, and who
+ * holds the token can read it: no signature is checked.
  */
 export function claimsIn(bearer: string): JsonObject {
   const [, payload, signature, rest] = bearer.split('.');

@@ -29,7 +29,7 @@ export class Arrivals {
     for (const listener of this.#listeners.get(keyOf(object.metadata)) ?? []) listener(object);
   }
 
-  /** What this record was made of, while the index tells that it has it; undefined where the watch did not bring it just now. */
+  /** Returns the object of this record, while the index tells of it; undefined where the watch did not bring it just now. */
   present(version: Version): KubeObject | undefined {
     return isVersion(this.#present, version) ? this.#present : undefined;
   }

@@ -30,7 +30,7 @@ function judges() {
   return { records, targets, verdicts };
 }
 
-/** What the gateway makes of the last of these credentials: the code of its refusal, or `allowed`. Those before it are its keys. */
+/** Checks the last of these credentials as the gateway does: the code of its refusal, or `allowed`. Those before it are its keys. */
 function judgeWith(...objects: readonly CredentialObject[]) {
   const { records, targets, verdicts } = judges();
   const label = { label: 'one', isDeleting: false, created: '' };

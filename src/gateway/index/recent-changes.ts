@@ -53,7 +53,7 @@ export class RecentChanges {
 
   #add(kind: CredentialKind, change: CredentialChange): void {
     const history = this.#settled(kind);
-    // What is read at the start is no change.
+    // A record that is read at the start is no change.
     if (history.floor === undefined) return;
     const version = change.current?.resourceVersion;
     if (version !== undefined && isNewerVersion(version, history.position)) history.position = version;

@@ -23,7 +23,7 @@ export interface Forwarding {
   readonly body?: Buffer;
   /** Where clients find the target. */
   readonly publicPath: string;
-  /** What it takes to let the answer be a tunnel. */
+  /** The tunnel that the answer may become. */
   readonly tunnel?: AskedTunnel | undefined;
   /** A workload behind the subresource `proxy` of the API server may give the answer. */
   readonly isToWorkload?: boolean;

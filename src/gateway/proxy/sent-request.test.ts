@@ -33,7 +33,7 @@ async function startTarget(answer: string | undefined, options: Pool.Options = {
   return { pool, sockets };
 }
 
-/** What becomes of a request. */
+/** The outcome of a request. */
 class Outcome implements Dispatcher.DispatchHandler {
   readonly events: string[] = [];
   error: Error | undefined;

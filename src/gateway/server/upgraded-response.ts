@@ -7,7 +7,7 @@ const maxEarlyBytes = 65_536;
 /** The client's side of a connection that may become a tunnel. */
 export interface HandedOver {
   readonly socket: Socket;
-  /** What the client has sent already, in front of what the socket gives. */
+  /** Bytes that the client has sent already, in front of those of the socket. */
   readonly early: readonly Buffer[];
 }
 

@@ -200,7 +200,7 @@ describe('whatever comes in whatever order', () => {
     if (step.again) stage.slots.leave(slot);
   }
 
-  /** What one user may have, whatever came before: half, and one slot where half is none. */
+  /** The limit of one user, whatever came before: half, and one slot where half is none. */
   const half = (max: number) => Math.max(1, Math.floor(max / 2));
 
   /** Calls `check` after each step of a run. */

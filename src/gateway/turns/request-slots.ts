@@ -3,7 +3,7 @@ import { type Linked, LinkedList } from '../../linked-list.ts';
 /** All slots are taken, or this user has their share of them, and enough requests wait for one. */
 export class UpstreamBusy extends Error {}
 
-/** What one request needs to be under way. It is used once. */
+/** A slot that one request needs to be under way. Used once. */
 export abstract class RequestSlot implements Linked<RequestSlot> {
   /** Who the request is for. */
   readonly user: string;
@@ -24,7 +24,7 @@ export abstract class RequestSlot implements Linked<RequestSlot> {
   abstract onRefused(): void;
 }
 
-/** What one user holds of the slots, and the requests that wait. */
+/** The slots that one user holds, and the requests that wait. */
 class UserShare implements Linked<UserShare> {
   taken = 0;
   waiting = 0;

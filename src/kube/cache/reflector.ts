@@ -230,7 +230,7 @@ export class Reflector<R extends StoredRecord> {
 
   #handle(event: WatchEvent): void {
     if (event.type === 'ERROR') {
-      // Whatever the server means, resuming could bring the same error for ever.
+      // Resuming could bring the same error for ever, whatever the server means.
       this.#resourceVersion = undefined;
       throw kubeErrorFromStatus({ verb: 'WATCH', path: this.#path }, 200, event.object);
     }

@@ -19,7 +19,7 @@ export interface AnswerGuard {
   /** The answer, when it has the shape that was asked for. */
   check(answer: Promise<unknown>, asked: Asked, signal: AbortSignal | undefined): Promise<unknown>;
   watch<T>(action: Action, events: AsyncIterable<T>, signal: AbortSignal): AsyncIterable<T>;
-  /** What the work returns, which makes a request out of what may have been an answer before. */
+  /** Returns what the work returns, which makes a request out of what may have been an answer before. */
   make<T>(action: Action, make: () => T): T;
 }
 

@@ -210,7 +210,7 @@ interface Waiting {
   readonly turn: number;
 }
 
-/** What slots promise, without any of their machinery: of those that may, the one whose turn it is. */
+/** The promises of slots, without any of their machinery: of those that may, the one whose turn it is. */
 class Model {
   readonly holding = new Map<string, SlotNeed>();
   readonly waiting = new Map<string, Waiting>();

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { WorkQueue } from './work-queue.ts';
 
-/** What a queue promises, without any of its machinery. */
+/** The promises of a queue, without any of its machinery. */
 class Model {
   now = 0;
   readonly waiting: string[] = [];

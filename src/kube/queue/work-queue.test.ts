@@ -55,7 +55,7 @@ describe('a queue with slots', () => {
     queue = new WorkQueue({ clock, random: () => 1, slots: { needOf, perTarget: 1, perTenant: 1 } });
   });
   const nothing = Symbol('nothing');
-  /** What a worker that waits has by now. */
+  /** Returns what a worker that waits has by now. */
   const now = (waiting: Promise<string | undefined>) => Promise.race([waiting, Promise.resolve(nothing)]);
 
   it('keeps a key without a slot until one is handed on, in order of arrival and without a timer', async () => {

@@ -135,7 +135,7 @@ export class WorkQueue {
   get(): Promise<string | undefined> {
     const key = this.#take();
     if (key !== undefined) {
-      // What it does not need any more may have been handed on.
+      // A slot that the key does not need any more may have been handed on.
       this.#dispatch();
       return Promise.resolve(key);
     }

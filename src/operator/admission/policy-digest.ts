@@ -34,7 +34,7 @@ export function policyDigest(versions: Iterable<Version>): string {
   return hash('sha256', lines.sort().join('\n'), 'hex');
 }
 
-/** What the API server had at one moment. */
+/** The policies of the API server at one moment. */
 export interface ReadPolicies {
   readonly digest: string;
   /** Every change of a policy up to this one is in the digest. */

@@ -9,7 +9,7 @@ let clock: FakeClock;
 let history: PolicyHistory;
 /** The digest of what the watches have brought. */
 let seen: string | undefined;
-/** What the API server has. */
+/** The policies in the API server. */
 let present: ReadPolicies;
 let questions: number;
 /** Since when all policies have their effect. */

@@ -110,7 +110,7 @@ export class PolicyHistory {
     const waitMs = this.#askedAt + spacingMs - clock.monotonic();
     if (waitMs > 0) await sleep(clock, waitMs);
     this.#askedAt = clock.monotonic();
-    // What etcd has now is newer than whatever has arrived here.
+    // Policies that etcd has now are newer than whatever has arrived here.
     const wanted = this.#wanted;
     if ((await readGuarding()) !== digestOfGuarding()) throw new LatchkeyError('ERR_ADMISSION_UNSEEN', {});
     this.#knownUntil = newer(this.#knownUntil, wanted);

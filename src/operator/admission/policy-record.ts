@@ -58,7 +58,7 @@ function stateOf(
   spec: unknown,
 ): Pick<PolicyRecord, 'state' | 'edited'> {
   const shipped = shippedSpecs.get(id);
-  // What no release has labelled may hold anything.
+  // A policy that no release has labelled may hold anything.
   if (label === undefined || !/^\d{1,9}$/.test(label))
     return shipped === undefined ? { state: 'unknown' } : { state: 'edited', edited: 'metadata.labels' };
   const version = Number(label);

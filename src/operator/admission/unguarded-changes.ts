@@ -5,13 +5,13 @@ import type { Guarded, PolicyHistory } from './policy-history.ts';
 
 /** Rules for one kind of objects that tell which of their changes the policies have not checked. */
 export interface ChangeRules<R> {
-  /** What guards it when it is made, and when it is changed. */
+  /** The facts that policies guard when it is made, and when it is changed. */
   readonly guarded: { readonly made: Guarded; readonly changed: Guarded };
   /** The fields that only a change under the policies can alter: once it is another, such a change has come. */
   readonly contentOf: (record: R) => string;
   /**
-   * Whether this change gives it something, or makes it say something else about who asked. What only narrows does not.
-   * `isRecorded`: what it says of who asked is true.
+   * Whether this change gives the object something, or makes it say something else about who asked. A mere narrowing does not count.
+   * `isRecorded`: the object tells the truth about who asked.
    */
   readonly counts: (previous: R, current: R, isRecorded: boolean) => boolean;
   /** Whether the operator has confirmed it as it stands. */
@@ -34,7 +34,7 @@ interface Change extends Written {
   readonly countsUnrecorded: boolean;
 }
 
-/** What befell an object that is not judged yet. */
+/** An object that is not checked yet, and what befell it. */
 interface Pending<R> {
   readonly record: R;
   readonly store: ReadStore<R>;

@@ -269,7 +269,7 @@ export class Controllers {
     });
   }
 
-  /** What the site did not want, it may want now. */
+  /** Enqueues what the site policy refused: it may allow that now. */
   #enqueueUnwanted(): void {
     for (const kind of allCredentialKinds)
       for (const { key, conditions } of this.stores.ofKind[kind].store.values())
@@ -288,7 +288,7 @@ export class Controllers {
       );
   }
 
-  /** Whatever carries a signature. */
+  /** Enqueues every kind that carries a signature. */
   #enqueueSigned(): void {
     for (const kind of allCredentialKinds) if (credentialKinds[kind].signed) this.#enqueueKind(kind);
   }

@@ -129,7 +129,7 @@ export interface CredentialServicesOptions {
   readonly onEndRecorded: EndDelaysOptions['onRecorded'];
   /** Since when the policies stamp who asks, epoch milliseconds; 0 while that is not known. */
   readonly trustedSince: () => number;
-  /** What was made or changed in a time without policies. */
+  /** Credentials made or changed in a time without policies. */
   readonly unguarded: ReconcilerServices['unguarded'];
   readonly sitePolicy: ReconcilerServices['sitePolicy'];
   /** Whether there is something that scopes call by this name. */
@@ -141,7 +141,7 @@ export interface CredentialServicesOptions {
 /** An upgrade must not stand in the way of what users do: 100,000 credentials are described within an hour and a half. */
 const descriptionsPerSecond = 20;
 
-/** What the controllers of all kinds of credentials share. */
+/** Services that the controllers of all kinds of credentials share. */
 export class CredentialServices {
   readonly #options: CredentialServicesOptions;
   readonly #secrets: SecretWriter;

@@ -134,7 +134,7 @@ async function namespaceUIDOf(
   return found === undefined ? {} : { namespace: found.metadata.uid };
 }
 
-/** What differs between the kinds that are connected. */
+/** The differences between the kinds that are connected. */
 interface ConnectedKind<R extends ConnectedRecord> {
   readonly kind: R['kind'];
   readonly find: (key: string) => R | undefined;

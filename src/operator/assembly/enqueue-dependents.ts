@@ -88,7 +88,7 @@ function enqueueOwner(
   { origin, previous, current }: StoreChange<SecretRecord>,
   enqueue: Enqueue,
 ): void {
-  // What we wrote ourselves is decided on already; another reconcile for it would undo the back-off of a failing write.
+  // Our own writes are decided on already; another reconcile for them would undo the back-off of a failing write.
   if (origin === 'write') return;
   const uids = new Set([previous?.ownerUID, current?.ownerUID].filter((uid) => uid !== undefined));
   for (const uid of uids) stores.byUID(uid).forEach(enqueue);

@@ -37,7 +37,7 @@ export interface ControllersOptions {
   readonly assertLeading: () => void;
 }
 
-/** What the controllers of one term are put together from. */
+/** The parts of which the controllers of one term are made. */
 export interface OperatorContext extends ControllersOptions {
   readonly stores: CredentialStores;
   readonly targets: TargetStores;
@@ -45,7 +45,7 @@ export interface OperatorContext extends ControllersOptions {
   /** Connections to virtual clusters and clusters. */
   readonly targetClients: TargetClients;
   readonly credentials: CredentialServices;
-  /** What kubeconfigs with a certificate and the clean-up from the records share. */
+  /** The parts that kubeconfigs with a certificate and the clean-up from the records share. */
   readonly certificates: {
     readonly revoker: CertificateRevoker;
     readonly records: RevocationRecords;

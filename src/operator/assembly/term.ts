@@ -148,7 +148,7 @@ export class Term {
       log.error({ missing }, 'the definitions (CRDs) of these kinds are missing; the others are worked on');
   }
 
-  /** What a missing kind has kept waiting is due when its objects are known. */
+  /** Enqueues what a missing kind has kept waiting, when its objects are known. */
   async #followMissing(signal: AbortSignal): Promise<void> {
     const onSynced = (kind: string) => {
       this.#options.log.info({ kind }, 'the definition of this kind is there, and its objects were read');

@@ -23,7 +23,7 @@ const owner = ownerWith({});
 interface Setting {
   readonly record?: Partial<RevocationRecord>;
   readonly owner?: CredentialRecord | undefined;
-  /** What the virtual cluster answers to each try. */
+  /** The answers of the virtual cluster to each try. */
   readonly problems?: (TargetProblem | undefined)[];
 }
 

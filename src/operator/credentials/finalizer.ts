@@ -126,7 +126,7 @@ export class Finalizer {
     if (collected !== undefined) this.#reportSecret(collected);
     const told = notices.filter((notice) => notice !== undefined);
     const isLeft = notices.length > 0;
-    // What was left to its record is not known here.
+    // Work that was left to its record is not known here.
     const mayWork = isLeft || record.kubeConfig?.clientCert === true;
     events.publish(record, [credentialDeleted(record, mayWork), ...told]);
     if (isLeft) onReleased();

@@ -150,7 +150,7 @@ function followsModel(
   }
 }
 
-/** Those that wait and may go on. */
+/** Lists keys that wait and may go on. */
 function admitted(present: ReadonlyMap<Name, State>, limit: number): readonly Name[] {
   const granted = [...present.values()].filter((state) => state === 'granted').length;
   const waiting = [...present].filter(([, state]) => state === 'waiting').map(([name]) => name);

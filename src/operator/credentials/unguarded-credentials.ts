@@ -21,7 +21,7 @@ export const credentialRules: ChangeRules<CredentialRecord> = {
       : isWider || recordsOf(previous) !== recordsOf(current);
   },
   isConfirmed: isConfirmedSpec,
-  // What is not confirmed may say anything: its annotations leave no trace in a generation.
+  // A credential that is not confirmed may say anything: its annotations leave no trace in a generation.
   hasGained: (record) =>
     record.status.credentialHash === undefined || !isConfirmedSpec(record) || hasMoreThanConfirmed(record),
   isNoted: (record) => record.deleted !== undefined || isNoted(record),

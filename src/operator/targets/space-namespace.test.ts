@@ -9,7 +9,7 @@ const cluster = clusterRecord({ name: 'staging', spec: { kubeConfigSecretRef: se
 const refused = (status: number, reason: string) =>
   new KubeError({ code: 'ERR_KUBE_STATUS', message: reason, status, reason, statusMessage: reason });
 
-/** What is said of a namespace that the cluster answers this about. */
+/** Finds the problem of a namespace about which the cluster answers this. */
 async function problemWith(get: () => Promise<unknown>, one = cluster) {
   const open = async () => ({ target: { client: { get } } });
   const clients = { open } as unknown as SpaceNamespaceOptions['clients'];

@@ -8,7 +8,7 @@ interface InstanceAddress {
   readonly spec?: Record<string, unknown>;
 }
 
-/** What is dialled for an instance whose administrator kubeconfig says this. */
+/** Chooses the address of an instance whose administrator kubeconfig says this. */
 function dialled(written: string, { name = 'shop', namespace = 'p-demo', spec = {} }: InstanceAddress = {}) {
   const { kubeConfig } = instanceRecord({ name, metadata: { namespace }, spec });
   return chooseServer(new URL(written), kubeConfig)?.href;

@@ -24,7 +24,7 @@ class Stage {
     { maxConcurrent: 2, maxWaiting: 2, maxWaitMs: 5_000, clock: this.clock, random: () => 1 },
   );
 
-  /** What a look-up gives in the end: its addresses, or the code of its failure. */
+  /** Returns the end of a look-up: its addresses, or the code of its failure. */
   outcome(hostname: string): Promise<unknown> {
     return this.resolve(hostname).catch((error: { code?: string }) => error.code ?? error);
   }

@@ -284,7 +284,7 @@ describe('a namespace that is no project', () => {
   });
 });
 
-/** What only a rule with names allows may be allowed by a rule that names more. */
+/** Tells requests that only a rule with names allows: a rule that names more may allow them. */
 function isNamed({ resource, subresource, namespace, apiGroup }: ResolvedRequest): boolean {
   return (
     resource === 'secrets' ||

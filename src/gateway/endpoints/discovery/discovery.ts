@@ -140,7 +140,7 @@ function cachingOf({ send: { path } }: EndpointRequest, tag: string): string {
 const tagsIn = (header: string | undefined): readonly string[] =>
   header?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? [];
 
-/** What the API server says in place of the document. */
+/** Passes on the API server's answer in place of the document. */
 function sendAsItIs({ response }: EndpointRequest, { status, headers, body }: RawResponse): void {
   const { 'content-type': type = 'application/json', 'retry-after': retryAfter } = headers;
   const retry = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
@@ -159,7 +159,7 @@ export function encodeResourceList(list: JsonObject): Buffer {
   const resources = Array.isArray(list['resources']) ? list['resources'].filter(isObject) : [];
   const raw = [text(1, list['groupVersion']), ...resources.map((each) => message(2, encodeResource(each)))];
   const type = [text(1, 'v1'), text(2, 'APIResourceList')];
-  // What the API server wraps every object in; the last two say that nothing is compressed.
+  // The wrapper of the API server for every object; the last two say that nothing is compressed.
   const unknown = [message(1, type), message(2, raw), bytes(3, Buffer.alloc(0)), bytes(4, Buffer.alloc(0))];
   return Buffer.concat([Buffer.from('k8s\0'), ...unknown]);
 }

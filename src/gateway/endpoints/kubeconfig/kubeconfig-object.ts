@@ -97,7 +97,7 @@ export function objectNameFor({ name }: InstanceKey, random: string): string {
   return `${name.slice(0, 253 - 1 - random.length).replace(/[-.]+$/, '')}-${random}`;
 }
 
-/** What the client gets: its own object, with the kubeconfig; none for a dry run. */
+/** Builds the client's answer: its own object, with the kubeconfig; none for a dry run. */
 export function toAnswer(
   { metadata, spec }: JsonObject,
   { namespace, name }: InstanceKey,

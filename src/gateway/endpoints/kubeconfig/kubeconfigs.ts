@@ -48,10 +48,10 @@ const maxWaitMs = 30_000;
 interface Order {
   readonly request: EndpointRequest;
   readonly place: InstanceKey;
-  /** What the client sent. */
+  /** The object from the client. */
   readonly sent: JsonObject;
   readonly warnings: readonly string[];
-  /** What stands for it in the API server. */
+  /** The object for the API server. */
   readonly object: StoredObject;
   /** Options of the client that are for the API server. */
   readonly query: URLSearchParams;
@@ -224,7 +224,7 @@ const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 
 const action = { verb: 'POST', path: virtualClusterInstanceKubeConfigs.plural };
 
-/** What the API server said, where it is about the request. */
+/** Reads the API server's answer, where that is about the request. */
 function readAnswer(answer: RawResponse): JsonObject {
   const { status, body } = answer;
   if (status >= 400) return parseRefusal(answer);
@@ -279,7 +279,7 @@ interface IssueWaitOptions {
   readonly maxWaitMs: number;
 }
 
-/** What the operator makes of one object. Begin before it is made: the watch may be faster than the answer that it was. End it. */
+/** A wait for what the operator makes of one object. Begin before creating that: the watch may be faster than the answer. Call `end`. */
 class IssueWait {
   readonly outcome: Promise<Outcome>;
   /** As the watch brought it last. */

@@ -146,7 +146,7 @@ export function applyJsonPatch(document: JsonObject, patch: unknown): JsonObject
   if (patch.length > maxOperations) throw new PatchProblem(`it has more than ${maxOperations} operations`);
   let result: unknown = structuredClone(document);
   let copied = 0;
-  // What a patch adds, its later operations may change. It is applied again when somebody else wrote in between.
+  // Later operations of a patch may change what it adds. It is applied again when somebody else wrote in between.
   for (const [index, operation] of structuredClone(patch).entries()) {
     const { value, bytes } = applyOperation(result, readOperation(operation, index));
     result = value;

@@ -45,7 +45,7 @@ export function refuseBeyondLimits(
 const ofItself = 'of itself it may change displayName and description, and set disabled to true';
 const ofOthers = 'this object does not name it in spec.accessKey';
 
-/** What ties it to its parent. */
+/** Reads the link to the parent. */
 function toLink({ spec, status }: JsonObject) {
   return {
     accessKey: asText(asObject(spec)['accessKey']),
@@ -53,7 +53,7 @@ function toLink({ spec, status }: JsonObject) {
   };
 }
 
-/** What single sign-on and the platform itself put into an access key. Nothing is decided by it, but people and tools believe it. */
+/** Fields of an access key that single sign-on and the platform set. Nothing is decided by them, but people and tools believe them. */
 const fields = ['identity', 'identityRefresh', 'oidcProvider', 'oidcLogin', 'parent'];
 const typesOfAnyone: readonly unknown[] = ['', 'User', 'Other'];
 
@@ -85,7 +85,7 @@ export async function requirePlatformFields(
     verb: 'manage-platform-fields',
     resource: ownedAccessKeys.plural,
     namespace: '',
-    // What is asked about is kept for a while: a longer name could fill the memory, and no object has it.
+    // Names that are asked about are kept for a while: a longer one could fill the memory, and no object has it.
     name: isObjectName(name) ? name : '',
   };
   const { permissions } = request.services;
@@ -205,7 +205,7 @@ export async function useDenial(
   return await permissions.denialOf(speaker, { ...entry, verb: 'use-as-admin' });
 }
 
-/** What a scope must allow: the same as for a POST to the instance. Nothing of a user stands where Latchkey keeps its own. */
+/** Requires a scope that allows a POST to the instance. Nothing of a user stands where Latchkey keeps its own. */
 function requireScope(
   { asked, sender: { verdict } }: OwnRequest,
   { resource, name }: Pick<AccessQuestion, 'resource' | 'name'>,

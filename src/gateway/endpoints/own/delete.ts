@@ -160,7 +160,7 @@ function asFlag(options: JsonObject, name: string): boolean | undefined {
   return value === undefined || typeof value === 'boolean' ? value : refuseType(name, 'boolean');
 }
 
-/** What asks for less than a deletion must never be passed over: an API server refuses it in another form. */
+/** Reads a list, or refuses any other form as an API server does: the option may ask for less than a deletion. */
 function asList(options: JsonObject, name: string): readonly unknown[] {
   const value = options[name] ?? [];
   return Array.isArray(value) ? value : refuseType(name, 'list');

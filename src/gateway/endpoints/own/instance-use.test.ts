@@ -7,7 +7,7 @@ import { Refusal } from '../shared/reply.ts';
 import { requireInstanceUse } from './checks.ts';
 import type { OwnRequest } from './request.ts';
 
-/** What is asked about a new kubeconfig of alice, who holds some verbs on every instance, and whether it is refused. */
+/** Lists what is asked about a new kubeconfig of alice, who holds some verbs on every instance, and whether it is refused. */
 async function ask(held: readonly string[], spec: object, kind = 'VirtualClusterInstanceKubeConfig') {
   const asked: string[] = [];
   const denialOf = async (_: unknown, { verb, namespace, name }: AccessQuestion) => {

@@ -48,7 +48,7 @@ const request = [
   ...['Content-Type: application/json', 'Content-Length: 2', '', '{}'],
 ].join('\r\n');
 
-/** What the watch brings becomes a record of the index, as in a running gateway. */
+/** Turns what the watch brings into records of the index, as in a running gateway. */
 function watchOf(records: CredentialRecords): (object: object) => void {
   const sources = new Map<string, InformerSource<never>>();
   records.addTo({ add: (name, source) => void sources.set(name, source as never) });

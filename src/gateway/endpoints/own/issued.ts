@@ -11,7 +11,7 @@ import type { Arrivals } from '../../index/arrivals.ts';
 import { type ErrorAnswer, errorAnswer } from '../../server/error-answer.ts';
 import { foundInArrival, type OwnRequest, readWhole } from './request.ts';
 
-/** What became of a new object. */
+/** The outcome for a new object. */
 interface Outcome {
   /** As it came last, credentials included. */
   readonly object: JsonObject;
@@ -148,7 +148,7 @@ export const codeByReason: ReadonlyMap<string, RefusalCode> = new Map(
 
 interface Change {
   readonly record: LiveRecord;
-  /** What the record was made of; undefined where the watch brought that before anyone waited for it. */
+  /** The object behind the record; undefined where the watch brought it before anyone waited for it. */
   readonly arrived: KubeObject | undefined;
 }
 
@@ -163,7 +163,7 @@ interface ChangesOptions {
 /** Until the same is brought once more. */
 const pauseMs = 500;
 
-/** What the index has under one key: as it is, and then as it becomes. Changes that come in between count as one. End it. */
+/** The record under one key of the index: as it is, and then as it becomes. Changes that come in between count as one. Call `end`. */
 class ObjectChanges implements AsyncIterable<Change> {
   readonly #options: ChangesOptions;
   readonly #unsubscribe: readonly (() => void)[];

@@ -79,7 +79,7 @@ export async function listOwn(request: OwnRequest): Promise<Reply> {
   return { status: 200, body: listOf(request, found, { page, metadata: { resourceVersion, ...next } }) };
 }
 
-/** What comes behind that place, in order. */
+/** Selects the records behind that place, in order. */
 export function behind(own: readonly LiveRecord[], { after, last }: ListPosition): readonly LiveRecord[] {
   const place = last.indexOf(after);
   const byKey = new Map(own.map((record) => [record.key, record]));
@@ -115,7 +115,7 @@ function beginning(request: OwnRequest): ListPosition {
   return { after: '', last: last.map(({ key }) => key) };
 }
 
-/** What a list or a watch is about, and in what form. */
+/** Reads what a list or a watch is about, and in what form. */
 export function readSelection(own: OwnRequest): ListSelection {
   const { query, kind } = own;
   checkListOptions(query, own.asked.verb === 'watch');
@@ -172,7 +172,7 @@ async function readPageOf(
   return { found, last };
 }
 
-/** What is not selected is not kept. */
+/** Gives back the memory of an object that is not selected. */
 function isSelected({ held }: OwnRequest, one: Found | undefined, selects: ObjectFilter): one is Found {
   if (one === undefined || selects(one.object)) return one !== undefined;
   held.giveBack(one.bytes);

@@ -6,7 +6,7 @@ import { Refusal } from '../shared/reply.ts';
 import { changedPlatformField, requirePlatformFields } from './checks.ts';
 import type { OwnRequest } from './request.ts';
 
-/** What only the platform sets, with a value. */
+/** Fields that only the platform sets, with a value. */
 const values = {
   identity: { email: 'alice@example.com', groups: ['board'] },
   identityRefresh: '2026-01-01T00:00:00Z',

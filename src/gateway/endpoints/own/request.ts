@@ -27,7 +27,7 @@ export interface OwnRequest extends EndpointRequest {
   readonly services: EndpointServices;
   readonly kind: CredentialKind;
   readonly query: URLSearchParams;
-  /** What it keeps in memory. */
+  /** Bytes that the request keeps in memory. */
   readonly held: Holding;
 }
 
@@ -141,7 +141,7 @@ export async function presentUID(request: OwnRequest, key: ObjectKey): Promise<s
 }
 
 /**
- * What the API server answers to a write of one's own. Where it refuses, another object may have got the name meanwhile, perhaps that
+ * Passes on the API server's answer to a write of one's own. After a refusal another object may have the name, perhaps that
  * of somebody else. Then the refusal is about that one, whose UID it quotes, and one's own is gone.
  */
 export async function unlessReplaced(request: OwnRequest, record: LiveRecord, reply: Reply): Promise<Reply> {

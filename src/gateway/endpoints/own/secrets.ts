@@ -3,7 +3,7 @@ import { loginFields } from '../../../api/names.ts';
 import { parseSpecKey } from '../../../credentials/keys/spec-key.ts';
 import { hasRepeatedKey } from '../../../kube/client/json-bounds.ts';
 
-/** What stands where a credential stood in a text. */
+/** The text in place of a credential. */
 const redacted = 'redacted-by-latchkey';
 
 export const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
@@ -148,7 +148,7 @@ function withoutTokens(word: string): string {
 }
 
 /**
- * What a client changed, with the credentials that it could not see: they stay as they are stored. A key that is left out means
+ * Puts the credentials that the client could not see back into its change, as they are stored. A key that is left out means
  * the stored one, or every replace would end it; so does its hash, which is what reads show.
  */
 export function withStoredSecrets(changed: JsonObject, stored: JsonObject): JsonObject {

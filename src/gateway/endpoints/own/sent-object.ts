@@ -193,7 +193,7 @@ export function withStoredRecord(object: JsonObject, change: StoredChange, asker
 export interface StoredChange {
   readonly kind: CredentialKind;
   readonly stored: JsonObject;
-  /** What the object becomes. */
+  /** The object after the change. */
   readonly result: JsonObject;
 }
 
@@ -238,8 +238,8 @@ const isRotation = ({ stored, result }: StoredChange): boolean =>
   annotationsOf(result)[names.rotate] !== annotationsOf(stored)[names.rotate];
 
 /**
- * What stays of an access key when a PUT leaves it out: an emergency stop, where the key goes, and who is invited. Identities too. The
- * policy `latchkey-kept-fields` does the same.
+ * Keeps some fields of an access key when a PUT leaves them out: an emergency stop, where the key goes, and who is invited.
+ * Identities too. The policy `latchkey-kept-fields` does the same.
  */
 export function withKeptFields(
   object: JsonObject,
@@ -259,8 +259,8 @@ export function withKeptFields(
 }
 
 /**
- * What never changes, where an apply leaves it out: the gateway may have set it when the same manager made the object, and would now
- * take it away.
+ * Keeps fixed fields where an apply leaves them out: the gateway may have set them when the same manager made the object, and the
+ * apply would now take them away.
  */
 export function withFixedFields(object: JsonObject, stored: JsonObject): JsonObject {
   const [spec, old] = [asObject(object['spec']), asObject(stored['spec'])];

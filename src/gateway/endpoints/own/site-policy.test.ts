@@ -36,7 +36,7 @@ describe('a credential that is to be stored', () => {
     [key, { user: 'alice' }, 'ERR_POLICY_LIFE'],
     [key, { user: 'bob', ttl: 60 }, 'ERR_POLICY_SCOPE_MISSING'],
     [key, { user: 'bob', ttl: 60, scope: {} }, undefined],
-    // What is sent is stored as its hash.
+    // A sent key is stored as its hash.
     [key, { ...fine, key: 'x'.repeat(40) }, undefined],
     ['DirectClusterEndpointToken', {}, 'ERR_POLICY_LIFE'],
     ['DirectClusterEndpointToken', { ttl: 600 }, undefined],

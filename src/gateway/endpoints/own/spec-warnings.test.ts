@@ -49,7 +49,7 @@ const created = (does: string, kind: CredentialKind, spec: Fields, said: readonl
   { spec },
   said,
 ];
-/** What a merge patch of the spec makes of it. */
+/** Applies a merge patch to the spec. */
 const merged = (former: Fields, patch: Fields): Fields =>
   Object.fromEntries(Object.entries({ ...former, ...patch }).filter(([, value]) => value !== null));
 const changed = (does: string, before: Fields, patch: Fields, said: readonly string[]): Row => {

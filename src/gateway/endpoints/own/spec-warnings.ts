@@ -36,7 +36,7 @@ const warnings: readonly Warn[] = [
   longLife,
 ];
 
-/** What does less than it seems to in the spec of a credential, for people. */
+/** Warns people of what does less than it seems to in the spec of a credential. */
 export const specWarnings = (change: Change): readonly string[] =>
   warnings.flatMap((warn) => warn(change) ?? []);
 
@@ -174,7 +174,7 @@ function longLife(change: Change): string | undefined {
 
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
-/** What the words of a schema mean, where people often write the field in another way. */
+/** Explanations of a schema's words about fields that people often write in another way. */
 const hints: readonly (readonly [pattern: RegExp, hint: (field: string) => string])[] = [
   [
     /\b(spec\.(?:ttl|certificateTTL|renewBefore)) in body must be of type integer/,

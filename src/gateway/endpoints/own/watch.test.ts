@@ -50,7 +50,7 @@ interface Event {
   readonly object: { readonly kind: string; readonly metadata: { readonly name: string } };
 }
 
-/** What a watch sends that goes on from version 1 while the test does its part. */
+/** Collects the events of a watch that goes on from version 1 while the test does its part. */
 async function watched(query: string, meanwhile: () => Promise<void>): Promise<readonly Event[]> {
   const path = `/kubernetes/management${keys}?watch=true&resourceVersion=1&timeoutSeconds=1&${query}`;
   const head = [`GET ${path} HTTP/1.1`, 'Host: a', 'Connection: close', `Authorization: Bearer ${bearer}`];

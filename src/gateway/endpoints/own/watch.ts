@@ -22,7 +22,7 @@ interface Start {
   readonly withInitial: boolean;
   /** Whether the client waits for the end of that. */
   readonly isAnnounced: boolean;
-  /** What came after the version that the client names. */
+  /** The changes after the version that the client names. */
   readonly missed: readonly StoreChange<LiveRecord>[];
   readonly resourceVersion: string;
 }
@@ -49,9 +49,9 @@ class OwnWatch {
   readonly #request: OwnRequest;
   readonly #selection: ListSelection;
   readonly #start: Start;
-  /** What changed and was not sent, by key; with the object that arrived, where no other waits: it may be large, and clients slow. */
+  /** Changes not sent yet, by key; with the object that arrived, where no other waits: it may be large, and clients slow. */
   readonly #changed = new Map<string, KubeObject | undefined>();
-  /** What the client knows of, by key, as it is to be told of its end. */
+  /** Objects that the client knows, by key, as it is to be told of their end. */
   readonly #shown = new Map<string, JsonObject>();
   #next = Promise.withResolvers<void>();
   #isBookmarkDue = false;
@@ -90,7 +90,7 @@ class OwnWatch {
     return defaultSeconds * (1 + Math.random());
   }
 
-  /** What is there already: the client has it from a list, or gets it now. */
+  /** Handles what is there already: the client has it from a list, or gets it now. */
   async #begin(): Promise<void> {
     const own = ownIn(this.#request).filter(({ key }) => this.#isNamed(key));
     if (this.#start.withInitial) {
@@ -121,7 +121,7 @@ class OwnWatch {
     const found = await readInForm(this.#request, record, wholeObject);
     if (found === undefined) return true;
     held.giveBack(found.bytes);
-    // What has changed since then may have been selected.
+    // An object that has changed since then may have been selected.
     const version = String(asObject(found.object['metadata'])['resourceVersion']);
     return isNewerVersion(version, this.#start.resourceVersion) || this.#selection.selects(found.object);
   }

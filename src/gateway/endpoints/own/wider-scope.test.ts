@@ -3,7 +3,7 @@ import { projectsByName } from '../../../../test/builders/projects.ts';
 import { compileScope } from '../../../scope/gate/compile-scope.ts';
 import { unreachedEntry } from './warnings.ts';
 
-/** What is said of this scope below keys with these. */
+/** Warns about this scope below keys with these. */
 const below = (scope: object, ...above: readonly Record<string, unknown>[]): string | undefined =>
   unreachedEntry(scope, {
     gates: above.map((each) => compileScope(each, projectsByName)),

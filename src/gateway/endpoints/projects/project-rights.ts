@@ -24,7 +24,7 @@ type Services = Pick<EndpointServices, 'targetRecords' | 'permissions' | 'settin
 export async function findProject(request: EndpointRequest, services: Services): Promise<Project> {
   const { name } = request.asked;
   const namespace = services.settings.projectNamespacePrefix + name;
-  // What is asked is kept for a while: a longer name could fill the memory.
+  // The asked name is kept for a while: a longer one could fill the memory.
   if (!namespacePattern.test(namespace)) throw notFound(name);
   const { identity } = request.sender.verdict;
   if (!(await services.permissions.isAllowed(identity, look(namespace, name))))

@@ -41,7 +41,7 @@ interface Question {
 
 interface Site {
   readonly namespaces?: readonly KubeObject[];
-  /** What the user may do, as RBAC would: `verb resource namespace/name`; an empty name or namespace allows all. */
+  /** Rights of the user, as RBAC has them: `verb resource namespace/name`; an empty name or namespace allows all. */
   readonly rights?: readonly string[];
   readonly scope?: Record<string, unknown>;
   readonly prefix?: string;

@@ -97,7 +97,7 @@ const toObject = ({ name, uid, created, namespace }: Project): JsonObject => ({
 const formFor = ({ request }: EndpointRequest): AcceptedForm =>
   readAccept(request.headers.accept) ?? refuse('ERR_NOT_ACCEPTABLE', {});
 
-/** What a list is about. All of it comes at once, whatever limit is asked for. Throws a Refusal. */
+/** Reads what a list is about. All of it comes at once, whatever limit is asked for. Throws a Refusal. */
 function readSelectors(query: URLSearchParams): (name: string) => boolean {
   checkListOptions(query, false);
   const ofLabels = labelFilter(query.get('labelSelector') ?? '');

@@ -67,7 +67,7 @@ export interface PublicEndpoint {
   readonly answer: (exchange: Exchange) => ErrorAnswer | undefined;
 }
 
-/** What verifiers of tokens read about their issuer, ready to be sent. */
+/** A document for verifiers of tokens about their issuer, ready to be sent. */
 export interface IssuerDocument {
   readonly contentType: string;
   readonly text: string;
@@ -81,7 +81,7 @@ export interface IssuerDocumentSource {
   find(path: string): IssuerDocument | undefined;
 }
 
-/** What endpoints work with, besides the request. */
+/** Services that endpoints use, besides the request. */
 export interface EndpointServices {
   readonly settings: GatewaySettings;
   readonly log: Logger;
@@ -95,7 +95,7 @@ export interface EndpointServices {
   readonly held: HeldBytes;
   readonly yaml: YAMLReader;
   readonly changes: RecentChanges;
-  /** What the site asks now. */
+  /** The present site policy. */
   readonly sitePolicy: () => SitePolicy;
   readonly targetRecords: Pick<TargetRecords, 'instances' | 'spaces' | 'projects' | 'findProject' | 'known'>;
   readonly permissions: Pick<EntryPermissions, 'isAllowed' | 'denialOf'>;

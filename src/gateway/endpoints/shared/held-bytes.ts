@@ -36,7 +36,7 @@ export class HeldBytes {
   }
 }
 
-/** What one request has. */
+/** The memory that one request holds. */
 export class Holding {
   readonly #change: (bytes: number) => boolean;
   /** Bytes of texts. */

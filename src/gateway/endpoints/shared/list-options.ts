@@ -91,7 +91,7 @@ const equality = new RegExp(`^(${key})\\s*(==|=|!=)\\s*(${value})$`);
 const membership = new RegExp(`^(${key})\\s+(in|notin)\\s*\\(([^()]*)\\)$`);
 const existence = new RegExp(`^(!?)\\s*(${key})$`);
 
-/** What a label selector selects; undefined for one that cannot be read. */
+/** Parses a label selector into its filter; undefined for one that cannot be read. */
 export function labelFilter(selector: string): ObjectFilter | undefined {
   const tests = splitAtCommas(selector).map(readRequirement);
   if (tests.some((test) => test === undefined)) return undefined;
@@ -135,7 +135,7 @@ const oneOf =
   (labels) =>
     (Object.hasOwn(labels, name) && values.includes(String(labels[name]))) === wanted;
 
-/** What a field selector selects of a kind with these fields; undefined for one that cannot be read, or names another field. */
+/** Parses a field selector for a kind with these fields; undefined for one that cannot be read, or names another field. */
 export function fieldFilter(selector: string, fields: ReadonlySet<string>): ObjectFilter | undefined {
   const terms = selector === '' ? [] : selector.split(',');
   const tests = terms.map((term) => {

@@ -53,7 +53,7 @@ interface Counted {
 /** How many credentials one user may make through the gateway: every one is held in memory by every replica. */
 export class Quota {
   readonly #options: QuotaOptions;
-  /** What is being made, by kind and user. */
+  /** Permits of what is being made, by kind and user. */
   readonly #underway = new Map<string, Set<QuotaPermit>>();
 
   constructor(options: QuotaOptions) {

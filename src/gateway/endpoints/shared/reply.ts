@@ -42,7 +42,7 @@ export interface IssuedCredential {
   readonly value: string;
 }
 
-/** What goes to the client once credentials are taken out. */
+/** The answer for the client once credentials are taken out. */
 export interface Reply {
   readonly status: number;
   readonly body: JsonObject;
@@ -114,7 +114,7 @@ export function answerFailure({ response, refuse, onFailure }: EndpointRequest, 
   sendError(response, refusal);
 }
 
-/** What a pool reports comes as the cause of an error of ours. */
+/** Unwraps the error of a pool, which comes as the cause of one of ours. */
 const causeOf = (error: Error): Error => (error.cause instanceof Error ? error.cause : error);
 
 /** An object in JSON, unless the client asks for YAML and not for JSON. Clients of the API read what the header says it is. */

@@ -79,7 +79,7 @@ export async function readBody(
   return body;
 }
 
-/** What has come of a body. Of one that is refused by its beginning nothing is kept. */
+/** The part of a body that has come. Of one that is refused by its beginning nothing is kept. */
 class KeptBody {
   refusal: ErrorAnswer | undefined;
   readonly #refuseBeginning: BodyLimit['refuseBeginning'];
@@ -176,7 +176,7 @@ type JsonReading = { readonly value: unknown } | { readonly problem: string };
 const noJSON: JsonReading = { problem: 'it is not what its Content-Type says' };
 const tooMany = { problem: `it holds more than ${bounds.maxValues} values` };
 
-/** What a client sent. No problem quotes it. */
+/** Reads the JSON of a client. No problem quotes that. */
 export function readJSON(text: string): JsonReading {
   if (!withinJsonBounds(text, bounds)) return tooMany;
   const value = parseJSON(text);
@@ -219,7 +219,7 @@ const cutOff = errorAnswer('ERR_REQUEST_MALFORMED', { problem: 'its body is cut 
 const unknownType = errorAnswer('ERR_BODY_TYPE', {});
 const unreadable = (problem: string): never => refuse('ERR_BODY_UNREADABLE', { problem });
 
-/** What a client sent, or the answer to what cannot be used. */
+/** The object that a client sent, or the answer to one that cannot be used. */
 type SentObject =
   | {
       readonly object: JsonObject;

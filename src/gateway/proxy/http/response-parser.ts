@@ -73,7 +73,7 @@ export class ResponseParser {
     try {
       this.#readOn(bytes);
     } catch (error) {
-      // What follows could look like the end of an answer.
+      // The bytes that follow could look like the end of an answer.
       this.#state = 'stopped';
       throw error;
     }

@@ -83,7 +83,7 @@ export class UpstreamPool extends Dispatcher {
 
   #carry(exchange: UpstreamExchange): void {
     if (this.#isClosed) return exchange.fail(closed);
-    // What asks for another protocol gets a connection that no one had before, and no one gets it afterwards.
+    // A request for another protocol gets a connection that no one had before, and no one gets it afterwards.
     const connection = exchange.options.upgrade ? undefined : this.#takeFree();
     if (connection === undefined) return this.#dial(exchange);
     // Bytes or an end that arrived while it was free are seen first: they would be taken for the answer.

@@ -9,7 +9,7 @@ export interface TunnelOptions {
   readonly response: UpgradedResponse;
   /** It is paused. */
   readonly upstream: Duplex;
-  /** What the client is told first. */
+  /** The first text for the client. */
   readonly head: string;
   readonly isWebSocket: boolean;
   readonly turn: PumpOptions['turn'];

@@ -379,7 +379,7 @@ describe('the policy for a key that several objects claim', () => {
     expect(settled(two, { others: [one] }).desired.ready.reason).toBe('DuplicateKey');
   });
 
-  /** What status says after a refusal. */
+  /** Builds a key whose status is that after a refusal. */
   const refusedBefore = (name: string, others: readonly CredentialRecord[]): CredentialRecord => {
     const { desired } = settled(key({ name, spec }), { others });
     const { reason, message } = desired.ready;

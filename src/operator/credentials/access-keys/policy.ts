@@ -126,7 +126,7 @@ const malformed =
 
 /**
  * A refused claim stays refused after the first owner is gone: a person who saw a hash in Git must not inherit the key.
- * What its condition said, or undefined.
+ * Returns the message of its condition, or undefined.
  */
 function refusalBefore({ conditions, status }: CredentialRecord, hash: string): string | undefined {
   if (status.keyID !== keyIDOf(hash)) return undefined;

@@ -73,7 +73,7 @@ export async function cleanUpCertificates(
   });
   const isCertificate = record.kubeConfig?.clientCert === true;
   const forget = async () => {
-    // What was issued in another virtual cluster stays on record.
+    // Certificates of another virtual cluster stay on record.
     const known = instance && clients.known(instance.uid);
     if (known !== undefined)
       await revocations.remove({ ownerUID: record.uid, caFingerprint: caFingerprint(known) });
