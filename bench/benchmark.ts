@@ -1,13 +1,13 @@
 import type { Options } from './options.ts';
 
-/** What a benchmark found out, as it stands in the results. */
+/** The findings of a benchmark, as they stand in the results. */
 export interface Section {
   readonly title: string;
-  /** What was done, how often, and beside what. */
+  /** The measured work, how often, and beside what. */
   readonly about: string;
   /** Markdown. */
   readonly table: string;
-  /** What a reader must know to judge the figures. */
+  /** Facts that a reader must know to judge the figures. */
   readonly notes: readonly string[];
 }
 

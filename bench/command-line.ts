@@ -1,4 +1,4 @@
-/** What the arguments ask for, or what is printed in place of it. */
+/** The options from the arguments, or the text in place of them. */
 type CommandLine<Options> =
   | { readonly options: Options }
   | { readonly text: string; readonly exitCode: number };

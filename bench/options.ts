@@ -19,7 +19,7 @@ export interface Options {
   readonly eventForEach: boolean;
   /** `reconcile-10k`: where @dot-i/k8s-operator as shipped is installed; absent: it is not measured. */
   readonly k8sOperator?: string;
-  /** Those of the gateway: access keys that exist. */
+  /** Benchmarks of the gateway: access keys that exist. */
   readonly keys: number;
   /** `proxy-watch`, `own-lists`: watches that are open. */
   readonly watches: number;

@@ -40,7 +40,7 @@ const settings = {
 
 const names = Object.keys(settings) as (keyof typeof settings)[];
 
-/** What it costs to record when keys were used. */
+/** The cost of recording when keys were used. */
 export const activity: Benchmark = { name: 'activity', run };
 
 async function run(context: BenchmarkContext): Promise<Section> {

@@ -11,7 +11,7 @@ import type { Operation, Works } from '../measure/worker-process.ts';
 /** How many access keys there are; with an option it would have to be told to each process. */
 export const keys = 100_000;
 
-/** What `authorize` measures; each in a process of its own. */
+/** The works of `authorize`; each in a process of its own. */
 export const works = { authorize, lookUp, nothing } as const satisfies Works;
 
 export type WorkName = keyof typeof works;
@@ -59,7 +59,7 @@ function findVerdict(): Verdicts['find'] {
   return (hash) => verdicts.find(hash);
 }
 
-/** What no program can do without: the SHA-256 of the bearer string, and a look-up among all. */
+/** Does what no program can do without: the SHA-256 of the bearer string, and a look-up among all. */
 async function lookUp(): Promise<Operation> {
   const known = new Map(Array.from({ length: keys }, (_, key) => [sha256(secretOf(key)), key]));
   const secrets = Array.from({ length: usedKeys }, (_, key) => secretOf(key));

@@ -13,7 +13,7 @@ const contenders: Readonly<Record<WorkName, string>> = {
   nothing: 'beside: the loop of the measurement, empty',
 };
 
-/** What the gateway needs to know who asks for what, and whether that is in scope. */
+/** The gateway's cost to know who asks for what, and whether that is in scope. */
 export const authorize: Benchmark = { name: 'authorize', run };
 
 async function run(context: BenchmarkContext): Promise<Section> {

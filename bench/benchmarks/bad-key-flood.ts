@@ -30,7 +30,7 @@ const measures = [
 
 const whole = (): string => generateAccessKey(randomBytes(32));
 
-/** What is sent beside the good traffic. */
+/** The requests beside the good traffic. */
 const floods: ReadonlyMap<string, (() => string) | undefined> = new Map([
   ['good traffic alone', undefined],
   ['beside whole keys that no one has', whole],
@@ -39,7 +39,7 @@ const floods: ReadonlyMap<string, (() => string) | undefined> = new Map([
 
 const alone = 'good traffic alone';
 
-/** What holders of good keys notice of strangers who try wrong ones. */
+/** The effect of strangers who try wrong keys on holders of good ones. */
 export const badKeyFlood: Benchmark = { name: 'bad-key-flood', run };
 
 async function run(context: BenchmarkContext): Promise<Section> {

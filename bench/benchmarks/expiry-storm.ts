@@ -26,7 +26,7 @@ const measures = [
   { key: 'markedSeconds', title: 'all marked, s after their end' },
 ];
 
-/** What it costs somebody who makes a key that thousands of others end in the same second. */
+/** The cost to somebody who makes a key that thousands of others end in the same second. */
 export const expiryStorm: Benchmark = { name: 'expiry-storm', run };
 
 /** For the making of each key and for its confirmation, on two cores that also hold the API server. */
@@ -73,7 +73,7 @@ async function measureUser(
   runs: number,
   isOver?: () => boolean,
 ): Promise<Sample> {
-  // What is read begins again from here.
+  // A read starts the lag again.
   await lagOf(operator);
   const times = await user.measure(runs, isOver);
   const of = (key: 'ready' | 'hand', percent: number) => percentileOf(times, key, percent);

@@ -26,7 +26,7 @@ const measures = [
   { key: 'handLate', title: 'p99 ms' },
 ];
 
-/** What the keys of one user cost another, who makes one key after the other meanwhile. */
+/** The cost of one user's keys to another, who makes one key after the other meanwhile. */
 export const fairness: Benchmark = { name: 'fairness', run };
 
 async function run(context: BenchmarkContext): Promise<Section> {

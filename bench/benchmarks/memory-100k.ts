@@ -26,7 +26,7 @@ const removedKey = 0;
 /** Each second; one in ten is removed and made again. */
 const changesASecond = 100;
 
-/** What the gateway holds in memory for many keys. */
+/** The gateway's memory for many keys. */
 export const memory100k: Benchmark = { name: 'memory-100k', run };
 
 async function run(context: BenchmarkContext): Promise<Section> {

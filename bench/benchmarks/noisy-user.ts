@@ -38,7 +38,7 @@ const keys = collectionPath(ownedAccessKeys);
 const manyKeys = Object.fromEntries(Array.from({ length: 80_000 }, (_, key) => [`k${key}`, 0]));
 const note = { op: 'add', path: '/metadata/annotations/note', value: 'x'.repeat(999_000) };
 
-/** What is sent beside the others, 95 at once. */
+/** The requests beside the others, 95 at once. */
 const noises = (): ReadonlyMap<string, NoisyRequest | undefined> =>
   new Map([
     [alone, undefined],
@@ -77,7 +77,7 @@ const measures = [
   { key: 'cores', title: 'CPU of the gateway, cores' },
 ];
 
-/** What one user who sends what takes long to read costs all others. */
+/** The cost to all others of one user who sends what takes long to read. */
 export const noisyUser: Benchmark = { name: 'noisy-user', run };
 
 async function run(context: BenchmarkContext): Promise<Section> {

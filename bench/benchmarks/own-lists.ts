@@ -26,7 +26,7 @@ const measures = [
   { key: 'resident', title: 'most memory, MiB' },
 ];
 
-/** What it costs the gateway to show somebody what is their own among all that exists. */
+/** The gateway's cost to show somebody what is their own among all that exists. */
 export const ownLists: Benchmark = { name: 'own-lists', run };
 
 async function run(context: BenchmarkContext): Promise<Section> {

@@ -37,7 +37,7 @@ const measures = [
   ...subsetNames.map((subset) => ({ key: `status, ${subset}`, title: `status write, ${subset}, ms` })),
 ];
 
-/** What the admission policies cost the API server. */
+/** The cost of the admission policies to the API server. */
 export const policyCost: Benchmark = { name: 'policy-cost', run };
 
 async function run({ options, progress }: BenchmarkContext): Promise<Section> {

@@ -11,7 +11,7 @@ import { figure, tableOf } from '../measure/table.ts';
 const connections = [1, 16, 64] as const;
 const path = `/api/v1/namespaces/${namespaces.small}/configmaps/${smallObject}`;
 
-/** What a small request costs on its way through the gateway. */
+/** The cost of a small request on its way through the gateway. */
 export const proxyGet: Benchmark = { name: 'proxy-get', run };
 
 async function run(context: BenchmarkContext): Promise<Section> {

@@ -23,7 +23,7 @@ const measures = [
   { key: 'resident', title: 'most memory, MiB' },
 ];
 
-/** What large answers cost on their way through the gateway. */
+/** The cost of large answers on their way through the gateway. */
 export const proxyList: Benchmark = { name: 'proxy-list', run };
 
 async function run(context: BenchmarkContext): Promise<Section> {

@@ -34,7 +34,7 @@ async function run(context: BenchmarkContext): Promise<Section> {
     const contenders = [gateway, goProxy, limit].filter((endpoint) => endpoint !== undefined);
     const subjects: Subject[] = [];
     for (const endpoint of contenders) {
-      // What a process has once taken it rarely gives back, so what a watch takes counts from before the first.
+      // A process rarely gives back what it has once taken, so what a watch takes counts from before the first.
       const { residentMebibytes: atRest } = await usageOf(endpoint.pid);
       const subject = { endpoint, atRest, writer: limit, platform, generator, watches: options.watches };
       if (options.warmUp > 0) await measure(subject, 2);

@@ -5,7 +5,7 @@ import { credentialObject } from '../world/credential-objects.ts';
 
 type MakeRecord = (object: unknown, kind: CredentialKind) => unknown;
 
-/** What is kept of an object. */
+/** The kept forms of an object. */
 export const forms = {
   parsed: (object) => object,
   full: toCredentialRecord,

@@ -10,7 +10,7 @@ process.stdout.write(`${measure(form as Form, kind as CredentialKind, Number(cou
 
 function measure(form: Form, kind: CredentialKind, count: number): number {
   const make = (index: number) => forms[form](JSON.parse(objectText(kind, index)), kind);
-  // What is made once, compiled code above all, belongs to no record.
+  // Memory that is taken once, by compiled code above all, belongs to no record.
   for (let index = 0; index < 500; index++) make(index);
   const kept = new Array<unknown>(count).fill(undefined);
   const before = heapUsed();

@@ -8,13 +8,13 @@ import type { IssueCredential } from '../../src/operator/credentials/issued/deci
 import { claimsOf } from '../../src/operator/credentials/tokens/claims.ts';
 import type { Operation, Works } from '../measure/worker-process.ts';
 
-/** What is asynchronous runs so many times at once: as many as the operator has workers for each kind. */
+/** Asynchronous works run so many times at once: as many as the operator has workers for each kind. */
 export const concurrency = 16;
 
 const issuer = 'https://latchkey.example.com';
 const hour = 3_600_000;
 
-/** What `token-issue` measures; each in a process of its own. */
+/** The works of `token-issue`; each in a process of its own. */
 export const works = {
   issue: issueTokens,
   sign: signWithNode,

@@ -37,7 +37,7 @@ const measures = [
 /** As the operator, which has four connections to each target. */
 const connections = 4;
 const patienceMs = 180_000;
-/** What is asked about in the virtual cluster. */
+/** The resources that are searched in the virtual cluster. */
 const searched = {
   resources: [
     ...['clusterrolebindings', 'rolebindings', 'certificatesigningrequests'],

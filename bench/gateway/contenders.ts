@@ -19,7 +19,7 @@ export interface GatewayContenders {
   readonly nginx: Endpoint | undefined;
   readonly goProxy: Endpoint | undefined;
   readonly direct: Endpoint;
-  /** Those that there are, in the order of the tables. */
+  /** The endpoints that there are, in the order of the tables. */
   readonly all: readonly Endpoint[];
   readonly load: LoadSource;
   /** Which of them is missing and why, and where the load comes from. */

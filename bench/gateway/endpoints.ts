@@ -21,7 +21,7 @@ export interface Endpoint {
   readonly url: string;
   /** The process under test. */
   readonly pid: number;
-  /** What the holder of the key with this number sends. */
+  /** Headers from the holder of the key with this number. */
   readonly headers: (key: number) => Readonly<Record<string, string>>;
 }
 
@@ -43,7 +43,7 @@ export async function impersonating(platform: GatewayPlatform): Promise<Endpoint
   return { name, url: platform.plane.server, pid: platform.pids.apiServer, headers: () => headers };
 }
 
-/** What the gateway sends for the first key besides what the client sent. */
+/** Builds the headers that the gateway adds for the first key to those of the client. */
 export async function identityHeaders({ plane }: GatewayPlatform): Promise<Readonly<Record<string, string>>> {
   const kubeconfig = parse(await readFile(await accountKubeconfig(plane, 'latchkey-gateway'), 'utf8'));
   const { metadata, spec } = storedKey(0, { now: Date.now() });
@@ -80,7 +80,7 @@ export async function buildGoProxy(folder: string): Promise<string | undefined> 
 }
 
 export interface GoProxyOptions {
-  /** What `buildGoProxy` built. */
+  /** The program from `buildGoProxy`. */
   readonly command: string;
   /** With the credentials of the gateway's account. */
   readonly kubeconfig: string;

@@ -103,7 +103,7 @@ async function writeCertificate(folder: string): Promise<CertificateFiles> {
   return { cert, key, ca: authority.certificate };
 }
 
-/** What requests ask for, the right of everyone to read it, and that of the ordinary user to change the small object. */
+/** Creates the requested objects, the right of everyone to read them, and that of the ordinary user to change the small object. */
 async function createObjects({ plane, admin }: Pick<GatewayPlatform, 'plane' | 'admin'>): Promise<void> {
   const binding = ['create', 'clusterrolebinding', 'bench-readers'];
   await kubectl(plane, [...binding, '--clusterrole=view', '--group=system:authenticated']);

@@ -12,7 +12,7 @@ export interface LoadOrder {
   readonly seconds: number;
 }
 
-/** What a source of load found. Latencies are milliseconds. */
+/** The findings of a source of load. Latencies are milliseconds. */
 export interface LoadFindings {
   readonly requests: number;
   readonly seconds: number;
@@ -147,7 +147,7 @@ type Child = ReturnType<typeof spawn> & {
   readonly stderr: NonNullable<ReturnType<typeof spawn>['stderr']>;
 };
 
-/** What it has printed when it ends. @throws Error with what it said on standard error. */
+/** Resolves with the output at the end. @throws Error with the text of standard error. */
 async function finished(child: Child): Promise<string> {
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);

@@ -15,7 +15,7 @@ export const loadMeasures = [
   { key: 'apiServerCpu', title: 'CPU of the API server, µs a request' },
 ] as const;
 
-/** What a load cost the process under test and the API server behind it. The API server itself has no figure of its own. */
+/** Measures the cost of a load to the process under test and the API server behind it, which has no figure of its own. */
 export async function measureLoad(
   { pid }: Endpoint,
   apiServer: number,

@@ -22,7 +22,7 @@ export interface KeyTimes {
   readonly lastActivity?: number;
 }
 
-/** What the holder of a key sends: the same in every run. */
+/** Makes the secret of a key: the same in every run. */
 export function secretOf(index: number): string {
   return generateAccessKey(createHash('sha256').update(`key ${index} of the benchmarks`).digest());
 }
@@ -66,7 +66,7 @@ export function ownKey(count: number, index: number, times: KeyTimes) {
   };
 }
 
-/** What the holder of that key sends. */
+/** Makes the secret of that key. */
 export const ownSecret = (count: number, index: number): string => secretOf(placeOfOwnKey(count, index));
 
 /** Behind all others, and each owner with room for a million. */

@@ -1,7 +1,7 @@
 import { usageOf } from './process-usage.ts';
 import type { Sample } from './rounds.ts';
 
-/** What the processes under test, and this one, have used. */
+/** The CPU time of the processes under test, and of this one. */
 export class CPUMeter {
   readonly #pids: Readonly<Record<string, readonly number[]>>;
 

@@ -3,7 +3,7 @@ import { cpus, loadavg, release, totalmem } from 'node:os';
 import { promisify } from 'node:util';
 import { figure } from './table.ts';
 
-/** What the figures were measured on, one fact a line. */
+/** Describes the machine of the figures, one fact a line. */
 export async function machineFacts(): Promise<readonly string[]> {
   const [{ model = 'unknown' } = {}] = cpus();
   const [load = 0] = loadavg();

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-/** What a process has used since its start, all its threads together. */
+/** The usage of a process since its start, all its threads together. */
 export interface Usage {
   readonly cpuSeconds: number;
   /** The most memory that it ever held at once. */

@@ -1,7 +1,7 @@
 /** Does one operation. */
 export type Operation = () => unknown;
 
-/** What a module offers to a worker: `export const works`. Each makes one kind of operation ready. */
+/** The works of a module for a worker: `export const works`. Each makes one kind of operation ready. */
 export type Works = Readonly<Record<string, () => Promise<Operation>>>;
 
 /** From the parent: work for so many seconds. */

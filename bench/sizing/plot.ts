@@ -1,4 +1,4 @@
-/** What one process needs with so many access keys. */
+/** The needs of one process with so many access keys. */
 export interface SizingFigure {
   readonly program: string;
   readonly keys: number;

@@ -1,6 +1,6 @@
 import { percentileOf } from '../measure/statistics.ts';
 
-/** What a process holds at one moment. */
+/** The figures of a process at one moment. */
 export const figures = {
   resident: { title: 'memory, MiB', slack: 8 },
   heap: { title: 'heap in use, MiB', slack: 4 },

@@ -44,7 +44,7 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
   }
 }
 
-/** What naming a Secret in `secretRef` takes. */
+/** Grants what naming a Secret in `secretRef` takes. */
 async function allowSecrets({ plane, client }: SoakOptions): Promise<void> {
   const namespace = '--namespace=default';
   await kubectl(plane, [

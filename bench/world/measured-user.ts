@@ -26,7 +26,7 @@ export class MeasuredUser {
     this.#client = client;
   }
 
-  /** That many times, or until there is nothing to measure any more. */
+  /** Measures so often, or until there is nothing left to measure. */
   async measure(runs: number, isOver: () => boolean = () => false): Promise<readonly Times[]> {
     const times: Times[] = [];
     for (let index = 0; index < runs && !isOver(); index++) times.push(await this.#once());

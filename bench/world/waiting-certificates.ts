@@ -23,7 +23,7 @@ const hour = 3_600_000;
 const concurrency = 16;
 
 /**
- * What certificates leave behind whose kubeconfigs are gone, made by the operator's own code: in the virtual cluster a signing
+ * Leftovers of certificates whose kubeconfigs are gone, made by the operator's own code: in the virtual cluster a signing
  * request and a binding, on the platform a signed record. No one signs the requests: a signer takes twenty a second.
  */
 export class WaitingCertificates {

@@ -5,7 +5,7 @@ import type { ControlPlaneConnection } from './connection.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
 import { type KubectlOptions, type KubectlResult, runKubectl } from './kubectl.ts';
 
-/** What a test does with a running control plane, no matter what started it. */
+/** A running control plane as tests use it, no matter what started it. */
 export interface ControlPlaneAccess extends ControlPlaneConnection {
   /** The plain data alone, to give to another process. */
   readonly connection: ControlPlaneConnection;

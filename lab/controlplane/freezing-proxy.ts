@@ -38,7 +38,7 @@ export class FreezingProxy {
     for (const { answers } of this.#links) answers.hold();
   }
 
-  /** What was under way arrives now. */
+  /** Delivers what was under way. */
   thaw(): void {
     this.#isFrozen = false;
     for (const { client, answers } of this.#links) client.write(answers.release());

@@ -1,8 +1,8 @@
 const headerBytes = 9;
 
 /**
- * What one side of an HTTP/2 connection sends, frame by frame. The streams that are open when it begins to hold are held
- * back, and later ones pass: of a connection to etcd that is its watches, while requests go on.
+ * The frames from one side of an HTTP/2 connection. The streams that are open when `hold` is called are held back, and later
+ * ones pass: of a connection to etcd, watches are held, while requests go on.
  */
 export class HeldStreams {
   #rest: Buffer = Buffer.alloc(0);

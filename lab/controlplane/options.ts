@@ -16,7 +16,7 @@ export interface ControlPlaneOptions {
   readonly extraEtcdArgs?: readonly string[];
   readonly extraApiServerArgs?: readonly string[];
   readonly extraControllerManagerArgs?: readonly string[];
-  /** What `kube-controller-manager --controllers` gets. Default: those that credentials need, none that runs pods. */
+  /** The value of `kube-controller-manager --controllers`. Default: those that credentials need, none that runs pods. */
   readonly controllers?: readonly string[];
   /** An `audit.k8s.io/v1` Policy; what it selects goes to the file `auditLog`. Default: no audit log. */
   readonly auditPolicy?: object;

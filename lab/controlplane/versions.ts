@@ -1,4 +1,4 @@
-/** What the local control plane is made of. The Go build in build/go.mod pins the same two versions. */
+/** Versions in the local control plane. The Go build in build/go.mod pins the same two. */
 export const kubernetesVersion = '1.36.3';
 export const etcdVersion = '3.6.8';
 

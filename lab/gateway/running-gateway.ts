@@ -97,7 +97,7 @@ export class RunningGateway {
     return this.#port;
   }
 
-  /** What it has logged so far. */
+  /** Reads the log so far. */
   async log(): Promise<string> {
     return await readFile(this.process.logPath, 'utf8');
   }
@@ -140,7 +140,7 @@ export class RunningGateway {
     return port;
   }
 
-  /** What it answers to `/readyz` and the like. */
+  /** Asks `/readyz` and the like. */
   async health(pathname: string): Promise<{ readonly status: number; readonly text: string }> {
     const port = await this.listeningPort('health');
     const { statusCode, body } = await request(`http://127.0.0.1:${port}${pathname}`);

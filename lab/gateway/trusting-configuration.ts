@@ -12,7 +12,7 @@ export interface AuthenticationConfiguration {
 export const trustingClusterName = 'staging';
 const document = path.resolve(import.meta.dirname, '../../docs/reference/trusting-clusters.md');
 
-/** What the documents show, for the gateway at this address with a certificate of this authority (PEM). */
+/** Reads the documented configuration, for the gateway at this address with a certificate of this authority (PEM). */
 export function trustingConfiguration(baseURL: string, ca: string): AuthenticationConfiguration {
   const [, block = ''] = /^```yaml\n(.*?)^```/ms.exec(readFileSync(document, 'utf8')) ?? [];
   const configuration = parse(block.replaceAll('https://latchkey.example.com', baseURL));

@@ -49,7 +49,7 @@ export interface ApiEvent extends KubeObject {
   readonly series?: { readonly count: number };
 }
 
-/** What a test does with the API server as one user. */
+/** The requests of a test to the API server as one user. */
 export class Api {
   readonly client: KubeClient;
   readonly #onCreated: (resource: Resource, created: Stored) => void;

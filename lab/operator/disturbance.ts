@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What an API server in trouble makes of a request. */
+/** The fate of a request at an API server in trouble. */
 export interface Disturbance {
   /** It goes on only after so many milliseconds. */
   readonly delayMs?: number;

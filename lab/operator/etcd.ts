@@ -88,7 +88,7 @@ export async function fillEtcd(plane: ControlPlaneAccess): Promise<void> {
   throw new Error('etcd takes a gibibyte: give its control plane a small quota');
 }
 
-/** What an administrator does about it: makes room, gives it back to the disk, and clears the alarm. */
+/** Repairs etcd as an administrator does: makes room, gives it back to the disk, and clears the alarm. */
 export async function freeEtcd(plane: ControlPlaneAccess): Promise<void> {
   await ask(plane, 'kv/deleterange', filler);
   await compactEtcd(plane);

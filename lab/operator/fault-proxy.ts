@@ -6,9 +6,9 @@ import { writeKubeconfig } from '../controlplane/kubeconfig.ts';
 interface Link {
   readonly client: Socket;
   readonly server: Socket;
-  /** Those of the two that are not read (any more). */
+  /** Sockets of the two that are not read (any more). */
   readonly silent: Set<Socket>;
-  /** What has come from the server. */
+  /** Bytes from the server. */
   answered: number;
 }
 

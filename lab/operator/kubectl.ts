@@ -61,7 +61,7 @@ export class Kubectl {
     return JSON.parse(await this.ok(['get', ...placeOf(target), '-o', 'json', '--show-managed-fields']));
   }
 
-  /** What `kubectl diff` would change; empty when nothing. @throws Error when it cannot tell. */
+  /** Returns what `kubectl diff` would change; empty when nothing. @throws Error when it cannot tell. */
   async diff(manifests: Applied | readonly Applied[], ...flags: string[]): Promise<string> {
     const { stdout, stderr, exitCode } = await this.trySend('diff', manifests, ...flags);
     if (exitCode > 1) throw new Error(`kubectl diff: ${stderr}`);
@@ -116,7 +116,7 @@ export class Watching {
     this.#end = end;
   }
 
-  /** What it has printed so far. */
+  /** Reads the output so far. */
   async lines(): Promise<readonly string[]> {
     return (await readFile(this.#logPath, 'utf8')).trimEnd().split('\n');
   }

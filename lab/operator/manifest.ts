@@ -19,7 +19,7 @@ export interface Manifest {
 }
 
 /**
- * What a person would apply: an object with a name of its own, in `default` where the kind has namespaces. An access key
+ * Builds what a person would apply: an object with a name of its own, in `default` where the kind has namespaces. An access key
  * speaks for `alice` unless `spec` is given. `spec` is sent as it is, wrong types included.
  */
 export function manifestOf(

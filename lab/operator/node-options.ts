@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 
 const configFolder = path.join(import.meta.dirname, '../../config');
 
-/** What the Deployment of this command gives to Node: without it, a process here has more memory than the one that people run. */
+/** Reads the Node options in this command's Deployment: without them, a process here has more memory than in production. */
 export function shippedNodeOptions(command: 'operator' | 'gateway'): string {
   const { spec } = parse(readFileSync(path.join(configFolder, command, 'deployment.yaml'), 'utf8'));
   const [{ env }] = spec.template.spec.containers as [{ env: readonly EnvironmentVariable[] }];

@@ -1,6 +1,6 @@
 import path from 'node:path';
 
-/** What Node runs as `latchkey`, and what it wants in its environment. */
+/** The program that Node runs as `latchkey`, and its environment. */
 interface Program {
   readonly file: string;
   readonly env: Readonly<Record<string, string>>;

@@ -66,7 +66,7 @@ export class RunningOperator {
     return this.#exited;
   }
 
-  /** What it has logged so far; where it works from file to file, since this file began. */
+  /** Reads the log so far; of an operator that goes from file to file, since this file began. */
   async log(): Promise<string> {
     return await text(createReadStream(this.process.logPath, { start: this.#logStart }));
   }

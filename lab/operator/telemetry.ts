@@ -10,7 +10,7 @@ export interface HealthAnswer {
   readonly text: string;
 }
 
-/** What this operator answers, e.g. to `/readyz?verbose`. */
+/** Asks this operator, e.g. for `/readyz?verbose`. */
 export async function healthOf(operator: Logging, path: string): Promise<HealthAnswer> {
   return await ask(operator, 'health', path);
 }

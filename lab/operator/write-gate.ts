@@ -11,7 +11,7 @@ import { base64, writeKubeconfig } from '../controlplane/kubeconfig.ts';
 import { type Disturb, passes } from './disturbance.ts';
 import { type Write, writeOf } from './write.ts';
 
-/** What becomes of a write: it passes, never reaches the API server, takes effect although its answer is lost, or is answered here. */
+/** The fate of a write: it passes, never reaches the API server, takes effect although its answer is lost, or is answered here. */
 export type Fate = 'pass' | 'lost' | 'unanswered' | GivenAnswer;
 
 /** In place of that of the API server. */
@@ -239,7 +239,7 @@ export interface Confirmation {
   readonly hash: string;
 }
 
-/** What was confirmed through the gate, in order. Of writes that are under way it knows nothing: see `settled`. */
+/** Lists what was confirmed through the gate, in order. Writes under way are missing: see `settled`. */
 export function confirmationsOf({ passed }: WriteGate): readonly Confirmation[] {
   return passed
     .filter(({ subresource, status }) => subresource === 'status' && status === 200)

@@ -4,15 +4,15 @@ const name = '@kubernetes/client-node';
 const namespace = 'client-node-parts';
 
 /**
- * What the program uses of the package. The base class of the operator makes a client of the core API in its constructor and never
- * calls it, so that class is empty here.
+ * The parts of the package that the program uses. The base class of the operator makes a client of the core API in its
+ * constructor and never calls it, so that class is empty here.
  */
 const used = `
 export { KubeConfig } from '${name}/dist/config.js';
 export class CoreV1Api {}
 `;
 
-/** What `KubeConfig` uses of the generated modules. */
+/** The generated modules that `KubeConfig` uses. */
 const usedGenerated = `
 export { createConfiguration } from '${name}/dist/gen/configuration.js';
 export { ServerConfiguration } from '${name}/dist/gen/servers.js';

@@ -60,7 +60,7 @@ export async function applyAs(
   }
 }
 
-/** What the API server answers in the first seconds after a CRD and a policy about it were made. */
+/** Tells an answer of the API server in the first seconds after a CRD and a policy about it were made. */
 export function isTooEarly({ stderr }: Pick<KubectlResult, 'stderr'>): boolean {
   return /There can be a delay|no matches for kind|the server could not find the requested resource/i.test(
     stderr,
@@ -95,7 +95,7 @@ export async function readSoon(
   });
 }
 
-/** What kubectl prints, as the administrator unless another kubeconfig is given. @throws Error with what it said. */
+/** Returns what kubectl prints, as the administrator unless another kubeconfig is given. @throws Error with what it said. */
 export async function read(
   plane: ControlPlaneAccess,
   args: readonly string[],

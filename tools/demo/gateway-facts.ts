@@ -4,7 +4,7 @@ import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
 import { read, readSoon } from './cluster.ts';
 import type { DemoGateway } from './gateway.ts';
 
-/** What the demo shows of requests with an access key. The key is not in it. */
+/** The demo's facts about requests with an access key. The key is not among them. */
 export interface GatewayFacts {
   readonly baseURL: string;
   readonly caFile: string;
@@ -12,9 +12,9 @@ export interface GatewayFacts {
   readonly key: string;
   /** A kubeconfig with that key, readable by this user only. */
   readonly file: string;
-  /** What curl printed of the version of the platform's API server. */
+  /** The version of the platform's API server, as curl printed it. */
   readonly version: string;
-  /** What kubectl printed through the gateway. */
+  /** Output of kubectl through the gateway. */
   readonly whoAmI: string;
   readonly namespaces: string;
 }
@@ -55,7 +55,7 @@ interface CurlRequest {
   readonly body?: string;
 }
 
-/** What curl printed; undefined without one. The key goes through a pipe: everybody on a machine sees the arguments of a command. */
+/** Returns curl's output; undefined without curl. The key goes through a pipe: everybody on a machine sees the arguments of a command. */
 export async function curl({ url, caFile, key, body }: CurlRequest): Promise<string | undefined> {
   const sent = body === undefined ? [] : ['--header', 'Content-Type: application/yaml', '--data', body];
   const limits = ['--silent', '--show-error', '--fail', '--max-time', String(curlSeconds)];

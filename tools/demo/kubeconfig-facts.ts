@@ -8,9 +8,9 @@ import { read, readSoon, targetKinds } from './cluster.ts';
 import { type TokenIssuer, verifiedToken } from './verified-token.ts';
 import { projectNamespace } from './virtual-cluster.ts';
 
-/** What the demo shows of kubeconfigs. Neither a token nor a certificate's key is in it. */
+/** The demo's facts about kubeconfigs. Neither a token nor a certificate's key is among them. */
 export interface KubeConfigFacts {
-  /** What `kubectl get` printed of kubeconfigs and of what credentials point at. */
+  /** Output of `kubectl get` for kubeconfigs and for what credentials point at. */
   readonly listing: string;
   readonly certificate: CertificateFacts & Used;
   readonly token: GatewayTokenFacts & Used;
@@ -20,7 +20,7 @@ export interface KubeConfigFacts {
 export interface Used {
   /** Where it stands, readable by this user only. */
   readonly file: string;
-  /** What `kubectl get ns` printed with nothing but that file. */
+  /** Output of `kubectl get ns` with nothing but that file. */
   readonly namespaces: string;
 }
 

@@ -7,7 +7,7 @@ import { curl, sampleKey } from './gateway-facts.ts';
 import { use } from './kubeconfig-facts.ts';
 import { type Planes, projectNamespace } from './virtual-cluster.ts';
 
-/** What the demo shows of credentials that one POST each has made. None of them is in it. */
+/** The demo's facts about credentials that one POST each has made. No credential is among them. */
 export interface PostedFacts {
   readonly key: Posted;
   readonly token: Posted;
@@ -15,14 +15,14 @@ export interface PostedFacts {
 }
 
 interface Posted {
-  /** What was sent, in YAML. */
+  /** The body of the POST, in YAML. */
   readonly body: string;
   readonly url: string;
   /** Kind and name in the answer. */
   readonly made: string;
   /** A kubeconfig with the credential, readable by this user only. */
   readonly file: string;
-  /** What kubectl printed with nothing but the credential. */
+  /** Output of kubectl with nothing but the credential. */
   readonly output: string;
 }
 

@@ -8,7 +8,7 @@ import {
   type TokenLife,
 } from './story.ts';
 
-/** What the screen says beside the story. */
+/** The facts beside the story on the screen. */
 export interface Place {
   /** A file with everything to try things with, for a shell. */
   readonly environment: string;
@@ -27,7 +27,7 @@ const width = 100;
 /** The story as people read it, and no line that a terminal would break. */
 export const renderStory = (story: Story): string => lines(['', ...storyLines(story)]);
 
-/** What to do next, where things go on running. */
+/** Renders what to do next, where things go on running. */
 export const renderTrials = (place: Place): string => lines(['', ...trialLines(place)]);
 
 const lines = (all: readonly string[]): string =>

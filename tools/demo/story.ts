@@ -10,7 +10,7 @@ import { projectNamespace } from './virtual-cluster.ts';
 /** An ordinary user: config/samples/project binds them to the shipped role for self-service. */
 export const ordinaryUser = 'bob';
 const names = { key: 'bob-laptop', token: 'bob-staging' };
-/** What the scope of the key opens, and what it does not. */
+/** A path that the scope of the key opens, and one that it does not. */
 const paths = {
   inside: `/kubernetes/project/demo/virtualcluster/shop/api/v1/namespaces`,
   outside: '/kubernetes/management/api/v1/namespaces',
@@ -18,10 +18,10 @@ const paths = {
 /** The samples say half a minute. */
 const renewal = { timeoutMs: 90_000, everyMs: 2000 };
 
-/** What an ordinary user and an administrator did, one after the other. No credential is in it. */
+/** The steps of an ordinary user and an administrator, in order. No credential is among them. */
 export interface Story {
   readonly created: readonly string[];
-  /** What `kubectl auth can-i get oak` printed. */
+  /** Output of `kubectl auth can-i get oak`. */
   readonly mayRead: { readonly user: string; readonly administrator: string };
   readonly inside: Answer;
   readonly outside: Answer;
@@ -36,18 +36,18 @@ export interface Story {
 export interface Answer {
   readonly path: string;
   readonly status: number;
-  /** What was listed, or why not. */
+  /** The list, or why there is none. */
   readonly text: string;
 }
 
-/** What a token says of itself. */
+/** The life of a token by its own claims. */
 export interface TokenLife {
   readonly serial: string;
   readonly issued: Date;
   readonly end: Date;
 }
 
-/** Those who act in the story, by the path of a kubeconfig each. */
+/** The parties of the story, by the path of a kubeconfig each. */
 export interface Cast {
   readonly platform: ControlPlaneAccess;
   readonly gateway: RunningGateway;

@@ -9,9 +9,9 @@ import { collectPosted, type PostedFacts, type TrustingFacts, trustingFacts } fr
 import { type TokenIssuer, verifiedToken } from './verified-token.ts';
 import type { Planes } from './virtual-cluster.ts';
 
-/** What the demo shows. No key and no token is in it. */
+/** The facts that the demo shows. No key and no token is among them. */
 export interface Summary {
-  /** What `kubectl get -o wide` printed. */
+  /** Output of `kubectl get -o wide`. */
   readonly listing: string;
   readonly token: TokenFacts;
   readonly key: KeyFacts;
@@ -65,8 +65,8 @@ export interface People {
 }
 
 /**
- * What became of the samples; `posting` also makes credentials by POST. @throws Error when something shown would not be true:
- * a hash that differs, or a token that does not verify.
+ * Collects what became of the samples; `posting` also makes credentials by POST. @throws Error when something shown would not be
+ * true: a hash that differs, or a token that does not verify.
  */
 export async function collectSummary(
   planes: Planes,

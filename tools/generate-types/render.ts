@@ -1,7 +1,7 @@
 import { compile } from 'json-schema-to-typescript';
 import { kindSchema, objectSchema, type Schema } from './schema.ts';
 
-/** What generation needs of a CustomResourceDefinition. */
+/** The part of a CustomResourceDefinition that generation needs. */
 export interface Definition {
   readonly spec: {
     readonly names: { readonly kind: string };

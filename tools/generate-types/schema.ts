@@ -38,7 +38,7 @@ export function objectSchema(name: string, schema: Schema): Schema {
   });
 }
 
-/** What an object may hold besides its fields: nothing, anything, or values of one type. */
+/** Reads what an object may hold besides its fields: nothing, anything, or values of one type. */
 function additionalProperties(name: string, schema: Schema): boolean | Schema {
   const values = schema['additionalProperties'];
   if (typeof values === 'object' && values !== null) return valueSchema(`${name}Value`, values as Schema);

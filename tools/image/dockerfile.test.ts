@@ -25,7 +25,7 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
 });
 
-/** What a stage copies from the folder that the image is built in. */
+/** Lists what a stage copies from the folder that the image is built in. */
 const contextSources = (stage: Stage) =>
   textsOf(stage, 'COPY')
     .filter((text) => !text.startsWith('--from'))

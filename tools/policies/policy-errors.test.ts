@@ -15,7 +15,7 @@ interface Said {
   readonly messageExpression?: string;
 }
 
-/** What is always true is never said. */
+/** Leaves out what is always true and never said. */
 const saidBy = ({ metadata: { name }, spec }: Manifest) =>
   ((spec['validations'] ?? []) as readonly Said[])
     .filter(({ expression }) => expression !== 'true')

@@ -33,7 +33,7 @@ export function renderKustomization(source: string, files: readonly string[], ve
   return header(source) + yaml(kustomization);
 }
 
-/** What the operator compares with the API server. */
+/** Renders the policies that the operator compares with the API server. */
 export function renderShipped(source: string, policies: readonly Policy[], version: number): string {
   const shipped = policies.flatMap(({ protects, manifests }) =>
     manifests.map(({ kind, metadata: { name }, spec }) => JSON.stringify({ kind, name, protects, spec })),

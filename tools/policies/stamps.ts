@@ -11,7 +11,7 @@ import {
 } from './fragments.ts';
 import { cel } from './text.ts';
 
-/** What every credential is stamped with. */
+/** The requester record of every credential. */
 export const stampNames = [
   'requester',
   'requester-groups',
@@ -93,7 +93,7 @@ export const stampVariables = {
   `,
 };
 
-/** What the stamp of that name, an expression, is to be after an update; an optional text. */
+/** Computes the entry of that name, an expression, in the requester record after an update; an optional text. */
 export const wantedStamp = (name: string): string => cel`
   (variables.narrowed && ${name} == 'management.platform.sh/requester-groups'
     ? optional.of(variables.remainingGroups)

@@ -51,7 +51,7 @@ function typesOf(): ReadonlyMap<string, string> {
   return new Map(all.map(({ name, type }) => [name, type]));
 }
 
-/** Those that Prometheus adds to what a PodMonitor makes it scrape. */
+/** Labels that Prometheus adds to what a PodMonitor makes it scrape. */
 const scraped = ['job', 'pod'];
 
 interface Selector {

@@ -15,7 +15,7 @@ it.each(diagrams)('diagram $number of $page can be drawn', ({ diagram }) => {
   expect(diagramProblems(diagram)).toEqual([]);
 });
 
-/** What each is of, and where it stands. */
+/** The subject of each, its place, and its kind. */
 const drawn = [
   ['the parts, and who talks to whom', 'docs/guide/concepts.md', 'In 60 seconds', 'flowchart'],
   ['a request through the gateway', 'docs/guide/gateway.md', 'In 60 seconds', 'sequenceDiagram'],

@@ -1,4 +1,4 @@
-/** What is wrong with a Mermaid diagram of a kind that the documents use; nothing where it can be drawn. */
+/** Finds the faults of a Mermaid diagram of a kind that the documents use; none where it can be drawn. */
 export function diagramProblems(diagram: string): readonly string[] {
   const [head = '', ...lines] = diagram.split('\n').filter((line) => line.trim() !== '');
   const grammar = grammars.find(({ begins }) => begins.test(head.trim()));
@@ -16,9 +16,9 @@ export function diagramProblems(diagram: string): readonly string[] {
 
 interface Grammar {
   readonly begins: RegExp;
-  /** What a line may be. */
+  /** The forms that a line may have. */
   readonly statements: readonly RegExp[];
-  /** What a line with `end` closes. */
+  /** Lines that a line with `end` closes. */
   readonly opens: RegExp;
   readonly undeclared: (statements: readonly string[]) => readonly string[];
 }

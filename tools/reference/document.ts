@@ -33,5 +33,5 @@ const cellsOf = (line: string): string[] =>
     .split('|')
     .map((cell) => cell.trim());
 
-/** What stands in backquotes in a cell. */
+/** Lists the texts in backquotes in a cell. */
 export const codesIn = (cell = ''): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);

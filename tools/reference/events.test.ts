@@ -51,7 +51,7 @@ const desired = (change: Partial<DesiredStatus>): DesiredStatus => ({
 const [present = ''] = recordWith('True').fingerprints;
 const about = (reason: Reason) => ({ reason, message: '' });
 
-/** What is said of policies that went missing and came back. */
+/** Events about policies that went missing and came back. */
 const admissionEvents = await sayOfAdmission();
 
 async function sayOfAdmission(): Promise<readonly TransitionEvent[]> {
@@ -63,7 +63,7 @@ async function sayOfAdmission(): Promise<readonly TransitionEvent[]> {
   return seen as unknown as TransitionEvent[];
 }
 
-/** What happens to a credential, for each action, with the reason given. */
+/** The events of a credential, for each action, with the reason given. */
 const scenarios: Readonly<Record<string, (reason: Reason) => readonly TransitionEvent[]>> = {
   Issue: (reason) =>
     transitionEvents(

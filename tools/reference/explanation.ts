@@ -1,4 +1,4 @@
-/** What a field may do, as the first word of its text. Add one only where no noun says what the field holds. */
+/** Verbs that may begin the text of a field. Add one only where no noun says what the field holds. */
 const verbs = ['Allows', 'Counts', 'Limits', 'Marks', 'Puts', 'Refuses', 'Tells'];
 
 /** Words that begin no noun phrase: questions, conditions, places, pronouns, and remarks about the field in place of what it is. */

@@ -1,4 +1,4 @@
-/** What is another in each run, and what stands for it. */
+/** Texts that differ in each run, and their replacements. */
 const masks: readonly (readonly [RegExp, string])[] = [
   [/\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/g, '<uid>'],
   [/\b[\da-f]{64}\b/g, '<sha256>'],

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { TestReport } from './summary.ts';
 
-/** Those that can be read, and a line about each that cannot. */
+/** Reads reports, with a line about each that cannot be read. */
 export function readReports(files: readonly string[]): {
   readonly reports: readonly TestReport[];
   readonly missing: readonly string[];

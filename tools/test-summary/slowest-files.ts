@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** What a file took: `prepare` before its tests (process, imports, what stands at its top), `tests` with their hooks. */
+/** The time of a file: `prepare` before its tests (process, imports, what stands at its top), `tests` with their hooks. */
 export interface FileTime {
   readonly name: string;
   readonly prepareMs: number;

@@ -45,7 +45,7 @@ function explanation({ message }: NoWay, env: Environment): string {
   ].join('\n');
 }
 
-/** Whatever else is in that folder, tests against an older API server would fail one by one and puzzle the reader. */
+/** Refuses an older API server, whatever else the folder holds: tests would fail one by one and puzzle the reader. */
 async function requireRecent(binaries: Binaries): Promise<Binaries> {
   const { stdout } = await promisify(execFile)(binaries['kube-apiserver'], ['--version']);
   const minor = Number(/v1\.(\d+)\./.exec(stdout)?.[1]);

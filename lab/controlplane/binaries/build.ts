@@ -58,7 +58,7 @@ async function build(tool: ToolName, place: Workplace, position: string): Promis
   await chmod(path.join(place.folder, tool), 0o755);
 }
 
-/** What `kubectl version` and the API server's /version say; Kubernetes sets them at link time only. */
+/** Sets what `kubectl version` and the API server's /version say; Kubernetes does so at link time only. */
 function linkerFlags(): string {
   const [major = '', minor = ''] = kubernetesVersion.split('.');
   const version = 'k8s.io/component-base/version';

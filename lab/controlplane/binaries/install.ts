@@ -19,7 +19,7 @@ export class NoWay extends Error {
   }
 }
 
-/** What goes into one folder of the cache. */
+/** The programs in one folder of the cache. */
 export interface ProgramSet {
   readonly folder: string;
   readonly programs: readonly ToolName[];

@@ -70,7 +70,7 @@ export class ReleaseServer {
   }
 }
 
-/** What the server publishes as that program. */
+/** Builds the program as the server publishes it. */
 export function programOf(tool: ToolName): Buffer {
   return Buffer.from(`#!/bin/sh\necho "${tool} of the release"\n`);
 }

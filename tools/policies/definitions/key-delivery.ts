@@ -19,7 +19,7 @@ export const keyDelivery = validating({
   operations: ['CREATE', 'UPDATE'],
   resources: ['ownedaccesskeys'],
   matchConditions: {
-    // What was stored so before stays as it is.
+    // A spec that was stored so before stays as it is.
     'key-to-be-generated': inSpec(cel`
       object.spec.?key.orValue('') == '' && !has(object.spec.secretRef)
         && (request.operation == 'CREATE' || (${storedSpecHadOne}))

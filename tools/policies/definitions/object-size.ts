@@ -85,7 +85,7 @@ interface Part {
   readonly limit: number;
   readonly unit: string;
   readonly of: (object: string) => string;
-  /** What may be nested as deep as one likes has a place in the variable `outOfBounds`. The schema has a bound for all else. */
+  /** The place in the variable `outOfBounds`, if it may be nested as deep as one likes. The schema has a bound for all else. */
   readonly bounds?: 0 | 1;
 }
 
@@ -153,7 +153,7 @@ const isDisabled = cel`variables.spec[?'disabled'] == optional.of(true)`;
 /** Disabling adds a note about who did it. */
 const room = cel`(${isDisabled} ? 20000 : 0)`;
 
-/** What used up that room while it was disabled must go, or disabling again would have none. */
+/** False when it is enabled again: what used up that room must go, or disabling again would have none. */
 const mayKeepManagers = cel`(${isDisabled} || !(${wasDisabled}))`;
 
 /** From before the limits. Disabled a second time it is the same, and may stay so, though no one can say how large it is. */
