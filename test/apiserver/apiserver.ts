@@ -40,7 +40,7 @@ export class ApiServerOriginal {
     return await this.#run('decode', lines);
   }
 
-  /** What texts of YAML hold, as text of JSON. */
+  /** Reads texts of YAML, as text of JSON. */
   async readYAML(texts: readonly Buffer[]): Promise<readonly ({ readonly json: string } | Failure)[]> {
     return await this.#run(
       'yaml',

@@ -10,7 +10,7 @@ export interface YAMLComparison {
   readonly refused: number;
   /** How many the gateway alone refuses, by reason. */
   readonly stricter: Readonly<Record<string, number>>;
-  /** What is read otherwise, or by the gateway alone: the first of them, for people. */
+  /** Texts that are read otherwise, or by the gateway alone: the first of them, for people. */
   readonly differences: readonly string[];
 }
 

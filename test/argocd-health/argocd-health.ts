@@ -10,9 +10,9 @@ export interface HealthStatus {
 }
 
 export interface Judgement {
-  /** What Argo CD says of the object. */
+  /** The verdict of Argo CD on the object. */
   readonly health?: HealthStatus;
-  /** What Flux and other tools say that follow kstatus. */
+  /** The verdict of Flux and other tools that follow kstatus. */
   readonly kstatus?: 'InProgress' | 'Failed' | 'Current' | 'Terminating';
   /** Why the script could not be run. */
   readonly error?: string;
@@ -61,7 +61,7 @@ export class HealthJudge {
     return JSON.parse(output);
   }
 
-  /** What is said of an object of ours, by the script of its kind. */
+  /** Runs the script of its kind on an object of ours. */
   async of(object: { readonly kind: string }): Promise<Judgement> {
     const [judgement = {}] = await this.judge([{ script: scriptOf(object.kind), object }]);
     return judgement;

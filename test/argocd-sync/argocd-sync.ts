@@ -6,7 +6,7 @@ import { scriptOf } from '../argocd-health/argocd-health.ts';
 
 export interface Operation {
   readonly manifests: readonly Applied[];
-  /** What an earlier commit had: of these is pruned what this one has not. */
+  /** Manifests of an earlier commit: those that this one has not are pruned. */
   readonly earlier?: readonly Applied[];
   /** The option `Replace=true`. */
   readonly replace?: boolean;

@@ -8,7 +8,7 @@ export interface RequestedAttribute {
   readonly text: string;
 }
 
-/** What a certificate request says, read by another program than the one that wrote it. */
+/** The content of a certificate request, read by another program than the one that wrote it. */
 export interface RequestContent {
   readonly version: number;
   /** The attributes of each relative distinguished name. */

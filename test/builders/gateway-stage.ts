@@ -40,7 +40,7 @@ import { liveRecord } from './credential-object.ts';
 import { projectsByName } from './projects.ts';
 import { rawExchange } from './raw-exchange.ts';
 
-/** What the server behind the gateway does with each connection, once its first bytes are there. */
+/** Handles each connection to the server behind the gateway, once its first bytes are there. */
 export type Behaviour = (socket: Socket, request: string) => unknown;
 
 export interface StageOptions {
@@ -67,7 +67,7 @@ export interface StageOptions {
   readonly strangersPerAddress?: number;
   readonly missesPerAddress?: number;
   readonly projectNamespacePrefix?: string;
-  /** Those that the endpoints under test use. */
+  /** The services that the endpoints under test use. */
   readonly services?: Partial<EndpointServices>;
 }
 
@@ -111,7 +111,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     asked: 0,
     /** How many requests counted as a use of their credential. */
     used: 0,
-    /** What the operator has published. */
+    /** The document that the operator has published. */
     published: undefined as IssuerDocument | undefined,
   };
   const answerEntry = async () => {

@@ -35,7 +35,7 @@ export const webSocketHeaders = [`Sec-WebSocket-Key: ${webSocketKey}`, 'Sec-WebS
 export const bearerProtocol = (credential: string): string =>
   `base64url.bearer.authorization.k8s.io.${Buffer.from(credential).toString('base64url')}`;
 
-/** What a server answers that takes the websocket. */
+/** Builds the answer of a server that takes the websocket. */
 export const acceptText = (...headers: readonly string[]): string => {
   const accept = createHash('sha1')
     .update(`${webSocketKey}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)

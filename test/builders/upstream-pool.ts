@@ -15,7 +15,7 @@ export async function stopPools(): Promise<void> {
 
 export const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
-/** What a server does whenever bytes arrive. */
+/** Acts as the server whenever bytes arrive. */
 export type ServerBehaviour = (socket: Socket, text: string) => unknown;
 
 /** A pool to a server, with what that received. */
@@ -41,7 +41,7 @@ export async function startPool(behaviour: ServerBehaviour = (socket) => socket.
   return { pool, clock, server, sockets, seen };
 }
 
-/** What becomes of a request. */
+/** The outcome of a request. */
 export class Outcome implements Dispatcher.DispatchHandler {
   status = 0;
   headers: Readonly<Record<string, unknown>> = {};

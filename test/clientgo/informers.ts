@@ -7,7 +7,7 @@ const run = promisify(execFile);
 const runTimeoutMs = 60_000;
 
 export interface Informers {
-  /** What each informer was told, in turn: `objects added`. @throws Error with what the program said when it fails. */
+  /** Returns what each informer was told, in turn: `objects added`. @throws Error with what the program said when it fails. */
   follow(kubeconfig: string, namespace: string, name: string): Promise<readonly string[]>;
 }
 

@@ -10,7 +10,7 @@ export interface GoModule {
   readonly sum: string;
 }
 
-/** What others publish in their modules: charts and manifests too. */
+/** Modules that others publish: charts and manifests too. */
 export const modules = {
   certManager: {
     path: 'github.com/cert-manager/cert-manager',

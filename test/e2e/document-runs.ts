@@ -66,7 +66,7 @@ interface Replacement {
 
 const hasJq = spawnSync('sh', ['-c', 'command -v jq']).status === 0;
 
-/** What the demo runs in place of what a page says. */
+/** The demo's replacements of what a page says. */
 export const runOtherwise: readonly Replacement[] = [
   {
     from: 'https://latchkey.example.com',

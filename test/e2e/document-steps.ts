@@ -73,7 +73,7 @@ export const isCommand = (step: Step): step is Step<Command> => 'command' in ste
 
 export const isManifest = (step: Step): step is Step<Manifest> => 'content' in step.block;
 
-/** What a page shows, and no one runs. Without a language it is what a program says. */
+/** Languages of blocks that no one runs. A block without one is what a program says. */
 const shownOnly = ['', 'json', 'js', 'mermaid'];
 
 /** A line that ends in a backslash goes on in the next one, and a document for the command is part of it. @throws Error where a block would escape. */

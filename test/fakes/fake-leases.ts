@@ -72,7 +72,7 @@ export class FakeLeases implements Pick<KubeClient, 'get' | 'create' | 'replace'
     try {
       if (signal.aborted) stream.push(undefined);
       const { lease } = this;
-      // What happened since the version that it asks for.
+      // The change since the version that the watch asks for.
       if (lease !== undefined && lease.metadata.resourceVersion !== query.get('resourceVersion'))
         stream.push({ type: 'MODIFIED', object: structuredClone(lease) });
       yield* stream;

@@ -10,7 +10,7 @@ interface Target {
   readonly name?: string;
 }
 
-/** What an API server does when no script interferes. Selectors and validation are left out. */
+/** Acts as an API server when no script interferes. Selectors and validation are left out. */
 export function serveObjects(
   exchange: Exchange,
   storageOf: (plural: string) => ObjectStorage,

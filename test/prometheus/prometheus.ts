@@ -7,13 +7,13 @@ const maxBuildMs = 900_000;
 
 /** Something that Prometheus scrapes. */
 export interface Target {
-  /** Those that Prometheus adds to each series. */
+  /** Labels that Prometheus adds to each series. */
   readonly labels: Readonly<Record<string, string>>;
   /** The answers to one scrape after the other. The last one stands for all that follow, for two hours. */
   readonly scrapes: readonly string[];
 }
 
-/** What is different from the recording. */
+/** The differences from the recording. */
 export interface Scenario {
   /** Targets that are not there. */
   readonly gone?: readonly string[];
@@ -37,9 +37,9 @@ export interface Firing {
 }
 
 export interface Verdict {
-  /** What is wrong with the rules, whatever the scenario. */
+  /** Faults of the rules, whatever the scenario. */
   readonly problems: readonly string[];
-  /** What fires in each scenario. */
+  /** The alerts that fire in each scenario. */
   readonly firing: readonly (readonly Firing[])[];
 }
 

@@ -113,6 +113,16 @@ it('sources speak of people as "you" and "they"', () => {
   expect(found).toEqual([]);
 });
 
+it('docstrings name their thing', () => {
+  // Only where a comment begins: its further lines may begin with any word.
+  const begins = String.raw`(?:/\*\*\s+(?:\* )?|(?<!^ *//.*\n)^ *// )`;
+  const starts = new RegExp(`${begins}(?:What|Whatever|Whoever|That|Those)\\b.*`, 'gm');
+  const found = sources.flatMap((file) =>
+    [...readFileSync(path.join(root, file), 'utf8').matchAll(starts)].map(([start]) => `${file}: ${start}`),
+  );
+  expect(found).toEqual([]);
+});
+
 it.each(pages)('%s has no semicolon in a diagram, where it would end the statement', (file) => {
   const diagrams = readDocument(file).match(/^```mermaid\n.*?^```/gms) ?? [];
   expect(diagrams.filter((diagram) => diagram.includes(';'))).toEqual([]);

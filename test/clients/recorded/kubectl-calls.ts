@@ -7,7 +7,7 @@ import path from 'node:path';
 import { kubectlCalls } from '../../outages/clients/kubectl-calls.ts';
 
 const [program = 'kubectl'] = process.argv.slice(2);
-/** What an earlier kubectl has read of discovery is not asked again. */
+/** The discovery that an earlier kubectl has read, so that no later one asks again. */
 const cache = mkdtempSync(path.join(tmpdir(), 'kubectl-cache-'));
 for (const [command, input = ''] of kubectlCalls)
   spawnSync(program, command.split(' '), { input, env: { ...process.env, KUBECACHEDIR: cache } });

@@ -43,7 +43,7 @@ function start(kubeConfig: KubeConfig | KubeConfigSource): KubeClient {
   return client;
 }
 
-/** What the API server saw of each request. */
+/** Lists what the API server saw of each request. */
 const tokens = () => server.exchanges.map(({ headers }) => headers.authorization?.replace('Bearer ', ''));
 const users = () => server.exchanges.map(({ user }) => user);
 

@@ -16,7 +16,7 @@ class Candidate {
   /** Finish work as soon as the signal asks for it. */
   obeys = true;
 
-  /** What it has the lease say. */
+  /** The annotations of the lease. */
   says: Record<string, string> = {};
 
   constructor(identity: string, clock: FakeClock, leases: FakeLeases, random: () => number = () => 0.5) {
@@ -301,7 +301,7 @@ describe('losing the lease', () => {
 });
 
 describe('a standby', () => {
-  /** What it asked for, without the renewals of the leader. */
+  /** Lists the requests, without the renewals of the leader. */
   const asked = () => leases.requests.filter((verb) => verb !== 'replace');
   const standby = async () => {
     const [a, b] = [await candidate('a'), await candidate('b')];

@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(async () => await stage.close());
 
-/** What a look resolves with. A rejection leaves `Ready` as it was, for as long as the target likes. */
+/** Tells how a check ends. A rejection leaves `Ready` as it was, for as long as the target likes. */
 const outcomeOf = (work: Promise<{ reason: string } | string | undefined>): Promise<string> =>
   work.then(
     (result) => (typeof result === 'object' ? result.reason : (result ?? 'connected')),

@@ -26,7 +26,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-/** What a clean-up in this target resolves with. A rejection would be tried again for ever, and nothing be let go. */
+/** Returns the outcome of a clean-up in this target. A rejection would be tried again for ever, and nothing be let go. */
 async function revoked(): Promise<string> {
   const revoker = new CertificateRevoker(world.clients, systemClock);
   const request = { uid, serials: [1], live: [] };

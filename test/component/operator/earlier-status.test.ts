@@ -7,7 +7,7 @@ const tokens = 'directclusterendpointtokens';
 const objects = 100;
 const rate = 20;
 
-/** What an operator of an earlier release left behind, and the process that takes over. */
+/** Stages what an operator of an earlier release left behind, and the process that takes over. */
 async function upgraded(): Promise<Simulation> {
   const simulation = new Simulation([]);
   await simulation.runUntilIdle();

@@ -7,9 +7,9 @@ interface Scenario {
   readonly title: string;
   /** Spec of the kubeconfig. */
   readonly spec?: object;
-  /** What happens after the first kubeconfig was issued. Absent: its issue is the scenario. */
+  /** The change after the first kubeconfig was issued. Absent: its issue is the scenario. */
   readonly change?: (simulation: KubeConfigSimulation) => void;
-  /** What it comes to. */
+  /** The state in the end. */
   readonly ready: 'True' | 'False' | 'gone';
 }
 

@@ -65,7 +65,7 @@ interface Process {
   readonly revocationController: RevocationController;
 }
 
-/** What the holder of a kubeconfig has in hand. */
+/** The kubeconfig in the hand of its holder. */
 export interface Held {
   readonly server: string;
   readonly certificate: X509Certificate;
@@ -84,10 +84,10 @@ export class KubeConfigSimulation {
   /** Verbs that everybody holds. */
   verbs: readonly string[] = ['use', 'use-as-admin'];
   opening: OpenResult | undefined;
-  /** What leads into the target without its Secret. */
+  /** The client that leads into the target without its Secret. */
   remembered: KubeClient | undefined;
   ca = 'the authority';
-  /** What the next writes to both API servers meet. */
+  /** The fates of the next writes to both API servers. */
   fates: Fate[] = [];
   /** The signing keys that the process knows. */
   ring = new KeyRing(() => undefined);

@@ -12,7 +12,7 @@ export interface StoredObject extends KubeObject {
   data?: Record<string, string>;
 }
 
-/** What happens to a write: it works, it is lost, or it takes effect and its answer is lost. */
+/** The fate of a write: it works, it is lost, or it takes effect and its answer is lost. */
 export type Fate = 'works' | 'lost' | 'unanswered';
 
 export interface ChangeEvent {

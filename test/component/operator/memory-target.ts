@@ -11,7 +11,7 @@ import { readCertificateRequest } from '../../builders/certificate-request.ts';
 import { certificateOf, usages } from '../../builders/issued-certificate.ts';
 import { type Fate, MemoryApi, type StoredObject } from './memory-api.ts';
 
-/** What a signer does with an approved request: the PEM that it issues, or nothing. */
+/** Acts as the signer of an approved request: returns the PEM that it issues, or nothing. */
 export type Signer = (request: StoredObject) => string | undefined;
 
 const requests = 'certificatesigningrequests';
@@ -19,7 +19,7 @@ const requests = 'certificatesigningrequests';
 /** As for targets, so that what is too large there is too large here. */
 const limits = { maxObjectBytes: 16 * 2 ** 20, maxSingleBytes: 16 * 2 ** 20 };
 
-/** What a request is about, read from its path as an API server reads it. */
+/** The subject of a request, read from its path as an API server reads it. */
 interface Asked {
   readonly plural: string;
   /** `name` or `namespace/name`; absent: all of them. */
@@ -40,11 +40,11 @@ export class MemoryTarget {
   /** Seconds from now that a certificate lives when the request names none. */
   signerLife = 31_536_000;
   sign: Signer = (request) => this.issue(request);
-  /** What the API server makes of a request before it stores it, as an admission webhook may. */
+  /** Changes a request before the API server stores it, as an admission webhook may. */
   admit: (request: StoredObject) => StoredObject = (request) => request;
   /** Thrown by every request, when set. */
   failure: Error | undefined;
-  /** What the client reads of a list. Default: as for targets. */
+  /** The most that the client reads of a list. Default: as for targets. */
   maxListBytes = 4 * 2 ** 20;
   /** A proxy in front of it drops the bodies of deletions. */
   withoutBodies = false;

@@ -25,7 +25,7 @@ let clock: HastyClock;
 let target: MemoryTarget;
 let store: Store<RevocationRecord>;
 let controller: RevocationController;
-/** What the target was asked, as `GET clusterrolebindings` and so on. */
+/** The requests to the target, as `GET clusterrolebindings` and so on. */
 let asked: string[];
 /** How often the target was opened. */
 let opened: number;

@@ -58,7 +58,7 @@ export class Simulation {
     this.#controllers.begin();
   }
 
-  /** What happens to the next writes. */
+  /** Sets the fates of the next writes. */
   suffer(fates: readonly Fate[]): void {
     this.#fates.push(...fates);
   }
@@ -167,7 +167,7 @@ export class Simulation {
     throw new Error('the controllers do not come to rest');
   }
 
-  /** What a person applies: the stamps and the finalizer of the admission policies stand on it. */
+  /** Creates what a person applies, with the requester record and the finalizer of the admission policies. */
   create(plural: string, name: string, spec: Record<string, unknown>): void {
     const kind = kinds[plural] as CredentialKind;
     if (this.api.find(plural, name) !== undefined) return;

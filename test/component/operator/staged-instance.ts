@@ -55,7 +55,7 @@ export class StagedInstance {
   }
 }
 
-/** What the present operator of a stage does with an instance. All that it knows comes from the platform. */
+/** The present operator of a stage, for one instance. All that it knows comes from the platform. */
 export class InstanceOperator {
   readonly events: string[] = [];
   /** Releases that may have left something behind, as the metric counts them. */

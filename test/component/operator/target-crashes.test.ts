@@ -4,7 +4,7 @@ import { FakeClock } from '../../fakes/fake-clock.ts';
 import { InstanceOperator, StagedInstance } from './staged-instance.ts';
 import { connection, everything, nothing, TargetStage } from './target-stage.ts';
 
-/** What becomes of the request in which the operator dies: it never arrives, or takes effect and its answer is lost. */
+/** The fate of the request in which the operator dies: it never arrives, or takes effect and its answer is lost. */
 type Fate = 'lost' | 'unanswered';
 type Work = (stage: TargetStage) => Promise<unknown>;
 

@@ -23,7 +23,7 @@ export const impersonator = 'system:serviceaccount:kube-system:latchkey-imperson
 export class PlayedTarget {
   readonly server: FakeApiServer;
   readonly tokens: string[] = [];
-  /** What it says of the life of a token, milliseconds. */
+  /** The life of a token in its answers, milliseconds. */
   lifeMs = 86_400_000;
   /** Of Kubernetes, after `1.`. */
   minor = '36';
@@ -88,7 +88,7 @@ export function showAs(server: FakeApiServer, cluster: string): void {
     .put({ metadata: { name: 'kube-system', uid: `system-of-${cluster}` } } as never);
 }
 
-/** What `left` is of a virtual cluster that was connected. */
+/** The value of `left` after a virtual cluster was connected. */
 export const everything = [
   ['latchkey-impersonator'],
   ['latchkey-impersonator'],
@@ -193,7 +193,7 @@ export class TargetStage {
     return Object.fromEntries(texts);
   }
 
-  /** What Latchkey makes in a target, and the target has: accounts, roles, bindings. */
+  /** Lists Latchkey's objects in the target: accounts, roles, bindings. */
   get left(): readonly (readonly string[])[] {
     const { server } = this.target;
     return ['serviceaccounts', 'clusterroles', 'clusterrolebindings'].map((plural) =>

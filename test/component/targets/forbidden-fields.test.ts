@@ -35,7 +35,7 @@ function attack(parts: DocumentParts): AdminDocument {
   return adminDocument({ server, user: { token: canary }, context: { namespace: canary }, ...parts });
 }
 
-/** What a reader that trusts the document does with it. */
+/** Acts as a reader that trusts the document. */
 async function readTrustingly(document: AdminDocument): Promise<void> {
   const kubeConfig = new KubeConfig();
   kubeConfig.loadFromString(stringify(document));

@@ -37,7 +37,7 @@ it.each([
   expect(row).not.toContain('');
 });
 
-/** What the page says of each provider: the server that is dialled, or why none is. */
+/** The page's claim about each provider: the server that is dialled, or why none is. */
 it.each<[string, DocumentParts, string]>([
   ['vCluster', { server: 'https://localhost:8443', user: certificate }, `${service}/`],
   [

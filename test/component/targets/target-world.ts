@@ -36,7 +36,7 @@ export class TargetWorld {
   readonly changes: string[] = [];
   /** By UID: the authorities of targets in which something is still to be revoked. */
   readonly owed = new Map<string, string>();
-  /** What the Secret holds; `undefined`: there is none. */
+  /** The data of the Secret; `undefined`: there is none. */
   data: Record<string, string> | undefined;
   /** Replaces the platform's answer. */
   answer: () => Promise<unknown> = async () => {

@@ -16,7 +16,7 @@ const openers = [
 ] as const;
 const promised = ['open', 'readFile', 'access', 'stat'] as const;
 
-/** What notices that a command ran, that a file was opened, or that somebody connected. */
+/** Traps that notice that a command ran, that a file was opened, or that somebody connected. */
 export class Traps {
   readonly #folder = mkdtempSync(path.join(tmpdir(), 'traps-'));
   readonly #marker = path.join(this.#folder, 'ran');

@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(async () => await server.stop());
 
-/** What the gateway reaches a target by, with the access that the operator stored for a server of this name. */
+/** Reaches a target as the gateway does, with the access that the operator stored for a server of this name. */
 async function ask(host: string, way: 'requests' | 'watches') {
   const store = new Store<TargetAccessRecord>();
   const { lookup } = new TargetAddresses(['127.0.0.0/8'], async () => [four('127.0.0.1')]);

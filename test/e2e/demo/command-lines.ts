@@ -5,7 +5,7 @@ import type { Command } from '../document-steps.ts';
 /** After the last line: whether a command said something else than its page shows. */
 export const epilogue = 'exit $differs';
 
-/** What the lines below stand on. `as_shown` takes what a page shows, how the command ends, how often to try, and the command. */
+/** The base of the lines below. `as_shown` takes what a page shows, how the command ends, how often to try, and the command. */
 export const prelude = [
   'ALICE=$KUBECONFIG',
   'differs=0',

@@ -9,7 +9,7 @@ import { epilogue, linesOf, prelude } from './command-lines.ts';
 /** Of the page that installs Latchkey. Other pages go on from there. */
 const overlay = 'kustomization.yaml';
 const root = path.resolve(import.meta.dirname, '../../..');
-/** What changes the whole installation comes last. */
+/** Pages that change the whole installation come last. */
 const lastPages = [
   'site-policy',
   'install',

@@ -18,7 +18,7 @@ import type { KubeObject } from '../../../src/kube/object.ts';
 
 const roles: Resource = { ...roleBindings, kind: 'Role', plural: 'roles' };
 
-/** What pages make. Kubeconfigs and tokens go before the keys above them. */
+/** The kinds that pages make. Kubeconfigs and tokens go before the keys above them. */
 const kinds = [
   ...[virtualClusterInstanceKubeConfigs, directClusterEndpointTokens, ownedAccessKeys],
   ...[virtualClusterInstances, spaceInstances, clusters, roles, roleBindings],
@@ -44,7 +44,7 @@ export class Leftovers {
     this.#client = createKubeClient({ kubeConfig: source, userAgent: 'latchkey-test' });
   }
 
-  /** What is there now stays. */
+  /** Keeps what is there now. */
   async remember(): Promise<void> {
     this.#known = new Set((await this.#items()).map(placeOf));
   }

@@ -80,7 +80,7 @@ export class CurlHolder {
     return new CurlHolder(world, key, await Promise.all(replicas));
   }
 
-  /** That counts as a use of the key, which changes its object a moment later. */
+  /** Counts as a use of the key, which changes its object a moment later. */
   async untilKnown(): Promise<void> {
     await this.#untilAgreed(async (replica) => (await this.#get(replica, version)).status);
   }

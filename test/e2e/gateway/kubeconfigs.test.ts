@@ -51,7 +51,7 @@ async function post(sent: Sent = {}) {
 const withSpec = async (spec: object, sent: Sent = {}) =>
   await post({ ...sent, body: JSON.stringify({ spec }) });
 
-/** What stands in the namespace for requests. */
+/** Lists the objects for requests in the namespace. */
 async function objectsIn({ namespace }: Project): Promise<readonly Stored[]> {
   const list = await admin.client.list<Stored>(virtualClusterInstanceKubeConfigs, { namespace });
   return list.items.filter(({ metadata }) => metadata.labels?.[labels.ephemeral] === 'true');
@@ -162,7 +162,7 @@ describe('POST virtualclusterinstances/<name>/kubeconfig', () => {
     const before = await namesIn(project);
     const { status, body } = await withSpec({ certificateTTL: 600 }, { query: '?dryRun=All' });
     expect([status, body.status]).toEqual([200, {}]);
-    // What a test before has deleted may go at any time.
+    // Objects that a test before has deleted may go at any time.
     expect((await namesIn(project)).filter((name) => !before.includes(name))).toEqual([]);
   });
 

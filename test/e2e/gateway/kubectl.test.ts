@@ -36,7 +36,7 @@ const podOf = (name: string) => ({
 const dataOf = async (name: string): Promise<unknown> =>
   JSON.parse(await kubectl.ok(['get', 'configmap', name, '-o', 'jsonpath={.data}']));
 
-/** What it says when it fails. */
+/** Returns the message of a failure. */
 async function failureOf(holder: Kubectl, ...args: string[]): Promise<string> {
   const { stderr, exitCode } = await holder.run(args);
   expect(exitCode).toBe(1);
@@ -189,7 +189,7 @@ describe('kubectl that does not know yet what there is', () => {
   const { gateway, plane, guard } = world;
   let caches = 0;
 
-  /** What it says with a cache of its own, which is empty. */
+  /** Returns the message of a failure with an empty cache. */
   async function coldFailureOf(kubeconfig: string, ...args: string[]): Promise<string> {
     caches += 1;
     const cache = `--cache-dir=${guard.folder}/cold-cache-${caches}`;

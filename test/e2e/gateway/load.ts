@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 export interface Served {
   /** Requests that were let through. */
   readonly count: number;
-  /** Those of them that began when another one had been refused already. */
+  /** Requests that began when another one had been refused already. */
   readonly late: number;
 }
 
@@ -28,7 +28,7 @@ export async function serveUntilRefused(
   const isRefused = async () => {
     const began = performance.now();
     if (began > deadline) throw new Error(`no request was refused in ${maxMs} ms`);
-    // What is under way is cut.
+    // A request under way is cut.
     const status = await send().catch(() => 'cut');
     expect([200, ...refusals, 'cut']).toContain(status);
     if (status === 200) served.push(began);

@@ -26,7 +26,7 @@ const caFile = path.join(folder, 'latchkey-ca.crt');
 mkdirSync(folder);
 writeFileSync(caFile, gateway.ca);
 
-/** What curl and kubectl of a reader have that a test has elsewhere: the gateway and its authority, and the instance. */
+/** Replaces what a reader's curl and kubectl have and a test has elsewhere: the gateway, its authority, and the instance. */
 const here = (command: string): string =>
   command
     .replaceAll(baseURL, gateway.url)

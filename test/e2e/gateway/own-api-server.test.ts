@@ -36,7 +36,7 @@ interface Sent {
 
 const toWatch = (path: string): string => path.replace('/v1/', '/v1/watch/');
 
-/** What each of them answers. */
+/** Returns the answer of each. */
 async function askBoth({
   method = 'GET',
   path = '',

@@ -102,7 +102,7 @@ export class OwnWatch {
     );
   }
 
-  /** What has come so far. */
+  /** The text so far. */
   get text(): string {
     return this.#text;
   }

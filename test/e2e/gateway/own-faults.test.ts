@@ -35,7 +35,7 @@ for (const gateway of [world.gateway, replica])
 
 const kubeConfigPlural = virtualClusterInstanceKubeConfigs.plural;
 
-/** What may be made, by the resource that the API server sees. */
+/** Objects that may be made, by the resource that the API server sees. */
 const creates = [
   ['ownedaccesskeys', ownKeys, { ttl: 600 }],
   ['directclusterendpointtokens', ownTokens, { ttl: 600 }],

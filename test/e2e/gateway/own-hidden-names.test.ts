@@ -56,7 +56,7 @@ const foreign = objects.map((object, index) => ({
 for (const { place, name } of foreign)
   await until('the replica has it', async () => (await owner.send('GET', `${place}/${name}`)).status === 200);
 
-/** What is asked about an object: method, path, what is sent, and the status of the answer. */
+/** A question about an object: method, path, what is sent, and the status of the answer. */
 type Question = readonly [
   method: string,
   path: string,
@@ -188,7 +188,7 @@ describe.each(strangers)('a stranger, who is %s', (_, stranger) => {
       const note = newName();
       await api.annotate(object, { note });
       await until('its owner sees the change', async () => seen()[0]?.includes(note), { seen });
-      // What has just arrived is sent without a read.
+      // An object that has just arrived is sent without a read.
       expect(reads().length).toBeLessThanOrEqual(told());
       const [, found = '', missing = ''] = seen();
       expect(mask(found, name)).toBe(mask(missing, name));

@@ -144,7 +144,7 @@ describe('kubectl, with a key of one’s own', () => {
     await kubectl.ok(['wait', '--for=condition=Ready', '--timeout=120s', 'oak', name]);
     const eventsOf = (lines: readonly string[]) =>
       lines.filter((line) => line.includes(name)).map((line) => line.split(/\s+/)[0]);
-    // What comes before the watch has read what was there is no change, and one that a deletion overtakes is never seen.
+    // A change before the watch has read the present objects is none, and one that a deletion overtakes is never seen.
     await watching.until('it is there', (seen) => eventsOf(seen).includes('ADDED'));
     await kubectl.ok(['label', 'oak', name, 'app=shop']);
     await watching.until('it is changed', (seen) => eventsOf(seen).includes('MODIFIED'));

@@ -177,7 +177,7 @@ describe('the right to apply', async () => {
   });
 
   it('would print one by a JSON patch that fails', async () => {
-    // What cannot be read as an object any more is quoted.
+    // A value that cannot be read as an object any more is quoted.
     const body = [{ op: 'add', path: '/metadata/labels', value: 5 }];
     const { status, text } = await patch('application/json-patch+json', body);
     expect([status, text.includes(plain)]).toEqual([422, true]);

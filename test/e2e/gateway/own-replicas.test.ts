@@ -104,7 +104,7 @@ describe('what is made at one replica', () => {
     await here.send('POST', ownKeys, { body: { metadata, spec: { ttl: 600 } } });
     const typesIn = (events: OwnWatch['events']) =>
       events.filter(({ object }) => object.metadata.name === metadata.name).map(({ type }) => type);
-    // What comes and goes before a replica has read it is never seen there.
+    // An object that comes and goes before a replica has read it is never seen there.
     await watch.until('it is seen', (events) => typesIn(events)[0] === 'ADDED');
     await here.send('DELETE', `${ownKeys}/${metadata.name}`);
     await watch.until('its end is seen', (events) => typesIn(events).at(-1) === 'DELETED');
@@ -164,7 +164,7 @@ it('two replicas exceed a quota by no more than what is under way', async () => 
   const clients = both.flatMap((client) => Array.from({ length: 3 * maxTokens }, () => client));
   const answers = await Promise.all(clients.map(make));
   let made = answers.filter(({ status }) => status === 201).length;
-  // What a watch brought before its POST was answered is counted twice for a moment.
+  // A token that a watch brought before its POST was answered is counted twice for a moment.
   for (; made < maxTokens; made++) expect((await make(holder)).status).toBe(201);
   // Each replica knows of its own at least.
   expect(made).toBeLessThanOrEqual(both.length * maxTokens);

@@ -21,7 +21,7 @@ interface Named {
   readonly metadata: { readonly name: string };
 }
 
-/** What the gateway says to a request that alice may send, and that the narrow scope does not hold. */
+/** Returns the answer to a request that alice may send, and that the narrow scope does not hold. */
 async function refusalOutside(client: OwnClient): Promise<string> {
   const { status, body } = await client.send('GET', `${management}/api/v1/namespaces/default/configmaps`);
   return status === 200 ? '200' : `${status} ${body.details.causes[0].reason}`;

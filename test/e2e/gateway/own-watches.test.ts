@@ -10,7 +10,7 @@ const scope = { roles: [{ role: 'platform-cli' }] };
 
 type Client = Awaited<ReturnType<typeof ownClient>>;
 
-/** What a watch said about one object, in order; changes that come fast may come as one. */
+/** Lists a watch's events about one object, in order; changes that come fast may come as one. */
 const typesOf = (events: OwnWatch['events'], of: string) =>
   events
     .filter(({ object }) => object.metadata.name === of)

@@ -86,7 +86,7 @@ const usesOfReader: Uses = {
   ),
 };
 
-/** What the gateway sends as an account takes the same right once more, under another verb, from itself. */
+/** Repeats uses as an account: each takes the same right once more, under another verb, from itself. */
 const asAccount = (name: string, itsUses: Uses): Uses =>
   Object.fromEntries(
     Object.entries(itsUses).map(([label, request]) => [

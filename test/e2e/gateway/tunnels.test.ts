@@ -199,7 +199,7 @@ describe('a request for another protocol shows no byte that a plain one does not
 
   it.each<[string, (answer: string) => string]>([
     ['GET', (answer) => answer],
-    // What is made twice has two names.
+    // Objects that are made twice have two names.
     ['POST', (answer) => answer.replace(/"[^"]*"(?=[,}\]])/g, '""')],
   ])('by %s', async (method, compared) => {
     const { key: full, object } = await knownHolder(world, { user });

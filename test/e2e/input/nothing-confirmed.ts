@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Stored } from '../../../lab/operator/api.ts';
 
-/** What a verifier grants by. None of it may stand in a status without the rest. */
+/** Fields that a verifier grants by. None of them may stand in a status without the rest. */
 const confirmation = [
   'credentialHash',
   'fingerprint',

@@ -33,7 +33,7 @@ describe('a reference to an access key', () => {
     const accessKey = world.name('later');
     const [token, key] = [await alice.createToken({ accessKey }), await alice.createKey({ accessKey })];
     for (const child of [token, key]) {
-      // What is applied together comes in any order, so the first seconds are no reason to warn.
+      // Objects that are applied together come in any order, so the first seconds are no reason to warn.
       expect(await refusal(child, reasons.accessKeyNotFound, 'Normal')).toBe(
         'spec.accessKey names an OwnedAccessKey that does not exist: create that key, or create this object under another.',
       );

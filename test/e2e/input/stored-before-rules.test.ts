@@ -57,7 +57,7 @@ const store = async ({ resource, spec, status, annotations: given = stamps }: Un
 const { identityInvalid, malformedKey, secretFailed, requesterUnknown } = reasons;
 const { requester, requesterGroups, createdWith } = annotations;
 
-/** What the operator says of specs that the rules refuse: a reason, and the field that is named with it. */
+/** The operator's answer to specs that the rules refuse: a reason, and the field that is named with it. */
 const refusedKeys: readonly [string, unknown, Reason, string][] = [
   ['for no one', {}, identityInvalid, 'spec.user'],
   ['for two', { user: 'a', team: 'b' }, identityInvalid, 'spec.team'],

@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(async () => await cluster.server.stop());
 
-/** What everybody can do who may delete and update the object. A policy may refuse the second part. */
+/** Does what everybody can who may delete and update the object. A policy may refuse the second part. */
 async function deleteAndStrip(object: Target): Promise<void> {
   await admin.delete(object);
   await admin.patch(object, { metadata: { finalizers: null } }).catch(() => undefined);

@@ -36,7 +36,7 @@ export async function bindingsOf(
   return items.map(({ metadata }) => metadata.name).filter((name) => uids.some((uid) => name.includes(uid)));
 }
 
-/** What is on record to be revoked. */
+/** Lists the records of what is to be revoked. */
 export async function recordsOf({ client }: Api, objects: readonly Stored[]): Promise<readonly Stored[]> {
   const uids = uidsOf(objects);
   const { items } = await client.list<Stored>(configMaps, { namespace: systemNamespace });

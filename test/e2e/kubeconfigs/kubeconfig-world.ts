@@ -25,7 +25,7 @@ import { type InstanceOptions, type Made, makeInstance } from '../targets/target
 export interface ProjectOptions extends InstanceOptions {
   /** Host of the ingress; `none`: there is none. Default: that of the virtual cluster's API server. */
   readonly host?: string;
-  /** What `platform-admin` and `alice` may do with instances. Default: both verbs. */
+  /** Verbs of `platform-admin` and `alice` on instances. Default: both verbs. */
   readonly verbs?: readonly string[];
 }
 
@@ -132,7 +132,7 @@ async function grant({ plane }: World, namespace: string, verbs: readonly string
   await kubectl(plane, ['apply', '-f', '-'], `${JSON.stringify(rules)}\n---\n${JSON.stringify(binding)}`);
 }
 
-/** What a kubeconfig says. */
+/** The content of a kubeconfig. */
 export interface Reading {
   readonly server: string;
   /** PEM. */

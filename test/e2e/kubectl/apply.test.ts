@@ -21,7 +21,7 @@ const scope = {
   rules: [{ verbs: ['get'] }],
 };
 
-/** What people declare: every source of a key, and tokens with and without a parent. `parent` is the name of a key. */
+/** Objects that people declare: every source of a key, and tokens with and without a parent. `parent` is the name of a key. */
 const declarations: readonly [string, Resource, (parent: string) => object][] = [
   ['a key of nothing but its user', ownedAccessKeys, () => ({ user: 'alice' })],
   ['a key without any spec', ownedAccessKeys, () => ({})],

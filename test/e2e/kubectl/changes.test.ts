@@ -23,7 +23,7 @@ const applied = async (spec: object = { user: 'alice' }): Promise<Stored> => {
   return await admin.untilReady(manifest);
 };
 
-/** What makes the credential: it must be the same after a change that does not concern it. */
+/** Reads the credential, which must be the same after a change that does not concern it. */
 const credentialOf = ({ spec, status }: Stored) => ({
   key: spec.key,
   hash: status.credentialHash,
@@ -31,7 +31,7 @@ const credentialOf = ({ spec, status }: Stored) => ({
   source: status.keySource,
 });
 
-/** What changed before a new key was made has been seen once that key is ready. */
+/** Waits for a new key: once that is ready, what changed before it was made has been seen. */
 const untilSeen = async (): Promise<void> => void (await admin.untilReady(await admin.createKey()));
 
 const patch = async (object: Stored, type: string, body: unknown, ...flags: string[]): Promise<string> =>

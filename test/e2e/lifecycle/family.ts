@@ -7,7 +7,7 @@ export interface Family {
   readonly children: readonly Stored[];
   readonly grandchildren: readonly Stored[];
   readonly secrets: readonly Target[];
-  /** What the holders of all those credentials present; the root's first. */
+  /** The bearer strings of all those credentials; the root's first. */
   readonly bearers: readonly string[];
 }
 

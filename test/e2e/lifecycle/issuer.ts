@@ -19,7 +19,7 @@ export interface Claims extends JWTPayload {
   };
 }
 
-/** What the platform publishes about its tokens, and how an administrator of it handles the keys behind them. */
+/** The platform's documents about its tokens, and an administrator's way with the keys behind them. */
 export class Issuer {
   readonly #api: Api;
 

@@ -186,7 +186,7 @@ describe('a site policy', () => {
     await admin.untilReady(await admin.createKey({ user: alice, ttl: 86_400, scope: {} }));
     await gatewayAllows({ ttl: 86_400, scope: {} });
 
-    // What it kept away comes by itself as soon as it is corrected, here by being gone.
+    // Credentials that the policy kept away come by themselves once it is corrected, here by being gone.
     await setPolicy();
     await admin.untilReady(refused, { timeoutMs: 20_000 });
     await admin.untilReady(unknown, { timeoutMs: 20_000 });

@@ -39,7 +39,7 @@ const worlds = {
   encrypted: await operatorWorld({ plane: encrypted }),
 };
 
-/** What was made in a cluster, and where etcd has it. */
+/** The objects made in a cluster, and where etcd has them. */
 interface Made {
   readonly dump: readonly EtcdEntry[];
   /** The plain secret of each form. */

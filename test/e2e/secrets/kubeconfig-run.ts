@@ -82,7 +82,7 @@ export class KubeConfigRun {
     await this.#admin.untilGone(deleted);
   }
 
-  /** What is refused is not repeated anywhere, the commands that it would have run among it. */
+  /** Makes a target that is refused: nothing of it is repeated anywhere, nor are the commands that it would have run. */
   async #refusedTarget(): Promise<void> {
     const command = `/bin/${randomBytes(24).toString('hex')}`;
     const kubeConfig = (await this.#cluster.adminKubeConfig()).replace(

@@ -30,7 +30,7 @@ export class WholeRun {
   readonly #admin: Api;
   readonly #kubectl: Kubectl;
   readonly #known: KnownSecrets;
-  /** What kubectl was told when something was refused. */
+  /** The messages that kubectl got with refusals. */
   readonly refusals: string[] = [];
 
   constructor(world: World, kubectl: Kubectl, known: KnownSecrets) {

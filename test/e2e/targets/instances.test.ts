@@ -364,7 +364,7 @@ describe('a ready instance', () => {
 
 const watchLimits = { idleMs: 10_000, maxLineBytes: 2 ** 20 };
 
-/** What the operator decides on, without what the API server counts. */
+/** Selects what the operator decides on, without what the API server counts. */
 function outlineOf(object: Stored): object {
   const { metadata, kind: _kind, ...rest } = object;
   return { ...rest, labels: metadata.labels };

@@ -49,7 +49,7 @@ export async function makeInstance(
   const kubeConfig = options.kubeConfig ?? (await cluster.adminKubeConfig());
   await admin.createObject(secrets, kubeConfigSecret(form, name, kubeConfig, namespace));
   const place = secretPlace(form, name);
-  // What a vCluster writes is found without being named.
+  // The Secret that a vCluster writes is found without being named.
   const reference = form === 'vcluster' ? {} : { kubeConfigSecretRef: place };
   const instance = await admin.create(
     virtualClusterInstances,
@@ -82,7 +82,7 @@ export async function rewrite({ admin }: World, { secret, key }: Made, kubeConfi
 export const accessSecretOf = ({ metadata }: Stored): Target =>
   secretAt(targetsNamespace, `latchkey-target-${metadata.uid}`);
 
-/** What the gateway will use: address, authority and token. */
+/** The access that the gateway will use: address, authority and token. */
 export interface Access {
   readonly server: string;
   readonly ca: string;
@@ -134,7 +134,7 @@ export async function workAs(
   }
 }
 
-/** What the operator makes in every target, and the binding of users. */
+/** The objects that the operator makes in every target, and the binding of users. */
 export const inTarget = {
   account: {
     kind: 'ServiceAccount',
@@ -145,7 +145,7 @@ export const inTarget = {
   users: { kind: 'ClusterRoleBinding', metadata: { name: 'management.platform.sh:users' } },
 } as const satisfies Record<string, Target>;
 
-/** Those of them that are there. */
+/** Lists which of them are there. */
 export async function foundInTarget({ admin }: VirtualCluster): Promise<readonly string[]> {
   const found = await Promise.all(
     Object.entries(inTarget).map(async ([what, place]) => ((await admin.find(place)) ? [what] : [])),

@@ -25,7 +25,7 @@ describe('the last-applied annotation', async () => {
     const result = await world.plane.kubectl([...args, '-f', '-'], { input: JSON.stringify(object) });
     expect(result).toMatchObject({ exitCode: 0 });
   };
-  /** What stands in the annotation after a client wrote `text` there. */
+  /** Returns the annotation after a client wrote `text` there. */
   const written = async (text: string, resource: Resource = ownedAccessKeys): Promise<string> => {
     const object = objectOf(resource, {}, { annotations: { [annotation]: text } });
     return appliedOf(expectOk(await world.alice.send('POST', pathOf(resource), { body: object })));

@@ -33,7 +33,7 @@ export interface World {
   user(name: string, groups?: readonly string[]): Promise<ApiClient>;
 }
 
-/** What a file gets: its objects are cleared away, and the clients that it opened closed, when its tests are over. */
+/** Makes the world of a file: its objects are cleared away, and the clients that it opened closed, when its tests are over. */
 export async function admissionWorld(given?: ControlPlaneAccess): Promise<World> {
   const opened: ApiClient[] = [];
   const keep = async (client: Promise<ApiClient>): Promise<ApiClient> => {
@@ -50,7 +50,7 @@ export async function admissionWorld(given?: ControlPlaneAccess): Promise<World>
   return { ...found, user: async (name, groups = [testers]) => await keep(clientFor(plane, name, groups)) };
 }
 
-/** What takes long and stays the same from file to file: rights, and clients of those who have them. */
+/** The parts that take long and stay the same from file to file: rights, and clients of those who have them. */
 interface Foundation extends Omit<World, 'user'> {
   readonly probe: ApiClient;
 }
@@ -127,7 +127,7 @@ async function bindTestRoles(plane: ControlPlaneAccess): Promise<void> {
   if (exitCode !== 0) throw new Error(stderr);
 }
 
-/** What references to Secrets take. */
+/** The rights that references to Secrets take. */
 const secretRights = { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update'] };
 
 function boundRole(name: string, verbs: readonly string[], more: readonly object[] = []): object[] {

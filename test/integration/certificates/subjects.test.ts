@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 afterAll(() => admin?.close());
 
-/** What the API server takes the holder of a new certificate for. */
+/** Asks the API server which user the holder of a new certificate is. */
 async function whoIs(subject: string): Promise<{ username: string; groups: string[] }> {
   const { certificate, key } = await sign(admin, subject, 600);
   const client = clientOf(await writeDocument(plane, 'subjects', { certificate, key }));

@@ -15,7 +15,7 @@ export interface Rendered {
   readonly [field: string]: any;
 }
 
-/** What `kubectl kustomize` makes of a folder: one of `config/`, or any by its whole path. */
+/** Renders a folder with `kubectl kustomize`: one of `config/`, or any by its whole path. */
 export async function render(plane: ControlPlaneAccess, folder: string): Promise<Rendered[]> {
   const path = folder.startsWith('/') ? folder : `${configFolder}/${folder}`;
   const { stdout, stderr, exitCode } = await plane.kubectl(['kustomize', path]);

@@ -26,7 +26,7 @@ const testsOf = (kind: string): readonly HealthTest[] =>
 const kinds = readdirSync(customizations).sort();
 const tests = kinds.flatMap(testsOf);
 
-/** What kstatus says where Argo CD says so. */
+/** The usual kstatus for each status of Argo CD. */
 const usual: Partial<Record<HealthStatus['status'], Judgement['kstatus']>> = {
   Healthy: 'Current',
   Progressing: 'InProgress',

@@ -29,6 +29,6 @@ export const notTheirsToSee = [
   'a dry-run delete shows the object and so needs the verb get on it; delete without dry run',
 ] as const;
 
-/** What a policy says. Who asked, about what, and the code are the same in all rows of a rule: names.test.ts looks at them. */
+/** Strips who asked, about what, and the code. These are the same in all rows of a rule: names.test.ts looks at them. */
 export const withoutNames = (message: string): string =>
   message.replace(/^.*? denied request: /s, '').replace(/ \(requester ".*", code ERR_POLICY_[A-Z_]+\)$/, '');

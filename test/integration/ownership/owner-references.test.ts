@@ -403,7 +403,7 @@ describe('the kinds that the policy knows', async () => {
   });
 });
 
-/** What Kubernetes takes for the resource of a kind that it does not know. */
+/** Guesses, as Kubernetes does, the resource of a kind that it does not know. */
 function guess(kind: string): string {
   if (kind.endsWith('endpoints')) return kind;
   if (kind.endsWith('s')) return `${kind}es`;

@@ -21,9 +21,9 @@ export interface Row {
   readonly who: Person;
   readonly resource: Resource;
   readonly attempt: Attempt;
-  /** What stands there before, who made it, and whether it is being deleted; absent: nothing. */
+  /** The object there before, who made it, and whether it is being deleted; absent: none. */
   readonly before?: { readonly by: Person; readonly deleting?: boolean } & Content;
-  /** What is sent. An update sends the stored object with these fields of spec and metadata in it; null drops a field. */
+  /** The content to send. An update sends the stored object with these fields of spec and metadata in it; null drops a field. */
   readonly content?: Content;
   /** Operations of a JSON patch, instead of `content`. */
   readonly patch?: readonly object[];

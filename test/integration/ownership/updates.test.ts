@@ -27,7 +27,7 @@ const update = (who: Person, flavour: Flavour, row: Omit<Row, 'who' | 'attempt' 
   ...row,
 });
 
-/** Those who may patch send every flavour, the others what they may send. */
+/** Makes a row for every flavour, or for those that the person may send. */
 const everyFlavour = (
   who: Person,
   row: Omit<Row, 'who' | 'attempt' | 'does'>,
@@ -53,7 +53,7 @@ describeRows('the description of a key that is not theirs', [
   ),
 ]);
 
-/** What takes the rights to make the result, too. */
+/** Changes that take the rights to make the result, too. */
 const wider: readonly (readonly [string, Content])[] = [
   ['a key of their own', { spec: { key: hash } }],
   ['more groups', { spec: { groups: ['devs'], scope: {} } }],
@@ -86,7 +86,7 @@ const changes: readonly (readonly [string, Content])[] = [
   ],
 ];
 
-/** Those who may read meet the schema first, which shows them nothing new. */
+/** The answer of the schema. Readers of the object meet it first, and it shows them nothing new. */
 const keyAndSecret = [422, /spec\.key and spec\.secretRef exclude each other/] as const;
 const toSecret: Content = { spec: { secretRef: { namespace: 'default', name: 'mine' } } };
 

@@ -1,6 +1,6 @@
 import type { Permission } from './permissions.ts';
 
-/** What is read of an `audit.k8s.io/v1` Event at level Metadata. */
+/** The fields that are read of an `audit.k8s.io/v1` Event at level Metadata. */
 export interface AuditEvent {
   readonly stage: string;
   readonly verb: string;
@@ -34,8 +34,8 @@ export function auditEvents(log: string): AuditEvent[] {
 }
 
 /**
- * What the user asked the API server for, each once, refusals included. What every authenticated user may do by the
- * roles that Kubernetes itself ships (discovery, versions, questions about oneself) is left out.
+ * Lists the user's requests to the API server, each once, refusals included. Requests that everyone may make by the
+ * roles that Kubernetes itself ships (discovery, versions, questions about oneself) are left out.
  */
 export function usesOf(events: readonly AuditEvent[], username: string): Permission[] {
   const uses = new Map<string, Permission>();

@@ -71,7 +71,7 @@ describe('a PUT', () => {
     expect(resources.length).toBeGreaterThan(40);
     const made: string[] = [];
     for (const resource of resources) {
-      // Whatever is wrong with the object is found only where it would be made.
+      // Faults of the object are found only where it would be made.
       if ((await putNothing(resource)) !== 404) made.push(`${resource.name}.${resource.group}`);
     }
     const known = resources.filter(({ group, name }) => isMadeByPut(group, name));

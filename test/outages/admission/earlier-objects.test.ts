@@ -77,7 +77,7 @@ const earlierTargets: [string, { spec?: unknown; metadata?: object }][] = [
   ],
 ];
 
-/** What a user without any right on Secrets and Clusters would lead them to. */
+/** References that a user without any right on Secrets and Clusters would set in them. */
 const elsewhere: Record<string, object> = {
   VirtualClusterInstance: { kubeConfigSecretRef: { name: 'somebodys' } },
   Cluster: { kubeConfigSecretRef: { namespace: 'default', name: 'somebodys' } },

@@ -50,7 +50,7 @@ describe('undisturbed', () => {
     async ({ writes, ...scenario }) => {
       const made = subject();
       await scenario.prepare?.(made);
-      // What was written is seen before the gate has passed its answer on.
+      // A write is seen before the gate has passed its answer on.
       await gate.settled();
       const before = gate.passed.length;
       await scenario.begin(made);

@@ -38,7 +38,7 @@ interface Shape {
   readonly inSecret?: boolean;
 }
 
-/** What is asked for, by turns. */
+/** The shapes that are asked for, by turns. */
 const shapes: readonly Shape[] = [
   { name: 'generated', spec: () => ({ user: 'alice' }), source: 'Generated' },
   { name: 'hash', spec: (name) => ({ user: 'alice', key: hashForm(name) }), source: 'Hash' },

@@ -10,7 +10,7 @@ import { hashForm } from '../../e2e/lifecycle/hash-form.ts';
 
 /** Something that the operator does in several writes, all of them to objects that bear the name of the subject. */
 export interface Scenario {
-  /** What happens, for the title of a test. */
+  /** A phrase for what happens, for the title of a test. */
   readonly title: string;
   /** The writes that it takes, in order. */
   readonly writes: readonly string[];

@@ -22,7 +22,7 @@ interface Place {
 /** Call by call what it answered, without what is another one each time. */
 export type Answers = Readonly<Record<string, unknown>>;
 
-/** What varies from one run to the next. */
+/** Fields that vary from one run to the next. */
 const passing = [
   ...['uid', 'resourceVersion', 'creationTimestamp', 'deletionTimestamp', 'managedFields', 'token'],
   ...['expirationTimestamp', 'time', '_continue'],
@@ -170,7 +170,7 @@ async function useOtherKinds(config: KubeConfig, at: At, tell: Tell): Promise<vo
   await tell('logs of no pod', async () => await core.readNamespacedPodLog(at));
 }
 
-/** What a watch with bookmarks and an informer tell of an object that comes and goes. */
+/** Lists what a watch with bookmarks and an informer tell of an object that comes and goes. */
 async function follow(config: KubeConfig, { namespace, name }: At): Promise<unknown> {
   const api = config.makeApiClient(CoreV1Api);
   const path = `/api/v1/namespaces/${namespace}/configmaps`;

@@ -55,7 +55,7 @@ it('Argo CD reaches a target by the Secret of a cluster that the page shows', as
   const { bearerToken, tlsClientConfig, ...others } = JSON.parse(decoded(data, 'config'));
   expect(others).toEqual({});
   const file = path.join(guard.folder, 'argocd-cluster.yaml');
-  // What client-go gets of Argo CD: the token as it is, and the authority decoded.
+  // The kubeconfig that client-go gets of Argo CD: the token as it is, and the authority decoded.
   const connection = {
     ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'eu' },
     clusters: [

@@ -15,7 +15,7 @@ import { type GatewayWorld, gatewayWorld } from '../../e2e/gateway/gateway-world
 import { knownHolder, untilReached } from '../../e2e/gateway/known-holder.ts';
 import { makeCluster, makeInstance } from '../../e2e/targets/target-world.ts';
 
-/** What a client is given. */
+/** The kubeconfigs of a client. */
 export interface Issued {
   /** Path of a kubeconfig with a token that Latchkey issued for this target alone. */
   readonly kubeconfig: string;

@@ -48,7 +48,7 @@ export const kubectlCalls: readonly (readonly [command: string, input?: string])
 /** The calls that docs/reference/clients.md names: they answer something else through the gateway. */
 export const differentCalls = ['auth whoami', 'auth can-i --list'];
 
-/** What varies from one run to the next. */
+/** Texts that vary from one run to the next. */
 const varying: readonly (readonly [RegExp, string])[] = [
   [/[0-9a-f]{8}-[0-9a-f-]{27}/g, '<uid>'],
   [/\d{4}-\d\d-\d\d[T ][\d:.+Z]+/g, '<time>'],

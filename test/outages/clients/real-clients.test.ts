@@ -28,7 +28,7 @@ async function kubectl(
   return stdout;
 }
 
-/** What stands in most repositories, as a file has it. */
+/** Builds the file that stands in most repositories. */
 function fluxManifests(name: string, { namespace, clusterWide }: Issued): string {
   const api = 'rbac.authorization.k8s.io';
   const metadata = { name, namespace };

@@ -13,7 +13,7 @@ interface Door {
   readonly tls: object;
 }
 
-/** What a client learns from an answer, without what is another one each time. */
+/** The facts that a client learns from an answer, without those that differ each time. */
 export interface Answer {
   readonly status: number;
   readonly [detail: string]: unknown;

@@ -53,7 +53,7 @@ function certificateIn(secret: Stored): X509Certificate {
   return new X509Certificate(entryOf(secret, 'tls.crt'));
 }
 
-/** What the kubelet does with the volume: the Secret as it is now stands in the files. Resolves with its certificate. */
+/** Updates the volume as the kubelet does: the Secret as it is now stands in the files. Resolves with its certificate. */
 async function mount(): Promise<string> {
   const secret = await admin.get(serving);
   await writeFile(files[0], entryOf(secret, 'tls.crt'));

@@ -50,7 +50,7 @@ async function openGateway(name: string, kubeconfig: string) {
 /** A question how far things are, about one kind. */
 const isProof = (request: string) => /\/ownedaccesskeys\?limit=1$/.test(request);
 
-/** What needs no etcd shows what the gateway itself thinks. */
+/** A path that needs no etcd shows what the gateway itself thinks. */
 const version = '/kubernetes/management/version';
 
 /** Credentials of the gateway for the twin in place of the server that the operator uses. */

@@ -25,7 +25,7 @@ if (openFileLimit() < files)
   );
 /** For requests that go on meanwhile. */
 const spare = 20;
-/** What TLS and HTTP take. More would mean that something is kept for each connection. */
+/** The memory that TLS and HTTP take. More would mean that something is kept for each connection. */
 const maxKiBEach = 120;
 
 const name = world.name('idle');

@@ -28,7 +28,7 @@ const post = async (at = gateway) => {
   return { status: statusCode, headers, text: await body.text() };
 };
 
-/** Those that are not on their way out: without an operator no finalizer goes. */
+/** Lists objects that are not on their way out: without an operator no finalizer goes. */
 async function objects(): Promise<readonly Stored[]> {
   const { items } = await admin.client.list<Stored>(virtualClusterInstanceKubeConfigs, { namespace });
   return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);

@@ -139,7 +139,7 @@ async function useAll(client: OwnClient, holder: string): Promise<readonly strin
   return [...texts, ...watches.map(({ text }) => text)];
 }
 
-/** What an administrator finds of all that the holders made. */
+/** Lists what an administrator finds of all that the holders made. */
 async function leftOver(): Promise<readonly string[]> {
   const lists = Object.values(credentialResources).map(async (each) => await admin.client.list(each));
   const names = (await Promise.all(lists)).flatMap(({ items }) => items.map(({ metadata }) => metadata.name));

@@ -64,7 +64,7 @@ async function stored(): Promise<readonly Stored[]> {
   return (await Promise.all(lists)).flat();
 }
 
-/** Those of them that were not there before. */
+/** Lists objects that were not there before. */
 async function newSince(before: readonly Stored[]): Promise<readonly Stored[]> {
   const known = new Set(before.map(({ metadata }) => metadata.uid));
   return (await stored()).filter(({ metadata }) => !known.has(metadata.uid));
@@ -115,7 +115,7 @@ async function postUntil(fate: Exclude<Fate, 'pass'>): Promise<void> {
 
 const inside = `/kubernetes/project/${project.name}/virtualcluster/${instance}/api/v1/namespaces/default`;
 
-/** What opens something here, and what it opens; undefined where only its hash is there. */
+/** Finds the path that the object opens here, and the secret for it; undefined where only its hash is there. */
 function openingOf({ kind, spec, status }: Stored): readonly [path: string, secret: string] | undefined {
   if (kind === 'OwnedAccessKey')
     return spec.key.startsWith('sha256:') ? undefined : [`${management}/version`, spec.key];

@@ -35,7 +35,7 @@ interface Kind {
   readonly path: string;
   readonly namespace?: string;
   readonly spec: object;
-  /** What gives no one anything. */
+  /** A change that gives no one anything. */
   readonly text: object;
   /** More than a text. */
   readonly change: object;
@@ -165,7 +165,7 @@ async function makeBy(first: 'POST' | 'apply', made: Made): Promise<void> {
   expectOk(await alice.send('POST', kind.path, { body }), 'POST');
 }
 
-/** What stands there once all steps are done, without what differs from object to object. */
+/** Reads the record once all steps are done, without what differs from object to object. */
 async function recordAfter(door: string, kind: Kind, mark: string) {
   const name = `${mark}-${door.toLowerCase().replaceAll(' ', '-')}`;
   const made = { kind, name };

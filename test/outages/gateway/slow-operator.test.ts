@@ -50,7 +50,7 @@ const declared = [
 ] as const;
 const creates = [...declared, [ofInstance, {}] as const];
 const plurals = new Set(Object.values(credentialResources).map(({ plural }) => plural));
-/** What makes a credential work. */
+/** Tells a write that makes a credential work. */
 const isConfirmation = ({ plural, subresource }: Write) => subresource === 'status' && plurals.has(plural);
 const notYet = 'the credential does not work yet: the operator has not confirmed it yet';
 

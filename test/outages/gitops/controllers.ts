@@ -124,12 +124,12 @@ export class Controller {
   }
 }
 
-/** What it does when Git has changed, and at every turn otherwise. */
+/** Syncs as it does when Git has changed, and at every turn otherwise. */
 export async function sync(controller: Controller, manifests: readonly Applied[]): Promise<void> {
   await controller.kubectl.send('apply', controller.marked(manifests), ...controller.flags);
 }
 
-/** What Git and the cluster differ in, as it sees it. */
+/** Returns what Git and the cluster differ in, as the controller sees it. */
 export async function difference(controller: Controller, manifests: readonly Applied[]): Promise<string> {
   return await controller.kubectl.diff(controller.marked(manifests), ...controller.flags);
 }

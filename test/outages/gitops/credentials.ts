@@ -7,7 +7,7 @@ interface Form {
   readonly entry: string;
   /** The credential where it stands in the object. */
   readonly held: (object: Stored) => string | undefined;
-  /** What the operator confirmed, and the same of what is held. */
+  /** The hash that the operator confirmed, and that of what is held. */
   readonly confirmed: (object: Stored) => string;
   readonly hash: (credential: string) => string;
 }

@@ -47,7 +47,7 @@ beforeAll(async () => {
   project = await Project.ready(world, cluster);
 });
 
-/** What Argo CD and Flux say of the object as it stands now. */
+/** Returns what Argo CD and Flux say of the object as it stands now. */
 async function verdictOn(target: Target): Promise<string> {
   const { health, kstatus } = await judge.of((await admin.get(target)) as Stored & { kind: string });
   return `${health?.status} ${kstatus}`;

@@ -164,7 +164,7 @@ const versions = async () =>
     credential,
   }));
 
-/** What a scope matches is said some seconds after a creation. */
+/** Waits: what a scope matches is said some seconds after a creation. */
 async function untilSettled(): Promise<void> {
   let last = '';
   const isSame = async () => {

@@ -26,7 +26,7 @@ const hook = 'argocd.argoproj.io/hook';
 interface Repository {
   /** The keys of config/samples/gitops, under names of this test. */
   readonly keys: readonly Stored[];
-  /** What else is in the Application: the workload that reads a Secret. */
+  /** The rest of the Application: the workload that reads a Secret. */
   readonly workload: Applied;
 }
 
@@ -48,7 +48,7 @@ const inWave = <Object extends Applied>(object: Object, number: number): Object 
   metadata: { ...object.metadata, annotations: { [wave]: String(number) } },
 });
 
-/** What people did until we told them otherwise: the keys first, in the Application with what needs them. */
+/** Orders objects as people did until we told them otherwise: the keys first, in the Application with what needs them. */
 const inWaves = ({ keys, workload }: Repository): readonly Applied[] => [
   ...keys.map((key) => inWave(key as Applied, 0)),
   inWave(workload, 1),

@@ -41,7 +41,7 @@ const requests = async (): Promise<readonly LoggedRequest[]> =>
   auditEvents(await readFile(plane.auditLog ?? '', 'utf8')) as LoggedRequest[];
 const credentialOf = ({ user }: LoggedRequest) => user.extra?.[credentialID]?.[0] ?? '';
 
-/** What changes objects. Events only tell what was done and may be late; the lease is what it is about. */
+/** Tells requests that change objects. Events only tell what was done and may be late; the lease is what the test is about. */
 const isWork = ({ verb, objectRef, responseStatus }: LoggedRequest) =>
   ['create', 'update', 'patch', 'delete'].includes(verb) &&
   !['events', 'leases', 'subjectaccessreviews', 'selfsubjectreviews'].includes(objectRef?.resource ?? '') &&
@@ -66,7 +66,7 @@ describe('a leader and its API server that are apart for longer than the lease',
     const keys = Promise.all(Array.from({ length: 40 }, async () => await admin.createKey()));
     network.blackhole();
     for (const key of await keys) await admin.untilReady(key, { timeoutMs: 90_000 });
-    // What it had sent may arrive now.
+    // Requests that it had sent may arrive now.
     await network.heal();
     await untilStandingBy(first);
     for (let count = 0; count < 5; count++) await admin.untilReady(await admin.createKey());
@@ -169,7 +169,7 @@ describe.concurrent('with nothing to do', () => {
     await idleWorld.admin.untilReady(await idleWorld.admin.createKey());
     standby = await startIdle('standby');
     await untilStandingBy(standby);
-    // What follows from the start, such as events, is told.
+    // Consequences of the start, such as events, are told.
     await passSeconds(10);
     const before = { leader: gates.leader.requests.length, standby: gates.standby.requests.length };
     await passSeconds(countedSeconds);

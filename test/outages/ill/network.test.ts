@@ -80,7 +80,7 @@ describe('an operator whose network is worse for a while', () => {
     const keys = await Promise.all(creating);
     const deposed = async () => (await metricOf(operator, 'latchkey_leader')) === 0;
     await until('it leads no more', deposed);
-    // What was answered meanwhile arrives now.
+    // Answers that were given meanwhile arrive now.
     await network.heal();
     for (const key of keys) await admin.untilReady(key);
     for (const key of keys) await expectWhole(world, key);

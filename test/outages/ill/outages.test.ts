@@ -123,7 +123,7 @@ describe.concurrent('an operator that keeps its lease', () => {
         await until('many bad answers', async () => bad >= 60, { timeoutMs: 90_000 });
         expect((await healthOf(operator, '/livez')).status).toBe(200);
         gate.disturb = () => undefined;
-        // What fails again and again is tried again within a minute.
+        // An object that fails again and again is tried again within a minute.
         for (const key of keys) await admin.untilReady(key, { timeoutMs: 90_000 });
         await admin.untilRefused(ending, reasons.expired, { timeoutMs: 90_000 });
         await gate.settled();

@@ -25,7 +25,7 @@ const { admin } = world;
 const operator = new FragileOperator(world, inFrontOfBoth(...gates), targetSettings);
 let project: Project;
 
-/** What is said to the first gate is said to both. */
+/** Tells both gates what is said to the first. */
 function inFrontOfBoth(first: WriteGate, second: WriteGate): WriteGate {
   return new Proxy(first, {
     get: (gate, name) => {

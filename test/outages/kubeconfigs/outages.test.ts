@@ -30,7 +30,7 @@ const serial =
     status.serial === wanted && status.credentialHash;
 const released = 'latchkey_finalizers_released_total{kind="VirtualClusterInstanceKubeConfig"}';
 
-/** What is on record to be revoked. */
+/** Finds the record of what is to be revoked. */
 async function recordOf({ metadata }: Stored): Promise<Stored | undefined> {
   const labelSelector = `${labels.ownerUID}=${metadata.uid}`;
   const { items } = await admin.client.list<Stored>(configMaps, {

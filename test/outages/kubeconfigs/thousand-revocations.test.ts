@@ -30,7 +30,7 @@ const marks = (uid: string) => ({ [labels.ownerUID]: uid });
 const recordName = (uid: string) => `record-${uid}`;
 
 const cluster = await virtualCluster();
-/** What the operator asks of the virtual cluster. */
+/** The operator's requests to the virtual cluster. */
 const asked = { requests: 0, passes: 0 };
 let client: KubeClient;
 

@@ -61,7 +61,7 @@ async function untilAllGone(objects: readonly Stored[], resource: Resource): Pro
   await until('all are gone', async () => (await left()) === 0, options);
 }
 
-/** What was asked for, in both clusters, and not found. */
+/** Collects what was asked for, in both clusters, and not found. */
 async function missedWhile(
   happens: () => Promise<unknown>,
 ): Promise<{ readonly all: number; readonly missed: readonly string[] }> {

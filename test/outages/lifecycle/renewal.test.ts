@@ -16,7 +16,7 @@ import { Issuer } from '../../e2e/lifecycle/issuer.ts';
 import { targetSettings } from '../../e2e/targets/target-world.ts';
 
 const overlapMs = 5_000;
-/** Whatever is asked for: no certificate of this signer lives longer. */
+/** The longest life of a certificate of this signer, whatever is asked for. */
 const signerSeconds = 40;
 const [world, cluster] = await Promise.all([
   operatorWorld({ env: { ...targetSettings, LATCHKEY_ROTATION_OVERLAP: `${overlapMs / 1000}s` } }),

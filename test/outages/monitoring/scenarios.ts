@@ -6,7 +6,7 @@ const day = 86_400;
 
 const on = (target: TargetName, ...series: readonly string[]): Scenario => ({ series: { [target]: series } });
 
-/** What must fire an alert, and nothing else. `start`: seconds of the Unix epoch. */
+/** Lists what must fire an alert, and nothing else. `start`: seconds of the Unix epoch. */
 export const troubles = (start: number): readonly (readonly [string, string, Scenario])[] => [
   ['LatchkeyNoLeader', 'the standby does not take over', { gone: ['leader'] }],
   ['LatchkeyNoLeader', 'no operator is scraped', { gone: ['leader', 'standby'] }],
@@ -130,7 +130,7 @@ export const troubles = (start: number): readonly (readonly [string, string, Sce
   ],
 ];
 
-/** What no one needs to be called for. */
+/** Lists what no one needs to be called for. */
 export const everyday = (start: number): readonly (readonly [string, Scenario])[] => [
   ['as it was recorded', {}],
   [

@@ -11,7 +11,7 @@ describe('an object that is made as large as it may be', async () => {
   const world = await admissionWorld();
   const people = await peopleOf(world);
 
-  /** What was taken of each way by itself: with the others there is no room for more. */
+  /** The size taken of each way by itself: with the others there is no room for more. */
   const taken = new Map<string, number>();
 
   /** Tries less and less, until it is taken. */

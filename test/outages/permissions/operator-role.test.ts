@@ -195,7 +195,7 @@ describe('the role of the operator', () => {
     gate.refusesStreamingLists = true;
     const second = await RunningOperator.start(gate.access, world.guard, options);
     await untilStandingBy(second);
-    // What it still has to tell it tells at its end.
+    // It tells at its end whatever it still has to tell.
     expect(await first.end()).toBe(0);
     await untilLeading(second);
     await admin.untilReady(await admin.createKey());

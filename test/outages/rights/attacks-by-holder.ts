@@ -63,7 +63,7 @@ const beyondLimits: readonly object[] = [{ scope: null }, { ttl: 6_000 }, { ttl:
 export interface HolderAttack {
   /** A token of the holder. */
   readonly applied: Stored;
-  /** What may have been made by POST. The gateway takes away what the operator refuses at once. */
+  /** Objects that POSTs may have made. The gateway takes away those that the operator refuses at once. */
   readonly posted: readonly Target[];
   /** Answers that come when an operator has looked, or none has for long. */
   readonly posts: Promise<readonly OwnAnswer[]>;

@@ -33,7 +33,7 @@ let count = 0;
 /** No two keys have the same. */
 export const anyHash = (): string => `sha256:${(++count).toString(16).padStart(64, '0')}`;
 
-/** What vic has, and what a stranger with all verbs on our kinds does to it. */
+/** An object of vic, and what a stranger with all verbs on our kinds does to it. */
 export interface Victim {
   readonly title: string;
   readonly on: Stored;
@@ -187,7 +187,7 @@ const creations = (gone: Stored, present: Stored): readonly Creation[] => [
 
 const secretName = 'vc-of-others';
 
-/** What an instance is to lead to. A stranger may not get it. */
+/** Makes the Secret to which an instance is to lead. A stranger may not get that. */
 export async function makeSecret({ admin }: World): Promise<void> {
   const metadata = { name: secretName, namespace: 'default' };
   const data = { config: Buffer.from('{}').toString('base64') };

@@ -63,7 +63,7 @@ const judging = shippedPolicies.filter(
 const mark = ({ metadata }: Stored): string | undefined =>
   metadata.annotations?.[annotations.changedBeyondLimits];
 
-/** What is changed with which credential, and how it is set right again. */
+/** A change with a credential, and how it is set right again. */
 interface Attack {
   readonly with: Stored;
   readonly on: Stored;
@@ -103,7 +103,7 @@ async function makeVictims(): Promise<Victims> {
   return { above, below, own, attacks };
 }
 
-/** What is made with a credential that has no scope by its own hand alone, or whose parent has none. */
+/** Makes objects with a credential that has no scope by its own hand alone, or whose parent has none. */
 const makeHeirs = async ({ own, below }: Victims): Promise<readonly Stored[]> => [
   await createAs(limitedTo(own), ownedAccessKeys, unlimited),
   await createAs(limitedTo(own), directClusterEndpointTokens, { ttl: 600 }),

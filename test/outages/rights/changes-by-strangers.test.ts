@@ -28,7 +28,7 @@ const bindingsOf = (names: readonly string[]) =>
 const resourceOf = ({ kind }: Stored): Resource =>
   kind === ownedAccessKeys.kind ? ownedAccessKeys : directClusterEndpointTokens;
 
-/** What a stranger does to an object of Alice, none of which changes what the fingerprint covers. */
+/** A stranger's change to an object of Alice. None changes what the fingerprint covers. */
 interface Attack {
   readonly title: string;
   readonly on: Stored;

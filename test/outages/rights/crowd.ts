@@ -28,7 +28,7 @@ export const forgedChange = {
   },
 };
 
-/** What someone tries to make. */
+/** An object that someone tries to make. */
 export type Attempt = readonly [resource: Resource, spec: object, metadata: object];
 
 export interface Made {
@@ -40,12 +40,12 @@ export interface Made {
 export const isPlain = ({ by, object: { metadata, spec } }: Made): boolean =>
   metadata.annotations?.[annotations.requester] === by && spec.secretRef === undefined;
 
-/** What everyone tries with objects of some kinds. */
+/** Everyone's attempts with objects of some kinds. */
 export interface Trial {
-  /** What they make in vain where the policies act. */
+  /** Objects that they make in vain where the policies act. */
   readonly attempts: readonly Attempt[];
   readonly tryCreate: (person: Person, name: string, attempt: Attempt) => Promise<ApiAnswer>;
-  /** What each has from the beginning, and how they try to widen it. */
+  /** Everyone's object from the beginning, and how they try to widen it. */
   readonly own: (person: Person, name: string) => Promise<Made>;
   readonly widen: (person: Person, own: Stored) => Promise<unknown>;
 }
@@ -111,7 +111,7 @@ const paceMs = 100;
 /** An API server goes on by the policies that it has read for up to a second. No one tries more often than this in it. */
 const triesBefore = 1_000 / paceMs;
 
-/** What the crowd made before these are gone, while they are, and after they are back. */
+/** Returns what the crowd made before these are gone, while they are, and after they are back. */
 export async function whileAway(pieces: readonly Piece[], options: CrowdOptions): Promise<readonly Made[]> {
   const { plane, world, trials } = options;
   const turns = trials.reduce((sum, { attempts }) => sum + attempts.length + 1, 0);

@@ -22,7 +22,7 @@ const pieces = shippedPolicies.filter(({ name }) => judging.includes(name.replac
 const isBinding = ({ kind }: Piece): boolean => kind.endsWith('Binding');
 const never = { matchConditions: [{ name: 'never', expression: 'false' }] };
 
-/** Those of a changing policy have no actions, so the policy is edited in its place. */
+/** Bindings of a changing policy have no actions, so the policy is edited in their place. */
 const audited = pieces.filter((piece) => isBinding(piece) === piece.kind.startsWith('Validating'));
 
 async function edit(

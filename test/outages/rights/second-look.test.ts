@@ -70,7 +70,7 @@ const attempts: readonly Attempt[] = [
 
 const widened = { groups: ['ops'], scope: {} };
 
-/** What no one else refuses is tried where these are away. */
+/** Adds what no one else refuses where these are away. */
 async function attemptsWithout(away: readonly Piece[]): Promise<readonly Attempt[]> {
   const isAway = (name: string) => away.some((piece) => piece.name === name);
   const { metadata } = await admin.get({ kind: 'Namespace', metadata: { name: 'kube-system' } });
@@ -94,7 +94,7 @@ function mayHave(made: Made): boolean {
   return isPlain(made) && user === by && groups === undefined && team === undefined;
 }
 
-/** What each of these policies refuses, and what the policies that stamp would write otherwise. */
+/** Tells objects that each of these policies refuses, and those with another requester record than the policies write. */
 const refused: Readonly<Record<string, (made: Made) => boolean>> = {
   stamps: ({ by, object: { metadata } }) => metadata.annotations?.[annotations.requester] !== by,
   'latchkey-delegation': ({ by, object: { spec } }) =>

@@ -93,7 +93,7 @@ interface OperatorState {
   readonly after: () => Promise<void>;
 }
 
-/** What goes on beside a disturbance: who leads afterwards. */
+/** The operator beside a disturbance: who leads afterwards. */
 const operatorStates: Readonly<Record<string, OperatorState>> = {
   'an operator runs': {
     before: async () => undefined,
@@ -172,7 +172,7 @@ const cells = Object.entries(disturbances).flatMap(([gap, disturb], row) =>
   })),
 );
 
-/** What is there before, and is to go on. */
+/** Objects that are there before, and are to go on. */
 interface Others {
   readonly untouched: Stored;
   readonly victim: Stored;
@@ -230,7 +230,7 @@ async function enable({ before, meanwhile, marker }: Holders): Promise<void> {
   expect(await Promise.all([answerTo(before), answerTo(meanwhile)])).toEqual([401, 401]);
 }
 
-/** What would be of use to someone. */
+/** Fields that would be of use to someone. */
 const given = ['credentialHash', 'token', 'kubeConfig', 'allowedNamespaces', 'confirmed'];
 
 function expectNothing(status: unknown): void {

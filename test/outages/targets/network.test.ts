@@ -57,7 +57,7 @@ describe('a network between operator and virtual cluster', () => {
   /** Another project in the same virtual cluster, past the network. */
   let neighbour: Project;
   let issued: readonly { readonly object: Stored; readonly holder: Holder }[] = [];
-  /** What an issued kubeconfig has in the virtual cluster. */
+  /** Traces of an issued kubeconfig in the virtual cluster. */
   let usual: readonly string[];
 
   const kindsOf = (traces: readonly string[]) => traces.map((trace) => trace.replace(/ .*/, '')).toSorted();

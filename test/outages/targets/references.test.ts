@@ -33,12 +33,12 @@ const secretRef = { namespace, name: 'vc-shop', key: 'config' };
 let mallory: Person;
 let byAdmin: ApiClient;
 let asOperator: ApiClient;
-/** What the administrator has made: all that she tries, by right. */
+/** Objects of the administrator: all that mallory tries, by right. */
 let connected: Stored;
 let east: Stored;
 let space: Stored;
 
-/** What she tries: in the namespace of the victim she may make instances and spaces, but may not read Secrets. */
+/** Attempts of mallory: in the namespace of the victim she may make instances and spaces, but may not read Secrets. */
 const attempts: readonly [Attempt, Attempt, Attempt] = [
   [virtualClusterInstances, { kubeConfigSecretRef: { name: secretRef.name } }, { namespace }],
   [clusters, { kubeConfigSecretRef: secretRef }, {}],

@@ -60,7 +60,7 @@ async function publish(): Promise<Server> {
   return made;
 }
 
-/** That of the guide, without the rule about scopes. */
+/** Reads the guide's configuration, without the rule about scopes. */
 async function configuration(): Promise<object> {
   const [, block = ''] = /^```yaml\n(.*?)^```/ms.exec(await readFile(page, 'utf8')) ?? [];
   const shown = parse(block);
