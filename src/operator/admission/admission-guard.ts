@@ -55,8 +55,8 @@ const actsAfterMs = 5_000;
 
 /** Changes come in bursts: an apply of all policies is reported once. */
 const debounceMs = 500;
-/** Between questions whether a time without policies has ended. */
-const endBackOff = { initialMs: 200, maxMs: 10_000 };
+/** Between questions to the API server that found other policies than the watches have brought. */
+const proofBackOff = { initialMs: 200, maxMs: 10_000 };
 
 /**
  * Watches the policies that the operator relies on. Without them anybody who may create a key could stamp it with
@@ -75,8 +75,8 @@ export class AdmissionGuard {
   readonly #restored = new Map<string, number>();
   #hasChecked = false;
   #isRunning = false;
-  #ending: Timer | undefined;
-  readonly #endBackOff: BackOff;
+  #planned: Timer | undefined;
+  readonly #proofBackOff: BackOff;
   #changed = Promise.withResolvers<void>();
   /** Asked at every reconcile; absent after a change. */
   #missingNow: readonly string[] | undefined;
@@ -84,7 +84,7 @@ export class AdmissionGuard {
 
   constructor(options: AdmissionGuardOptions) {
     this.#options = options;
-    this.#endBackOff = new BackOff({ ...endBackOff, random: options.random });
+    this.#proofBackOff = new BackOff({ ...proofBackOff, random: options.random });
     this.history = new PolicyHistory({
       clock: options.clock,
       readAll: () => readPolicies(options.client),
@@ -193,37 +193,40 @@ export class AdmissionGuard {
     const watching = this.#reflectors.map((reflector) => reflector.run(signal));
     await this.firstCheck(signal);
     this.#isRunning = !signal.aborted;
-    this.#planEnd();
+    this.#planProof();
     while (!signal.aborted) {
       this.#report();
       await this.#nextChange(signal).catch(() => undefined);
     }
     this.#isRunning = false;
-    this.#ending?.cancel();
+    this.#planned?.cancel();
     await Promise.all(watching);
   }
 
-  /** Plans the question that ends the times without policies: from when on they judge again, only the API server knows. */
-  #planEnd(atLeastMs = 0): void {
-    this.#ending?.cancel();
-    const { clock } = this.#options;
+  /**
+   * Plans the next question to the API server: what the leader says in the Lease must not be older than a change, and only an answer says
+   * from when on the policies guard again.
+   */
+  #planProof(atLeastMs = debounceMs): void {
+    this.#planned?.cancel();
+    if (!this.#isRunning) return;
+    const now = this.#options.clock.now();
     const ends = allGuarded.filter((what) => this.isUnguarded(what) && this.#isThere(what));
-    if (ends.length === 0 || !this.#isRunning) return;
-    const due = Math.min(...ends.map((what) => this.#guardedSince(what))) - clock.now();
-    this.#ending = clock.setTimer(() => void this.#end(), Math.max(due, atLeastMs));
+    const isChanged = this.history.proven?.digest !== this.digest();
+    const dues = [...ends.map((what) => this.#guardedSince(what) - now), ...(isChanged ? [0] : [])];
+    if (dues.length === 0) return;
+    const delayMs = Math.max(Math.min(...dues), atLeastMs);
+    this.#planned = this.#options.clock.setTimer(() => void this.#prove(), delayMs);
   }
 
-  async #end(): Promise<void> {
+  async #prove(): Promise<void> {
     try {
       await this.history.prove();
-      this.#endBackOff.reset();
-      this.#planEnd();
+      this.#proofBackOff.reset();
+      this.#planProof();
     } catch (error) {
-      this.#options.log.warn(
-        { err: error },
-        'it is not known yet whether the admission policies are in effect again',
-      );
-      this.#planEnd(this.#endBackOff.next());
+      this.#options.log.debug({ err: error }, 'the state of the admission policies is not known for certain');
+      this.#planProof(this.#proofBackOff.next());
     }
   }
 
@@ -293,7 +296,7 @@ export class AdmissionGuard {
       this.#restored.set(id, current.writtenAt + actsAfterMs);
     if (this.hasSynced() && (isDoubtful || current === undefined)) this.#beginTimes(kind, key);
     this.#missingNow = undefined;
-    this.#planEnd();
+    this.#planProof();
     this.#changed.resolve();
   }
 

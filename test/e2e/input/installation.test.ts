@@ -12,6 +12,7 @@ import { createKubeClient } from '../../../src/kube/client/client.ts';
 import { kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
 import { policyVersion } from '../../../src/operator/admission/generated/shipped-policies.ts';
+import { readPolicies } from '../../../src/operator/admission/policy-digest.ts';
 import { type Rendered, render } from '../../integration/config/render.ts';
 import { expectConfirmed, expectNothingConfirmed } from './nothing-confirmed.ts';
 
@@ -121,10 +122,10 @@ describe('an operator that is started before the rest of the installation', () =
     for (const key of keys) await admin.untilReady(key);
     [working, edited] = keys.slice(4) as [Stored, Stored];
 
-    const before = await policiesSeen();
     await Promise.all([send('delete', lost), relabel('0')]);
     // Otherwise the next leader believes nothing that was made since.
-    await until('the Lease says which policies are left', async () => (await policiesSeen()) !== before);
+    const isSeen = async () => (await policiesSeen()) === (await readPolicies(client)).digest;
+    await until('the Lease says which policies are left', isSeen);
 
     await readiness(503, /(?=.*latchkey-requester).*ValidatingAdmissionPolicy\/latchkey-dry-run-delete/);
     await createLate();
