@@ -235,6 +235,14 @@ describe('a tunnel is cut, and the client of a websocket is told why,', () => {
   it.each<[string, (stage: GatewayStage) => unknown, string]>([
     ['when its credential is disabled', disable, 'the credential is disabled'],
     [
+      'when it is disabled, also where the same is heard again meanwhile',
+      (stage) => {
+        disable(stage);
+        disable(stage);
+      },
+      'the credential is disabled',
+    ],
+    [
       'when its credential is gone',
       (stage) => {
         stage.state.verdicts.clear();

@@ -309,17 +309,69 @@ describe('a request that becomes a tunnel', () => {
     client.socket.destroy();
   });
 
-  it('waits for the answer to the request in front of it', async () => {
+  it('goes over a connection that has carried another request before', async () => {
     const { port } = await start((socket, text) => {
-      if (/^GET \/first/.test(text)) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+      if (/^GET \/first/.test(text)) ok(socket, text);
       else socket.write(`${acceptText()}tunnel`);
     });
-    const first = `GET /kubernetes/management/first HTTP/1.1\r\nHost: a\r\n${bearer}\r\n\r\n`;
-    const client = openClient(port, first + upgrade([bearer]));
+    const client = openClient(port, first);
+    await client.until('\r\n\r\nok');
+    client.socket.write(upgrade([bearer]));
     await client.until('tunnel');
     expect(client.state.received).toMatch(
       /^HTTP\/1\.1 200 OK[\s\S]*\r\n\r\nokHTTP\/1\.1 101 [\s\S]*\r\n\r\ntunnel$/,
     );
     client.socket.destroy();
+  });
+});
+
+const first = `GET /kubernetes/management/first HTTP/1.1\r\nHost: a\r\n${bearer}\r\n\r\n`;
+const plain = 'HTTP/1.1\r\nHost: a\r\n';
+
+describe('a request for another protocol that is sent in one piece with the request in front of it', () => {
+  it.each([
+    ['a refused head', `GET /a ${plain}Host: b\r\n\r\n`],
+    ['an expectation that no one meets', `GET /a ${plain}Expect: miracle\r\n\r\n`],
+    ['a target that is no path', `OPTIONS * ${plain}\r\n`],
+  ])('is not looked at behind %s, and the gateway serves on', async (_, refused) => {
+    const { port, seen } = await start();
+    const client = openClient(port, refused + upgrade([bearer]));
+    await client.until('\r\n\r\n{');
+    await client.closed();
+    expect(statusOf(client.state.received)).toBeGreaterThanOrEqual(400);
+    expect(client.state.received).not.toContain('101 Switching');
+    expect(seen).toEqual([]);
+    expect((await fetch(`http://127.0.0.1:${port}/version`)).status).toBe(200);
+  });
+
+  it('is cut with it while the answer is not over, at once and for good', async () => {
+    const stage = await start(
+      (socket) => void socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'),
+    );
+    const client = openClient(stage.port, first + upgrade([bearer]));
+    await client.closed();
+    expect(client.state.received).not.toContain('101 Switching');
+    expect((await fetch(`http://127.0.0.1:${stage.port}/version`)).status).toBe(200);
+  });
+
+  it('is cut though its client leaves with a reset, and the gateway serves on', async () => {
+    const { port } = await start(
+      (socket) => void socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'),
+    );
+    const client = openClient(port, first + upgrade([bearer]));
+    client.socket.resetAndDestroy();
+    await client.closed();
+    expect((await fetch(`http://127.0.0.1:${port}/version`)).status).toBe(200);
+  });
+
+  it('and CONNECT gets no answer in the middle of that', async () => {
+    const { port } = await start(
+      (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab'),
+    );
+    const client = openClient(port, first);
+    await client.until('ab');
+    client.socket.write(`CONNECT a:443 ${plain}\r\n`);
+    await client.closed();
+    expect(client.state.received).toMatch(/ab$/);
   });
 });

@@ -283,7 +283,9 @@ class Relay implements Dispatcher.DispatchHandler {
     upstream: Duplex,
   ): void {
     try {
-      if (this.#isOver) throw clientGone;
+      // A cut or a leaving client is heard of only after everything that was read in this turn of the event loop.
+      if (this.#isOver || this.#response.destroyed || this.#forwarding.request.socket.destroyed)
+        throw clientGone;
       openTunnel(this.#forwarding, { upstream, rawHeaders: controller.rawHeaders as string[] });
       this.#isOver = true;
       this.#guard?.stop();

@@ -50,6 +50,8 @@ export class GatewayServer {
   readonly #answers = new WeakMap<Duplex, ServerResponse[]>();
   /** Node counts their connections, and closes none of them. */
   readonly #upgraded = new Set<UpgradedResponse>();
+  /** Sockets that Node has handed over, and that wait for the end of the answer before. */
+  readonly #leaving = new Set<Duplex>();
   #stopping = false;
 
   constructor(options: GatewayServerOptions) {
@@ -105,6 +107,7 @@ export class GatewayServer {
 
   #cutAll(): void {
     for (const response of this.#upgraded) response.cut('the gateway stops: connect again');
+    for (const socket of this.#leaving) socket.destroy();
     this.#server.closeAllConnections();
   }
 
@@ -121,7 +124,7 @@ export class GatewayServer {
       .on('checkExpectation', (request, response) =>
         this.#onRequest(request, response, errorAnswer('ERR_REQUEST_EXPECTATION', {})),
       )
-      .on('connect', (_request, socket) => this.#refuseRaw(socket, unknownMethod))
+      .on('connect', (_request, socket: Duplex) => this.#onConnect(socket))
       .on('clientError', (error, socket) => this.#onClientError(error, socket))
       .on('tlsClientError', (error, socket) => this.#onHandshakeError(error, socket));
   }
@@ -148,21 +151,39 @@ export class GatewayServer {
     });
   }
 
-  /** It is judged as every other request. One that is sent before the former has its answer waits for that as well. */
+  /**
+   * Handles a request for another protocol as every other one. Node has taken its listeners from the socket already, those of an answer under
+   * way as well: without the one here a reset by the client would end the process, and that answer would never hear of its client.
+   */
   #onUpgrade(request: IncomingMessage, head: Buffer): void {
     const { socket } = request;
+    socket.on('error', () => undefined);
+    if (this.#refused.has(socket) || !socket.writable) return;
     const former = this.#answers.get(socket)?.at(-1);
-    const begin = () => {
+    if (former === undefined) return this.#beginUpgrade(request, head);
+    if (!former.writableEnded) return this.#cut(socket);
+    // Its last bytes are on their way.
+    this.#leaving.add(socket);
+    socket.once('close', () => this.#leaving.delete(socket));
+    former.once('close', () => {
+      this.#leaving.delete(socket);
+      if (former.shouldKeepAlive && former.writableFinished && socket.writable)
+        this.#beginUpgrade(request, head);
+      else socket.destroy();
+    });
+  }
+
+  #beginUpgrade(request: IncomingMessage, head: Buffer): void {
+    const { socket } = request;
+    try {
       const response = new UpgradedResponse(request, head);
       this.#upgraded.add(response);
       socket.once('close', () => this.#upgraded.delete(response));
       this.#onRequest(request, response);
-    };
-    if (former === undefined) return begin();
-    former.once('close', () => {
-      if (former.shouldKeepAlive && former.writableFinished && socket.writable) begin();
-      else socket.destroy();
-    });
+    } catch {
+      // Thrown in an event of Node's, it would end the process.
+      this.#cut(socket);
+    }
   }
 
   #begin(request: IncomingMessage, response: ServerResponse): void {
@@ -180,6 +201,14 @@ export class GatewayServer {
     response.shouldKeepAlive = false;
     this.#options.onRefused(answer.code);
     sendError(response, answer);
+  }
+
+  /** An answer under way must not get another one into its middle. */
+  #onConnect(socket: Duplex): void {
+    socket.on('error', () => undefined);
+    if (this.#refused.has(socket)) return;
+    if (this.#answers.get(socket)?.length) return this.#cut(socket);
+    this.#refuseRaw(socket, unknownMethod);
   }
 
   #refuseRaw(socket: Duplex, answer: ErrorAnswer): void {
@@ -236,7 +265,7 @@ function createHTTPServer(given: GatewayServerOptions): Server | SecureServer {
     insecureHTTPParser: false,
     // The gate counts hosts, and answers with a Status.
     requireHostHeader: false,
-    shouldUpgradeCallback: mayBecomeTunnel,
+    shouldUpgradeCallback: (request: IncomingMessage) => isTunnel(request, mayBecomeTunnel),
     // Without a body a request is no stream, and has no event "end".
     optimizeEmptyRequests: true,
   };
@@ -247,6 +276,15 @@ function createHTTPServer(given: GatewayServerOptions): Server | SecureServer {
     ALPNProtocols: ['http/1.1'],
     handshakeTimeout: limits.headMs,
   });
+}
+
+/** The parser of Node calls it: an error would end the process. */
+function isTunnel(request: IncomingMessage, mayBecomeTunnel: (request: IncomingMessage) => boolean): boolean {
+  try {
+    return mayBecomeTunnel(request);
+  } catch {
+    return false;
+  }
 }
 
 const secureContextOf = ({ cert, key }: ServingCertificate) =>

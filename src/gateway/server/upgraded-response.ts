@@ -3,6 +3,8 @@ import type { Socket } from 'node:net';
 
 /** No client that follows the standard sends anything before it is told that the protocol is another one. */
 const maxEarlyBytes = 65_536;
+/** Each piece is kept by itself: it counts as so many bytes at least, or pieces of one byte would fill the memory. */
+const minPiece = 1_024;
 
 /** The client's side of a connection that may become a tunnel. */
 export interface HandedOver {
@@ -58,7 +60,7 @@ export class UpgradedResponse extends ServerResponse {
   }
 
   #keepEarly(bytes: Buffer): void {
-    this.#earlyBytes += bytes.length;
+    this.#earlyBytes += Math.max(bytes.length, minPiece);
     if (this.#earlyBytes > maxEarlyBytes) this.#socket.destroy();
     else this.#early.push(bytes);
   }

@@ -22,6 +22,8 @@ export interface TunnelOptions {
 const flushMs = 5_000;
 /** When a tunnel is cut: for the client to take the reason. */
 const reasonMs = 200;
+/** When one side has ended: bytes of the other that are thrown away. They cost time that counts for no one. */
+const maxDiscarded = 32 * 2 ** 20;
 const probeMs = 30_000;
 const tooOld = 'the session is as old as the gateway lets one get (LATCHKEY_SESSION_MAX)';
 
@@ -36,6 +38,7 @@ export class Tunnel {
   readonly #pumps: readonly Pump[];
   #timer: Timer | undefined;
   #isOver = false;
+  #isCut = false;
 
   /** Takes both connections over. */
   constructor(options: TunnelOptions) {
@@ -78,11 +81,19 @@ export class Tunnel {
     if (other.destroyed) return destroy();
     this.#timer = this.#options.clock.setTimer(destroy, flushMs);
     // To close it while bytes of it are unread would take back what was written last.
+    let discarded = 0;
+    other.on('data', (bytes: Buffer) => {
+      discarded += bytes.length;
+      if (discarded > maxDiscarded) destroy();
+    });
     other.once('end', destroy).once('close', destroy).resume().end();
   }
 
   /** At once for both sides. The client of a websocket is told why, where a frame of ours can stand. */
   #cut(why: string): void {
+    // The reason is on its way.
+    if (this.#isCut) return;
+    this.#isCut = true;
     const { upstream, clock } = this.#options;
     for (const pump of this.#pumps) pump.stop();
     this.#timer?.cancel();

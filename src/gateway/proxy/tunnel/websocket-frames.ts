@@ -1,13 +1,20 @@
-/** Follows the frames that a server sends, to know where one ends: only there a frame of ours can stand. */
+/**
+ * Follows the frames that a server sends, to know where one ends: only there a frame of ours can stand. A server can send frames of two
+ * bytes, and what they cost is not the client's: no byte of a head is kept but as a number.
+ */
 export class WebSocketFrames {
   /** Of the payload of this frame. */
   #left = 0;
-  readonly #head: number[] = [];
+  /** Bytes of the head that have come, and that it has as far as is known. */
+  #come = 0;
+  #size = 2;
+  #first = 0;
+  #length = 0;
   #isClosed = false;
 
   /** Whether a frame has just ended, and none ended the whole. */
   get mayAdd(): boolean {
-    return this.#left === 0 && this.#head.length === 0 && !this.#isClosed;
+    return this.#left === 0 && this.#come === 0 && !this.#isClosed;
   }
 
   read(bytes: Buffer): void {
@@ -18,23 +25,32 @@ export class WebSocketFrames {
         this.#left -= length;
         index += length;
       } else {
-        this.#readHead(bytes[index] ?? 0);
+        this.#readHead(bytes[index] as number);
         index += 1;
       }
     }
   }
 
   #readHead(byte: number): void {
-    this.#head.push(byte);
-    const [first = 0, second = 0] = this.#head;
-    const length = second & 0x7f;
-    const size = length === 126 ? 4 : length === 127 ? 10 : 2;
-    if (this.#head.length < 2 || this.#head.length < size) return;
-    const extended = this.#head.slice(2).reduce((sum, next) => sum * 256 + next, 0);
-    this.#head.length = 0;
-    this.#left = size === 2 ? length : extended;
+    this.#come += 1;
+    if (this.#come === 1) {
+      this.#first = byte;
+      return;
+    }
+    if (this.#come === 2) this.#readLength(byte);
+    else this.#length = this.#length * 256 + byte;
+    if (this.#come < this.#size) return;
+    this.#left = this.#length;
+    this.#come = 0;
+    if ((this.#first & 0x0f) === closing) this.#isClosed = true;
+  }
+
+  #readLength(byte: number): void {
+    const length = byte & 0x7f;
+    this.#size = length === 126 ? 4 : length === 127 ? 10 : 2;
+    this.#length = this.#size === 2 ? length : 0;
     // Behind the last frame comes nothing. A server that masks its frames breaks the standard, and is followed no further.
-    if ((first & 0x0f) === closing || (second & 0x80) !== 0) this.#isClosed = true;
+    if ((byte & 0x80) !== 0) this.#isClosed = true;
   }
 }
 
