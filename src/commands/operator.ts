@@ -15,6 +15,7 @@ import { systemClock as clock } from '../kube/clock.ts';
 import { followClockSteps } from '../kube/clock-steps.ts';
 import { EventRecorder } from '../kube/events/event-recorder.ts';
 import { LeaderElector } from '../kube/leader/leader-election.ts';
+import { isNewerVersion } from '../kube/object.ts';
 import { AdmissionEvents } from '../operator/admission/admission-events.ts';
 import { type AdmissionCheck, AdmissionGuard } from '../operator/admission/admission-guard.ts';
 import {
@@ -145,10 +146,12 @@ class OperatorProcess implements Work {
   #policiesSeen(): Record<string, string> {
     const { history } = this.#guard;
     const { leaseDurationMs } = this.#settings;
-    if (history.age > provenEvery * leaseDurationMs) this.#proveAgain();
+    const isBehind = isNewerVersion(this.#term?.latest ?? '0', history.proven?.resourceVersion ?? '0');
+    // Where nothing was written since, nothing new is to be said: it takes four requests.
+    if (isBehind && history.age > provenEvery * leaseDurationMs) this.#proveAgain();
     const isUnguarded = history.isOpen('changes') || history.isOpen('targets');
     // A proof from long ago, as by a standby, would have the next leader distrust all that came since.
-    const proven = history.age > leaseDurationMs ? undefined : history.proven;
+    const proven = isBehind && history.age > leaseDurationMs ? undefined : history.proven;
     if (proven === undefined || isUnguarded || this.#term?.isSettled() !== true) return this.#unsettled;
     this.#unsettled = {};
     const { digest, resourceVersion: until } = proven;

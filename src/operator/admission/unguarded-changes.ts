@@ -69,6 +69,7 @@ export class UnguardedChanges<R extends StoredRecord> {
   readonly #stores: readonly ReadStore<R>[];
   /** The newest version among them: one question serves all that has arrived. */
   #newest = '0';
+  #latest = '0';
   /** Later objects were written in a time without policies, as far as anyone knows. */
   #watchedUntil: string | undefined;
 
@@ -81,6 +82,11 @@ export class UnguardedChanges<R extends StoredRecord> {
     this.#rules = rules;
     this.#history = history;
     for (const store of stores) store.subscribe((change) => this.#observe(store, change));
+  }
+
+  /** The newest version of all objects that have arrived. */
+  get latest(): string {
+    return this.#latest;
   }
 
   /** To be asked once {@link judged} has resolved for this version. An older version than the one that was found is not believed either. */
@@ -131,6 +137,8 @@ export class UnguardedChanges<R extends StoredRecord> {
 
   #observe(store: ReadStore<R>, change: StoreChange<R>): void {
     const { origin, previous, current } = change;
+    if (current !== undefined && isNewerVersion(current.resourceVersion, this.#latest))
+      this.#latest = current.resourceVersion;
     if (current === undefined) this.#forget(previous?.uid ?? '');
     else if (previous === undefined) this.#meet(store, current, origin);
     // Its precondition is the version before, so no one else has changed anything by it.

@@ -40,6 +40,8 @@ describe('UnguardedTimes', () => {
   it('is open from its beginning to its end, and one that is open goes on', () => {
     const times = timesOf([9]);
     times.begin('15');
+    times.begin('7');
+    expect([times.overlap('7'), times.overlap('8')]).toEqual([false, true]);
     expect(times.isOpen).toBe(true);
     times.end('20');
     expect(times.isOpen).toBe(false);

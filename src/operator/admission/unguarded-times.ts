@@ -19,10 +19,10 @@ export class UnguardedTimes {
     return last !== undefined && last.until === undefined;
   }
 
-  /** One that is open goes on. */
+  /** One that is open goes on, and began with the earlier of both. */
   begin(after: string): void {
-    if (this.isOpen) return;
-    this.#times.push({ after });
+    const open = this.isOpen ? this.#times.pop() : undefined;
+    this.#times.push({ after: open === undefined || isNewerVersion(open.after, after) ? after : open.after });
     if (this.#times.length > maxTimes) this.#joinOldest();
   }
 

@@ -9,7 +9,7 @@ import {
 import { reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import { Store, type StoredRecord } from '../../kube/cache/store.ts';
-import type { KubeObject } from '../../kube/object.ts';
+import { isNewerVersion, type KubeObject } from '../../kube/object.ts';
 import { type SitePolicyRecord, sitePolicyIn } from '../../platform/site-policy.ts';
 import { TargetAddresses } from '../../platform/targets/addresses.ts';
 import { KnownTargets } from '../../platform/targets/known-targets.ts';
@@ -128,6 +128,12 @@ export class Controllers {
         some(store, ({ status }) => status.fingerprint !== undefined),
       ) || [instances, clusters, spaces].some((store) => some<TargetRecord>(store, wasUsed))
     );
+  }
+
+  /** The newest resourceVersion of all credentials and targets that have arrived. */
+  get latest(): string {
+    const [one, other] = [this.#unguarded.latest, this.#unguardedTargets.latest];
+    return isNewerVersion(one, other) ? one : other;
   }
 
   /** Whether something was made or changed in a time without policies and its status does not say so yet. */

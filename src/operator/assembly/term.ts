@@ -74,6 +74,11 @@ export class Term {
     return this.#hasJudged && !this.#controllers.hasUnnoted();
   }
 
+  /** The newest resourceVersion of all that has arrived and may be distrusted. */
+  get latest(): string {
+    return this.#controllers.latest;
+  }
+
   /** Checks every credential again. */
   enqueueAll(): void {
     this.#controllers.enqueueAll();
