@@ -93,6 +93,7 @@ class OperatorProcess implements Work {
       ...shared,
       random: Math.random,
       onCheck: (check) => this.#onAdmissionCheck(check),
+      onKnown: () => this.#term?.enqueueAll(),
     });
     // A replica that does not lead is ready: it stands by.
     this.readiness = {

@@ -19,6 +19,8 @@ export interface AdmissionGuardOptions {
   readonly random: () => number;
   readonly log: Logger;
   readonly onCheck: (result: AdmissionCheck) => void;
+  /** Called when the policies are known again after they could not be read, or were others than the watches have brought. */
+  readonly onKnown: () => void;
 }
 
 /** How many are missing, and how many of ours there are that this release does not have. */
@@ -87,6 +89,7 @@ export class AdmissionGuard {
     this.#proofBackOff = new BackOff({ ...proofBackOff, random: options.random });
     this.history = new PolicyHistory({
       clock: options.clock,
+      onKnown: options.onKnown,
       readAll: () => readPolicies(options.client),
       digestOfAll: () => this.digest(),
       readGuarding: () => readDigestOf(options.client, allPieces),

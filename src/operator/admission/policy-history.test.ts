@@ -12,6 +12,8 @@ let seen: string | undefined;
 /** The policies in the API server. */
 let present: ReadPolicies;
 let questions: number;
+/** How often it was said that all is known again. */
+let known: number;
 /** Since when all policies have their effect. */
 let guardedSince: number;
 /** Holds back the answers. */
@@ -27,7 +29,7 @@ async function answer(): Promise<ReadPolicies> {
 beforeEach(() => {
   clock = new FakeClock(start);
   [seen, present, questions] = ['a', { digest: 'a', resourceVersion: '100' }, 0];
-  [guardedSince, held] = [start, undefined];
+  [guardedSince, held, known] = [start, undefined, 0];
   history = new PolicyHistory({
     clock,
     readAll: answer,
@@ -35,6 +37,9 @@ beforeEach(() => {
     readGuarding: async () => (await answer()).digest,
     digestOfGuarding: () => seen,
     isGuarded: (_, since) => since >= guardedSince,
+    onKnown: () => {
+      known += 1;
+    },
   });
 });
 
@@ -90,6 +95,10 @@ describe('what is known of the policies', () => {
     await clock.advanceAsync(25, 5);
     await again;
     expect(history.isKnown('100')).toBe(true);
+    // Once, for all who waited meanwhile.
+    expect(known).toBe(1);
+    await history.prove();
+    expect(known).toBe(1);
   });
 
   it('is said with its moment, and how long ago that was', async () => {

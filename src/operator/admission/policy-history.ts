@@ -23,6 +23,8 @@ export interface PolicyHistoryOptions {
   readonly digestOfGuarding: () => string | undefined;
   /** Whether all that guards this is there, and had its effect by this time, in epoch milliseconds. */
   readonly isGuarded: (what: Guarded, since: number) => boolean;
+  /** Called when it is known again after a question that failed: objects wait for that, longer and longer. */
+  readonly onKnown: () => void;
 }
 
 /** Where objects come one after the other, so many share one question: milliseconds from one to the next. */
@@ -49,6 +51,7 @@ export class PolicyHistory {
   #proven: ReadPolicies | undefined;
   #provenAt = Number.NEGATIVE_INFINITY;
   #proving: Promise<void> | undefined;
+  #hasFailed = false;
 
   constructor(options: PolicyHistoryOptions) {
     this.#options = options;
@@ -90,7 +93,7 @@ export class PolicyHistory {
     this.#wanted = newer(this.#wanted, resourceVersion);
     // One that is under way may have begun too early.
     while (!this.isKnown(resourceVersion)) {
-      this.#asking ??= this.#ask().finally(() => {
+      this.#asking ??= this.#told(this.#ask()).finally(() => {
         this.#asking = undefined;
       });
       await this.#asking;
@@ -99,10 +102,22 @@ export class PolicyHistory {
 
   /** Resolves once all that befell them up to this moment is known, and ends what has ended. Throws the same. */
   async prove(): Promise<void> {
-    this.#proving ??= this.#prove().finally(() => {
+    this.#proving ??= this.#told(this.#prove()).finally(() => {
       this.#proving = undefined;
     });
     await this.#proving;
+  }
+
+  async #told(question: Promise<void>): Promise<void> {
+    try {
+      await question;
+    } catch (error) {
+      this.#hasFailed = true;
+      throw error;
+    }
+    const hadFailed = this.#hasFailed;
+    this.#hasFailed = false;
+    if (hadFailed) this.#options.onKnown();
   }
 
   async #ask(): Promise<void> {

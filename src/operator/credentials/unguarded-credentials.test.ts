@@ -34,6 +34,7 @@ beforeEach(() => {
     readGuarding: async () => 'as seen',
     digestOfGuarding: () => (isSeen ? 'as seen' : 'as it was'),
     isGuarded: () => !gap,
+    onKnown: () => undefined,
   });
   begin();
 });

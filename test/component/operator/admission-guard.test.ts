@@ -33,7 +33,8 @@ beforeEach(async () => {
   warned = [];
   const log: Logger = { ...silentLogger, warn: (keys) => void warned.push(keys) };
   const onCheck = (check: AdmissionCheck) => void checks.push(check);
-  guard = new AdmissionGuard({ client, clock: systemClock, random: () => 0.5, log, onCheck });
+  const onKnown = () => undefined;
+  guard = new AdmissionGuard({ client, clock: systemClock, random: () => 0.5, log, onCheck, onKnown });
 });
 
 afterEach(async () => {
@@ -320,6 +321,7 @@ describe('the guard of the admission policies', () => {
     guard = new AdmissionGuard({
       ...{ client, clock, random: () => 0.5, log: silentLogger },
       onCheck: () => undefined,
+      onKnown: () => undefined,
     });
     await startComplete();
     server.script((exchange) => {

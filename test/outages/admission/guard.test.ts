@@ -26,6 +26,7 @@ const guard = new AdmissionGuard({
   random: Math.random,
   log: silentLogger,
   onCheck: (check) => void checks.push(check),
+  onKnown: () => undefined,
 });
 let running: Promise<void>;
 let shipped: readonly Rendered[];
