@@ -176,7 +176,7 @@ interface Answer {
 }
 
 /** More than the buffers on its way hold, so that most of the answer is not sent yet. */
-const objects = 12;
+const objects = 30;
 const objectBytes = 900_000;
 
 const { key } = await knownHolder(away, { user: alice });

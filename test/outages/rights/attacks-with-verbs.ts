@@ -206,13 +206,18 @@ async function create(by: Person, { resource, spec, metadata, by: way }: Creatio
 }
 
 /** An API server goes on by the policies that it has read for up to a second. */
-export async function untilNoneJudges(by: Person, victim: Stored): Promise<void> {
+export async function untilNoneJudges(by: Person, victim: Stored, stopped: Stored): Promise<void> {
   const dryRun = { query: { dryRun: 'All' } };
   const isSilent = async () => {
     const body = manifestOf(keys, forAdmins());
     const made = await by.client.send('POST', collectionPath(keys), { body, ...dryRun });
     const changed = await by.client.send('PATCH', objectPath(keys, victim.metadata), {
       body: { spec: { key: anyHash() } },
+      contentType: contentTypes.mergePatch,
+      ...dryRun,
+    });
+    const enabled = await by.client.send('PATCH', objectPath(keys, stopped.metadata), {
+      body: { spec: { disabled: null } },
       contentType: contentTypes.mergePatch,
       ...dryRun,
     });
@@ -224,6 +229,9 @@ export async function untilNoneJudges(by: Person, victim: Stored): Promise<void>
       isUnrecorded(made) &&
       changed.status === 200 &&
       changed.body.metadata.annotations?.[annotations.changedBy] === undefined &&
+      // A policy would keep it, and the change would be none.
+      enabled.status === 200 &&
+      enabled.body.spec.disabled === undefined &&
       instance.status === 201 &&
       instance.body.metadata.annotations?.[annotations.requester] === 'laura'
     );

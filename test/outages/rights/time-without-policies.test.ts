@@ -258,7 +258,8 @@ describe.each([...cells, ...lateCells])(
       await before();
       const bringBack = await disturb(admin.client);
       try {
-        await untilNoneJudges(mallory, others.victim);
+        const stopped = victims.find(({ title }) => title === 'disabled taken back') as Victim;
+        await untilNoneJudges(mallory, others.victim, stopped.on);
         if (holders !== undefined)
           attack = await attackByHolder({ free, limited: holders.limited }, others.victim);
         made = await attackWithVerbs(mallory, victims, { gone: others.gone, present: others.untouched });
