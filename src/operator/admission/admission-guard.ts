@@ -50,8 +50,6 @@ const pieces = {
   changes: piecesFor('changes'),
   targets: piecesFor('targets'),
 };
-const allPieces = shippedPolicies.filter((piece) => allGuarded.some((what) => pieces[what].includes(piece)));
-
 /** API servers act on a policy some time after it was written; milliseconds. */
 const actsAfterMs = 5_000;
 
@@ -92,8 +90,8 @@ export class AdmissionGuard {
       onKnown: options.onKnown,
       readAll: () => readPolicies(options.client),
       digestOfAll: () => this.digest(),
-      readGuarding: () => readDigestOf(options.client, allPieces),
-      digestOfGuarding: () => this.#digestOf(allPieces),
+      readGuarding: (what) => readDigestOf(options.client, pieces[what]),
+      digestOfGuarding: (what) => this.#digestOf(pieces[what]),
       isGuarded: (what, since) => this.#isThere(what) && since >= this.#guardedSince(what),
     });
     this.#stores = new Map(policyKinds.map((kind) => [kind, new Store<PolicyRecord>()]));

@@ -47,9 +47,9 @@ const unseen = expect.objectContaining({ code: 'ERR_ADMISSION_UNSEEN' });
 
 describe('what is known of the policies', () => {
   it('reaches up to the newest object that has arrived before the question', async () => {
-    await history.known('90');
-    expect([history.isKnown('90'), history.isKnown('91')]).toEqual([true, false]);
-    await history.known('90');
+    await history.known('changes', '90');
+    expect([history.isKnown('changes', '90'), history.isKnown('changes', '91')]).toEqual([true, false]);
+    await history.known('changes', '90');
     expect(questions).toBe(1);
   });
 
@@ -58,28 +58,28 @@ describe('what is known of the policies', () => {
     ['the policies are not known at all', undefined],
   ])('is nothing new while %s', async (_, brought) => {
     seen = brought;
-    await expect(history.known('100')).rejects.toThrow(unseen);
+    await expect(history.known('changes', '100')).rejects.toThrow(unseen);
     await expect(history.prove()).rejects.toThrow(unseen);
-    expect(history.isKnown('100')).toBe(false);
+    expect(history.isKnown('changes', '100')).toBe(false);
     expect(history.proven).toBeUndefined();
   });
 
   it('takes one question for all who wait, and one more for those who came while the answer was on its way', async () => {
     const flowing = Promise.withResolvers<void>();
     held = flowing.promise;
-    const early = [history.known('99'), history.known('98')];
-    const late = [history.known('101'), history.known('102')];
+    const early = [history.known('changes', '99'), history.known('changes', '98')];
+    const late = [history.known('changes', '101'), history.known('changes', '102')];
     flowing.resolve();
     await Promise.all(early);
-    expect([questions, history.isKnown('101')]).toEqual([1, false]);
+    expect([questions, history.isKnown('changes', '101')]).toEqual([1, false]);
     await clock.advanceAsync(25, 5);
     await Promise.all(late);
     expect(questions).toBe(2);
   });
 
   it('is asked for at most once in 25 milliseconds', async () => {
-    await history.known('1');
-    const second = history.known('2');
+    await history.known('changes', '1');
+    const second = history.known('changes', '2');
     await clock.advanceAsync(20, 5);
     expect(questions).toBe(1);
     await clock.advanceAsync(5, 5);
@@ -89,12 +89,12 @@ describe('what is known of the policies', () => {
 
   it('is asked for again after a question that failed', async () => {
     held = Promise.reject(new Error('down'));
-    await expect(history.known('100')).rejects.toThrow('down');
+    await expect(history.known('changes', '100')).rejects.toThrow('down');
     held = undefined;
-    const again = history.known('100');
+    const again = history.known('changes', '100');
     await clock.advanceAsync(25, 5);
     await again;
-    expect(history.isKnown('100')).toBe(true);
+    expect(history.isKnown('changes', '100')).toBe(true);
     // Once, for all who waited meanwhile.
     expect(known).toBe(1);
     await history.prove();
@@ -107,7 +107,7 @@ describe('what is known of the policies', () => {
     clock.advance(3_000);
     expect(history.age).toBe(3_000);
     expect(history.proven).toEqual(present);
-    expect(history.isKnown('100')).toBe(true);
+    expect(history.isKnown('changes', '100')).toBe(true);
   });
 });
 
@@ -115,7 +115,7 @@ describe('a time without policies', () => {
   const isUnguarded = (version: string) => history.wasUnguarded('changes', version);
 
   it('begins after the last version of which all is known', async () => {
-    await history.known('100');
+    await history.known('changes', '100');
     history.begin('changes');
     expect(history.isOpen('changes')).toBe(true);
     expect([isUnguarded('100'), isUnguarded('101')]).toEqual([false, true]);
@@ -123,7 +123,7 @@ describe('a time without policies', () => {
   });
 
   it('begins later where the watch has brought more', async () => {
-    await history.known('100');
+    await history.known('changes', '100');
     history.begin('changes', '150');
     expect([isUnguarded('150'), isUnguarded('151')]).toEqual([false, true]);
   });
@@ -151,7 +151,7 @@ describe('a time without policies', () => {
 
   it('does not end with what is asked about single objects: that says nothing of now', async () => {
     history.begin('changes');
-    await history.known('200');
+    await history.known('changes', '200');
     expect(history.isOpen('changes')).toBe(true);
   });
 });

@@ -18,14 +18,32 @@ export interface PolicyHistoryOptions {
   readonly readAll: () => Promise<ReadPolicies>;
   /** Of all that the watches have brought; undefined before they are known. */
   readonly digestOfAll: () => string | undefined;
-  /** The same two for those that guard something: quicker to read. */
-  readonly readGuarding: () => Promise<string>;
-  readonly digestOfGuarding: () => string | undefined;
+  /** The same two for those that guard this: quicker to read. */
+  readonly readGuarding: (what: Guarded) => Promise<string>;
+  readonly digestOfGuarding: (what: Guarded) => string | undefined;
   /** Whether all that guards this is there, and had its effect by this time, in epoch milliseconds. */
   readonly isGuarded: (what: Guarded, since: number) => boolean;
   /** Called when it is known again after a question that failed: objects wait for that, longer and longer. */
   readonly onKnown: () => void;
 }
+
+/** About the policies that guard one thing. */
+interface Question {
+  /** All that befell them is known up to this resourceVersion. */
+  knownUntil: string;
+  /** The newest that someone waits for. */
+  wanted: string;
+  asking: Promise<void> | undefined;
+  /** On the monotonic clock. */
+  askedAt: number;
+}
+
+const newQuestion = (): Question => ({
+  knownUntil: '0',
+  wanted: '0',
+  asking: undefined,
+  askedAt: Number.NEGATIVE_INFINITY,
+});
 
 /** Where objects come one after the other, so many share one question: milliseconds from one to the next. */
 const spacingMs = 25;
@@ -41,14 +59,13 @@ export class PolicyHistory {
     changes: new UnguardedTimes(),
     targets: new UnguardedTimes(),
   };
-  /** All that befell what guards something is known up to this resourceVersion. */
-  #knownUntil = '0';
-  /** The newest that someone waits for. */
-  #wanted = '0';
-  #asking: Promise<void> | undefined;
-  /** On the monotonic clock, as `#provenAt`. */
-  #askedAt = Number.NEGATIVE_INFINITY;
+  readonly #questions: Readonly<Record<Guarded, Question>> = {
+    records: newQuestion(),
+    changes: newQuestion(),
+    targets: newQuestion(),
+  };
   #proven: ReadPolicies | undefined;
+  /** On the monotonic clock. */
   #provenAt = Number.NEGATIVE_INFINITY;
   #proving: Promise<void> | undefined;
   #hasFailed = false;
@@ -73,7 +90,7 @@ export class PolicyHistory {
 
   /** After the last moment of which all is known. `watched`: up to this resourceVersion a watch has brought what guards it. */
   begin(what: Guarded, watched = '0'): void {
-    this.#times[what].begin(newer(this.#knownUntil, watched));
+    this.#times[what].begin(newer(this.#questions[what].knownUntil, watched));
   }
 
   /** Whether something that was written at this resourceVersion, or at any since an earlier one, may have escaped the policies. */
@@ -81,22 +98,23 @@ export class PolicyHistory {
     return this.#times[what].overlap(written, since);
   }
 
-  isKnown(resourceVersion: string): boolean {
-    return !isNewerVersion(resourceVersion, this.#knownUntil);
+  isKnown(what: Guarded, resourceVersion: string): boolean {
+    return !isNewerVersion(resourceVersion, this.#questions[what].knownUntil);
   }
 
   /**
    * Resolves once all that befell the policies up to this resourceVersion is known, which an object had that has arrived. All who wait
    * share one question. Throws `ERR_ADMISSION_UNSEEN`, which passes by itself, while the watches have not brought what the API server has.
    */
-  async known(resourceVersion: string): Promise<void> {
-    this.#wanted = newer(this.#wanted, resourceVersion);
+  async known(what: Guarded, resourceVersion: string): Promise<void> {
+    const question = this.#questions[what];
+    question.wanted = newer(question.wanted, resourceVersion);
     // One that is under way may have begun too early.
-    while (!this.isKnown(resourceVersion)) {
-      this.#asking ??= this.#told(this.#ask()).finally(() => {
-        this.#asking = undefined;
+    while (!this.isKnown(what, resourceVersion)) {
+      question.asking ??= this.#told(this.#ask(what)).finally(() => {
+        question.asking = undefined;
       });
-      await this.#asking;
+      await question.asking;
     }
   }
 
@@ -120,15 +138,17 @@ export class PolicyHistory {
     if (hadFailed) this.#options.onKnown();
   }
 
-  async #ask(): Promise<void> {
+  async #ask(what: Guarded): Promise<void> {
     const { clock, readGuarding, digestOfGuarding } = this.#options;
-    const waitMs = this.#askedAt + spacingMs - clock.monotonic();
+    const question = this.#questions[what];
+    const waitMs = question.askedAt + spacingMs - clock.monotonic();
     if (waitMs > 0) await sleep(clock, waitMs);
-    this.#askedAt = clock.monotonic();
-    // Policies that etcd has now are newer than whatever has arrived here.
-    const wanted = this.#wanted;
-    if ((await readGuarding()) !== digestOfGuarding()) throw new LatchkeyError('ERR_ADMISSION_UNSEEN', {});
-    this.#knownUntil = newer(this.#knownUntil, wanted);
+    question.askedAt = clock.monotonic();
+    // What etcd has now is newer than whatever has arrived here.
+    const { wanted } = question;
+    if ((await readGuarding(what)) !== digestOfGuarding(what))
+      throw new LatchkeyError('ERR_ADMISSION_UNSEEN', {});
+    question.knownUntil = newer(question.knownUntil, wanted);
   }
 
   async #prove(): Promise<void> {
@@ -138,8 +158,11 @@ export class PolicyHistory {
     if (found.digest !== digestOfAll()) throw new LatchkeyError('ERR_ADMISSION_UNSEEN', {});
     this.#proven = found;
     this.#provenAt = askedAt;
-    this.#knownUntil = newer(this.#knownUntil, found.resourceVersion);
-    for (const what of allGuarded) if (isGuarded(what, asked)) this.#times[what].end(found.resourceVersion);
+    for (const what of allGuarded) {
+      const question = this.#questions[what];
+      question.knownUntil = newer(question.knownUntil, found.resourceVersion);
+      if (isGuarded(what, asked)) this.#times[what].end(found.resourceVersion);
+    }
   }
 }
 

@@ -109,8 +109,9 @@ export class UnguardedChanges<R extends StoredRecord> {
     if (store === undefined || known === undefined) throw new LatchkeyError('ERR_ADMISSION_UNSEEN', {});
     if (isRead && isNewerVersion(record.resourceVersion, known.resourceVersion))
       this.#compare(store, [known, record], { at: record.resourceVersion, since: known.resourceVersion });
-    if (!this.#pending.has(uid)) return;
-    await this.#history.known(this.#newest);
+    const pending = this.#pending.get(uid);
+    if (pending === undefined) return;
+    await this.#history.known(this.#guardOf(pending), this.#newest);
     this.#judge();
     // It was changed meanwhile, and comes again for that.
     if (this.#pending.has(uid)) throw new LatchkeyError('ERR_ADMISSION_UNSEEN', {});
@@ -174,7 +175,7 @@ export class UnguardedChanges<R extends StoredRecord> {
   #judge(): void {
     for (const [uid, pending] of this.#pending) {
       const { store, record, changes } = pending;
-      if (!this.#history.isKnown(record.resourceVersion)) continue;
+      if (!this.#history.isKnown(this.#guardOf(pending), record.resourceVersion)) continue;
       this.#pending.delete(uid);
       const stored = store.get(record.key);
       if (stored?.uid !== uid) continue;
@@ -183,6 +184,12 @@ export class UnguardedChanges<R extends StoredRecord> {
       else if (changes.length > 0 && this.#marks.get(uid)?.content !== this.#rules.contentOf(current))
         this.#marks.delete(uid);
     }
+  }
+
+  /** What guards a change guards what is made, too. */
+  #guardOf({ changes }: Pending<R>): Guarded {
+    const { made, changed } = this.#rules.guarded;
+    return changes.length > 0 ? changed : made;
   }
 
   #isUnguarded({ made, changes }: Pending<R>): boolean {

@@ -278,14 +278,14 @@ describe('what was made or changed while no one stamped', () => {
 
   it('all that has arrived is judged by one question', async () => {
     let questions = 0;
-    const known = async (wanted: string) => {
+    const known = async (what: Guarded, wanted: string) => {
       questions += 1;
-      await history.known(wanted);
+      await history.known(what, wanted);
     };
     store = new Store();
     const counted = {
       known,
-      isKnown: (wanted: string) => history.isKnown(wanted),
+      isKnown: (what: Guarded, wanted: string) => history.isKnown(what, wanted),
       wasUnguarded: () => false,
     };
     changes = new UnguardedChanges([store], credentialRules, counted);

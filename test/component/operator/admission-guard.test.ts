@@ -265,8 +265,8 @@ describe('the guard of the admission policies', () => {
       if (isRead(exchange.path)) exchange.refuse(403, 'Forbidden');
       return isRead(exchange.path);
     });
-    await guard.history.known('1000');
-    expect(guard.history.isKnown('1000')).toBe(true);
+    await guard.history.known('records', '1000');
+    expect(guard.history.isKnown('records', '1000')).toBe(true);
     expect(server.exchanges.some(({ path }) => isRead(path))).toBe(isOld);
   });
 
