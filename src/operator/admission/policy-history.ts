@@ -144,7 +144,7 @@ export class PolicyHistory {
     const waitMs = question.askedAt + spacingMs - clock.monotonic();
     if (waitMs > 0) await sleep(clock, waitMs);
     question.askedAt = clock.monotonic();
-    // What etcd has now is newer than whatever has arrived here.
+    // The state of etcd is newer now than whatever has arrived here.
     const { wanted } = question;
     if ((await readGuarding(what)) !== digestOfGuarding(what))
       throw new LatchkeyError('ERR_ADMISSION_UNSEEN', {});

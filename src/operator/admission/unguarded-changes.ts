@@ -186,7 +186,7 @@ export class UnguardedChanges<R extends StoredRecord> {
     }
   }
 
-  /** What guards a change guards what is made, too. */
+  /** The policies that guard a change guard a new object, too. */
   #guardOf({ changes }: Pending<R>): Guarded {
     const { made, changed } = this.#rules.guarded;
     return changes.length > 0 ? changed : made;
