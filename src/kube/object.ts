@@ -22,6 +22,10 @@ export function isNewerVersion(version: string, than: string): boolean {
   return version.length === than.length ? version > than : version.length > than.length;
 }
 
+/** The newer of two resource versions. */
+export const newerVersion = (one: string, other: string): string =>
+  isNewerVersion(one, other) ? one : other;
+
 /** Whether it is the very version of the object that something was made of. */
 export const isVersion = (
   object: KubeObject | undefined,

@@ -1,6 +1,6 @@
 import { LatchkeyError } from '../../errors.ts';
 import type { Clock } from '../../kube/clock.ts';
-import { isNewerVersion } from '../../kube/object.ts';
+import { isNewerVersion, newerVersion } from '../../kube/object.ts';
 import { sleep } from '../../kube/sleep.ts';
 import type { ReadPolicies } from './policy-digest.ts';
 import { UnguardedTimes } from './unguarded-times.ts';
@@ -90,7 +90,7 @@ export class PolicyHistory {
 
   /** After the last moment of which all is known. `watched`: up to this resourceVersion a watch has brought what guards it. */
   begin(what: Guarded, watched = '0'): void {
-    this.#times[what].begin(newer(this.#questions[what].knownUntil, watched));
+    this.#times[what].begin(newerVersion(this.#questions[what].knownUntil, watched));
   }
 
   /** Whether something that was written at this resourceVersion, or at any since an earlier one, may have escaped the policies. */
@@ -108,7 +108,7 @@ export class PolicyHistory {
    */
   async known(what: Guarded, resourceVersion: string): Promise<void> {
     const question = this.#questions[what];
-    question.wanted = newer(question.wanted, resourceVersion);
+    question.wanted = newerVersion(question.wanted, resourceVersion);
     // One that is under way may have begun too early.
     while (!this.isKnown(what, resourceVersion)) {
       question.asking ??= this.#told(this.#ask(what)).finally(() => {
@@ -148,7 +148,7 @@ export class PolicyHistory {
     const { wanted } = question;
     if ((await readGuarding(what)) !== digestOfGuarding(what))
       throw new LatchkeyError('ERR_ADMISSION_UNSEEN', {});
-    question.knownUntil = newer(question.knownUntil, wanted);
+    question.knownUntil = newerVersion(question.knownUntil, wanted);
   }
 
   async #prove(): Promise<void> {
@@ -160,10 +160,8 @@ export class PolicyHistory {
     this.#provenAt = askedAt;
     for (const what of allGuarded) {
       const question = this.#questions[what];
-      question.knownUntil = newer(question.knownUntil, found.resourceVersion);
+      question.knownUntil = newerVersion(question.knownUntil, found.resourceVersion);
       if (isGuarded(what, asked)) this.#times[what].end(found.resourceVersion);
     }
   }
 }
-
-const newer = (one: string, other: string): string => (isNewerVersion(one, other) ? one : other);

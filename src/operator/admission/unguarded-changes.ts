@@ -1,6 +1,6 @@
 import { LatchkeyError } from '../../errors.ts';
 import type { Store, StoreChange, StoredRecord } from '../../kube/cache/store.ts';
-import { isNewerVersion } from '../../kube/object.ts';
+import { isNewerVersion, newerVersion } from '../../kube/object.ts';
 import type { Guarded, PolicyHistory } from './policy-history.ts';
 
 /** Rules for one kind of objects that tell which of their changes the policies have not checked. */
@@ -138,8 +138,7 @@ export class UnguardedChanges<R extends StoredRecord> {
 
   #observe(store: ReadStore<R>, change: StoreChange<R>): void {
     const { origin, previous, current } = change;
-    if (current !== undefined && isNewerVersion(current.resourceVersion, this.#latest))
-      this.#latest = current.resourceVersion;
+    if (current !== undefined) this.#latest = newerVersion(current.resourceVersion, this.#latest);
     if (current === undefined) this.#forget(previous?.uid ?? '');
     else if (previous === undefined) this.#meet(store, current, origin);
     // Its precondition is the version before, so no one else has changed anything by it.
@@ -168,7 +167,7 @@ export class UnguardedChanges<R extends StoredRecord> {
     const before = this.#pending.get(record.uid);
     const changes = withChange(before?.changes ?? [], change);
     this.#pending.set(record.uid, { ...before, store, record, changes, ...(made && { made }) });
-    if (isNewerVersion(record.resourceVersion, this.#newest)) this.#newest = record.resourceVersion;
+    this.#newest = newerVersion(record.resourceVersion, this.#newest);
   }
 
   /** All of which enough is known. */
@@ -226,8 +225,7 @@ function writtenIn<R extends StoredRecord>(
 ): Written {
   const at = current?.resourceVersion ?? '0';
   if (origin !== 'relist') return { at };
-  const before = previous?.resourceVersion ?? '0';
-  return { at, since: isNewerVersion(position, before) ? position : before };
+  return { at, since: newerVersion(position, previous?.resourceVersion ?? '0') };
 }
 
 function withChange(changes: readonly Change[], change: Change | undefined): readonly Change[] {

@@ -9,7 +9,7 @@ import {
 import { reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import { Store, type StoredRecord } from '../../kube/cache/store.ts';
-import { isNewerVersion, type KubeObject } from '../../kube/object.ts';
+import { type KubeObject, newerVersion } from '../../kube/object.ts';
 import { type SitePolicyRecord, sitePolicyIn } from '../../platform/site-policy.ts';
 import { TargetAddresses } from '../../platform/targets/addresses.ts';
 import { KnownTargets } from '../../platform/targets/known-targets.ts';
@@ -132,8 +132,7 @@ export class Controllers {
 
   /** The newest resourceVersion of all credentials and targets that have arrived. */
   get latest(): string {
-    const [one, other] = [this.#unguarded.latest, this.#unguardedTargets.latest];
-    return isNewerVersion(one, other) ? one : other;
+    return newerVersion(this.#unguarded.latest, this.#unguardedTargets.latest);
   }
 
   /** Whether something was made or changed in a time without policies and its status does not say so yet. */
