@@ -1,34 +1,16 @@
 import { connect, type Socket } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
-import {
-  type Behaviour,
-  type GatewayStage,
-  gatewayStage,
-  type StageOptions,
-  verdictFor,
-} from '../../test/builders/gateway-stage.ts';
+import { describe, expect, it } from 'vitest';
+import { type Behaviour, type GatewayStage, verdictFor } from '../../test/builders/gateway-stage.ts';
+import { key, ok, startedStages } from '../../test/builders/started-stages.ts';
 import { waitFor } from '../../test/fakes/wait-for.ts';
 import { credentialHash } from '../credentials/keys/credential-hash.ts';
 import { impersonationHeaders } from '../kube/client/impersonation.ts';
 import { version } from '../version.ts';
 import type { Verdict } from './index/verdict.ts';
 
-const key = 'a-key-that-alice-chose-herself';
+const start = startedStages();
+
 const path = '/kubernetes/management/api/v1/namespaces/default/configmaps';
-const running: GatewayStage[] = [];
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((stage) => stage.close()));
-});
-
-const ok: Behaviour = (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
-
-async function start(behaviour: Behaviour = ok, options: StageOptions = {}) {
-  const stage = await gatewayStage(behaviour, options);
-  running.push(stage);
-  stage.know(key);
-  return stage;
-}
-
 const speakingFor = (user: string, ...groups: string[]): Verdict => ({
   ...verdictFor(),
   identity: { kind: 'user', user, groups },

@@ -1,11 +1,6 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import {
-  type Behaviour,
-  type GatewayStage,
-  gatewayStage,
-  type StageOptions,
-  verdictFor,
-} from '../../test/builders/gateway-stage.ts';
+import { describe, expect, it } from 'vitest';
+import { verdictFor } from '../../test/builders/gateway-stage.ts';
+import { key, ok, startedStages } from '../../test/builders/started-stages.ts';
 import {
   acceptText,
   bearerProtocol,
@@ -16,20 +11,7 @@ import {
   webSocketHeaders,
 } from '../../test/builders/upgrades.ts';
 
-const key = 'a-key-that-alice-chose-herself';
-const running: GatewayStage[] = [];
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((stage) => stage.close()));
-});
-
-const ok: Behaviour = (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
-
-async function start(behaviour: Behaviour = ok, options: StageOptions = {}) {
-  const stage = await gatewayStage(behaviour, options);
-  running.push(stage);
-  stage.know(key);
-  return stage;
-}
+const start = startedStages();
 
 const statusOf = (answer: string): number => Number(answer.split(' ')[1]);
 const bearer = `Authorization: Bearer ${key}`;
