@@ -144,10 +144,10 @@ const maxBytes = 2 ** 16;
 export function applyJsonPatch(document: JsonObject, patch: unknown): JsonObject {
   if (!Array.isArray(patch)) throw new PatchProblem('a JSON patch is a list of operations');
   if (patch.length > maxOperations) throw new PatchProblem(`it has more than ${maxOperations} operations`);
-  let result: unknown = structuredClone(document);
+  let result: unknown = copyOf(document);
   let copied = 0;
   // Later operations of a patch may change what it adds. It is applied again when somebody else wrote in between.
-  for (const [index, operation] of structuredClone(patch).entries()) {
+  for (const [index, operation] of patch.map(copyOf).entries()) {
     const { value, bytes } = applyOperation(result, readOperation(operation, index));
     result = value;
     copied += bytes;
@@ -157,6 +157,13 @@ export function applyJsonPatch(document: JsonObject, patch: unknown): JsonObject
   if (nestsTooDeep(result)) throw new PatchProblem(tooDeep);
   return result;
 }
+
+/** Nothing of it changes with the other. `structuredClone` would write and read each text: 9 ms for one of a megabyte. */
+const copyOf = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(copyOf);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, copyOf(part)]));
+};
 
 /** Each operation is shallow, and puts what it adds into what the one before has added. */
 const tooDeep = `the result nests deeper than ${maxLevels} levels`;
@@ -219,7 +226,7 @@ function applyOperation(document: unknown, operation: Operation): Applied {
     case 'copy': {
       const copied = find(document, from, index);
       if (nestsTooDeep(copied)) throw new PatchProblem(tooDeep);
-      const copy = structuredClone(copied);
+      const copy = copyOf(copied);
       return { value: added(document, operation, copy), bytes: JSON.stringify(copy)?.length ?? 0 };
     }
     default:
