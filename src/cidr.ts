@@ -56,11 +56,21 @@ function dottedToGroups(dotted: string): string {
 
 const mapped = parseCidr('::ffff:0:0/96');
 
+const isMapped = (bytes: Uint8Array): boolean => mapped !== undefined && contains(mapped, bytes);
+
+/** An address in its one form: without a zone, and one of IPv4 as such. Undefined when the text is none. */
+export function plainAddress(text: string): string | undefined {
+  const bytes = parseAddress(text);
+  if (bytes === undefined || bytes.length === 4) return bytes && text;
+  if (isMapped(bytes)) return bytes.subarray(12).join('.');
+  return new URL(`http://[${text.split('%', 1)[0]}]`).hostname.slice(1, -1);
+}
+
 /** The network that counts as one source: an IPv4 address, or the /64 that one IPv6 host has for itself. */
 export function sourceOf(address: string): string {
   const bytes = parseAddress(address);
   if (bytes === undefined || bytes.length === 4) return address;
-  if (mapped !== undefined && contains(mapped, bytes)) return bytes.subarray(12).join('.');
+  if (isMapped(bytes)) return bytes.subarray(12).join('.');
   const group = (index: number) => (((bytes[index] ?? 0) << 8) | (bytes[index + 1] ?? 0)).toString(16);
   return `${[0, 2, 4, 6].map(group).join(':')}::/64`;
 }

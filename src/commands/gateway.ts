@@ -18,6 +18,7 @@ const endMs = 5_000;
 export const run: Command = async ({ environment, signal }) => {
   const settings = readSettings(allGatewaySettings, environment, {});
   checkPlainHTTP(settings);
+  checkProxies(settings);
   const graceMs = settings.shutdownDelayMs + settings.shutdownGraceMs + endMs;
   const host = new Host({ component: 'gateway', environment, settings, graceMs });
   const client = host.connect({ connections: 16 });
@@ -59,5 +60,13 @@ function checkPlainHTTP({ plainHTTP, listenAddress: { host = '' } }: GatewaySett
   if (plainHTTP === 'never' || isLoopback) return;
   const problems =
     '  LATCHKEY_PLAIN_HTTP needs a LATCHKEY_LISTEN_ADDRESS on loopback: write 127.0.0.1:8080, or give a certificate';
+  throw new LatchkeyError('ERR_SETTINGS_INVALID', { problems });
+}
+
+/** Without a trusted proxy there is no connection on which the header could come. */
+function checkProxies({ proxyProtocol, trustedProxies }: GatewaySettings): void {
+  if (proxyProtocol === 'never' || trustedProxies.length > 0) return;
+  const problems =
+    '  LATCHKEY_PROXY_PROTOCOL needs LATCHKEY_TRUSTED_PROXIES: write the addresses of your load balancer, as 10.0.0.0/8';
   throw new LatchkeyError('ERR_SETTINGS_INVALID', { problems });
 }

@@ -155,6 +155,10 @@ export class Gateway {
       clock,
       onConnectionClosed: (limit) => metrics.closedConnections.inc({ limit }),
       onRefused: (error) => metrics.refusals.inc({ error }),
+      proxies: {
+        trusted: settings.trustedProxies,
+        sendHeader: settings.proxyProtocol === 'required',
+      },
       onRequest: (request, response) => handler.handle(request, response),
       mayBecomeTunnel: (request) => handler.mayBecomeTunnel(request),
     });
@@ -189,6 +193,7 @@ export class Gateway {
       issuer: this.#issuer,
       sitePolicy: this.#sitePolicy.current,
       issuerReads: createMisses(this.#options),
+      clientAddress: (request) => this.#server.clientAddress(request),
       removals: this.#removals,
     });
   }
@@ -208,6 +213,7 @@ export class Gateway {
       mainThread: new MainThread({ clock, isAlone: (user) => this.#open.isAlone(user) }),
       largeBodies: new LargeBodies({ clock, ...largeBodyLimits }),
       onAuthenticated: (socket, user) => this.#server.authenticated(socket, user),
+      clientAddress: (request) => this.#server.clientAddress(request),
     });
   }
 

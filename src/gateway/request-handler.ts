@@ -45,6 +45,8 @@ export interface RequestHandlerOptions {
   readonly largeBodies: Pick<LargeBodies, 'enter'>;
   /** Told the user of every live credential, with the connection that it came over. */
   readonly onAuthenticated: (socket: Socket, user: string) => void;
+  /** The client, as far as it is known behind proxies. */
+  readonly clientAddress: (request: IncomingMessage) => string;
 }
 
 /** A request that its scope lets pass. */
@@ -139,7 +141,7 @@ export class RequestHandler {
 
   #answerStranger({ request, response }: Exchange, answer: ErrorAnswer): ErrorAnswer {
     if (answer.code !== 'ERR_UNAUTHENTICATED') return answer;
-    if (!this.#options.misses.isTooMany(request.socket.remoteAddress ?? 'unknown')) return answer;
+    if (!this.#options.misses.isTooMany(this.#options.clientAddress(request))) return answer;
     response.shouldKeepAlive = false;
     return tooManyMisses;
   }
@@ -228,10 +230,10 @@ export class RequestHandler {
   #send({ request, response }: Exchange, underway: OpenRequest, sending: Sending): void {
     const { sender, target, upstream } = sending;
     const { clock, log, metrics, settings, endpoints } = this.#options;
-    const { method = '', socket, rawHeaders } = request;
+    const { method = '', rawHeaders } = request;
     const { asked, isLong, identity } = underway;
     const impersonation = impersonationIn(target, sender.verdict);
-    const clientAddress = socket.remoteAddress ?? 'unknown';
+    const clientAddress = this.#options.clientAddress(request);
     const headers = requestHeaders(rawHeaders, { clientAddress, impersonation });
     const send = { method, path: asked.forward, headers, isLong, user: identity.user };
     const forwarding = {

@@ -100,6 +100,20 @@ describe('misses from one address', () => {
     }
   });
 
+  it('count for the client that a trusted proxy names, and the target hears of that one alone', async () => {
+    const proxies = { trusted: ['127.0.0.0/8'], sendHeader: false };
+    const stage = await start({ missesPerAddress: 1, proxies });
+    const from = (client: string) => `X-Forwarded-For: 192.0.2.66, ${client}\r\n\r\n`;
+    expect(statusOf(await stage.send(missing + from('203.0.113.7')))).toBe(401);
+    expect(statusOf(await stage.send(missing + from('203.0.113.7')))).toBe(429);
+    expect(statusOf(await stage.send(missing + from('203.0.113.8')))).toBe(401);
+    const live = request()
+      .replace('keep-alive', 'close')
+      .replace('\r\n\r\n', `\r\n${from('203.0.113.7')}`);
+    expect(statusOf(await stage.send(live))).toBe(200);
+    expect(stage.seen.at(-1)?.match(/x-forwarded-for: .*/gi)).toEqual(['x-forwarded-for: 203.0.113.7']);
+  });
+
   it('are not those that are answered with 503 because the index is stale', async () => {
     const stage = await start({ missesPerAddress: 3 });
     stage.state.problem = 'stale';

@@ -1,5 +1,14 @@
 import { commonSettingDefinitions } from './common.ts';
-import { duration, integer, listenAddress, oneOf, setting, text, type ValuesOf } from './types.ts';
+import {
+  cidrsOrNone,
+  duration,
+  integer,
+  listenAddress,
+  oneOf,
+  setting,
+  text,
+  type ValuesOf,
+} from './types.ts';
 
 const filePath = text(/^\/.{1,1023}$/, 'an absolute path');
 
@@ -99,6 +108,20 @@ export const gatewaySettingDefinitions = {
     default: '2000',
     documentation:
       'Connections at once from one source address (IPv6: from one /64) that have carried no live credential yet. One more closes the oldest of them. `0`: no limit, for load balancers that hide the addresses of clients.',
+  }),
+  trustedProxies: setting({
+    name: 'LATCHKEY_TRUSTED_PROXIES',
+    type: cidrsOrNone,
+    default: 'none',
+    documentation:
+      'Load balancers and proxies in front of the gateway. The nearest address in `X-Forwarded-For` that is none of theirs is the client. From everyone else that header is ignored.',
+  }),
+  proxyProtocol: setting({
+    name: 'LATCHKEY_PROXY_PROTOCOL',
+    type: oneOf('never', 'required'),
+    default: 'never',
+    documentation:
+      '`required`: each connection from `LATCHKEY_TRUSTED_PROXIES` begins with a header of the PROXY protocol, version 1 or 2, or is closed. Connections from elsewhere have none.',
   }),
   missesPerAddress: setting({
     name: 'LATCHKEY_UNAUTHENTICATED_REQUESTS_PER_ADDRESS',

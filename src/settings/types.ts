@@ -148,3 +148,9 @@ export const cidrs: SettingType<readonly string[]> = {
     return { problem };
   },
 };
+
+/** Ranges of addresses as before, or the word `none`. */
+export const cidrsOrNone: SettingType<readonly string[]> = {
+  description: `\`none\`, or ${cidrs.description}`,
+  parse: (text) => (text === 'none' ? { value: [] } : cidrs.parse(text)),
+};

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { Registry } from 'prom-client';
 import { createAuthority, createServer as createServingPair } from '../../lab/controlplane/certificates.ts';
@@ -20,7 +21,7 @@ import type { FoundTarget } from '../../src/gateway/proxy/targets.ts';
 import { ApiServerUpstream, type UpstreamLimits } from '../../src/gateway/proxy/upstream.ts';
 import { RequestHandler } from '../../src/gateway/request-handler.ts';
 import type { ServingCertificate } from '../../src/gateway/server/certificate.ts';
-import { GatewayServer, type ServerLimits } from '../../src/gateway/server/server.ts';
+import { GatewayServer, type ProxyOptions, type ServerLimits } from '../../src/gateway/server/server.ts';
 import { LargeBodies, largeBodyLimits } from '../../src/gateway/turns/large-bodies.ts';
 import { MainThread } from '../../src/gateway/turns/main-thread.ts';
 import { YAMLReader, yamlLimits } from '../../src/gateway/yaml/yaml-reader.ts';
@@ -66,6 +67,7 @@ export interface StageOptions {
   readonly clientConnections?: number;
   readonly strangersPerAddress?: number;
   readonly missesPerAddress?: number;
+  readonly proxies?: ProxyOptions;
   readonly projectNamespacePrefix?: string;
   /** The services that the endpoints under test use. */
   readonly services?: Partial<EndpointServices>;
@@ -201,11 +203,13 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
       permissions,
       issuer: { find: () => state.published },
       issuerReads: missesOf(options),
+      clientAddress: (request: IncomingMessage) => server.clientAddress(request),
       sitePolicy: () => noSitePolicy,
       targetRecords: new TargetRecords('p-'),
       ...options.services,
     } as unknown as EndpointServices),
     onAuthenticated: (socket, user) => server.authenticated(socket, user),
+    clientAddress: (request) => server.clientAddress(request),
   });
   const server: GatewayServer = new GatewayServer({
     address: { host: '127.0.0.1', port: 0 },
@@ -214,6 +218,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     clock: systemClock,
     onConnectionClosed: () => undefined,
     onRefused: (error) => metrics.refusals.inc({ error }),
+    proxies: options.proxies,
     onRequest: (request, response) => handler.handle(request, response),
     mayBecomeTunnel: (request) => handler.mayBecomeTunnel(request),
   });

@@ -85,14 +85,14 @@ export function toPublishedRecord(object: KubeObject): PublishedRecord {
 /** For reads of one document, of which one address may ask for so many. A live credential may always. */
 export function publicDocument(
   path: string,
-  { issuer, issuerReads, index, clock }: EndpointServices,
+  { issuer, issuerReads, index, clock, clientAddress }: EndpointServices,
 ): PublicEndpoint {
   return {
     methods: ['GET', 'HEAD'],
     answer: (exchange) => {
       const { request, response } = exchange;
       // Counted apart from misses: a client nearby with an old credential must not keep a verifier from the keys.
-      if (issuerReads.isTooMany(request.socket.remoteAddress ?? 'unknown')) {
+      if (issuerReads.isTooMany(clientAddress(request))) {
         if (!('verdict' in authenticate(request, { index, clock }))) {
           response.shouldKeepAlive = false;
           return tooManyReads;

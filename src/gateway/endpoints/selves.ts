@@ -18,7 +18,7 @@ const kind = 'Self';
 
 /** Says who a request comes from. `spec.accessKey` asks the same about another access key, which the client holds too. */
 export function selves(services: EndpointServices): Endpoint {
-  const { index, misses, settings } = services;
+  const { index, misses, settings, clientAddress } = services;
   return async (request) => {
     const { asked, response, sender, refuse } = request;
     // The API server knows no such version, and says so.
@@ -28,7 +28,7 @@ export function selves(services: EndpointServices): Endpoint {
     if (response.destroyed) return;
     if ('refusal' in sent) return refuse(sent.refusal);
     const { accessKey } = asObject(sent.object['spec']);
-    const address = request.request.socket.remoteAddress;
+    const address = clientAddress(request.request);
     const verdict = isSet(accessKey)
       ? judgeKey(String(accessKey), { index, misses }, address)
       : aboutSender(sender.verdict, accessKey);
@@ -56,7 +56,7 @@ const aboutSender = (verdict: Verdict, accessKey: unknown): Verdict | ErrorAnswe
 function judgeKey(
   accessKey: string,
   { index, misses }: Pick<EndpointServices, 'index' | 'misses'>,
-  address = 'unknown',
+  address: string,
 ): Verdict | ErrorAnswer {
   const found = index.find(credentialHash(accessKey));
   if (found !== undefined && 'record' in found && found.record.kind === 'OwnedAccessKey') return found;

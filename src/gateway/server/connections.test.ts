@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { waitFor } from '../../../test/fakes/wait-for.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
+import { TrustedProxies } from './trusted-proxies.ts';
 
 const servers: Server[] = [];
 const clients: Socket[] = [];
@@ -22,7 +23,10 @@ async function start(changes: Partial<ConnectionLimits> = {}) {
   const clock = new FakeClock();
   const limits = { connections: 8, strangersPerAddress: 0, strangerGraceMs: 1_000, ...changes };
   const closed: string[] = [];
-  const connections = new Connections({ limits, clock, onClosed: (limit) => void closed.push(limit) });
+  const connections = new Connections({
+    ...{ limits, clock, onClosed: (limit) => void closed.push(limit) },
+    proxies: new TrustedProxies([]),
+  });
   const accepted: Socket[] = [];
   const server = createServer((socket) => {
     socket.on('error', () => undefined);

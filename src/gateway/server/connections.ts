@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { sourceOf } from '../../cidr.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { type Linked, LinkedList } from '../../linked-list.ts';
+import type { TrustedProxies } from './trusted-proxies.ts';
 
 export interface ConnectionLimits {
   readonly connections: number;
@@ -18,6 +19,8 @@ export interface ConnectionsOptions {
   readonly limits: ConnectionLimits;
   readonly clock: Clock;
   readonly onClosed: (limit: ExceededLimit) => void;
+  /** Their connections carry the requests of many clients, so they are not counted by source address. */
+  readonly proxies: Pick<TrustedProxies, 'has'>;
 }
 
 type SocketAddress = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress'>;
@@ -45,16 +48,26 @@ export class Connections {
     const { remoteAddress } = socket;
     // It has ended already.
     if (remoteAddress === undefined) return void socket.destroy();
-    const connection = new Connection(socket, sourceOf(remoteAddress), clock.monotonic());
+    const connection = new Connection(socket, remoteAddress, clock.monotonic());
     this.#open.set(connection.key, connection);
     this.#count += 1;
-    this.#addStranger(connection);
+    this.#strangers.append(connection.ofAll);
     socket.once('close', () => this.#remove(connection));
-    const source = this.#sources.get(connection.source);
-    const { connections, strangersPerAddress: max } = limits;
-    if (max > 0 && source !== undefined && source.count > max)
-      this.#makeRoom(source.strangers, connection, 'address');
-    else if (this.#count > connections) this.#makeRoom(this.#strangers, connection, 'all');
+    this.#countBySource(connection);
+    if (this.#count > limits.connections) this.#makeRoom(this.#strangers, connection, 'all');
+  }
+
+  /** A proxy has said that the connection is that of a client with this address. */
+  declare(socket: Socket, address: string): void {
+    const connection = this.#open.get(keyOf(socket));
+    if (connection?.socket !== socket) return;
+    connection.address = address;
+    this.#countBySource(connection);
+  }
+
+  /** The address of the peer, or of the client that a proxy has named. */
+  addressOf(socket: SocketAddress): string {
+    return this.#open.get(keyOf(socket))?.address ?? socket.remoteAddress ?? 'unknown';
   }
 
   /**
@@ -101,27 +114,35 @@ export class Connections {
     else this.#users.delete(user);
   }
 
-  #addStranger(connection: Connection): void {
+  #countBySource(connection: Connection): void {
+    const { limits, proxies } = this.#options;
+    const { address } = connection;
+    if (connection.source !== undefined || proxies.has(address)) return;
+    connection.source = sourceOf(address);
     const source = this.#sources.get(connection.source) ?? new Source();
     this.#sources.set(connection.source, source);
     source.count += 1;
     source.strangers.append(connection.ofSource);
-    this.#strangers.append(connection.ofAll);
+    const max = limits.strangersPerAddress;
+    if (max > 0 && source.count > max) this.#makeRoom(source.strangers, connection, 'address');
   }
 
   #removeStranger(connection: Connection): void {
-    const source = this.#sources.get(connection.source);
-    if (source === undefined) return;
+    this.#strangers.remove(connection.ofAll);
+    const source = connection.source === undefined ? undefined : this.#sources.get(connection.source);
+    if (source === undefined || connection.source === undefined) return;
     source.count -= 1;
     source.strangers.remove(connection.ofSource);
     if (source.count === 0) this.#sources.delete(connection.source);
-    this.#strangers.remove(connection.ofAll);
   }
 }
 
 class Connection {
   readonly socket: Socket;
-  readonly source: string;
+  /** Of the peer; of the client as soon as a proxy names it. */
+  address: string;
+  /** The network that it counts for. Undefined: a trusted proxy has not named its client. */
+  source: string | undefined;
   readonly since: number;
   readonly key: string;
   readonly ofAll = new Entry(this);
@@ -130,9 +151,9 @@ class Connection {
   user: string | undefined;
   isGone = false;
 
-  constructor(socket: Socket, source: string, since: number) {
+  constructor(socket: Socket, address: string, since: number) {
     this.socket = socket;
-    this.source = source;
+    this.address = address;
     this.since = since;
     this.key = keyOf(socket);
   }

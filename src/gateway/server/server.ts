@@ -7,7 +7,9 @@ import type { Clock } from '../../kube/clock.ts';
 import type { ServingCertificate } from './certificate.ts';
 import { type ConnectionLimits, Connections, type ExceededLimit } from './connections.ts';
 import { type ErrorAnswer, errorAnswer, rawError, sendError } from './error-answer.ts';
+import { takeProxyHeader } from './proxy-protocol.ts';
 import { checkRequestHead, type RequestLimits, tooManyHeaders, unknownMethod } from './request-gate.ts';
+import { TrustedProxies } from './trusted-proxies.ts';
 import { UpgradedResponse } from './upgraded-response.ts';
 
 export interface ServerLimits extends RequestLimits, ConnectionLimits {
@@ -17,12 +19,20 @@ export interface ServerLimits extends RequestLimits, ConnectionLimits {
   readonly idleMs: number;
 }
 
+export interface ProxyOptions {
+  /** CIDRs of proxies that say who a client is. */
+  readonly trusted: readonly string[];
+  /** Each connection of theirs begins with a header of the PROXY protocol. */
+  readonly sendHeader: boolean;
+}
+
 export interface GatewayServerOptions {
   readonly address: { readonly host?: string; readonly port: number };
   /** Absent: plain HTTP. */
   readonly certificate?: ServingCertificate | undefined;
   readonly limits: ServerLimits;
   readonly clock: Clock;
+  readonly proxies?: ProxyOptions | undefined;
   /** Told of each connection that was closed because there were too many. */
   readonly onConnectionClosed: (limit: ExceededLimit) => void;
   /** Told the code of each error that was answered before a request was whole and plain. */
@@ -44,6 +54,7 @@ export class GatewayServer {
   readonly #options: GatewayServerOptions;
   readonly #server: Server | SecureServer;
   readonly #connections: Connections;
+  readonly #proxies: TrustedProxies;
   /** Sockets whose later requests are ignored, because the end of an earlier one is not certain. */
   readonly #refused = new WeakSet<Duplex>();
   /** The answers of each socket that are not over, in turn: the first is under way, the others wait for it. */
@@ -57,9 +68,15 @@ export class GatewayServer {
   constructor(options: GatewayServerOptions) {
     this.#options = options;
     this.#server = createHTTPServer(options);
-    this.#connections = new Connections({ ...options, onClosed: options.onConnectionClosed });
+    this.#proxies = new TrustedProxies(options.proxies?.trusted ?? []);
+    this.#connections = new Connections({
+      ...options,
+      onClosed: options.onConnectionClosed,
+      proxies: this.#proxies,
+    });
     // Node drops headers beyond this number in silence; the gate counts them instead.
     this.#server.maxHeadersCount = 0;
+    this.#listenToConnections();
     this.#listenToRequests();
   }
 
@@ -81,6 +98,14 @@ export class GatewayServer {
   /** For every request with a live credential: when there are too many connections, others are closed first. */
   authenticated(socket: Socket, user: string): void {
     this.#connections.authenticated(socket, user);
+  }
+
+  /** The client as far as it is known: the peer, unless that is a trusted proxy that names who it speaks for. */
+  clientAddress({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string {
+    const isNamed = this.#options.proxies?.sendHeader === true;
+    const peer = isNamed ? this.#connections.addressOf(socket) : (socket.remoteAddress ?? 'unknown');
+    const { 'x-forwarded-for': forwardedFor } = headers;
+    return this.#proxies.clientBehind(peer, Array.isArray(forwardedFor) ? forwardedFor.join() : forwardedFor);
   }
 
   /** Uses another certificate from the next connection on. */
@@ -111,11 +136,38 @@ export class GatewayServer {
     this.#server.closeAllConnections();
   }
 
+  #listenToConnections(): void {
+    if (this.#options.proxies?.sendHeader !== true) {
+      this.#server.on('connection', (socket: Socket) => this.#connections.add(socket));
+      return;
+    }
+    // The listeners of Node begin to read TLS, or HTTP, at once.
+    const begin = this.#server.listeners('connection');
+    this.#server.removeAllListeners('connection').on('connection', (socket: Socket) => {
+      this.#connections.add(socket);
+      void this.#takeHeader(socket).then((isTaken) => {
+        if (!isTaken || socket.destroyed) return void socket.destroy();
+        for (const listener of begin) listener.call(this.#server, socket);
+      });
+    });
+  }
+
+  /** Takes what a trusted proxy sends in front. From everyone else nothing of the kind is believed, and it is no TLS. */
+  async #takeHeader(socket: Socket): Promise<boolean> {
+    const { clock, limits } = this.#options;
+    if (!this.#proxies.has(socket.remoteAddress ?? '')) return true;
+    const onError = () => undefined;
+    socket.on('error', onError);
+    const header = await takeProxyHeader(socket, { clock, maxMs: limits.headMs });
+    if (header?.address !== undefined) this.#connections.declare(socket, header.address);
+    if (header !== undefined) socket.off('error', onError);
+    return header !== undefined;
+  }
+
   #listenToRequests(): void {
     const onRequest = (request: IncomingMessage, response: ServerResponse) =>
       this.#onRequest(request, response);
     this.#server
-      .on('connection', (socket: Socket) => this.#connections.add(socket))
       .on('request', onRequest)
       .on('checkContinue', onRequest)
       .on('upgrade', (request: IncomingMessage, _socket: Duplex, head: Buffer) =>

@@ -103,6 +103,8 @@ export interface EndpointServices {
   readonly issuer: IssuerDocumentSource;
   /** Of reads of what the issuer publishes, which take no credential. */
   readonly issuerReads: Pick<Misses, 'isTooMany'>;
+  /** The client, as far as it is known behind proxies. */
+  readonly clientAddress: (request: IncomingMessage) => string;
   readonly removals: Pick<Removals, 'begin' | 'remove' | 'removeWhenItComes'>;
 }
 
