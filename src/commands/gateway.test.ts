@@ -24,6 +24,13 @@ describe('the gateway does not start', () => {
     },
   );
 
+  it('with a header of the PROXY protocol from no one', async () => {
+    await expect(runWith({ LATCHKEY_PROXY_PROTOCOL: 'required' })).rejects.toMatchObject({
+      code: 'ERR_SETTINGS_INVALID',
+      message: expect.stringContaining('LATCHKEY_PROXY_PROTOCOL needs LATCHKEY_TRUSTED_PROXIES'),
+    });
+  });
+
   it('without a certificate', async () => {
     await expect(runWith({ LATCHKEY_TLS_CERT_FILE: '/nowhere/tls.crt' })).rejects.toMatchObject({
       code: 'ERR_CERTIFICATE',
