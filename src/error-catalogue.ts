@@ -418,6 +418,11 @@ export const errorCatalogue = {
     fix: 'Try again in some seconds. If it lasts, look whether the operator has a leader: it publishes the keys.',
     httpStatus: 503,
   },
+  ERR_AUDIT_UNAVAILABLE: {
+    message: 'the audit log of the gateway cannot be written, and nothing is let through without it',
+    fix: 'Try again after the time in `Retry-After`. If it lasts, ask who runs the gateway: its log names the cause, and docs/reference/audit.md what to do.',
+    httpStatus: 503,
+  },
   ERR_INDEX_STALE: {
     message: 'the gateway does not know at the moment which credentials are good',
     fix: 'Try again in some seconds. `/readyz?verbose` of the gateway says what it waits for.',

@@ -9,6 +9,7 @@ import { untilInstalled } from '../process/installation-check.ts';
 import { allGatewaySettings, type GatewaySettings } from '../settings/gateway.ts';
 import { readSettings } from '../settings/read.ts';
 import { GatewayMetrics } from '../telemetry/metrics/gateway.ts';
+import { openAuditLog } from './audit-log.ts';
 import type { Command } from './command.ts';
 
 /** For what follows the grace: open sockets, the last writes. */
@@ -24,6 +25,7 @@ export const run: Command = async ({ environment, signal }) => {
   const client = host.connect({ connections: 16 });
   // Nothing that a user can send more of than the gateway lets through may wait in one line with these.
   const own = host.connect({ connections: 16 + questionsAtOnce.staying });
+  const audit = openAuditLog(host, settings);
   const as = (name: string) => own.as({ serviceAccount: { namespace: systemNamespace, name } });
   const gateway = new Gateway({
     settings,
@@ -31,6 +33,7 @@ export const run: Command = async ({ environment, signal }) => {
     random: Math.random,
     log: host.log,
     metrics: createMetrics(host),
+    audit: audit.sink,
     client,
     entering: host.connect({ connections: questionsAtOnce.entering }),
     staying: own,
@@ -42,6 +45,7 @@ export const run: Command = async ({ environment, signal }) => {
   const work = async (stop: AbortSignal) => {
     await untilInstalled(client, self, { clock, random: Math.random, log: host.log }, stop);
     await gateway.run(stop);
+    await audit.close();
   };
   await host.run({ readiness: gateway.readiness, run: work }, signal);
   return exitCodes.success;

@@ -28,6 +28,7 @@ import { readPolicies } from '../operator/admission/policy-digest.ts';
 import { informerNames } from '../operator/assembly/informers.ts';
 import { connectionsFor, controllerNames } from '../operator/assembly/queues.ts';
 import { staleAfterMs, Term, type TermOptions } from '../operator/assembly/term.ts';
+import { CredentialAudit } from '../operator/audit/credential-audit.ts';
 import { ObjectEvents } from '../operator/shared/events.ts';
 import { failingAfterMs } from '../platform/informers.ts';
 import { Host, type Work } from '../process/host.ts';
@@ -36,6 +37,7 @@ import { allOperatorSettings, type OperatorSettings } from '../settings/operator
 import { readSettings } from '../settings/read.ts';
 import type { HealthChecks } from '../telemetry/health.ts';
 import { OperatorMetrics } from '../telemetry/metrics/operator.ts';
+import { type AuditLog, openAuditLog } from './audit-log.ts';
 import type { Command } from './command.ts';
 
 /** Without news of the lease for longer than this it is not ready, milliseconds. Leader and standby have some every few seconds. */
@@ -49,7 +51,8 @@ export const run: Command = async ({ environment, signal }) => {
   const identity = `${hostname()}-${randomBytes(4).toString('hex')}`;
   const settings = readSettings(allOperatorSettings, environment, { identity });
   const host = new Host({ component: 'operator', environment, settings });
-  await host.run(new OperatorProcess(host, settings), signal);
+  const audit = openAuditLog(host, settings);
+  await host.run(new OperatorProcess(host, settings, audit), signal);
   return exitCodes.success;
 };
 
@@ -57,6 +60,7 @@ export const run: Command = async ({ environment, signal }) => {
 class OperatorProcess implements Work {
   readonly readiness: HealthChecks;
   readonly #host: Host;
+  readonly #audit: AuditLog;
   readonly #settings: OperatorSettings;
   readonly #metrics: OperatorMetrics;
   readonly #client: KubeClient;
@@ -71,8 +75,9 @@ class OperatorProcess implements Work {
   #missing = 0;
   #isInstalled = false;
 
-  constructor(host: Host, settings: OperatorSettings) {
+  constructor(host: Host, settings: OperatorSettings, audit: AuditLog) {
     this.#host = host;
+    this.#audit = audit;
     this.#settings = settings;
     this.#metrics = createMetrics(host);
     this.#client = host.connect({
@@ -118,6 +123,7 @@ class OperatorProcess implements Work {
       await Promise.all([guarding, following]);
     } finally {
       await this.#recorder.drain();
+      await this.#audit.close();
     }
   }
 
@@ -207,6 +213,7 @@ class OperatorProcess implements Work {
       history: this.#guard.history,
       watchedUntil: this.#watchedUntil(),
       assertLeading: () => this.#assertLeading(),
+      audit: this.#audit.sink && new CredentialAudit({ sink: this.#audit.sink, clock }),
       admissionChecked: async (signal) => {
         await this.#guard.firstCheck(signal);
         this.#reportAdmission();

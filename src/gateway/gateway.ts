@@ -1,5 +1,6 @@
 import { byCredentialKind } from '../api/credential-kinds.ts';
 import { virtualClusterInstanceKubeConfigs } from '../api/resources.ts';
+import type { AuditSink } from '../audit/sink.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { IdentitySource } from '../kube/client/client-identity.ts';
 import { ConnectionSet } from '../kube/client/connections.ts';
@@ -11,6 +12,7 @@ import { TargetConnections } from '../platform/targets/target-connections.ts';
 import type { GatewaySettings } from '../settings/gateway.ts';
 import type { HealthChecks } from '../telemetry/health.ts';
 import type { GatewayMetrics } from '../telemetry/metrics/gateway.ts';
+import { RequestAudits } from './audit/request-audits.ts';
 import { Endpoints } from './endpoints/endpoints.ts';
 import { IssuerDocuments } from './endpoints/issuer-documents.ts';
 import { HeldBytes } from './endpoints/shared/held-bytes.ts';
@@ -47,6 +49,8 @@ export interface GatewayOptions {
   readonly random: () => number;
   readonly log: Logger;
   readonly metrics: GatewayMetrics;
+  /** Undefined: no line is written about requests. */
+  readonly audit: AuditSink | undefined;
   /** A client that acts as the account that reads all credentials. */
   readonly reader: KubeClient;
   /** A client that acts as the account that writes the last activity of keys. */
@@ -71,6 +75,7 @@ export class Gateway {
   readonly #sitePolicy: SitePolicyWatch;
   readonly #removals: Removals;
   readonly #open: OpenRequests;
+  readonly #audits: RequestAudits | undefined;
   readonly #targets: Targets;
   readonly #targetRecords: TargetRecords;
   readonly #targetConnections: TargetConnections;
@@ -90,6 +95,7 @@ export class Gateway {
     this.#issuer = createIssuerDocuments(options);
     this.#sitePolicy = createSitePolicy(options);
     this.#removals = createRemovals(options, this.#index);
+    this.#audits = this.#createAudits();
     options.metrics.readWaitingActivity(() => this.#index.waitingActivity);
     this.#permissions = createPermissions(options);
     this.#open = this.#createOpenRequests();
@@ -124,6 +130,7 @@ export class Gateway {
     await untilAborted(signal);
     await this.#stop();
     await this.#removals.drain();
+    this.#audits?.close();
     ended.abort();
     await Promise.all(running);
     await this.#connections.close();
@@ -162,6 +169,19 @@ export class Gateway {
       onRequest: (request, response) => handler.handle(request, response),
       mayBecomeTunnel: (request) => handler.mayBecomeTunnel(request),
     });
+  }
+
+  #createAudits(): RequestAudits | undefined {
+    const { audit: sink, clock } = this.#options;
+    return (
+      sink &&
+      new RequestAudits({
+        sink,
+        clock,
+        withHash: (hash) => this.#index.records.withHash(hash),
+        clientAddress: (request) => this.#server.clientAddress(request),
+      })
+    );
   }
 
   #createTargets(platform: Upstream): Targets {
@@ -209,6 +229,7 @@ export class Gateway {
       targets: this.#targets,
       permissions: this.#permissions,
       misses,
+      audits: this.#audits,
       endpoints: this.#createEndpoints(misses),
       mainThread: new MainThread({ clock, isAlone: (user) => this.#open.isAlone(user) }),
       largeBodies: new LargeBodies({ clock, ...largeBodyLimits }),

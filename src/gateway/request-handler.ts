@@ -8,6 +8,8 @@ import { apiPrefix } from '../scope/request-path.ts';
 import type { ResolvedRequest } from '../scope/requests/resolve-request.ts';
 import type { GatewaySettings } from '../settings/gateway.ts';
 import type { GatewayMetrics } from '../telemetry/metrics/gateway.ts';
+import type { RequestAudit } from './audit/request-audit.ts';
+import type { RequestAudits } from './audit/request-audits.ts';
 import type { Endpoints } from './endpoints/endpoints.ts';
 import type { Exchange } from './endpoints/shared/endpoint.ts';
 import { type Authenticated, authenticate } from './gate/authenticate.ts';
@@ -43,6 +45,8 @@ export interface RequestHandlerOptions {
   readonly endpoints: Endpoints;
   readonly mainThread: Pick<MainThread, 'turn' | 'charge'>;
   readonly largeBodies: Pick<LargeBodies, 'enter'>;
+  /** Absent: no line is written about requests. */
+  readonly audits?: RequestAudits | undefined;
   /** Told the user of every live credential, with the connection that it came over. */
   readonly onAuthenticated: (socket: Socket, user: string) => void;
   /** The client, as far as it is known behind proxies. */
@@ -53,10 +57,11 @@ export interface RequestHandlerOptions {
 interface Passed {
   readonly asked: ResolvedRequest;
   readonly sender: Authenticated;
+  readonly audit: RequestAudit | undefined;
   readonly target: FoundTarget;
 }
 
-interface Sending extends Pick<Passed, 'sender' | 'target'> {
+interface Sending extends Pick<Passed, 'sender' | 'target' | 'audit'> {
   readonly upstream: Upstream;
   readonly tunnel: AskedTunnel | undefined;
 }
@@ -105,7 +110,9 @@ export class RequestHandler {
   }
 
   #refuse(response: ServerResponse, answer: ErrorAnswer): void {
-    this.#options.metrics.refusals.inc({ error: answer.code });
+    const { audits, metrics } = this.#options;
+    metrics.refusals.inc({ error: answer.code });
+    audits?.find(response)?.refused(answer.code);
     sendError(response, answer);
   }
 
@@ -120,23 +127,30 @@ export class RequestHandler {
   /** The answer, unless the request is on its way. Nothing here waits. */
   #pass(exchange: Exchange): ErrorAnswer | undefined {
     const { method = '', headers, rawHeaders } = exchange.request;
+    const { audits } = this.#options;
+    const audit = audits?.begin(exchange.request, exchange.response);
     const path = this.#pathOf(exchange.request);
     if (path === undefined) return notFound;
     const publicEndpoint = this.#options.endpoints.findPublic(method, path);
-    if (publicEndpoint !== undefined) return publicEndpoint.answer(exchange);
+    if (publicEndpoint !== undefined) {
+      audit?.allowed();
+      return publicEndpoint.answer(exchange);
+    }
     if (impersonates(rawHeaders)) return impersonation;
     const sender = authenticate(exchange.request, this.#authentication);
     if ('status' in sender) return this.#answerStranger(exchange, sender);
     this.#options.onAuthenticated(exchange.request.socket, sender.verdict.identity.user);
+    if (audit !== undefined) audit.constant = audits?.constantOf(sender, noGroups);
     const asked = resolve({ method, target: path, contentType: headers['content-type'] });
     if ('status' in asked) return asked;
+    if (audit !== undefined) audit.asked = asked;
     // The target itself counts later: a holder who may not enter it must not learn whether it is there.
     const anyPlace = {
       namespace: asked.namespace || anyNamespace,
       isPlatform: asked.target.kind === 'management',
     };
     const denial = findDenial(sender.verdict, asked, anyPlace);
-    return denial ?? this.#enter(exchange, asked, sender);
+    return denial ?? this.#enter(exchange, { asked, sender, audit });
   }
 
   #answerStranger({ request, response }: Exchange, answer: ErrorAnswer): ErrorAnswer {
@@ -147,8 +161,9 @@ export class RequestHandler {
   }
 
   /** A target is entered with the right to use it. Without that right there is one answer, whether it is there or not. */
-  #enter(exchange: Exchange, asked: ResolvedRequest, sender: Authenticated): ErrorAnswer | undefined {
-    const { targets, permissions } = this.#options;
+  #enter(exchange: Exchange, passed: Omit<Passed, 'target'>): ErrorAnswer | undefined {
+    const { targets, permissions, audits } = this.#options;
+    const { asked, sender, audit } = passed;
     const { identity } = sender.verdict;
     const target = targets.find(asked.target);
     const entry = target === undefined ? targets.entryOf(asked.target) : target.entry;
@@ -156,18 +171,20 @@ export class RequestHandler {
     if (entry !== undefined && isAllowed !== true)
       return isAllowed === false
         ? entryDenial(identity, entry)
-        : this.#askFirst(exchange, { asked, sender, entry });
+        : this.#askFirst(exchange, { ...passed, entry });
     if (target === undefined) return noTarget;
+    if (audit !== undefined) audit.constant = audits?.constantOf(sender, target.groups);
     // The platform was asked for by its own path, and all is known of it already.
     const denial = target.entry === undefined ? undefined : findDenial(sender.verdict, asked, target);
-    return denial ?? this.#start(exchange, { asked, sender, target });
+    return denial ?? this.#start(exchange, { ...passed, target });
   }
 
   /** The request counts while it waits, until its question is answered: a client that leaves makes no room for more of them. */
-  #askFirst(exchange: Exchange, { asked, sender, entry }: Entering): ErrorAnswer | undefined {
+  #askFirst(exchange: Exchange, { entry, ...passed }: Entering): ErrorAnswer | undefined {
     const { open } = this.#options;
+    const { sender } = passed;
     const waiting = {
-      ...underwayOf(exchange.response, { asked, sender }),
+      ...underwayOf(exchange.response, passed),
       ...{ targetUIDs: '', isEntering: true },
     };
     const refusal = open.enter(sender.hash, waiting);
@@ -192,14 +209,15 @@ export class RequestHandler {
     }
   }
 
-  #start(exchange: Exchange, { asked, sender, target }: Passed): ErrorAnswer | undefined {
-    const { index, open } = this.#options;
+  #start(exchange: Exchange, passed: Passed): ErrorAnswer | undefined {
+    const { open } = this.#options;
+    const { asked, sender, target, audit } = passed;
     const { response } = exchange;
     const { upstream } = target;
     const tunnel = this.#readTunnel(exchange, asked);
     if (tunnel !== undefined && 'status' in tunnel) return tunnel;
     if (upstream === undefined) return notConnected;
-    const request = { ...underwayOf(response, { asked, sender }), targetUIDs: target.uids };
+    const request = { ...underwayOf(response, passed), targetUIDs: target.uids };
     const refusal = open.enter(sender.hash, request);
     if (refusal !== undefined) return refusal;
     const onEnd = this.#observe(response, request);
@@ -207,9 +225,25 @@ export class RequestHandler {
       open.leave(sender.hash, request);
       onEnd();
     });
-    index.used(sender.verdict.record);
-    this.#send(exchange, request, { sender, target, upstream, tunnel });
+    if (audit !== undefined) audit.isLong = request.isLong;
+    const send = () => this.#send(exchange, request, { sender, target, audit, upstream, tunnel });
+    const held = audit?.hold();
+    if (held === undefined) send();
+    else void this.#sendOnRecord(response, held, send);
     return undefined;
+  }
+
+  /** Where lines are required, nothing goes to a target before its line is written. */
+  async #sendOnRecord(response: ServerResponse, held: Promise<boolean>, send: () => void): Promise<void> {
+    const isOnRecord = await held;
+    // Its credential may have ended meanwhile.
+    if (response.destroyed) return;
+    try {
+      if (isOnRecord) send();
+      else this.#refuse(response, notOnRecord);
+    } catch (error) {
+      this.#fail(response, error);
+    }
   }
 
   /** Reads a request for a tunnel; an answer to what is never served; undefined for all that is answered as plain HTTP. */
@@ -228,16 +262,19 @@ export class RequestHandler {
   }
 
   #send({ request, response }: Exchange, underway: OpenRequest, sending: Sending): void {
-    const { sender, target, upstream } = sending;
-    const { clock, log, metrics, settings, endpoints } = this.#options;
+    const { sender, target, upstream, audit } = sending;
+    const { clock, log, metrics, settings, endpoints, index } = this.#options;
+    index.used(sender.verdict.record);
+    audit?.allowed();
     const { method = '', rawHeaders } = request;
     const { asked, isLong, identity } = underway;
     const impersonation = impersonationIn(target, sender.verdict);
     const clientAddress = this.#options.clientAddress(request);
     const headers = requestHeaders(rawHeaders, { clientAddress, impersonation });
+    if (audit !== undefined) headers.push('audit-id', audit.auditID);
     const send = { method, path: asked.forward, headers, isLong, user: identity.user };
     const forwarding = {
-      ...{ request, response, upstream, send, clock },
+      ...{ request, response, upstream, send, clock, trail: audit },
       forbiddenNote: () => lostGroups(sender.verdict),
       isToWorkload: asked.subresource === 'proxy' && asked.apiGroup === '',
       publicPath: publicPathOf(request.url ?? '', asked.forward),
@@ -245,7 +282,9 @@ export class RequestHandler {
       ...this.#turnsOf(identity.user, sender.hash, response),
       onFailure: (error: Error, refusal: ErrorAnswer | undefined) => {
         log.warn({ target: asked.target.kind, err: error }, 'a request got no answer');
-        if (refusal !== undefined) metrics.refusals.inc({ error: refusal.code });
+        if (refusal === undefined) return;
+        metrics.refusals.inc({ error: refusal.code });
+        audit?.failed(refusal.code);
       },
     };
     const onPlatform = target.isPlatform ? endpoints.findOnPlatform(asked, sender.verdict) : undefined;
@@ -303,13 +342,17 @@ export class RequestHandler {
   }
 }
 
-const underwayOf = (response: ServerResponse, { asked, sender: { verdict } }: Omit<Passed, 'target'>) => ({
+const underwayOf = (
+  response: ServerResponse,
+  { asked, sender: { verdict }, audit }: Omit<Passed, 'target'>,
+) => ({
   identity: verdict.identity,
   impersonation: verdict.impersonation,
   scopes: verdict.scopes,
   asked,
   isLong: response instanceof UpgradedResponse || isLongRunning(asked),
   cut: (why: string) => {
+    if (audit !== undefined) audit.cut = why;
     if (response instanceof UpgradedResponse) response.cut(why);
     else response.destroy();
   },
@@ -355,11 +398,14 @@ const codeLabel = ({ headersSent, statusCode }: ServerResponse): string | number
 /** Stands for the namespace that a space is, in requests that name none. */
 const anyNamespace = 'any';
 
+const noGroups: readonly string[] = [];
+
 const notFound = errorAnswer('ERR_REQUEST_PATH', { prefix: apiPrefix });
 const noTarget = errorAnswer('ERR_TARGET_UNKNOWN', {});
 const notConnected = errorAnswer('ERR_TARGET_NOT_CONNECTED', {}, { headers: ['retry-after', '5'] });
 const busy = errorAnswer('ERR_UPSTREAM_BUSY', {}, { headers: ['retry-after', '1'] });
 const unavailable = errorAnswer('ERR_UPSTREAM_UNAVAILABLE', {}, { headers: ['retry-after', '1'] });
+const notOnRecord = errorAnswer('ERR_AUDIT_UNAVAILABLE', {}, { headers: ['retry-after', '5'] });
 const tooManyMisses = errorAnswer('ERR_TOO_MANY_UNAUTHENTICATED', {}, { headers: ['retry-after', '10'] });
 const impersonation = errorAnswer('ERR_IMPERSONATION', {});
 const upgradeWithBody = errorAnswer('ERR_REQUEST_MALFORMED', {

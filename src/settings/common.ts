@@ -29,6 +29,20 @@ export const commonSettingDefinitions = {
     default: ':8080',
     documentation: 'Where `/metrics` is served. Port 0 takes a free port and logs it.',
   }),
+  audit: setting({
+    name: 'LATCHKEY_AUDIT',
+    type: oneOf('off', 'best-effort', 'require'),
+    default: 'off',
+    documentation:
+      'Whether each request, and each credential that is issued or taken back, gets a line. `best-effort` drops lines that cannot be written. `require` lets no request go on without its line: it waits up to 5 seconds, then gets 503. The operator issues nothing while lines are stuck.',
+  }),
+  auditLog: setting({
+    name: 'LATCHKEY_AUDIT_LOG',
+    type: text(/^(?:-|\/.{1,1023})$/, '`-` or an absolute path'),
+    default: '-',
+    documentation:
+      'Where the lines go: `-` for standard output, or the path of a file or pipe. A file is opened again on SIGHUP.',
+  }),
   activityIntervalMs: setting({
     name: 'LATCHKEY_ACTIVITY_INTERVAL',
     type: duration('1s', '1h'),

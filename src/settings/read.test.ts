@@ -32,6 +32,8 @@ describe('readSettings', () => {
       leaseDurationMs: 15_000,
       concurrency: 16,
       maxObjectsPerOwner: 1_000,
+      audit: 'off',
+      auditLog: '-',
       activityIntervalMs: 60_000,
       rotationOverlapMs: 600_000,
       expiredRetentionMs: 3_600_000,

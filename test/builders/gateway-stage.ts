@@ -2,8 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { Registry } from 'prom-client';
 import { createAuthority, createServer as createServingPair } from '../../lab/controlplane/certificates.ts';
+import type { AuditSink } from '../../src/audit/sink.ts';
 import { credentialHash } from '../../src/credentials/keys/credential-hash.ts';
 import { noSitePolicy } from '../../src/credentials/site-policy.ts';
+import { RequestAudits } from '../../src/gateway/audit/request-audits.ts';
 import { Endpoints } from '../../src/gateway/endpoints/endpoints.ts';
 import type { EndpointServices, IssuerDocument } from '../../src/gateway/endpoints/shared/endpoint.ts';
 import { HeldBytes } from '../../src/gateway/endpoints/shared/held-bytes.ts';
@@ -69,6 +71,8 @@ export interface StageOptions {
   readonly missesPerAddress?: number;
   readonly proxies?: ProxyOptions;
   readonly projectNamespacePrefix?: string;
+  /** Where lines about requests go. */
+  readonly audit?: AuditSink;
   /** The services that the endpoints under test use. */
   readonly services?: Partial<EndpointServices>;
 }
@@ -184,6 +188,10 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
   const metrics = new GatewayMetrics(registry);
   const settings = settingsOf(options);
   const misses = missesOf(options);
+  const { audit: sink } = options;
+  const withHash = (hash: string) => records.withHash(hash);
+  const clientAddress = (request: IncomingMessage) => server.clientAddress(request);
+  const audits = sink && new RequestAudits({ sink, clock: systemClock, withHash, clientAddress });
   const handler = new RequestHandler({
     settings,
     clock: systemClock,
@@ -194,6 +202,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     targets,
     permissions,
     misses,
+    audits,
     mainThread: new MainThread({ clock: systemClock, isAlone: (user) => open.isAlone(user) }),
     largeBodies: new LargeBodies({ clock: systemClock, ...largeBodyLimits }),
     endpoints: new Endpoints({
@@ -203,13 +212,13 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
       permissions,
       issuer: { find: () => state.published },
       issuerReads: missesOf(options),
-      clientAddress: (request: IncomingMessage) => server.clientAddress(request),
+      clientAddress,
       sitePolicy: () => noSitePolicy,
       targetRecords: new TargetRecords('p-'),
       ...options.services,
     } as unknown as EndpointServices),
     onAuthenticated: (socket, user) => server.authenticated(socket, user),
-    clientAddress: (request) => server.clientAddress(request),
+    clientAddress,
   });
   const server: GatewayServer = new GatewayServer({
     address: { host: '127.0.0.1', port: 0 },

@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { AuditMetrics } from '../../src/telemetry/metrics/audit.ts';
 import { ClientMetrics } from '../../src/telemetry/metrics/client.ts';
 import { GatewayMetrics } from '../../src/telemetry/metrics/gateway.ts';
 import { OperatorMetrics } from '../../src/telemetry/metrics/operator.ts';
@@ -43,6 +44,7 @@ function typesOf(): ReadonlyMap<string, string> {
   const [operator, gateway] = [new Registry(), new Registry()];
   new OperatorMetrics(operator);
   new ClientMetrics(operator);
+  new AuditMetrics(operator);
   watchProcess(operator, '');
   new GatewayMetrics(gateway);
   const all = [operator, gateway].flatMap(

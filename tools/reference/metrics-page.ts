@@ -1,4 +1,5 @@
 import { Registry } from 'prom-client';
+import { AuditMetrics } from '../../src/telemetry/metrics/audit.ts';
 import { ClientMetrics } from '../../src/telemetry/metrics/client.ts';
 import { GatewayMetrics } from '../../src/telemetry/metrics/gateway.ts';
 import { OperatorMetrics } from '../../src/telemetry/metrics/operator.ts';
@@ -22,6 +23,7 @@ export function metricsPage(): string {
     tableOf((registry) => {
       watchProcess(registry, '');
       new ClientMetrics(registry);
+      new AuditMetrics(registry);
     }),
     'Besides these there are the usual figures of a Node process: `process_…` (CPU, memory, open files, start time) and `nodejs_…` (event loop lag, heap, garbage collection).',
     '## Operator',

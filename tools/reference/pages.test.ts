@@ -5,6 +5,7 @@ import { reasons } from '../../src/api/reasons.ts';
 import { errorCatalogue } from '../../src/error-catalogue.ts';
 import { allGatewaySettings } from '../../src/settings/gateway.ts';
 import { allOperatorSettings } from '../../src/settings/operator.ts';
+import { AuditMetrics } from '../../src/telemetry/metrics/audit.ts';
 import { ClientMetrics } from '../../src/telemetry/metrics/client.ts';
 import { GatewayMetrics } from '../../src/telemetry/metrics/gateway.ts';
 import { OperatorMetrics } from '../../src/telemetry/metrics/operator.ts';
@@ -16,6 +17,7 @@ import { settingsPage } from './settings-page.ts';
 
 const registry = new Registry();
 new ClientMetrics(registry);
+new AuditMetrics(registry);
 new OperatorMetrics(registry);
 const gatewayRegistry = new Registry();
 new GatewayMetrics(gatewayRegistry);

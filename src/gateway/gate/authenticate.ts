@@ -5,7 +5,7 @@ import type { Clock } from '../../kube/clock.ts';
 import type { CredentialIndex } from '../index/credential-index.ts';
 import type { Refused, Verdict } from '../index/verdict.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
-import { type BearerProblem, readBearer } from './bearer.ts';
+import { type Bearer, type BearerProblem, readBearer } from './bearer.ts';
 import { claimsIn, expiredToken, isOfServiceAccount, kindIn } from './token-claims.ts';
 
 export interface Authenticated {
@@ -21,13 +21,11 @@ export interface AuthenticateOptions {
 /** The longest access key or token. A longer one is refused unread. */
 export const maxCredentialBytes = 8_192;
 
+type Sent = Pick<IncomingMessage, 'rawHeaders' | 'headers'>;
+
 /** Whose request it is, or the answer to it. */
-export function authenticate(
-  { rawHeaders, headers }: Pick<IncomingMessage, 'rawHeaders' | 'headers'>,
-  { index, clock }: AuthenticateOptions,
-): Authenticated | ErrorAnswer {
-  const isWebSocket = headers.upgrade?.toLowerCase() === 'websocket';
-  const read = readBearer(rawHeaders, { maxBytes: maxCredentialBytes, isWebSocket });
+export function authenticate(sent: Sent, { index, clock }: AuthenticateOptions): Authenticated | ErrorAnswer {
+  const read = readSent(sent);
   if ('problem' in read) return malformed[read.problem];
   if (index.problem() !== undefined) return stale;
   const hash = credentialHash(read.bearer);
@@ -35,6 +33,17 @@ export function authenticate(
   if (found !== undefined && 'record' in found) return { hash, verdict: found };
   if (!read.isAccessKey) return refusedToken(read.bearer, clock.now());
   return found === undefined ? unknownKey : refusedKey(found.reason);
+}
+
+function readSent({ rawHeaders, headers }: Sent): Bearer {
+  const isWebSocket = headers.upgrade?.toLowerCase() === 'websocket';
+  return readBearer(rawHeaders, { maxBytes: maxCredentialBytes, isWebSocket });
+}
+
+/** Of what was sent as a credential, whether or not it is one; undefined where nothing was. */
+export function hashOfBearer(sent: Sent): string | undefined {
+  const read = readSent(sent);
+  return 'bearer' in read ? credentialHash(read.bearer) : undefined;
 }
 
 const unauthenticated = (problem: string): ErrorAnswer =>

@@ -3,7 +3,9 @@ import { type Duplex, PassThrough } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../kube/clock.ts';
 import { WriteBudget } from '../../kube/queue/write-budget.ts';
+import type { Trail } from '../audit/trail.ts';
 import { type ErrorAnswer, errorAnswer, hasBody, leaveRest, sendError } from '../server/error-answer.ts';
+import { isHeader } from '../server/request-gate.ts';
 import { warningOf } from '../server/warning.ts';
 import { isLargeBody, type Release } from '../turns/large-bodies.ts';
 import { UpstreamBusy } from '../turns/request-slots.ts';
@@ -27,6 +29,7 @@ export interface Forwarding {
   readonly tunnel?: AskedTunnel | undefined;
   /** A workload behind the subresource `proxy` of the API server may give the answer. */
   readonly isToWorkload?: boolean;
+  readonly trail?: Trail | undefined;
   /** A note for the client besides a refusal of the API server. */
   readonly forbiddenNote?: () => string | undefined;
   readonly clock: Clock;
@@ -186,6 +189,9 @@ class Relay implements Dispatcher.DispatchHandler {
     if (headers === undefined) return this.#refuseAnswer(controller, 'the answer sends the client elsewhere');
     leaveRest(this.#response);
     this.#response.writeHead(status, [...headers, ...this.#noteOn(status)]);
+    const { trail } = this.#forwarding;
+    trail?.upstream(auditIDIn(rawHeaders));
+    trail?.began();
     if (!this.#forwarding.send.isLong) return;
     this.#guard?.stop();
     this.#response.flushHeaders();
@@ -286,7 +292,10 @@ class Relay implements Dispatcher.DispatchHandler {
       // A cut or a leaving client is heard of only after everything that was read in this turn of the event loop.
       if (this.#isOver || this.#response.destroyed || this.#forwarding.request.socket.destroyed)
         throw clientGone;
-      openTunnel(this.#forwarding, { upstream, rawHeaders: controller.rawHeaders as string[] });
+      const rawHeaders = controller.rawHeaders as string[];
+      openTunnel(this.#forwarding, { upstream, rawHeaders });
+      this.#forwarding.trail?.upstream(auditIDIn(rawHeaders));
+      this.#forwarding.trail?.switched();
       this.#isOver = true;
       this.#guard?.stop();
     } catch (error) {
@@ -339,6 +348,12 @@ class Relay implements Dispatcher.DispatchHandler {
     if (refusal === undefined) this.#response.destroy();
     else sendError(this.#response, refusal);
   }
+}
+
+function auditIDIn(rawHeaders: readonly string[]): string | undefined {
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    if (isHeader(rawHeaders[index], 'audit-id')) return rawHeaders[index + 1];
+  return undefined;
 }
 
 /** The client has left, or its credential has ended: nothing more may be done for it. */

@@ -207,6 +207,7 @@ export class Controllers {
           trustedSince,
           workingSince,
           assertAdmission,
+          audit: options.audit,
         },
         hasTarget: this.#knownTargets.has,
         sitePolicy: () => sitePolicyIn(this.system.sitePolicy),

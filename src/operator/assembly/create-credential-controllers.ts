@@ -13,6 +13,7 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { TargetStores } from '../../platform/targets/target-stores.ts';
 import type { TargetName } from '../../scope/named-targets.ts';
+import type { CredentialAudit } from '../audit/credential-audit.ts';
 import { CertificateIssuer } from '../certificates/certificate-issuer.ts';
 import { cleanUpChildren } from '../credentials/access-keys/children.ts';
 import { AccessKeyController } from '../credentials/access-keys/controller.ts';
@@ -32,7 +33,7 @@ import { secretKeyOf, secretSubject } from '../credentials/secret-record.ts';
 import { SecretWriter } from '../credentials/secret-writer.ts';
 import { TokenController } from '../credentials/tokens/controller.ts';
 import type { Controller } from '../shared/controller.ts';
-import type { ObjectEvents, TransitionEvent } from '../shared/events.ts';
+import type { EventSubject, ObjectEvents, TransitionEvent } from '../shared/events.ts';
 import { issuedLimits, mayIssue, type OperatorContext } from './operator-context.ts';
 import { queueOf, shareWorkers } from './queues.ts';
 
@@ -136,6 +137,7 @@ export interface CredentialServicesOptions {
   readonly hasTarget: (name: TargetName) => boolean;
   /** Throws while nothing new may be confirmed. */
   readonly assertAdmission: () => void;
+  readonly audit?: CredentialAudit | undefined;
 }
 
 /** An upgrade must not stand in the way of what users do: 100,000 credentials are described within an hour and a half. */
@@ -152,7 +154,7 @@ export class CredentialServices {
 
   constructor(options: CredentialServicesOptions) {
     this.#options = options;
-    const { client, stores, clock, assertAdmission, onEndRecorded } = options;
+    const { client, stores, clock, assertAdmission, onEndRecorded, audit } = options;
     const now = () => clock.now();
     this.#descriptions = new PacedWrites(clock, descriptionsPerSecond);
     for (const store of stores.credentials)
@@ -165,8 +167,9 @@ export class CredentialServices {
     this.#writers = byCredentialKind(
       (kind) =>
         new CredentialWriter({
-          ...{ client, clock, assertAdmission },
+          ...{ client, clock, assertAdmission, audit },
           events: { publish: (record, transitions) => this.#publish(record, transitions) },
+          onTransition: audit && ((record, events) => audit.report(record, events, this.#findKey)),
           resource: credentialResources[kind],
           records: stores.ofKind[kind].written,
           toRecord: (object) => toCredentialRecord(object, kind),
@@ -180,11 +183,31 @@ export class CredentialServices {
     const { trustedSince, unguarded, workingSince, sitePolicy, hasTarget } = this.#options;
     const shared = { stores, writer: this.#writers[kind], secrets: this.#secrets, now: () => clock.now() };
     const limitMs = Math.min(credentialKinds[kind].maxFinalizationMs ?? finalizerLimitMs, finalizerLimitMs);
-    const options = { ...shared, events, workingSince, limitMs, onReleased: () => onReleased(kind) };
+    const options = {
+      ...shared,
+      events: this.#audited(events),
+      workingSince,
+      limitMs,
+      onReleased: () => onReleased(kind),
+    };
     const finalizer = new Finalizer(options, cleanUp);
     const budgets = { expiryBudget, descriptions: this.#descriptions };
     const common = { reviews: this.#reviews, endDelays: this.#endDelays, ...budgets };
     return { ...shared, ...common, finalizer, trustedSince, unguarded, sitePolicy, hasTarget };
+  }
+
+  readonly #findKey = (name: string): CredentialRecord | undefined => this.#options.stores.keys.get(name);
+
+  /** The last event about a credential is not one of its status. */
+  #audited(events: ObjectEvents): Pick<ObjectEvents, 'publish'> {
+    const { audit } = this.#options;
+    if (audit === undefined) return events;
+    return {
+      publish: (subject, transitions) => {
+        events.publish(subject, transitions);
+        if (isCredential(subject)) audit.report(subject, transitions, this.#findKey);
+      },
+    };
   }
 
   /** Beside the Secret too: its reader may be someone who may not read the object. */
@@ -200,6 +223,8 @@ export class CredentialServices {
     return this.#writers[record.kind].delete(record);
   }
 }
+
+const isCredential = (subject: EventSubject): subject is CredentialRecord => subject.kind in credentialKinds;
 
 interface Known {
   readonly stores: CredentialStores;

@@ -9,6 +9,7 @@ import type { OperatorSettings } from '../../settings/operator.ts';
 import type { OperatorMetrics } from '../../telemetry/metrics/operator.ts';
 import type { PolicyHistory } from '../admission/policy-history.ts';
 import type { UnguardedChanges } from '../admission/unguarded-changes.ts';
+import type { CredentialAudit } from '../audit/credential-audit.ts';
 import type { CertificateRevoker } from '../certificates/certificate-revoker.ts';
 import type { RevocationRecord, RevocationRecords } from '../certificates/revocation-records.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
@@ -35,6 +36,8 @@ export interface ControllersOptions {
   readonly history: Pick<PolicyHistory, 'wasUnguarded' | 'known' | 'isKnown'>;
   /** Throws when this process does not lead for certain. */
   readonly assertLeading: () => void;
+  /** Absent: no line is written about credentials. */
+  readonly audit?: CredentialAudit | undefined;
 }
 
 /** The parts of which the controllers of one term are made. */
@@ -71,9 +74,10 @@ export function issuedLimits(settings: OperatorSettings, maxTTL: number) {
 }
 
 /** Throws when nothing may be signed now: neither a signature nor an approval can be taken back. */
-export function mayIssue({ assertLeading, assertAdmission }: OperatorContext): () => void {
+export function mayIssue({ assertLeading, assertAdmission, audit }: OperatorContext): () => void {
   return () => {
     assertLeading();
     assertAdmission();
+    audit?.assertOpen();
   };
 }

@@ -4,6 +4,7 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { ignoreNotFound, KubeError } from '../../kube/kube-error.ts';
 import { type KubeObject, parseKey } from '../../kube/object.ts';
+import type { CredentialAudit } from '../audit/credential-audit.ts';
 import { ObjectWriter, type ObjectWriterOptions, type Patch } from '../shared/object-writer.ts';
 import { admissionWait, type DesiredStatus } from './desired-status.ts';
 import { statusPatch } from './status-patch.ts';
@@ -14,6 +15,7 @@ export interface CredentialWriterOptions extends ObjectWriterOptions<CredentialR
   readonly clock: Clock;
   /** Throws while nothing new may be confirmed. */
   readonly assertAdmission: () => void;
+  readonly audit?: Pick<CredentialAudit, 'assertOpen'> | undefined;
 }
 
 /** Writes to credential objects. What confirms more waits for the policies; what went unanswered is read again. */
@@ -63,7 +65,10 @@ export class CredentialWriter extends ObjectWriter<CredentialRecord> {
     successor?: Reason,
   ): Promise<CredentialRecord> {
     const status = statusPatch(record, desired, this.#options.clock.now());
-    if (confirmsMore(record, desired)) await this.assertAdmitted(record);
+    if (confirmsMore(record, desired)) {
+      await this.assertAdmitted(record);
+      this.#options.audit?.assertOpen();
+    }
     return this.writeChanges(record, status, () => transitionEvents(record, desired, successor));
   }
 

@@ -19,6 +19,8 @@ export interface ObjectWriterOptions<R extends WritableRecord> {
   /** The answer to a write as a record. */
   readonly toRecord: (object: KubeObject) => R;
   readonly events: { publish(record: R, events: readonly TransitionEvent[]): void };
+  /** Told the same, with the record as the write left it. */
+  readonly onTransition?: ((written: R, events: readonly TransitionEvent[]) => void) | undefined;
 }
 
 /** The part that one write may change: status alone, or anything else. */
@@ -58,7 +60,9 @@ export class ObjectWriter<R extends WritableRecord> {
   ): Promise<R> {
     if (status === undefined) return record;
     const written = await this.write(record, { status });
-    this.#options.events.publish(record, transitions());
+    const events = transitions();
+    this.#options.events.publish(record, events);
+    this.#options.onTransition?.(written, events);
     return written;
   }
 

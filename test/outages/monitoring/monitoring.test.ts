@@ -201,6 +201,7 @@ describe('the alerts', () => {
     ['leader', 'latchkey_finalizers_released_total{kind="VirtualClusterInstanceKubeConfig"} 0'],
     ['leader', 'latchkey_events_dropped_total 0'],
     ['gateway', 'latchkey_gateway_refusals_total{error="ERR_INTERNAL"} 0'],
+    ['gateway', 'latchkey_audit_lines_total{outcome="dropped"} 0'],
   ] as const)('know of the first rise at the %s, for there is %s before it', (target, series) => {
     expect(targets[target].scrapes[0]?.split('\n')).toContain(series);
   });

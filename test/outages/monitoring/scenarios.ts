@@ -83,6 +83,12 @@ export const troubles = (start: number): readonly (readonly [string, string, Sce
   ],
   ['LatchkeyEventsDropped', 'an event was refused', on('leader', 'latchkey_events_dropped_total 0x10 1')],
   [
+    'LatchkeyAuditDropped',
+    'a line found no room',
+    on('gateway', 'latchkey_audit_lines_total{outcome="dropped"} 0x10 1'),
+  ],
+  ['LatchkeyAuditStuck', 'the disk is full', on('leader', 'latchkey_audit_stuck_seconds 0 30+30x240')],
+  [
     'LatchkeyQuotaReached',
     'three keys wait for room',
     on('leader', 'latchkey_credentials{kind="OwnedAccessKey",state="QuotaExceeded"} 3'),

@@ -8,6 +8,7 @@ import { badAnswer } from '../../../kube/kube-error.ts';
 import { type KubeObject, keyOf, uidOf } from '../../../kube/object.ts';
 import { collectionPath } from '../../../kube/resource-path.ts';
 import { isProtectedNamespace } from '../../../scope/gate/sensitive.ts';
+import { touchedObject } from '../../audit/trail.ts';
 import type { Arrivals } from '../../index/arrivals.ts';
 import { forward } from '../../proxy/forward.ts';
 import { type ErrorAnswer, errorAnswer } from '../../server/error-answer.ts';
@@ -71,6 +72,7 @@ export class KubeConfigs {
   readonly answer: Endpoint = async (request) => {
     // The API server knows no such version, and says so.
     if (request.asked.apiVersion !== version) return forward(request);
+    request.trail?.acts('fetch');
     try {
       const order = await this.#read(request);
       if (request.response.destroyed) return;
@@ -177,6 +179,7 @@ export class KubeConfigs {
     if (outcome.state === 'issued' && !response.destroyed) {
       const closed = Promise.withResolvers<void>();
       response.once('close', closed.resolve);
+      request.trail?.touched(touchedObject(kind, asObject(latest ?? made)));
       send(order, answer, made, outcome.kubeConfig);
       await closed.promise;
       return response.writableFinished ? undefined : await remove();

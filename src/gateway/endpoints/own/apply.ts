@@ -4,6 +4,7 @@ import { groups } from '../../../api/names.ts';
 import type { LiveRecord } from '../../../credentials/record.ts';
 import type { RawResponse } from '../../../kube/client/response-collector.ts';
 import { keyOf, uidOf } from '../../../kube/object.ts';
+import { actionOf } from '../../audit/trail.ts';
 import type { QuotaPermit } from '../shared/quota.ts';
 import { type Reply, refuse, toReply } from '../shared/reply.ts';
 import { parseObject, readWholeBody, yamlSourceOf } from '../shared/request-body.ts';
@@ -51,6 +52,7 @@ export async function applyOwn(request: OwnRequest): Promise<Reply> {
   const { services, kind, asked } = request;
   // The name is taken. The API server would say the same, of an object that only its owner may know of.
   if (services.index.records.ofKind[kind].get(keyOf(asked)) !== undefined) throw notFound(request);
+  request.trail?.acts('create');
   return await applyNew(request, sent);
 }
 
@@ -144,6 +146,7 @@ async function sendRecorded(request: OwnRequest, { object, known }: AppliedManif
   const tried = toReply(await askToApply(request, unrecorded, { dryRun: 'All' }), known);
   if (tried.status !== 200) return { reply: tried, isOvertaken: false };
   const change = { kind, stored, result: tried.body };
+  request.trail?.acts(actionOf(stored, tried.body));
   refuseBeyondLimits(verdict, change);
   await requirePlatformFields(request, tried.body, stored);
   refuseBySitePolicy(services.sitePolicy(), { kind, object: tried.body, stored });

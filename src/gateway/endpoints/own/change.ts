@@ -9,6 +9,7 @@ import {
   nestsTooDeep,
 } from '../../../api/json.ts';
 import { groups } from '../../../api/names.ts';
+import { actionOf } from '../../audit/trail.ts';
 import { type Reply, refuse, toReply } from '../shared/reply.ts';
 import { mediaTypeOf, parsePatch, readObject, readWholeBody } from '../shared/request-body.ts';
 import { applyOwn } from './apply.ts';
@@ -55,6 +56,7 @@ async function putOwn(request: OwnRequest, changed: JsonObject, stored: JsonObje
   const uid = asText(asObject(metadata)['uid']) ?? asObject(stored['metadata'])['uid'];
   const result = { ...whole, metadata: { ...asObject(metadata), uid } };
   const change = { kind, stored, result };
+  request.trail?.acts(actionOf(stored, result));
   refuseBeyondLimits(request.sender.verdict, change);
   await requirePlatformFields(request, result, stored);
   refuseBySitePolicy(request.services.sitePolicy(), { kind, object: result, stored });

@@ -22,6 +22,7 @@ import { withChangeWarnings } from './warnings.ts';
 
 /** Makes a credential for the holder, and shows it this once. */
 export async function createOwn(request: OwnRequest): Promise<Reply> {
+  request.trail?.acts('create');
   const sent = prepare(request, (await readObject(request)) ?? {});
   await requireInstanceUse(request, sent.object);
   await requirePlatformFields(request, sent.object);

@@ -1,6 +1,7 @@
 import { asObject, defined, isObject, type JsonObject } from '../../../api/json.ts';
 import type { LiveRecord } from '../../../credentials/record.ts';
 import { isInteger } from '../../../scope/requests/list-query.ts';
+import { touchedRecord } from '../../audit/trail.ts';
 import { readWantedVersion } from '../shared/list-options.ts';
 import { type Reply, refuse, toReply } from '../shared/reply.ts';
 import { readObject } from '../shared/request-body.ts';
@@ -19,6 +20,7 @@ import {
 } from './request.ts';
 
 export async function deleteOwn(request: OwnRequest): Promise<Reply> {
+  request.trail?.acts('delete');
   const record = findOwn(request);
   if (record === undefined) throw notFound(request);
   const options = await readDeleteOptions(request);
@@ -44,7 +46,10 @@ async function deleteRecord(
   if ((preconditions['uid'] ?? uid) !== uid) return refuse('ERR_OBJECT_CONFLICT', {});
   const body = { kind: 'DeleteOptions', apiVersion: 'v1', ...rest, preconditions: { ...preconditions, uid } };
   if (isSelfOrAbove(request, record)) request.finish();
-  return toReply(await askAsHolder(request, { method: 'DELETE', path: pathOf(request.kind, record), body }));
+  const path = pathOf(request.kind, record);
+  const reply = toReply(await askAsHolder(request, { method: 'DELETE', path, body }));
+  if (reply.status < 300) request.trail?.touched(touchedRecord(record));
+  return reply;
 }
 
 function checkPreconditions(stored: JsonObject, { preconditions }: GivenDeleteOptions): void {
@@ -56,6 +61,7 @@ function checkPreconditions(stored: JsonObject, { preconditions }: GivenDeleteOp
 
 /** One's own that the selectors select, one after the other. The credential of the request and those above it are the last. */
 export async function deleteAllOwn(request: OwnRequest): Promise<Reply> {
+  request.trail?.acts('delete');
   const options = await readDeleteOptions(request);
   const { limit, place, ...selection } = readPage(request);
   await untilVersion(request, readWantedVersion(request.query));

@@ -2,6 +2,7 @@ import { allCredentialKinds, type CredentialKind, credentialKinds } from '../../
 import { group } from '../../../api/names.ts';
 import { credentialResources } from '../../../api/resources.ts';
 import { isSegment } from '../../../kube/resource-path.ts';
+import { touchedObject } from '../../audit/trail.ts';
 import { type Endpoint, type EndpointRequest, type EndpointServices, queryOf } from '../shared/endpoint.ts';
 import { answerFailure, issueInto, type Reply, refuse, sendObject } from '../shared/reply.ts';
 import { patchOwn, replaceOwn } from './change.ts';
@@ -80,6 +81,8 @@ const watching =
 function sendReply(request: OwnRequest, reply: Reply): void {
   if (request.response.destroyed) return;
   const { status, body, known, issued, headers } = reply;
+  if (status < 300 && making.has(request.asked.verb))
+    request.trail?.touched(touchedObject(request.kind, body));
   const cleaned = withoutCredentials(body, known);
   sendObject(request, status, issued === undefined ? cleaned : issueInto(cleaned, issued), headers);
 }
@@ -115,3 +118,4 @@ function isServed({ asked: { verb, name }, request: { method } }: AskedPath): bo
 }
 
 const changing: ReadonlySet<string> = new Set(['update', 'patch']);
+const making: ReadonlySet<string> = new Set(['create', ...changing]);

@@ -71,6 +71,7 @@ class OwnWatch {
     leaveRest(response);
     response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' });
     response.flushHeaders();
+    this.#request.trail?.began();
     try {
       await this.#begin();
       await this.#sendChanged();

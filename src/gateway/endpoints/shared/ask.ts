@@ -15,7 +15,10 @@ interface Question extends Pick<UpstreamRequest, 'method' | 'path' | 'headers'> 
   readonly maxBytes?: number;
 }
 
-type Asking = Pick<EndpointRequest, 'response' | 'upstream' | 'send' | 'clock' | 'maxStallMs' | 'turn'>;
+type Asking = Pick<
+  EndpointRequest,
+  'response' | 'upstream' | 'send' | 'clock' | 'maxStallMs' | 'turn' | 'trail'
+>;
 
 /** Any object, and a page of small ones. */
 const defaultBytes = 2 ** 24;
@@ -80,6 +83,8 @@ async function askOnce(asking: Asking, question: Question) {
     guard.stop();
     response.off('close', onClose);
   });
+  const { 'audit-id': auditID } = answer.headers;
+  asking.trail?.upstream(typeof auditID === 'string' ? auditID : undefined);
   await asking.turn();
   return { ...answer, sent };
 }
