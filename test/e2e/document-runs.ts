@@ -8,6 +8,9 @@ export const runElsewhere = {
     'docs/reference/trusting-clusters.md': ['The documents'],
     'docs/guide/gateway.md': ['In 60 seconds', 'Discovery', 'What you may do'],
   },
+  'test/outages/gateway/audit-log.test.ts': {
+    'docs/guide/who-used-my-key.md': ['In 60 seconds', 'After a leak'],
+  },
   'test/e2e/gateway/trusting-cluster.test.ts': { 'docs/reference/trusting-clusters.md': ['In 60 seconds'] },
   'test/e2e/gateway/own-documents.test.ts': {
     'docs/reference/own-credentials.md': [
@@ -52,7 +55,7 @@ export const notRun: readonly { readonly page: string; readonly command: string;
     'vcluster platform login',
     'vcluster platform list',
     'vcluster platform connect',
-  ].map((command) => ({ page: 'docs/reference/vcluster-cli.md', command, why: noVClusterCLI })),
+  ].map((command) => ({ page: 'docs/guide/vcluster-cli.md', command, why: noVClusterCLI })),
 ];
 
 interface Replacement {
@@ -64,7 +67,7 @@ interface Replacement {
   readonly isOutputOther?: boolean;
 }
 
-const hasJq = spawnSync('sh', ['-c', 'command -v jq']).status === 0;
+export const hasJq = spawnSync('sh', ['-c', 'command -v jq']).status === 0;
 
 /** The demo's replacements of what a page says. */
 export const runOtherwise: readonly Replacement[] = [

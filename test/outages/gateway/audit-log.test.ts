@@ -1,22 +1,42 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { get } from 'node:https';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import { Kubectl } from '../../../lab/operator/kubectl.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { extras, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
+import { annotations, extras, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
+import { credentialHash, keyIDOf } from '../../../src/credentials/keys/credential-hash.ts';
+import { type AuditEvent, readAuditLog } from '../../builders/audit-lines.ts';
+import { hasJq, runElsewhere } from '../../e2e/document-runs.ts';
+import { isCommand, stepsOf } from '../../e2e/document-steps.ts';
 import { gatewayWorld } from '../../e2e/gateway/gateway-world.ts';
-import { knownHolder } from '../../e2e/gateway/known-holder.ts';
+import { knownHolder, kubectlWith, untilUnknown } from '../../e2e/gateway/known-holder.ts';
 import { auditEvents, auditPolicyFor } from '../../integration/rbac/audit-uses.ts';
+import { makePod, startKubelet } from '../../kubelet/kubelet.ts';
 
 const account = `system:serviceaccount:${systemNamespace}:${serviceAccounts.gateway}`;
+const folder = await mkdtemp(path.join(tmpdir(), 'audit-log-'));
+const [gatewayLog, operatorLog] = ['gateway', 'operator'].map((name) => path.join(folder, `${name}.log`)) as [
+  string,
+  string,
+];
 const plane = await startControlPlane({ name: 'gateway-audit', auditPolicy: auditPolicyFor(account) });
-afterAll(async () => await plane.stop());
-const world = await gatewayWorld({}, {}, plane);
+afterAll(async () => {
+  await plane.stop();
+  await rm(folder, { recursive: true });
+});
+const audited = (file: string) => ({ LATCHKEY_AUDIT: 'require', LATCHKEY_AUDIT_LOG: file });
+const world = await gatewayWorld(audited(gatewayLog), audited(operatorLog), plane);
+const { admin, gateway, guard } = world;
 const alice = world.name('alice');
-await giveRight(world.admin, alice, { apiGroups: [''], resources: ['configmaps'], verbs: ['*'] });
+const sessions = ['configmaps', 'pods', 'pods/exec'];
+await giveRight(admin, alice, { apiGroups: [''], resources: sessions, verbs: ['*'] });
 
 interface Event {
   readonly requestURI: string;
@@ -61,4 +81,149 @@ it('the audit log of the API server has the address of the client, the user and 
   expect(event.auditID).not.toBe(claimed);
   expect(answer.headers['audit-id']).toBe(event.auditID);
   expect(await readFile(plane.auditLog ?? '', 'utf8')).not.toContain(key);
+});
+
+const eventsIn = async (file: string): Promise<readonly AuditEvent[]> => {
+  const log = await readFile(file, 'utf8');
+  return readAuditLog(log.slice(0, log.lastIndexOf('\n') + 1));
+};
+
+/** Waits for the line about the end of a request that is so. */
+const lineOf = async (what: string, isIt: (event: AuditEvent) => boolean, file = gatewayLog) =>
+  await until(what, async () =>
+    (await eventsIn(file)).find((event) => event.stage === 'ResponseComplete' && isIt(event)),
+  );
+
+/** Waits until the API server has an event under this name. */
+const inUpstream = async (auditID: string) =>
+  await until('the event of the API server', async () => {
+    const events = auditEvents(await readFile(plane.auditLog ?? '', 'utf8')) as unknown as Event[];
+    return events.find((event) => event.auditID === auditID);
+  });
+
+describe('the audit log of the gateway', async () => {
+  const team = await kubectlWith(world, { user: alice });
+  const { metadata } = team.object;
+  const scope = { roles: [{ role: 'platform-cli' }] };
+
+  it('has a line for what kubectl reads, under the name that the API server has for it', async () => {
+    const name = world.name('read');
+    await team.ok(['get', 'configmaps', '-l', `app=${name}`]);
+    const line = await lineOf('the line', ({ requestURI }) => requestURI.includes(name));
+    expect(line).toMatchObject({
+      ...{ verb: 'list', responseStatus: { code: 200 }, sourceIPs: ['127.0.0.1'] },
+      user: { username: alice, groups: [] },
+      userAgent: expect.stringMatching(/^kubectl\//),
+      objectRef: { resource: 'configmaps', namespace: 'default' },
+    });
+    expect(line.annotations).toMatchObject({
+      ...{ credential: metadata.name, 'credential-uid': metadata.uid, 'root-key-uid': metadata.uid },
+      ...{ 'key-id': keyIDOf(credentialHash(team.key)), target: 'management', decision: 'allow' },
+      'upstream-audit-id': line.auditID,
+    });
+    expect((await inUpstream(line.auditID)).requestURI).toContain(name);
+  });
+
+  it('has two for a watch', async () => {
+    const name = world.name('watched');
+    const watch = await team.begin(['get', 'configmaps', '--watch', '-l', `app=${name}`]);
+    const started = async () =>
+      (await eventsIn(gatewayLog)).find(
+        ({ stage, requestURI, verb }) =>
+          stage === 'ResponseStarted' && verb === 'watch' && requestURI.includes(name),
+      );
+    const { auditID } = await until('its beginning', started);
+    await watch.end();
+    await lineOf('its end', (event) => event.auditID === auditID);
+  });
+
+  it('has the bytes and seconds of a shell, and the API server calls it the same', async () => {
+    const pod = await makePod(admin, await startKubelet(guard));
+    expect(await team.ok(['exec', pod, '--', 'echo', 'a'.repeat(1_000)])).toBe(`${'a'.repeat(1_000)}\n`);
+    const line = await lineOf('the line', ({ objectRef }) => objectRef?.['subresource'] === 'exec');
+    expect(line).toMatchObject({ responseStatus: { code: 101 }, objectRef: { resource: 'pods', name: pod } });
+    expect(line.requestURI).not.toContain('command');
+    expect(Number(line.annotations['tunnel-sent-bytes'])).toBeGreaterThan(1_000);
+    expect(Number(line.annotations['tunnel-seconds'])).toBeGreaterThan(0);
+    expect((await inUpstream(line.auditID)).requestURI).toContain(`/pods/${pod}/exec`);
+  });
+
+  it('has a line for what the scope refuses', async () => {
+    const limited = await knownHolder(world, { user: alice, scope });
+    const kubectl = new Kubectl(world, await gateway.kubeconfig(limited.key));
+    expect((await kubectl.run(['get', 'configmaps'])).exitCode).toBe(1);
+    const line = await lineOf('the line', ({ annotations: { error } }) => error === 'ERR_SCOPE');
+    expect(line.responseStatus?.code).toBe(403);
+    expect(line.annotations).toMatchObject({
+      decision: 'refuse',
+      'credential-uid': limited.object.metadata.uid,
+    });
+    expect(line.annotations['upstream-audit-id']).toBeUndefined();
+  });
+
+  it('has a line for all that is done to a credential, and the operator one for what comes of it', async () => {
+    const name = world.name('made');
+    const manifest = { apiVersion: 'management.platform.sh/v1', kind: 'OwnedAccessKey', metadata: { name } };
+    const input = JSON.stringify({ ...manifest, spec: { ttl: 3_600, scope } });
+    await team.ok(['create', '-f', '-'], { input });
+    const uid = await team.ok(['get', 'oak', name, '-o', 'jsonpath={.metadata.uid}']);
+    await team.ok(['annotate', 'oak', name, `${annotations.rotate}=1`]);
+    await team.ok(['label', 'oak', name, 'a=b']);
+    for (const disabled of [true, false])
+      await team.ok(['patch', 'oak', name, '--type=merge', '-p', JSON.stringify({ spec: { disabled } })]);
+    await team.ok(['delete', 'oak', name]);
+    const actions = async (file: string) =>
+      (await eventsIn(file))
+        .filter(({ stage, annotations: notes }) => stage === 'ResponseComplete' && notes['action'])
+        .filter(({ annotations: notes }) => (notes['changed-uid'] ?? notes['credential-uid']) === uid)
+        .map(({ annotations: notes }) => notes['action']);
+    await until('the line about the end', async () => (await actions(operatorLog)).includes('delete'));
+    expect(await actions(gatewayLog)).toEqual(['create', 'rotate', 'change', 'disable', 'enable', 'delete']);
+    const [first, ...others] = await actions(operatorLog);
+    expect([first, others]).toEqual(['issue', expect.arrayContaining(['refuse', 'delete'])]);
+    const issued = await lineOf(
+      'the issue',
+      (event) => event.annotations['credential-uid'] === uid,
+      operatorLog,
+    );
+    expect(issued.annotations).toMatchObject({ requester: alice, subject: alice });
+  });
+
+  it('answers what docs/guide/who-used-my-key.md asks, and nowhere holds a key', async () => {
+    await admin.patch(team.object, { spec: { disabled: true } });
+    await untilUnknown(gateway, team.key);
+    await lineOf('a refusal', ({ annotations: { error } }) => error === 'ERR_UNAUTHENTICATED');
+    const page = 'docs/guide/who-used-my-key.md';
+    const steps = stepsOf(page).filter(isCommand);
+    expect([...new Set(steps.map(({ section }) => section))]).toEqual(
+      runElsewhere['test/outages/gateway/audit-log.test.ts'][page],
+    );
+    const commands = steps.map(({ block }) =>
+      block.command
+        .replace(/^kubectl logs [^|]*/, `cat ${gatewayLog} ${operatorLog} `)
+        .replace('"ci"', JSON.stringify(metadata.name))
+        // Not every machine has jq.
+        .replaceAll(hasJq ? /(?!)/g : /\bjq -.*?(?= \||\)|$)/g, 'cat audit.jq'),
+    );
+    const script = ['set -e -o pipefail', ...commands].join('\n');
+    const env = { ...process.env, KEY: team.key };
+    const { stdout, stderr, status } = spawnSync('bash', ['-c', script], {
+      cwd: folder,
+      env,
+      encoding: 'utf8',
+    });
+    expect([status, stderr]).toEqual([0, '']);
+    // One for each question of the page, in its order.
+    const answers = [
+      / list \/kubernetes\/management\/api\/v1\/namespaces\/default\/configmaps/,
+      /^ *\d+ 127\.0\.0\.1$/m,
+      /^disable OwnedAccessKey \S+ 200$/m,
+      / create \S+\/ownedaccesskeys\S* 201$/m,
+      /\/exec\?\S* \d+\.\d+ \d+$/m,
+      /^127\.0\.0\.1 1$/m,
+    ];
+    for (const answer of hasJq ? answers : []) expect(stdout).toMatch(answer);
+    for (const file of [gatewayLog, operatorLog])
+      expect(await readFile(file, 'utf8')).not.toContain(team.key.slice(3));
+  });
 });
