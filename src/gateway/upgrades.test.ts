@@ -291,6 +291,16 @@ describe('a request that becomes a tunnel', () => {
     client.socket.destroy();
   });
 
+  it('goes over a connection that a trusted proxy has begun', async () => {
+    const { port, seen } = await start((socket) => void socket.write(`${acceptText()}tunnel`), {
+      proxies: { trusted: ['127.0.0.0/8'], sendHeader: true },
+    });
+    const client = openClient(port, `PROXY TCP4 203.0.113.7 10.0.0.1 12345 443\r\n${upgrade([bearer])}`);
+    await client.until('tunnel');
+    expect(seen[0]).toMatch(/^x-forwarded-for: 203\.0\.113\.7\r$/m);
+    client.socket.destroy();
+  });
+
   it('goes over a connection that has carried another request before', async () => {
     const { port } = await start((socket, text) => {
       if (/^GET \/first/.test(text)) ok(socket, text);

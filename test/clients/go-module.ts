@@ -22,6 +22,11 @@ export const modules = {
     version: 'v3.5.7',
     sum: 'h1:Xm1BF+I5OgDKUG3SDK49vn2/Y5AMyaNVko+/JT08gj0=',
   },
+  gatewayAPI: {
+    path: 'sigs.k8s.io/gateway-api',
+    version: 'v1.5.1',
+    sum: 'h1:RqVRIlkhLhUO8wOHKTLnTJA6o/1un4po4/6M1nRzdd0=',
+  },
 } as const satisfies Record<string, GoModule>;
 
 /**

@@ -55,7 +55,7 @@ export const notRun: readonly { readonly page: string; readonly command: string;
     'vcluster platform login',
     'vcluster platform list',
     'vcluster platform connect',
-  ].map((command) => ({ page: 'docs/guide/vcluster-cli.md', command, why: noVClusterCLI })),
+  ].map((command) => ({ page: 'docs/reference/vcluster-cli.md', command, why: noVClusterCLI })),
 ];
 
 interface Replacement {

@@ -1,11 +1,12 @@
 import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments, stringify } from 'yaml';
 import { type Applied, kubectlOf } from '../../lab/operator/kubectl.ts';
 import { sharedVirtualCluster } from '../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../lab/operator/world.ts';
 import { apiVersion } from '../../src/api/names.ts';
+import { folderOf, modules } from '../clients/go-module.ts';
 import { documentWorld } from './document-world.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -54,19 +55,48 @@ describe('the manifests in the documents', () => {
   });
 });
 
-it('the overlay in docs/guide/install.md renders, with its base URL, its image and the file of authorities of docs/guide/run-gateway.md', async () => {
-  const folder = path.join(world.guard.folder, 'overlay');
+/** The overlay of docs/guide/install.md with these patches, as kustomize renders it. */
+async function rendered(name: string, patches: readonly string[]): Promise<string> {
+  const folder = path.join(world.guard.folder, name);
   mkdirSync(folder);
   symlinkSync(root, path.join(folder, 'latchkey'));
   const [overlay = ''] = yamlBlocks('docs/guide/install.md');
-  const patches = yamlBlocks('docs/guide/run-gateway.md').filter((block) => block.startsWith('patches:'));
   writeFileSync(path.join(folder, 'kustomization.yaml'), [overlay, ...patches].join(''));
-  const rendered = await kubectl.ok(['kustomize', folder]);
-  expect(rendered).toContain('LATCHKEY_BASE_URL: https://latchkey.example.com\n');
-  expect(rendered).toContain('image: registry.example.com/latchkey:0.1.0\n');
-  expect(rendered).toContain('mountPath: /etc/latchkey\n');
-  expect(rendered).toMatch(/requireScope: others\nkind: ConfigMap\n/);
+  return await kubectl.ok(['kustomize', folder]);
+}
+
+it('each way of docs/guide/load-balancer.md is taken by the API server, and leads to a port of the Service', async () => {
+  const [patch = '', ingress = '', route = ''] = yamlBlocks('docs/guide/load-balancer.md');
+  const documents = parseAllDocuments(await rendered('balanced', [patch])).map((one) => one.toJS());
+  const service = documents.find(
+    ({ kind, metadata }) => kind === 'Service' && metadata.name === 'latchkey-gateway',
+  );
+  expect(service.spec).toMatchObject({ type: 'LoadBalancer', externalTrafficPolicy: 'Local' });
+  const [port] = service.spec.ports;
+  const [way] = parse(ingress).spec.rules[0].http.paths;
+  expect(way.backend.service).toEqual({ name: service.metadata.name, port: { name: port.name } });
+  expect(parse(route).spec.rules[0].backendRefs).toEqual([{ name: service.metadata.name, port: port.port }]);
+
+  const kinds = path.join(await folderOf(modules.gatewayAPI), 'config/crd/standard');
+  const routes = path.join(kinds, 'gateway.networking.k8s.io_tlsroutes.yaml');
+  const { kubectl: asAdmin } = world.plane;
+  await asAdmin(['apply', '--server-side', '-f', routes]);
+  await asAdmin(['wait', '--for=condition=Established', '-f', routes]);
+  for (const input of [stringify(service), ingress, route]) {
+    const applied = await asAdmin(['apply', '--dry-run=server', '--validate=strict', '-f', '-'], { input });
+    expect(applied).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('(server dry run)') });
+  }
+  await asAdmin(['delete', '-f', routes]);
+});
+
+it('the overlay in docs/guide/install.md renders, with its base URL, its image and the file of authorities of docs/guide/run-gateway.md', async () => {
+  const patches = yamlBlocks('docs/guide/run-gateway.md').filter((block) => block.startsWith('patches:'));
+  const text = await rendered('overlay', patches);
+  expect(text).toContain('LATCHKEY_BASE_URL: https://latchkey.example.com\n');
+  expect(text).toContain('image: registry.example.com/latchkey:0.1.0\n');
+  expect(text).toContain('mountPath: /etc/latchkey\n');
+  expect(text).toMatch(/requireScope: others\nkind: ConfigMap\n/);
   const first = ['ValidatingAdmissionPolicyBinding', 'CustomResourceDefinition', 'Deployment'];
-  const places = first.map((kind) => rendered.indexOf(`kind: ${kind}\n`));
+  const places = first.map((kind) => text.indexOf(`kind: ${kind}\n`));
   expect(places).toEqual(places.toSorted((one, other) => one - other));
 });

@@ -26,7 +26,7 @@ const drawn = [
   ['who decides whether you may', 'docs/guide/ownership.md', 'In 60 seconds', 'sequenceDiagram'],
   ['how a key comes from Git', 'docs/guide/gitops.md', 'In 60 seconds', 'sequenceDiagram'],
   ['how a token is verified', 'docs/guide/tokens.md', 'Verify a token', 'sequenceDiagram'],
-  ['how signing keys follow one another', 'docs/guide/signing-keys.md', 'Rotation', 'sequenceDiagram'],
+  ['how signing keys follow one another', 'docs/reference/signing-keys.md', 'Rotation', 'sequenceDiagram'],
   [
     'how a cluster comes to trust tokens',
     'docs/reference/trusting-clusters.md',
@@ -65,13 +65,13 @@ const notDrawn: Readonly<
   },
   'docs/guide/first-key.md': { drawnOn: ['docs/guide/gateway.md', 'docs/guide/child-keys.md'] },
   'docs/guide/install.md': { drawnOn: ['docs/guide/concepts.md', 'docs/guide/run-gateway.md'] },
+  'docs/guide/load-balancer.md': { drawnOn: ['docs/guide/run-gateway.md'] },
   'docs/guide/monitoring.md': { parties: ['you', 'Prometheus'] },
   'docs/guide/who-used-my-key.md': { parties: ['you', 'the audit log'] },
   'docs/guide/operate.md': { drawnOn: ['docs/guide/kubeconfigs.md'] },
   'docs/guide/scopes.md': { drawnOn: ['docs/guide/ownership.md'] },
   'docs/guide/site-policy.md': { parties: ['you', 'the API server'] },
   'docs/guide/troubleshooting.md': { parties: ['you', 'what you look at'] },
-  'docs/guide/vcluster-cli.md': { parties: ['you', 'the gateway'] },
   'docs/guide/upgrade.md': { drawnOn: ['docs/guide/deletion.md'] },
 };
 

@@ -131,6 +131,17 @@ describe('connections of a trusted proxy', () => {
     await waitFor('its end', () => socket.resume().destroyed);
   });
 
+  it('are cut when the server stops before it', async () => {
+    const { server, port, clock } = await start();
+    const socket = await open(port);
+    socket.write('PROXY TCP4 203.0');
+    await waitFor('the wait for its rest', () => clock.pendingTimers > 0);
+    const closed = server.close(1_000);
+    clock.advance(1_000);
+    await closed;
+    await waitFor('its end', () => socket.resume().destroyed);
+  });
+
   it('count for the clients that they name, each by itself', async () => {
     const { port, closed } = await start({ strangersPerAddress: 1 });
     const [first, second] = [await open(port), await open(port)];

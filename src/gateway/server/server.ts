@@ -61,8 +61,8 @@ export class GatewayServer {
   readonly #answers = new WeakMap<Duplex, ServerResponse[]>();
   /** Node counts their connections, and closes none of them. */
   readonly #upgraded = new Set<UpgradedResponse>();
-  /** Sockets that Node has handed over, and that wait for the end of the answer before. */
-  readonly #leaving = new Set<Duplex>();
+  /** Sockets that Node looks after no more, because they wait for the end of the answer before, or not yet, for want of a header. */
+  readonly #unattended = new Set<Duplex>();
   #stopping = false;
 
   constructor(options: GatewayServerOptions) {
@@ -132,7 +132,7 @@ export class GatewayServer {
 
   #cutAll(): void {
     for (const response of this.#upgraded) response.cut('the gateway stops: connect again');
-    for (const socket of this.#leaving) socket.destroy();
+    for (const socket of this.#unattended) socket.destroy();
     this.#server.closeAllConnections();
   }
 
@@ -145,7 +145,9 @@ export class GatewayServer {
     const begin = this.#server.listeners('connection');
     this.#server.removeAllListeners('connection').on('connection', (socket: Socket) => {
       this.#connections.add(socket);
+      this.#unattended.add(socket);
       void this.#takeHeader(socket).then((isTaken) => {
+        this.#unattended.delete(socket);
         if (!isTaken || socket.destroyed) return void socket.destroy();
         for (const listener of begin) listener.call(this.#server, socket);
       });
@@ -215,10 +217,10 @@ export class GatewayServer {
     if (former === undefined) return this.#beginUpgrade(request, head);
     if (!former.writableEnded) return this.#cut(socket);
     // Its last bytes are on their way.
-    this.#leaving.add(socket);
-    socket.once('close', () => this.#leaving.delete(socket));
+    this.#unattended.add(socket);
+    socket.once('close', () => this.#unattended.delete(socket));
     former.once('close', () => {
-      this.#leaving.delete(socket);
+      this.#unattended.delete(socket);
       if (former.shouldKeepAlive && former.writableFinished && socket.writable)
         this.#beginUpgrade(request, head);
       else socket.destroy();

@@ -10,22 +10,18 @@ import { epilogue, linesOf, prelude } from './command-lines.ts';
 const overlay = 'kustomization.yaml';
 const root = path.resolve(import.meta.dirname, '../../..');
 /** Pages that change the whole installation come last. */
-const lastPages = [
-  'site-policy',
-  'install',
-  'run-gateway',
-  'operate',
-  'monitoring',
-  'signing-keys',
-  'upgrade',
-].map((name) => `docs/guide/${name}.md`);
+const lastPages = ['site-policy', 'install', 'run-gateway', 'operate', 'monitoring', 'upgrade'].map(
+  (name) => `docs/guide/${name}.md`,
+);
 const ofReference = [
   'alerts',
   'kubeconfig-request',
   'own-credentials',
   'scope',
   'self',
+  'signing-keys',
   'trusting-clusters',
+  'vcluster-cli',
 ].map((name) => `docs/reference/${name}.md`);
 const found = ['README.md', ...globSync('docs/guide/*.md', { cwd: root }).sort(), ...ofReference];
 export const pages = [...found.filter((page) => !lastPages.includes(page)), ...lastPages];

@@ -14,6 +14,7 @@ import { clientWith } from '../../e2e/gateway/api-client.ts';
 import { gatewayWorld } from '../../e2e/gateway/gateway-world.ts';
 import { knownHolder, untilKnown } from '../../e2e/gateway/known-holder.ts';
 import { type OwnClient, type OwnWatch, ownClient, ownKeys } from '../../e2e/gateway/own-client.ts';
+import { Load } from './load.ts';
 
 // Each of these waits for about a minute, so they wait at the same time.
 const lonely = await startControlPlane({ name: 'gateway-away' });
@@ -44,37 +45,6 @@ async function endableToken() {
     await until('the token is refused', refused, { timeoutMs: 120_000 });
   };
   return { kubeconfig, end };
-}
-
-/** After each request of a sender, milliseconds. Whether one of them fails does not depend on how many thousands there are. */
-const paceMs = 20;
-
-/** Sends requests one after the other until it is told to stop; `failed` are the answers that no client should see. */
-class Load {
-  readonly failed: unknown[] = [];
-  sent = 0;
-  readonly #send: () => Promise<number>;
-  readonly #running: Promise<void>[];
-  #stopped = false;
-
-  constructor(send: () => Promise<number>, senders = 4) {
-    this.#send = send;
-    this.#running = Array.from({ length: senders }, async () => await this.#run());
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    await Promise.all(this.#running);
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#stopped) {
-      this.sent += 1;
-      const status = await this.#send().catch((error: unknown) => error);
-      if (status !== 200 && status !== 201) this.failed.push(status);
-      await delay(paceMs);
-    }
-  }
 }
 
 /** A gateway with a credential file that can be replaced, and requests that go through it. */

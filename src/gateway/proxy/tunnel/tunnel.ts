@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { type Duplex, Writable } from 'node:stream';
 import type { Clock, Timer } from '../../../kube/clock.ts';
 import type { UpgradedResponse } from '../../server/upgraded-response.ts';
 import { Pump, type PumpOptions } from './pump.ts';
@@ -22,7 +22,7 @@ export interface TunnelOptions {
 const flushMs = 5_000;
 /** When a tunnel is cut: for the client to take the reason. */
 const reasonMs = 200;
-/** When one side has ended: bytes of the other that are thrown away. They cost time that counts for no one. */
+/** When one side has ended: bytes of the other that are thrown away. */
 const maxDiscarded = 32 * 2 ** 20;
 const probeMs = 30_000;
 const tooOld = 'the session is as old as the gateway lets one get (LATCHKEY_SESSION_MAX)';
@@ -80,13 +80,15 @@ export class Tunnel {
     const destroy = () => this.#destroy();
     if (other.destroyed) return destroy();
     this.#timer = this.#options.clock.setTimer(destroy, flushMs);
+    other.once('end', destroy).once('close', destroy).end();
     // To close it while bytes of it are unread would take back what was written last.
     let discarded = 0;
-    other.on('data', (bytes: Buffer) => {
+    const onBytes = (bytes: Buffer) => {
       discarded += bytes.length;
       if (discarded > maxDiscarded) destroy();
-    });
-    other.once('end', destroy).once('close', destroy).resume().end();
+    };
+    // To read them takes time, which counts for the user like that of all others.
+    new Pump({ from: other, to: nowhere(), turn: this.#options.turn, onBytes }).start();
   }
 
   /** At once for both sides. The client of a websocket is told why, where a frame of ours can stand. */
@@ -116,3 +118,5 @@ export class Tunnel {
     this.#options.upstream.destroy();
   }
 }
+
+const nowhere = (): Writable => new Writable({ write: (_bytes, _encoding, taken) => taken() });
