@@ -20,6 +20,7 @@ import { proxyWatch } from './benchmarks/proxy-watch.ts';
 import { reconcile } from './benchmarks/reconcile.ts';
 import { recordMemory } from './benchmarks/record-memory.ts';
 import { revoke } from './benchmarks/revoke.ts';
+import { rollOut } from './benchmarks/roll-out.ts';
 import { tokenIssue } from './benchmarks/token-issue.ts';
 import { withdrawal } from './benchmarks/withdrawal.ts';
 import { runCommandLine } from './command-line.ts';
@@ -47,6 +48,7 @@ const benchmarks: readonly Benchmark[] = [
   activity,
   badKeyFlood,
   noisyUser,
+  rollOut,
   memory100k,
   coldStart,
 ];

@@ -28,7 +28,7 @@ export interface Endpoint {
 const platformPath = '/kubernetes/management';
 const readyMs = 120_000;
 
-const withKey = (key: number) => ({ Authorization: `Bearer ${secretOf(key)}` });
+export const withKey = (key: number) => ({ Authorization: `Bearer ${secretOf(key)}` });
 
 /** The API server, asked by a user of its own. */
 export function direct({ plane, pids, userToken }: GatewayPlatform): Endpoint {

@@ -10,11 +10,8 @@ import {
   makeInformer,
 } from '@kubernetes/client-node';
 import { afterAll, expect, it } from 'vitest';
-import { createAuthority, createServer } from '../../../lab/controlplane/certificates.ts';
 import { base64, writeKubeconfig } from '../../../lab/controlplane/kubeconfig.ts';
-import { freePort } from '../../../lab/controlplane/ports.ts';
-import { balancerAddress, startBalancer } from '../../../lab/gateway/balancer.ts';
-import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
+import { BalancedReplicas } from '../../../lab/gateway/balanced-replicas.ts';
 import { buildGoProgram } from '../../../lab/go/build-program.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
 import { Kubectl } from '../../../lab/operator/kubectl.ts';
@@ -37,34 +34,14 @@ const key = generateAccessKey(randomBytes(32));
 const first = await admin.untilReady(await admin.createKey({ user: alice, key }));
 const pod = await makePod(admin, await startKubelet(guard));
 
-const authority = createAuthority('balanced');
-const certificate = { ...createServer(authority, ['localhost']), ca: authority.certificate };
-const places = await Promise.all(
-  Array.from({ length: 4 }, async () => ({ port: await freePort(), healthPort: await freePort() })),
-);
-const running: RunningGateway[] = [];
-afterAll(async () => void (await Promise.all(running.map((gateway) => gateway.end()))));
-
-async function startReplica(index: number): Promise<RunningGateway> {
-  const { port, healthPort } = places[index] as (typeof places)[number];
-  const env = {
-    LATCHKEY_LISTEN_ADDRESS: `127.0.0.1:${port}`,
-    LATCHKEY_HEALTH_ADDRESS: `127.0.0.1:${healthPort}`,
-    LATCHKEY_TRUSTED_PROXIES: `${balancerAddress}/32`,
-    LATCHKEY_PROXY_PROTOCOL: 'required',
-    LATCHKEY_CREDENTIALS_PER_USER: '10000',
-    LATCHKEY_SHUTDOWN_DELAY: '2s',
-    LATCHKEY_SHUTDOWN_GRACE: '5s',
-  };
-  const name = world.name('replica');
-  const gateway = await RunningGateway.start(plane, guard, { name, env, certificate });
-  running.push(gateway);
-  return gateway;
-}
-
-const old = [await startReplica(0), await startReplica(1)];
-const balancer = await startBalancer(guard, places);
-const agent = new Agent({ keepAlive: true, maxSockets: 8, ca: certificate.ca });
+const env = {
+  LATCHKEY_CREDENTIALS_PER_USER: '10000',
+  LATCHKEY_SHUTDOWN_DELAY: '2s',
+  LATCHKEY_SHUTDOWN_GRACE: '5s',
+};
+const balanced = await BalancedReplicas.start({ plane, guard, env });
+afterAll(async () => await balanced.end());
+const agent = new Agent({ keepAlive: true, maxSockets: 8, ca: balanced.ca });
 afterAll(() => agent.destroy());
 
 /** Sends one request through the balancer. No client library sends it again. */
@@ -72,7 +49,7 @@ async function send(method: string, target: string, body?: object) {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
   const sent = request(
-    { host: '127.0.0.1', port: balancer, path: target, method, headers, agent },
+    { host: '127.0.0.1', port: balanced.port, path: target, method, headers, agent },
     (answer) => {
       text(answer).then((whole) => resolve({ status: answer.statusCode ?? 0, text: whole }), reject);
     },
@@ -81,9 +58,9 @@ async function send(method: string, target: string, body?: object) {
   return await promise;
 }
 
-const server = `https://127.0.0.1:${balancer}/kubernetes/management`;
+const server = `${balanced.url}/kubernetes/management`;
 const folder = guard.folder;
-const place = { name: 'balanced', server, caData: base64(certificate.ca), folder };
+const place = { name: 'balanced', server, caData: base64(balanced.ca), folder };
 const kubeconfig = await writeKubeconfig(place, 'alice', { token: key });
 const kubectl = new Kubectl(world, kubeconfig);
 
@@ -172,11 +149,7 @@ it('a roll-out behind a balancer loses no request, no event of a watch, and no s
     }, 1),
   };
   const endless = kubectl.run(command('sleep 600'));
-  for (const [index, gateway] of old.entries()) {
-    await startReplica(old.length + index);
-    process.kill(gateway.process.pid, 'SIGTERM');
-    expect(await gateway.process.exited).toBe(0);
-  }
+  await balanced.rollOut();
   const { exitCode, stderr } = await endless;
   for (const load of Object.values(loads)) await load.stop();
   await until('client-go has seen the last change', async () => (await follower.counts()).at(-1) === count);
