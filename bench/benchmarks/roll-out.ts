@@ -11,7 +11,7 @@ import { figure, tableOf } from '../measure/table.ts';
 
 const path = objectPath(configMaps, { namespace: namespaces.small, name: smallObject });
 /** 100,000 requests in a round. */
-const load = { path, connections: 32, rate: 2_000, seconds: 50 } as const;
+const load = { path, connections: 32, rate: 1_000, seconds: 100 } as const;
 const env = { LATCHKEY_SHUTDOWN_DELAY: '5s', LATCHKEY_SHUTDOWN_GRACE: '10s' };
 
 const measures = [
